@@ -99,6 +99,14 @@ void pfm_user_start(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
+/* PFM_FL_ON_EXEC: the target executes a program. In PMU context. */
+void pfm_target_exec(struct pfm_context *ctx)
+{
+	ctx->waits_exec = false;
+	if (pfm_wants_pmu(ctx))
+		go_on(ctx);
+}
+
 /* A stop does not end a mask: PMDs that overflowed are reset at the restart. */
 static int stop(struct pfm_context *ctx, void *arg)
 {

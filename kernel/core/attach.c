@@ -49,21 +49,21 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 	return check_chain(ctx);
 }
 
+/* Not in PMU context, as there may be many sets: the context is not loaded yet, and nothing else looks at them. */
 static void forget_overflows(struct pfm_context *ctx)
 {
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next) {
 		memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
 		memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	}
-	ctx->switch_due = ctx->blocked = ctx->started = false;
-	ctx->inherit_set = NULL;
-	ctx->num_forks = 0;
-	pfm_parts_begin(ctx);
 }
 
 static int first_install(struct pfm_context *ctx, void *arg)
 {
-	forget_overflows(ctx);
+	ctx->switch_due = ctx->blocked = ctx->started = false;
+	ctx->inherit_set = NULL;
+	ctx->num_forks = 0;
+	pfm_parts_begin(ctx);
 	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
 }
 
@@ -77,6 +77,7 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	ret = pfm_session_begin(ctx);
 	if (ret)
 		return ret;
+	forget_overflows(ctx);
 	pfm_set_state(ctx, PFM_CTX_LOADED);	/* not started: an overflow that comes now does nothing */
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
 	if (!ret)

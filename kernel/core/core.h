@@ -61,6 +61,7 @@ struct pfm_share {
 	uint64_t	runs;
 	uint64_t	duration;
 	uint64_t	lost, throttled, late;
+	uint64_t	blind;
 };
 
 /* An event set: only the registers in use are kept, ascending; see pfm_set_pmd(). */
@@ -75,7 +76,7 @@ struct pfm_set {
 	uint64_t	duration;		/* ns, up to since */
 	uint64_t	lost, throttled, late;
 	struct pfm_share ended, living;		/* of child contexts that ended, of the others */
-	uint64_t	blind;			/* ns, 6.5 */
+	uint64_t	blind;			/* ns without the PMU, or one of its counters */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
 	uint64_t	capacity_of_pmcs[PFM_PMC_BV];	/* in use, or with room reserved */
@@ -128,6 +129,7 @@ struct pfm_context {
 	enum pfm_state		state;		/* changed by pfm_set_state() alone */
 	uint32_t		flags;		/* PFM_FL_* */
 	bool			started;	/* between pfm_start and pfm_stop */
+	bool			waits_exec;	/* ON_EXEC, by the core: nothing counts before pfm_target_exec() */
 	bool			self;		/* the target was the caller of load */
 	bool			blocked;	/* the target is held (PFM_FL_NOTIFY_BLOCK) */
 	bool			switch_due;	/* a switch waits for pfm_restart (3.7.7) */
@@ -224,7 +226,7 @@ static inline bool pfm_wants_pmu(const struct pfm_context *ctx)
 /* ... and the context has the PMU: the counters of the active set should run. */
 static inline bool pfm_counting(const struct pfm_context *ctx)
 {
-	return pfm_wants_pmu(ctx) && !ctx->preempted;
+	return pfm_wants_pmu(ctx) && !ctx->preempted && !ctx->waits_exec;
 }
 
 /* --- commands (3.1) ------------------------------------------------------------------------- */

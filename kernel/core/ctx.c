@@ -13,7 +13,8 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_b
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
 
 	if (unknown)
-		return pfm_refuse(-EINVAL, "unknown ctx_flags %#x", unknown);
+		return pfm_refuse(-EINVAL, "unknown ctx_flags %#x%s", unknown,
+				  unknown & PFM_FL_PROCESS ? " (PROCESS): here each thread takes a context" : "");
 	if ((flags & PFM_FL_NOTIFY_BLOCK) && (flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "NOTIFY_BLOCK does not go with SYSTEM_WIDE");
 	if ((flags & PFM_FL_ANY_CPU) && !(flags & PFM_FL_SYSTEM_WIDE))

@@ -262,7 +262,8 @@ static int begin(struct pfm_context *child_ctx, void *set)
 	int ret = pfm_enter_set(child_ctx, set, PFM_RESET_LONG);
 
 	child_ctx->started = !ret && child_ctx->root->started;
-	if (child_ctx->started)
+	child_ctx->waits_exec = child_ctx->root->waits_exec;
+	if (pfm_counting(child_ctx))
 		pfm_run(child_ctx);
 	return ret;
 }
@@ -363,6 +364,7 @@ static void add_set(struct pfm_context *child_ctx, struct pfm_set *from, bool en
 	share->lost += from->lost;
 	share->throttled += from->throttled;
 	share->late += from->late;
+	share->blind += from->blind;
 	add_pmds(child_ctx, to, from, ended);
 }
 

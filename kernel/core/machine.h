@@ -350,6 +350,7 @@ void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const 
  */
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
+void pfm_target_exec(struct pfm_context *ctx);
 /*
  * 6.5, contexts with PFM_FL_PREEMPTIBLE: pfm_preempt() when a per-thread context takes the PMU, pfm_regain() when it
  * has given the PMU back; tid is its thread. Between the two on_pmu() is false. In PMU context, or while no register of

@@ -275,7 +275,8 @@ static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 	if (!(flags & PFM_REGFL_FREQUENCY))
 		return 0;
 	if (!pfm_inherits(ctx) || !ctx->fmt || !pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a format and a machine that chooses periods");
+		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a format and a machine that chooses periods; "
+				  "here a period is written, and written anew");
 	if (flags & PFM_REGFL_RANDOM)
 		return pfm_refuse(-EINVAL, "FREQUENCY does not go with RANDOM");
 	return 0;

@@ -151,7 +151,7 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 	info->set_lost = set->lost + set->ended.lost + set->living.lost +
 			 (set == &ctx->set0 ? ctx->dropped_children : 0);
 	info->set_throttled = set->throttled + set->ended.throttled + set->living.throttled;
-	info->set_blind = set->blind;
+	info->set_blind = set->blind + set->ended.blind + set->living.blind;
 	info->set_late = set->late + set->ended.late + set->living.late;
 	info->set_mmap_offset = mmap_offset(ctx, set->id);
 }

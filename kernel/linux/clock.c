@@ -2,7 +2,7 @@
 /*
  * clock.c - how long the target has run, and the set timeout, which runs only while it does (3.7.6).
  *
- * perf keeps the time for which the target ran in every event. The timeout is a clock event of perf: its timer stops
+ * perf keeps the time for which the target ran in its context. The timeout is a clock event of perf: its timer stops
  * and goes on with the target. Here the timer is set anew while it runs, which perf itself never does: directly if the
  * event is on this CPU, and by the period in the event if it is elsewhere or if its timer's handler is running, after
  * which perf sets the timer.
@@ -134,11 +134,14 @@ static void set_late_ones(struct lx_context *lx)
 	}
 }
 
+/* If the target has left the CPU, perf places its counters when it schedules them in. */
 static void catch_up(struct lx_context *lx)
 {
-	if (!READ_ONCE(lx->missed) || !is_here(lx->anchor_event))
+	if (!(READ_ONCE(lx->missed) || READ_ONCE(lx->displaced)) || !is_here(lx->anchor_event))
 		return;
 	lx_enter(lx);
+	if (lx_arch_place(lx))
+		WRITE_ONCE(lx->root->starved, true);
 	lx_leave(lx, get_irq_regs());
 	lx_end_service(lx, true);
 }
@@ -231,10 +234,5 @@ uint64_t lx_disarm(struct pfm_context *ctx)
 
 uint64_t lx_ran(struct pfm_context *ctx)
 {
-	const struct perf_event *anchor_event = lx_of(ctx)->anchor_event;
-	u64 ran = anchor_event->total_time_running;
-
-	if (lx_on_cpu(anchor_event))
-		ran += pfm_perf_time(anchor_event->ctx) - anchor_event->tstamp;
-	return ran;
+	return pfm_perf_time(lx_of(ctx)->anchor_event->ctx);
 }

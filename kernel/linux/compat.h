@@ -79,13 +79,13 @@ static inline void pfm_perf_pmu_enable(struct pmu *pmu)
 #define pfm_rdpmc(index, value)	((value) = rdpmc(index))
 #endif
 
-/* The current time of the perf context of a target that runs on this CPU. */
+/* For how long a perf context has been scheduled in. PMU context: it is on this CPU, or on none. */
 static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 {
 #ifdef PFM_HAS_PERF_TIME_CTX
-	return local_clock() + perf->time.offset;
+	return perf->is_active ? local_clock() + perf->time.offset : perf->time.time;
 #else
-	return local_clock() + perf->timeoffset;
+	return perf->is_active ? local_clock() + perf->timeoffset : perf->time;
 #endif
 }
 

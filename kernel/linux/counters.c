@@ -77,6 +77,12 @@ static u64 idle_at_first(struct perf_event *event)
 	return idle;
 }
 
+/* A child that is only counted bears it if others have the counter at its birth: what it misses is told by time. */
+static bool may_do_without(const struct lx_context *lx)
+{
+	return lx->root != lx && !lx->ctx->fmt;
+}
+
 int lx_counter_need(struct lx_context *lx, u16 num)
 {
 	struct lx_counter *c = &lx->counters[lx->num_counters];
@@ -96,7 +102,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	event = lx_event_new(lx, &attr, lx_on_overflow, c);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	if (event->state == PERF_EVENT_STATE_ERROR) {
+	if (event->state == PERF_EVENT_STATE_ERROR && !may_do_without(lx)) {
 		perf_event_release_kernel(event);
 		return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them",
 				  num);
@@ -122,6 +128,7 @@ void lx_counters_free(struct lx_context *lx)
 		perf_event_release_kernel(lx->counters[--lx->num_counters].event);
 	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
 	lx->pmu = NULL;
+	lx->displaced = 0;
 }
 
 /* --- one counter, in PMU context ------------------------------------------------------------ */
@@ -146,6 +153,20 @@ static void stop(struct lx_counter *c)
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
+/* The event has no place on the PMU, or had none for a time. What it misses while its set is held is not the set's. */
+static void note_missed(struct lx_counter *c)
+{
+	struct lx_context *lx = c->lx;
+	u64 missed = pfm_perf_time(c->event->ctx) - c->event->total_time_running - c->idle;
+
+	WRITE_ONCE(lx->root->starved, true);
+	if ((s64)(missed - lx->missed_ns) <= 0)
+		return;
+	if (lx->running)
+		lx->ctx->active->blind += missed - lx->missed_ns;
+	lx->missed_ns = missed;
+}
+
 /*
  * perf may find no place on the PMU for the event: if others occupy the PMU for good, perf puts the pinned event into
  * the state ERROR until its thread ends. The context is starved if that is so, or if the event has missed some of its
@@ -157,7 +178,7 @@ static noinline u64 count_away(struct lx_counter *c)
 
 	if (c->kind == LX_HW && (READ_ONCE(event->group_leader->state) == PERF_EVENT_STATE_ERROR ||
 				 idle_of(event) != c->idle))
-		WRITE_ONCE(c->lx->root->starved, true);
+		note_missed(c);
 	return local64_read(&event->count);
 }
 
@@ -432,8 +453,11 @@ static void let_all_go(struct lx_context *lx)
 		return;
 	if (lx->kernel_hw)
 		lx_halt(lx);	/* all begin together */
-	for_each_live(c, lx)
+	for_each_live(c, lx) {
+		if (!lx_on_cpu(c->event))
+			count_away(c);
 		bits |= let_go(c, pmd_of(set, c));
+	}
 	lx->running = true;
 	if (bits)
 		lx_arch_enable(bits);
@@ -496,7 +520,7 @@ int lx_install(struct pfm_context *ctx, struct pfm_set *set)
 	lx->away = lx->excludes && lx_leaves_out(set, current);
 	for (unsigned int i = 0; i < set->num_pmcs && !ret; i++)
 		ret = enliven(ctx, set, &set->pmcs[i]);
-	return ret;
+	return ret ? ret : lx_arch_place(lx);
 }
 
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
@@ -513,6 +537,8 @@ int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 		set_live(c, false);
 	}
 	ret = enliven(ctx, set, pfm_set_pmc(set, num));
+	if (!ret)
+		ret = lx_arch_place(lx);
 	c = lx_counter_of(lx, num);
 	if (!ret && lx->running && lx->kernel_hw)
 		lx_halt(lx);

@@ -34,6 +34,7 @@
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
 
+#include "compat.h"
 #include "core.h"
 #include "abi/perfmon_ioctl.h"
 
@@ -60,7 +61,7 @@ struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
 	u64			seen;	/* event->count that has been folded into the PMD */
-	u64			idle;	/* idle_of(event) at its creation */
+	u64			idle;	/* idle_of(event) at its creation, by the time of its perf context */
 	u16			num;	/* the PMD, and the PMC that controls it */
 	u8			at;	/* its place in lx->counters, and in lx->live */
 	u8			kind;
@@ -143,6 +144,7 @@ struct lx_context {
 
 	/* in PMU context */
 	bool			starved;	/* a counter of it or of a child context had no place on the PMU */
+	u64			missed_ns;	/* for which one of its own had none */
 	bool			hw;		/* some live counters are the PMU's */
 	bool			running;	/* live counters count into the active set */
 	bool			wanted;		/* live counters are to count */
@@ -150,6 +152,7 @@ struct lx_context {
 	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some live counter counts in the kernel */
 	bool			kernel_hw;	/* and is the PMU's */
+	u64			displaced;	/* counters, by place, whose event changed on the PMU (x86) */
 	bool			busy;		/* code is in PMU context: an NMI leaves its overflow to it */
 	u8			missed_throttled;	/* missed overflows after which perf throttled the event */
 	union {
@@ -491,6 +494,13 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where);
 /* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
 void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs);
+/* Has perf disabled the PMU? Not if lx_halt() has: an NMI that comes while lx_leave() enables it is handled at once. */
+static __always_inline bool lx_perf_is_busy(const struct lx_context *lx, const struct pmu *pmu)
+{
+	const int ours = READ_ONCE(lx->halts) && lx->halted == pmu;
+
+	return pfm_pmu_disable_count(pmu) > ours;
+}
 static __always_inline void lx_enter(struct lx_context *lx)
 {
 	WRITE_ONCE(lx->busy, true);
@@ -534,7 +544,7 @@ u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
 u64 lx_arch_config(u16 num);
 bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
-/* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says. */
+/* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says, once it is placed. */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
 /* PMU context, the event throttled on this CPU: perf's tick is to start it again with the period in period_left. */
 void lx_arch_reload_throttled(struct perf_event *event);
@@ -589,6 +599,8 @@ u64 lx_arch_thread_pointer(void);
 #define LX_SHORTEST	2	/* with a period of 1 perf would trace branches (BTS) */
 u64 lx_arch_count(const struct perf_event *event);
 void lx_arch_end_overflow(struct perf_event *event);
+/* PMU context: moves each event that was programmed anew to a counter that can count it; EBUSY, reported, without one. */
+int lx_arch_place(struct lx_context *lx);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }
 static inline void lx_arch_disable(u64 bits) { }

@@ -84,6 +84,7 @@ static size_t size_of_page(struct pfm_machine *m)
 
 static struct pfm_machine_ops ops __ro_after_init = {
 	.name = "linux",
+	.ctx_flags = PFM_FL_ON_EXEC,
 	.check_create = lx_check_create,
 	.create = create,
 	.destroy = destroy,

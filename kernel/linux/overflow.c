@@ -246,25 +246,13 @@ static noinline void serve_later(struct lx_counter *c)
 		lx_late(c->lx);
 }
 
-/*
- * Has perf disabled the PMU? lx_halt()'s own disabling does not count: an NMI that comes while lx_leave() enables the
- * PMU is handled at once.
- */
-static __always_inline bool perf_is_busy(const struct lx_counter *c)
-{
-	const struct lx_context *lx = c->lx;
-	const int ours = READ_ONCE(lx->halts) && lx->halted == c->event->pmu;
-
-	return c->kind == LX_HW && pfm_pmu_disable_count(c->event->pmu) > ours;
-}
-
 /* True if the overflow cannot be handled now: lx_leave() does it if PMU context is in use, else see serve_later(). */
 static __always_inline bool comes_late(struct lx_counter *c)
 {
 	struct lx_context *lx = c->lx;
 
 	if (!READ_ONCE(lx->busy)) {
-		if (likely(!perf_is_busy(c)))
+		if (likely(c->kind != LX_HW || !lx_perf_is_busy(lx, c->event->pmu)))
 			return false;
 		serve_later(c);
 	}

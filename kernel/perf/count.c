@@ -46,7 +46,31 @@ static bool read_alone(struct perf_group *g)
 	return all;
 }
 
-/* A pinned group that is not on the PMU reads as no bytes; one that was on it only a part of the time fails too. */
+/* For how many ns the active set has been active with these events; with INHERIT the sum of all threads. */
+uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g)
+{
+	const struct perf_context *p = perf_of(ctx);
+
+	return p->set->duration - g->before + (p->running ? perf_ran(ctx) - ctx->since : 0);
+}
+
+/* The events of the active set have been on the PMU for running ns. */
+void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running)
+{
+	struct perf_context *p = perf_of(ctx);
+	uint64_t active = perf_active_ns(ctx, g), missed = active > running ? active - running : 0;
+
+	p->failed = true;
+	if (missed <= g->missed)
+		return;
+	p->set->blind += missed - g->missed;
+	g->missed = missed;
+}
+
+/*
+ * A pinned group that is not on the PMU reads as no bytes, and its counts so far are lost; one that was on it for only
+ * a part of the time fails too.
+ */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -57,11 +81,11 @@ bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 		return true;
 	got = read(g->c[0].fd, words, sizeof(words));
 	if (got < (ssize_t)(PERF_HEAD_WORDS * sizeof(words[0])) || words[0] != g->joined) {
-		p->failed = true;
+		perf_note_missed(ctx, g, 0);
 		return false;
 	}
 	if (g->hw && words[2] < words[1])
-		p->failed = true;
+		perf_note_missed(ctx, g, words[2]);
 	take_counts(ctx, g, words);
 	if (!read_alone(g))
 		p->failed = true;

@@ -108,6 +108,7 @@ void perf_family_run(struct perf_group *g, bool on)
 
 #define HEAD_WORDS	3	/* nr, time enabled, time running */
 #define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
+#define SLACK_NS	2000000		/* between the stop of events and of the time */
 
 static bool read_alone(struct perf_family *family)
 {
@@ -123,20 +124,33 @@ static bool read_alone(struct perf_family *family)
 	return all;
 }
 
-static bool read_counts(struct pfm_context *ctx, struct perf_family *family)
+/*
+ * A child's event that finds no place on the PMU ends, for the kernel, the time for which it is enabled. So where an
+ * exec has started all events together, the time is that of the context, which was taken before the events were read.
+ */
+static bool starved(const struct pfm_context *ctx, uint64_t active, const uint64_t *words)
+{
+	return words[2] < words[1] ||
+	       (ctx->flags & PFM_FL_ON_EXEC && words[2] + active / 64 + SLACK_NS < active);
+}
+
+static bool read_counts(struct pfm_context *ctx, struct perf_group *g, struct perf_family *family)
 {
 	uint64_t words[HEAD_WORDS + 3 * PERF_MAX_COUNTERS];
+	uint64_t active = 0;
 	ssize_t got;
 
 	if (!family || !family->n)
 		return false;
+	if (family->hw && ctx->flags & PFM_FL_ON_EXEC)
+		active = perf_active_ns(ctx, g);
 	got = perf_read_group(family->k[0].fd, words, sizeof(words));
 	if (got < (ssize_t)(HEAD_WORDS * sizeof(words[0])) || words[0] != family->joined) {
-		perf_of(ctx)->failed = true;
+		perf_note_missed(ctx, g, 0);
 		return false;
 	}
-	if (family->hw && words[2] < words[1])
-		perf_of(ctx)->failed = true;
+	if (family->hw && starved(ctx, active, words))
+		perf_note_missed(ctx, g, words[2]);
 	for (unsigned int i = 0; i < family->joined; i++)
 		family->k[i].count = words[HEAD_WORDS + i * ENTRY_WORDS];
 	if (!read_alone(family))
@@ -155,7 +169,7 @@ void perf_family_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_family *family = family_of(set);
 
-	if (!read_counts(ctx, family))
+	if (!read_counts(ctx, set->os, family))
 		return;
 	for (unsigned int i = 0; i < family->n; i++) {
 		const struct perf_kin *k = &family->k[i];
@@ -184,7 +198,7 @@ void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_family *family = family_of(set);
 
-	if (!read_counts(ctx, family))
+	if (!read_counts(ctx, set->os, family))
 		return;
 	for (unsigned int i = 0; i < family->n; i++)
 		rebase(set, &family->k[i]);

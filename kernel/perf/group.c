@@ -299,6 +299,7 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 
 	if (!g)
 		return pfm_refuse(-ENOMEM, "no memory for a set's events");
+	g->before = set->duration;
 	if (n && ctx->flags & PFM_FL_ON_EXEC)
 		ret = pfm_refuse(-EINVAL, "PMD%u: ON_EXEC: what only the thread counts, for OWN or for its overflows, "
 				 "cannot be started by an exec", plans[0].num);
@@ -329,6 +330,8 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	if (!old || !old->family)
 		return perf_family_open(ctx, plans, make_family_plans(ctx, set, plans), &g->family);
 	g->family = old->family;
+	g->before = old->before;
+	g->missed = old->missed;
 	old->family = NULL;
 	return 0;
 }

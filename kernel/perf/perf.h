@@ -71,6 +71,8 @@ struct perf_group {
 	struct perf_sampler	*sampler;	/* with INHERIT and a sampling format: the PMDs that sample */
 	unsigned int		n, joined;	/* counters; those that c[0] leads, with itself */
 	bool			sampling, stop, hw;
+	uint64_t		before;		/* ns that the set had been active when the events were opened */
+	uint64_t		missed;		/* ns since, without a place on the PMU; in set->blind */
 	struct perf_counter	c[];
 };
 
@@ -250,6 +252,8 @@ void perf_resume(struct pfm_context *ctx);
 void perf_freeze(struct pfm_context *ctx);
 int perf_start(struct pfm_context *ctx);	/* the installed set; with periods as its PMDs want them */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);	/* false: not available */
+void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running);
+uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g);
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);	/* values count on from here */
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 

@@ -154,7 +154,8 @@ What write_pmds takes is taken, too, as in 2.x, and has no effect
 @return[1] results
 @return[2] nil
 @treturn[2] string message, which names the first bad element
-@treturn[2] int errno: EINVAL, E2BIG, EBUSY, ESRCH
+@treturn[2] int errno: EINVAL, E2BIG, ESRCH; EBUSY, on machine perf EIO: others had a counter for some of the time
+@return[2] where others had a counter: the results, of the rest of the time; `blind` of getinfo_evtsets is how long
 @raise on wrong types and unknown fields
 @usage
 local lpfm = require "lpfm"
@@ -169,15 +170,22 @@ static int context_read_pmds(lua_State *L)
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	struct lpfm_vector *prepared = lpfm_object_test(L, 2, &lpfm_pmds_class);
 	pfarg_pmd_t small[SMALL], *v;
-	int n;
+	int n, n_failure;
+	bool is_short;
 
 	if (prepared)
 		return read_prepared(L, ctx->fd, prepared);
 	v = lpfm_list_read_small(L, 2, &lpfm_read_struct, "read_pmds", &n, small, sizeof(small));
-	if (pfm_read_pmds(lpfm_context_fd(L, 1), v, n))
-		return lpfm_fail_vector(L, "read_pmds", &lpfm_read_struct, v, n);
+	if (!pfm_read_pmds(lpfm_context_fd(L, 1), v, n)) {
+		lpfm_list_push(L, &lpfm_read_struct, v, n);
+		return 1;
+	}
+	is_short = errno == EBUSY || errno == EIO;
+	n_failure = lpfm_fail_vector(L, "read_pmds", &lpfm_read_struct, v, n);
+	if (!is_short)
+		return n_failure;
 	lpfm_list_push(L, &lpfm_read_struct, v, n);
-	return 1;
+	return n_failure + 1;
 }
 
 /* What a reader reads: its first upvalue. The others keep the context and the vector alive. */

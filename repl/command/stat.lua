@@ -73,7 +73,7 @@ local function warnings(result)
    for i, why in ipairs(lines) do
       lines[i] = ("  Do not trust %s: %s."):format(table.concat(names[why], ", "), why)
    end
-   if #lines > 0 then
+   if #lines > 0 and (result.sets or 1) > 1 then
       lines[#lines + 1] = "  Count longer, count fewer events at once, or shorten --switch-timeout."
    end
    return lines
@@ -84,7 +84,7 @@ local function late_note(result)
 end
 
 local function sets_note(result)
-   if (result.sets or 1) < 2 then return {} end
+   if (result.sets or 1) < 2 then return warnings(result) end
    local why = (result.why_sets or "") ~= "" and ": " .. result.why_sets or ""
    local out = { ("  Counted in %d event sets in turn, and scaled to the whole time%s."):format(result.sets, why) }
    if has_error(result) then
@@ -289,7 +289,8 @@ function stat.options()
    c:habits({ ["-j"] = "--json" }, { "-B", "--big-num", "--no-merge", "-v", "--verbose" }, advice)
    c:epilog("Results go to stderr, like perf's, so that they do not mix with the command's output; -o - is stdout.\n"
       .. "Events that do not fit on the counters together are counted in turn and scaled; their share of the time\n"
-      .. "is shown. The events of a group, {a,b}, are always counted together, in one event set. Names may have\n"
+      .. "is shown, as it is where other users of the PMU had a counter; <not counted>: they had it all the time.\n"
+      .. "The events of a group, {a,b}, are always counted together, in one event set. Names may have\n"
       .. "wildcards: page-*, sched:*. Energy and other events of PMU/EVENT/ that count whole CPUs need -a or -C.\n"
       .. "The exit status is that of the command. Its threads and children are counted with it, but for what the\n"
       .. "machine cannot count in children (on perf: events that take turns; --from, --until), which is said.\n"

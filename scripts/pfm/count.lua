@@ -23,6 +23,7 @@ local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
 local FEW = 8                         -- contexts
 local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
 local LEDGER = 0.02                   -- s between looks at what ended threads have counted
+local TAKEN = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI watchdog"
 
 -- --- one measurement -----------------------------------------------------------------------------
 
@@ -190,10 +191,13 @@ local function in_unit(event, value)
    return (type(value) == "number" and value or value:tonumber()) * event.scale
 end
 
--- The counts of one subject, in the order of the events that are counted.
+-- The counts of one subject, in the order of the events that are counted; false: others had the counter.
 local function counts_of(self, values)
    local out = {}
-   for i, e in ipairs(self.good) do out[i] = in_unit(e, multiplex.value(self.plan, e, values)) or 0 end
+   for i, e in ipairs(self.good) do
+      local value = in_unit(e, multiplex.value(self.plan, e, values))
+      out[i] = value or multiplex.taken(self.plan, e, values) == 0 and 0
+   end
    return out
 end
 
@@ -302,20 +306,23 @@ end
 
 local function row_of(self, event, values)
    local value, share = value_of(self, event, values)
+   local taken = multiplex.taken(self.plan, event, values)
    local reason = event.reason
    local state = reason and "not supported"
    if value and implausible(self, event, value, values) then
       value, state = nil, "not counted"
       reason = "the counter stayed at 0 while the program ran: this machine's PMU does not count it"
    elseif not value and not reason then
-      state, reason = "not counted", share and "its event set never had its turn" or nil
+      state = "not counted"
+      reason = taken > 0 and TAKEN or share and "its event set never had its turn" or nil
    end
    local row = { event = event.name, base = event.base, unit = event.unit, value = value, state = state,
       reason = reason }
    if value and share < 1 then
       row.active, row.error = share, in_unit(event, self.blocks:error_of(event, values))
       row.other_value = in_unit(event, multiplex.other_value(self.plan, event, values))
-      row.poor = multiplex.poor(value, share, row.error)
+      row.poor = taken > 0 and ("other users of the PMU had its counter for %.0f%% of the time"):format(taken * 100)
+         or multiplex.poor(value, share, row.error)
    end
    if self.obstacle then row.value, row.state, row.reason = nil, "not counted", self.obstacle end
    return row

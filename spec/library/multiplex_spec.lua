@@ -2,6 +2,9 @@
 -- pfm.measure.multiplex: event sets in turn, what they estimate, and how far that can be off (3.7.2, figure 3.32).
 
 local count = require "pfm.count"
+local events = require "pfm.events"
+local multiplex = require "pfm.measure.multiplex"
+local plan = require "pfm.measure.plan"
 local statistics = require "pfm.statistics"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
@@ -155,6 +158,38 @@ describe("multiplexed counts (3.7.2)", function()
          assert.is_false(ok)
          assert.is_truthy(err:find(words, 1, true), err)
       end
+   end)
+end)
+
+describe("counts that other users of the PMU cut short", function()
+   before_each(sim.begin)
+   after_each(sim.finish)
+
+   -- What is made of n occurrences, while others had the counter for `blind` of 1,000 ns.
+   local function seen(n, blind)
+      sim.machine()
+      local list = events.read "IA64_INST_RETIRED"
+      local made = plan.make(list)
+      local values = plan.read(made, {
+         read_pmds = function(_, regs)
+            return nil, "not all is counted", lpfm.errno.EBUSY, { { num = regs[1].num, value = n } }
+         end,
+         getinfo_evtsets = function() return { { runs = 1, act_duration = 1000, blind = blind } } end,
+      })
+      local value, share = multiplex.value(made, list[1], values)
+      return value, share, multiplex.taken(made, list[1], values)
+   end
+
+   it("are scaled from the time that was counted, and have their share", function()
+      assert.are.same({ 500, 0.5, 0.5 }, { seen(250, 500) })
+      assert.are.same({ 250, 1, 0 }, { seen(250, 0) })
+   end)
+
+   it("are none where nothing was counted", function()
+      local value, share, taken = seen(61, 999)
+      assert.is_nil(value)
+      assert.equal(0, share)
+      assert.is_true(taken > 0.99)
    end)
 end)
 

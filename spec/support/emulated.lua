@@ -71,6 +71,10 @@ local sets = {
    "time_switched_sets_scale", "timeouts_run_with_the_thread", "overflow_switches_after_n", "cascade",
    "masked_sets_wait",
 }
+local sets_of_intel = {
+   "each_set_has_counters_that_count_its_events", "overflows_switch_to_such_counters", "a_write_moves_an_event",
+   "two_events_for_one_counter_are_refused", unpack(sets),
+}
 local security = {
    "kernel_level_needs_permission", "foreign_threads_are_refused", "set_uid_programs_are_not_monitored",
    "an_exec_keeps_the_context", "descriptors_can_be_passed_on", "reading_changes_only_results",
@@ -82,7 +86,8 @@ local rights = {
 }
 local inherit = {
    "a_tree_is_counted", "living_ones_are_commanded", "the_last_one_ends_it", "they_come_and_go_under_commands",
-   "hardware_counts_in_children", "each_has_a_timeout", "memory_is_the_creators", "combinations_are_refused",
+   "hardware_counts_in_children", "each_has_a_timeout", "memory_is_the_creators", "an_exec_starts",
+   "a_stop_before_the_exec_undoes_the_start", "without_an_exec_nothing_counts", "combinations_are_refused",
 }
 local inherit_samples = {
    "all_of_a_tree_are_sampled", "full_parts_hold_those_who_come", "a_restart_gives_back_what_was_read",
@@ -96,8 +101,8 @@ local charges = {
 local lifetime = {
    "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",
    "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory", "a_message_that_cannot_be_had_stays",
-   "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends", "a_counter_of_a_child_is_lost",
-   "nothing_is_told_where_nothing_is_lost",
+   "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends",
+   "it_is_told_how_long_a_counter_was_lost", "a_counter_of_a_child_is_lost", "nothing_is_told_where_nothing_is_lost",
 }
 
 local sharing = {
@@ -192,6 +197,14 @@ local records = {
    "what_takes_anothers_place_is_told", "sleepers_leave_others_their_mappings",
 }
 
+local taken = {}
+for _, machine in ipairs { "linux", "perf" } do
+   for _, name in ipairs { "whole_counts_are_numbers", "nothing_is_a_word", "the_reason_is_told", "json_has_a_state",
+      "a_part_has_its_share", "a_part_is_not_to_be_trusted", "json_has_the_share" } do
+      taken[#taken + 1] = name .. "_on_" .. machine
+   end
+end
+
 local function all(...)
    local names_of_all = {}
    for _, list in ipairs { ... } do
@@ -242,6 +255,7 @@ local function tests(only)
       all(exact, counting, sampling, sets))
    vm_it("knows events by name, as perf_event does, lets nobody see what is not theirs, and needs no PMU", passes,
       "", "names security software limits", all(names, security, of_arm64, software, limits))
+   vm_it("says what was not counted, where others have the counters", passes, "-c 4", "taken", taken)
    vm_it("shows the labs' effects", passes, "", "labs", labs, "FORMAT=spec/vm/halves")
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "",
       "measure", measure)
@@ -264,7 +278,7 @@ local function tests(only)
    end
    vm_it("passes the specs of real machines", specs_pass, "", specs)
    vm_it("loses nothing to an NMI", passes, "-A amd64", "exact counting sampling sets names",
-      all(of_x86, of_intel, counting, sampling, sets, names))
+      all(of_x86, of_intel, counting, sampling, sets_of_intel, names))
    vm_it("loses nothing to an NMI, either", passes, "-A amd64 -c 4",
       "exact counting software security modules torture:3",
       all(of_x86, of_intel, counting, software, security, modules, torture))
@@ -276,6 +290,10 @@ local function tests(only)
    vm_it("counts, samples, switches sets, keeps targets apart, and tells what programs do", passes, "-K newest -c 4",
       "counting sampling sets rights lifetime records", all(counting, sampling, sets, rights, lifetime, records))
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs)
+   vm_it("keeps threads apart whose ids are used again", passes, "-c 4",
+      "few_ids:400 counting sampling sets security rights lifetime sharing inherit inherit_samples programs torture:3",
+      all({ "ids_are_used_again" }, counting, sampling, sets, security, rights, lifetime, sharing, inherit,
+         inherit_samples, programs, torture))
    vm_it("counts exactly, with NMIs", passes, "-A amd64 -K newest", "exact counting view stacks programs",
       all(of_x86, of_intel, counting, view, stacks, programs))
    vm_it("keeps limits, and counts children", passes, "-K newest -c 4", "limits inherit charges sharing reload",
@@ -306,7 +324,7 @@ local function tests(only)
       "fallback beside security software limits reload",
       all(fallback, beside, security, software, limits, reload))
    vm_it("counts, samples and switches sets", passes, "-A amd64 -K 6.12", "exact counting sets rights narrow",
-      all(of_x86, of_intel, counting, sets, rights, narrow))
+      all(of_x86, of_intel, counting, sets_of_intel, rights, narrow))
    vm_it("walks stacks, and runs programs of the tool's, in NMIs", passes, "-A amd64 -K 6.12",
       "stacks records programs verdicts", all(stacks, records, programs, verdicts))
    vm_it("counts AMD's events, of family 17h", passes, "-A amd64 -P zen -e",

@@ -65,10 +65,12 @@ typedef unsigned char pfm_uuid_t[16];
  * PFM_REGFL_OWN, a read with PFM_REGFL_OWN returns that of the thread alone. Writing a PMD makes the sum what is
  * written. A read with PFM_REGFL_ENDED returns what the others have counted that have ended since the PMD was written,
  * which is to be done when none of them lives (EINVAL on machine perf, where the kernel tells the sum with the living).
+ * With ON_EXEC each thread counts from its next exec(2) on, or from its birth if the monitored one has had its own.
  * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up runs, duration and what was lost. The
  * context is unloaded, and END posted, when all have ended. EINVAL: with SYSTEM_WIDE, NOTIFY_BLOCK or MAP_SETS;
- * EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory or counters lack are not counted: set_lost of
- * set 0 says how many. The machine perf differs in some of it: limits of pfm_machine_info_t.
+ * EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory lacks are not counted: set_lost of set 0 says how
+ * many. If others have a counter at the birth of one, set_blind has its time; with a sampling format set_lost counts
+ * it. The machine perf differs in some of it: limits of pfm_machine_info_t.
  *
  * Without a sampling format overflows and pfm_restart() concern the thread alone, others count on, and OVFL_SWITCH is
  * EINVAL.
@@ -211,7 +213,7 @@ typedef struct {
 	uint64_t	set_mmap_offset;	/* (was reserved) as in pfarg_setdesc_t; 0: no view */
 	uint64_t	set_lost;		/* (was reserved) overflows the machine could not deliver */
 	uint64_t	set_throttled;		/* (was reserved) overflows held back by throttling, 4.4.4 */
-	uint64_t	set_blind;		/* (was reserved) ns not monitored for want of the PMU, 6.5 */
+	uint64_t	set_blind;		/* (was reserved) ns of the duration for which others had counters */
 	uint64_t	set_late;		/* (was reserved) of set_lost, those that a timer came too late for */
 	uint64_t	set_reserved[1];
 } pfarg_setinfo_t;

@@ -4,7 +4,9 @@
  *
  * The driver gives an event a counter when it is scheduled in, by what it counts then, and writes the
  * event's hw.config to that counter at each start. So hw.config may be changed while the event is stopped, if its
- * counter can count all events; pfm_x86_config() ensures that it is not on a fixed-function counter.
+ * counter can count the new event, too; pfm_x86_config() ensures that it is not on a fixed-function counter. Some
+ * events are counted by some counters alone, which only the driver knows: if the event changes, the driver is to give
+ * it a counter anew (lx_arch_place()).
  */
 #include <asm/cpufeature.h>
 #include <asm/perf_event.h>
@@ -18,6 +20,7 @@
 #define PERFMON_LEAF		10		/* of CPUID; EAX: version, counters, their width, 8 bits each */
 #define AMD_PERFMON_LEAF	0x80000022	/* EBX, the lowest 4 bits: counters */
 #define AMD_WIDTH		48
+#define PLACED_BY		(~(PFM_X86_USR | PFM_X86_OS))	/* of hw.config: what may decide on the counter */
 #define ANY_FROM		3		/* version of architectural perfmon */
 #define ANY_IS_GONE		BIT(15)		/* EDX of PERFMON_LEAF */
 
@@ -141,10 +144,84 @@ int lx_arch_check(u16 num, u64 pmc)
 
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 {
+	struct lx_counter *c = event->overflow_handler_context;
+	u64 before = event->hw.config;
+
 	if (lx_on_cpu(event) && event->hw.idx >= INTEL_PMC_IDX_FIXED)
 		return pfm_refuse(-EBUSY, "PMC%u: the kernel has it on a counter of fixed function", num);
 	event->hw.config = pfm_x86_config(pmc, is_intel());
+	if (lx_on_cpu(event) && (before ^ event->hw.config) & PLACED_BY)
+		c->lx->displaced |= BIT_ULL(c->at);
 	return 0;
+}
+
+/* Puts an event that was taken off the PMU back. If no counter can count it, it is made one that all can count. */
+static int put_back(struct lx_counter *c, bool ran)
+{
+	struct perf_event *event = c->event;
+
+	if (!event->pmu->add(event, ran ? PERF_EF_START : 0))
+		return 0;
+	event->hw.config = lx_arch_config(c->num);
+	WARN_ON_ONCE(event->pmu->add(event, 0));
+	return pfm_refuse(-EBUSY, "no counter that can count the event of PMC%u is left", c->num);
+}
+
+/* Takes the displaced events off that are on the PMU, which those are that remain in *displaced. Returns which ran. */
+static u64 take_off(struct lx_context *lx, u64 *displaced)
+{
+	u64 ran = 0;
+
+	for (u64 rest = *displaced; rest; rest &= rest - 1) {
+		u64 bit = rest & -rest;
+		struct perf_event *event = lx->counters[__ffs(rest)].event;
+
+		if (!lx_on_cpu(event)) {
+			*displaced &= ~bit;
+			continue;
+		}
+		if (!(event->hw.state & PERF_HES_STOPPED))
+			ran |= bit;
+		event->pmu->del(event, PERF_EF_UPDATE);
+	}
+	return ran;
+}
+
+/* On another counter a throttled event is to be loaded anew. */
+static void reload_if_throttled(struct perf_event *event)
+{
+	if (event->hw.interrupts == LX_THROTTLED)
+		lx_arch_reload_throttled(event);
+}
+
+/*
+ * All events that changed are taken off the PMU before the first one is put back, as they may need each other's
+ * counters. The driver assigns counters when it enables the PMU, so it does that for a moment, though the PMU is to
+ * stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be changing its
+ * lists: then an interrupt places the events afterwards.
+ */
+int lx_arch_place(struct lx_context *lx)
+{
+	u64 displaced = lx->displaced, ran;
+	struct pmu *pmu = lx->pmu;
+	int ret = 0;
+
+	if (likely(!displaced))
+		return 0;
+	if (in_nmi() || lx_perf_is_busy(lx, pmu)) {
+		lx_late(lx);
+		return 0;
+	}
+	lx_halt(lx);
+	lx->displaced = 0;
+	ran = take_off(lx, &displaced);
+	for (u64 rest = displaced; rest; rest &= rest - 1)
+		ret = put_back(&lx->counters[__ffs(rest)], ran & rest & -rest) ?: ret;
+	pmu->pmu_enable(pmu);
+	pmu->pmu_disable(pmu);
+	for (u64 rest = displaced; rest; rest &= rest - 1)
+		reload_if_throttled(lx->counters[__ffs(rest)].event);
+	return ret;
 }
 
 /*

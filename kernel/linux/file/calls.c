@@ -111,6 +111,7 @@ static int call_vector(struct lx_context *lx, const struct vector_call *call, vo
 	ret = enter(lx);
 	if (ret)
 		return ret;
+	lx_count_dropped(lx);
 	ret = call_in_chunks(lx->ctx, call, v, n);
 	lx_unlock(lx);
 	return ret;

@@ -174,6 +174,8 @@ void lx_release(struct pfm_context *child_ctx)
 /* Reports to the core the children for which no struct lx_fork_record was left. */
 void lx_count_dropped(struct lx_context *root)
 {
+	if (!atomic_read(&root->dropped_children))
+		return;
 	for (int n = atomic_xchg(&root->dropped_children, 0); n; n--)
 		pfm_fork_failed(root->ctx);
 }

@@ -61,18 +61,22 @@ void lx_unwatch(struct lx_context *lx)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. */
+/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. A child context has no file. */
 static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 {
 	bool found = false;
 	struct fdtable *fdt;
+	unsigned long fd;
 
-	if (!files)
+	if (!files || !lx->file)
 		return false;
 	rcu_read_lock();
 	fdt = files_fdtable(files);
-	for (unsigned int fd = 0; fd < fdt->max_fds && !found; fd++)
+	for_each_set_bit(fd, fdt->open_fds, fdt->max_fds) {
 		found = rcu_access_pointer(fdt->fd[fd]) == lx->file;
+		if (found)
+			break;
+	}
 	rcu_read_unlock();
 	return found;
 }
@@ -163,12 +167,32 @@ static void renumber(void)
 	raw_spin_unlock(&watched_lock);
 }
 
+/* PFM_FL_ON_EXEC: lets the current thread's context count, unless perf has removed its events. */
+static void start_waiting(void)
+{
+	struct lx_context *lx;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&watched_lock, flags);
+	lx = find(current);
+	if (lx && lx->ctx->waits_exec && lx_scheduled_in(lx) &&
+	    READ_ONCE(lx->anchor_event->state) != PERF_EVENT_STATE_EXIT) {
+		lx_enter(lx);
+		pfm_target_exec(lx->ctx);
+		lx_leave(lx, NULL);
+		lx_end_service(lx, false);
+	}
+	raw_spin_unlock_irqrestore(&watched_lock, flags);
+}
+
 /* If perf has removed its events from the thread, as it does for a set-uid program, the context is unloaded. */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	if (old_pid != task_pid_nr(current) && !hlist_empty(bucket_of(current)))
 		renumber();
 	lx_record_exec();
+	if (!hlist_empty(bucket_of(current)))
+		start_waiting();
 	queue_end(true, TWA_RESUME);
 }
 

@@ -36,6 +36,8 @@ void lx_block(struct pfm_context *ctx)
 	/* the work cannot run before this function returns; adding it fails once the target is past exit_task_work() */
 	if (lx_task_work(lx->task, &target_ref->block_work, TWA_RESUME))
 		refcount_dec(&target_ref->users);
+	else if (in_nmi())
+		lx_late(lx);	/* the thread may have looked for work already: an interrupt has it look again */
 }
 
 void lx_unblock(struct pfm_context *ctx)

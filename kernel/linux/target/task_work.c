@@ -39,6 +39,8 @@ int lx_task_work(struct task_struct *task, struct callback_head *work, enum task
 
 int lx_check_create(struct pfm_machine *m, uint32_t flags)
 {
+	if ((flags & PFM_FL_ON_EXEC) && !(flags & PFM_FL_INHERIT))
+		return pfm_refuse(-EINVAL, "ON_EXEC needs INHERIT");
 	if (add || !(flags & (PFM_FL_INHERIT | PFM_FL_NOTIFY_BLOCK)))
 		return 0;
 	return pfm_refuse(-EOPNOTSUPP, "%s needs task_work_add(), which this kernel does not export to modules",

@@ -10,6 +10,7 @@
 -- @module pfm.measure.multiplex
 
 local statistics = require "pfm.statistics"
+local host = require "pfm.measure.host"
 local plan = require "pfm.measure.plan"
 local trigger = require "pfm.measure.trigger"
 
@@ -22,6 +23,7 @@ local COST = 50                         -- a look may take that part of the time
 local ENOUGH = 8                        -- blocks before the interval is changed
 local WELL, BADLY = 0.01, 0.05          -- of the count, an error that permits longer turns, or wants shorter ones
 local POOR = 0.5                        -- of the count, an error that leaves nothing of it
+local NOTHING = 0.005                   -- of the time: a counter that others had for the rest has counted nothing
 local UNSEEN = 3                        -- occurrences that can have gone unseen where none was seen, at 95 %
 
 -- --- when the sets are switched ------------------------------------------------------------------
@@ -56,14 +58,27 @@ local function sum(values)
    return all
 end
 
+-- The share of the time of its sets in which a register counted. On machine perf what counts beside a counter that
+-- others have does not count either.
+local function present(self, event, term, values)
+   if event.kind == "software" and host.machine().name ~= "perf" then return 1 end
+   local blinds, durations, blind, time = plan.blind(self, values), plan.durations(self, values), 0, 0
+   for _, s in ipairs(term.sets) do blind, time = blind + number(blinds[s]), time + number(durations[s]) end
+   return blind == 0 and 1 or 1 - math.min(blind / time, 1)
+end
+
 -- The count of one register, scaled to the whole, and the share of the whole in which it counted.
-local function term_value(self, term, values, portions)
-   local count, active = nil, 0
+local function term_value(self, event, term, values, portions)
+   local count, whole, active = nil, 1, 1
    for _, v in ipairs(plan.counts(self, term, values)) do count = count and count + v or v end
-   if #term.sets == #self.sets then return count, 1 end
-   for _, s in ipairs(term.sets) do active = active + number(portions[s]) end
-   if active == 0 then return nil, 0 end
-   local whole = sum(portions)
+   if #term.sets < #self.sets then
+      whole, active = sum(portions), 0
+      for _, s in ipairs(term.sets) do active = active + number(portions[s]) end
+   end
+   local seen = present(self, event, term, values)
+   if active == 0 or seen < NOTHING then return nil, 0 end
+   active = active * seen
+   if active == whole then return count, 1 end
    return math.floor(number(count) * whole / active + 0.5), active / whole
 end
 
@@ -77,7 +92,7 @@ local function scaled(self, event, values, portions)
    local counts, share = {}, 1
    for i, term in ipairs(self.terms[event]) do
       local active
-      counts[i], active = term_value(self, term, values, portions)
+      counts[i], active = term_value(self, event, term, values, portions)
       if not counts[i] then return nil, 0 end
       share = math.min(share, active)
    end
@@ -111,6 +126,19 @@ function multiplex.other_value(self, event, values)
    if #self.sets == 1 then return nil end
    local portions = self.trigger and plan.durations(self, values) or plan.turns(self, values)
    return (scaled(self, event, values, portions))
+end
+
+--- The share of its time for which others had a counter of the event.
+-- @tparam table self a plan
+-- @tparam table event
+-- @tparam table values
+-- @treturn number 0: all was counted
+function multiplex.taken(self, event, values)
+   local share = 1
+   for _, term in ipairs(#values > 0 and self.terms[event] or {}) do
+      share = math.min(share, present(self, event, term, values))
+   end
+   return 1 - share
 end
 
 -- --- how wrong it can be -------------------------------------------------------------------------

@@ -20,16 +20,22 @@ local function number_of(value)
    return type(value) == "number" and value or value:tonumber()
 end
 
--- The part's values are those of the events that could be counted, in their order.
+local function add_value(its, value)
+   if value then
+      its.value = (its.value or 0) + value
+   else
+      its.poor = "a thread of it was not counted"
+   end
+   its.state = not its.value and (its.state or "not counted") or nil
+end
+
+-- The part's values are those of the events that could be counted, in their order; false where others had the counter.
 local function add_part(group, part, result)
    group.subjects = group.subjects + 1
    for k, event in ipairs(result.counted) do
-      if event.base == "task-clock" then group.ran = (group.ran or 0) + number_of(part.values[k]) end
+      if event.base == "task-clock" then group.ran = (group.ran or 0) + number_of(part.values[k] or 0) end
       for i, row in ipairs(result.events) do
-         if row.event == event.name then
-            local its = group.events[i]
-            its.value = (its.value or 0) + part.values[k]
-         end
+         if row.event == event.name then add_value(group.events[i], part.values[k]) end
       end
    end
 end

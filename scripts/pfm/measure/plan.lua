@@ -345,8 +345,8 @@ function plan.in_parts(list, fn)
    return true
 end
 
--- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, and after
--- them their turns; what to ask for, and where the answers go.
+-- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, after them their
+-- turns, and the times for which others had their counters; what to ask for, and where the answers go.
 local function layout(self)
    if self.layout then return self.layout end
    local out = { at = {}, counts = 0, regs = {}, to = {}, ids = {}, of = {} }
@@ -403,7 +403,8 @@ end
 local function read_registers(where, ctx, out)
    local by_set = {}
    plan.in_parts(where.regs, function(part, from)
-      for i, reg in ipairs(ctx:read_pmds(part) or {}) do
+      local all, _, _, short = ctx:read_pmds(part)
+      for i, reg in ipairs(all or short or {}) do
          local asked, to = where.regs[from + i], where.to[from + i]
          by_set[asked.set] = by_set[asked.set] or {}
          by_set[asked.set][asked.num] = reg.value
@@ -418,9 +419,10 @@ end
 local function add_turns(self, info, s, registers, out)
    local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
    local turns = turns_of(self, info.runs, trigger and registers[trigger])
-   local time, turn = where.counts + s, where.counts + #self.sets + s
+   local time = where.counts + s
+   local turn, blind = time + #self.sets, time + 2 * #self.sets
    local count = trigger and where.at[s][trigger]
-   out[time], out[turn] = out[time] + info.act_duration, out[turn] + turns
+   out[time], out[turn], out[blind] = out[time] + info.act_duration, out[turn] + turns, out[blind] + info.blind
    if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
 end
 
@@ -437,18 +439,17 @@ function plan.active_ns(self, ctx)
    return ns
 end
 
---- Reads all counts of a context and after them, if there are several sets, how long each was active, and how
--- many turns it had.
+--- Reads all counts of a context and after them how long each set was active, how many turns it had, and for how long
+-- others had its counters.
 -- @tparam table self the plan
 -- @param ctx
 -- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one by one
 function plan.read(self, ctx)
    local where, out, n = layout(self), {}, #self.sets
-   for i = 1, where.counts + (n > 1 and 2 * n or 0) do out[i] = 0 end
+   for i = 1, where.counts + 3 * n do out[i] = 0 end
    local by_set = read_registers(where, ctx, out)
    local limited = self.limit and where.at[1][self.limit.num]
    if limited then out[limited] = out[limited] + self.limit.n end
-   if n == 1 then return out end
    plan.in_parts(where.ids, function(part, from)
       for i, info in ipairs(ctx:getinfo_evtsets(part) or {}) do
          add_turns(self, info, where.of[from + i], by_set[where.ids[from + i]] or {}, out)
@@ -480,7 +481,7 @@ function plan.counts(self, term, values)
 end
 
 --- How long each set was active, in ns.
--- @tparam table self a plan with several sets
+-- @tparam table self a plan
 -- @tparam table values of `plan.read`
 -- @treturn {number,...} by set
 function plan.durations(self, values)
@@ -494,6 +495,15 @@ end
 -- @treturn {number,...} by set; with a trigger, the turn that is not over counts as far as it got
 function plan.turns(self, values)
    local from = layout(self).counts + #self.sets
+   return { unpack(values, from + 1, from + #self.sets) }
+end
+
+--- For how long others had counters of each set while it was active, in ns.
+-- @tparam table self a plan
+-- @tparam table values of `plan.read`
+-- @treturn {number,...} by set
+function plan.blind(self, values)
+   local from = layout(self).counts + 2 * #self.sets
    return { unpack(values, from + 1, from + #self.sets) }
 end
 

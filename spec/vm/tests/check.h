@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -118,6 +119,8 @@ static void run_test(const char *name, void (*fn)(void))
 /* 2 instructions an iteration, and one taken branch (the last one is not). */
 static inline __attribute__((always_inline)) void spin(uint64_t n)
 {
+	if (!n)
+		return;
 #ifdef __aarch64__
 	asm volatile("1: subs %0, %0, #1; b.ne 1b" : "+r"(n) : : "cc");
 #else
@@ -222,6 +225,20 @@ static inline bool has_message(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
+}
+
+/* --- other users of the PMU --------------------------------------------------------------------- */
+
+#define MOST_COUNTERS	32
+
+/* Takes a CPU's counters: its pinned events come before those of threads. fds of what was not to be had are -1. */
+__attribute__((unused))
+static void take_all(int cpu, int fds[MOST_COUNTERS])
+{
+	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };
+
+	for (int i = 0; i < MOST_COUNTERS; i++)
+		fds[i] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
 }
 
 /* --- children that start on command ------------------------------------------------------------- */

@@ -5,7 +5,6 @@
  * counts cycles, of which arm64's emulated PMU tells in time; an instruction takes two.
  */
 #include <inttypes.h>
-#include <linux/perf_event.h>
 
 #include "check.h"
 

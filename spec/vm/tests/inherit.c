@@ -420,6 +420,87 @@ static void memory_is_the_creators(void)
 
 /* --- what does not go together ------------------------------------------------------------------ */
 
+/* --- ON_EXEC ---------------------------------------------------------------------------------- */
+
+enum { BEFORE = 20000000, AFTER = 1000000, STARTUP = 2000000 };	/* instructions; the last of the dynamic linker */
+
+/* What the tests execute: half of the work is a child's. */
+static int work_after_exec(void)
+{
+	pid_t pid = fork();
+
+	work(AFTER);
+	if (!pid)
+		_exit(0);
+	return waitpid(pid, NULL, 0) != pid;
+}
+
+static void spin_and_exec(uint64_t twice)
+{
+	char *const args[] = { "inherit", "work", NULL };
+
+	work(BEFORE);
+	if (twice && !fork())
+		_exit(0);
+	execv("/proc/self/exe", args);
+	_exit(3);
+}
+
+static int from_exec(pid_t pid)
+{
+	int fd = new_context(PFM_FL_INHERIT | PFM_FL_ON_EXEC);
+
+	return fd < 0 || set_pmc(fd, 0, COUNTER, PROGRAM) || set_pmd(fd, 0, COUNTER, 0) || load(fd, pid) ? -1 : fd;
+}
+
+static void an_exec_starts(void)
+{
+	for (int forks_first = 0; forks_first < 2; forks_first++) {
+		struct child c = child_new(spin_and_exec, forks_first);
+		uint64_t n;
+		int fd;
+
+		MUST(fd = from_exec(c.pid));
+		MUST(pfm_start(fd, NULL));
+		child_go(&c);
+		EQUAL(child_end(&c), 0);
+		await_end(fd);
+		n = get_pmd(fd, 0, COUNTER);
+		check(n >= 2 * AFTER && n < 2 * AFTER + STARTUP, "%llu instructions", (unsigned long long)n);
+		close(fd);
+	}
+}
+
+static void a_stop_before_the_exec_undoes_the_start(void)
+{
+	struct child c = child_new(spin_and_exec, 0);
+	int fd;
+
+	MUST(fd = from_exec(c.pid));
+	MUST(pfm_start(fd, NULL));
+	MUST(pfm_stop(fd));
+	child_go(&c);
+	EQUAL(child_end(&c), 0);
+	await_end(fd);
+	EQUAL(get_pmd(fd, 0, COUNTER), 0);
+	close(fd);
+}
+
+/* The thread executes nothing: nothing is counted, and a close ends it. */
+static void without_an_exec_nothing_counts(void)
+{
+	struct child c = child_new(child_spin, AFTER);
+	int fd;
+
+	MUST(fd = from_exec(c.pid));
+	MUST(pfm_start(fd, NULL));
+	child_go(&c);
+	EQUAL(child_end(&c), 0);
+	await_end(fd);
+	EQUAL(get_pmd(fd, 0, COUNTER), 0);
+	close(fd);
+}
+
 static void combinations_are_refused(void)
 {
 	pfarg_setdesc_t set = { .set_id = 1, .set_flags = PFM_SETFL_OVFL_SWITCH };
@@ -428,6 +509,9 @@ static void combinations_are_refused(void)
 
 	FAILS(new_context(PFM_FL_INHERIT | PFM_FL_SYSTEM_WIDE), EINVAL);
 	FAILS(new_context(PFM_FL_INHERIT | PFM_FL_NOTIFY_BLOCK), EINVAL);
+	FAILS(new_context(PFM_FL_ON_EXEC), EINVAL);
+	FAILS(new_context(PFM_FL_INHERIT | PFM_FL_PROCESS), EINVAL);
+	check(strstr(pfm_explain(), "each thread"), "the reason is %s", pfm_explain());
 	MUST(fd = family());
 	FAILS(pfm_create_evtsets(fd, &set, 1), EINVAL);
 	close(fd);
@@ -437,8 +521,10 @@ static void combinations_are_refused(void)
 	close(fd);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "work"))
+		return work_after_exec();
 	TEST(a_tree_is_counted);
 	TEST(living_ones_are_commanded);
 	TEST(the_last_one_ends_it);
@@ -446,6 +532,9 @@ int main(void)
 	TEST(hardware_counts_in_children);
 	TEST(each_has_a_timeout);
 	TEST(memory_is_the_creators);
+	TEST(an_exec_starts);
+	TEST(a_stop_before_the_exec_undoes_the_start);
+	TEST(without_an_exec_nothing_counts);
 	TEST(combinations_are_refused);
 	return tests_failed > 0;
 }

@@ -315,6 +315,7 @@ static void short_ones_share_a_period(void)
 	struct tool t;
 	int fd;
 
+	forget_workers();	/* their ids may be used again */
 	MUST(fd = new_context(PFM_FL_INHERIT));
 	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
 	MUST(load(fd, c.pid));

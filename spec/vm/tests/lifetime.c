@@ -3,7 +3,6 @@
  * lifetime.c - a context that goes on to another thread while the first has yet something to do for it; and
  * commands that meet each other, slow memory, and other users of the PMU.
  */
-#include <linux/perf_event.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -394,25 +393,16 @@ static void a_close_does_not_end_it_for_others(void)
 
 /* --- other users of the PMU ------------------------------------------------------------------------ */
 
-/* The PMU's event counters, for whatever runs on CPU 0; and they come before those of threads. */
-static void take_all(int *fds, int n)
-{
-	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };
-
-	while (n--)
-		fds[n] = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
-}
-
-static int others[32];
+static int others[MOST_COUNTERS];
 
 static void come(void)
 {
-	take_all(others, 32);
+	take_all(0, others);
 }
 
 static void leave(void)
 {
-	for (int i = 0; i < 32; i++)
+	for (int i = 0; i < MOST_COUNTERS; i++)
 		close(others[i]);
 }
 
@@ -457,6 +447,45 @@ static void a_counter_is_lost_and_the_thread_ends(void)
 	leave();
 	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
 	close(fd);
+}
+
+enum { HALF = 2000000 };	/* instructions */
+
+static void work_and_stop(uint64_t n)
+{
+	work(n);
+	raise(SIGSTOP);
+	work(n);
+}
+
+/* set_blind: the part of the time for which the counter was others'; what was counted is in the rest. */
+static void it_is_told_how_long_a_counter_was_lost(void)
+{
+	for (uint32_t flags = 0; flags <= PFM_FL_INHERIT; flags += PFM_FL_INHERIT) {
+		struct child c = child_new(work_and_stop, HALF);
+		pfarg_setinfo_t info = { .set_id = 0 };
+		pfarg_pmd_t pmd = { .reg_num = 0 };
+		double share;
+		int fd, status;
+
+		MUST(fd = new_context(flags));
+		MUST(set_pmc(fd, 0, 0, PROGRAM));
+		MUST(load(fd, c.pid));
+		MUST(pfm_start(fd, NULL));
+		child_go(&c);
+		TRUE(waitpid(c.pid, &status, WUNTRACED) == c.pid && WIFSTOPPED(status));
+		come();
+		kill(c.pid, SIGCONT);
+		EQUAL(child_end(&c), 0);
+		leave();
+		FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+		TRUE(pmd.reg_value >= HALF && pmd.reg_value < HALF + HALF / 10);
+		MUST(pfm_getinfo_evtsets(fd, &info, 1));
+		share = 1 - (double)info.set_blind / info.set_act_duration;
+		check(share > 0.4 && share < 0.6, "counted for %.3f of %llu ns", share,
+		      (unsigned long long)info.set_act_duration);
+		close(fd);
+	}
 }
 
 static int to_grandchild[2], from_breeder[2];
@@ -529,6 +558,7 @@ static void a_counter_of_a_child_is_lost(void)
 static void nothing_is_told_where_nothing_is_lost(void)
 {
 	struct child c = child_new(child_spin, 1000000), beside = child_new(child_spin, 1000000);
+	pfarg_setinfo_t info = { .set_id = 0 };
 	pfarg_pmd_t pmd = { .reg_num = 0 };
 	int fd;
 
@@ -542,6 +572,8 @@ static void nothing_is_told_where_nothing_is_lost(void)
 	EQUAL(child_end(&c), 0);
 	MUST(pfm_read_pmds(fd, &pmd, 1));
 	TRUE(pmd.reg_value >= 2000000);
+	MUST(pfm_getinfo_evtsets(fd, &info, 1));
+	EQUAL(info.set_blind, 0);
 	close(fd);
 }
 
@@ -553,6 +585,7 @@ int main(void)
 	TEST(a_message_that_cannot_be_had_stays);
 	TEST(a_counter_that_is_lost_is_told_of);
 	TEST(a_counter_is_lost_and_the_thread_ends);
+	TEST(it_is_told_how_long_a_counter_was_lost);
 	TEST(a_counter_of_a_child_is_lost);
 	TEST(nothing_is_told_where_nothing_is_lost);
 	TEST(a_close_ends_self_monitoring);

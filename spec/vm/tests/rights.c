@@ -3,7 +3,6 @@
  * rights.c - which users may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
  * with one capability; never more than perf_event_open(2) allows to the same.
  */
-#include <linux/perf_event.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 

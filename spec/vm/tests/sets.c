@@ -214,6 +214,149 @@ static void masked_sets_wait(void)
 	close(fd);
 }
 
+#ifdef __x86_64__
+/*
+ * Sandy Bridge counts these on one counter alone: retired instructions, with precise distribution, on counter 1; and
+ * cycles in which no miss of the first cache is outstanding (of which the emulated processor has none) on counter 2.
+ */
+#define ON_1	(USER | 0x01c0)
+#define ON_2	(USER | 0x0148 | 1ULL << 23 | 1ULL << 24)
+
+enum { SETS = 4, EVENTS = 3, TURNS = 1000 };
+
+/* The events of each set are those of the set before, moved on by one PMD. */
+static uint64_t event_of(int set, int pmd)
+{
+	const uint64_t events[SETS] = { ON_1, ON_2, USER | INST, USER | CYCLES };
+
+	return events[(set + pmd) % SETS];
+}
+
+static int rotating_sets(uint32_t flags, uint64_t period)
+{
+	int fd = new_context(0);
+
+	for (int set = 0; fd >= 0 && set < SETS; set++) {
+		check(!new_set(fd, set, flags, 0), "new_set: %s", pfm_explain());
+		for (int i = 0; i < EVENTS; i++)
+			check(!set_pmc(fd, set, i, event_of(set, i)), "set_pmc: %s", pfm_explain());
+		if (period) {
+			pfarg_pmd_t trigger = { .reg_num = 3, .reg_set = set, .reg_value = -period,
+						.reg_short_reset = -period, .reg_long_reset = -period,
+						.reg_ovfl_switch_cnt = 1 };
+
+			check(!set_pmc(fd, set, 3, USER | BRANCHES) && !pfm_write_pmds(fd, &trigger, 1), "trigger: %s",
+			      pfm_explain());
+		}
+	}
+	return fd;
+}
+
+/* All PMDs of a set saw the same instructions, each by an event of its own. */
+static uint64_t instructions_of(int fd, int set)
+{
+	uint64_t first = 0;
+
+	for (int i = 0; i < EVENTS; i++) {
+		uint64_t event = event_of(set, i), n = get_pmd(fd, set, i);
+
+		n /= event == ON_2 || event == (USER | CYCLES) ? 2 : 1;
+		first = i ? first : n;
+		check(n == first, "set %d: PMD%d, event %#llx, saw %llu, PMD0 %llu", set, i, (unsigned long long)event,
+		      (unsigned long long)n, (unsigned long long)first);
+	}
+	return first;
+}
+
+static void each_set_has_counters_that_count_its_events(void)
+{
+	int fd;
+
+	MUST(fd = rotating_sets(0, 0));
+	MUST(load(fd, my_tid()));
+	for (int turn = 0; turn < 3 * SETS; turn++) {
+		pfarg_start_t start = { .start_set = turn % SETS };
+
+		MUST(pfm_start(fd, &start));
+		spin(10000);
+		MUST(pfm_stop(fd));
+		spin(1000);
+	}
+	for (int set = 0; set < SETS; set++) {
+		uint64_t n = instructions_of(fd, set);
+
+		check(n >= 60000 && n < 60600, "set %d: %llu instructions", set, (unsigned long long)n);
+	}
+	close(fd);
+}
+
+/* By overflows, in NMIs; a few instructions can pass between these and the interrupt that places the events. */
+static void overflows_switch_to_such_counters(void)
+{
+	uint64_t sum = 0;
+	int fd;
+
+	MUST(fd = rotating_sets(PFM_SETFL_OVFL_SWITCH, 1000));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(TURNS * 1000);
+	MUST(pfm_stop(fd));
+	TRUE(info_of(fd, 0).set_runs >= TURNS / SETS - 1);
+	for (int set = 0; set < SETS; set++)
+		sum += instructions_of(fd, set);
+	check(sum >= 2 * TURNS * 1000 && sum < 2 * TURNS * 1000 + 1000, "%llu instructions", (unsigned long long)sum);
+	close(fd);
+}
+
+/* A write changes the event in the midst of counting. */
+static void a_write_moves_an_event(void)
+{
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	for (int i = 0; i < 6; i++) {
+		uint64_t before, n;
+
+		MUST(set_pmc(fd, 0, 0, i & 1 ? ON_2 : ON_1));
+		before = get_pmd(fd, 0, 0);
+		spin(10000);
+		n = get_pmd(fd, 0, 0) - before;
+		n /= i & 1 ? 2 : 1;
+		check(n >= 20000 && n < 20200, "turn %d: %llu", i, (unsigned long long)n);
+	}
+	close(fd);
+}
+
+/* Two events for the one counter: refused where they meet, and the set before goes on. */
+static void two_events_for_one_counter_are_refused(void)
+{
+	pfarg_start_t start = { .start_set = 1 }, back = { .start_set = 0 };
+	uint64_t n;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(set_pmc(fd, 0, 0, ON_1));
+	MUST(set_pmc(fd, 0, 1, ON_1));
+	FAILS(load(fd, my_tid()), EBUSY);
+	check(strstr(pfm_explain(), "PMC"), "the reason is %s", pfm_explain());
+	close(fd);
+	MUST(fd = rotating_sets(0, 0));
+	MUST(set_pmc(fd, 1, 0, ON_1));
+	MUST(set_pmc(fd, 1, 1, ON_1));
+	MUST(load(fd, my_tid()));
+	FAILS(pfm_start(fd, &start), EBUSY);
+	MUST(pfm_start(fd, &back));
+	spin(10000);
+	MUST(pfm_stop(fd));
+	n = instructions_of(fd, 0);
+	check(n >= 20000 && n < 20200, "%llu instructions", (unsigned long long)n);
+	close(fd);
+}
+#endif
+
 int main(void)
 {
 	pin(0);
@@ -222,5 +365,13 @@ int main(void)
 	TEST(overflow_switches_after_n);
 	TEST(cascade);
 	TEST(masked_sets_wait);
+#ifdef __x86_64__
+	if (!is_amd()) {
+		TEST(each_set_has_counters_that_count_its_events);
+		TEST(overflows_switch_to_such_counters);
+		TEST(a_write_moves_an_event);
+		TEST(two_events_for_one_counter_are_refused);
+	}
+#endif
 	return tests_failed > 0;
 }

@@ -3,7 +3,6 @@
  * view.c - reads at user level (2.2, section 8) on perfmon.ko, and on perf_event: the same values as by a call,
  * whatever switches, moves or interrupts the thread meanwhile.
  */
-#include <linux/perf_event.h>
 #include <pthread.h>
 #include <sys/ioctl.h>
 

@@ -15,6 +15,7 @@
 #include "any_program.h"
 #include "check.h"
 #include "perfmon/perfmon_fast.h"
+#include "theft.h"
 
 #define WORKERS		4
 #define TARGETS		4
@@ -31,6 +32,8 @@ static uint32_t any(uint32_t below)
 struct shared {
 	pid_t		targets[TARGETS];
 	pid_t		workers[WORKERS];
+	pid_t		thief, bookkeeper;
+	struct books	books;
 	uint64_t	calls[WORKERS], good[WORKERS];
 	pid_t		master;
 	pfarg_config_t	before;
@@ -442,6 +445,38 @@ static pid_t new_worker(int n, uint64_t seed)
 	return pid;
 }
 
+/* --- others that have the counters ---------------------------------------------------------------- */
+
+/* There may be no PMU, and an emulated one counts none where time is the host's. */
+static bool counts_instructions(void)
+{
+	int fd = new_context(0);
+	bool counts = !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) && !pfm_start(fd, NULL);
+
+	work(1000);
+	counts = counts && get_pmd(fd, 0, COUNTER) > 0;
+	close(fd);
+	return counts;
+}
+
+static void have_thefts(uint64_t seed)
+{
+	shared->thief = fork();
+	if (!shared->thief) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		state = seed + 1000000;
+		steal(any, &shared->over);
+		_exit(0);
+	}
+	shared->bookkeeper = fork();
+	if (!shared->bookkeeper) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		state = seed + 2000000;
+		keep_books(&shared->books, any, &shared->over);
+		_exit(0);
+	}
+}
+
 /* --- the master: it kills workers and targets, and switches CPUs off and on ---------------------- */
 
 static void toggle_cpu(void)
@@ -501,6 +536,10 @@ static void finish(void)
 	struct ours rest = { .fd = -1, .map = MAP_FAILED };
 
 	shared->over = 1;
+	if (shared->thief) {
+		waitpid(shared->thief, NULL, 0);
+		waitpid(shared->bookkeeper, NULL, 0);
+	}
 	for (int i = 0; i < WORKERS; i++) {
 		kill_one(shared->workers[i]);
 		waitpid(shared->workers[i], NULL, 0);
@@ -531,6 +570,8 @@ static void nothing_breaks(void)
 	MUST(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets));
 	for (int i = 0; i < WORKERS; i++)
 		shared->workers[i] = new_worker(i, torture_seed);
+	if (counts_instructions())
+		have_thefts(torture_seed);
 	rule(torture_seed, torture_seconds);
 	finish();
 	for (int i = 0; i < WORKERS; i++) {
@@ -539,7 +580,11 @@ static void nothing_breaks(void)
 	}
 	printf("# calls of the last workers: %llu, %llu of them succeeded\n", (unsigned long long)all,
 	       (unsigned long long)fine);
+	printf("# accounts: %llu, %llu of them with a part that was missed\n",
+	       (unsigned long long)shared->books.accounts, (unsigned long long)shared->books.told);
 	TRUE(fine > 0 && all > fine);
+	check(!shared->books.wrong[0], "%s", shared->books.wrong);
+	TRUE(!shared->thief || shared->books.accounts > 0);
 }
 
 static int module_references(void)
@@ -582,18 +627,6 @@ static void nothing_is_left(void)
 	EQUAL(cfg.cf_thread_sessions, 0);
 	EQUAL(cfg.cf_sys_sessions, 0);
 	EQUAL(cfg.cf_smpl_buf_size_cur, 0);
-}
-
-/* There may be no PMU, and an emulated one counts none where time is the host's. */
-static bool counts_instructions(void)
-{
-	int fd = new_context(0);
-	bool counts = !set_pmc(fd, 0, COUNTER, PROGRAM) && !load(fd, my_tid()) && !pfm_start(fd, NULL);
-
-	work(1000);
-	counts = counts && get_pmd(fd, 0, COUNTER) > 0;
-	close(fd);
-	return counts;
 }
 
 static void it_still_counts_right(void)
