@@ -123,11 +123,11 @@ struct lx_context {
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
 	struct hlist_node	by_task;	/* or by CPU */
-	struct hlist_node	by_listener;	/* in a list while the array told exists */
-	u64			*seen_mappings;		/* hashes of recorded mappings; a child context has its root's */
+	struct hlist_node	by_listener;	/* in a list while seen_mappings exists */
+	u64			*seen_mappings;	/* hashes of recorded mappings; a child context has its root's */
 	struct irq_work		walk_work;
 	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
-	struct lx_target_ref		*target_ref;		/* with task */
+	struct lx_target_ref	*target_ref;	/* with task */
 	struct lx_target_ref		first_target_ref;
 	bool			first_target_ref_used;
 	struct task_struct	*pending_task;	/* of a load, with a reference and its exec lock; or NULL */
@@ -599,7 +599,7 @@ u64 lx_arch_thread_pointer(void);
 #define LX_SHORTEST	2	/* with a period of 1 perf would trace branches (BTS) */
 u64 lx_arch_count(const struct perf_event *event);
 void lx_arch_end_overflow(struct perf_event *event);
-/* PMU context: moves each event that was programmed anew to a counter that can count it; EBUSY, reported, without one. */
+/* PMU context: moves each event that was programmed anew to a counter that can count it; EBUSY: there is none. */
 int lx_arch_place(struct lx_context *lx);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }

@@ -281,7 +281,9 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 /* Are records to be replayed now? While monitoring is stopped there are no overflows. */
 static bool goes_on(struct pfm_context *ctx)
 {
-	return !perf_of(ctx)->held && (pfm_counting(ctx) || (ctx->format_needs.records && ctx->state == PFM_CTX_LOADED));
+	bool records = ctx->format_needs.records && ctx->state == PFM_CTX_LOADED;
+
+	return !perf_of(ctx)->held && (pfm_counting(ctx) || records);
 }
 
 /* Without a format, overflows after the one that masked came while masked, and are dropped. */

@@ -421,8 +421,8 @@ The next record.
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
 `period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `cookie`
 (of the record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `raw` (fields
-of a tracepoint), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and where it is of use `kind`
-and its fields. Both have `order`, the number of the record in the file
+of a tracepoint), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and
+where it is of use `kind` and its fields. Both have `order`, the number of the record in the file
 @treturn[2] boolean false: the record has an invalid field, and is skipped
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"

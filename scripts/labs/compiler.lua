@@ -144,7 +144,8 @@ command -v valgrind >/dev/null || exit 7
 cc "$@" -o program program.c </dev/null || exit 8
 (
 	ulimit -p 1 2>/dev/null || ulimit -u 1
-	exec env -i PATH="$PATH" valgrind -q --tool=lackey --trace-mem=yes --basic-counts=no --vgdb=no --log-fd="$fd" ./program
+	exec env -i PATH="$PATH" valgrind -q --tool=lackey --trace-mem=yes --basic-counts=no --vgdb=no \
+		--log-fd="$fd" ./program
 )]]
 
 local FLAGS = { "-O1", "-w", "-std=gnu11", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector",

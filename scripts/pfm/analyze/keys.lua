@@ -36,7 +36,7 @@ end
 -- get: the cell; choose: what a filter compares, one or two texts, where that is not the cell; where: the key takes
 -- the place of the sample in the program; takes: the fields it takes, where its own name is not one; number: the cell
 -- is one; label: how a figure shows the cell; sliced: a slice of time, which is an axis of figures.
-local table_of = {
+local rows = {
    symbol = { title = "symbol", where = true, get = function(s) return s.symbol end,
       choose = function(s) return s.symbol, symbols.source_name(s.symbol) end },
    object = { title = "object", where = true, get = function(s) return base_name(s.object) end,
@@ -55,7 +55,7 @@ local table_of = {
    time = { title = "time", number = true, sliced = true, get = function(s) return ("%.6f"):format(s.time) end },
 }
 for _, name in ipairs(origin.columns) do
-   table_of[name] = { title = name, label = name == "rank" and "rank %s" or nil, number = name == "rank",
+   rows[name] = { title = name, label = name == "rank" and "rank %s" or nil, number = name == "rank",
       takes = { "pid" }, get = function(s) return s[name] and tostring(s[name]) or "-" end }
 end
 local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
@@ -66,7 +66,7 @@ local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] =
 -- @treturn {string,...} sorted
 function keys.names(figures)
    local names = {}
-   for name, key in pairs(table_of) do names[#names + 1] = not (figures and key.sliced) and name or nil end
+   for name, key in pairs(rows) do names[#names + 1] = not (figures and key.sliced) and name or nil end
    table.sort(names)
    return names
 end
@@ -75,7 +75,7 @@ end
 -- @string name
 -- @treturn ?table `title`, `get`, `where`, `takes`, `number`, `label`; nil for what is none
 function keys.of(name)
-   return table_of[aliases[name] or name]
+   return rows[aliases[name] or name]
 end
 
 --- Reads the names of keys, as perf's users spell them, too.
