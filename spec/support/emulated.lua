@@ -99,8 +99,9 @@ local charges = {
    "who_execs_keeps_the_charge", "sets_are_charged", "contexts_are_charged", "records_are_charged",
 }
 local lifetime = {
-   "each_end_is_told", "a_close_ends_self_monitoring", "a_close_does_not_end_it_for_others",
-   "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory", "a_message_that_cannot_be_had_stays",
+   "each_end_is_told", "waiters_are_woken_at_each_end", "a_close_ends_self_monitoring",
+   "a_close_does_not_end_it_for_others", "who_is_not_monitored_is_not_held", "commands_do_not_wait_for_memory",
+   "a_message_that_cannot_be_had_stays",
    "a_counter_that_is_lost_is_told_of", "a_counter_is_lost_and_the_thread_ends",
    "it_is_told_how_long_a_counter_was_lost", "a_counter_of_a_child_is_lost", "nothing_is_told_where_nothing_is_lost",
 }

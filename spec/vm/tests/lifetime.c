@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/select.h>
 
 #include "../../../kernel/linux/abi/perfmon_ioctl.h"
 #include "users.h"
@@ -391,6 +392,90 @@ static void a_close_does_not_end_it_for_others(void)
 	child_end(&c);
 }
 
+/* --- waiters -------------------------------------------------------------------------------------- */
+
+enum how { BY_READ, BY_POLL, BY_SELECT, HOWS };
+
+struct waiter {
+	int		fd;
+	enum how	how;
+	_Atomic pid_t	tid;
+	bool		woken;
+};
+
+static bool wait_for(int fd, enum how how)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	pfarg_msg_t msg;
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	switch (how) {
+	case BY_READ:
+		return read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_END;
+	case BY_POLL:
+		return poll(&p, 1, -1) == 1 && (p.revents & POLLIN);
+	default:
+		return select(fd + 1, &set, NULL, NULL, NULL) == 1 && FD_ISSET(fd, &set);
+	}
+}
+
+static void *waiting(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->tid = my_tid();
+	w->woken = wait_for(w->fd, w->how);
+	return NULL;
+}
+
+static void exec_set_uid(uint64_t unused)
+{
+	(void)unused;
+	if (setuid(65534))
+		_exit(3);
+	execl("/tmp/set_uid", "true", NULL);
+	_exit(4);
+}
+
+static bool make_set_uid(void)
+{
+	return !system("cp /bin/busybox /tmp/set_uid && chmod 4755 /tmp/set_uid");
+}
+
+/* The thread exits, is killed, or executes a program with more rights: one who waits is told, however it waits. */
+static void waiters_are_woken_at_each_end(void)
+{
+	enum { EXITS, IS_KILLED, GAINS_RIGHTS, ENDS };
+
+	TRUE(make_set_uid());
+	for (int i = 0; i < ENDS * HOWS; i++) {
+		struct waiter w = { .how = i % HOWS };
+		int end = i / HOWS;
+		struct child c = child_new(end == GAINS_RIGHTS ? exec_set_uid : child_spin, 1000);
+		pthread_t thread;
+
+		MUST(w.fd = new_context(0));
+		MUST(set_pmc(w.fd, 0, FAULTS, SW_USER));
+		MUST(load(w.fd, c.pid));
+		MUST(pfm_start(w.fd, NULL));
+		TRUE(!pthread_create(&thread, NULL, waiting, &w));
+		while (!w.tid)
+			sched_yield();
+		await_sleep(w.tid);
+		if (end == IS_KILLED)
+			kill(c.pid, SIGKILL);
+		else
+			child_go(&c);
+		pthread_join(thread, NULL);
+		check(w.woken, "end %d, waiter %d was not told", end, w.how);
+		child_end(&c);
+		close(w.fd);
+	}
+	unlink("/tmp/set_uid");
+}
+
 /* --- other users of the PMU ------------------------------------------------------------------------ */
 
 static int others[MOST_COUNTERS];
@@ -591,5 +676,6 @@ int main(void)
 	TEST(a_close_ends_self_monitoring);
 	TEST(a_close_does_not_end_it_for_others);
 	TEST(each_end_is_told);
+	TEST(waiters_are_woken_at_each_end);
 	return tests_failed > 0;
 }
