@@ -76,6 +76,8 @@ static int create_one(struct pfm_context *ctx, pfarg_setdesc_t *d)
 	if (ret)
 		return ret;
 	set->flags = d->set_flags;
+	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
+		memset(set->switch_pmds, 0, sizeof(set->switch_pmds));
 	set->id_next = d->set_id_next;
 	set->timeout = set->timeout_left = timeout;
 	if (d->set_flags & PFM_SETFL_TIME_SWITCH)
@@ -138,9 +140,7 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 		pfm_see_blind(ctx);
 	info->set_id_next = set->id_next;
 	info->set_flags = set->flags;
-	memset(info->set_ovfl_pmds, 0, sizeof(info->set_ovfl_pmds));
-	if (set->flags & PFM_SETFL_OVFL_SWITCH)
-		memcpy(info->set_ovfl_pmds, set->switch_pmds, sizeof(info->set_ovfl_pmds));
+	memcpy(info->set_ovfl_pmds, set->switch_pmds, sizeof(info->set_ovfl_pmds));
 	info->set_runs = set->runs + set->ended.runs + set->living.runs;
 	info->set_act_duration = set->duration + set->ended.duration + set->living.duration;
 	if (counting)

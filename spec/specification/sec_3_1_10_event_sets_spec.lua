@@ -405,6 +405,8 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert(ctx:unload())
       assert(ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 200 } })
       assert.are.same({}, sim.info(ctx).ovfl_pmds)
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } } }) -- nor does the switch before come back
+      assert.are.same({}, sim.info(ctx).ovfl_pmds)
    end)
 
    it("set_runs: 'a cumulative count ... It is not reset when the context is attached'", function()
