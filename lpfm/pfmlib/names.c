@@ -70,6 +70,7 @@ struct parse {
 	unsigned int		idx;
 	struct pfl_event	ev;
 	pfmlib_event_t		*e;
+	unsigned int		levels;		/* given so far, as u=0 too */
 };
 
 /* A token: "NAME" or "NAME=VALUE". */
@@ -122,6 +123,9 @@ static int add_level(struct parse *p, char level, unsigned long value)
 
 	if (value > 1)
 		return pfl_explain(PFMLIB_ERR_INVAL, "%s: %c is 0 or 1", p->ev.name, level);
+	if (p->levels & bit)
+		return pfl_explain(PFMLIB_ERR_UMASK, "%s: %c is given twice", p->ev.name, level);
+	p->levels |= bit;
 	if (value)
 		p->e->plm |= bit;
 	return PFMLIB_SUCCESS;

@@ -3,6 +3,7 @@
 -- @module repl.command.options
 
 local launcher = require "pfm.launcher"
+local need = require "pfm.util.need"
 local put = require "pfm.util.put"
 local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
@@ -35,9 +36,7 @@ command.__index = command
 -- @string usage the line of the help
 -- @treturn command `option`, `flag`, `parse`
 function options.command(name, summary, usage)
-   local ok, argparse = pcall(require, "argparse")
-   if not ok and not argparse:find("module 'argparse' not found", 1, true) then error(argparse, 0) end
-   if not ok then error("the Lua module argparse is missing (Debian: apt install lua-argparse)", 0) end
+   local argparse = need("argparse", "lua-argparse")
    local self = setmetatable({ parser = argparse("lpfm " .. name):add_help(false), takes = {}, bare = {}, known = {},
       rows = {}, meant = {}, needless = {}, advice = {}, summary = summary, usage = usage, examples = {} }, command)
    self:flag("-h --help", "Show this text.")

@@ -289,6 +289,8 @@ local function summary(file, outcome)
       line = line .. ", none of which met the condition"
    elseif outcome.samples == 0 and outcome.off_cpu then
       line = line .. "; no thread left its CPU, or ran for long enough to be sampled"
+   elseif outcome.not_begun then
+      line = line .. "; the command ended before --delay had passed"
    elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end

@@ -19,7 +19,7 @@ local measure = {}
 local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
 local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- of the CPU time, unmeasured: what is worth saying
-local PATIENCE = 2   -- s that an interrupted command gets to end by itself
+local PATIENCE, SAVING = 2, 60 -- s that an interrupted command gets to end by itself; one that handles SIGINT
 
 -- --- subjects ------------------------------------------------------------------------------------
 
@@ -278,10 +278,20 @@ local function end_all(self)
    end
 end
 
--- The terminal sends Ctrl-C to the command, too; one that takes no notice is asked to end.
+-- Does a process handle SIGINT? It may need time to save what it has.
+local function handles_interrupt(pid)
+   local file = io.open(("/proc/%d/status"):format(pid))
+   local caught = file and file:read("*a"):match("SigCgt:%s*%x-(%x)\n")
+   if file then file:close() end
+   return tonumber(caught or 0, 16) % 4 >= 2
+end
+
+-- The terminal sends Ctrl-C to the command, too; one that takes no notice, or at the next Ctrl-C, is asked to end.
 local function end_interrupted(self)
-   local deadline = proc.clock() + PATIENCE
-   while not self.status and proc.clock() < deadline do self.status = self.child:wait(deadline - proc.clock()) end
+   local deadline = proc.clock() + (handles_interrupt(self.child.pid) and SAVING or PATIENCE)
+   while not self.status and proc.clock() < deadline and not proc.interrupted() do
+      self.status = self.child:wait(deadline - proc.clock())
+   end
    if not self.status then self.child:kill("TERM") end
 end
 
@@ -299,7 +309,7 @@ local function reap(self)
    end
    while not self.status do
       self.status = self.child:wait()
-      if not self.status and proc.interrupted() then self.child:kill("TERM") end
+      if not self.status and proc.interrupted() then self.child:kill(self.interrupted and "KILL" or "TERM") end
    end
    self.child:close()
 end

@@ -883,6 +883,7 @@ function profile.complete(self, outcome)
    hand_on_waits(self)
    outcome.samples, outcome.lost, outcome.full = self.samples, self.lost, self.full
    outcome.off_cpu = self.off_cpu
+   outcome.not_begun = outcome.late
    outcome.late, outcome.throttled, outcome.untold = self.late, self.throttled, self.untold
    outcome.crowded = self.crowded
    outcome.sample_rate = self.throttled > 0 and tonumber(text_file.line(MAX_RATE)) or nil
@@ -901,8 +902,8 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
--- @treturn table of `pfm.measure.run`, and `samples`, `lost` (their records, in the kernel's buffer), `throttled`
--- (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
+-- @treturn table of `pfm.measure.run`, its `late` as `not_begun`, and `samples`, `lost` (their records, in the
+-- kernel's buffer), `throttled` (held back by the kernel, which allows `sample_rate` a second), `crowded` (came together with one that filled the
 -- buffer), `untold` (records of what programs did that had no room), `late` (periods over which a
 -- timer came too late for a sample), `full` (times a buffer was full), `missed` (about how many samples, then),
 -- `unsampled` (a share of the CPU time), `alone` (why threads and children were left out), `stages` (of

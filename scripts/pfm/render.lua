@@ -2,6 +2,8 @@
 --- Numbers, times and tables as people read them; CSV and JSON as programs do.
 -- @module pfm.render
 
+local need = require "pfm.util.need"
+
 local render = {}
 
 local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
@@ -303,9 +305,7 @@ render.null = {}
 -- @treturn string
 -- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
 function render.json(value, as_is)
-   local ok, cjson = pcall(require, "cjson")
-   if not ok then error("JSON needs the Lua module cjson (Debian: apt install lua-cjson)", 0) end
-   local json = cjson.new()
+   local json = need("cjson", "lua-cjson").new()
    json.encode_number_precision(14)
    json.encode_sparse_array(true)
    return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001whole (%-?%d+)"', "%1"))

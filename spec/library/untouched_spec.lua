@@ -47,6 +47,19 @@ describe("A program that is measured", function()
       is_the_same("sh -c 'kill -INT $$; kill -TERM $$; kill -USR1 $$; echo still'", "trap '' INT TERM USR1;")
    end)
 
+   it("may take its time to save what it has, when Ctrl-C interrupts it", function()
+      files.write(scratch .. "/saves.sh", [[
+         trap 'sleep 3; echo saved >saved; exit 7' INT
+         echo >ready
+         while :; do sleep 0.1; done]])
+      -- the terminal sends SIGINT to the group; setsid makes one of its own, of which SIGINT is not ignored
+      local out, status = c.sh(([[cd %s && mkfifo ready &&
+         { env --default-signal=INT setsid %s stat -- sh saves.sh & } && timeout 60 head -n 1 ready && kill -s INT -- -$! && wait $!; status=$?
+         cat saved; exit $status]]):format(scratch, program))
+      assert.truthy(out:find("saved\n", 1, true), out)
+      assert.equal(7, status, out)
+   end)
+
    it("can be checked for leaks", function()
       local leaky, clean = scratch .. "/leaky", scratch .. "/clean"
       files.write(scratch .. "/leak.c", "#include <stdlib.h>\nint main(void) { return LEAK && malloc(9) ? 0 : 0; }\n")

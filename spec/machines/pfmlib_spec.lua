@@ -143,6 +143,16 @@ describe("events in Lua", function()
       assert.are.same({ 64 }, lpfm.event("task-clock").counters)
    end)
 
+   it("take a level once", function()
+      for _, levels in ipairs { "u=0:k=1:u=1", "u:u", "u:u=0", "k:u:k" } do
+         local event, why = lpfm.event("INST_RETIRED:ANY_P:" .. levels, "core")
+         assert.is_nil(event, levels)
+         assert.are.equal(("event: INST_RETIRED: %s is given twice"):format(levels:match(".$"):match("%a")
+            or levels:match("(%a)=%d$")), why)
+      end
+      assert.are.equal("k", lpfm.event("INST_RETIRED:ANY_P:u=0:k=1", "core").plm)
+   end)
+
    it("may be presets, derived ones as formulas", function()
       local preset = lpfm.event("PAPI_BR_PRC")
       assert.are.equal("$1 - ($2 + $3)", preset.formula)
