@@ -21,6 +21,8 @@ local names = { "cpi", "branch", "cache", "l1", "l2", "l3", "tlb", "memory", "fl
 local aliases = { clock = "cpi", mem = "memory", l2cache = "l2", l3cache = "l3", tlb_data = "tlb", tlb_instr = "tlb",
    data = "l1", tma = "topdown", tma2 = "topdown2" }
 
+local NO_COUNTERS = "there are no hardware counters here"
+
 local is_group = {}
 for _, name in ipairs(names) do is_group[name] = true end
 
@@ -105,7 +107,7 @@ local function without_counters(file)
       local known = lpfm.event(name)
       if not (known and known.software) then missing[#missing + 1] = name end
    end
-   local why = host.machine().hw_counters == 0 and "there are no hardware counters here"
+   local why = host.machine().hw_counters == 0 and NO_COUNTERS
       or "the model 'software' has no names of hardware events"
    return ("it counts %s, and %s"):format(table.concat(missing, ", "), why)
 end
@@ -226,14 +228,20 @@ end
 -- @usage
 -- print(#metrics.list("skl"))
 function metrics.list(pmu)
-   local lines = {}
+   local lines, need_them = {}, false
    for _, entry in ipairs(metrics.all(pmu)) do
       lines[#lines + 1] = ("  %-9s %s"):format(entry.name, entry.text)
-      local computed = {}
+      local computed, needs_counters = {}, entry.reason and entry.reason:find(NO_COUNTERS, 1, true)
       for i, m in ipairs(entry.group and entry.group.metrics or {}) do computed[i] = m.name:gsub("^%s+", "") end
-      lines[#lines + 1] = ("  %-9s %s"):format("", entry.group and "-> " .. table.concat(computed, ", ")
-         or "not here: " .. entry.reason)
+      if not needs_counters then
+         lines[#lines + 1] = ("  %-9s %s"):format("", entry.group and "-> " .. table.concat(computed, ", ")
+            or "not here: " .. entry.reason)
+      end
       for _, m in ipairs(entry.group and entry.group.metrics or {}) do lines[#lines + 1] = metric_line(m) end
+      need_them = need_them or needs_counters
+   end
+   if need_them then
+      table.insert(lines, 1, "  There are no hardware counters here, which groups without '->' need.")
    end
    return lines
 end

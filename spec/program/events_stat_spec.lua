@@ -82,6 +82,11 @@ describe("metric groups on the command line", function()
       assert.are.equal(0, status)
       assert.is_truthy(out:find("-> CPI, IPC, clock", 1, true), out)
       assert.is_truthy(out:find("not here: not for PMU itanium2: itanium2 has no event UOPS_ISSUED", 1, true), out)
+      if require("lpfm").machine().hw_counters == 0 then
+         out = c.sh(program .. " stat -M list")
+         assert.is_truthy(out:find("^  There are no hardware counters here, which groups without '%->' need%.\n"), out)
+         assert.is_nil(out:find("not here: not for PMU software: it counts cycles", 1, true), out)
+      end
       out = run("list -v metrics", "p6") -- its table is there on every architecture
       assert.is_truthy(out:find("MISS / BR", 1, true), out)
       assert.is_truthy(run("list metrics", "p6"):find("Not here: not for PMU p6: p6 has no event UOPS_ISSUED", 1, true))
