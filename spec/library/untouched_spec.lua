@@ -54,7 +54,8 @@ describe("A program that is measured", function()
          while :; do sleep 0.1; done]])
       -- the terminal sends SIGINT to the group; setsid makes one of its own, of which SIGINT is not ignored
       local out, status = c.sh(([[cd %s && mkfifo ready &&
-         { env --default-signal=INT setsid %s stat -- sh saves.sh & } && timeout 60 head -n 1 ready && kill -s INT -- -$! && wait $!; status=$?
+         { env --default-signal=INT setsid %s stat -- sh saves.sh & } && timeout 60 head -n 1 ready &&
+         kill -s INT -- -$! && wait $!; status=$?
          cat saved; exit $status]]):format(scratch, program))
       assert.truthy(out:find("saved\n", 1, true), out)
       assert.equal(7, status, out)
