@@ -300,13 +300,14 @@ end
 render.null = {}
 
 --- JSON text. Numbers stay whole where they are; bytes that are no UTF-8 become question marks.
--- @param value of tables, strings, numbers, booleans; `render.null` for null
+-- @param value of tables, strings, numbers, booleans; `render.null`, infinity and what is not a number become null
 -- @tparam[opt] boolean as_is bytes stay as they are: for what is read again by the names that files have
 -- @treturn string
 -- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
 function render.json(value, as_is)
    local json = need("cjson", "lua-cjson").new()
    json.encode_number_precision(14)
+   json.encode_invalid_numbers("null")
    json.encode_sparse_array(true)
    return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
