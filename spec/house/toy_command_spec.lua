@@ -2,6 +2,7 @@
 -- A command is a row and a module: with these two in a copy of repl/ there is a new one everywhere. And the recipes in
 -- Lua of CONTRIBUTING.md are followed to the letter there: a command, a key of reports and a lab touch as many files as
 -- it says.
+-- One interpreter: the subject is programs as processes, made from a copy of the tree.
 
 local c = require "support.c"
 local files = require "support.files"
