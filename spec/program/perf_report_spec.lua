@@ -128,14 +128,16 @@ local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e 
    "--threads", "--synth no", "-e cpu-clock:u", "-e cpu-clock:k", "-F 499 -g", "--no-buffering", "--aio",
    "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
 
--- What perf script says of each sample: its line, without the name of code that is not our own, and the frames of our
--- own programs. Inlined functions are told by lpfm alone, as asked.
+-- What perf script says of each sample: its line, without the name of code that is not our own or that the linker made
+-- (is_named()), and the frames of our own programs. Inlined functions are told by lpfm alone, as asked.
 local function script_samples(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do
       line = line:gsub("%s+$", "")
       local object = line:match("%((.*)%)$")
+      local name = line:match("%x+ (%S+) %([^()]*%)$") or ""
       local own = object and (object:find("/shares$") or object:find("/tree$"))
+         and not (name:find("^_") or name:find("@plt") or name == "[unknown]")
       if not line:find("^\t") then
          out[#out + 1] = { line = own and line or line:match("^(.-: +%d+ +.-: +%x+) ") or line, frames = {} }
       elseif own then
