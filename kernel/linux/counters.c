@@ -77,7 +77,10 @@ static u64 idle_at_first(struct perf_event *event)
 	return idle;
 }
 
-/* A child that is only counted bears it if others have the counter at its birth: what it misses is told by time. */
+/*
+ * If others hold the counter when a child that is only counted begins, the load does not fail: the time for which the
+ * event did not run tells what is missing.
+ */
 static bool may_do_without(const struct lx_context *lx)
 {
 	return lx->root != lx && !lx->ctx->fmt;

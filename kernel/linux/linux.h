@@ -152,7 +152,7 @@ struct lx_context {
 	bool			excludes;	/* some set leaves out some threads */
 	bool			kernel_level;	/* some live counter counts in the kernel */
 	bool			kernel_hw;	/* and is the PMU's */
-	u64			displaced;	/* counters, by place, whose event changed on the PMU (x86) */
+	u64			displaced;	/* bit n: counter n's event code changed while on the PMU (x86) */
 	bool			busy;		/* code is in PMU context: an NMI leaves its overflow to it */
 	u8			missed_throttled;	/* missed overflows after which perf throttled the event */
 	union {

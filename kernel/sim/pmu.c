@@ -243,7 +243,7 @@ void sim_pmu_store(struct sim_cpu *cpu)
 		take_samples(cpu);
 }
 
-/* Something that happens n times besides programs, as a context switch does. */
+/* An event that happens n times outside the instructions of programs, as a context switch does. */
 void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level, uint64_t n)
 {
 	uint64_t mask = ~0ULL >> (64 - cpu->sim->pmu.counter_width);

@@ -72,7 +72,7 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 	return 0;
 }
 
-/* Can the computer's caches cause that event, or would nobody see it? */
+/* Can the computer's caches cause that event? If not, no counter would ever count it. */
 static bool may_emerge(const struct pfm_sim *sim, int event)
 {
 	switch (event) {

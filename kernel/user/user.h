@@ -88,7 +88,7 @@ struct pfm_fast_read {
 	struct pfm_fast_pmd	pmd[PFM_FAST_MAX];
 };
 
-/* In place of close(2), for counters that pfm_machine_ops.fast_read may have told of; the context's lock is held. */
+/* Closes a counter's descriptor that pfm_machine_ops.fast_read may have published. The context's lock is held. */
 void pfm_fast_close(struct pfm_context *ctx, int fd);
 /* --- views ---------------------------------------------------------------------------------- */
 

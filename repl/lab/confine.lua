@@ -205,7 +205,7 @@ confine.ways = { "namespaces", "privileges", "limits" }
 -- @string way one of `confine.ways`
 -- @int cpu seconds of CPU time, 1 or more
 -- @string root_dir an empty folder, over which the namespaces' file system is mounted
--- @tparam[opt] {string,...} command program and arguments; without, a student's interpreter, whose descriptor 0 is a
+-- @tparam[opt] {string,...} command program and arguments; by default a student's interpreter: its descriptor 0 is a
 -- socket from which it reads its requests
 -- @treturn {string,...} program and arguments
 function confine.command(way, cpu, root_dir, command)

@@ -3,7 +3,7 @@
 
 local A, B = 0x1000000, 0x2000000
 
--- A computer with an L1D alone, "SIZE:WAYS:LINE"; options besides.
+-- A computer whose only cache is an L1D, "SIZE:WAYS:LINE", with further options of the machine.
 local function computer(kit, p, l1d, more)
    local options = { l1d = l1d or p.l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0, explain = 1 }
    for k, v in pairs(more or {}) do options[k] = v end

@@ -132,7 +132,7 @@ void @start(void)
 ]]
 
 -- FD LENGTH FLAG...: builds the first LENGTH bytes of its input, and runs that with the rest of it, traced to FD. It
--- cannot start a process, whose work would not be traced.
+-- cannot start a process: the trace would lack what that process does.
 local BUILD_AND_RUN = [[
 fd=$1 length=$2
 shift 2

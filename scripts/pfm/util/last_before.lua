@@ -2,7 +2,7 @@
 --- The binary search of sorted lists.
 -- @module pfm.util.last_before
 
---- Where the last element is whose field is at most a value.
+--- Finds the last element which has a field of at most a value; returns its position.
 -- @function last_before
 -- @tparam table list of tables, sorted by the field
 -- @param field its name or number

@@ -17,7 +17,7 @@ local ZERO, ONE = u64(0), u64(1)
 
 local NO_VALUE = {} -- the error of a name that only the kernel knows
 
--- Functions whose values are unsigned and have 64 bits, which C compares otherwise.
+-- Functions which return unsigned 64-bit values: C compares those as unsigned.
 local unsigned = setmetatable({}, { __mode = "k" })
 
 local function mark(fn, is_unsigned)
