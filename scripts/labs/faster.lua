@@ -235,10 +235,15 @@ function work.star(draw)
    return { main = STAR_MAIN, input = input, wanted = little(sum, 8) .. input, skip = 4 }
 end
 
+-- What solutions forget is never left to chance: a number at either end counts, whatever vectors leave over at the end
+-- does, and one equals the limit.
 function work.less(draw)
    local values, limit, count = {}, draw(200, 800), 0
+   local middle = draw(100, NUMBERS - 100)
    for i = 1, NUMBERS do
       local value = draw(0, 999)
+      if i == 1 or i > NUMBERS - NUMBERS % 32 then value = value % limit end
+      if i == middle then value = limit end
       if value < limit then count = count + 1 end
       values[i] = little(value, 4)
    end

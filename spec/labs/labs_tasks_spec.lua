@@ -231,6 +231,12 @@ describe("lab faster", function()
          ["whole vectors alone"] = FOUR .. LESS:format [[four l = { limit, limit, limit, limit }, s = { 0 };
             for (int i = 0; i + 4 <= n; i += 4) s -= *(const four *)(v + i) < l; count = s[0] + s[1] + s[2] + s[3];]],
          ["a guess"] = LESS:format "count = n * limit / 1000;",
+         ["the limit, too"] = FOUR .. LESS:format [[four l = { limit, limit, limit, limit }, s = { 0 }; int i = 0;
+            for (; i + 4 <= n; i += 4) s -= *(const four *)(v + i) <= l; count = s[0] + s[1] + s[2] + s[3];
+            for (; i < n; i++) count += v[i] <= limit;]],
+         ["all but the first"] = FOUR .. LESS:format [[four l = { limit, limit, limit, limit }, s = { 0 }; int i = 1;
+            for (; i + 4 <= n; i += 4) s -= *(const four *)(v + i) < l; count = s[0] + s[1] + s[2] + s[3];
+            for (; i < n; i++) count += v[i] < limit;]],
       }, { ["a loop"] = "instructions; at most", ["whole vectors alone"] = "result is not right" })
    end)
 end)
