@@ -162,7 +162,9 @@ void sim_live_due(struct sim_cpu *cpu)
 {
 	struct sim_thread *t = cpu->cur;
 
-	if (t->follow.next <= t->ran)
+	if (t->block)	/* what its model did next was after the return to user level that it stops at */
+		sim_sched_leave(t, PFM_SIM_BLOCKED);
+	else if (t->follow.next <= t->ran)
 		happen(cpu, t);
 	else
 		sim_sched_leave(t, PFM_SIM_WAITING);

@@ -90,8 +90,8 @@ describe("record --switch-output", function()
    end)
 
    it("ends when all files together have --max-size", function()
-      local busy = "i=0; while [ $i -lt 4000000 ]; do i=$((i+1)); done; exit 3"
-      local said, status = run(("record -F 99 --switch-output=1K --max-size=30K -o %s -- sh -c '%s'"):format(out, busy))
+      local busy = "i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done; exit 3"
+      local said, status = run(("record -F 999 --switch-output=1K --max-size=20K -o %s -- sh -c '%s'"):format(out, busy))
       assert.equal(3, status, said)
       assert.truthy(said:find("it ended when the files had grown to --max-size", 1, true), said)
       assert.is_true(#parts() >= 2, said)
@@ -198,7 +198,7 @@ describe("record --switch-output", function()
       local disk = scratch .. "/disk"
       local said, status = c.sh(("unshare -m sh -c 'mkdir -p %s && mount -t tmpfs -o size=128K lpfm %s && "
          .. "LPFM_LUA= %s record -g --switch-output=40K -F 5000 -o %s/x -- sh -c \"%s\"; s=$?; ls %s; exit $s'"):format(
-         disk, disk, program, disk, "i=0; while [ \\$i -lt 3000000 ]; do i=\\$((i+1)); done", disk))
+         disk, disk, program, disk, "i=0; while [ \\$i -lt 500000 ]; do i=\\$((i+1)); done", disk))
       assert.equal(1, status, said)
       local sum = 0
       for n in said:gmatch("([%d,]+) samples? in [^%s:]+ %(") do sum = sum + tonumber((n:gsub(",", ""))) end

@@ -275,7 +275,7 @@ describe("the perf machine", function()
       children[#children + 1] = tool
       assert.are.equal("ready", tool:read_line())
       os.remove(script)
-      signal.kill(tool.pid, signal.SIGSTOP)
+      tool:stop()
       child:write("\n")
       assert.are.equal("ready", child:read_line())
       signal.kill(tool.pid, signal.SIGCONT)
@@ -292,7 +292,7 @@ describe("the perf machine", function()
          "-o", file, "--", work, "ready", "touch=30000", "ready" }
       children[#children + 1] = tool
       assert.are.equal("ready", tool:read_line())
-      signal.kill(tool.pid, signal.SIGSTOP)
+      tool:stop()
       tool:write("\n")
       assert.are.equal("ready", tool:read_line())
       signal.kill(tool.pid, signal.SIGCONT)

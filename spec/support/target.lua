@@ -66,6 +66,13 @@ function target:write(text)
    assert(unistd.write(self.input, text))
 end
 
+--- Stops it. A signal that is its thread's alone, such as SIGIO, would be handled before SIGSTOP; so wait until it stands.
+function target:stop()
+   signal.kill(self.pid, signal.SIGSTOP)
+   local _, state = assert(wait.wait(self.pid, wait.WUNTRACED))
+   assert(state == "stopped", state)
+end
+
 --- Ends it, if it has not ended, and gives everything back.
 function target:finish()
    if self.input then

@@ -428,9 +428,9 @@ end
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 local LPFM = BUILD .. "/lpfm"
 
--- Some thousands of samples: their chance is well below 2 points.
+-- Some ten thousand samples, a score in each round of the program: their chance is a tenth of a point.
 local function record(path, how, prog)
-   local line = ("LPFM_MACHINE=%s %s record %s -c 200000 -o %s -- %s 3000"):format(real, LPFM, how, path, prog)
+   local line = ("LPFM_MACHINE=%s %s record %s -c 200000 -o %s -- %s 500"):format(real, LPFM, how, path, prog)
    local out, status = c.sh(line)
    assert(status == 0, out)
    return out

@@ -8,8 +8,10 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -323,7 +325,17 @@ static void sigio(void)
 	close(fd);
 }
 
-static void blocking(void)
+/* Polling: it calls all the time, so that on a live machine the task is looked at in the middle of what it does. */
+static uint32_t next_message(int fd, bool polling)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	while (polling && poll(&p, 1, 0) == 0)
+		value(fd, 0);
+	return message(fd);
+}
+
+static void blocked(bool polling)
 {
 	int fd, go, n = 0;
 	pid_t pid = child(&go);
@@ -335,7 +347,7 @@ static void blocking(void)
 	start(fd);
 	if (write(go, "", 1) != 1)
 		die("write");
-	while (message(fd) == PFM_MSG_OVFL) {
+	while (next_message(fd, polling) == PFM_MSG_OVFL) {
 		n++;
 		/* on perf it may run to its end while it is being stopped: the message says so */
 		if (!pfm_restart(fd))
@@ -349,12 +361,23 @@ static void blocking(void)
 	close(fd);
 }
 
+static void blocking(void)
+{
+	blocked(false);
+}
+
+static void blocking_polled(void)
+{
+	blocked(true);
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
 } kinds[] = {
 	{ "self", self }, { "task", task }, { "sampling", sampling }, { "multiplexing", multiplexing },
 	{ "system_wide", system_wide }, { "sigio", sigio }, { "blocking", blocking },
+	{ "blocking_polled", blocking_polled },
 };
 
 int main(int argc, char **argv)
