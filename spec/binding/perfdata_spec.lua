@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Files of perf: every field is read as it was written, in each way that perf writes it; perf itself is asked.
+-- Second interpreter, all: reading thousands of files takes a minute there.
 
 local c = require "support.c"
 local files = require "support.files"

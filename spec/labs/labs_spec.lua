@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The course: a student goes through every lab, rightly and wrongly; what is printed comes from the machine.
+-- Second interpreter, all: the simulated computer's work takes two minutes there.
 
 local c = require "support.c"
 local files = require "support.files"

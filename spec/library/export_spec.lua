@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Recordings in the formats of other tools: exact for one made by hand, and readable by those tools.
+-- Second interpreter, all: most of it starts other tools.
 
 local blocks = require "lpfm.blocks"
 local browser = require "support.browser"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The callers in call stacks, compared with what programs of known structure call.
+-- Second interpreter, all: most of it records programs.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local objects = require "lpfm.symbols"

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Functions are found in the file that was mapped, wherever it is by then: deleted, replaced, in memory, in a namespace
 -- of its own; and never in another file of its path.
+-- Second interpreter, all: most of it records programs.
 
 local c = require "support.c"
 local recording = require "pfm.recording"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The sampling format with call stacks (6.3.2), and what is made of them: recordings, trees of calls, reports.
+-- Second interpreter, all: most of it records programs.
 local lpfm = require "lpfm"
 local analyze = require "pfm.analyze"
 local blocks = require "lpfm.blocks"
