@@ -27,12 +27,16 @@ static struct pfm_sim *computers;	/* they last as long as the process */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned int my_turns;	/* 2: a handler that a call runs forks */
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
-/* A thread that is held when its model has ended gets that long for a restart, to do the rest. */
-#define END_NS	1000000000ULL
+/*
+ * A thread that is held when its model has ended gets so many rounds of pace() for a restart, to do the rest: a second,
+ * and longer where the machine is busy, for the tool has to wait for a CPU as pace() has.
+ */
+#define END_ROUNDS	1000
 
 static pthread_cond_t loaded = PTHREAD_COND_INITIALIZER;
 static unsigned int num_loaded;		/* contexts on threads and CPUs */
 static bool pacing;			/* the thread has been started */
+static uint64_t rounds;			/* of it, under turn */
 
 static const enum sim_event kinds[SIM_FOLLOWED] = {
 	[SIM_FOLLOW_MINOR] = SIM_EV_MINOR_FAULTS,
@@ -202,24 +206,24 @@ static bool any_behind(const struct pfm_sim *sim)
 }
 
 /* The model has ended, and the thread has done all that it did, or is held for too long to do the rest. */
-static bool is_over(struct sim_thread *t, uint64_t elapsed)
+static bool is_over(struct sim_thread *t)
 {
 	struct sim_follow *f = &t->follow;
 
 	if (!f->ended || f->held_ran != t->ran) {
 		f->held_ran = t->ran;
-		f->held_since = elapsed;
+		f->held_since = rounds;
 	}
 	return f->ended && (t->state == PFM_SIM_WAITING ||
-			    (t->state == PFM_SIM_BLOCKED && elapsed > f->held_since + END_NS));
+			    (t->state == PFM_SIM_BLOCKED && rounds > f->held_since + END_ROUNDS));
 }
 
-static void end_those_gone(struct pfm_sim *sim, uint64_t elapsed)
+static void end_those_gone(struct pfm_sim *sim)
 {
 	for (unsigned int i = 0; i < sim->num_threads; i++) {
 		struct sim_thread *t = sim->threads[i];
 
-		if (!follows(t) || !is_over(t, elapsed))
+		if (!follows(t) || !is_over(t))
 			continue;
 		sim_life_close(&t->follow);
 		sim_thread_exit(t);
@@ -234,7 +238,7 @@ static void catch_up(struct pfm_sim *sim)
 	observe_all(sim);
 	while (any_behind(sim))
 		sim_advance(sim, SIM_NEVER - 1);
-	end_those_gone(sim, elapsed);
+	end_those_gone(sim);
 	while (sim->now < elapsed && sim_advance(sim, elapsed))
 		;
 	sim_unlock(sim);
@@ -275,6 +279,7 @@ static void *pace(void *unused)
 		pthread_mutex_unlock(&live_lock);
 		nanosleep(&period, NULL);
 		sim_live_begin();
+		rounds++;
 		sim_live_end();
 	}
 	return NULL;
