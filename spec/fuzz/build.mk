@@ -34,7 +34,7 @@ LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair clo
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_reset_pmd pfm_ctxsw_in
 SPEC_INC   := $(patsubst %,-Ispec/c/%,harness fuzz formats)
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LOAD_FLAGS := $(CSTD) $(WARN) -O2 -g -ftrivial-auto-var-init=pattern -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) $(SPEC_INC) -MMD -MP
+LOAD_FLAGS := $(CSTD) $(WARN) -O1 -g -ftrivial-auto-var-init=pattern -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) $(SPEC_INC) -MMD -MP
 
 HARNESS    := spec/c/harness/harness.c spec/c/harness/harness_program.c spec/c/harness/harness_rules.c \
 	spec/c/harness/harness_sets.c
