@@ -190,8 +190,8 @@ int perf_refuse_trace(uint32_t tid, int err)
 	if (err != EPERM && err != EACCES)
 		return pfm_refuse(-err, "thread %u cannot be held: %s", tid, strerror(err));
 	if (!syscall(SYS_tgkill, getpid(), tid, 0))
-		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is this process's own, and ptrace(2) "
-				  "works on those of others alone", tid);
+		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is this process's own, and "
+				  "ptrace(2) works on those of others alone", tid);
 	if (setting("yama/ptrace_scope", 0) > 0)
 		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: another debugger has it, or "
 				  "kernel.yama.ptrace_scope (it is %d) must be 0, or CAP_SYS_PTRACE", tid,

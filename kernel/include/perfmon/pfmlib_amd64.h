@@ -79,7 +79,7 @@ typedef union {
 typedef union {
 	uint64_t	val;
 	struct {
-		uint64_t	ibscomptoretctr:16, ibstagtoretctr:16;	/* cycles to retirement: since completion, tag */
+		uint64_t	ibscomptoretctr:16, ibstagtoretctr:16;	/* cycles since completion, since the tag */
 		uint64_t	ibsopbrnresync:1, ibsopmispreturn:1, ibsopreturn:1;
 		uint64_t	ibsopbrntaken:1, ibsopbrnmisp:1, ibsopbrnret:1;
 		uint64_t	reserved:26;
