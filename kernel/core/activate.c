@@ -228,9 +228,15 @@ static bool any_masked(const struct pfm_context *root)
 	return any;
 }
 
+/* Where all threads share one part, monitoring is active if none of them is masked. */
+static int ask_family_format(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
+{
+	return ask_format(root, buf, root->num_parts > 1 ? active : !any_masked(root), ctrl);
+}
+
 static int restart_part(struct pfm_context *root, void *part)
 {
-	return pfm_part_restart(root, part, ask_format);
+	return pfm_part_restart(root, part, ask_family_format);
 }
 
 /* Each part has an access() of its own, since interrupts may be off during one. */
@@ -256,7 +262,8 @@ static int restart_parts(struct pfm_context *root)
 
 /*
  * A masked thread follows the decision for the part that masked it, and stays masked if that part had no restart
- * since. A thread that is not masked follows the decisions for all parts, combined.
+ * since; if no format masked it, it goes on, unless there is only one format to decide. A thread that is not masked
+ * follows the decisions for all parts, combined.
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {
@@ -270,7 +277,10 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 	if (was_masked) {
 		if (part && part->restarts == ctx->held_at)
 			return 0;
-		ctrl = part ? &part->ctrl : &go_on;
+		if (part)
+			ctrl = &part->ctrl;
+		else if (pfm_root(ctx)->num_parts > 1)
+			ctrl = &go_on;
 	}
 	ret = follow(ctx, ctrl);
 	if (ctrl->mask_monitoring) {

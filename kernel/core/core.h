@@ -110,8 +110,8 @@ struct pfm_part {
 	void			*buf;
 	uint32_t		taken;		/* lock: 1 while in use */
 	/* From here to post: written with the part taken. */
-	bool			full;		/* the last fill masked; no restart since */
-	bool			reported;		/* the message of the last fill has been posted */
+	bool			full;		/* a fill masked; no restart since */
+	bool			reported;		/* a message was posted, since full or of the last fill */
 	pfm_ovfl_ctrl_t		ctrl;		/* what the format's restart callback returned last */
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
@@ -159,7 +159,7 @@ struct pfm_context {
 	struct pfm_part		*part;		/* in PMU context: the part that it has taken; NULL: none */
 	struct pfm_part		*held_by;	/* masked by the format of this part; NULL: not by a format */
 	uint32_t		held_at;	/* held_by->restarts when it was masked */
-	bool			owes;		/* an overflow that did not mask left a reset to the restart */
+	bool			owes;		/* an overflow left a reset to the restart */
 	bool			heard;		/* with parts: some message was read since the load */
 	bool			has_untold;
 	uint64_t		untold[PFM_LOST_REASONS];	/* lost as the part was taken, not yet recorded */

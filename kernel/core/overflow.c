@@ -157,8 +157,7 @@ static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const str
 {
 	struct pfm_pmd *pmd;
 
-	if (!v->mask)
-		WRITE_ONCE(ctx->owes, true);
+	WRITE_ONCE(ctx->owes, true);
 	for_each_hit(pmd, ctx, set) {
 		bool trigger = (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
 

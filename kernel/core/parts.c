@@ -88,8 +88,10 @@ bool pfm_part_filled(struct pfm_part *part, bool masks)
 {
 	if (masks && part->full)
 		return !part->reported;
-	part->full = masks;
-	part->reported = false;
+	if (masks || !part->full) {
+		part->full = masks;
+		part->reported = false;
+	}
 	WRITE_ONCE(part->fills, part->fills + 1);
 	return true;
 }
@@ -120,7 +122,8 @@ static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	part->given = root->num_parts == 1 ? part->fills : part->given + n;
 	for (; n && !ret; n--) {
 		ret = ask(root, part->buf, !part->full, &part->ctrl);
-		part->full = part->ctrl.mask_monitoring;
+		if (!ret)
+			part->full = part->ctrl.mask_monitoring;
 	}
 	part->restarts += !ret;
 	return ret;

@@ -77,3 +77,5 @@ MODULE_LICENSE("GPL");
 MODULE_AUTHOR("The lpfm project");
 MODULE_DESCRIPTION("perfmon2: performance monitoring contexts");
 MODULE_VERSION("3.0");
+/* Programs look into /sys/kernel/perfmon/formats before they ask for a format: modprobe loads what has that alias. */
+MODULE_SOFTDEP("post: perfmon-fmt");

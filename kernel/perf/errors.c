@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perf.h"
@@ -188,12 +189,15 @@ int perf_refuse_trace(uint32_t tid, int err)
 		return pfm_refuse(-ESRCH, "there is no thread %u, or it has ended", tid);
 	if (err != EPERM && err != EACCES)
 		return pfm_refuse(-err, "thread %u cannot be held: %s", tid, strerror(err));
+	if (!syscall(SYS_tgkill, getpid(), tid, 0))
+		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is this process's own, and "
+				  "ptrace(2) works on those of others alone", tid);
 	if (setting("yama/ptrace_scope", 0) > 0)
 		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: another debugger has it, or "
 				  "kernel.yama.ptrace_scope (it is %d) must be 0, or CAP_SYS_PTRACE", tid,
 				  setting("yama/ptrace_scope", 0));
-	return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is another user's, this process's "
-			  "own, or has a debugger already (CAP_SYS_PTRACE allows other users')", tid);
+	return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is another user's, or has a debugger "
+			  "already (CAP_SYS_PTRACE allows other users')", tid);
 }
 
 int perf_refuse_busy(void)

@@ -217,7 +217,10 @@ static const char live_limits[] =
 	"Where the kernel refuses perf_event_open(2), a thread of another process is known by its number: after an "
 	"exec(2) of a thread that is not its process's first, the context of the first goes on with that one, and its "
 	"own ends.\n"
-	"Children and other threads are not followed, not even by system-wide contexts.";
+	"Children and other threads are not followed, not even by system-wide contexts: while they run, the simulated "
+	"CPU has its idle thread, which counts in the kernel (EXCL_IDLE leaves it out).\n"
+	"What the hardware counts, and the addresses in samples and messages, are a made-up program's, not the "
+	"thread's (perfmon/sim.h).";
 
 static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 {

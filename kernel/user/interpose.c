@@ -345,7 +345,8 @@ static int our_execlp(const char *path, const char *first, ...)
 	LISTED(our_execvpe, first, false);
 }
 
-#define EXPORT(name) __attribute__((alias("our_" #name)))
+/* Weak for libpfm.a: a program that is linked with it may have functions of these names. */
+#define EXPORT(name) __attribute__((weak, alias("our_" #name)))
 
 ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
 ssize_t write(int fd, const void *buf, size_t size) EXPORT(write);

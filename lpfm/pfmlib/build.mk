@@ -38,14 +38,14 @@ $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o: lpfm/pfmlib/libpfm3/names.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# names that are not local to the library
-$(BUILD)/libpfm3/names: $(LIBPFM3_MAP) lpfm/pfmlib/libpfm3/names.c
+# names that are not local to the library, with those that stand before libc's (kernel/user/interpose.c)
+$(BUILD)/libpfm3/names: $(LIBPFM3_MAP) lpfm/pfmlib/libpfm3/names.c lpfm/pfmlib/build.mk
 	@mkdir -p $(@D)
-	@{ sed -n 's/^\t\(pfm[a-z0-9_]*\*\{0,1\}\|perfmonctl\);$$/\1/p' $(LIBPFM3_MAP); \
+	@{ sed -n 's/^\t\([a-z0-9_]*\*\{0,1\}\);$$/\1/p' $(LIBPFM3_MAP); \
 		sed -n 's/.*LINK_NAME(\([a-z_]*\));$$/\1/p' lpfm/pfmlib/libpfm3/names.c; } >$@
 
 $(BUILD)/libpfm3/libpfm.map: $(BUILD)/libpfm3/names
-	@{ echo 'LIBPFM_3 {'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *;'; echo '};'; } >$@
+	@{ echo '{'; echo 'global:'; sed 's/$$/;/' $<; echo 'local: *;'; echo '};'; } >$@
 
 $(BUILD)/libpfm3/libpfm.so.3: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/libpfm.map
 	$(call say,ld $@)

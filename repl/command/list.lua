@@ -64,24 +64,33 @@ local function software_names()
    return names
 end
 
-local function register_words(reg, what, named)
+local function counts(reg)
+   return table.concat(reg.kind or {}, " "):find("C64", 1, true) ~= nil
+end
+
+-- A register is a counter or, where a counter has it as its control, an event select; not all are.
+local function register_words(reg, what, named, controls)
    if reg.name:find("^event%-%d+$") then
       return what == "PMD" and "counts what PMC " .. reg.ctrl .. " says" or "a tracepoint or an event of sysfs's PMUs: "
          .. "lpfm.perf_event"
    end
    if named and what == "PMD" then return "counts " .. named.name end
    if named then return "controls PMD " .. reg.num .. ": bit 3 user level, bit 0 kernel" end
-   return what == "PMD" and virtual[reg.num] or (what == "PMD" and "counter" or "event select")
+   if what == "PMD" then return virtual[reg.num] or (counts(reg) and "counter" or "data") end
+   return controls[reg.num] and "event select" or "control"
 end
 
 local function register_rows()
-   local out, names = {}, software_names()
+   local out, names, controls = {}, software_names(), {}
+   for _, pmd in ipairs(lpfm.pmds()) do
+      if counts(pmd) then controls[pmd.ctrl] = true end
+   end
    for _, group in ipairs { { "PMC", lpfm.pmcs() }, { "PMD", lpfm.pmds() } } do
       for _, reg in ipairs(group[2]) do
          out[#out + 1] = {
             what = group[1], num = reg.num, name = reg.name, type = reg.type, kind = reg.kind or {},
             width = reg.width, ctrl = reg.ctrl, default = reg.def_value, reserved = reg.rsvd_mask,
-            description = register_words(reg, group[1], names[reg.num]),
+            description = register_words(reg, group[1], names[reg.num], controls),
          }
       end
    end

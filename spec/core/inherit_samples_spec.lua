@@ -256,6 +256,80 @@ describe("samples of a family", function()
       assert.are.equal(before + 11 + 11, sim.value(ctx, 5))
    end)
 
+   -- The overflows' and the restarts' verdicts, in order; after them "RESET".
+   local function deciding(verdicts, answers, depth, code)
+      assert(lpfm.register_format { name = "deciding", msgq_depth = depth,
+         init = function(self) self.overflows, self.active = 0, {} end,
+         handler = function(self)
+            self.overflows = self.overflows + 1
+            return unpack(verdicts[self.overflows] or { "RESET" })
+         end,
+         restart = function(self, active)
+            self.active[#self.active + 1] = active
+            return unpack(answers[#self.active] or { "RESET" })
+         end,
+         calls = {
+            overflows = function(self) return self.overflows end,
+            active = function(self) return self.active end,
+         },
+      })
+      finally(function()
+         sim.finish()
+         sim.begin()
+         assert(lpfm.unregister_format("deciding"))
+      end)
+      local m = sim.machine("itanium2", { cpus = 3 })
+      local ctx, tid = measured(m, code, PERIOD, { format = "deciding" })
+      return m, ctx, tid
+   end
+
+   local function messages(ctx)
+      local n = 0
+      while ctx:read(0) do n = n + 1 end
+      return n
+   end
+
+   local FOREVER = { { loop = 1e6, { ip = 0x1000, ns = 10 } } }
+
+   it("go on in a child after the restart that resets, whatever the one before has left undone", function()
+      local code = { { ip = 0x1000, ns = 10 }, { thread = FOREVER }, { ip = 0x2000, ns = 1e6 } }
+      local m, ctx = deciding({ { "MASK", "NOTIFY" } }, { {} }, 1, code)
+      assert(m:run { until_message = ctx })
+      assert(ctx:restart()) -- resets nothing: the next overflow is 2^64 events away
+      assert(m:run { us = 10 })
+      assert.are.equal(1, ctx:ask("overflows"))
+      assert(ctx:restart())
+      assert(m:run { ns = 210 })
+      assert.are.equal(2, ctx:ask("overflows"))
+   end)
+
+   it("tell the format that monitoring is masked while a thread is, whatever others have sent since", function()
+      local code = { { thread = FOREVER }, { thread = FOREVER }, { ip = 0x2000, ns = 1e6 } }
+      local m, ctx = deciding({ { "MASK", "NOTIFY" }, { "NOTIFY", "RESET" } }, {}, 4, code)
+      assert(m:run { us = 1 })
+      assert.are.equal(2, messages(ctx))
+      assert(ctx:restart())
+      assert(ctx:restart())
+      assert.are.same({ false, true }, ctx:ask("active"))
+   end)
+
+   it("bring one message of all threads that are masked, whatever others have sent between them", function()
+      local code = { { thread = FOREVER }, { thread = FOREVER }, { ip = 0x2000, ns = 1e6 } }
+      local m, ctx = deciding({ { "MASK", "NOTIFY" }, { "NOTIFY", "RESET" }, { "MASK", "NOTIFY" } }, {}, 4, code)
+      assert(m:run { us = 1 })
+      assert.are.equal(3, ctx:ask("overflows"))
+      assert.are.equal(2, messages(ctx)) -- the mask's, and the other one's
+   end)
+
+   it("are reset by a restart only if the format says so, also where a lost message has masked", function()
+      local m, ctx = deciding({ { "NOTIFY", "RESET" }, { "NOTIFY" } }, { {} }, 1, FOREVER)
+      assert(m:run { us = 1 })
+      assert.are.equal(1, messages(ctx))
+      assert.are.equal(0, sim.value(ctx, 4)) -- masked, as it overflowed
+      assert(ctx:restart())
+      assert.are.equal(0, sim.value(ctx, 4))
+   end)
+
    it("have records beside them, of all threads", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local ctx, tid = measured(m, run(10, { fork = { { map = "/lib/one", ip = 0x5000, size = 0x100 },

@@ -45,6 +45,13 @@ describe("Source of 2.x", function()
       end
    end)
 
+   it("compiles with the headers of 2.x's formats for PEBS, and is told by name that they are not there", function()
+      local program = c.compile("old_pebs")
+      for _, machine in ipairs { "sim:core2", "sim:em64t", unpack(MACHINES) } do
+         assert.are.equal("", run(program, machine))
+      end
+   end)
+
    it("learns the version of the interface, 2.x; the project's own is another number", function()
       assert.are.same({ 2, 82 }, { lpfm.const.PFM_VERSION_MAJ, lpfm.const.PFM_VERSION_MIN })
       assert.are.equal("lpfm 3.0", lpfm._VERSION)

@@ -153,15 +153,30 @@ describe("an installed lpfm", function()
          end
       end)
 
-      it("to a program linked with it alone, shared or static", function()
-         local source = "-std=gnu11 -D_GNU_SOURCE -I" .. prefix .. "/include/lpfm spec/c/old/old_kinds.c -o " .. root
+      local cc = ("%s -std=gnu11 -D_GNU_SOURCE -I%s/include/lpfm"):format(gcc, prefix)
+      local static = lib .. "/libpfm.a -pthread -ldl"
+      local function shared()
          local pc = must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --cflags --libs libpfm3"):format(prefix))
-         must(("%s %s/shared %s"):format(gcc, source, pc:gsub("\n", "")))
-         counts(root .. "/shared")
-         must(("%s %s/static %s/libpfm.a -pthread -ldl"):format(gcc, source, lib))
-         counts(root .. "/static")
-         must(("%s %s/exporting %s/libpfm.a -rdynamic -pthread -ldl"):format(gcc, source, lib))
-         counts(root .. "/exporting") -- libpfm4, behind it, finds its own functions
+         return (pc:gsub("\n", ""))
+      end
+
+      it("to a program linked with it alone, shared or static", function()
+         for _, libs in ipairs { shared(), static, "-rdynamic " .. static } do -- so libpfm4 finds its own functions
+            must(("%s spec/c/old/old_kinds.c -o %s/kinds %s"):format(cc, root, libs))
+            counts(root .. "/kinds")
+         end
+      end)
+
+      it("with the files of /sys/kernel/perfmon for such a program, and before a function of its own", function()
+         local source = write("own.c", "int access(const char *path, int mode);\n"
+            .. "int access(const char *path, int mode) { return path && mode == 77 ? 5 : -1; }\n"
+            .. "int pfm_initialize(void);\n"
+            .. "int main(void) { pfm_initialize(); return access(\"/\", 77) != 5; }\n")
+         for _, libs in ipairs { shared(), static } do
+            must(("%s spec/c/calls/sysfs_files.c -o %s/files %s"):format(cc, root, libs))
+            assert.are.equal("", must(("cd / && LPFM_MACHINE=sim:nehalem LD_PRELOAD= %s %s/files"):format(CLEAN, root)))
+            must(("%s %s -o %s/own %s && %s/own"):format(cc, source, root, libs, root))
+         end
       end)
 
       it("to dlopen() and dlsym(), with all events of libpfm4", function()

@@ -143,6 +143,20 @@ describe("lpfm", function()
       assert.equal(1, status)
       assert.truthy(out:find("nothing matches 'nosuchthing'", 1, true))
    end)
+
+   it("calls registers counters and event selects that are, not those that hold data or control it", function()
+      local expected = {
+         nehalem = { "PMD 16 > counter", "PMD 32 > data", "PMC 16 > event select", "PMC 30 > control" },
+         itanium2 = { "PMD 4 > counter", "PMD 17 > data", "PMC 7 > event select", "PMC 256 > control" },
+         fam10h = { "PMD 3 > counter", "PMD 7 > data", "PMC 3 > event select", "PMC 4 > control" },
+      }
+      for model, rows in pairs(expected) do
+         local out = c.sh(("LPFM_MACHINE=sim:%s %s list registers"):format(model, program))
+         for _, row in ipairs(rows) do
+            assert.truthy(out:find(row:gsub(" > ", " +[%%w_]+ +") .. "\n"), ("%s: %s\n%s"):format(model, row, out))
+         end
+      end
+   end)
 end)
 
 describe("lpfm stat", function()

@@ -46,10 +46,12 @@
  * a CPU, has its page faults and context switches, spread evenly over the time between two looks at it
  * (each ms, and at each call), and ends when it has; where the kernel permits an event on it, also through
  * exec(2), which can give it another number. Other threads are not seen, nor are they by
- * system-wide contexts. What the hardware counts is made up: in each us, 900 ns at user level with
+ * system-wide contexts: while they run, the CPU has its idle thread, which counts in the kernel
+ * (PFM_SETFL_EXCL_IDLE). What the hardware counts is made up: in each us, 900 ns at user level with
  * 1010 instructions, 171 branches, 9 of them mispredicted, 262 loads, 162 stores, 19 misses of the L1
  * data cache, 1 of the L2 and of each TLB; and 90 ns in the kernel with 72 instructions; in steps of
- * 10 ns, each counted when it ends: a count that starts amid one has all of it. A thread that is
+ * 10 ns, each counted when it ends: a count that starts amid one has all of it. Samples and messages
+ * have addresses of that program, from 0x400000 on, and none of the thread's. A thread that is
  * blocked by a notification (PFM_FL_NOTIFY_BLOCK) is so in the simulation alone, which catches up
  * after the restart. A live computer lasts as long as the process.
  *

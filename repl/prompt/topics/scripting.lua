@@ -184,8 +184,8 @@ and offsets. perfmon/perfmonctl.h is the single call of the specification 0.6. O
 spec/c/calls/count_pfm.c and spec/c/calls/count_perfmonctl.c are the same measurement through each. LPFM_ANY_CPU=1 lets
 a program monitor other CPUs than its own.
 
-Without perfmon.ko, a program that is linked with libperfmon finds the files of /sys/kernel/perfmon by open, fopen and
-access (formats, registers, configuration), to be read; not by stat or opendir, which are the kernel's alone.
+Without perfmon.ko, a program that is linked with libperfmon or libpfm finds the files of /sys/kernel/perfmon by open,
+fopen and access (formats, registers, configuration), to be read; not by stat or opendir, which are the kernel's alone.
 
 perfmon/perfmon_fast.h reads a thread's own running counters without a call: pfm_map_set() and pfm_read_fast().
 

@@ -79,6 +79,26 @@ static uint64_t pmc(unsigned int num)
 	return 0;
 }
 
+/* What the library has written, and single bits, by the types of the registers. */
+static void ibs_types(void)
+{
+	ibsfetchctl_t fetch = { pmc(4) };
+	ibsopctl_t op = { pmc(5) };
+	ibsopdata_t data = { 0x1234ULL << 16 | 1ULL << 32 | 1ULL << 37 };
+	ibsopdata2_t data2 = { 3 | 1ULL << 5 };
+	ibsopdata3_t data3 = { 1ULL << 1 | 1ULL << 7 | 1ULL << 18 | 0x1234ULL << 32 };
+
+	EXPECT(fetch.reg.ibsfetchmaxcnt == 0x1234 && fetch.reg.ibsfetchen && fetch.reg.ibsranden);
+	EXPECT(!fetch.reg.ibsfetchcnt && !fetch.reg.ibsfetchlat && !fetch.reg.ibsfetchval && !fetch.reg.ibsl2tlbmiss);
+	EXPECT(op.reg.ibsopmaxcnt == 0xffff && op.reg.ibsopen && op.reg.ibsopcntl && !op.reg.ibsopval);
+	EXPECT(data.reg.ibstagtoretctr == 0x1234 && data.reg.ibsopbrnresync && data.reg.ibsopbrnret);
+	EXPECT(!data.reg.ibscomptoretctr && !data.reg.ibsopbrnmisp);
+	EXPECT(data2.reg.nbibsreqsrc == 3 && !data2.reg.nbibsreqdstproc && data2.reg.nbibsreqcachehitst);
+	EXPECT(!data3.reg.ibsldop && data3.reg.ibsstop && data3.reg.ibsdcmiss && !data3.reg.ibsdcmissacc);
+	EXPECT(data3.reg.ibsdcphyaddrvalid && !data3.reg.ibsdclinaddrvalid && data3.reg.ibsdcmisslat == 0x1234);
+	EXPECT(PMD_IBSFETCHPHYSAD == 2 && PMD_IBSDCPHYSAD == 6);
+}
+
 /* IbsFetchCtl: period / 16, on 48, random 57; IbsOpCtl: period / 16, on 17, of operations 19. */
 static void ibs(void)
 {
@@ -96,6 +116,7 @@ static void ibs(void)
 	EXPECT(pmc(4) == (0x1234 | 1ULL << 48 | 1ULL << 57) && pmc(5) == (0xffff | 1ULL << 17 | 1ULL << 19));
 	EXPECT(out.pfp_pmd_count == 3 && mod_out.ibsfetch_base == 1 && mod_out.ibsop_base == 2);
 	EXPECT(out.pfp_pmds[1].reg_num == 4 && out.pfp_pmds[2].reg_num == 7);
+	ibs_types();
 	mod.ibsop.options = 0;
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);

@@ -32,7 +32,7 @@
 #include "user/fmt.h"
 
 #define WINDOW		1000	/* ns */
-#define MAX_PLAN	8	/* PMDs in use */
+#define MAX_PLAN	10	/* PMDs in use */
 #define MAX_SETS	5
 #define MAX_EVENTS	8
 #define MAX_THREADS	400	/* with all that are born: 4 rounds of 5 that have 3 rounds of 5 */
@@ -50,6 +50,7 @@ struct plan_pmd {
 	unsigned int	width;
 	unsigned int	ctrl;		/* PMC */
 	bool		narrow;		/* it knows NO_64BIT_EMUL */
+	bool		software;	/* it counts all of its events, in its PMC's bits 3 (user) and 0 (kernel) */
 	int		num_events, events[32];	/* indexes of world.names */
 };
 

@@ -268,7 +268,8 @@ static void compare_call(const struct context *c, const struct set *s, uint32_t 
 
 	handled++;
 	if (at_call >= last[which])
-		differs("the handler was not called for PMD%u of set %u", world.plan[i].num, s->id);
+		differs("the handler was not called for PMD%u of set %u of thread %u", world.plan[i].num, s->id,
+			at->thread->tid);
 	for (int k = 0; k < world.num_plan; k++)
 		any |= (ovfl >> k & 1) && (s->regs[k].flags & PFM_REGFL_OVFL_NOTIFY);
 	SAME(call->arg.ovfl_pmd, world.plan[i].num, "handler");
@@ -314,6 +315,11 @@ static void control_handle(struct context *c, struct set *s, uint32_t ovfl, cons
 		v->block |= ctrl.block_thread;
 		v->reset |= (uint32_t)ctrl.reset_ovfl_pmds << i;
 	}
+	/* INHERIT: "there is one message" of all that are masked (perfmon.h) */
+	if ((c->flags & PFM_FL_INHERIT) && v->mask) {
+		v->notify &= !(c->full && c->full_told);
+		c->full = true;
+	}
 }
 
 void format_check(struct context *c)
@@ -352,5 +358,9 @@ int format_restart(struct context *c, bool is_active, bool *reset, bool *mask)
 	err = decide_restart(c->seed, b->restarts++, &ctrl);
 	*reset = ctrl.reset_ovfl_pmds;
 	*mask = ctrl.mask_monitoring;
+	if (!err) {
+		c->full = *mask;
+		c->full_told &= *mask;
+	}
 	return err;
 }

@@ -35,8 +35,6 @@ static void choose_flags(struct context *c)
 		c->flags |= PFM_FL_INHERIT;
 	else if (chance(30))
 		c->flags |= PFM_FL_NOTIFY_BLOCK;
-	if (world.kind == FAMILY && c->kind == CONTROL)
-		c->kind = DEFAULT_2X;
 	c->dfl_flags = (uint32_t[]){ 0, 0, PFM_DFL_SMPL_NO_HDR, PFM_DFL_SMPL_IIP_HDR }[rnd(4)];
 }
 

@@ -195,6 +195,7 @@ int model_load(struct context *c, struct thread *t, uint16_t id)
 	c->started = c->blocked = false;
 	c->queued = 0;
 	c->full_told = false;
+	c->full &= c->kind != CONTROL;
 	c->heirs = 1;
 	c->m.masked = false;
 	c->m.due = 0;
@@ -285,6 +286,15 @@ static void restart_monitor(struct monitor *m, bool reset, bool mask)
 	m->masked = mask;
 }
 
+static bool is_any_masked(const struct context *c)
+{
+	bool any = c->m.masked;
+
+	for (int i = 0; i < world.num_threads; i++)
+		any |= world.threads[i].heir && world.threads[i].ctx == c && world.threads[i].heir->masked;
+	return any;
+}
+
 int model_restart(struct context *c)
 {
 	bool reset = true, mask = false;
@@ -294,10 +304,12 @@ int model_restart(struct context *c)
 		return EBUSY;
 	restarts++;
 	if (c->kind != NO_FORMAT) {
-		err = format_restart(c, !c->m.masked, &reset, &mask);
+		/* INHERIT: "it means that monitoring is masked" (3.5.15), of a thread */
+		err = format_restart(c, !is_any_masked(c), &reset, &mask);
 		if (err)
 			return err;
 	}
+	trace("  all are to %s, %s", reset ? "reset" : "go on", mask ? "masked" : "not masked");
 	restart_monitor(&c->m, reset, mask);
 	for (int i = 0; c->kind != NO_FORMAT && i < world.num_threads; i++) {
 		if (world.threads[i].heir && world.threads[i].ctx == c)

@@ -100,8 +100,8 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 		format_handle(c, s, ovfl, at, &v);
 	if (v.notify && asked)
 		notify(c, s, ovfl, at, &lost);
-	if (lost)
-		c->full_told = false;
+	if (v.notify && asked && c->full)
+		c->full_told = !lost;
 	if (v.mask) {
 		for (int i = 0; i < world.num_plan; i++)
 			s->regs[i].pending |= ovfl >> i & 1;
@@ -121,6 +121,15 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 		c->blocked = true;
 }
 
+static uint64_t counts(const struct site *site, const struct plan_pmd *p, const struct reg *r)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; p->software && i < p->num_events; i++)
+		sum += site->counts[p->events[i]];
+	return p->software ? sum : site->counts[r->event];
+}
+
 /* The events of a site happen together, when its time is over. */
 static void collect(struct context *c, struct monitor *m, const struct site *site, struct thread *t)
 {
@@ -136,7 +145,7 @@ static void collect(struct context *c, struct monitor *m, const struct site *sit
 
 		if (!world.plan[i].counts || r->event < 0 || !(r->levels >> site->level & 1))
 			continue;
-		r->value += site->counts[r->event];
+		r->value += counts(site, &world.plan[i], r);
 		if (r->narrow) {
 			uint64_t top = 1ULL << world.plan[i].width;
 

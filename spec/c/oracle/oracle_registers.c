@@ -143,8 +143,12 @@ struct chosen { uint64_t value; bool used; };
 static bool add_event(struct chosen *pmcs, const struct plan_pmd *p, const char *event, unsigned int levels)
 {
 	struct pfm_sim_pmc own[MAX_PMCS];
-	int n = pfm_sim_encode_pmcs(world.sim, event, levels, p->num, own, MAX_PMCS);
+	int n = 0;
 
+	if (p->software)
+		own[n++] = (struct pfm_sim_pmc){ .num = p->ctrl, .value = (levels & 1 ? 8 : 0) | (levels & 2 ? 1 : 0) };
+	else
+		n = pfm_sim_encode_pmcs(world.sim, event, levels, p->num, own, MAX_PMCS);
 	for (int i = 0; i < n; i++) {
 		if (pmcs[own[i].num].used && pmcs[own[i].num].value != own[i].value &&
 		    !(world.or_shared && own[i].num == 16))

@@ -11,12 +11,23 @@ struct world world;
 
 /* --- registers -------------------------------------------------------------------------------- */
 
+/* Software counters of faults: perfmon/sim.h has page faults as minor ones, major ones and others. */
+static bool counts_fault(unsigned int num, const char *event)
+{
+	return ((num == 66 || num == 67) && !strcmp(event, "minor_faults")) ||
+	       ((num == 66 || num == 68) && !strcmp(event, "major_faults")) ||
+	       (num == 66 && !strcmp(event, "page_faults"));
+}
+
 static void events_of(struct plan_pmd *p)
 {
 	struct pfm_sim_pmc pmcs[MAX_PMCS];
 
 	for (int e = 0; e < world.num_events; e++) {
-		if (pfm_sim_encode_pmcs(world.sim, world.names[e], 1, p->num, pmcs, MAX_PMCS) > 0)
+		const char *name = world.names[e];
+
+		if (p->software ? counts_fault(p->num, name)
+				: pfm_sim_encode_pmcs(world.sim, name, 1, p->num, pmcs, MAX_PMCS) > 0)
 			p->events[p->num_events++] = e;
 	}
 }
@@ -32,6 +43,7 @@ static void choose_events(void)
 	world.num_events = 0;
 	snprintf(world.names[world.num_events++], 32, "instructions");
 	snprintf(world.names[world.num_events++], 32, "cycles");
+	snprintf(world.names[world.num_events++], 32, "minor_faults");
 	while (world.num_events < MAX_EVENTS) {
 		const char *name = all[rnd(n)];
 		int known = 0;
@@ -45,7 +57,9 @@ static void choose_events(void)
 
 static bool is_candidate(const pfarg_pmdinfo_t *r)
 {
-	if (r->reg_type == PFM_REG_TYPE_SW || r->reg_type == PFM_REG_TYPE_VIRT || (r->reg_kind & PFM_REG_RO))
+	if (r->reg_type == PFM_REG_TYPE_SW)
+		return r->reg_num >= 66 && r->reg_num <= 68;
+	if (r->reg_type == PFM_REG_TYPE_VIRT || (r->reg_kind & PFM_REG_RO))
 		return false;
 	if (!strncmp(world.model, "sim:power5", 10))
 		return r->reg_num == 5 || r->reg_num == 6;	/* others: in groups */
@@ -66,7 +80,9 @@ static void choose_plan(void)
 		if (pfm_getinfo_pmds(&r, 1))
 			continue;
 		world.num_impl++;
-		if (is_candidate(&r) && (r.reg_kind & PFM_REG_C64))
+		if (is_candidate(&r) && r.reg_type == PFM_REG_TYPE_SW)
+			chosen[num] = chance(20);
+		else if (is_candidate(&r) && (r.reg_kind & PFM_REG_C64))
 			found[n++] = r;
 		else if (is_candidate(&r))
 			none[m++] = r;
@@ -85,7 +101,7 @@ static void choose_plan(void)
 		if (!chosen[num] || pfm_getinfo_pmds(&r, 1))
 			continue;
 		*p = (struct plan_pmd){ .num = num, .counts = r.reg_kind & PFM_REG_C64, .width = r.reg_width,
-			.ctrl = r.reg_ctrl };
+			.ctrl = r.reg_ctrl, .software = r.reg_type == PFM_REG_TYPE_SW };
 		pmc = (pfarg_pmcinfo_t){ .reg_num = p->ctrl };
 		p->narrow = p->counts && p->width < 64 && !pfm_getinfo_pmcs(&pmc, 1) && (pmc.reg_kind & PFM_REG_NO64);
 		if (p->counts)

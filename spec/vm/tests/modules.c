@@ -139,6 +139,16 @@ static void formats_are_told_of(void)
 	TRUE(access(FORMATS "default", F_OK) && access(FORMATS "n-way", F_OK) && !access(FORMATS, F_OK));
 }
 
+/* By kmod's modprobe with perfmon.ko itself, for programs that look before they ask; busybox's reads no softdep. */
+static void formats_come_by_one_name(void)
+{
+	EQUAL(system("tr '\\0' '\\n' </lib/modules/$(uname -r)/extra/perfmon.ko | "
+		     "grep -q '^softdep=post: perfmon-fmt$'"), 0);
+	EQUAL(system("modprobe perfmon-fmt"), 0);
+	TRUE(!access(FORMATS "default", F_OK) && !access(FORMATS "n-way", F_OK) && !access(FORMATS "oprofile", F_OK));
+	no_formats();
+}
+
 static void a_format_in_use_stays(void)
 {
 	int fd, copy;
@@ -477,6 +487,7 @@ int main(int argc, char **argv)
 	fault(1);
 	TEST(formats_come_when_wanted);
 	TEST(formats_are_told_of);
+	TEST(formats_come_by_one_name);
 	TEST(a_format_in_use_stays);
 	TEST(a_format_from_elsewhere);
 	TEST(a_description_comes_when_wanted);
