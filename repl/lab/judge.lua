@@ -107,7 +107,7 @@ end
 -- Has one interpreter run scripts; their verdicts, or nil and why there are none.
 local function judged(s, page, sources, options)
    if not way then find_way() end
-   local limit = options.limit or judge.limit
+   local limit = (options.limit or judge.limit) * #sources
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
    local verdicts, why = apart.call(function(begin)
       local first, out = start(way, limit, root_dir):first(), {}

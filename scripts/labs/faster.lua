@@ -2,10 +2,12 @@
 -- A C program made faster, judged by counts: a matrix in tiles, a structure packed, a loop with vectors.
 
 local compiler = require "labs.compiler"
+local little = require("labs.native").little
 
 local N = 48 -- rows and columns of the matrices: of N * N numbers of 8 bytes
 local STARS, BYTES = 1000, 20 -- stars, and bytes of one in the input
-local NUMBERS = 2003 -- of the last task: no multiple of a vector's elements
+local PARTS = { 1003, 1000 } -- numbers of the last task, in two arrays: no multiples of a few vectors' elements
+local NUMBERS = PARTS[1] + PARTS[2]
 
 -- --- programs in C -------------------------------------------------------------------------------
 
@@ -58,6 +60,7 @@ static void @main(char called)
 {
 	void (*volatile f)(long *, const long *, const long *) = multiply;
 
+	@in(@c, sizeof(@c));
 	@in(@a, sizeof(@a));
 	@in(@b, sizeof(@b));
 	if (called)
@@ -174,29 +177,22 @@ int less(const int *v, int n, int limit)
 }]]
 
 local LESS_MAIN = [[
-static int @v[2003] __attribute__((aligned(64))), @limit, @count;
+static int @v[1003] __attribute__((aligned(64))), @w[1000] __attribute__((aligned(64))), @limit, @count[2];
 static void @main(char called)
 {
 	int (*volatile f)(const int *, int, int) = less;
 
 	@in(@v, sizeof(@v));
+	@in(@w, sizeof(@w));
 	@in(&@limit, 4);
-	if (called)
-		@count = f(@v, 2003, @limit);
-	@out(&@count, 4);
+	if (called) {
+		@count[0] = f(@v, 1003, @limit);
+		@count[1] = f(@w, 1000, @limit);
+	}
+	@out(@count, sizeof(@count));
 }]]
 
 -- --- bytes ---------------------------------------------------------------------------------------
-
-local function little(value, size)
-   local out = {}
-   value = value % 256 ^ size
-   for i = 1, size do
-      out[i] = string.char(value % 256)
-      value = math.floor(value / 256)
-   end
-   return table.concat(out)
-end
 
 local function number_at(bytes, at, size)
    local value = 0
@@ -209,7 +205,7 @@ end
 local work = {}
 
 function work.multiply(draw)
-   local a, b, wanted, input = {}, {}, {}, {}
+   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0 before
    for i = 0, N * N - 1 do a[i], b[i] = draw(0, 999), draw(0, 999) end
    for i = 0, N - 1 do
       for j = 0, N - 1 do
@@ -218,7 +214,7 @@ function work.multiply(draw)
          wanted[#wanted + 1] = little(sum, 8)
       end
    end
-   for i = 0, N * N - 1 do input[i + 1], input[N * N + i + 1] = little(a[i], 8), little(b[i], 8) end
+   for i = 0, N * N - 1 do input[i + 2], input[N * N + i + 2] = little(a[i], 8), little(b[i], 8) end
    return { main = MULTIPLY_MAIN, input = table.concat(input), wanted = table.concat(wanted) }
 end
 
@@ -235,19 +231,22 @@ function work.star(draw)
    return { main = STAR_MAIN, input = input, wanted = little(sum, 8) .. input, skip = 4 }
 end
 
--- What solutions forget is never left to chance: a number at either end counts, whatever vectors leave over at the end
--- does, and one equals the limit.
+-- What solutions forget is never left to chance: of each array, a number at either end counts, whatever vectors leave
+-- over at the end does, and one equals the limit. How many count cannot be guessed from the limit.
 function work.less(draw)
-   local values, limit, count = {}, draw(200, 800), 0
-   local middle = draw(100, NUMBERS - 100)
-   for i = 1, NUMBERS do
-      local value = draw(0, 999)
-      if i == 1 or i > NUMBERS - NUMBERS % 32 then value = value % limit end
-      if i == middle then value = limit end
-      if value < limit then count = count + 1 end
-      values[i] = little(value, 4)
+   local input, wanted, limit = {}, {}, draw(200, 800)
+   for part, n in ipairs(PARTS) do
+      local share, middle, count = draw(100, 900), draw(100, n - 100), 0
+      for i = 1, n do
+         local counts = i == 1 or i > n - 32 or (i ~= middle and draw(0, 999) < share)
+         local value = i == middle and limit or counts and draw(0, limit - 1) or draw(limit, 999)
+         if counts then count = count + 1 end
+         input[#input + 1] = little(value, 4)
+      end
+      wanted[part] = little(count, 4)
    end
-   return { main = LESS_MAIN, input = table.concat(values) .. little(limit, 4), wanted = little(count, 4) }
+   input[#input + 1] = little(limit, 4)
+   return { main = LESS_MAIN, input = table.concat(input), wanted = table.concat(wanted) }
 end
 
 -- Measures a source with numbers that `draw` gives: counts, `right`, `size` of a star; or nil and what is wrong.
@@ -307,7 +306,8 @@ end
 
 local function vectors(kit, p)
    local plain, four = counts(kit, p, "less", LESS), counts(kit, p, "less", UNROLLED)
-   return { numbers = NUMBERS, less_instructions = plain.instructions, each = plain.instructions / NUMBERS,
+   return { numbers = NUMBERS, first = PARTS[1], second = PARTS[2],
+      less_instructions = plain.instructions, each = plain.instructions / NUMBERS,
       four_instructions = four.instructions, four_percent = 100 * four.instructions / plain.instructions,
       most_less = math.floor(0.35 * plain.instructions), less_misses = plain.misses }
 end
@@ -517,7 +517,7 @@ return {
            "A mass is whole, and at most that of two bytes without a sign.",
            "`unsigned id : 20` is a part of twenty bits." } },
       { text = [[
-         The last program counts the numbers below a limit, of {numbers} random ones:
+         The last program counts the numbers below a limit, of {numbers} random ones in two arrays:
 ]] .. indented(LESS) .. [[
 
 
@@ -544,8 +544,9 @@ return {
               four limits = { limit, limit, limit, limit };
               four smaller = *(const four *)(v + i) < limits;    /* -1 where it is, else 0 */
 
-           Vectors are added like numbers, and counts[0] is an element of one. {numbers} is no multiple of four. The
-           script returns the text of the function. `less("mine.c")` at the prompt measures a file with it.
+           Vectors are added like numbers, and counts[0] is an element of one. The arrays have {first} and {second}
+           numbers; the former is no multiple of four. The script returns the text of the function. `less("mine.c")` at
+           the prompt measures a file with it.
         ]],
         setup = setup("less", "less"),
         run = function() return {} end,

@@ -12,7 +12,11 @@ local TEXT, DATA = 0x400000, 0x10000000 -- where code and pages are
 local HEADERS = 64 + 2 * 56             -- bytes in front of the code
 local NO_HUGE_PAGES = 15                -- of madvise(2): a page is to be a fault
 
-local function little(value, size)
+--- A whole number in bytes, the lowest first.
+-- @int value
+-- @int size bytes
+-- @treturn string
+function native.little(value, size)
    local out = {}
    value = value % 256 ^ size
    for i = 1, size do
@@ -21,6 +25,7 @@ local function little(value, size)
    end
    return table.concat(out)
 end
+local little = native.little
 
 local function hex(text)
    return (text:gsub("%s", ""):gsub("..", function(pair) return string.char(tonumber(pair, 16)) end))

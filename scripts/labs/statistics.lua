@@ -6,15 +6,17 @@ local statistics = require "pfm.statistics"
 local BASE, LINE, PAGE = 0x1000000, 64, 4096
 local WARM = 3 -- runs until the cache has what it keeps
 local CONFIDENCE, NORMAL = 95, 1.96 -- percent that intervals promise; their factor for very many runs
+local TRIALS, PAIRS, BUDGET = 5, 64, 30 -- of the tasks: series to plan, pairs to compare, runs of a program
+local GAP = 1.2 -- of the programs of a pair that differ, in deviations of a run
 
 -- --- programs ------------------------------------------------------------------------------------
 
 -- Loads from a table, at random: other ones for each seed; then `more` instructions of a cycle. `how` may have other
--- values than the parameters.
+-- values than the parameters; `how.rest`: cycles of one instruction more, which are the same in each run.
 local function random_loads(p, seed, how)
    return { { loop = how.loads or p.loads, { ip = 0x1000,
       load = { how.base or BASE, LINE, random = p.table, seed = seed } } },
-      { loop = math.max(1, how.more or p.more), { ip = 0x1010, ns = 1 } } }
+      { loop = math.max(1, how.more or p.more), { ip = 0x1010, ns = 1 } }, { ip = 0x1020, ns = how.rest or 1 } }
 end
 
 -- Three arrays of a page each, which are read again and again; `pages` says where they lie.
@@ -174,13 +176,13 @@ local PLAN = "It says {planned} runs: the interval is +- {reached} % then, and +
 -- Is the number of runs that a function says enough, and not many more than that?
 local function check_plan(kit, p, fn)
    if type(fn) ~= "function" then return false, "The script returns no function." end
-   for _ = 1, p.trials do
+   for trial = 1, TRIALS do
       local pilot = measure(kit, p, p.runs, drawn(kit, p))
-      local percent = interval_percent(pilot) / kit.draw(2, 6)
+      local percent = interval_percent(pilot) / (1 + trial)
       local n = fn(pilot, percent)
       if type(n) ~= "number" or n ~= n or n < 2 then return false, "The function returns no number of runs." end
       local half = 100 * statistics.t95(n - 1) * deviation(pilot) / math.sqrt(n) / statistics.mean(pilot)
-      if half > percent * 1.05 or half < percent * 0.8 then
+      if half > percent * 1.07 or half < percent * 0.8 then
          return false, PLAN, { planned = n, reached = half, wanted = percent }
       end
    end
@@ -188,15 +190,18 @@ local function check_plan(kit, p, fn)
 end
 
 -- Two programs that scatter alike, on one computer, with tables of their own; `faster` is "first", "second" or "same".
-local function pair(kit, p, f, faster)
-   local loads, seed, m = 100 * 4 ^ kit.draw(0, 2), kit.draw(1, 60000) * 1000, computer(kit, p)
-   local gap = math.floor(p.gap * f.scatter * math.sqrt(loads / p.loads))
+-- What they load depends on the number of the pair alone: a comparison may err by chance, but a script always errs
+-- alike. In percent they scatter, and differ, very differently.
+local function pair(kit, p, f, number, faster)
+   local loads, m = 100 * 4 ^ (number % 3), computer(kit, p)
+   local gap = math.floor(GAP * f.scatter * math.sqrt(loads / p.loads))
    local function one(is_slower, at)
-      local how = { m = m, loads = loads, seed = seed + at * 1e8, cold = true, base = BASE + at * p.table * LINE,
-         more = p.more + (is_slower and gap or 0) }
-      local measured, left = measurer(kit, p, how), p.budget
+      local how = { m = m, loads = loads, seed = number * 1234567 + at * 1e8, cold = true,
+         base = BASE + at * p.table * LINE, more = p.more + (is_slower and gap or 0),
+         rest = number % 4 < 2 and 20 * p.more or 1 }
+      local measured, left = measurer(kit, p, how), BUDGET
       return function()
-         if left == 0 then error(("more than %d runs of a program"):format(p.budget), 0) end
+         if left == 0 then error(("more than %d runs of a program"):format(BUDGET), 0) end
          left = left - 1
          return measured()
       end
@@ -204,15 +209,22 @@ local function pair(kit, p, f, faster)
    return one(faster == "second", 0), one(faster == "first", 1)
 end
 
+-- The numbers of the pairs, in an order that no script can know.
+local function shuffled(kit)
+   local out = {}
+   for i = 1, PAIRS do table.insert(out, kit.draw(1, i), i) end
+   return out
+end
+
 local ANSWERS = { same = true, first = true, second = true }
 local MOST_ALARMS, MOST_MISSED = 0.2, 0.125 -- of the pairs that are alike, and of those that differ
 
 local function check_compare(kit, p, fn, f)
    if type(fn) ~= "function" then return false, "The script returns no function." end
-   local alarms, missed, half = 0, 0, p.pairs / 2
-   for i = 1, p.pairs do
-      local faster = i <= half and "same" or kit.draw(0, 1) == 0 and "first" or "second"
-      local said = fn(pair(kit, p, f, faster))
+   local alarms, missed, half = 0, 0, PAIRS / 2
+   for _, number in ipairs(shuffled(kit)) do
+      local faster = number <= half and "same" or number % 2 == 0 and "first" or "second"
+      local said = fn(pair(kit, p, f, number, faster))
       if not ANSWERS[said] then
          return false, "Expected 'first', 'second' or 'same', and not {said}.", { said = tostring(said) }
       end
@@ -255,9 +267,9 @@ return {
       stop at the first p below the level: how many false alarms does that make?
    ]],
    params = { model = "k8", loads = 300, table = 512, more = 2000, cache = 16384, runs = 10, small = 5, hundred = 100,
-      experiments = 400, rounds = 20, many = 400, added = 400, trials = 5, pairs = 64, budget = 30, gap = 1.2 },
+      experiments = 400, rounds = 20, many = 400, added = 400 },
    most = { loads = 2000, table = 4096, more = 50000, cache = 65536, runs = 50, small = 50, hundred = 400,
-      experiments = 1000, rounds = 100, many = 2000, added = 10000, trials = 20, pairs = 128, budget = 100, gap = 10 },
+      experiments = 1000, rounds = 100, many = 2000, added = 10000 },
    draw = { loads = { 250, 300, 350 }, runs = { 8, 10, 12 } },
    pages = {
       { text = [[
@@ -446,7 +458,7 @@ end]==],
                  return first() < second() and "first" or "second"
               end
         ]],
-        run = function() return {} end,
+        run = function() return { pairs = PAIRS, budget = BUDGET } end,
         check = check_compare,
         right = "{alarms} false alarms and {missed} missed, of {of} each.",
         otherwise = "{alarms} of {of} equal pairs were told apart, and of {of} that differ {missed} were missed.",

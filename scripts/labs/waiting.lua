@@ -8,6 +8,7 @@ local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samp
 local SWITCHES, BOTH_LEVELS = 69, 9 -- the software counter of context switches, and its PMC: user and kernel level
 local PATIENCE = 100 -- s
 local LEAST_GAIN = 3 -- percent that one more worker has to gain, to count as a gain
+local TRIALS = 3 -- lists that a script is tried with
 
 local function name_of(address)
    return NAMES[math.floor(address / PAGE)]
@@ -241,16 +242,29 @@ local function enough(kit, p)
    return { enough = n, by_workers = list, with_more = now, least_gain = LEAST_GAIN }
 end
 
--- Threads drawn at random, more than there are CPUs.
+-- The beginning of a list, as long as a thread has waited for some time at its end.
+local function cut(list)
+   local away, last = {}, 0
+   for i, s in ipairs(list) do
+      away[s.tid] = s.what == "out" and s.time or nil
+      for _, since in pairs(away) do
+         if since < s.time then last = i end
+      end
+   end
+   return { unpack(list, 1, last) }
+end
+
+-- What threads do that are drawn at random, more than there are CPUs. Each computes for more than a slice before and
+-- after its waits, so that some are preempted.
 local function unknown(kit, p)
    local programs = {}
    for i = 1, kit.draw(3, 5) do
       local q = { parse = kit.draw(1, 4), ask = kit.draw(1, 3), fetch = kit.draw(1, 12), render = kit.draw(1, 6),
          write = kit.draw(1, 2), disk = kit.draw(1, 8) }
-      programs[i] = server(q, kit.draw(2, 5))
-      programs[i][#programs[i] + 1] = fn("compute", kit.draw(5, 25))
+      programs[i] = { fn("compute", p.slice + kit.draw(1, 20)), server(q, kit.draw(2, 5))[1],
+         fn("compute", p.slice + kit.draw(1, 20)) }
    end
-   return listing(watch(kit, p, programs, 2))
+   return cut(listing(watch(kit, p, programs, 2)))
 end
 
 -- Compares what a student's function says of a list with what it is.
@@ -268,7 +282,7 @@ end
 
 local function check(kit, p, value)
    if type(value) ~= "function" then return false, "The script returns no function." end
-   for _ = 1, p.trials do
+   for _ = 1, TRIALS do
       local list = unknown(kit, p)
       local wrong = differs(value(list), waits_of(list))
       if wrong then return false, wrong end
@@ -302,9 +316,9 @@ return {
       and to mix up threads: one variable for the last switch instead of one for each thread.
    ]],
    params = { model = "itanium2", requests = 10, parse = 1, ask = 1, fetch = 5, render = 2, write = 1, disk = 1,
-      slice = 4, compute = 60, workers = 4, rounds = 60, trials = 3 },
+      slice = 4, compute = 60, workers = 4, rounds = 60 },
    most = { requests = 50, parse = 50, ask = 50, fetch = 50, render = 50, write = 50, disk = 50, compute = 500,
-      workers = 8, rounds = 240, slice = 100, trials = 10 },
+      workers = 8, rounds = 240, slice = 100 },
    draw = { fetch = { 5, 8, 9 }, requests = { 8, 10, 12 }, disk = { 1, 2 } },
    pages = {
       { text = [[
