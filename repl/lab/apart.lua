@@ -33,7 +33,7 @@ local function carry_out(fn, into, quiet)
    unistd._exit(0)
 end
 
--- All that comes, or nil at the deadline: `seconds` after the function has begun.
+-- All that comes, or nil at the deadline: `seconds` after the function has last said that it begins.
 local function read_all(from, seconds)
    local parts, deadline = {}, proc.clock() + START
    while true do
@@ -42,8 +42,9 @@ local function read_all(from, seconds)
       if poll.rpoll(from, math.ceil(left * 1000)) == 1 then
          local part = unistd.read(from, BLOCK)
          if not part or part == "" then return table.concat(parts) end
-         if not parts[1] and part:sub(1, 1) == BEGUN then deadline = proc.clock() + seconds end
-         parts[#parts + 1] = part
+         local marks = parts[1] and 0 or #part:match("^" .. BEGUN .. "*")
+         if marks > 0 then deadline = proc.clock() + seconds end
+         if marks < #part then parts[#parts + 1] = part:sub(marks + 1) end
       end
    end
 end
@@ -74,7 +75,8 @@ local function end_children(before)
 end
 
 --- Calls a function in a child process.
--- @tparam function fn gets a function to call when its time begins; returns one value that `wire.dump` takes
+-- @tparam function fn gets a function to call when its time begins, and may call that again: then it begins anew;
+-- returns one value that `wire.dump` takes
 -- @tparam number seconds that it may take from then on
 -- @tparam[opt] boolean quiet what it prints goes nowhere
 -- @return[1] what it returned
@@ -98,7 +100,7 @@ function apart.call(fn, seconds, quiet)
    proc.shield(shielded)
    if not ok then error(text, 0) end
    if not text then return nil, ("it did not end within %g s"):format(seconds) end
-   local is_whole, got = pcall(wire.load, (text:gsub("^" .. BEGUN, "")))
+   local is_whole, got = pcall(wire.load, text)
    if not is_whole then return nil, wire.gone end
    return got.result, got.err
 end

@@ -104,18 +104,18 @@ local function verdict_of(s, page, first, source, name)
    return { right = right, say = say, figures = figures }
 end
 
--- Has one interpreter run scripts; their verdicts, or nil and why there are none.
+-- Has one interpreter run scripts, each for `limit` seconds at most; their verdicts, or nil and why there are none.
 local function judged(s, page, sources, options)
    if not way then find_way() end
-   local limit = (options.limit or judge.limit) * #sources
+   local limit = options.limit or judge.limit
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
    local verdicts, why = apart.call(function(begin)
-      local first, out = start(way, limit, root_dir):first(), {}
+      local first, out = start(way, limit * #sources, root_dir):first(), {}
       first "ready"
       kit.try_format = function(...) return first("kit", "try_format", ...) end
       compiler.confined = function(command) return confine.command(way, math.ceil(limit), root_dir, command) end
-      begin()
       for i, source in ipairs(sources) do
+         begin()
          out[i] = verdict_of(s, page, first, source, options.name or "script")
       end
       return out

@@ -99,11 +99,17 @@ function dot_commands.wants(name, i)
    return all[name] and all[name].wants and all[name].wants[i]
 end
 
+-- The words that shells and other prompts are left by.
+local function leaves(text)
+   local word = text:match("^%s*(%a+)%s*$")
+   return word == "quit" or word == "exit"
+end
+
 --- Is this a line for a command?
 -- @string text
 -- @treturn boolean
 function dot_commands.is(text)
-   return text:find("^%s*%.%a") ~= nil or text:find("^%s*%?") ~= nil
+   return text:find("^%s*%.%a") ~= nil or text:find("^%s*%?") ~= nil or leaves(text)
 end
 
 --- A command as a function; raises if there is none of that name.
@@ -113,6 +119,7 @@ end
 function dot_commands.compile(text)
    local question = text:match("^%s*%?+%s*(.-)%s*$")
    if question then return function() help { question ~= "" and question or nil } end end
+   if leaves(text) then return quit end
    local name, rest = text:match("^%s*%.(%w+)%s*(.*)$")
    local command, words = all[former[name] or name], words_of(rest)
    if not command then

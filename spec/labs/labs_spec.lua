@@ -10,6 +10,7 @@ local stdlib = require "posix.stdlib"
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
+local judge = require "repl.lab.judge"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
@@ -72,6 +73,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
+   judge.limit = 600 -- a busy computer makes no script wrong
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)
@@ -329,15 +331,15 @@ describe("a session", function()
    end)
 
    it("grades on whatever a student's script does: it is ended at the limit, and told of", function()
-      local function graded(source)
+      local function graded(source, limit)
          assert(progress.write(progress.path("counters-by-hand", "lua"), source))
          local entry = { answer = "x", state = "right", attempts = 1, hints = 0 }
          local kept = { page = 1, answers = { ["by-hand"] = entry } }
-         local rows = grade.session(session.new(lab, { kept = kept }), 0.3)
+         local rows = grade.session(session.new(lab, { kept = kept }), limit)
          return rows[#rows].state, rows[#rows].why
       end
-      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "while true do end" })
-      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded "os.execute('sleep 100')" })
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded("while true do end", 0.3) })
+      assert.same({ "wrong", "it did not end within 0.3 s" }, { graded("os.execute('sleep 100')", 0.3) })
       assert.same({ "wrong", "it ended the program" }, { graded "os.exit(0)" })
       assert.equal("wrong", (graded "print = nil io.stdout:close() return io.read()"))
       assert.equal("right", (graded("os.execute('sleep 100 &') print(1) " .. lab.pages[9].solution)))
@@ -492,6 +494,21 @@ describe("the check of a teacher's lab", function()
       assert.equal("", complaints(lab_with(task:format(27, 3))))
       assert.truthy(complaints(lab_with(task:format(3, 3))):find("own solution does not solve", 1, true))
       assert.truthy(complaints(lab_with(task:format(27, 27))):find("its mistake is no mistake", 1, true))
+   end)
+
+   it("finds a check that does not end, or that gives no figure which its texts name, and goes on", function()
+      local task = [[{ task = 't%d', todo = 'x', kind = 'script', hints = { 'h' }, right = '{got}', otherwise = 'o',
+         check = function(_, _, v) %s return v == 27, nil, %s end, solution = 'return 27', mistake = 'return 26' }]]
+      local pages = table.concat({ task:format(1, "while true do end", "{ got = v }"), task:format(2, "", "{}"),
+         "{ text = '{nosuch}' }" }, ", ")
+      judge.limit = 0.5
+      local out = complaints(lab_with(pages))
+      judge.limit = 600
+      for _, expected in ipairs { "page 1: its check fails: it did not end within 0.5 s",
+         "page 2: its check fails: {got} is neither", "page 3: {nosuch} is neither" } do
+         assert.truthy(out:find(expected, 1, true), out)
+      end
+      assert.equal(3, select(2, out:gsub("page %d", "")), out)
    end)
 
    it("finds tasks that a script solves which does nothing, or what solves another task", function()

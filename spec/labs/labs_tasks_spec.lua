@@ -7,6 +7,7 @@ local lpfm = require "lpfm"
 local catalog = require "repl.lab.catalog"
 local judge = require "repl.lab.judge"
 local session = require "repl.lab.session"
+local validate = require "repl.lab.validate"
 
 local machine
 
@@ -38,6 +39,16 @@ local function refuses(lab_name, id, sources, reasons)
       assert.is_false(verdict.right, name)
       assert.truthy(verdict.say:find(reasons[name] or "%w"), name .. ": " .. verdict.say)
    end
+end
+
+for _, lab in ipairs(catalog.all()) do
+   describe("lab " .. lab.name, function()
+      it("is whole with the parameters that a seed chooses", function()
+         if c.missing(lab.needs) then return pending(c.missing(lab.needs) .. " is missing") end
+         local drawn = session.draw(lab, "anna")
+         assert.same({}, validate.lab(lab, drawn), session.list_parameters(drawn))
+      end)
+   end)
 end
 
 describe("lab waiting: off-cpu", function()

@@ -89,6 +89,14 @@ describe("a lab without a terminal", function()
       assert.truthy(lab(""):find("counters +Counters.-page %d of 9, 1 of 7 right"), (lab ""))
    end)
 
+   it("has a prompt that is left by the words that leave others", function()
+      for _, word in ipairs { "quit", "exit", "quit()", ".quit" } do
+         local out = lab("counters --at 2", ("prompt\n%s\nquit\n"):format(word))
+         assert.truthy(out:find("Back in lab counters.\n'lpfm lab counters' goes on from here.", 1, true), out)
+         assert.is_nil(out:find("function", 1, true), out)
+      end
+   end)
+
    it("has no escapes on a dumb terminal, nor with NO_COLOR", function()
       for _, setting in ipairs { "TERM=dumb", "NO_COLOR=1" } do
          local out = c.sh(([[echo quit | %s %s script -qec '%s lab bias' /dev/null]]):format(ENVIRONMENT, setting,
@@ -152,12 +160,12 @@ describe("a lab without a terminal", function()
       end
    end)
 
-   it("checks the labs of a folder, those that come with it too", function()
-      for _, dir in ipairs { "scripts/labs", "scripts/labs/template" } do
-         local out, status = lab("--check " .. dir)
-         assert.equal(0, status, out)
-         assert.truthy(out:find("nothing to complain of", 1, true))
-      end
+   it("checks the labs of a folder", function() -- labs_spec.lua checks those that come with it
+      c.sh(("mkdir %s/course && cp scripts/labs/counters.lua scripts/labs/width.lua scripts/labs/template/mylab.lua "
+         .. "%s/course"):format(scratch, scratch))
+      local out, status = lab("--check " .. scratch .. "/course")
+      assert.equal(0, status, out)
+      assert.truthy(out:find("nothing to complain of", 1, true))
       files.write(scratch .. "/bad.lua", "return { pages = { {} } }")
       assert.equal(1, select(2, lab("--check " .. scratch .. " 2>&1")))
    end)
