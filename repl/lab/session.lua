@@ -173,9 +173,9 @@ local function add_apart(out, lines)
    return add(out, lines)
 end
 
--- A text with its numbers, wrapped.
-function session:lines(template)
-   return template and text.lines(text.fill(template, self.figures), self.width) or {}
+-- A text with its numbers, wrapped, perhaps with words in front of it.
+function session:lines(template, lead)
+   return template and text.lines(text.fill(template, self.figures), self.width, lead) or {}
 end
 
 local function kind_of(page)
@@ -251,17 +251,16 @@ function session:enter()
    add(out, self:lines(page.text))
    local question = answers.question(page)
    if question then
-      local label = page.ask and "Question: " or page.task and "Task: " or "Try it: "
-      add_apart(out, self:lines(label .. question:gsub("^%s+", "")))
+      add_apart(out, self:lines(question, page.ask and "Question:" or page.task and "Task:" or "Try it:"))
    end
    add(out, self:choices(page))
    if self.phase == "read" and page.run then add(out, self:results(page)) end
    return add_apart(out, text.wrap(request(self), self.width))
 end
 
--- How pictures are drawn, as lines that are indented.
+-- How figures are shown, as lines that are indented.
 function session:view()
-   return { width = self.width - 3, colour = false }
+   return { width = self.width - 3, colour = false, breaks = true }
 end
 
 -- What the run of the page showed, and what there is to say of it in any case.
@@ -365,7 +364,7 @@ local function file_of(reply)
 end
 
 local function verdict(right)
-   return right and "Right. " or "Not so. "
+   return right and "Right." or "Not so."
 end
 
 local function is_script(page)
@@ -382,9 +381,9 @@ local function answer(self, page, reply)
    local out = { answers.echo(reply, page) }
    if page.ask then add(out, self:results(page)) end
    if is_script(page) then
-      add_apart(out, text.wrap(verdict(right) .. say:gsub("^%l", string.upper), self.width))
+      add_apart(out, text.wrap(verdict(right) .. " " .. say:gsub("^%l", string.upper), self.width))
    else
-      add_apart(out, self:lines(verdict(right) .. (say or ""):gsub("^%s+", "")))
+      add_apart(out, self:lines(say or "", verdict(right)))
    end
    if page.ask or right then self.phase = "read" end
    return add_apart(out, text.wrap(request(self), self.width))
@@ -400,7 +399,7 @@ function session:check(value)
    if not is_script(page) then return answer(self, page, tostring(value)) end
    local right, say = self:judge_value(page, value)
    local file = " Now the same in a file, so that it is kept: leave the prompt, and give the file's name."
-   return text.wrap(verdict(right) .. say .. (right and file or ""), self.width)
+   return text.wrap(verdict(right) .. " " .. say .. (right and file or ""), self.width)
 end
 
 -- --- words that are no answers -------------------------------------------------------------------
@@ -428,8 +427,7 @@ function words.hint(self)
    self.shown_hints = self.shown_hints + 1
    local entry = record(self, self:page())
    entry.hints = math.max(entry.hints, self.shown_hints)
-   local hint = hints[self.shown_hints]:gsub("^%s+", "")
-   return self:lines(("Hint %d of %d: %s"):format(self.shown_hints, #hints, hint))
+   return self:lines(hints[self.shown_hints], ("Hint %d of %d:"):format(self.shown_hints, #hints))
 end
 
 function words.skip(self)
@@ -441,8 +439,7 @@ function words.skip(self)
    self.phase = "read"
    if not page.ask then return go(self, 1) end
    local choice = (page.choices or {})[answers.resolve(page.answer, self.figures)]
-   local say = (choice and choice.say or page.otherwise):gsub("^%s+", "")
-   local out = add_apart(self:results(page), self:lines(say))
+   local out = add_apart(self:results(page), self:lines(choice and choice.say or page.otherwise))
    return add_apart(out, text.wrap(request(self), self.width))
 end
 

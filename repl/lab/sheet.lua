@@ -202,9 +202,9 @@ end
 
 -- --- a notebook ----------------------------------------------------------------------------------
 
-local function markdown(block, figures)
+local function markdown(block, figures, lead)
    local out = {}
-   for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
+   for _, p in ipairs(block and text.paragraphs(text.fill(block, figures), lead) or {}) do
       out[#out + 1] = p.code and "```\n" .. flush_left(p.text) .. "\n```" or p.text
    end
    return out
@@ -225,7 +225,7 @@ local function cells_of(page, i, figures, out)
    local question = answers.question(page)
    if question then
       local label = page.ask and "Question" or page.task and "Task" or "Try it"
-      append(lines, markdown(("**%s.** %s"):format(label, (question:gsub("^%s+", ""))), figures))
+      append(lines, markdown(question, figures, ("**%s.**"):format(label)))
    end
    for k, choice in ipairs(page.choices or {}) do
       lines[#lines + 1] = ("%s) %s"):format(string.char(96 + k), text.fill(choice[1], figures))

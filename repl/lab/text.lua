@@ -36,14 +36,20 @@ function text.fill(template, figures)
    end))
 end
 
+local CODE = 3 -- columns by which code is indented
+local MORE = "> " -- before what continues a line of code
+
 -- The lines of a block without the indentation that all have in common. That of the first one does not count: it may
--- stand right behind the brackets.
+-- stand right behind the brackets. Where it is a paragraph that ends with a colon, what is all indented alike behind it
+-- is code.
 local function lines_of(block)
    local lines, least = {}, math.huge
    for line in (block:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do
       if line:find("%S") and #lines > 0 then least = math.min(least, #line:match("^ *")) end
       lines[#lines + 1] = line
    end
+   local announces = lines[1]:find(":%s*$") and lines[2] and not lines[2]:find("%S")
+   if announces and (lines[3] or ""):match("^ *") == (" "):rep(least) then least = math.max(0, least - CODE) end
    lines[1] = lines[1]:gsub("^ +", "")
    for i = 2, #lines do lines[i] = lines[i]:sub(least + 1) end
    while lines[1] and not lines[1]:find("%S") do table.remove(lines, 1) end
@@ -52,8 +58,9 @@ end
 
 --- The paragraphs of a text; lines that are indented more than the others stay lines, as code does.
 -- @string block
+-- @string[opt] lead words in front of the first one
 -- @treturn {table,...} `{ text=, code=bool }`
-function text.paragraphs(block)
+function text.paragraphs(block, lead)
    local out, open = {}, nil
    for _, line in ipairs(lines_of(block)) do
       local code, blank = line:find("^%s+%S") ~= nil, not line:find("%S")
@@ -65,6 +72,11 @@ function text.paragraphs(block)
          open = { text = line, code = code }
          out[#out + 1] = open
       end
+   end
+   if lead and out[1] and not out[1].code then
+      out[1].text = lead .. " " .. out[1].text
+   elseif lead then
+      table.insert(out, 1, { text = lead, code = false })
    end
    return out
 end
@@ -89,16 +101,31 @@ function text.wrap(line, width, indent)
    return out
 end
 
+-- A line of code is broken at blanks, too; what continues it has its indentation, and a mark. Of a word that is longer
+-- than a line, the middle is left out.
+local function add_code(out, line, width)
+   local indent = line:match("^ *")
+   if render.width(line) <= width then
+      out[#out + 1] = line
+      return
+   end
+   local room = math.max(width - #indent - #MORE, 4)
+   for i, part in ipairs(text.wrap(line, room)) do
+      out[#out + 1] = indent .. (i > 1 and MORE or "") .. render.shorten(part, room)
+   end
+end
+
 --- A text as lines of a terminal.
 -- @string block
 -- @int width columns
+-- @string[opt] lead words in front of it
 -- @treturn {string,...}
-function text.lines(block, width)
+function text.lines(block, width, lead)
    local out = {}
-   for i, paragraph in ipairs(text.paragraphs(block)) do
+   for i, paragraph in ipairs(text.paragraphs(block, lead)) do
       if i > 1 then out[#out + 1] = "" end
       if paragraph.code then
-         for line in (paragraph.text .. "\n"):gmatch("([^\n]*)\n") do out[#out + 1] = line end
+         for line in (paragraph.text .. "\n"):gmatch("([^\n]*)\n") do add_code(out, line, width) end
       else
          for _, line in ipairs(text.wrap(paragraph.text, width)) do out[#out + 1] = line end
       end
@@ -109,13 +136,17 @@ end
 --- Figures as `label: value` lines; those that are pictures (`pfm.plot`) follow, each behind its label.
 -- @tparam table rows of `show`: `{ label, name of the figure }`
 -- @tparam table figures
--- @tparam[opt] table view of pictures, as of `pfm.plot`; without, they are left out
+-- @tparam[opt] table view of pictures, as of `pfm.plot`; without, they are left out. With `breaks`, lines are broken to
+-- its width, too.
 -- @treturn {string,...} lines
 function text.figures(rows, figures, view)
    local out = {}
    for _, row in ipairs(rows or {}) do
       if not plot.is_figure(figures[row[2]]) then
-         out[#out + 1] = ("   %s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
+         local line = ("%s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
+         for _, part in ipairs(view and view.breaks and text.wrap(line, view.width, "   ") or { line }) do
+            out[#out + 1] = "   " .. part
+         end
       end
    end
    for _, picture in ipairs(view and text.pictures(rows, figures) or {}) do
