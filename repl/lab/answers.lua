@@ -121,7 +121,7 @@ function answers.tolerance(page)
    if page.factor then
       return ("From 1/%g of the right number to %g times as much is right."):format(page.factor, page.factor)
    end
-   return page.within and ("Within %g %% is right."):format(100 * page.within) or nil
+   return page.within and ("Within %g %% of the right number is right."):format(100 * page.within) or nil
 end
 
 local function same_hex(given, wanted)

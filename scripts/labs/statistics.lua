@@ -137,7 +137,7 @@ end
 local function tests(kit, p)
    local m, found, level = computer(kit, p), 0, 0.05
    local one, other = measurer(kit, p, { m = m, seed = 1000 }), measurer(kit, p, { m = m, seed = 500000 })
-   for _ = 1, p.hundred do
+   for _ = 1, p.experiments do
       local a, b = {}, {}
       for i = 1, p.small do a[i], b[i] = one(), other() end
       if statistics.means(a, b) < level then found = found + 1 end
@@ -145,7 +145,7 @@ local function tests(kit, p)
    local old = measure(kit, p, p.many, { m = m, seed = 700000 })
    local new = measure(kit, p, p.many, { m = m, seed = 900000, more = p.more + p.added })
    local mean = statistics.mean(old)
-   return { found = 100 * found / p.hundred, level_percent = 100 * level,
+   return { found = 100 * found / p.experiments, level_percent = 100 * level,
       p_few = statistics.means(part(old, 1, p.small), part(new, 1, p.small)), p_many = statistics.means(old, new),
       true_percent = 100 * p.added / mean, seen_percent = 100 * (statistics.mean(new) - mean) / mean }
 end
@@ -293,7 +293,7 @@ return {
            what `lpfm stat -r` prints behind a +-.
         ]] },
       { text = "{runs} runs gave a mean with an interval of +- {percent} %. Now {fourfold} runs are measured.",
-        ask = "Of how many percent, about, is the interval of their mean?", id = "fourfold", unit = "%",
+        ask = "About how many percent is the interval to each side of their mean?", id = "fourfold", unit = "%",
         within = 0.35,
         run = function() return {} end, show = { { "interval of {fourfold} runs, percent", "percent4" } },
         answer = "percent4",
@@ -372,7 +372,7 @@ return {
       { text = [[
          Two versions of a program are compared: {small} runs of each, and the p-value of Welch's test, as `lpfm diff`
          and the prompt's p(a, b) compute it. Below {level_percent} % a difference is called significant. But the two
-         versions are the same file, and the comparison is made {hundred} times.
+         versions are the same file, and the comparison is made {experiments} times.
       ]],
         ask = "In how many percent of the comparisons is there a significant difference?", id = "alarms", unit = "%",
         factor = 2,

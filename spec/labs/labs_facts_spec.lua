@@ -163,6 +163,22 @@ describe("questions of labs", function()
       end
    end)
 
+   it("of statistics: who answers what an interval and a level promise is right, whatever the seed", function()
+      for _, loads in ipairs(assert(catalog.find "statistics").draw.loads) do
+         local s, pages = played("statistics", { loads = loads })
+         assert.is_true(s:judge(pages.hold, tostring(s.figures.confidence)), "intervals: " .. s.figures.hold)
+         assert.is_true(s:judge(pages.alarms, tostring(s.figures.level_percent)), "alarms: " .. s.figures.found)
+      end
+   end)
+
+   it("say of how near a number has to be what that is a part of", function()
+      local s, pages = played "statistics"
+      for i, page in ipairs(s.lab.pages) do
+         if page == pages.fourfold then s.index = i end
+      end
+      says("statistics", table.concat(s:enter(), " "), "Within 35 %% of the right number is right%.")
+   end)
+
    it("ask for what the machine shows: the answer of a number, of words or of digits is a figure", function()
       for _, lab in ipairs(catalog.all()) do
          for _, page in ipairs(lab.pages) do

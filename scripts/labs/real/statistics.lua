@@ -192,7 +192,7 @@ return {
               between, it is in one of the means only.]] },
         },
         hints = { "What if the others end just between the two series?" } },
-      { task = "interval", unit = "%", factor = 4,
+      { task = "interval", unit = "%", factor = 10,
         todo = [[How wide is the interval of task-clock of {runs} runs on your computer, in percent of the mean?
            `interval({runs})` at the prompt runs them by count.times. Try more and fewer, too.]],
         setup = setup,
