@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
 -- What students answer: read as people write it, kept with all that belongs to it, and graded, alone and as a class.
--- Second interpreter, all: the simulated computer's work takes a minute there.
 
 local c = require "support.c"
 local files = require "support.files"

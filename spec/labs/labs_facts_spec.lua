@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- What labs say is so: of the machine, of the specification, and of other labs that they speak of. A sentence is held
 -- against a run where one can show it; statements about real processors are looked for by what they must not leave out.
+-- Second interpreter, all: the simulated computer's work takes most of it, and labs_spec.lua has the same figures.
 
 local lpfm = require "lpfm"
 local catalog = require "repl.lab.catalog"

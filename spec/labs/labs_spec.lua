@@ -116,14 +116,7 @@ local function play(s, answer)
    error "the lab does not end"
 end
 
--- A lab with programs in C is played under LuaJIT alone: compiler and valgrind, which take most of its time, are the
--- same under the other interpreter.
-local course = {}
 for _, lab in ipairs(catalog.all()) do
-   if jit or not lab.needs then course[#course + 1] = lab end
-end
-
-for _, lab in ipairs(course) do
    describe("lab " .. lab.name, function()
       local s
       before_each(function() s = s or session.new(lab) end)
