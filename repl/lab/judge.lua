@@ -124,7 +124,8 @@ local function judged(s, page, sources, options)
    return verdicts, why
 end
 
---- Judges a script that solves a task.
+--- Judges a script that solves a task. With parameters other than the lab's own, the lab's mistake is tried first: they
+-- can make a task so small that anything solves it, and then nothing does.
 -- @tparam session s of `repl.lab.session`; its runs up to the page are done
 -- @tparam table page
 -- @string source of the script
@@ -134,9 +135,14 @@ end
 -- @treturn string explanation
 -- @treturn table figures of the check
 function judge.script(s, page, source, options)
-   local verdicts, why = judged(s, page, { source }, options or {})
+   local sources = next(s.set) and { page.mistake, source } or { source }
+   local verdicts, why = judged(s, page, sources, options or {})
    if not verdicts then return false, why, {} end
-   return verdicts[1].right, verdicts[1].say, verdicts[1].figures or {}
+   local verdict = verdicts[#sources]
+   if #sources > 1 and verdicts[1].right and verdict.right then
+      return false, ("with %s anything solves this task, so it does not count"):format(s.list_parameters(s.set)), {}
+   end
+   return verdict.right, verdict.say, verdict.figures or {}
 end
 
 --- Judges scripts that are known to end, one after the other in one interpreter.

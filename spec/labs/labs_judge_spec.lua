@@ -229,6 +229,23 @@ describe("the judge", function()
       assert.is_nil(rawget(_G, "kill"))
    end)
 
+   it("gives nothing to a script where the student has made the task so small that anything solves it", function()
+      local lab = assert(catalog.find "branches")
+      local function judged(params, source)
+         local s = session.new(lab, { params = params })
+         s:run_up_to(#lab.pages)
+         return judge.script(s, lab.pages[#lab.pages], source, { quiet = true })
+      end
+      local right, say = judged({ values = 1 }, "return function(list) return list end")
+      assert.same({ false, "with values=1 anything solves this task, so it does not count" }, { right, say })
+      assert.is_true((judged(session.draw(lab, "anna"), lab.pages[#lab.pages].solution)))
+      assert.is_true((judged({ values = 500 }, lab.pages[#lab.pages].solution)))
+      for _, name in ipairs { "statistics", "topdown", "waiting" } do -- no one chooses how often a function is tried
+         assert.has_error(function() session.new(assert(catalog.find(name)), { params = { trials = 0 } }) end,
+            ("lab %s has no parameter 'trials'"):format(name))
+      end
+   end)
+
    it("is the player's, too", function()
       local s = task("counters", "by-hand")
       s.index = #s.lab.pages
