@@ -286,11 +286,15 @@ local function handles_interrupt(pid)
    return tonumber(caught or 0, 16) % 4 >= 2
 end
 
--- The terminal sends Ctrl-C to the command, too; one that takes no notice, or at the next Ctrl-C, is asked to end.
+-- The terminal sends Ctrl-C to the command, too; one that takes no notice, or at the next Ctrl-C, is asked to end. A
+-- shell that handles SIGINT may become a program that does not, so it is looked at again.
 local function end_interrupted(self)
-   local deadline = proc.clock() + (handles_interrupt(self.child.pid) and SAVING or PATIENCE)
-   while not self.status and proc.clock() < deadline and not proc.interrupted() do
-      self.status = self.child:wait(deadline - proc.clock())
+   local began = proc.clock()
+   local function left()
+      return began + (handles_interrupt(self.child.pid) and SAVING or PATIENCE) - proc.clock()
+   end
+   while not self.status and left() > 0 and not proc.interrupted() do
+      self.status = self.child:wait(math.min(left(), 0.5))
    end
    if not self.status then self.child:kill("TERM") end
 end

@@ -233,7 +233,7 @@ end)
 
 describe("record --max-size", function()
    it("ends the recording, not the command, when the file has grown to it", function()
-      local busy = "i=0; while [ $i -lt 4000000 ]; do i=$((i+1)); done; exit 3"
+      local busy = "i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done; exit 3"
       local line = ("record -F 5000 %%s -o %s -- sh -c '%s'"):format(file, busy)
       local whole = run(line:format "")
       local out, status = run(line:format "--max-size 8K")
