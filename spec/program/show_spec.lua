@@ -40,6 +40,19 @@ describe("a value at the prompt", function()
       assert.is_true(#show.text(("x"):rep(1e7)) < 30000)
       assert.is_true(#show.text { text = ("x"):rep(1e7) } < 30000)
    end)
+
+   it("is short, whatever in it is long", function()
+      local long, many, numbers, columns = ("x"):rep(1e6), {}, {}, {}
+      for i = 1, 1e5 do many["k" .. i], numbers[i] = i, 2 * i end
+      for i = 1, 200 do columns[i] = { ["a" .. i] = 1, ["b" .. i] = 2 } end
+      local shown_by_name = setmetatable({}, { __tostring = function() return long end })
+      for what, value in pairs { key = { [long] = 1 }, column = { { [long] = 1 } }, columns = { many, many },
+         ["columns of different rows"] = columns, registers = { { pmds = numbers } }, ["own text"] = shown_by_name,
+         ["own text inside"] = { { shown_by_name } } } do
+         assert.is_true(#show.text(value) < 30000, what .. ": " .. #show.text(value) .. " bytes")
+      end
+      assert.equal("pmds\n1-3 7 9", show.text { { pmds = { 1, 2, 3, 7, 9 } } })
+   end)
 end)
 
 describe("help on an object", function()
