@@ -317,6 +317,17 @@ describe("the prompt", function()
       t:wait_for("\npasted 42\n")
    end)
 
+   it("takes a paste of many lines, and of one long line", function()
+      local lines = {}
+      for i = 1, 2000 do lines[i] = ("   %d,"):format(i) end
+      t:paste("t = {\n" .. table.concat(lines, "\n") .. "\n}\n'last: ' .. t[#t]")
+      t:press("Enter")
+      t:wait_for("\nlast: 2000\n")
+      t:paste("s = '" .. ("x"):rep(1e5) .. "'; 'bytes: ' .. #s")
+      t:press("Enter")
+      t:wait_for("\nbytes: 100000\n")
+   end)
+
    it("survives a change of the terminal's size", function()
       t:type("100 +")
       t:resize(60, 20)

@@ -140,6 +140,35 @@ describe("a mistake at the prompt", function()
       assert.equal("attempt to concatenate a table value\n", said("'a' .. {}"))
    end)
 
+   it("is told in few words, however long its text is", function()
+      for _, call in ipairs { "error(LONG)", "error({ message = LONG })", "nil, LONG",
+         "error(setmetatable({}, { __tostring = function() return LONG end }))" } do
+         local out = said("LONG = ('x'):rep(1e6)\n" .. call)
+         assert.is_true(#out < 30000, call .. ": " .. #out .. " bytes")
+         assert.truthy(out:find("xxx... [%d,]+ more bytes\n$"), out)
+      end
+   end)
+
+   it("is pointed at in a long text", function()
+      local caret, chunk = require "repl.prompt.caret", require "repl.prompt.chunk"
+      local compile, calls = chunk.compile, 0
+      chunk.compile = function(text) -- luacheck: ignore (put back below)
+         calls = calls + 1
+         return compile(text)
+      end
+      for _, mistake in ipairs { 1, 2, 77, 199, 200 } do
+         local lines = {}
+         for i = 1, 200 do lines[i] = ("a%d = f(%d)"):format(i, i) end
+         lines[mistake] = "b b = 1"
+         local text = table.concat(lines, "\n")
+         local _, err = compile(text)
+         calls = 0
+         assert.truthy(caret.syntax(text, err):find("\n   b b = 1\n     ^", 1, true), "in line " .. mistake)
+         assert.is_true(calls < 20, calls .. " attempts")
+      end
+      chunk.compile = compile -- luacheck: ignore
+   end)
+
    it("in a format's name has the nearest one, and a caret", function()
       local out = said("lpfm.create{format=\"defualt\"}")
       assert.truthy(out:find('no sampling format is called "defualt"; did you mean \'default\'?', 1, true), out)
