@@ -22,6 +22,43 @@ end)
 
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
+describe("with few descriptors", function()
+   it("every command names their lack, and no other", function()
+      local said = c.sh(([[for n in $(seq 5 24); do for what in "stat -e page-faults" "record -o %s/few.data"; do
+         (ulimit -n $n; exec %s $what -- true); echo "status $? of $what with $n descriptors"
+      done; done]]):format(scratch, program))
+      local refused = 0
+      for text, status, what in said:gmatch("(.-)status (%d+) (of [^\n]*)\n") do
+         assert.falsy(text:find("no memory", 1, true) or text:find("traceback", 1, true)
+            or text:find("attempt to", 1, true), what .. ": " .. text)
+         if status ~= "0" then
+            refused = refused + 1
+            assert.truthy(text:find("Too many open files", 1, true) or text:find("ulimit -n", 1, true),
+               what .. ": " .. text)
+         end
+      end
+      assert.is_true(refused > 5, said)
+   end)
+end)
+
+describe("what may not be read", function()
+   it("is not said to be missing, or something else", function()
+      local root = c.sh("id -u"):match("%d+") == "0"
+      local user = root and "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "
+         or ""
+      if select(2, c.sh(user .. program .. " --version")) ~= 0 then pending("another user may not run this tree") end
+      local denied = scratch .. "/denied.data"
+      c.sh(("echo >%s; chmod 0 %s; chmod 755 %s"):format(denied, denied, scratch))
+      for line, expected in pairs { [denied] = "cannot open " .. denied .. ": Permission denied",
+         ["plot " .. denied] = denied .. ": Permission denied",
+         ["export -o - --format csv " .. denied] = denied .. ": Permission denied",
+         ["export " .. denied] = "no format: expected" } do
+         local out = c.sh(user .. program .. " " .. line)
+         assert.truthy(out:find(expected, 1, true), out)
+      end
+   end)
+end)
+
 describe("a measurement that ends before its command", function()
    it("blames no threads where there are none", function()
       local out = run(("stat --timeout 0.3 -e task-clock -- %s 1.5 1"):format(shares))
