@@ -35,8 +35,9 @@ local function member_of(object, path)
    end
    for _, row in ipairs(object.events) do add(row.event, row.value, row.unit, row.stddev) end
    for _, time in ipairs(TIMES) do add(time[1], object[time[2]], "s", object[time[2] .. "-stddev"]) end
-   return { runs = object.runs or 1, deviations = deviations, rank = job.rank, ranks = job.ranks, host = object.host or job.host or "?", id = job.id, file = path,
-      values = values, order = order, status = object.signal and 128 + object.signal or object.status }
+   return { rank = job.rank, ranks = job.ranks, host = object.host or job.host or "?", id = job.id, file = path,
+      runs = object.runs or 1, values = values, deviations = deviations, order = order,
+      status = object.signal and 128 + object.signal or object.status }
 end
 
 -- The results in a file; and the number of the first line that is no JSON, how many lines there are.
@@ -150,8 +151,8 @@ local function names_of(members)
    return out
 end
 
--- How likely the most is so far above the mean of the others by chance, if it was chosen as the most; nil where a member
--- was measured once, or its deviation is not known.
+-- How likely the most is so far above the mean of the others by chance, if it was chosen as the most; nil where a
+-- member was measured once, or its deviation is not known.
 local function chance_of(members, row)
    local variance, runs = 0, math.huge
    for _, m in ipairs(members) do
