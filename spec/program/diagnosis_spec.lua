@@ -38,6 +38,22 @@ describe("with few descriptors", function()
          end
       end
       assert.is_true(refused > 5, said)
+      c.sh("rm -f " .. scratch .. "/few.data*")
+   end)
+end)
+
+describe("a CPU of the simulated computer", function()
+   it("is recorded and reported, with what stands for code there", function()
+      local data = scratch .. "/sim.data"
+      local out, status = c.sh(("LPFM_MACHINE=sim:itanium2 %s record -C 0 --timeout 0.02 -o %s"):format(program, data))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("20 samples on the simulated machine sim:itanium2", 1, true), out)
+      for _, line in ipairs { "report", "script", "annotate", "export -o -  --format csv" } do
+         out, status = run(line .. " -i " .. data)
+         assert.falsy(out:find("traceback", 1, true) or out:find("bad argument", 1, true), line .. ": " .. out)
+         assert.equal(0, status, line .. ": " .. out)
+      end
+      c.sh("rm -f " .. data)
    end)
 end)
 
@@ -56,6 +72,7 @@ describe("what may not be read", function()
          local out = c.sh(user .. program .. " " .. line)
          assert.truthy(out:find(expected, 1, true), out)
       end
+      c.sh("rm -f " .. denied)
    end)
 end)
 

@@ -46,6 +46,24 @@ describe("an example", function()
    end)
 end)
 
+describe("whatever shows how to print an address", function()
+   it("prints it in hex", function()
+      local n = 0
+      local list = c.sh("ls README.md spec/tasks.md scripts/examples/*.lua repl/prompt/topics.lua "
+         .. "repl/prompt/topics/*.lua; "
+         .. "find scripts/pfm lpfm kernel repl -name '*.lua' -o -name '*.md' -o -name '*.c' | xargs grep -l @usage")
+      for path in list:gmatch("[^\n]+") do
+         for line in read(path):gmatch("[^\n]+") do
+            if line:find("%f[%w]print%(.*[.]ip%f[^%w_]") then
+               n = n + 1
+               assert.truthy(line:find("%#x", 1, true) or line:find("hex", 1, true), path .. ": " .. line)
+            end
+         end
+      end
+      assert.is_true(n >= 5, n .. " places")
+   end)
+end)
+
 describe("examples that count", function()
    it("faults.lua shows which command touches most memory", function()
       local out = output(("faults.lua '%s 1 100 0' '%s 1 5000 0'"):format(usage, usage))
