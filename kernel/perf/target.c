@@ -136,17 +136,20 @@ static int find_end(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
-	int err;
+	int err, ret;
 
 	if (pfm_inherits(ctx) && ctx->tid == ctx->pid && !open_life_pidfd(ctx))
 		return watch_life(ctx);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
 	err = errno;
-	if (at != MAP_FAILED)
+	if (at != MAP_FAILED) {
 		p->life_map = at;
-	else if (open_life_pidfd(ctx))
-		return perf_refuse_map(err, size);
-	return watch_life(ctx);
+		return watch_life(ctx);
+	}
+	ret = open_life_pidfd(ctx);
+	if (ret == -EMFILE || ret == -ENFILE)
+		return perf_refuse_files("the context", -ret);
+	return ret ? perf_refuse_map(err, size) : watch_life(ctx);
 }
 
 static int open_life(struct pfm_context *ctx)
