@@ -23,6 +23,7 @@
 
 #define PROMPT_WIDTH	6	/* of the first line: columns before what is typed */
 #define IDLE_FDS	64
+#define LINE_MOST	4096	/* bytes of a line, its end included, that a terminal's driver keeps */
 
 /* What a script has to say while a line is read: line.on() sets it. */
 enum { WORDS, QUOTE, MORE, IDLE, HOOKS };
@@ -459,6 +460,11 @@ static int plain_line(lua_State *L, const char *prompt)
 		free(line);
 		clearerr(stdin);
 		return push_failure(L, repl_take_interrupt() ? "interrupted" : "eof");
+	}
+	if (n >= LINE_MOST && isatty(STDIN_FILENO)) {
+		free(line);
+		return push_failure(L, "the terminal has cut this line after 4,095 bytes: run a longer one "
+				       "from a file, or where TERM is not dumb");
 	}
 	lua_pushlstring(L, line, (size_t)(n && line[n - 1] == '\n' ? n - 1 : n));
 	free(line);

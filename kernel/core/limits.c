@@ -187,11 +187,10 @@ int pfm_buffer_alloc(struct pfm_context *ctx, size_t size)
 	ret = charge(m, whole);
 	if (ret)
 		return ret;
-	ctx->buf = m->ops->alloc_buffer(ctx, whole);
-	if (!ctx->buf) {
+	ret = m->ops->alloc_buffer(ctx, whole, &ctx->buf);
+	if (ret) {
 		uncharge(m, whole);
-		return pfm_refuse(-ENOMEM, "no memory for a buffer of %llu bytes",
-				  (unsigned long long)whole);
+		return ret;
 	}
 	ctx->buf_size = whole;
 	return 0;

@@ -207,7 +207,8 @@ struct pfm_machine_ops {
 	bool	(*has_fd)(struct pfm_context *ctx);	/* can the target reach the descriptor? 3.3.6 */
 	uint64_t (*now)(struct pfm_machine *m);		/* ns, monotonic */
 	size_t	(*page_size)(struct pfm_machine *m);
-	void	*(*alloc_buffer)(struct pfm_context *ctx, size_t size);	/* zeroed, page-aligned, mappable */
+	/* zeroed, page-aligned, mappable; 0, or an errno and a reason */
+	int	(*alloc_buffer)(struct pfm_context *ctx, size_t size, void **buf);
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*

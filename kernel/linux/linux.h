@@ -330,7 +330,7 @@ long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
 /* buffer.c */
-void *lx_alloc_buffer(struct pfm_context *ctx, size_t size);
+int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 int lx_mmap(struct file *file, struct vm_area_struct *vma);
 int lx_flush(struct file *file, fl_owner_t id);

@@ -74,10 +74,13 @@ static int refuse_access(const struct perf_context *p, const char *what,
 	return perf_refuse_foreign(p->pid);
 }
 
-int perf_refuse_files(const char *what)
+/* EMFILE or ENFILE. */
+int perf_refuse_files(const char *what, int err)
 {
 	struct rlimit limit = { 0, 0 };
 
+	if (err == ENFILE)
+		return pfm_refuse(-ENFILE, "%s: the system has no descriptor left (fs.file-max)", what);
 	getrlimit(RLIMIT_NOFILE, &limit);
 	return pfm_refuse(-EMFILE, "%s: all %llu descriptors are in use: raise RLIMIT_NOFILE (ulimit -n)",
 			  what, (unsigned long long)limit.rlim_cur);
@@ -125,9 +128,8 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 	case ESRCH:
 		return pfm_refuse(-ESRCH, "there is no thread %d, or it has ended", p->pid);
 	case EMFILE:
-		return perf_refuse_files(what);
 	case ENFILE:
-		return pfm_refuse(-ENFILE, "%s: the system has no descriptor left (fs.file-max)", what);
+		return perf_refuse_files(what, err);
 	case ENOMEM:
 		return pfm_refuse(-ENOMEM, "%s: the kernel has no memory for an event", what);
 	case ENOSYS:

@@ -198,7 +198,7 @@ ssize_t perf_read_group(int fd, uint64_t *words, size_t size);
 bool perf_hung_up(int fd);
 
 /* errors.c: pfm_refuse() with the reason and the remedy; err is a positive errno. */
-int perf_refuse_files(const char *what);
+int perf_refuse_files(const char *what, int err);
 int perf_refuse_foreign(pid_t tid);
 int perf_refuse_open(const struct perf_context *p, const char *what, const struct perf_event_attr *attr,
 		     int err);

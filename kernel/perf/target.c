@@ -136,15 +136,20 @@ static int find_end(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 	size_t size = 2 * (size_t)sysconf(_SC_PAGESIZE);
 	void *at;
+	int err, ret;
 
 	if (pfm_inherits(ctx) && ctx->tid == ctx->pid && !open_life_pidfd(ctx))
 		return watch_life(ctx);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
-	if (at != MAP_FAILED)
+	err = errno;
+	if (at != MAP_FAILED) {
 		p->life_map = at;
-	else if (open_life_pidfd(ctx))
-		return perf_refuse_map(EPERM, size);
-	return watch_life(ctx);
+		return watch_life(ctx);
+	}
+	ret = open_life_pidfd(ctx);
+	if (ret == -EMFILE || ret == -ENFILE)
+		return perf_refuse_files("the context", -ret);
+	return ret ? perf_refuse_map(err, size) : watch_life(ctx);
 }
 
 static int open_life(struct pfm_context *ctx)
@@ -214,7 +219,7 @@ static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	if (!pfm_os_read(path, text, sizeof(text)))
-		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") : -ESRCH;
+		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) : -ESRCH;
 	/* the name before them may be anything, but a line's end in it is written as \n */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
@@ -350,7 +355,7 @@ static int find_threads(struct pfm_context *ctx)
 	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context") :
+		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) :
 		       pfm_refuse(-ESRCH, "there is no process %u", ctx->pid);
 	while (!ret && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
 		const struct dirent64 *e = (const void *)entries;

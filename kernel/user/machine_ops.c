@@ -132,24 +132,29 @@ size_t pfm_user_page_size(struct pfm_machine *m)
 
 /* --- sampling buffers ----------------------------------------------------------------------- */
 
-void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size)
+int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
-	void *buf = MAP_FAILED;
-	int fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *at = MAP_FAILED;
+	int err, fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd < 0)
-		return NULL;
+	if (fd < 0) {
+		err = errno;
+		return pfm_refuse(-err, "no descriptor for a buffer: %s%s", strerror(err),
+				  err == EMFILE ? " (see ulimit -n)" : "");
+	}
 	if (!ftruncate(fd, (off_t)size))
-		buf = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (buf == MAP_FAILED) {
+		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED) {
+		err = errno;
 		close(fd);
-		return NULL;
+		return pfm_refuse(-err, "no memory for a buffer of %zu bytes: %s", size, strerror(err));
 	}
 	/* 3.5.4: read-only for good, whatever mprotect(2) is asked; Linux before 5.1 cannot */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	d->memfd = fd;
-	return buf;
+	*buf = at;
+	return 0;
 }
 
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size)

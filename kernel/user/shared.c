@@ -160,6 +160,19 @@ static off_t place_of(const struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_SYSTEM_WIDE ? CPUS + ctx->cpu : THREADS + ctx->tid;
 }
 
+static int refuse_second(const struct pfm_context *ctx, pid_t holder)
+{
+	bool sys = ctx->flags & PFM_FL_SYSTEM_WIDE;
+	char path[40], name[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)holder);
+	if (!pfm_os_read(path, name, sizeof(name)))
+		strcpy(name, "?");
+	name[strcspn(name, "\n")] = '\0';
+	return pfm_refuse(-EBUSY, "%s %u has a context already, of process %d (%s), and can have one only",
+			  sys ? "CPU" : "thread", sys ? ctx->cpu : ctx->tid, (int)holder, name);
+}
+
 static int claim(struct pfm_context *ctx)
 {
 	struct flock l;
@@ -169,9 +182,7 @@ static int claim(struct pfm_context *ctx)
 		return 0;
 	pid = owner(place_of(ctx), 1, &l);
 	settle(ctx->machine, ctx->machine->smpl_buf_size_cur);
-	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
-		return pfm_refuse(-EBUSY, "CPU %u has a context already, of process %u", ctx->cpu, (unsigned int)pid);
-	return pfm_refuse(-EBUSY, "thread %u has a context already, of process %u", ctx->tid, (unsigned int)pid);
+	return refuse_second(ctx, pid);
 }
 
 static void disclaim(struct pfm_context *ctx)

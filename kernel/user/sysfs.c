@@ -162,13 +162,16 @@ static bool is_ours(const char *path)
 
 int pfm_sysfs_open(const char *path, int flags)
 {
-	int fd = -1;
+	int fd;
 
-	if (is_ours(path))
-		fd = memfd_create("perfmon", MFD_ALLOW_SEALING | (flags & O_CLOEXEC ? MFD_CLOEXEC : 0));
-	if (fd < 0 || !make(fd, path)) {
-		if (fd >= 0)
-			close(fd);
+	errno = ENOENT;
+	if (!is_ours(path))
+		return -1;
+	fd = memfd_create("perfmon", MFD_ALLOW_SEALING | (flags & O_CLOEXEC ? MFD_CLOEXEC : 0));
+	if (fd < 0)
+		return -1;
+	if (!make(fd, path)) {
+		close(fd);
 		errno = ENOENT;
 		return -1;
 	}
@@ -191,6 +194,8 @@ int pfm_sysfs_access(const char *path, int mode)
 		if ((size_t)snprintf(file, sizeof(file), "%s%s", path, within[i]) >= sizeof(file))
 			break;
 		fd = pfm_sysfs_open(file, O_RDONLY | O_CLOEXEC);
+		if (fd < 0 && errno != ENOENT)
+			return -1;
 		if (fd < 0)
 			continue;
 		close(fd);

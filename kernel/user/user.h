@@ -57,7 +57,7 @@ bool pfm_user_inherited_holds(struct pfm_context *ctx);
 int pfm_user_cgroup(const struct pfm_context *ctx);	/* a descriptor, or -1: pfm_set_cgroup() */
 uint64_t pfm_user_now(struct pfm_machine *m);	/* CLOCK_MONOTONIC */
 size_t pfm_user_page_size(struct pfm_machine *m);
-void *pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size);
+int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 
 /* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */

@@ -282,15 +282,17 @@ static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 	return open(name, O_CLOEXEC | (i ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY), 0666);
 }
 
-/* The child, made but waiting; -1 with errno. */
-static pid_t fork_child(const struct plan *plan, int *sock)
+/* The child, made but waiting; -1 with errno and what failed. */
+static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 {
 	sigset_t all, mask;
 	int ends[2], err;
 	pid_t pid;
 
+	*what = "socketpair";
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
 		return -1;
+	*what = "fork";
 	lpfm_keep_descriptors();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &mask);	/* a Ctrl-C now ends the child as well */
@@ -319,9 +321,9 @@ static void await_child(int sock)
 		;
 }
 
-static int start(struct child *c, const struct plan *plan)
+static int start(struct child *c, const struct plan *plan, const char **what)
 {
-	pid_t pid = fork_child(plan, &c->sock);
+	pid_t pid = fork_child(plan, &c->sock, what);
 
 	if (pid < 0) {
 		c->sock = -1;
@@ -354,10 +356,8 @@ static int start_with_stdio(lua_State *L, struct child *c, struct plan *plan, co
 		ret = plan->stdio[i] < 0 ? -1 : 0;
 		*what = stdio_names[i];
 	}
-	if (!ret) {
-		*what = "fork";
-		ret = start(c, plan);
-	}
+	if (!ret)
+		ret = start(c, plan, what);
 	err = errno;
 	for (int i = 0; i < 3; i++)
 		if (mine[i] && plan->stdio[i] >= 0)

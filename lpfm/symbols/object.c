@@ -195,12 +195,12 @@ int symobj_vdso(char why[SYMOBJ_ERROR_LEN])
 	int fd = size ? memfd_create("vdso", MFD_CLOEXEC) : -1;
 
 	if (fd < 0) {
-		explain(why, "this machine has no vdso");
+		explain(why, image ? strerror(errno) : "this machine has no vdso");
 		return -1;
 	}
 	if (write(fd, image, size) == (ssize_t)size)
 		return fd;
-	explain(why, "cannot copy the vdso");
+	explain(why, strerror(errno));
 	close(fd);
 	return -1;
 }
@@ -276,7 +276,12 @@ static struct symobj *open_kernel(char *why)
 		return NULL;
 	}
 	o->names = read_all("/proc/kallsyms");
-	if (!o->names || add_kernel(o) || !o->functions) {
+	if (!o->names) {
+		snprintf(why, SYMOBJ_ERROR_LEN, "/proc/kallsyms: %s", strerror(errno));
+		symobj_close(o);
+		return NULL;
+	}
+	if (add_kernel(o) || !o->functions) {
 		explain(why, "the kernel's symbols are hidden "
 			"(sysctl kernel.kptr_restrict=0 as root shows them)");
 		symobj_close(o);

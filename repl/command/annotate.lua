@@ -75,19 +75,12 @@ local function source_only(view, f, out)
    end
 end
 
-local function notes_on(f)
-   local out = {}
-   if f.changed then out[1] = "# Warning: the object has changed since the recording; this may be different code" end
-   if not f.disassembled then out[#out + 1] = "# This code is in no file: only the addresses of samples are shown" end
-   return out
-end
-
 local function function_lines(view, f)
    local out = {
       ("# %s in %s: %s of %s, %.2f%% of all"):format(render.printable(f.symbol), render.printable(f.object),
          render.plural(f.samples, "sample"), render.printable(f.event), f.percent),
    }
-   for _, note in ipairs(notes_on(f)) do out[#out + 1] = note end
+   if f.why then out[2] = ("# Only the addresses of samples are shown: %s"):format(render.printable(f.why)) end
    if view.only_source and #f.lines == 0 then out[#out + 1] = "# No debug information: compile with -g" end
    out[#out + 1] = "# percent | " .. (view.only_source and "source" or view.lines and "source and instructions"
       or "instructions")

@@ -75,11 +75,6 @@ local function describe(side, recordings)
    return lines
 end
 
-local function p_text(row)
-   if row.p < 0.0001 then return "<0.0001" end
-   return ("%.4f"):format(row.p)
-end
-
 local function visible(args, result)
    local top, rows = options.number(args.top, "--top", true) or math.huge, {}
    local limit = args.percent_limit and options.number(args.percent_limit, "--percent-limit") or SMALL
@@ -119,7 +114,7 @@ local function text_lines(result, rows, args)
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
    for i, row in ipairs(rows) do
       local old, new, change = numbers_of(row, args.absolute)
-      local line = { old, new, change, row.ratio and ("%.3f"):format(row.ratio) or "-", p_text(row),
+      local line = { old, new, change, row.ratio and ("%.3f"):format(row.ratio) or "-", render.chance(row.p),
          row.significant and "*" or "" }
       if show_event then line[7] = row.event end
       for _, cell in ipairs(row.cells) do line[#line + 1] = cell end

@@ -60,16 +60,10 @@ function command.options()
    return c
 end
 
-local function is_file(path)
-   local file = io.open(path, "r")
-   if file then file:close() end
-   return file ~= nil
-end
-
 local function wanted_format(args)
    local name = args.format or (args.output and export.format_of(args.output)) or (args.db and "folded")
    local word = args.files and args.files[1]
-   if not name and word and not is_file(word) then
+   if not name and word and not input.is_there(word) then
       options.fail("'%s' is neither a format%s nor a recording (formats: %s)", word,
          nearest.hint(word, names), table.concat(names, ", "))
    end
@@ -106,7 +100,7 @@ function command.main(argv)
       if args.input then table.insert(words, 1, args.input) end
       return stored.load(args, input.expand(#words > 0 and words or { "lpfm.data" }))
    end
-   input.pick(args, words, "format", function(word) return export.format(word) and not is_file(word) end)
+   input.pick(args, words, "format", function(word) return export.format(word) and not input.is_there(word) end)
    if not args.db then stored.refuse(args) end
    local name, writer = wanted_format(args)
    check_weight(args.weight)

@@ -214,8 +214,12 @@ local function run_stdin(argv)
    return command.run(chunk, "-", argv, 2)
 end
 
-local function readable(path)
-   local file = io.open(path, "r")
+local ENOENT = 2
+
+-- Is a file of that name there? One that may not be opened raises an error.
+local function is_file(path)
+   local file, err, code = io.open(path, "r")
+   if not file and code ~= ENOENT then error("cannot open " .. err, 0) end
    if not file then return false end
    local ok = file:read(0) ~= nil or file:seek("end") == 0
    file:close()
@@ -224,7 +228,7 @@ end
 
 local function run_file(argv)
    local path = argv[1]
-   if not readable(path) then
+   if not is_file(path) then
       local hint = nearest.hint(path, commands)
       if hint == "" then hint = "; 'lpfm --help' lists the commands" end
       error({ message = ("no command and no script is called '%s'%s"):format(path, hint), usage = true }, 0)

@@ -24,6 +24,13 @@ local function glob(pattern)
    return posix_glob.glob(pattern)
 end
 
+--- Is anything of that name there, may it be read or not?
+-- @string path
+-- @treturn boolean
+function input.is_there(path)
+   return stat(path) ~= nil
+end
+
 --- Names of files, of which patterns that are no file themselves stand for all that they fit.
 -- @tparam {string,...} words
 -- @treturn {string,...}

@@ -41,12 +41,6 @@ local function figures()
    return out
 end
 
-local function is_file(path)
-   local file = io.open(path, "r")
-   if file then file:close() end
-   return file ~= nil
-end
-
 local NONE = "there is no figure '%s'%s (figures: %s), and no recording of that name"
 
 local function none(word)
@@ -55,7 +49,7 @@ end
 
 -- A word that is no figure is a recording's name, as on the command line.
 local function file_of(word, path)
-   if path or not is_file(word) then error("plot: " .. none(word), 0) end
+   if path or not input.is_there(word) then error("plot: " .. none(word), 0) end
    return word
 end
 
@@ -64,7 +58,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
-   if words[1] and not plot.views[words[1]] and not is_file(words[1]) then options.fail("%s", none(words[1])) end
+   if words[1] and not plot.views[words[1]] and not input.is_there(words[1]) then options.fail("%s", none(words[1])) end
    input.pick(args, words, "what", function(word) return plot.views[word] end)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }

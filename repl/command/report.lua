@@ -3,7 +3,6 @@
 -- @module repl.command.report
 
 local arguments = require "repl.command.arguments"
-local blocks = require "lpfm.blocks"
 local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
@@ -159,8 +158,7 @@ local function cells_of(self, s)
    return cells
 end
 
--- Each sample on a line.
--- Prints every sample; those of many recordings one recording after the other.
+-- Prints every sample on a line, in the order of time; those of many recordings one recording after the other.
 local function print_samples(self, args, out)
    local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
    for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
@@ -168,11 +166,7 @@ local function print_samples(self, args, out)
    if mark then out:write(mark, "\n") end
    out:write(render.csv(head, #head, sep), "\n")
    for _, source in ipairs(self.sources or { self }) do
-      for block in source:each_block() do
-         for s in blocks.each(block, source:sizes()) do
-            out:write(render.csv(cells_of(source, s), #head, sep), "\n")
-         end
-      end
+      for s in samples.each_raw(source) do out:write(render.csv(cells_of(source, s), #head, sep), "\n") end
    end
 end
 

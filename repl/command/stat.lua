@@ -168,7 +168,8 @@ local function json_line(result, target)
    return render.json {
       command = target.command, tids = target.tids, cpus = target.cpus, cgroup = target.cgroup,
       inherited = result.inherited or false,
-      events = stat_text.json_events(result), time = result.time, elapsed = result.elapsed, user = rusage.utime,
+      events = stat_text.json_events(result), time = result.time, elapsed = result.elapsed,
+      ["elapsed-stddev"] = result.elapsed_stddev, user = rusage.utime,
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
       groups = result.groups and json_groups(result.groups), simulated = result.simulated,

@@ -49,10 +49,8 @@ end
 -- The first token with which the text cannot become right any more.
 local function culprit(text)
    local all = tokens.code(text)
-   for _, token in ipairs(all) do
-      if is_wrong(text:sub(1, token.to)) then return token end
-   end
-   return { from = #text + 1, text = "" }
+   local first = chunk.first_wrong(#all, function(i) return is_wrong(text:sub(1, all[i].to)) end)
+   return all[first] or { from = #text + 1, text = "" }
 end
 
 --- Points at a syntax error.

@@ -16,8 +16,22 @@ function chunk.incomplete(err)
    return err:find("<eof>'?$") ~= nil
 end
 
+--- Searches a row of which all that follow the first that is wrong are wrong, too: as texts that go on.
+-- @int n its length
+-- @tparam function is_wrong of a number
+-- @treturn int the first that is wrong; n + 1: none is
+-- @usage chunk.first_wrong(10, function(i) return i * i > 50 end) --> 8
+function chunk.first_wrong(n, is_wrong)
+   local first, last = 1, n + 1
+   while first < last do
+      local middle = math.floor((first + last) / 2)
+      if is_wrong(middle) then last = middle else first = middle + 1 end
+   end
+   return first
+end
+
 -- Where a statement may begin, but in no block or bracket: after semicolons, and on a new line; if the whole compiles,
--- only with a name there, since anything else continues the line above. From the last to the first.
+-- only with a name there, since anything else continues the line above.
 local function beginnings(text, whole)
    local out = {}
    local code = tokens.code(text)
@@ -26,7 +40,7 @@ local function beginnings(text, whole)
       local before = code[i - 1]
       local on_new_line = before and text:sub(before.to + 1, token.from - 1):find("\n", 1, true)
       if before and depths[i] == 0 and (before.text == ";" or on_new_line and (token.kind == "name" or not whole)) then
-         table.insert(out, 1, token.from)
+         out[#out + 1] = token.from
       end
    end
    return out
@@ -40,11 +54,17 @@ end
 
 -- "a = 1; a + 1", or the same in two lines
 local function compile_last(text, whole)
-   for _, at in ipairs(beginnings(text, whole)) do
-      local before, last = text:sub(1, at - 1), text:sub(at)
-      if loadstring(before, NAME) then
-         local fn = loadstring("return " .. last, NAME) and returning(before, last)
-         return fn and { fn = fn, before = before, expression = last }
+   local all = beginnings(text, whole)
+   local function before(i) return text:sub(1, all[i] - 1) end
+   local wrong = chunk.first_wrong(#all, function(i)
+      local fn, err = loadstring(before(i), NAME)
+      return not fn and not chunk.incomplete(err)
+   end)
+   for i = wrong - 1, 1, -1 do
+      if loadstring(before(i), NAME) then
+         local last = text:sub(all[i])
+         local fn = loadstring("return " .. last, NAME) and returning(before(i), last)
+         return fn and { fn = fn, before = before(i), expression = last }
       end
    end
    return nil

@@ -59,6 +59,7 @@ local own = {
 --- Makes the names global, and lets the journal listen.
 function globals.provide()
    require("repl.prompt.journal").install()
+   require("repl.prompt.pieces").install()
    for _, row in ipairs(command.rows) do
       if row.call then rawset(_G, row.name, function_of(row)) end
    end

@@ -7,7 +7,7 @@ local render = require "pfm.render"
 
 local show = {}
 
-local WIDTH, DEPTH, ROWS = 100, 4, 200
+local WIDTH, DEPTH, ROWS, COLUMNS = 100, 4, 200, 50
 local LOOK = 1000       -- keys of a table that are looked at: what is shown costs no more than that
 local LONG = 20000      -- bytes of a text that are shown
 local INSIDE = 2000     -- of one inside a table, and of a table on a line
@@ -22,11 +22,17 @@ local function with_unit(name)
    return units[name] and ("%s/%s"):format(name, units[name]) or name
 end
 
--- A text as far as it is shown.
-local function cut(text, most)
+--- A text as far as it is shown.
+-- @string text
+-- @int most bytes
+-- @treturn string
+-- @usage require("repl.prompt.show").cut("abcdef", 3) --> "abc... 3 more bytes"
+function show.cut(text, most)
    if #text <= most then return text end
    return ("%s... %s"):format(text:sub(1, most), render.plural(#text - most, "more byte"))
 end
+
+local cut = show.cut
 
 -- A number that can be typed again: the fewest digits that give it.
 local function number(n)
@@ -73,7 +79,7 @@ local function sorted_keys(t)
 end
 
 local function key_text(k)
-   if type(k) == "string" and k:find("^[%a_][%w_]*$") then return k end
+   if type(k) == "string" and #k <= WIDTH and k:find("^[%a_][%w_]*$") then return k end
    return "[" .. inline(k, 1) .. "]"
 end
 
@@ -97,7 +103,7 @@ function inline(value, depth)
    if type(value) == "string" then return ("%q"):format(cut(value, INSIDE)):gsub("\\\n", "\\n") .. "" end
    if type(value) == "number" then return number(value) end
    if type(value) == "table" and not has_tostring(value) then return inline_table(value, depth) end
-   local text = tostring(value)
+   local text = cut(tostring(value), depth > 1 and INSIDE or LONG)
    return depth > 1 and text:match("^[^\n]*") or text
 end
 
@@ -107,14 +113,15 @@ local registers = { avail_pmcs = true, avail_pmds = true, ovfl_pmds = true, impl
 
 -- Register numbers as ranges, "4-15 64-72"; nil for any other list.
 local function ranges(list)
-   local out, i = {}, 1
-   while i <= #list do
+   local out, i, most = {}, 1, math.min(#list, LOOK)
+   while i <= most do
       local first, last = list[i], list[i]
       if type(first) ~= "number" then return nil end
-      while list[i + 1] == last + 1 do i, last = i + 1, list[i + 1] end
+      while i < most and list[i + 1] == last + 1 do i, last = i + 1, list[i + 1] end
       out[#out + 1] = first == last and ("%d"):format(first) or ("%d-%d"):format(first, last)
       i = i + 1
    end
+   if #list > most then out[#out + 1] = "..." end
    return #out > 0 and table.concat(out, " ") or nil
 end
 
@@ -156,11 +163,14 @@ end
 
 local function is_records(t)
    if #t == 0 or not is_list(t) then return false end
+   local columns, seen = 0, {}
    for i = 1, math.min(#t, ROWS) do
       local row = t[i]
       if type(row) ~= "table" or has_tostring(row) or #row > 0 or next(row) == nil then return false end
       for k in pairs(row) do
-         if type(k) ~= "string" then return false end
+         if not seen[k] then columns = columns + 1 end
+         if type(k) ~= "string" or #k > WIDTH or columns > COLUMNS then return false end
+         seen[k] = true
       end
    end
    return true

@@ -9,6 +9,7 @@ local chunk = require "repl.prompt.chunk"
 local dot_commands = require "repl.prompt.dot_commands"
 local globals = require "repl.prompt.globals"
 local journal = require "repl.prompt.journal"
+local show = require "repl.prompt.show"
 local transcript = require "repl.prompt.transcript"
 
 local statement = {}
@@ -25,6 +26,12 @@ function statement.compile(text)
    local ok, fn, lua = pcall(dot_commands.compile, text)
    if not ok then return { fn = function() error(fn, 0) end, command = true } end
    return { fn = fn, command = true, lua = lua }
+end
+
+local LONG = 4000 -- bytes of a message that are shown, and searched for what it is about
+
+local function cut(message)
+   return show.cut(message, LONG)
 end
 
 -- nil and a message: how calls fail.
@@ -64,14 +71,14 @@ end
 
 -- A text without a position is a mistake of the user, and says all there is to say.
 local function traceback(err)
-   if type(err) == "string" then err = err:gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- called from here
+   if type(err) == "string" then err = cut(err):gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- called here
    if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
    if err:find(": interrupted$") then return "interrupted" end
    local own = stumbled(err)
    if own then return own end
    local trace = debug.traceback(err, 2)
-   local cut = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
-   trace = without_own(trace:sub(1, cut - 1)):gsub("\n[^\n]*%[C%]: in function[^\n]*", "")
+   local last = trace:find("\n[^\n]*in function 'xpcall'") or #trace + 1
+   trace = without_own(trace:sub(1, last - 1)):gsub("\n[^\n]*%[C%]: in function[^\n]*", "")
    trace = trace:gsub("\n[^\n]*%[builtin[^\n]*", "")
    trace = trace:gsub("\n[^\n]*stdin:%d+: in [^\n]*$", "")
    local _, frames = trace:gsub("\n", "")
@@ -79,9 +86,9 @@ local function traceback(err)
 end
 
 local function message_of(err)
-   if type(err) == "table" and err.message then return tostring(err.message) end
-   if type(err) == "string" then return err end
-   return "(error value: " .. tostring(err) .. ")"
+   if type(err) == "string" then return err end -- `traceback` has cut it
+   if type(err) == "table" and err.message then return cut(tostring(err.message)) end
+   return cut("(error value: " .. tostring(err) .. ")")
 end
 
 -- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
@@ -136,7 +143,7 @@ function statement.run(compiled, text)
    local refusal = results and failure_of(results)
    remember_statement(compiled, text, results, failure or refusal, calls)
    if failure then return { failed = true, message = struck and failure or caret.runtime(text, failure) } end
-   if refusal then return { message = caret.runtime(text, refusal) } end
+   if refusal then return { message = caret.runtime(text, cut(refusal)) } end
    return { results = results }
 end
 

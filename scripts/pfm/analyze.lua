@@ -32,8 +32,8 @@ local analyze = {}
 -- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
--- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `missing` (objects without
--- symbols); `cut` (samples missing from damaged blocks)
+-- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `objects`, the samples in
+-- each; `missing` (objects without symbols); `cut` (samples missing from damaged blocks)
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by

@@ -4,6 +4,7 @@
 
 local render = require "pfm.render"
 local shape = require "pfm.util.shape"
+local statistics = require "pfm.statistics"
 
 local ranks = {}
 
@@ -18,23 +19,25 @@ local count, number, text = shape.whole(0, 2 ^ 53), shape.number(-2 ^ 1000, 2 ^ 
 local place = shape.record({}, { rank = count, ranks = count, id = text, host = text }, {})
 
 local result = shape.record({ elapsed = number,
-   events = shape.list(shape.record({ event = text }, { unit = text }, { value = number })) },
-   { job = place, host = text }, { user = number, system = number, status = count, signal = count })
+   events = shape.list(shape.record({ event = text }, { unit = text }, { value = number, stddev = number })) },
+   { job = place, host = text }, { user = number, system = number, status = count, signal = count, runs = count,
+   ["elapsed-stddev"] = number })
 
 local function is_result(object)
    return result(object) and (object.command or object.tids or object.cpus) ~= nil -- rows of -I have none of these
 end
 
 local function member_of(object, path)
-   local job, values, order = object.job or {}, {}, {}
-   local function add(name, value, unit)
+   local job, values, deviations, order = object.job or {}, {}, {}, {}
+   local function add(name, value, unit, deviation)
       order[#order + 1] = { name = name, unit = unit }
-      values[name] = value
+      values[name], deviations[name] = value, deviation
    end
-   for _, row in ipairs(object.events) do add(row.event, row.value, row.unit) end
-   for _, time in ipairs(TIMES) do add(time[1], object[time[2]], "s") end
+   for _, row in ipairs(object.events) do add(row.event, row.value, row.unit, row.stddev) end
+   for _, time in ipairs(TIMES) do add(time[1], object[time[2]], "s", object[time[2] .. "-stddev"]) end
    return { rank = job.rank, ranks = job.ranks, host = object.host or job.host or "?", id = job.id, file = path,
-      values = values, order = order, status = object.signal and 128 + object.signal or object.status }
+      runs = object.runs or 1, values = values, deviations = deviations, order = order,
+      status = object.signal and 128 + object.signal or object.status }
 end
 
 -- The results in a file; and the number of the first line that is no JSON, how many lines there are.
@@ -148,6 +151,23 @@ local function names_of(members)
    return out
 end
 
+-- How likely the most is so far above the mean of the others by chance, if it was chosen as the most; nil where a
+-- member was measured once, or its deviation is not known.
+local function chance_of(members, row)
+   local variance, runs = 0, math.huge
+   for _, m in ipairs(members) do
+      local deviation = m.deviations and m.deviations[row.name]
+      if m.values[row.name] and not (deviation and m.runs > 1) then return nil end
+      if deviation then
+         variance = variance + (deviation / (m == row.max_of and 1 or row.n - 1)) ^ 2
+         runs = math.min(runs, m.runs)
+      end
+   end
+   local above = row.max - (row.sum - row.max) / (row.n - 1)
+   if variance == 0 then return above == 0 and 1 or 0 end
+   return math.min(1, row.n * statistics.student(above / math.sqrt(variance), runs - 1))
+end
+
 local function summary_of(members, column)
    local row = { name = column.name, unit = column.unit, n = 0, sum = 0 }
    for _, m in ipairs(members) do
@@ -160,13 +180,14 @@ local function summary_of(members, column)
    end
    if row.n > 0 then row.mean = row.sum / row.n end
    row.imbalance = row.mean and row.mean > 0 and row.max / row.mean or nil
+   row.chance = row.n > 1 and chance_of(members, row) or nil
    return row
 end
 
 --- Each event, and the times, over members: the least, the mean, the most.
 -- @tparam table members of `ranks.gather` or `ranks.by_host`
 -- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`, `max_of`, `imbalance`:
--- the most by the mean
+-- the most by the mean; `chance`: how likely it is as far above the others by chance, nil where each was measured once
 -- @usage #require("pfm.ranks").summary {}
 function ranks.summary(members)
    local rows = {}
@@ -212,11 +233,17 @@ function ranks.by_host(members)
 end
 
 local OUT_OF_LINE = 1.1 -- times the mean, from which on a member is named
-local CHANCE = 4        -- standard deviations of a count (its root), below which it is named for no count
+local CHANCE = 4        -- standard deviations of a count (its root), below which one run's is named for no count
+local SURE = 0.05       -- probability of chance, from which on a member that was measured several times is not named
+
+local function differs(row)
+   return row.n > 1 and row.imbalance ~= nil and row.imbalance >= OUT_OF_LINE
+end
 
 local function is_out_of_line(row)
-   if row.n < 2 or not row.imbalance or row.imbalance < OUT_OF_LINE then return false end
-   return row.unit ~= nil or row.max - row.mean > CHANCE * math.sqrt(row.mean)
+   if not differs(row) then return false end
+   if row.chance then return row.chance < SURE end
+   return row.max_of.runs == 1 and (row.unit ~= nil or row.max - row.mean > CHANCE * math.sqrt(row.mean))
 end
 
 -- How much the most is above the mean: in seconds of times, else in the counts' own standard deviations.
@@ -229,11 +256,13 @@ end
 --- What stands out most of all: the time of which a member has most above the mean; if the times are alike, the count,
 -- as far as that is beyond chance.
 -- @tparam {table,...} rows of `ranks.summary`
--- @treturn ?table one of them; nil if all are alike, within a tenth of the mean
+-- @treturn ?table one of them; nil if none does
+-- @treturn boolean do some differ, by a tenth of the mean or more?
 -- @usage require("pfm.ranks").outlier {}
 function ranks.outlier(rows)
-   local most
+   local most, differ = nil, false
    for _, row in ipairs(rows) do
+      differ = differ or differs(row)
       if is_out_of_line(row) then
          local is_time, is_first = row.unit ~= nil, not most
          local better = is_first or (is_time and not most.unit)
@@ -241,7 +270,7 @@ function ranks.outlier(rows)
          if better then most = row end
       end
    end
-   return most
+   return most, differ
 end
 
 return ranks

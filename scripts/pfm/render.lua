@@ -332,6 +332,14 @@ function render.plural(n, noun, nouns)
    return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
 end
 
+--- How likely something is by chance.
+-- @number p
+-- @treturn string
+-- @usage render.chance(3e-7) --> "<0.0001"
+function render.chance(p)
+   return p < 0.0001 and "<0.0001" or ("%.4f"):format(p)
+end
+
 --- A machine as heads name it.
 -- @string name
 -- @treturn string

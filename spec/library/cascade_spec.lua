@@ -206,6 +206,14 @@ describe("lpfm cascade", function()
       assert.is_true(sum >= 200 and sum <= 3000, out)
    end)
 
+   it("says how much of a command's threads and children is left out, and what counts them", function()
+      local out = run(("cascade -o - page-faults:1500 then page-faults -- sh -c '%s 50 2000 0; :'"):format(
+         c.target("usage")))
+      local left_out = "\n  [1-9]%d*%% of the CPU time was spent in other threads or children, which are left out"
+      assert.is_truthy(out:find(left_out), out)
+      assert.is_truthy(out:find("-p PID gives each thread that a process has a cascade of its own", 1, true), out)
+   end)
+
    it("says what was not reached, and why", function()
       local out = run("cascade page-faults:1e9 then cs " .. PAGES)
       assert.is_truthy(out:find("2. cs: not reached: stage 1 did not end", 1, true), out)

@@ -81,6 +81,24 @@ describe("A program that is measured", function()
       is_the_same("sh -c 'gdb -batch -nx -ex run -ex \"print \\$_exitcode\" --args sh -c \"exit 5\" 2>&1 | grep ^.1'")
    end)
 
+   it("can measure another", function()
+      is_the_same(("%s record -q -o %s/inner -- sh -c 'echo inside; exit 3'"):format(program, scratch))
+   end)
+
+   it("is measured by one alone: another is told which one that is", function()
+      local proc, lpfm = require "lpfm.proc", require "lpfm"
+      local child = assert(proc.spawn { "sleep", "1000" })
+      local pid, ctx = child.pid, assert(lpfm.create {})
+      assert(ctx:load(pid))
+      local said, status = c.sh(("%s record -o %s/data -p %d --timeout 0.1"):format(program, scratch, pid))
+      ctx:close()
+      child:close()
+      assert.equal(1, status)
+      local holder = ("thread %d has a context already, of process %d (%s), and can have one only"):format(pid,
+         proc.getpid(), files.read("/proc/self/comm"):gsub("\n", ""))
+      assert.truthy(said:find(holder, 1, true), said)
+   end)
+
    it("has the rights that a set-user-ID program has", function()
       if select(2, c.sh("test $(id -u) = 0 && su nobody -s /bin/sh -c true")) ~= 0 then
          return pending("only root can become another user without a password")

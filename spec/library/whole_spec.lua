@@ -107,6 +107,15 @@ describe("A running process", function()
       assert.truthy(out:find("Counts of thread %d+:"), out)
    end)
 
+   it("may end any of its threads while it is looked through", function()
+      local out, status = c.sh(([[%s 1000000 inturn & pid=$!; failed=0
+         for i in 1 2 3; do
+            %s record -q -o %s --timeout 0.05 -p $pid 2>&1 || failed=$((failed + 1))
+            %s stat -e task-clock --timeout 0.05 -p $pid 2>&1 || failed=$((failed + 1))
+         done; kill $pid; exit $failed]]):format(c.target("crowd"), program, file, program))
+      assert.equal(0, status, out)
+   end)
+
    -- A thread that begins after the measurement; once it was seen, the process ends.
    local function with_a_late_thread(measure)
       local fifo = scratch .. "/fifo"

@@ -6,6 +6,7 @@ local code = require "pfm.recording.code"
 local c = require "support.c"
 local cjson = require "cjson"
 local instructions = require("support.objdump").instructions
+local objects = require "lpfm.symbols"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 
@@ -35,7 +36,8 @@ setup(function()
       what = "a test", fixed = true, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } },
    }, {
       maps = { { pid = PID, maps = { { BASE, 2 * BASE, 0, path } } } },
-      comms = { { tid = PID, pid = PID, comm = "p" } }, samples = list, objects = { { path = path, build_id = "00" } },
+      comms = { { tid = PID, pid = PID, comm = "p" } }, samples = list,
+      objects = { { path = path, build_id = objects.build_id(path) } },
    })
 end)
 
@@ -71,9 +73,35 @@ describe("annotate", function()
       assert.equal("main", code.functions(self, "main", { object = "inlined" })[1].symbol)
    end)
 
-   it("warns of an object that has changed", function()
-      assert.is_true(code.functions(assert(recording.open(data)), "outer")[1].changed)
-      assert.truthy((run("-i " .. data)):find("Warning: the object has changed", 1, true))
+   it("never shows other code than was sampled: it names what is gone, or was built anew", function()
+      local prog, file = data .. ".prog", data .. ".moved"
+      local function shown(line) return (run(("-i %s %s"):format(file, line))) end
+      local out, status = c.sh(("cp %s %s && chmod 755 %s && %s record -q -c 1000000 -o %s -- %s 300"):format(target,
+         prog, prog, program, file, prog))
+      assert.equal(0, status, out)
+      assert.truthy(shown("outer"):find("\n[ %d.]+ |   %x+: %l+ ")) -- instructions
+      local id, before = objects.build_id(prog), code.functions(assert(recording.open(file)), "outer")[1]
+      local function check(reason)
+         local text = shown("outer")
+         assert.truthy(text:find("# Only the addresses of samples are shown: " .. reason, 1, true), text)
+         assert.falsy(text:find(" |   %x+: %l"), text)
+         for _, line in ipairs(before.lines) do -- the recording has the lines of what was sampled
+            local place = ("inlined.c:%d "):format(line.line)
+            if line.samples > 0 then assert.truthy(text:find(place, 1, true), place .. text) end
+         end
+         local f = code.functions(assert(recording.open(file)), "outer")[1]
+         assert.same({ false, before.samples }, { f.disassembled, f.samples })
+         c.sh(("%s report --html %s.html -i %s"):format(program, file, file))
+         local page = require("support.files").read(file .. ".html")
+         assert.truthy(page:find("Only sampled addresses are shown: " .. reason, 1, true), reason)
+      end
+      os.remove(prog)
+      check(prog .. ": No such file or directory")
+      c.sh(("cp %s %s"):format(c.target("shares"), prog))
+      check(("%s is another than was recorded: its build id is %s, not %s"):format(prog, objects.build_id(prog), id))
+      c.sh(("objcopy --remove-section=.note.gnu.build-id %s"):format(prog))
+      check(("%s is another than was recorded: its build id is missing, not %s"):format(prog, id))
+      for _, name in ipairs { file, file .. ".html", prog } do os.remove(name) end
    end)
 
    it("prints source and instructions, each with its share, and no colours in a pipe", function()

@@ -22,6 +22,61 @@ end)
 
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
+describe("with few descriptors", function()
+   it("every command names their lack, and no other", function()
+      local said = c.sh(([[for n in $(seq 5 24); do for what in "stat -e page-faults" "record -o %s/few.data"; do
+         (ulimit -n $n; exec %s $what -- true); echo "status $? of $what with $n descriptors"
+      done; done]]):format(scratch, program))
+      local refused = 0
+      for text, status, what in said:gmatch("(.-)status (%d+) (of [^\n]*)\n") do
+         assert.falsy(text:find("no memory", 1, true) or text:find("traceback", 1, true)
+            or text:find("attempt to", 1, true), what .. ": " .. text)
+         if status ~= "0" then
+            refused = refused + 1
+            assert.truthy(text:find("Too many open files", 1, true) or text:find("ulimit -n", 1, true)
+               or text:find("cannot open shared object file: Error 24", 1, true), -- EMFILE, where the loader says it
+               what .. ": " .. text)
+         end
+      end
+      assert.is_true(refused > 5, said)
+      c.sh("rm -f " .. scratch .. "/few.data*")
+   end)
+end)
+
+describe("a CPU of the simulated computer", function()
+   it("is recorded and reported, with what stands for code there", function()
+      local data = scratch .. "/sim.data"
+      local out, status = c.sh(("LPFM_MACHINE=sim:itanium2 %s record -C 0 --timeout 0.02 -o %s"):format(program, data))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("20 samples on the simulated machine sim:itanium2", 1, true), out)
+      for _, line in ipairs { "report", "script", "annotate", "export -o -  --format csv" } do
+         out, status = run(line .. " -i " .. data)
+         assert.falsy(out:find("traceback", 1, true) or out:find("bad argument", 1, true), line .. ": " .. out)
+         assert.equal(0, status, line .. ": " .. out)
+      end
+      c.sh("rm -f " .. data)
+   end)
+end)
+
+describe("what may not be read", function()
+   it("is not said to be missing, or something else", function()
+      local root = c.sh("id -u"):match("%d+") == "0"
+      local user = root and "setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "
+         or ""
+      if select(2, c.sh(user .. program .. " --version")) ~= 0 then pending("another user may not run this tree") end
+      local denied = scratch .. "/denied.data"
+      c.sh(("echo >%s; chmod 0 %s; chmod 755 %s"):format(denied, denied, scratch))
+      for line, expected in pairs { [denied] = "cannot open " .. denied .. ": Permission denied",
+         ["plot " .. denied] = denied .. ": Permission denied",
+         ["export -o - --format csv " .. denied] = denied .. ": Permission denied",
+         ["export " .. denied] = "no format: expected" } do
+         local out = c.sh(user .. program .. " " .. line)
+         assert.truthy(out:find(expected, 1, true), out)
+      end
+      c.sh("rm -f " .. denied)
+   end)
+end)
+
 describe("a measurement that ends before its command", function()
    it("blames no threads where there are none", function()
       local out = run(("stat --timeout 0.3 -e task-clock -- %s 1.5 1"):format(shares))

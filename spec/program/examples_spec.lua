@@ -42,7 +42,25 @@ describe("an example", function()
          assert.truthy(text:match("^[^\n]*\n([^\n]*)"):find("lpfm [%w ]*" .. name), name)
          n = n + 1
       end
-      assert.equal(12, n)
+      assert.equal(14, n)
+   end)
+end)
+
+describe("whatever shows how to print an address", function()
+   it("prints it in hex", function()
+      local n = 0
+      local list = c.sh("ls README.md spec/tasks.md scripts/examples/*.lua repl/prompt/topics.lua "
+         .. "repl/prompt/topics/*.lua; "
+         .. "find scripts/pfm lpfm kernel repl -name '*.lua' -o -name '*.md' -o -name '*.c' | xargs grep -l @usage")
+      for path in list:gmatch("[^\n]+") do
+         for line in read(path):gmatch("[^\n]+") do
+            if line:find("%f[%w]print%(.*[.]ip%f[^%w_]") then
+               n = n + 1
+               assert.truthy(line:find("%#x", 1, true) or line:find("hex", 1, true), path .. ": " .. line)
+            end
+         end
+      end
+      assert.is_true(n >= 5, n .. " places")
    end)
 end)
 
@@ -87,6 +105,25 @@ describe("examples that count", function()
          :format(usage, program))
       assert.equal(0, status, out)
       assert.truthy(out:find("CPU +faults +switches +moves\n +[%d.]+%% +[%d,]+ +[%d,]+ +[%d,]+\n"), out)
+   end)
+end)
+
+describe("examples that program contexts", function()
+   it("processes.lua shows processes until the last has ended", function()
+      local out, status = c.sh(([[cd %s && mkfifo go && (read x <go; exec %s 20 2000 0) & one=$!
+         cd %s && sleep 1000 & two=$!
+         cd %s && %s %s/scripts/examples/processes.lua $one $two | {
+            read first; echo "$first"; echo >go; grep -m 1 "^$one: [1-9]"; kill $two; cat; }]]):format(scratch, usage,
+         scratch, scratch, program, c.sh("pwd"):gsub("\n", "")))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("%d+: [%d.]+ %l*s of CPU time, [%d,]+ page faults\n"), out)
+      assert.truthy(out:find("%d+: %d[%d.]+ %l+ of CPU time, 2,%d%d%d page faults\n"), out)
+   end)
+
+   it("reservoir.lua keeps five samples of all", function()
+      local out = output("reservoir.lua")
+      local list = assert(out:match("^[%d,]+ samples, of which these were kept:\n(.*)$"), out)
+      assert.equal(5, select(2, list:gsub("0x%x+ after [%d,]+ page faults\n", "")), out)
    end)
 end)
 

@@ -97,3 +97,21 @@ describe("a loop that catches every error", function()
       t:wait_for("\n48\n")
    end)
 end)
+
+describe("one write of a long text", function()
+   it("is ended by one Ctrl-C, though nobody takes the text", function()
+      t:enter("full = io.popen([[trap '' INT; exec sleep 1000]], 'w')")
+      t:enter("dup = require('posix.unistd').dup2; dup(1, 9)")
+      t:enter("function begun(n, write) dup(require('posix.stdio').fileno(full), 1);"
+         .. " local ok, err = pcall(function() io.stderr:write('be', 'gun ', n, '\\n') write(('x'):rep(1e6)) end);"
+         .. " dup(9, 1); error(err) end")
+      for n, write in ipairs { "print", "io.write", "function(s) io.stdout:write(s) end",
+         "function(s) full:write(s) end" } do
+         t:enter(("begun(%d, %s)"):format(n, write))
+         t:wait_for(("begun %d"):format(n))
+         t:press("C-c")
+         t:enter(("'prompt ' .. %d"):format(n))
+         t:wait_match(("interrupted.*\nprompt %d\n"):format(n))
+      end
+   end)
+end)

@@ -128,9 +128,65 @@ describe("stat --ranks", function()
    end)
 
    it("names none where all are alike, or differ by chance", function()
+      for rank = 0, 3 do rank_file(rank, 100 + rank) end
+      assert.truthy(ranks("r*.json"):find("All are alike, within a tenth of the mean.", 1, true))
       for rank = 0, 3 do rank_file(rank, 100 + (rank == 2 and 15 or 0)) end
-      local out = ranks("r*.json")
-      assert.truthy(out:find("All are alike", 1, true), out)
+      assert.truthy(ranks("r*.json"):find("None stands out beyond what may be chance.", 1, true))
+   end)
+
+   it("says that one run each cannot tell a slow rank from chance; the spread of several can", function()
+      -- ranks of 5 runs, of which one takes 1.33 times as long; the standard deviation of each mean is given
+      local function of_runs(spread, runs)
+         for rank = 0, 3 do
+            rank_file(rank, 10, { elapsed = rank == 2 and 1.5 or 1, runs = runs, ["elapsed-stddev"] = spread,
+               events = { { event = "task-clock", unit = "ns", value = rank == 2 and 1.4e9 or 1e9, stddev = spread and
+                  spread * 1e9 } } })
+         end
+         return (ranks("r*.json"))
+      end
+      local out = of_runs(nil, nil)
+      assert.truthy(out:find("Rank 2 on n0 stands out: elapsed is 1.33 times the mean.\n", 1, true), out)
+      assert.truthy(out:find("One run each cannot tell whether that is chance", 1, true), out)
+      out = of_runs(0.01, 5)
+      assert.truthy(out:find("Rank 2 on n0 stands out: elapsed is 1.33 times the mean, in 5 runs each (p <0.0001).", 1,
+         true), out)
+      assert.falsy(out:find("One run", 1, true), out)
+      out = of_runs(0.5, 5) -- the difference of 0.5 is less than a standard deviation of it
+      assert.truthy(out:find("None stands out beyond what may be chance.", 1, true), out)
+      assert.falsy(out:find("Rank 2 on n0 stands", 1, true), out)
+   end)
+
+   it("names no rank by chance more often than it says", function()
+      local found, rounds = 0, 200
+      local statistics, library = require "pfm.statistics", require "pfm.ranks"
+      local state = 12345
+      local function random() -- the same numbers in every run
+         state = (state * 16807) % 2147483647
+         return state / 2147483647
+      end
+      for _ = 1, rounds do
+         local members = {}
+         for rank = 0, 7 do
+            local runs = {}
+            for i = 1, 6 do runs[i] = 1 + random() end
+            local mean, deviation = statistics.mean(runs)
+            members[rank + 1] = { rank = rank, host = "n", runs = 6, order = { { name = "elapsed", unit = "s" } },
+               values = { elapsed = mean }, deviations = { elapsed = deviation } }
+         end
+         if library.outlier(library.summary(members)) then found = found + 1 end
+      end
+      assert.is_true(found <= rounds * 0.05, found .. " of " .. rounds)
+   end)
+
+   it("has the spread of repeated runs from stat itself", function()
+      local run = ("OMPI_COMM_WORLD_RANK=%%d OMPI_COMM_WORLD_SIZE=2 %s stat -r 2 --json -o w%%d.json -- true"):format(
+         program)
+      for rank = 0, 1 do sh(run:format(rank, rank)) end
+      local object = cjson.decode((sh("cat w0.json")))
+      assert.equal(2, object.runs)
+      assert.equal("number", type(object["elapsed-stddev"]))
+      local out = ranks("w*.json")
+      assert.falsy(out:find("One run", 1, true), out)
    end)
 
    it("names who failed, what is damaged, missing, foreign or there twice, and goes on", function()

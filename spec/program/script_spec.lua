@@ -4,6 +4,7 @@
 
 local c = require "support.c"
 local handmade = require "support.handmade"
+local recording = require "pfm.recording"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local data, path = os.tmpname(), os.tmpname()
@@ -47,6 +48,31 @@ describe("lpfm script", function()
       assert.equal(line:format("prog", 7, 1, 1.5, 500, "cpu-clock", "0x1000", "unknown", "0x1000", "unknown")
          .. line:format("worker", 8, 0, 2, 500, "cpu-clock", high, "kernel", high, "kernel")
          .. line:format("prog", 7, 0, 3, 1, "faults", "0x2000", "unknown", "0x2000", "unknown"), (run("-i " .. data)))
+   end)
+
+   it("prints them in the order of time, in whatever order buffers were emptied", function()
+      local times, disordered = {}, os.tmpname()
+      local w = assert(recording.create(disordered, { fixed = true, events = { { name = "cpu-clock", pmd = 65 } } }))
+      for _, part in ipairs { 3, 1, 4, 2 } do -- a thread each, at the same time; the last ones first
+         for half = 2, 1, -1 do
+            local list = {}
+            for i = 1, 5 do
+               list[i] = { tid = part, pid = 7, ip = 0x1000, tstamp = 1e9 + (half * 20 + 4 * i + part) * 1e6 }
+            end
+            w:block(handmade.block(list), #list)
+         end
+      end
+      w:close { lost = 0, full = 0, missed = 0 }
+      for _, line in ipairs { "script -F time -i ", "report --samples -x, -i ", "export --format csv -o - " } do
+         local out, n, last = c.sh(program .. " " .. line .. disordered), 0, 0
+         for time in out:gmatch("%f[%d]1%.0%d+") do
+            assert.is_true(tonumber(time) >= last, line .. out)
+            n, last = n + 1, tonumber(time)
+         end
+         times[#times + 1] = n
+      end
+      os.remove(disordered)
+      assert.same({ 40, 40, 40 }, times)
    end)
 
    it("prints the fields asked for, of the event asked for", function()

@@ -40,6 +40,19 @@ describe("a value at the prompt", function()
       assert.is_true(#show.text(("x"):rep(1e7)) < 30000)
       assert.is_true(#show.text { text = ("x"):rep(1e7) } < 30000)
    end)
+
+   it("is short, whatever in it is long", function()
+      local long, many, numbers, columns = ("x"):rep(1e6), {}, {}, {}
+      for i = 1, 1e5 do many["k" .. i], numbers[i] = i, 2 * i end
+      for i = 1, 200 do columns[i] = { ["a" .. i] = 1, ["b" .. i] = 2 } end
+      local shown_by_name = setmetatable({}, { __tostring = function() return long end })
+      for what, value in pairs { key = { [long] = 1 }, column = { { [long] = 1 } }, columns = { many, many },
+         ["columns of different rows"] = columns, registers = { { pmds = numbers } }, ["own text"] = shown_by_name,
+         ["own text inside"] = { { shown_by_name } } } do
+         assert.is_true(#show.text(value) < 30000, what .. ": " .. #show.text(value) .. " bytes")
+      end
+      assert.equal("pmds\n1-3 7 9", show.text { { pmds = { 1, 2, 3, 7, 9 } } })
+   end)
 end)
 
 describe("help on an object", function()
@@ -125,6 +138,35 @@ describe("a mistake at the prompt", function()
       assert.equal("attempt to perform arithmetic on a nil value\n", said("nil + 1"))
       assert.equal("boo\n", said("error('boo')"))
       assert.equal("attempt to concatenate a table value\n", said("'a' .. {}"))
+   end)
+
+   it("is told in few words, however long its text is", function()
+      for _, call in ipairs { "error(LONG)", "error({ message = LONG })", "nil, LONG",
+         "error(setmetatable({}, { __tostring = function() return LONG end }))" } do
+         local out = said("LONG = ('x'):rep(1e6)\n" .. call)
+         assert.is_true(#out < 30000, call .. ": " .. #out .. " bytes")
+         assert.truthy(out:find("xxx... [%d,]+ more bytes\n$"), out)
+      end
+   end)
+
+   it("is pointed at in a long text", function()
+      local caret, chunk = require "repl.prompt.caret", require "repl.prompt.chunk"
+      local compile, calls = chunk.compile, 0
+      chunk.compile = function(text) -- luacheck: ignore (put back below)
+         calls = calls + 1
+         return compile(text)
+      end
+      for _, mistake in ipairs { 1, 2, 77, 199, 200 } do
+         local lines = {}
+         for i = 1, 200 do lines[i] = ("a%d = f(%d)"):format(i, i) end
+         lines[mistake] = "b b = 1"
+         local text = table.concat(lines, "\n")
+         local _, err = compile(text)
+         calls = 0
+         assert.truthy(caret.syntax(text, err):find("\n   b b = 1\n     ^", 1, true), "in line " .. mistake)
+         assert.is_true(calls < 20, calls .. " attempts")
+      end
+      chunk.compile = compile -- luacheck: ignore
    end)
 
    it("in a format's name has the nearest one, and a caret", function()

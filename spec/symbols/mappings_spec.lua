@@ -13,6 +13,32 @@ local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
 
 teardown(function() c.sh("rm -rf " .. root) end)
 
+describe("the number of a process that is used again", function()
+   it("stands for each program in its time", function()
+      local list, prog = {}, {}
+      for i, name in ipairs { "spA", "spB", "spC" } do
+         local from = i * 1000
+         for _, row in ipairs { { "FORK", from, 7, 7, 1, 1 }, { "EXEC", from + 1, 7, 7, name },
+            { "MAP", from + 2, 7, 7, 0x400000, 0x410000, 0, "/nowhere/" .. name }, { "EXIT", from + 900, 7, 7 } } do
+            prog[#prog + 1] = row
+         end
+         for k = 1, 10 * i do list[#list + 1] = { tid = 7, pid = 7, ip = 0x400100, tstamp = from + 100 + k } end
+      end
+      local path = root .. "/again"
+      local w = assert(recording.create(path, { events = { { name = "cpu-clock", pmd = 65, period = 1 } } }))
+      w:json("PROG", prog)
+      w:block(block(list), #list)
+      w:close { lost = 0, full = 0, missed = 0 }
+      local self = assert(recording.open(path))
+      local rows = {}
+      for _, row in ipairs(require("pfm.analyze").by(self, "comm,object").rows) do
+         rows[#rows + 1] = table.concat(row.cells, " ") .. " " .. row.samples
+      end
+      table.sort(rows)
+      assert.same({ "spA spA 10", "spB spB 20", "spC spC 30" }, rows)
+   end)
+end)
+
 -- Where each sample lies, in the order of time: "path offset".
 local function places(fields)
    local out = {}

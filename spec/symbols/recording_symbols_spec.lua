@@ -224,6 +224,43 @@ describe("symbols in a recording", function()
    end)
 end)
 
+describe("Python", function()
+   local handmade = require "support.handmade"
+
+   -- What is said of n samples in an object and 20 in others, with a map file of these functions.
+   local function said(object, n, functions)
+      local list = {}
+      for i = 1, n do list[i] = { tid = 1, pid = 7, ip = 0x1000 } end
+      for _ = 1, 20 do list[#list + 1] = { tid = 1, pid = 7, ip = 0x9000 } end
+      local made = recording.of { head = { events = { { name = "cpu-clock", pmd = 65 } } },
+         blocks = { handmade.block(list) },
+         maps = { { pid = 7, maps = { { 0x1000, 0x2000, 0, object }, { 0x9000, 0xa000, 0, "/nowhere/prog" } } } },
+         symbols = functions and { map = { path = "/tmp/perf-7.map", functions = functions } } or nil }
+      return table.concat(summary.warnings(made, analyze.by(made, "symbol")), "\n")
+   end
+
+   it("of a version that tells its functions is said how; of an older one, that it does not", function()
+      local python = "of Python, only the interpreter's functions are named: Python "
+      for version, object in pairs { ["3.12"] = "/x/bin/python3.12", ["3.13"] = "/x/lib/libpython3.13.so.1.0" } do
+         local text = said(object, 20)
+         assert.truthy(text:find(python .. version .. " tells its own as python3 -X perf", 1, true), text)
+      end
+      for version, object in pairs { ["2.7"] = "/x/bin/python2.7", ["3.11"] = "/x/lib/libpython3.11.so.1.0" } do
+         local text = said(object, 20)
+         assert.truthy(text:find(python .. version .. " does not tell its own; 3.12 and later do", 1, true), text)
+      end
+   end)
+
+   it("needs no word where its functions are named, or hardly any sample is in it", function()
+      assert.falsy(said("/x/bin/python3.12", 20, { { 0x7000, 16, "py::make:/x/y.py" } }):find("of Python", 1, true))
+      assert.truthy(said("/x/bin/python3.12", 20, { { 0x7000, 16, "other" } }):find("of Python", 1, true))
+      assert.falsy(said("/x/bin/python3.11", 1):find("of Python", 1, true))
+      for _, other in ipairs { "/x/bin/pythonic", "/x/lib/python3.11/_json.so", "/x/bin/ipython3.11" } do
+         assert.falsy(said(other, 20):find("of Python", 1, true), other)
+      end
+   end)
+end)
+
 describe("Code that a JIT compiler made", function()
    local handmade = require "support.handmade"
    local NOBODY = 2 ^ 22 + 1 -- no process has this number, nor a map

@@ -164,6 +164,13 @@ describe("debug information", function()
       for name, plain in pairs(names) do assert.equal(plain, objects.demangle(name)) end
    end)
 
+   it("says all of why there are none, without the object's name twice", function()
+      local hidden = "the kernel's symbols are hidden (sysctl: kernel.kptr_restrict=0 as root shows them)"
+      assert.equal(hidden, symbols.reason("[kernel]", hidden))
+      assert.equal("No such file: gone", symbols.reason("/bin/x", "/bin/x: No such file: gone"))
+      assert.equal("/bin/xy: other", symbols.reason("/bin/x", "/bin/xy: other"))
+   end)
+
    it("tells such names in maps of made code, too", function()
       assert.equal("foo::bar()", (jitmap.parse("10 10 _ZN3foo3barEv\n"):func(0x10)))
    end)

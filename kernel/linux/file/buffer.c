@@ -16,18 +16,17 @@
 
 /* --- memory: 4.4.3 -------------------------------------------------------------------------- */
 
-void *lx_alloc_buffer(struct pfm_context *ctx, size_t size)
+int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
 	struct lx_context *lx = lx_of(ctx);
-	void *buf;
 
 	lx->payer = lx_charge(size);
-	if (!lx->payer)
-		return NULL;
-	buf = __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
-	if (!buf)
+	*buf = lx->payer ? __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO) : NULL;
+	if (*buf)
+		return 0;
+	if (lx->payer)
 		lx_uncharge(lx->payer, size);
-	return buf;
+	return pfm_refuse(-ENOMEM, "no memory for a buffer of %zu bytes", size);
 }
 
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)

@@ -70,9 +70,14 @@ local function failures(members)
 end
 
 local function outlier_line(rows, what)
-   local row = ranks.outlier(rows)
+   local row, differ = ranks.outlier(rows)
+   if not row and differ then return { "  None stands out beyond what may be chance." } end
    if not row then return { "  All are alike, within a tenth of the mean." } end
-   return { ("  %s %s stands out: %s is %.2f times the mean."):format(what, who(row.max_of), row.name, row.imbalance) }
+   local text = ("  %s %s stands out: %s is %.2f times the mean"):format(what, who(row.max_of), row.name, row.imbalance)
+   if row.chance then
+      return { ("%s, in %d runs each (p %s)."):format(text, row.max_of.runs, render.chance(row.chance)) }
+   end
+   return { text .. ".", "  One run each cannot tell whether that is chance; stat -r measures several." }
 end
 
 local function add_block(lines, block)

@@ -67,7 +67,7 @@ wrote is read, too: lpfm report perf.data.
 
 lpfm plot heat -s thread draws shares over time and distributions in the terminal; -o draws SVG and PNG.
 
-The folder scripts/examples has twelve short scripts; spec/tasks.md has twenty-two measurements, keystroke by
+The folder scripts/examples has fourteen short scripts; spec/tasks.md has twenty-two measurements, keystroke by
 keystroke.]==] },
 
 { "stacks", "see which functions called what was sampled", [==[

@@ -30,7 +30,7 @@ require "lpfm" gives the interface itself, every call of it (?context):
 A call that fails returns nil, message, errno, and the message names the culprit: "write_pmcs: element 2: PMC99 is not
 available". Misuse (a string for a number, a closed context) raises an error.
 
-The folder scripts/examples has twelve short scripts. See also: sampling, formats, where, messages, u64, ffi.]==] },
+The folder scripts/examples has fourteen short scripts. See also: sampling, formats, where, messages, u64, ffi.]==] },
 
 { "context", "program counters through a context, the interface itself", [==[
    c = lpfm.create{}                     a context; flags={"SYSTEM_WIDE"}, format="default", buf_size=...

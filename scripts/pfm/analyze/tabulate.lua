@@ -90,9 +90,11 @@ local function place(s, where)
    s.where, s.symbol, s.object = where, where.func, where.object
 end
 
-local function note_missing(result, s)
+local function note_object(result, s)
    local where = s.where
-   if not where or not where.missing then return end
+   if not where then return end
+   result.objects[where.object] = (result.objects[where.object] or 0) + s.samples
+   if not where.missing then return end
    local m = result.missing[where.object] or { samples = 0, why = where.missing }
    m.samples = m.samples + s.samples
    result.missing[where.object] = m
@@ -254,12 +256,12 @@ function tabulate.by(self, by, options)
    if options.children and not (self:has_stacks() and needs_where(wanted, {})) then
       options = setmetatable({ children = false }, { __index = options })
    end
-   local result = { rows = {}, by_id = {}, by_place = {}, totals = {}, events = {}, missing = {}, titles = {},
-      keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted),
+   local result = { rows = {}, by_id = {}, by_place = {}, totals = {}, events = {}, missing = {}, objects = {},
+      titles = {}, keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted),
       places = options.children and places_of(self, resolver) or nil }
    for i, name in ipairs(wanted) do result.titles[i] = keys.of(name).title end
    result.cut = scan(self, wanted, options, resolver, function(s)
-      note_missing(result, s)
+      note_object(result, s)
       add_row(result, wanted, s)
    end)
    return finish(result)

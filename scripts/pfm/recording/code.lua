@@ -8,6 +8,7 @@ local nearest = require "pfm.util.nearest"
 local objects = require "lpfm.symbols"
 local shell = require "pfm.util.shell"
 local stacks = require "pfm.recording.stacks"
+local stat = require("posix.sys.stat").stat
 local symbols = require "pfm.symbols"
 
 local code = {}
@@ -91,15 +92,20 @@ end
 
 -- --- the code ------------------------------------------------------------------------------------
 
--- Samples by address, the object's own where it is known.
+-- The object's own address where it is known.
+local function address_of(row)
+   return row.where.own or row.where.address
+end
+
+-- Samples by address, and the last one.
 local function by_address(f)
-   local counts, low, high = {}, math.huge, -math.huge
+   local counts, high = {}, -math.huge
    for _, row in ipairs(f.rows) do
-      local at = row.where.own or row.where.address
+      local at = address_of(row)
       counts[at] = (counts[at] or 0) + row.samples
-      low, high = math.min(low, at), math.max(high, at)
+      high = math.max(high, at)
    end
-   return counts, low, high
+   return counts, high
 end
 
 -- What objdump prints: instructions, and in front of some the inlined function, file and line they come from.
@@ -131,10 +137,18 @@ local function disassemble(f, counts, total, high)
    return parse_code(text, counts, total)
 end
 
--- Code that objdump cannot see: the addresses that have samples.
-local function addresses_only(counts, total)
-   local out = {}
-   for at, n in pairs(counts) do out[#out + 1] = { address = at, text = "", samples = n, percent = n / total * 100 } end
+-- Code that is not shown: the addresses that have samples, and their lines where the recording has them.
+local function addresses_only(f, counts)
+   local out, seen = {}, {}
+   for _, row in ipairs(f.rows) do
+      local at = address_of(row)
+      if not seen[at] then
+         local file, line = symbols.line(row.where)
+         out[#out + 1] = { address = at, text = "", samples = counts[at], percent = counts[at] / f.samples * 100,
+            file = file, line = line }
+         seen[at] = true
+      end
+   end
    table.sort(out, function(a, b) return a.address < b.address end)
    return out
 end
@@ -159,25 +173,34 @@ local function lines_of(instructions, total)
    return out
 end
 
--- The instructions, where the object's file has them; nil: it is none, or, if that may be, cannot be read.
+-- Why the code that was sampled is not to be had, or nil; and true where other code is in its place.
+local function obstacle(self, f)
+   if not f.where.handle or f.object:sub(1, 1) ~= "/" then return "this code is in no file" end
+   local found, why = stat(f.path)
+   if not found then return why end
+   local known, id = self.objects[f.object], objects.build_id(f.path)
+   if not known or not known.build_id or id == known.build_id then return nil end
+   return ("%s is another than was recorded: its build id is %s, not %s"):format(f.path, id or "missing",
+      known.build_id), true
+end
+
+-- The instructions; nil and why there are none.
 local function instructions_of(f, counts, high, partly)
-   if not f.where.handle or f.object:sub(1, 1) ~= "/" then return nil end
    if not partly then return disassemble(f, counts, f.samples, high) end
    local ok, list = pcall(disassemble, f, counts, f.samples, high)
-   return ok and list or nil
+   return ok and list or nil, not ok and list or nil
 end
 
 local function code_of(self, f, all, partly)
-   local counts, _, high = by_address(f)
-   local instructions = instructions_of(f, counts, high, partly)
+   local counts, high = by_address(f)
+   local instructions, why, changed = nil, obstacle(self, f)
+   if not why then instructions, why = instructions_of(f, counts, high, partly) end
    local disassembled = instructions ~= nil
-   instructions = instructions or addresses_only(counts, f.samples)
-   local known = self.objects[f.object]
-   local id = known and known.build_id and disassembled and objects.build_id(f.path)
+   instructions = instructions or addresses_only(f, counts)
    return {
       symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
       instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,
-      changed = id and id ~= known.build_id or nil,
+      why = why, changed = changed,
    }
 end
 
@@ -190,7 +213,8 @@ end
 -- @treturn table of `symbol`, `object`, `event`, `samples`, `percent` (of the event's samples),
 -- `instructions` (of `address`,
 -- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
--- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples), `changed` (the object, since)
+-- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples, and in `why` the reason),
+-- `changed` (the file has other code now)
 -- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
 function code.functions(self, name, opts)
    opts = opts or {}

@@ -167,9 +167,14 @@ local function insert(list, one)
    table.insert(list, at, one)
 end
 
--- Samples of all blocks in the order of time; tells how many there were, block by block. A block has those of one
+--- Iterates over the samples of one recording in the order of time, as they are in its blocks. A block has those of one
 -- context in order; blocks of several contexts overlap.
-local function each_raw(self)
+-- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
+-- @return an iterator of what `lpfm.blocks.each` gives
+-- @usage
+-- local samples = require "pfm.recording.samples"
+-- for raw in samples.each_raw(assert(recording.open "lpfm.data")) do print(raw.tstamp, raw.tid) end
+function samples.each_raw(self)
    local read, sizes, n, next_block = self:block_reader(), self:sizes(), 0, 1
    local list = in_order(self, read, sizes)
    local open = {} -- blocks with samples left, the one with the next sample last
@@ -229,7 +234,7 @@ end
 function samples.each(self, resolver, only)
    resolver = resolver or embedded_symbols.resolver(self)
    if self.sources then return each_of_all(self, resolver, only) end
-   local next_raw, names, from = each_raw(self), {}, samples.origin(self)
+   local next_raw, names, from = samples.each_raw(self), {}, samples.origin(self)
    return function()
       local raw, event = next_raw(), nil
       while raw do

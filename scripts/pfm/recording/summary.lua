@@ -2,6 +2,7 @@
 --- What to know about a recording before its numbers: what was sampled, when, and how far to trust it.
 -- @module pfm.recording.summary
 
+local jitmap = require "pfm.jitmap"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local shell = require "pfm.util.shell"
@@ -85,13 +86,41 @@ local function troubled_objects(self, out)
    for _, text in ipairs(texts) do out[#out + 1] = text end
 end
 
+local MUCH = 0.05 -- of the samples
+
 -- Objects that hide much of what was sampled.
 local function nameless_objects(self, result, out)
-   local all = 0
-   for _, t in pairs(result.totals) do all = all + t.samples end
+   local all = summary.samples(result)
    for object, m in pairs(result.missing) do
-      if m.samples > all * 0.05 and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
+      if m.samples > all * MUCH and m.why ~= "no symbol at this address" and m.why ~= "no mapping" then
          out[#out + 1] = why_nameless(self, object, m.why)
+      end
+   end
+end
+
+local PYTHON = "of Python, only the interpreter's functions are named: "
+local SILENT = PYTHON .. "Python %s does not tell its own; 3.12 and later do, as python3 -X perf"
+local TELLING = PYTHON .. "Python %s tells its own as python3 -X perf; record -g shows them"
+
+-- Are there names of Python's own functions? Its interpreter writes them into a map file.
+local function has_python(self)
+   for _, o in pairs(self.symbols or {}) do
+      for _, f in ipairs(jitmap.is_path(o.path) and o.functions or {}) do
+         if tostring(f[3]):find("^py::") then return true end
+      end
+   end
+   return false
+end
+
+-- Interpreters of Python that hide what ran in them.
+local function interpreters(self, result, out)
+   local said, all = {}, summary.samples(result)
+   for object, n in pairs(result.objects) do
+      local major, minor = object:gsub("/lib", "/"):match("/python(%d+)%.(%d+)[^/]*$")
+      local version = n > all * MUCH and major and ("%s.%s"):format(major, minor)
+      if version and not said[version] and not has_python(self) then
+         local tells = tonumber(major) * 100 + tonumber(minor) >= 312
+         said[version], out[#out + 1] = true, (tells and TELLING or SILENT):format(version)
       end
    end
 end
@@ -108,6 +137,7 @@ function summary.warnings(self, result)
    changed_objects(self, out)
    troubled_objects(self, out)
    nameless_objects(self, result, out)
+   interpreters(self, result, out)
    for i, text in ipairs(out) do out[i] = render.printable(text) end
    return out
 end

@@ -85,16 +85,25 @@ end
 
 -- --- a disk that is full -------------------------------------------------------------------------
 
+local function copy_bytes(from, to, bytes)
+   while bytes > 0 do
+      local part, err = from:read(math.min(bytes, PART))
+      if not part then return nil, err or "what was recorded is gone" end
+      bytes = bytes - #part
+      local ok, why = put(to, part)
+      if not ok then return nil, why end
+   end
+   return true
+end
+
 local function copy(self, to, bytes)
    local own = ("/proc/self/fd/%d"):format(fileno(self.file)) -- also where its name is another's now
-   local file = bytes > 0 and (io.open(own, "rb") or io.open(self.path, "rb"))
-   while file and bytes > 0 do
-      local part = file:read(math.min(bytes, PART))
-      if not part or not to:write(part) then break end
-      bytes = bytes - #part
-   end
-   if file then file:close() end
-   return bytes == 0
+   local file, err = io.open(own, "rb")
+   if not file then file, err = io.open(self.path, "rb") end
+   if not file then return bytes == 0, err end
+   local ok, why = copy_bytes(file, to, bytes)
+   file:close()
+   return ok, why
 end
 
 -- What was recorded so far, and what comes, goes into a file elsewhere. What is left of the first one is removed
@@ -102,12 +111,14 @@ end
 local function move(self, why)
    if self.moved then error(("cannot write %s: %s"):format(self.path, why), 0) end
    local from, path = self.path, os.tmpname()
-   local file = io.open(path, "wb")
-   if not file or not copy(self, file, self.sound) then
+   local file, err = io.open(path, "wb")
+   local copied, failure = nil, nil
+   if file then copied, failure = copy(self, file, self.sound) end
+   if not copied then
       if file then file:close() end
       os.remove(path)
       self.file:close() -- a file that is open takes its room even when it is removed
-      error(("cannot write %s: %s, and there is no room in %s"):format(from, why, path), 0)
+      error(("cannot write %s: %s, nor %s"):format(from, why, failure and path .. ": " .. failure or err), 0)
    end
    local own = is_at(self, from)
    self.file:close()

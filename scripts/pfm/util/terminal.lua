@@ -30,8 +30,8 @@ end
 
 local function ask(command)
    local pipe = io.popen(command .. " 2>/dev/null")
-   local text = pipe:read("*l")
-   pipe:close()
+   local text = pipe and pipe:read("*l")
+   if pipe then pipe:close() end
    return text or ""
 end
 

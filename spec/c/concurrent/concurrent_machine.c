@@ -418,15 +418,15 @@ static uint64_t timer_ns(struct pfm_machine *m)
 	return 100;
 }
 
-static void *alloc_buffer(struct pfm_context *ctx, size_t size)
+static int alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
-	void *p = rng_chance(&me.rng, 1) ? NULL : aligned_alloc(PAGE, size);
-
 	(void)ctx;
-	if (!p)
-		return NULL;
+	*buf = rng_chance(&me.rng, 1) ? NULL : aligned_alloc(PAGE, size);
+	if (!*buf)
+		return pfm_refuse(-ENOMEM, "no memory for a buffer");
 	atomic_fetch_add(&allocated, 1);
-	return memset(p, 0, size);
+	memset(*buf, 0, size);
+	return 0;
 }
 
 static void free_buffer(struct pfm_context *ctx, void *buf, size_t size)

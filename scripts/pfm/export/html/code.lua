@@ -73,10 +73,7 @@ local function add_rows(out, rows)
 end
 
 local function notes(f)
-   local out = {}
-   if f.changed then out[1] = "The object has changed since the recording: this may be different code." end
-   if not f.disassembled then out[#out + 1] = "This code is in no file here: only sampled addresses are shown." end
-   return #out > 0 and '<p class="soft">' .. table.concat(out, " ") .. "</p>\n" or ""
+   return f.why and ('<p class="soft">Only sampled addresses are shown: %s.</p>\n'):format(escape(f.why)) or ""
 end
 
 local TABLE = [[

@@ -1,0 +1,52 @@
+-- SPDX-License-Identifier: MIT
+--- Texts are written in pieces at the prompt: one write of a long text is a call of C, which Ctrl-C does not end.
+-- @module repl.prompt.pieces
+
+local pieces = {}
+
+local PIECE = 2 ^ 14 -- bytes: a slow terminal takes them within a moment
+local jit = rawget(_G, "jit")
+
+local function is_long(value)
+   return type(value) == "string" and #value > PIECE
+end
+
+local function any_long(...)
+   for i = 1, select("#", ...) do
+      if is_long((select(i, ...))) then return true end
+   end
+   return false
+end
+
+-- The write of files, in pieces. It is interpreted, so that Ctrl-C strikes between two of them.
+local function in_pieces(write)
+   local function write_pieces(file, ...)
+      if not any_long(...) then return write(file, ...) end
+      for i = 1, select("#", ...) do
+         local value = select(i, ...)
+         for at = 1, is_long(value) and #value or 1, PIECE do
+            local ok, err, errno = write(file, is_long(value) and value:sub(at, at + PIECE - 1) or value)
+            if not ok then return ok, err, errno end
+         end
+      end
+      return write(file)
+   end
+   if jit then jit.off(write_pieces) end
+   return write_pieces
+end
+
+local function print_in_pieces(...)
+   for i = 1, select("#", ...) do io.stdout:write(i > 1 and "\t" or "", tostring((select(i, ...)))) end
+   io.stdout:write("\n")
+end
+
+--- Lets print, io.write and the write of files write in pieces, once and for all.
+function pieces.install()
+   if print == print_in_pieces then return end
+   local methods = getmetatable(io.stdout).__index
+   methods.write = in_pieces(methods.write)
+   rawset(io, "write", function(...) return io.output():write(...) end)
+   rawset(_G, "print", print_in_pieces)
+end
+
+return pieces
