@@ -91,7 +91,8 @@ describe("record --switch-output", function()
 
    it("ends when all files together have --max-size", function()
       local busy = "i=0; while [ $i -lt 800000 ]; do i=$((i+1)); done; exit 3"
-      local said, status = run(("record -F 999 --switch-output=1K --max-size=20K -o %s -- sh -c '%s'"):format(out, busy))
+      local line = "record -F 999 --switch-output=1K --max-size=20K -o %s -- sh -c '%s'"
+      local said, status = run(line:format(out, busy))
       assert.equal(3, status, said)
       assert.truthy(said:find("it ended when the files had grown to --max-size", 1, true), said)
       assert.is_true(#parts() >= 2, said)

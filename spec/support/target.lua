@@ -66,7 +66,7 @@ function target:write(text)
    assert(unistd.write(self.input, text))
 end
 
---- Stops it. A signal that is its thread's alone, such as SIGIO, would be handled before SIGSTOP; so wait until it stands.
+--- Stops it, and waits until it is stopped: a signal sent to its thread, such as SIGIO, is handled before SIGSTOP.
 function target:stop()
    signal.kill(self.pid, signal.SIGSTOP)
    local _, state = assert(wait.wait(self.pid, wait.WUNTRACED))
