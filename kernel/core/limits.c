@@ -123,6 +123,8 @@ int pfm_session_begin(struct pfm_context *ctx)
 {
 	int ret;
 
+	if (ctx->root && !pfm_ops(ctx)->sharing)
+		return 0;
 	pfm_os_lock();
 	ret = ctx->root ? 0 : conflict(ctx);
 	if (!ret && pfm_ops(ctx)->sharing)
@@ -135,6 +137,8 @@ int pfm_session_begin(struct pfm_context *ctx)
 
 void pfm_session_end(struct pfm_context *ctx)
 {
+	if (ctx->root && !pfm_ops(ctx)->sharing)
+		return;
 	pfm_os_lock();
 	if (!ctx->root)
 		delist(ctx);

@@ -94,8 +94,8 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 
 	if (lx_counter_of(lx, num))
 		return 0;
-	if (lx->num_counters == LX_MAX_COUNTERS)
-		return pfm_refuse(-EBUSY, "more than %d counters in one context", LX_MAX_COUNTERS);
+	if (lx->num_counters == lx->room_counters)
+		return pfm_refuse(-EBUSY, "more than %d counters in one context", lx->room_counters);
 	memset(c, 0, sizeof(*c));
 	c->lx = lx;
 	c->num = num;

@@ -82,7 +82,7 @@ struct lx_target_ref {
 	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
-	struct lx_fork_record		*fork_record;		/* for the thread's next child, with PFM_FL_INHERIT */
+	struct lx_fork_record	*fork_record;	/* for the thread's next child, with PFM_FL_INHERIT */
 	bool			ended;		/* the thread's end has been noticed */
 	bool			has_fd;		/* at its end the thread had the context's descriptor */
 	bool			block_queued;
@@ -116,9 +116,7 @@ struct lx_context {
 	unsigned long		lock_limit;	/* pages that the creator may lock */
 	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
 	atomic_t		dropped_children;	/* not yet reported to the core */
-
-	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
-	unsigned long		vector_used;
+	struct lx_fork_record	*spare_fork_record;	/* of a root: for the next that needs one; or NULL */
 
 	/* the target, while loaded */
 	struct task_struct	*task;		/* or NULL: a CPU */
@@ -140,7 +138,6 @@ struct lx_context {
 	u8			num_counters;
 	u64			live;		/* counters, by place, that count something in the active set */
 	u8			slot[PFM_MAX_PMDS];	/* PMD to counters[] or LX_NO_COUNTER */
-	struct lx_counter	counters[LX_MAX_COUNTERS];
 
 	/* in PMU context */
 	bool			starved;	/* a counter of it or of a child context had no place on the PMU */
@@ -171,7 +168,6 @@ struct lx_context {
 	bool			any_wrapped;
 	u64			ovfl[PFM_PMD_BV];	/* the overflow that is being handled; where: its place */
 	struct pfm_where	where;
-	unsigned long		trace[128];	/* of the kernel, where a format wants it */
 
 	/* messages: written in PMU context, read under read_lock */
 	struct mutex		read_lock;
@@ -206,6 +202,13 @@ struct lx_context {
 	struct user_struct	*payer;		/* the user that it is charged to */
 	struct list_head	maps;		/* struct lx_map: the address spaces that have it mapped */
 	spinlock_t		maps_lock;
+
+	/* A child context has no more counters than its root, and ends there, or before vector if it has a format. */
+	u8			room_counters;
+	struct lx_counter	counters[LX_MAX_COUNTERS];
+	unsigned long		trace[128];	/* of the kernel, where a format wants it */
+	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
+	unsigned long		vector_used;
 };
 
 static inline struct lx_context *lx_of(struct pfm_context *ctx)
@@ -433,6 +436,7 @@ void lx_record_sample(struct lx_context *lx);	/* PMU context */
 /* inherit.c */
 int lx_inherit_begin(struct lx_target_ref *target_ref);
 void lx_inherit_end(struct lx_target_ref *target_ref);
+void lx_inherit_free(struct lx_context *lx);	/* at the end of the context */
 void lx_inherit_expect(struct lx_target_ref *target_ref);	/* current, which is watched, has created a thread */
 void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);	/* then; takes a reference */
 void lx_inherit_load(struct lx_context *root);	/* a new load begins, without children */

@@ -10,14 +10,15 @@
 #include "compat.h"
 #include "linux.h"
 
-static struct lx_context *context_alloc(struct pid_namespace *ns)
+static struct lx_context *context_alloc(struct pid_namespace *ns, size_t size, unsigned int counters)
 {
-	struct lx_context *lx = pfm_os_alloc(sizeof(*lx));
+	struct lx_context *lx = pfm_os_alloc(size);
 
 	if (!lx)
 		return NULL;
 	__module_get(THIS_MODULE);
 	lx->root = lx;
+	lx->room_counters = counters;
 	kref_init(&lx->ref);
 	mutex_init(&lx->lock);
 	INIT_LIST_HEAD(&lx->maps);
@@ -39,7 +40,7 @@ struct lx_context *lx_context_new(void)
 
 	if (ret)
 		return ERR_PTR(ret);
-	lx = context_alloc(task_active_pid_ns(current));
+	lx = context_alloc(task_active_pid_ns(current), sizeof(*lx), LX_MAX_COUNTERS);
 	if (!lx)
 		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
 	lx->kernel_ips = paranoid < LX_PARANOID_KERNEL;
@@ -47,10 +48,13 @@ struct lx_context *lx_context_new(void)
 	return lx;
 }
 
-/* A child context has neither file nor messages. */
+/* A child context has neither file nor messages. Of the arrays at the end it has what its root makes it need. */
 struct lx_context *lx_child_context(struct lx_context *root)
 {
-	struct lx_context *lx = context_alloc(root->ns);
+	unsigned int counters = root->num_counters;
+	size_t size = root->ctx->fmt ? offsetof(struct lx_context, vector) :
+		      offsetof(struct lx_context, counters) + counters * sizeof(struct lx_counter);
+	struct lx_context *lx = context_alloc(root->ns, size, counters);
 
 	if (!lx)
 		return NULL;
@@ -72,6 +76,7 @@ static void context_free(struct kref *ref)
 
 	put_pid_ns(lx->ns);
 	put_cred(lx->cred);
+	lx_inherit_free(lx);
 	lx_queue_free(lx);
 	pfm_os_free(lx);
 	if (child_ctx)

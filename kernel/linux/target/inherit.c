@@ -8,6 +8,9 @@
  * before its first instruction at user level, and queues work with which the parent allocates the next one. Until its
  * work has run the child counts as expected: the parent may have exited long before. A child context has the lock of
  * its root, and its memory is charged to the user who created the root.
+ *
+ * The root keeps one struct lx_fork_record that has done its work for the next thread that needs one: for the
+ * child itself, or, when that has ended, for its parent. So children that come and go allocate none.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -18,9 +21,36 @@
 
 struct lx_fork_record {
 	struct callback_head	work;
-	struct lx_context	*root;	/* held */
+	struct lx_context	*root;	/* held, while queued */
 	u32			load;	/* of the root then */
 };
+
+/* --- the records ------------------------------------------------------------------------------ */
+
+static void be_born(struct callback_head *work);
+
+/* Returns the record that the root has kept, or a new one; NULL without memory. */
+static struct lx_fork_record *get_fork_record(struct lx_context *root)
+{
+	struct lx_fork_record *fork_record = xchg(&root->spare_fork_record, NULL);
+
+	if (!fork_record)
+		fork_record = kzalloc(sizeof(*fork_record), GFP_KERNEL_ACCOUNT);
+	if (fork_record)
+		init_task_work(&fork_record->work, be_born);
+	return fork_record;
+}
+
+static void put_fork_record(struct lx_context *root, struct lx_fork_record *fork_record)
+{
+	if (fork_record)
+		kfree(xchg(&root->spare_fork_record, fork_record));
+}
+
+void lx_inherit_free(struct lx_context *lx)
+{
+	kfree(lx->spare_fork_record);
+}
 
 /* --- the child -------------------------------------------------------------------------------- */
 
@@ -43,12 +73,6 @@ static void fork_in(struct lx_context *root)
 	revert_creds(own);
 }
 
-static void free_fork_record(struct lx_fork_record *fork_record)
-{
-	lx_context_put(fork_record->root);
-	kfree(fork_record);
-}
-
 static u32 load_of(const struct lx_context *root)
 {
 	return (u64)atomic64_read(&root->expected) >> 32;
@@ -69,28 +93,21 @@ static void be_born(struct callback_head *work)
 {
 	struct lx_fork_record *fork_record = container_of(work, struct lx_fork_record, work);
 	struct lx_context *root = fork_record->root;
+	u32 load = fork_record->load;
 
+	put_fork_record(root, fork_record);
 	mutex_lock(&root->lock);
-	if (root->ctx && load_of(root) == fork_record->load) {
+	if (root->ctx && load_of(root) == load) {
 		if (!(current->flags & PF_EXITING))
 			fork_in(root);
 		atomic64_dec(&root->expected);
 		pfm_fork_done(root->ctx);
 	}
 	lx_unlock(root);
-	free_fork_record(fork_record);
+	lx_context_put(root);
 }
 
 /* --- the parent ------------------------------------------------------------------------------- */
-
-static struct lx_fork_record *new_fork_record(void)
-{
-	struct lx_fork_record *fork_record = kzalloc(sizeof(*fork_record), GFP_KERNEL_ACCOUNT);
-
-	if (fork_record)
-		init_task_work(&fork_record->work, be_born);
-	return fork_record;
-}
 
 /*
  * Runs in the parent. Without memory target_ref->fork_record is NULL: its next child is not counted, which is
@@ -100,7 +117,7 @@ static void refill(struct callback_head *work)
 {
 	struct lx_target_ref *target_ref = container_of(work, struct lx_target_ref, refill_work);
 
-	WRITE_ONCE(target_ref->fork_record, new_fork_record());
+	WRITE_ONCE(target_ref->fork_record, get_fork_record(target_ref->lx->root));
 	lx_target_ref_put(target_ref);
 }
 
@@ -110,13 +127,13 @@ int lx_inherit_begin(struct lx_target_ref *target_ref)
 	if (!target_ref->lx->cred)
 		return 0;
 	init_task_work(&target_ref->refill_work, refill);
-	target_ref->fork_record = new_fork_record();
+	target_ref->fork_record = get_fork_record(target_ref->lx->root);
 	return target_ref->fork_record ? 0 : pfm_refuse(-ENOMEM, "no memory for the load");
 }
 
 void lx_inherit_end(struct lx_target_ref *target_ref)
 {
-	kfree(target_ref->fork_record);
+	put_fork_record(target_ref->lx->root, target_ref->fork_record);
 	target_ref->fork_record = NULL;
 }
 
