@@ -325,8 +325,8 @@ void pfm_report_install_failure(struct pfm_context *ctx, const struct pfm_set *s
 
 /* reset.c, in PMU context: resets with randomization (3.4.1, 3.4.2). */
 uint64_t pfm_draw(struct pfm_pmd *pmd);
-static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
-				     enum pfm_reset kind)
+/* The PMD alone: its counter is the caller's to load. */
+static inline void pfm_reset_value(struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	uint64_t value = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
 
@@ -334,8 +334,13 @@ static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *se
 		value += pfm_draw(pmd) & pmd->random_mask;
 	pmd->value = pmd->last_reset = value;
 	pmd->passed = false;
+}
+static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd,
+				     enum pfm_reset kind)
+{
+	pfm_reset_value(pmd, kind);
 	if (pmd->reg->write)
-		pmd->reg->write(ctx, value);
+		pmd->reg->write(ctx, pmd->value);
 	else if (set == ctx->active && pfm_loaded(ctx))
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
@@ -347,6 +352,27 @@ void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd 
 void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind);
+
+/*
+ * In PMU context, of a PMD that alone has overflowed. pfm_goes_on(): has the context no format, and is
+ * the PMD only reset, or goes on, without message, throttling or switch? pfm_is_reset(), called then: is
+ * it reset? It takes the PMD's threshold down. A machine that loads the counter itself calls these
+ * instead of pfm_overflow().
+ */
+static inline bool pfm_goes_on(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
+{
+	return !ctx->fmt && !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
+	       !set->resets_others && pmd->switch_left != 1;
+}
+
+static inline bool pfm_is_reset(const struct pfm_set *set, struct pfm_pmd *pmd)
+{
+	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
+		return false;
+	if (pmd->switch_left)
+		pmd->switch_left--;
+	return pmd->switch_cnt;
+}
 
 /* Runs fn, in PMU context if the context is loaded. */
 static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)

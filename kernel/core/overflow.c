@@ -349,23 +349,6 @@ static inline struct pfm_pmd *only_hit(struct pfm_set *set, const uint64_t *ovfl
 	return &set->pmds[set->pmd_at[word * 64 + (unsigned int)__builtin_ctzll(bits)]];
 }
 
-/* Without a format: true if the PMD is only reset, or goes on, without message, throttling or switch. */
-static inline bool needs_no_service(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
-{
-	return !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
-	       !set->resets_others && pmd->switch_left != 1;
-}
-
-static inline void reset_only(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
-{
-	if (!(set->flags & PFM_SETFL_OVFL_SWITCH))
-		return;
-	if (pmd->switch_left)
-		pmd->switch_left--;
-	if (pmd->switch_cnt)
-		pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
-}
-
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
 {
 	struct pfm_set *set = ctx->active;
@@ -374,10 +357,12 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* a child context without format only counts */
 		return;
 	pmd = only_hit(set, ovfl);
-	if (pmd && !ctx->fmt && needs_no_service(ctx, set, pmd))
-		reset_only(ctx, set, pmd);
-	else if (ctx->parts)
+	if (pmd && pfm_goes_on(ctx, set, pmd)) {
+		if (pfm_is_reset(set, pmd))
+			pfm_reset_pmd(ctx, set, pmd, PFM_RESET_SHORT);
+	} else if (ctx->parts) {
 		serve_in_part(ctx, set, ovfl, pmd, where);
-	else
+	} else {
 		handle(ctx, set, ovfl, pmd, where);
+	}
 }

@@ -199,13 +199,19 @@ static __always_inline u64 count_of(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
+/* Returns true if the PMD passed 2^64. */
+static __always_inline bool add_count(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 now = count_of(c), before = pmd->value, value = before + now - c->seen;
 
 	pmd->value = value;
 	c->seen = now;
-	if (value < before)
+	return value < before;
+}
+
+static __always_inline void fold(struct lx_counter *c, struct pfm_pmd *pmd)
+{
+	if (add_count(c, pmd))
 		lx_wrapped(c->lx, pmd->num);
 }
 
@@ -371,6 +377,23 @@ void lx_collect_active(struct lx_context *lx)
 
 	for_each_live(c, lx)
 		fold(c, pmd_of(set, c));
+}
+
+void lx_serve_alone(struct lx_counter *c)
+{
+	struct pfm_context *ctx = c->lx->ctx;
+	struct pfm_set *set = ctx->active;
+	struct pfm_pmd *pmd = pmd_of(set, c);
+
+	if (add_count(c, pmd)) {
+		if (!pfm_counting(ctx) || ctx->root || !pfm_goes_on(ctx, set, pmd)) {
+			lx_wrapped(c->lx, pmd->num);
+			return;
+		}
+		if (pfm_is_reset(set, pmd))
+			pfm_reset_value(pmd, PFM_RESET_SHORT);
+	}
+	load_now(c, pmd->value);
 }
 
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set)

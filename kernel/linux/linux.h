@@ -460,6 +460,8 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 /* PMU context, running: fold the counts into the PMDs of the active set, or into one of them */
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
+/* The same for an overflow of the only live counter; it is loaded anew, unless lx_deliver() has something to do. */
+void lx_serve_alone(struct lx_counter *c);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);

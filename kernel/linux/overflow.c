@@ -174,7 +174,10 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 	if (c->event->hw.interrupts == LX_THROTTLED)
 		pfm_count_throttled(lx->ctx, 1);
 	c->loaded = false;
-	lx_collect_active(lx);
+	if (lx->live == BIT_ULL(c->at) && !lx->any_wrapped)
+		lx_serve_alone(c);
+	else
+		lx_collect_active(lx);
 	deliver(lx, regs);
 	/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
 	if (!c->loaded && lx_live(c) && lx->running)

@@ -106,39 +106,45 @@ static void timeouts_run_with_the_thread(void)
 	close(fd);
 }
 
-/* A trigger of threshold n leaves its set at the n-th overflow. */
-static void overflow_switches_after_n(void)
+/* A trigger of threshold n leaves its set at the n-th overflow, whether it counts alone or beside another counter. */
+static void leave_after(int n, bool alone)
 {
 	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
-				.reg_long_reset = -100000ULL };
+				.reg_long_reset = -100000ULL, .reg_ovfl_switch_cnt = n };
 	int fd;
 
-	for (int n = 1; n <= 4; n++) {
-		MUST(fd = new_context(0));
-		trigger.reg_ovfl_switch_cnt = n;
-		MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
-		MUST(new_set(fd, 1, 0, 0));
-		MUST(set_pmc(fd, 0, 0, USER | CYCLES));
+	MUST(fd = new_context(0));
+	MUST(new_set(fd, 0, PFM_SETFL_OVFL_SWITCH, 0));
+	MUST(new_set(fd, 1, 0, 0));
+	MUST(set_pmc(fd, 0, 0, USER | CYCLES));
+	if (!alone)
 		MUST(set_pmc(fd, 0, 1, USER | INST));
-		MUST(pfm_write_pmds(fd, &trigger, 1));
-		MUST(set_pmc(fd, 1, 0, USER | INST));
-		MUST(set_pmc(fd, 1, CYC, CYC_PMC(USER)));
-		MUST(load(fd, my_tid()));
-		MUST(pfm_start(fd, NULL));
-		spin(150000);		/* 600000 cycles */
-		MUST(pfm_stop(fd));
-		EQUAL(info_of(fd, 0).set_runs, 1);
-		EQUAL(info_of(fd, 1).set_runs, 1);
-		EQUAL(info_of(fd, 0).set_ovfl_pmds[0], 1);
-		if (exact()) {
-			uint64_t first = get_pmd(fd, 0, 1), second = get_pmd(fd, 1, CYC);
+	MUST(pfm_write_pmds(fd, &trigger, 1));
+	MUST(set_pmc(fd, 1, 0, USER | INST));
+	MUST(set_pmc(fd, 1, CYC, CYC_PMC(USER)));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(150000);		/* 600000 cycles */
+	MUST(pfm_stop(fd));
+	EQUAL(info_of(fd, 0).set_runs, 1);
+	EQUAL(info_of(fd, 1).set_runs, 1);
+	EQUAL(info_of(fd, 0).set_ovfl_pmds[0], 1);
+	if (exact()) {
+		uint64_t first = alone ? 50000ULL * n : get_pmd(fd, 0, 1), second = get_pmd(fd, 1, CYC);
 
-			check(first >= 50000ULL * n && first <= 50000ULL * n + 20, "switch after %llu",
-			      (unsigned long long)first);
-			TRUE(second >= 600000ULL - 100000 * n && second < 600000ULL - 100000 * n + 400);
-			EQUAL(get_pmd(fd, 1, 0), second / 2);
-		}
-		close(fd);
+		check(first >= 50000ULL * n && first <= 50000ULL * n + 20, "switch after %llu",
+		      (unsigned long long)first);
+		TRUE(second >= 600000ULL - 100000 * n && second < 600000ULL - 100000 * n + 400);
+		EQUAL(get_pmd(fd, 1, 0), second / 2);
+	}
+	close(fd);
+}
+
+static void overflow_switches_after_n(void)
+{
+	for (int n = 1; n <= 4; n++) {
+		leave_after(n, false);
+		leave_after(n, true);
 	}
 }
 
