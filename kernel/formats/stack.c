@@ -246,10 +246,11 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
 	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {
-		pfm_stack_smpl_lost_t *lost = end_of(h);
+		pfm_stack_smpl_lost_t *lost;
 
 		if (!h->hdr_untold[i])
 			continue;
+		lost = end_of(h);
 		*lost = (pfm_stack_smpl_lost_t){ .count = h->hdr_untold[i], .why = i };
 		put_event(&lost->event, rec, sizeof(*lost));
 		lost->event.rec.rec_type = PFM_STACK_SMPL_LOST;

@@ -557,17 +557,22 @@ void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
  * For the registers of a thread at user level. lx_arch_is_64bit: is it a program of 64 bits, so that the layout of its
- * frames is known? lx_arch_frame_pointer; lx_arch_return_address: without the bits of pointer authentication;
- * lx_arch_user_regs: copies its LX_USER_REGS registers, as asm/perf_regs.h numbers them, and returns how many.
+ * frames is known? lx_arch_frame_pointer; lx_arch_return_address: without the bits in which pointer authentication
+ * signs, and which no address of the user has; lx_arch_user_regs: copies its LX_USER_REGS registers, as asm/perf_regs.h
+ * numbers them, and returns how many.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_REGS	33
+static inline u64 lx_arch_return_address(u64 address)
+{
+	return address & (TASK_SIZE_64 - 1);
+}
 #else
 #define LX_USER_REGS	20
+static inline u64 lx_arch_return_address(u64 address) { return address; }
 #endif
 bool lx_arch_is_64bit(struct pt_regs *regs);
 u64 lx_arch_frame_pointer(struct pt_regs *regs);
-u64 lx_arch_return_address(u64 address);
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to);
 
 /*

@@ -63,9 +63,17 @@ static bool may_be_frame(u64 at, u64 last)
 static bool read_frame(u64 at, struct lx_frame *frame)
 {
 	const struct lx_frame __user *from = (const struct lx_frame __user *)(uintptr_t)at;
+	int err = 0;
 
-	return access_ok(from, sizeof(*from)) && !__get_user(frame->next, &from->next) &&
-	       !__get_user(frame->ret, &from->ret);
+	if (!pfm_user_begin(from, sizeof(*from)))
+		return false;
+	pfm_get_word(frame->next, &from->next, err, fault);
+	pfm_get_word(frame->ret, &from->ret, err, fault);
+	pfm_user_end();
+	return !err;
+fault: __maybe_unused
+	pfm_user_end();
+	return false;
 }
 
 /* The first is read by a call that finds out, too, whether an NMI came while the address space was being changed. */

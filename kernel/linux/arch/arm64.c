@@ -170,12 +170,6 @@ u64 lx_arch_frame_pointer(struct pt_regs *regs)
 	return regs->regs[29];
 }
 
-/* Pointer authentication signs in bits that no address of the user has. */
-u64 lx_arch_return_address(u64 address)
-{
-	return address & (TASK_SIZE_64 - 1);
-}
-
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
 {
 	memcpy(to, regs->regs, sizeof(regs->regs));

@@ -333,11 +333,6 @@ u64 lx_arch_frame_pointer(struct pt_regs *regs)
 	return regs->bp;
 }
 
-u64 lx_arch_return_address(u64 address)
-{
-	return address;
-}
-
 /* The registers without ds, es, fs and gs, which a 64-bit program does not use. */
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
 {
