@@ -19,6 +19,7 @@
 
 #define BATCHES		101
 #define FRAMES		10		/* of a stack */
+#define LEAF		256		/* bytes of it, with which lpfm finds the caller of a leaf */
 
 /* The marks are set for arm64. */
 #ifdef __aarch64__
@@ -449,12 +450,16 @@ static double our_samples(double alone, int others)
 	return cost;
 }
 
-static double our_stacks(double alone)
+/* leaf: with the registers and the stack's last bytes. */
+static double our_stacks(double alone, bool leaf)
 {
-	pfm_stack_smpl_arg_t arg = { .buf_size = 4 << 20, .max_frames = FRAMES };
+	pfm_stack_smpl_arg_t arg = { .buf_size = 8 << 20, .max_frames = FRAMES,
+				     .buf_flags = leaf ? PFM_STACK_SMPL_COPY : 0, .max_stack = leaf ? LEAF : 0 };
+	size_t size = sizeof(pfm_stack_smpl_sample_t) + FRAMES * sizeof(uint64_t);
 	pfarg_ctx_t ctx = { 0 };
 	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg));
 	const pfm_stack_smpl_hdr_t *hdr;
+	const pfm_stack_smpl_sample_t *first;
 	double cost;
 
 	must(fd >= 0, "create");
@@ -464,8 +469,10 @@ static double our_stacks(double alone)
 	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "start");
 	cost = (timed_deep_loop() - alone) / OVERFLOWS;
 	must(hdr->hdr_count >= 5 * OVERFLOWS, "samples");
-	must(hdr->hdr_cur_offs - sizeof(*hdr) ==
-	     hdr->hdr_count * (sizeof(pfm_stack_smpl_sample_t) + FRAMES * sizeof(uint64_t)), "stacks");
+	first = (const void *)(hdr + 1);
+	must(!leaf == !first->num_regs && first->stack_size == (leaf ? LEAF : 0), "the leaf's bytes");
+	size += first->num_regs * sizeof(uint64_t) + first->stack_size;
+	must(hdr->hdr_cur_offs - sizeof(*hdr) == hdr->hdr_count * size, "stacks");
 	close(fd);
 	return cost;
 }
@@ -547,16 +554,17 @@ static void overflows(void)
 {
 	uint64_t words = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
 	double alone = timed_loop();
-	double still, moving;
+	double still, moving, stacks;
 
 	report("an overflow whose handler does (next to) nothing", our_overflows(alone, 1, false),
-	       perf_overflow(alone, 0, 0, false), 1300);
+	       perf_overflow(alone, 0, 0, false), 1221);
 	report("a sample: ip, pid, tid, time, cpu, last reset", our_samples(alone, 0),
 	       perf_overflow(alone, words, 0, true), 1700);
 	report("the same with two more counters", our_samples(alone, 2),
 	       perf_overflow(alone, words | PERF_SAMPLE_READ, 2, true), 1850);
-	report("one with ten user frames, by frame pointers", our_stacks(alone),
-	       perf_overflow(alone, words | PERF_SAMPLE_CALLCHAIN, 0, true), 2700);
+	stacks = perf_overflow(alone, words | PERF_SAMPLE_CALLCHAIN, 0, true);
+	report("one with ten user frames, by frame pointers", our_stacks(alone, false), stacks, 2700);
+	report("the same with the leaf's bytes (perf: without)", our_stacks(alone, true), stacks, 2900);
 	judged(alone);
 	still = our_overflows(alone, 2, false);
 	moving = our_overflows(alone, 2, true);
