@@ -420,7 +420,7 @@ struct sim_follow {
 	uint64_t	next;		/* t->ran when the next of events happens; SIM_NEVER: none is left */
 	uint32_t	events[SIM_FOLLOWED];	/* still to happen */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];	/* of its model, as last seen */
-	uint64_t	held_ran, held_since;	/* its model has ended: t->ran, and the round of pace() since which it is that */
+	uint64_t	held_ran, held_since;	/* its model has ended: t->ran, and in which round it was that first */
 	int		life;		/* an event that stays with its model through exec(2), or -1 */
 	void		*life_map;
 };

@@ -21,7 +21,7 @@ int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 	struct lx_context *lx = lx_of(ctx);
 
 	lx->payer = lx_charge(size);
-	*buf = lx->payer ? __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO) : NULL;
+	*buf = lx->payer ? __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN) : NULL;
 	if (*buf)
 		return 0;
 	if (lx->payer)
