@@ -42,7 +42,7 @@ STRESS_SRC := $(wildcard spec/c/harness/stress*.c) spec/c/harness/harness_alloc.
 # The core alone, among threads: twice, for ASan and TSan do not go together.
 CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent/concurrent*.c) \
 	spec/c/harness/harness.c spec/c/harness/harness_sets.c
-TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O2 -g -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
+TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O1 -g -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
 ALLOC_SRC  := spec/c/harness/alloc.c spec/c/harness/alloc_calls.c spec/c/harness/harness_alloc.c
 BPF_SRC    := kernel/formats/bpf_check.c kernel/formats/bpf_run.c
 BPF_FUZZ_SRC := $(BPF_SRC) $(patsubst %,spec/c/fuzz/%.c,fuzz_bpf bpf_rules bpf_random)
