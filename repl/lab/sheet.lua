@@ -68,26 +68,29 @@ local function flush_left(lines)
    return least == math.huge and lines or (("\n" .. lines):gsub("\n" .. (" "):rep(least), "\n"):sub(2))
 end
 
+-- Text as HTML, with what stands between ` as code.
+local function marked(words)
+   return (html(words):gsub("`([^`]*)`", "<code>%1</code>"))
+end
+
 local function paragraphs(block, figures)
    local out = {}
    for _, p in ipairs(block and text.paragraphs(text.fill(block, figures)) or {}) do
-      if p.code then p.text = flush_left(p.text) end
-      local marked = p.code and html(p.text) or html(p.text):gsub("`([^`]*)`", "<code>%1</code>")
-      out[#out + 1] = (p.code and "<pre>%s</pre>" or "<p>%s</p>"):format(marked)
+      out[#out + 1] = p.code and "<pre>" .. html(flush_left(p.text)) .. "</pre>" or "<p>" .. marked(p.text) .. "</p>"
    end
    return table.concat(out, "\n")
 end
 
 local function list(title, items)
    local out = {}
-   for _, item in ipairs(items) do out[#out + 1] = "<li>" .. html(item) .. "</li>" end
+   for _, item in ipairs(items) do out[#out + 1] = "<li>" .. marked(item) .. "</li>" end
    return ("<p><b>%s</b></p>\n<ul>\n%s\n</ul>"):format(title, table.concat(out, "\n"))
 end
 
 local function choices(page, figures)
    local out = {}
    for _, choice in ipairs(page.choices or {}) do
-      out[#out + 1] = "<li>" .. html(text.fill(choice[1], figures)) .. "</li>"
+      out[#out + 1] = "<li>" .. marked(text.fill(choice[1], figures)) .. "</li>"
    end
    return #out > 0 and '<ol type="a">\n' .. table.concat(out, "\n") .. "\n</ol>" or ""
 end

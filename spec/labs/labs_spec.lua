@@ -251,6 +251,7 @@ for _, lab in ipairs(catalog.all()) do
          local page, copy = sheet.handout(lab), sheet.handout(lab, { teacher = true })
          assert.truthy(page:find("<h1>", 1, true) and copy:find("For the teacher", 1, true))
          assert.is_nil(page:find("{[%a_][%w_]*}"))
+         assert.is_nil((copy:gsub("<pre>.-</pre>", ""):gsub("<code>.-</code>", "")):match("[^\n]*`[^\n]*`[^\n]*"))
          assert.is_true(#copy > #page)
          for i, page_of_lab in ipairs(lab.pages) do
             for _, entry in ipairs(page_of_lab.wrong or {}) do
