@@ -132,17 +132,22 @@ describe("script --format perf", function()
       if status ~= 0 then pending("tracepoints cannot be recorded here: " .. out:sub(1, 100)) end
    end
 
-   local function compare(file)
-      local want = c.sh(("perf script -i %s 2>/dev/null"):format(file))
-      local got = c.sh(("%s script --format perf -i %s 2>/dev/null"):format(program, file))
-      assert.is_true(#want > 0)
-      assert.equal(want, got)
+   -- perf itself does not always end well: it may try again.
+   local function compare(file, options)
+      for _ = 1, 5 do
+         record(options)
+         local want, status = c.sh(("perf script -i %s 2>/dev/null"):format(file))
+         if status < 128 then
+            assert.is_true(#want > 0)
+            return assert.equal(want, (c.sh(("%s script --format perf -i %s 2>/dev/null"):format(program, file))))
+         end
+      end
+      pending("perf script cannot read what perf record writes here")
    end
 
    it("prints the fields of tracepoints as perf script does", function()
       local file = dir .. "/tp.data"
-      record(("-e %s -o %s"):format(EVENTS, file))
-      compare(file)
+      compare(file, ("-e %s -o %s"):format(EVENTS, file))
       local out = c.sh(("%s script -i %s"):format(program, file))
       assert.truthy(out:find("filename=/usr/bin/ls pid=", 1, true) or out:find("filename=/bin/ls pid=", 1, true), out)
       assert.is_nil(out:find("not shown", 1, true), out)
@@ -154,8 +159,7 @@ describe("script --format perf", function()
 
    it("does so of what came through a pipe", function()
       local file = dir .. "/pipe.data"
-      record(("-e %s -o - >%s"):format(EVENTS, file))
-      compare(file)
+      compare(file, ("-e %s -o - >%s"):format(EVENTS, file))
       assert.equal(c.sh(("%s script -F event,trace -i %s"):format(program, file)),
          c.sh(("cat %s | %s script -F event,trace -i -"):format(file, program)))
    end)
