@@ -103,10 +103,16 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 	return hung_up ? u->ending : !u->ended;
 }
 
-/* A thread that calls exec(2) gets number and starting time of its process's first one, which ends (3.1.7). */
+/*
+ * A thread that calls exec(2) gets number and starting time of its process's first one, which ends (3.1.7). It may have
+ * ended since; then the number is its own if its event tells of the exec.
+ */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
-	if (t->follow.life < 0 || sim_life_ended(&t->follow) || !sim_usage_of(t->process->pid, t->process->pid, u))
+	const struct sim_follow *f = &t->follow;
+
+	if (f->life < 0 || (sim_life_ended(f) && !sim_life_executed(f)) ||
+	    !sim_usage_of(t->process->pid, t->process->pid, u))
 		return false;
 	t->tid = t->process->pid;
 	t->follow.started = u->started;

@@ -25,6 +25,7 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
 void sim_life_close(struct sim_follow *f);
 bool sim_life_ended(const struct sim_follow *f);	/* life is not -1 */
+bool sim_life_executed(const struct sim_follow *f);	/* its model has called exec(2) */
 
 /* The program of those that follow; NULL without memory. */
 struct sim_program *sim_live_program(struct pfm_sim *sim);

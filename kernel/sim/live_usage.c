@@ -159,6 +159,7 @@ void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
 	if (pid == (uint32_t)getpid())
 		return;
 	perf_attr_dummy(&attr);
+	attr.comm = 1;	/* its ring tells of exec(2) */
 	f->life = perf_open_on(&attr, (int)tid, -1);
 	if (f->life < 0)
 		return;
@@ -183,4 +184,20 @@ void sim_life_close(struct sim_follow *f)
 bool sim_life_ended(const struct sim_follow *f)
 {
 	return perf_hung_up(f->life);
+}
+
+/* Records of other kinds than COMM are not asked for; a ring that renames have filled tells of no later exec(2). */
+bool sim_life_executed(const struct sim_follow *f)
+{
+	const struct perf_event_mmap_page *page = f->life_map;
+	const char *records = (const char *)page + ring_size() / 2;
+	uint64_t end = page ? __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE) : 0;
+	const struct perf_event_header *record;
+
+	for (uint64_t at = 0; at < end; at += record->size) {
+		record = (const void *)(records + at);
+		if (record->type == PERF_RECORD_COMM && record->misc & PERF_RECORD_MISC_COMM_EXEC)
+			return true;
+	}
+	return false;
 }

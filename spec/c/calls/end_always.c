@@ -285,6 +285,55 @@ static void execs(bool first, bool monitor_first, void (*then)(int fd, pid_t pid
 
 static void first_execs(void) { execs(true, true, goes_on); }
 static void second_execs(void) { execs(false, false, goes_on); }
+static char state_of(pid_t pid)
+{
+	char path[32], text[256] = "";
+	const char *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "r");
+	if (!f)
+		return 0;
+	at = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+	fclose(f);
+	return at ? at[2] : 0;
+}
+
+/* Stops the tool while the target executes a program and ends: both have happened when the tool goes on. */
+static void hold_tool(int begin, int let_go, pid_t tool, pid_t target)
+{
+	char c;
+
+	if (read(begin, &c, 1) != 1 || kill(tool, SIGSTOP))
+		_exit(1);
+	while (state_of(tool) != 'T')
+		;
+	if (write(let_go, "x", 1) == 1 && read(came[0], &c, 1) == 1 && write(leave[1], "x", 1) == 1)
+		while (state_of(target) != 'Z')
+			;
+	_exit(kill(tool, SIGCONT));
+}
+
+/* A thread that executes a program and ends is the same one, though nothing looks in between. */
+static void unseen(void)
+{
+	pid_t second, pid, helper;
+	int begin[2], fd;
+
+	first_executes = false;
+	pid = start_two(&second);
+	TRUE(!pipe(begin));
+	helper = fork();
+	if (!helper)
+		hold_tool(begin[0], go[1], getppid(), pid);
+	go[1] = begin[1];	/* monitor() writes there what lets the target go */
+	fd = monitor(second, 0, NULL, 0);
+	ended(fd, pid);
+	TRUE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
+	TRUE(waitpid(helper, NULL, 0) == helper);
+}
+
 static void exec_ends_first(void) { execs(false, true, ends_with_it); }
 static void exec_ends_second(void) { execs(true, false, ends_with_it); }
 
@@ -297,6 +346,7 @@ int main(int argc, char **argv)
 		{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
 		{ "exits", exits }, { "leader", first_thread },
 		{ "first_execs", first_execs }, { "second_execs", second_execs },
+		{ "unseen", unseen },
 		{ "exec_ends_first", exec_ends_first }, { "exec_ends_second", exec_ends_second },
 	};
 
