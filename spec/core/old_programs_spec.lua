@@ -108,9 +108,9 @@ for _, machine in ipairs { real, unpack(LIVE) } do
       end)
 
       it("blocks a task at each notification", function()
-         for _, name in ipairs { "blocking", "blocking_polled" } do
+         -- On perf pages pass by while the task is being stopped, and during calls.
+         for _, name in ipairs { "blocking", live and "blocking_polled" or nil } do
             local n = tonumber(kind(name):match("^blocked (%d+)\n$"))
-            -- on perf pages pass by while the task is being stopped
             assert.is_true(n >= (live and 10 or 1) and n <= 13, ("%s: %d times"):format(name, n))
          end
       end)
