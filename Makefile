@@ -64,7 +64,7 @@ LUA_LIB   = $(call PKG,--libs,$(1))
 
 help:
 	@echo 'make repl            build and start the prompt'
-	@echo 'make check           build, and run the tests under LuaJIT and PUC Lua 5.1, perfmon.ko in one boot (8 minutes)'
+	@echo 'make check           build, and run the tests under LuaJIT and PUC Lua 5.1, perfmon.ko in one boot (11 minutes)'
 	@echo 'make check-all       the same with all emulated machines, databases and launchers of jobs (30 minutes)'
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'

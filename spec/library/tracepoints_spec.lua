@@ -125,14 +125,17 @@ describe("script --format perf", function()
    end)
    teardown(function() c.sh("rm -rf " .. dir) end)
 
-   -- Records in a mount namespace that has tracefs.
+   -- Records in a mount namespace that has tracefs. perf itself does not always end well: it may try again.
    local function record(options)
-      local out, status = c.sh(("unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && perf record -q %s "
-         .. "-- sh -c \"ls / >/dev/null; kill -0 1\"' 2>&1"):format(options))
+      local out, status
+      for _ = 1, 5 do
+         out, status = c.sh(("unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing && perf record -q %s "
+            .. "-- sh -c \"ls / >/dev/null; kill -0 1\"' 2>&1"):format(options))
+         if status < 128 then break end
+      end
       if status ~= 0 then pending("tracepoints cannot be recorded here: " .. out:sub(1, 100)) end
    end
 
-   -- perf itself does not always end well: it may try again.
    local function compare(file, options)
       for _ = 1, 5 do
          record(options)
