@@ -3,7 +3,7 @@
 # lpfm: perfmon2 for today's Linux, scriptable from Lua.
 #
 #   make repl      install what is missing, build, start the prompt
-#   make check     install what is missing, build, run the tests under both interpreters
+#   make check     install what is missing, build, run the tests, most under both interpreters
 #   make help      all targets and variables
 
 # --- yours to set -------------------------------------------------------------------------------
@@ -64,8 +64,8 @@ LUA_LIB   = $(call PKG,--libs,$(1))
 
 help:
 	@echo 'make repl            build and start the prompt'
-	@echo 'make check           build, and run the tests under LuaJIT and PUC Lua 5.1, perfmon.ko in one boot (11 minutes)'
-	@echo 'make check-all       the same with all emulated machines, databases and launchers of jobs (30 minutes)'
+	@echo 'make check           build, and run the tests, most under both Luas, and one boot of perfmon.ko (11 minutes)'
+	@echo 'make check-all       all under both, with all emulated machines, databases and launchers of jobs (30 minutes)'
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'

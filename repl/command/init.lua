@@ -214,12 +214,10 @@ local function run_stdin(argv)
    return command.run(chunk, "-", argv, 2)
 end
 
-local ENOENT = 2
-
 -- Is a file of that name there? One that may not be opened raises an error.
 local function is_file(path)
    local file, err, code = io.open(path, "r")
-   if not file and code ~= ENOENT then error("cannot open " .. err, 0) end
+   if not file and code ~= require("lpfm").errno.ENOENT then error("cannot open " .. err, 0) end
    if not file then return false end
    local ok = file:read(0) ~= nil or file:seek("end") == 0
    file:close()

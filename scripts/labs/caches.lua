@@ -3,7 +3,8 @@
 
 local A, B = 0x1000000, 0x2000000
 
--- A computer whose only cache is an L1D, "SIZE:WAYS:LINE", with further options of the machine.
+-- Returns a simulated computer that has an L1D of the geometry `l1d`, "SIZE:WAYS:LINE", and no other cache or TLB.
+-- `more` are further options of lpfm.machine().
 local function computer(kit, p, l1d, more)
    local options = { l1d = l1d or p.l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0, explain = 1 }
    for k, v in pairs(more or {}) do options[k] = v end

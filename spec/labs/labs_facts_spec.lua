@@ -16,7 +16,7 @@ local machine
 setup(function() machine = lpfm.machine().name end)
 teardown(function() assert(lpfm.machine(machine)) end)
 
--- A lab whose pages have run, and its pages by their names.
+-- Runs all pages of a lab; returns the session, and a table of the pages by the names of their questions and tasks.
 local function played(name, params)
    local s = session.new(assert(catalog.find(name)), { params = params })
    s:run_up_to(#s.lab.pages)

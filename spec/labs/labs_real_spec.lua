@@ -101,7 +101,7 @@ describe("the second part of a lab", function()
 
    here_it("has figures of this computer: half of a loop is never seen with a period in step", function()
       local shares
-      for _ = 1, 5 do -- a page that the kernel takes back meanwhile is a fault more, and puts the period out of step
+      for _ = 1, 5 do -- If the kernel reclaims a page meanwhile, one fault is added, and the period is out of step.
          local s = session.new(assert(catalog.find "bias-perf"), { params = { rounds = 50 } })
          s:run_up_to(1)
          shares = {}

@@ -131,8 +131,9 @@ local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e 
    "--threads", "--synth no", "-e cpu-clock:u", "-e cpu-clock:k", "-F 499 -g", "--no-buffering", "--aio",
    "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
 
--- What perf script says of each sample: its line, without the name of code that is not our own or that the linker made
--- (is_named()), and the frames of our own programs. Inlined functions are told by lpfm alone, as asked.
+-- What perf script or lpfm prints of each sample: its line, and the frames that lie in the two test programs. In other
+-- code, and in what the linker made, the two may give different names: of such a line the address is kept alone. perf
+-- is called with --no-inline, so lpfm's frames of inlined functions are left out before.
 local function script_samples(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do

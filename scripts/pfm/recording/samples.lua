@@ -169,7 +169,8 @@ end
 
 --- Iterates over the samples of one recording in the order of time, as they are in its blocks. A block has those of one
 -- context in order; blocks of several contexts overlap.
--- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
+-- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
+-- of samples read so far
 -- @return an iterator of what `lpfm.blocks.each` gives
 -- @usage
 -- local samples = require "pfm.recording.samples"
@@ -220,7 +221,8 @@ local function each_of_all(self, resolver, only)
 end
 
 --- Iterates over the samples in the order of time; of many recordings, one after the other.
--- @tparam table self of `recording.open`; a function `progress` in it is told now and then how many samples are done
+-- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
+-- of samples read so far
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: no other's samples
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
