@@ -432,6 +432,7 @@ void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
 void lx_record_mmap(void);
 void lx_record_sample(struct lx_context *lx);	/* PMU context */
+bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);	/* at the current thread, with that mm */
 
 /* inherit.c */
 int lx_inherit_begin(struct lx_target_ref *target_ref);

@@ -271,11 +271,12 @@ static bool remember(struct lx_context *lx, u64 hash)
 }
 
 /*
- * May the listener see the mappings of the current thread? perf shows the mappings of all threads to a process that may
- * monitor the CPU. Here the listener must have the right to look at any thread, or the thread must be dumpable and,
- * system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that is loaded on it.
+ * May the listener see what the current thread has mapped, and copies of its stack? perf shows these of all threads to
+ * a process that may monitor the CPU. Here the listener must have the right to look at any thread, or the thread must
+ * be dumpable and, system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that
+ * is loaded on it.
  */
-static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
+bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm)
 {
 	const struct cred *cred = current_cred();
 
@@ -294,7 +295,7 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->name,
 	};
 
-	if (!is_lost(lx) && may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
+	if (!is_lost(lx) && lx_may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
 		pfm_record(lx->ctx, &rec);
 }
 

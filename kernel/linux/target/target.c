@@ -115,20 +115,27 @@ static int get_watched_events(struct lx_context *lx)
 
 /*
  * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program changes its
- * credentials meanwhile. The lock is taken before lx->lock: an exec holds it when it closes descriptors, and
- * lx_flush() takes lx->lock.
+ * credentials meanwhile. Rights are checked before, so that the lock of another user's process is not taken, and again
+ * by the load, as they may have changed. The lock is taken before lx->lock: an exec holds it when it closes
+ * descriptors, and lx_flush() takes lx->lock.
  */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid)
 {
 	struct task_struct *task;
+	int ret;
 
 	if (lx->ctx->flags & PFM_FL_SYSTEM_WIDE)
 		return NULL;
 	task = find_task(load_pid);
-	if (!task || !down_read_killable(&task->signal->exec_update_lock))
+	if (!task)
+		return NULL;
+	ret = check_task(task, load_pid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
+	if (!ret && down_read_killable(&task->signal->exec_update_lock))
+		ret = pfm_refuse(-EINTR, "interrupted");
+	if (!ret)
 		return task;
 	put_task_struct(task);
-	return ERR_PTR(pfm_refuse(-EINTR, "interrupted"));
+	return ERR_PTR(ret);
 }
 
 void lx_target_put(struct task_struct *task)
