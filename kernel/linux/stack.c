@@ -21,7 +21,7 @@ struct lx_frame {
 
 static bool is_current(const struct lx_context *lx)
 {
-	return !lx->task || lx->task == current;
+	return !lx->target.task || lx->target.task == current;
 }
 
 /* The user's registers, or NULL: there is no user level. */
@@ -122,7 +122,7 @@ static struct pt_regs *copied_regs(const struct pfm_where *where)
 	const struct lx_context *lx = container_of(where, struct lx_context, where);
 	struct pt_regs *regs = user_regs(where);
 
-	return regs && (lx->task || lx_may_look(lx, current->mm)) ? regs : NULL;
+	return regs && (lx->target.task || lx_may_look(lx, current->mm)) ? regs : NULL;
 }
 
 static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t max)
