@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle/dlang.h"
 #include "demangle/rust.h"
 #include "demangle/rust_v0.h"
 #include "symbols/table.h"
@@ -153,6 +154,8 @@ char *symtab_demangle(const char *name)
 		return demangle_ocaml(name);
 	if (name[0] == '_' && name[1] == 'R')
 		return symrust_v0(name);
+	if (name[0] == '_' && name[1] == 'D')
+		return symdlang(name);
 	if (name[0] != '_' || name[1] != 'Z')
 		return NULL;
 	demangle_fn *fn = find_demangler();
