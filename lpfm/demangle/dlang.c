@@ -50,7 +50,9 @@ static size_t find_target(const struct demangler *d, size_t *end)
 	return back > d->at ? d->at : d->at - back;
 }
 
-/* Reads by rule what the back reference points at. Those within it must come before it, so that none leads to itself. */
+/*
+ * Reads by rule what the back reference points at. Those within it must come before it, so that none leads to itself.
+ */
 static void follow(struct demangler *d, void (*rule)(struct demangler *d))
 {
 	size_t end = d->at, target = find_target(d, &end), followed = d->followed;
@@ -232,8 +234,8 @@ static void read_convention(struct demangler *d)
 }
 
 static const char *const attributes[] = {
-	['a'] = "pure ", ['b'] = "nothrow ", ['c'] = "ref ", ['d'] = "@property ", ['e'] = "@trusted ", ['f'] = "@safe ",
-	['i'] = "@nogc ", ['j'] = "return ", ['l'] = "scope ", ['m'] = "@live ",
+	['a'] = "pure ", ['b'] = "nothrow ", ['c'] = "ref ", ['d'] = "@property ", ['e'] = "@trusted ",
+	['f'] = "@safe ", ['i'] = "@nogc ", ['j'] = "return ", ['l'] = "scope ", ['m'] = "@live ",
 };
 
 /* Those up to the first 'N' that belongs to a parameter. */
@@ -362,7 +364,8 @@ static void read_mangle(struct demangler *d)
 
 static const char *const basic[] = {
 	['n'] = "typeof(null)", ['v'] = "void", ['g'] = "byte", ['h'] = "ubyte", ['s'] = "short", ['t'] = "ushort",
-	['i'] = "int", ['k'] = "uint", ['l'] = "long", ['m'] = "ulong", ['f'] = "float", ['d'] = "double", ['e'] = "real",
+	['i'] = "int", ['k'] = "uint", ['l'] = "long", ['m'] = "ulong", ['f'] = "float", ['d'] = "double",
+	['e'] = "real",
 	['o'] = "ifloat", ['p'] = "idouble", ['j'] = "ireal", ['q'] = "cfloat", ['r'] = "cdouble", ['c'] = "creal",
 	['b'] = "bool", ['a'] = "char", ['u'] = "wchar", ['w'] = "dchar",
 };
