@@ -222,12 +222,25 @@ static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 	       ret->offset == fp->offset + (int32_t)w->l->word && IS_FRAME_BY_POINTER(row, w->l);
 }
 
+/*
+ * Is the frame's address a multiple of more than the stack's? Then its distance from the caller's is not known, and the
+ * compiler puts the return address there a second time.
+ */
+static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row)
+{
+	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
+
+	return fp && fp->how == SYMCFI_SAVED_BY && symexpr_is_register(&row->expressions[fp->offset], w->l->fp);
+}
+
 /* Is that frame the one at which the chain is? Where its address or the frame pointer is not known, it has to be. */
 static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, const uint64_t *cfa)
 {
 	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
 
-	if (!w->next || !has_frame(w, row))
+	if (!w->next || has_aligned_frame(w, row))
+		return w->next;
+	if (!has_frame(w, row))
 		return false;
 	return !cfa || !is_known(w, w->l->fp) || *cfa + (uint64_t)(int64_t)fp->offset == w->regs[w->l->fp];
 }

@@ -70,7 +70,7 @@ local function body(out, i, callees, random)
       out[#out + 1] = "\treturn n ^ 5;\n}\n"
       return
    end
-   out[#out + 1] = ("\tvolatile long here[%d];\n\there[n & 0] = n;"):format(words)
+   out[#out + 1] = ("\tALIGNED volatile long here[%d];\n\there[n & 0] = n;"):format(words)
    if random(3) == 1 then out[#out + 1] = "\tchar *more = __builtin_alloca(16 + (n & 63));\n\tKEEP(more);" end
    for _, k in ipairs(callees) do
       out[#out + 1] = ("\tfor (int i = 0; i < %d; i++)\n\t\there[0] += %s(here[0] + i);"):format(
@@ -83,7 +83,8 @@ end
 -- of what it calls.
 local function draw(random)
    local calls, out = {}, { "#include <stdlib.h>", "#include <time.h>", "#define NOIPA __attribute__((noipa))",
-      '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;" }
+      '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;",
+      "#ifndef ALIGNED\n#define ALIGNED\n#endif" }
    for i = 1, FUNCTIONS + LEAVES do out[#out + 1] = ("long %s(long n);"):format(name_of(i)) end
    out[#out + 1] = "#ifdef PARTS\n#define PART(i) (PARTS == (i) % 2)\n#else\n#define PART(i) 1\n#endif"
    out[#out + 1] = "#if PART(0)\nvolatile long sum;\n#endif"
@@ -148,6 +149,8 @@ describe("the callers of functions", function()
 
    for _, case in ipairs {
       { "with frame pointers", ALL .. "-O2 -fno-omit-frame-pointer", "-g fp" },
+      { "with frame pointers, in frames aligned further", ALL .. "-O2 -fno-omit-frame-pointer "
+         .. "-DALIGNED='_Alignas(64)'", "-g fp" },
       { "with frame pointers, without tables", ALL .. BARE .. "-O2 -fno-omit-frame-pointer", "-g fp", "x64" },
       { "with frame pointers, without tables, unwound", ALL .. BARE .. "-O1 -fno-omit-frame-pointer", "-g dwarf", "x64" },
       { "without tables at -O0", ALL .. BARE .. "-O0", "-g", "x64" },
