@@ -152,7 +152,8 @@ describe("the callers of functions", function()
       { "with frame pointers, in frames aligned further", ALL .. "-O2 -fno-omit-frame-pointer "
          .. "-DALIGNED='_Alignas(64)'", "-g fp" },
       { "with frame pointers, without tables", ALL .. BARE .. "-O2 -fno-omit-frame-pointer", "-g fp", "x64" },
-      { "with frame pointers, without tables, unwound", ALL .. BARE .. "-O1 -fno-omit-frame-pointer", "-g dwarf", "x64" },
+      { "with frame pointers, without tables, unwound", ALL .. BARE .. "-O1 -fno-omit-frame-pointer", "-g dwarf",
+         "x64" },
       { "without tables at -O0", ALL .. BARE .. "-O0", "-g", "x64" },
       { "with frame pointers in leaves, too", ALL .. "-O2 " .. POINTERS, "-g fp" },
       { "with frame pointers at -O1", ALL .. "-O1 -fno-omit-frame-pointer", "-g" },
