@@ -14,7 +14,7 @@
 
 enum { SLOTS = 4096 };		/* a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* bytes of a function whose symbol does not tell, at most */
-enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most */
+enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most, if no symbol tells */
 
 /* A part of the file that is loaded as code. */
 struct segment {
@@ -400,8 +400,11 @@ static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 static bool is_entry(struct symcfi *c, uint64_t addr)
 {
 	Dwarf_Frame *frame;
+	uint64_t function;
 
 	if (!c->entry || addr < c->entry || addr - c->entry >= ENTRY_SIZE)
+		return false;
+	if (symcfi_function(c, addr, &function) && function != c->entry)
 		return false;
 	frame = frame_at(c, c->entry);
 	free(frame);

@@ -307,12 +307,12 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
 	return row && row->kind != SYMCFI_NONE ? row : NULL;
 }
 
-/* Is there a row for the call that returns there? Then what is in the frame pointer need not be one. */
-static bool has_table(const struct walk *w, uint64_t ret)
+/* Does the frame pointer matter where a call returns to? Not with a table, nor where the stack ends. */
+static bool needs_pointer(const struct walk *w, uint64_t ret)
 {
 	const struct symmapping *map = mapping_at(w, ret - 1);
 
-	return map && row_at(w, map, ret - 1);
+	return !map || (!row_at(w, map, ret - 1) && !(map->file && symcfi_is_start(map->file, ret - 1 - map->bias)));
 }
 
 /* Can a call return there? Where the code's bytes are at hand, a call is before it. */
@@ -402,7 +402,7 @@ static enum symunwind_end step_by_pointer(struct walk *w, const struct symmappin
 	if (w->next)
 		return take_from_chain(w);
 	if (!has_fp || !has_sp || !read_word(w, at, &caller) || !read_word(w, at + w->l->word, &ret) ||
-	    (ret && !may_return_to(w, ret)) || (caller && caller <= at && !has_table(w, ret)))
+	    (ret && !may_return_to(w, ret)) || (caller && caller <= at && needs_pointer(w, ret)))
 		return SYMUNWIND_TABLE;
 	w->known = 0;
 	set(w, w->l->fp, true, caller);
@@ -415,7 +415,8 @@ static enum symunwind_end step_by_pointer(struct walk *w, const struct symmappin
 
 /*
  * Goes to the caller; anything but WHOLE: it cannot be found. Where frame pointers lead to the code of the C
- * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
+ * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole. So
+ * it is where that code has no table.
  */
 static enum symunwind_end step(struct walk *w)
 {
@@ -430,15 +431,15 @@ static enum symunwind_end step(struct walk *w)
 		return step_by_pointer(w, map);
 	addr = w->pc - w->called - map->bias;
 	row = symcfi_row(w->u->rows, map->file, addr, w->l->num);
-	if (row->kind == SYMCFI_NONE)
+	if (row->kind == SYMCFI_COMMON) {
+		end = step_by_row(w, row);
+		if (end != SYMUNWIND_POINTERS || (!w->is_made && !symcfi_is_start(map->file, addr)))
+			return end;
+	} else if (row->kind == SYMCFI_NONE && !symcfi_is_start(map->file, addr)) {
 		return step_by_pointer(w, map);
-	end = row->kind == SYMCFI_OUTERMOST ? SYMUNWIND_WHOLE : step_by_row(w, row);
-	if (row->kind == SYMCFI_OUTERMOST ||
-	    (end == SYMUNWIND_POINTERS && (w->is_made || symcfi_is_start(map->file, addr)))) {
-		w->pc = 0;
-		return SYMUNWIND_WHOLE;
 	}
-	return end;
+	w->pc = 0;
+	return SYMUNWIND_WHOLE;
 }
 
 /* --- a stack -------------------------------------------------------------------------------- */

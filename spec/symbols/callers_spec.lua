@@ -274,6 +274,54 @@ describe("the end of stacks", function()
       only("whole", burning("-g fp", FOLDER .. "/ends_with recursion 100", "deep", "deep"))
    end)
 
+   -- musl's functions that call main() and a thread's have no tables, and lie before others that it exports.
+   it("is where musl calls main(), or a thread begins, with symbols and without", function()
+      write(FOLDER .. "/like_musl.c", [[
+#define NOIPA __attribute__((noipa))
+typedef void called(void);
+static NOIPA void leave(void)
+{
+#ifdef __x86_64__
+	__asm__ volatile("syscall" : : "a"(231), "D"(0));
+#else
+	register long number __asm__("x8") = 94, status __asm__("x0") = 0;
+	__asm__ volatile("svc 0" : : "r"(number), "r"(status));
+#endif
+}
+NOIPA void before(void) { }
+static NOIPA void libc_start_main_stage2(called *f) { f(); leave(); }
+NOIPA void __libc_start_main(called *f) { libc_start_main_stage2(f); }
+NOIPA void pthread_exit(void) { }
+static NOIPA void start(called *f) { f(); leave(); }
+__attribute__((visibility("hidden"))) NOIPA void do_cleanup(void) { }
+NOIPA void pthread_create(called *f) { start(f); }
+]])
+      write(FOLDER .. "/on_musl.c", [[
+#define NOIPA __attribute__((noipa))
+volatile unsigned long sum;
+NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
+NOIPA void begin(void) { for (int i = 0; i < 300; i++) burn(); sum++; }
+void FIRST(void (*f)(void));
+void first(void) { FIRST(begin); }
+#ifdef __x86_64__
+__asm__(".globl _start\n_start:\n\txor %ebp, %ebp\n\tand $-16, %rsp\n\tcall first\n\thlt\n");
+#else
+__asm__(".globl _start\n_start:\n\tmov x29, 0\n\tbl first\n");
+#endif
+]])
+      local OWN = "gcc -w -O1 -fno-asynchronous-unwind-tables -fomit-frame-pointer -fno-toplevel-reorder -nostdlib "
+      compile(OWN .. "-fPIC -shared -s -o liblike_musl.so like_musl.c && " .. OWN .. "-c like_musl.c")
+      for _, lib in ipairs { "-static like_musl.o", "-L. -llike_musl -Wl,-rpath,'$ORIGIN'" } do
+         for _, flags in ipairs { "-fomit-frame-pointer", "-fno-omit-frame-pointer",
+            "-fno-omit-frame-pointer -fno-asynchronous-unwind-tables" } do
+            for _, first in ipairs { "__libc_start_main", "pthread_create" } do
+               compile(("gcc -w -O2 %s -nostdlib -DFIRST=%s -o on_musl on_musl.c %s"):format(flags, first, lib))
+               only("whole", burning("-g", FOLDER .. "/on_musl", "begin"))
+            end
+         end
+      end
+   end)
+
    it("is true in programs of 32 bits", function()
       write(FOLDER .. "/narrow.c", [[
 volatile unsigned long sum;
