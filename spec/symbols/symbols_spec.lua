@@ -124,6 +124,8 @@ describe("debug information", function()
          ["_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17habcdefabcdefabcdE"] =
             "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
          ["_ZN4main4hashE"] = "main::hash",
+         ["_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123"] = "core::fmt::Formatter::pad",
+         ["_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.cold"] = "core::fmt::Formatter::pad.cold",
       }
       local found = demangled(names)
       assert.same(names, found)
