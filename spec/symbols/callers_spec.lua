@@ -84,7 +84,7 @@ end
 local function draw(random)
    local calls, out = {}, { "#include <stdlib.h>", "#include <time.h>", "#define NOIPA __attribute__((noipa))",
       '#define KEEP(x) __asm__ volatile("" : : "r"(x) : "memory")', "extern volatile long sum;",
-      "#ifndef ALIGNED\n#define ALIGNED\n#endif" }
+      "#ifndef ALIGNED\n#define ALIGNED\n#endif", "#ifndef MAIN\n#define MAIN\n#endif" }
    for i = 1, FUNCTIONS + LEAVES do out[#out + 1] = ("long %s(long n);"):format(name_of(i)) end
    out[#out + 1] = "#ifdef PARTS\n#define PART(i) (PARTS == (i) % 2)\n#else\n#define PART(i) 1\n#endif"
    out[#out + 1] = "#if PART(0)\nvolatile long sum;\n#endif"
@@ -102,7 +102,7 @@ local function draw(random)
       out[#out + 1] = "#endif"
    end
    calls.main = { [name_of(1)] = true }
-   out[#out + 1] = "#if PART(0)\nint main(int argc, char **argv)\n{\n"
+   out[#out + 1] = "#if PART(0)\nMAIN int main(int argc, char **argv)\n{\n"
       .. "\tfor (long i = 0, n = atol(argv[argc - 1]); clock() < n * (CLOCKS_PER_SEC / 1000); i++)\n"
       .. "\t\tsum += f1_(i);\n\treturn 0;\n}\n#endif"
    return table.concat(out, "\n") .. "\n", calls
@@ -151,6 +151,8 @@ describe("the callers of functions", function()
       { "with frame pointers", ALL .. "-O2 -fno-omit-frame-pointer", "-g fp" },
       { "with frame pointers, in frames aligned further", ALL .. "-O2 -fno-omit-frame-pointer "
          .. "-DALIGNED='_Alignas(64)'", "-g fp" },
+      { "with frame pointers but in main()", ALL .. "-O2 -fno-omit-frame-pointer "
+         .. "-DMAIN='__attribute__((optimize(\"omit-frame-pointer\")))'", "-g" },
       { "with frame pointers, without tables", ALL .. BARE .. "-O2 -fno-omit-frame-pointer", "-g fp", "x64" },
       { "with frame pointers, without tables, unwound", ALL .. BARE .. "-O1 -fno-omit-frame-pointer", "-g dwarf",
          "x64" },
