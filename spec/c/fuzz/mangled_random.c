@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_random.c - names that look like Rust's and D's to their demanglers, under ASan and UBSan: changed ones, and noise.
+ * mangled_random.c - names that look like Rust's and D's to their demanglers, under ASan and UBSan: changed ones, and
+ * noise.
  *   mangled_random SEED COUNT	prints how many names were read, and how many were longer than what is mangled
  */
 #include <stdint.h>
