@@ -29,7 +29,9 @@ function orders.ready() return true end
 -- Runs the script; what it returns.
 function orders.run(source, name, create)
    lend(create)
-   local value = assert(loadstring(source, "@" .. name))()
+   local chunk, err = loadstring(source, "@" .. name)
+   if not chunk then error(err, 0) end
+   local value = chunk()
    if value == nil then error(name .. ": expected the script to return something", 0) end
    return value
 end

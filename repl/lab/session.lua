@@ -500,6 +500,18 @@ function session:reply(reply)
       .. "be typed.", self.width)
 end
 
+-- A function of a lab as the prompt has it: its errors name it, and say nothing of the lab's own lines.
+local function for_prompt(name, value)
+   if type(value) ~= "function" then return value end
+   local function pass(ok, ...)
+      if ok then return ... end
+      local err = ...
+      if type(err) ~= "string" then error(err, 0) end
+      error(("%s: %s"):format(name, (err:gsub("^[^\n]-:%d+: ", ""))), 0)
+   end
+   return function(...) return pass(pcall(value, ...)) end
+end
+
 --- The names for the prompt: those that the page sets up, and `check`, `hint`, `kit`, `reset`, and `params`: a copy of
 -- the parameters, with which those names work and nothing else does.
 -- @tparam function say prints lines
@@ -523,7 +535,7 @@ function session:globals(say)
       say(words.reset(self))
       names = setup(kit, self.tried, self.figures)
    end
-   merge(out, names)
+   for name, value in pairs(names or {}) do out[name] = for_prompt(name, value) end
    out.reset = function() say(words.reset(self)) end
    out.check = function(value) say(self:check(value)) end
    out.hint = function() say(words.hint(self)) end

@@ -97,6 +97,23 @@ describe("a lab without a terminal", function()
       end
    end)
 
+   it("has the names of its page at the prompt where lpfm has functions of these names, too", function()
+      local out = lab("sets --at 8", "prompt\ncascade(30, 40, 7)\nquit\nquit\n")
+      assert.truthy(out:find("\n77\n", 1, true), out)
+      out = lab("formats --at 7", "prompt\ntry(count())\nquit\nquit\n")
+      assert.truthy(out:find("\n90\n", 1, true), out)
+   end)
+
+   it("tells mistakes in calls and scripts without positions in files that are not the student's", function()
+      local out = lab("bias --at 5 2>&1", 'prompt\nshares("x")\nquit\nquit\n')
+      assert.truthy(out:find("\nshares: attempt to perform arithmetic on [^\n]*\n"), out)
+      assert.is_nil(out:find("%.lua:%d"), out)
+      files.write(scratch .. "/mine.lua", "return {")
+      out = lab("bias --at 8", scratch .. "/mine.lua\nquit\n")
+      os.remove(scratch .. "/mine.lua")
+      assert.truthy(out:find("\n" .. scratch .. "/mine.lua:1: ", 1, true), out)
+   end)
+
    it("has no escapes on a dumb terminal, nor with NO_COLOR", function()
       for _, setting in ipairs { "TERM=dumb", "NO_COLOR=1" } do
          local out = c.sh(([[echo quit | %s %s script -qec '%s lab bias' /dev/null]]):format(ENVIRONMENT, setting,
