@@ -542,7 +542,8 @@ return {
 
               typedef int four __attribute__((vector_size(16), aligned(4), may_alias));
               four limits = { limit, limit, limit, limit };
-              four smaller = *(const four *)(v + i) < limits;    /* -1 where it is, else 0 */
+              /* -1 where a number is smaller, else 0: */
+              four smaller = *(const four *)(v + i) < limits;
 
            Vectors are added like numbers, and counts[0] is an element of one. The arrays have {first} and {second}
            numbers; the former is no multiple of four. The script returns the text of the function. `less("mine.c")` at

@@ -217,7 +217,7 @@ return {
         wrong = { { is = "last_count", say = [[That is the busiest one; or did you take all for alike? They are
            {counts}.]] } },
         otherwise = "Add {counts}: {total}.",
-        hints = { "One, two, three, four times {n}." } },
+        hints = { "Once {n}, twice, three times, and so on: {workers} of them." } },
       { text = [[
            Two variables x and y are 0, each in a line of its own. One thread stores 1 to x, then loads y. Another
            one, on another processor, stores 1 to y, then loads x. So far, each processor does one thing after the

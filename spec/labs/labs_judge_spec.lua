@@ -333,6 +333,25 @@ describe("checks of scripts", function()
       assert.truthy(say:find("201 samples", 1, true), say)
    end)
 
+   it("of costs: count interrupts, which no buffer saves", function()
+      assert.is_false(verdict("costs", "budget", "return { period = 1000, buffer = 50 }"))
+      assert.is_true(verdict("costs", "budget", "return { period = 2500, buffer = 50 }"))
+   end)
+
+   it("of sets: want a second set that is never left, however late that would be", function()
+      local sets = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, %s } }]]
+      local right, say = verdict("sets", "cascade", sets:format [[flags = { "TIME_SWITCH" }, timeout = 1e9]])
+      assert.is_false(right)
+      assert.truthy(say:find("when its time is over", 1, true), say)
+      assert.is_true(verdict("sets", "cascade", sets:format ""))
+   end)
+
+   it("of multiplex: tell why an estimate of nothing is not wanted", function()
+      local right, say = verdict("multiplex", "worst", "return { 0, 50, 0, 50, 0, 50 }")
+      assert.is_false(right)
+      assert.truthy(say:find("not to be 0", 1, true), say)
+   end)
+
    it("of formats: tell the error of a handler", function()
       local _, say = verdict("formats", "histogram", [[return { name = "x", init = function() end,
          handler = function() error "my own mistake" end, calls = { result = function() return {} end } }]])

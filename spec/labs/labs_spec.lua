@@ -544,6 +544,13 @@ describe("the check of a teacher's lab", function()
          }]]))
    end)
 
+   it("finds lines of code that a terminal of 80 columns would break", function()
+      local page = "{ text = 'It is:\\n\\n%s' }"
+      assert.equal("", complaints(lab_with(page:format((" "):rep(3) .. ("x"):rep(77)))))
+      assert.truthy(complaints(lab_with(page:format((" "):rep(3) .. ("x"):rep(78)))):find("has 81 columns", 1, true))
+      assert.equal("", complaints(lab_with(page:format(("word "):rep(30)))))
+   end)
+
    it("finds wrong answers that are right, and runs and solutions that fail", function()
       local page = [[{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o', wrong = { { is = 7, say = 's' }
          } }]]
