@@ -300,6 +300,15 @@ describe("parameters", function()
       assert.equal("parameters: rounds=500", sheet.figures(counters, { rounds = 500 })[1])
    end)
 
+   it("of --set go with a notebook, whose texts have them", function()
+      local json = sheet.notebook(assert(catalog.find "caches"), { n = 2048, l1d = "4096:2:64" })
+      local cells = render.from_json(json).cells
+      assert.equal('course = lab("caches", { l1d = "4096:2:64", n = 2048 })', cells[2].source)
+      local course = setfenv(loadstring("return " .. cells[2].source:match("= (.*)$")),
+         { lab = require("repl.command.lab").call })()
+      assert.equal(2048, course.session.params.n)
+   end)
+
    it("are chosen by a seed, the same for the same one", function()
       local seen = {}
       for i = 1, 40 do

@@ -253,7 +253,14 @@ for _, lab in ipairs(catalog.all()) do
          assert.is_nil(page:find("{[%a_][%w_]*}"))
          assert.is_nil((copy:gsub("<pre>.-</pre>", ""):gsub("<code>.-</code>", "")):match("[^\n]*`[^\n]*`[^\n]*"))
          assert.is_true(#copy > #page)
+         assert.truthy(page:find('class="line"', 1, true) and page:find("Name <span>", 1, true))
+         assert.is_nil(copy:find('class="line"', 1, true) or copy:find("Name <span>", 1, true), "room to write")
          for i, page_of_lab in ipairs(lab.pages) do
+            if page_of_lab.kind == "choice" then
+               s:run_up_to(i)
+               local right = answers.resolve(page_of_lab.answer, s.figures)
+               assert.truthy(copy:find(("<h2>%d. .-<b>Answer:</b> %s<"):format(i, string.char(96 + right))), i)
+            end
             for _, entry in ipairs(page_of_lab.wrong or {}) do
                s:run_up_to(i)
                local label = entry.more and "too large" or entry.less and "too small"
