@@ -205,9 +205,9 @@ return {
            end
            local b = { 1, 1, 1, 1, 1, 1 }
            local e = measure(kit, p, { "A", "B" }, a, b).A.scaled
-           local figures = { estimate = e, truth = sum(a) }
-           if e == 0 then return false, "The estimate is not to be 0: some A have to be counted.", figures end
-           return e <= sum(a) / 3, nil, figures
+           local found = { estimate = e, truth = sum(a) }
+           if e == 0 then return false, "The estimate is not to be 0: some A have to be counted.", found end
+           return e <= sum(a) / 3, nil, found
         end,
         right = "The estimate is {estimate}, the truth {truth}.",
         otherwise = "The estimate is {estimate}, the truth {truth}: not wrong enough.",

@@ -282,8 +282,8 @@ return {
             ctx:start()                     -- the program runs to its end
             ctx:read_pmds { 0 }[1].value
 
-         In a shell that is `lpfm stat -r {runs} -e cycles ./prog`. The processor counts exactly; the runs differ all the
-         same.
+         In a shell that is `lpfm stat -r {runs} -e cycles ./prog`. The processor counts exactly; the runs differ all
+         the same.
       ]],
         run = few,
         show = { { "cycles of each run", "values" }, { "mean", "mean" },

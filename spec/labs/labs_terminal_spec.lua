@@ -75,6 +75,16 @@ describe("a lab at a terminal", function()
    end)
 end)
 
+describe("the list of labs", function()
+   it("has a line for each lab on a terminal of 80 columns", function()
+      local t = terminal.start(ENVIRONMENT .. program .. " lab; exec cat", { first = "opens a lab", columns = 80,
+         rows = 30 })
+      local screen = t:screen()
+      t:stop()
+      assert.truthy(screen:find("\n 1  counters [^\n]+Counters, [^\n]+\n 2  width "), screen)
+   end)
+end)
+
 describe("a lab without a terminal", function()
    it("is plain text, one question after the other, and graded", function()
       c.sh("rm -rf " .. scratch .. "/lpfm")
@@ -86,7 +96,7 @@ describe("a lab without a terminal", function()
       assert.same({ lab = "counters", task = "all", kind = "prediction", state = "wrong", answer = "7", attempts = 1,
          hints = 1 }, grade_of "all")
       assert.equal("open", grade_of("sleep").state)
-      assert.truthy(lab(""):find("counters +Counters.-page %d of 9, 1 of 7 right"), (lab ""))
+      assert.truthy(lab(""):find("counters +40 min +page %d of 9, 1 of 7 right +Counters, "), (lab ""))
    end)
 
    it("has a prompt that is left by the words that leave others", function()
