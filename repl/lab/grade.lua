@@ -2,10 +2,12 @@
 --- What a teacher gets: a row for each question and task, judged by runs of now, of one student or of a class.
 -- @module repl.lab.grade
 
+local judge = require "repl.lab.judge"
 local names = require "repl.prompt.names"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
+local stdlib = require "posix.stdlib"
 
 local grade = {}
 
@@ -26,10 +28,11 @@ function grade.points(page)
 end
 
 -- Is an answer right; of a script also why it is not.
-local function judge(s, page, row, limit)
+local function is_right(s, page, row, limit)
    if page.task == nil or page.kind ~= "script" then return (s:judge(page, tostring(row.answer))) end
-   local path = progress.path(s.lab.name .. "-" .. row.task, "lua")
-   local right, why = s:judge_script(page, path or "", { limit = limit, quiet = true })
+   local source, err = progress.script(s.lab.name, row.task)
+   if not source then return false, err end
+   local right, why = judge.script(s, page, source, { name = row.task .. ".lua", limit = limit, quiet = true })
    return right, not right and why or nil
 end
 
@@ -66,7 +69,7 @@ local function row_of(s, index, options, others)
       return row
    end
    local ok, right, why = pcall(function()
-      return judge(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
+      return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
    end)
    if not ok then right, why = false, tostring(right) end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
@@ -87,10 +90,7 @@ function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }
    for i, page in ipairs(s.lab.pages) do
-      if page.id or page.task then
-         s:run_up_to(i) -- here, so that the time is the script's
-         out[#out + 1] = row_of(s, i, options, others)
-      end
+      if page.id or page.task then out[#out + 1] = row_of(s, i, options, others) end
    end
    return out
 end
@@ -130,10 +130,17 @@ end
 
 local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of progress in a student's folder
 
+-- A link on the way could lead to another student's progress.
 local function place_of(dir)
+   local own = stdlib.realpath(dir)
    for _, place in ipairs(PLACES) do
       for _, file in ipairs(names.entries(dir .. place) or {}) do
-         if file:find("%.json$") and file ~= "results.json" then return dir .. place end
+         if file:find("%.json$") and file ~= "results.json" then
+            if stdlib.realpath(dir .. place) ~= own .. place then
+               error(("%s is damaged: it leads out of %s"):format(dir .. place, dir), 0)
+            end
+            return dir .. place
+         end
       end
    end
 end
@@ -150,9 +157,11 @@ function grade.class(dir, labs, options)
    for _, name in ipairs(students) do
       local path = dir .. "/" .. name
       if name:sub(1, 1) ~= "." and names.entries(path) then
-         progress.read_from(place_of(path) or path .. PLACES[1])
          local one = { limit = given.limit, seed = given.seeded and name or given.seed }
-         local ok, rows, err = pcall(grade.folder, labs, one)
+         local ok, rows, err = pcall(function()
+            progress.read_from(place_of(path) or path .. PLACES[1])
+            return grade.folder(labs, one)
+         end)
          out[#out + 1] = { name = name, rows = ok and rows or {}, err = ok and err or not ok and rows or nil }
       end
    end

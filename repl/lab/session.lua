@@ -339,14 +339,12 @@ end
 --- Judges a script that solves a task: it runs in an interpreter of its own.
 -- @tparam table page its run is done
 -- @string path
--- @tparam[opt] table options of `judge.script`
 -- @treturn ?boolean nil where it cannot be run
 -- @treturn string explanation
-function session:judge_script(page, path, options)
+function session:judge_script(page, path)
    local source = text_file.all(path)
    if not source then return nil, "cannot read " .. path end
-   local given = merge({ name = path }, options)
-   return judge.script(self, page, source, given)
+   return judge.script(self, page, source, { name = path })
 end
 
 -- A script that solves the task is not replaced by one that does not.

@@ -364,7 +364,9 @@ return {
       ones, and vectors gain about what is counted here.
 
       The judge compiles and runs in the confinement of scripts, compares the result of random inputs with its own, and
-      counts outside. Preprocessor lines and assembler are refused: they could change what surrounds the function.
+      counts outside. Preprocessor lines and assembler are refused: they could change what surrounds the function. With
+      `#pragma GCC optimize("O3")`, which is allowed, the compiler writes the vectors of the last task by itself, and
+      that solves it; ask for them in its assembler.
 
       Needed: cc and valgrind.
 

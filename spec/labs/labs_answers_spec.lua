@@ -481,6 +481,44 @@ describe("a class", function()
       end
    end)
 
+   it("has nothing taken from another student by a link, and nothing that is no file read", function()
+      local cases = scratch .. "/links"
+      local function make(name, commands)
+         c.sh(("mkdir -p %s/%s/lpfm/labs && cd %s/%s/lpfm && %s"):format(cases, name, cases, name, commands))
+      end
+      make("answers", ("ln -s %s/student01/lpfm/labs/counters.json labs/counters.json"):format(class))
+      make("folder", ("rmdir labs && ln -s %s/student01/lpfm/labs labs"):format(class))
+      make("fifo", "mkfifo labs/counters.json")
+      make("endless", "ln -s /dev/zero labs/counters.json")
+      make("dir", "mkdir labs/counters.json")
+      make("large", "head -c 1048577 /dev/zero >labs/counters.json")
+      local out, status, err = lab(("counters --grade --class %s --as points"):format(cases))
+      assert.equal(3, status)
+      for _, name in ipairs { "answers", "folder", "fifo", "endless", "dir", "large" } do
+         assert.truthy(out:find(("\n%s,0,0,,[^\n]*is damaged: "):format(name)), out)
+         assert.truthy(err:find("lab: " .. name .. ": ", 1, true), err)
+      end
+   end)
+
+   it("has a script that is a link to another student's refused", function()
+      local page = counters.pages[#counters.pages]
+      local mine, theirs = class .. "/student01/lpfm/labs/", class .. "/student02/lpfm/labs/"
+      for _, dir in ipairs { mine, theirs } do
+         local path = dir .. "counters.json"
+         files.write(path, (files.read(path):gsub('"answers":{', '%0"by-hand":{"state":"right","answer":"x.lua"},')))
+      end
+      files.write(theirs .. "counters-by-hand.lua", page.solution)
+      c.sh(("ln -s ../../../student02/lpfm/labs/counters-by-hand.lua %scounters-by-hand.lua"):format(mine))
+      local out = report "csv"
+      assert.truthy(out:find("\nstudent02,counters,by%-hand,task,right,5,"), out)
+      assert.truthy(out:find("\nstudent01,counters,by%-hand,task,wrong,0,[^\n]*it is a link"), out)
+      for _, dir in ipairs { mine, theirs } do
+         os.remove(dir .. "counters-by-hand.lua")
+         local path = dir .. "counters.json"
+         files.write(path, (files.read(path):gsub('"by%-hand":{.-},', "", 1)))
+      end
+   end)
+
    it("has answers with the parameters of another seed refused", function()
       local out = report("csv", "--seeded")
       assert.truthy(out:find("\ncopied,counters,user,prediction,wrong,0,[^\n]*not answered with the parameters"), out)
