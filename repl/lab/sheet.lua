@@ -52,9 +52,10 @@ local STYLE = [[
 body { font: 11pt/1.45 serif; max-width: 42em; margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: avoid; }
 pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em;
-   break-inside: avoid; }
+   break-inside: avoid; tab-size: 3; }
 p:has(+ pre) { break-after: avoid; }
-.ask { border: 1pt solid #666; padding: .2em .8em .8em; break-inside: avoid; }
+.ask { border: 1pt solid #666; padding: .2em .8em .8em; }
+.what, .ask:not(.long) { break-inside: avoid; }
 .line { border-bottom: 1pt dotted #666; height: 1.8em; }
 .before { break-after: avoid; }
 .say { border-left: 2pt solid #999; padding-left: .8em; }
@@ -181,11 +182,12 @@ local function page_of(page, i, figures, teacher)
    local question = answers.question(page)
    local out = { heading(page, i, teacher) }
    if page.text then
-      out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
+      out[2] = ('<div%s>%s</div>'):format(page.ask and ' class="before"' or "", paragraphs(page.text, figures))
    end
    if question then
-      out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures),
-         choices(page, figures), teacher and "" or blanks(page))
+      out[#out + 1] = ('<div class="ask%s"><div class="what">%s%s</div>%s</div>'):format(
+         page.kind == "script" and " long" or "", paragraphs(question, figures), choices(page, figures),
+         teacher and "" or blanks(page))
    end
    if teacher and (page.ask or page.task) then
       out[#out + 1] = for_teacher(page, figures)
