@@ -220,7 +220,7 @@ local function request(self)
    if self.is_notebook then return "" end
    local page, phase = self:page(), self.phase
    local kind = page.kind or "number"
-   local wanted = { number = "a number", hex = "a hexadecimal number", words = "words, with blanks between them",
+   local wanted = { number = "a number", hex = "a hexadecimal number", words = "words or numbers, with blanks between",
       choice = "a letter", script = "the name of your script's file" }
    local out
    if phase == "ask" or phase == "task" then

@@ -150,7 +150,8 @@ describe("the judge", function()
          local real, kit = getmetatable(require "lpfm").__index, require "labs.kit"
          real.machine = function() error "replaced" end
          kit.machine = real.machine
-         return { name = "x", handler = function() return "RESET" end, calls = { result = function() return {} end } }]] }
+         return { name = "x", handler = function() return "RESET" end,
+            calls = { result = function() return {} end } }]] }
       do
          local right, say = judge.script(s, page, cheat, { quiet = true })
          assert.is_false(right)
