@@ -344,10 +344,14 @@ function course:open(index)
    end
 end
 
--- What the machine says on a page.
+-- What the machine says on a page, whose text is in the notebook.
 function course:show(index)
-   self.session.index = index
-   return text_of(self.session:enter(), self.session)
+   local s = self.session
+   s.index = index
+   s:enter()
+   local lines = s:results(s:page())
+   table.remove(lines, 1)
+   return text_of(lines, s)
 end
 
 --- Opens a lab of the course, in a notebook or at the prompt. Answers there are kept as those of `lpfm lab` are.

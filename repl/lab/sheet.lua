@@ -266,7 +266,8 @@ local function cells_of(page, i, figures, out)
 end
 
 local NOTEBOOK = "Put each answer between the quotes of its cell, and run that: the machine answers. A script is "
-   .. "answered by the name of its file. `course:hints` with the name of a question gives its hints."
+   .. "answered by the name of its file. `course:hints` with the name of a question gives its hints. What the texts "
+   .. "say of lpfm's prompt holds for cells: `course:open` sets up the names of a page."
 
 -- The call that opens a lab, with parameters that are not its own.
 local function opening(lab, params)
