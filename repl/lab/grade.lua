@@ -27,9 +27,12 @@ function grade.points(page)
    return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
 end
 
--- Is an answer right; of a script also why it is not.
+-- Is an answer right; of a script also why it is not, of others the explanation meant for them, with names in braces.
 local function is_right(s, page, row, limit)
-   if page.task == nil or page.kind ~= "script" then return (s:judge(page, tostring(row.answer))) end
+   if page.task == nil or page.kind ~= "script" then
+      local right, say = s:judge(page, tostring(row.answer))
+      return right, nil, right == false and say ~= page.otherwise and say or nil
+   end
    local source, err = progress.script(s.lab.name, row.task)
    if not source then return false, err end
    local right, why = judge.script(s, page, source, { name = row.task .. ".lua", limit = limit, quiet = true })
@@ -68,7 +71,7 @@ local function row_of(s, index, options, others)
       row.state = row.state == "skipped" and "skipped" or attempt.skipped and "skipped" or "open"
       return row
    end
-   local ok, right, why = pcall(function()
+   local ok, right, why, say = pcall(function()
       return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
    end)
    if not ok then right, why = false, tostring(right) end
@@ -77,6 +80,7 @@ local function row_of(s, index, options, others)
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    end
    row.state, row.why, row.points = right and "right" or "wrong", why, right and row.max or 0
+   row.say = not right and not why and say or nil
    return row
 end
 
@@ -85,7 +89,7 @@ end
 -- @tparam session s of `repl.lab.session`
 -- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, of which the parameters have to be
 -- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, params=, seed=,
--- time=, points=, max=, why=, log= }`; `why`: why it is not right
+-- time=, points=, max=, why=, say=, log= }`; `why`: why it is not right; `say`: the explanation of such wrong answers
 function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }
@@ -235,16 +239,21 @@ function reports.attempts(class)
    return out
 end
 
---- How often each wrong answer was given, the most frequent first.
+-- What wrong answers have in common that are alike: why they are wrong, whatever the numbers in it; the explanation
+-- meant for them; or the answer. With parameters of their own, students give other numbers for one mistake.
+local function mistake_of(row)
+   return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
+end
+
+--- How many students made each mistake, the most frequent first; with an answer of one of them.
 function reports.wrong(class)
-   local by, list, out = {}, {}, { "lab,task,answer,students" }
+   local by, list, out = {}, {}, { "lab,task,answer,students,explanation" }
    for _, student in ipairs(class) do
       for _, r in ipairs(student.rows) do
-         local is_script = r.kind == "task" and r.why ~= nil
-         local key = r.lab .. "\0" .. r.task .. "\0" .. tostring(is_script and r.why or r.answer):lower()
+         local key = r.lab .. "\0" .. r.task .. "\0" .. mistake_of(r)
          if r.state == "wrong" then
             if not by[key] then
-               by[key] = { lab = r.lab, task = r.task, answer = is_script and r.why or r.answer, n = 0 }
+               by[key] = { lab = r.lab, task = r.task, answer = r.why or tostring(r.answer), n = 0, say = r.say }
                list[#list + 1] = by[key]
             end
             by[key].n = by[key].n + 1
@@ -255,7 +264,9 @@ function reports.wrong(class)
       if a.n ~= b.n then return a.n > b.n end
       return a.lab .. "\0" .. a.task .. "\0" .. a.answer < b.lab .. "\0" .. b.task .. "\0" .. b.answer
    end)
-   for _, entry in ipairs(list) do csv(out, entry.lab, entry.task, entry.answer, entry.n) end
+   for _, entry in ipairs(list) do
+      csv(out, entry.lab, entry.task, entry.answer, entry.n, entry.say and entry.say:gsub("%s+", " ") or nil)
+   end
    return out
 end
 

@@ -527,13 +527,26 @@ describe("a class", function()
 
    it("has the wrong answers counted, the most frequent first", function()
       local last, total = math.huge, 0
-      for n in report("wrong"):gmatch "counters,[%w-]+,[^\n]-,(%d+)\n" do
+      for n in report("wrong"):gmatch "counters,[%w-]+,[^\n]-,(%d+),[^\n]*\n" do
          assert.is_true(tonumber(n) <= last)
          last, total = tonumber(n), total + n
       end
       local _, wrong = report("csv"):gsub(",wrong,", "")
       assert.equal(wrong, total)
       assert.is_true(total > 30)
+   end)
+
+   it("has one mistake counted once, whatever numbers the students' parameters make of it", function()
+      local rows = {}
+      for i, rounds in ipairs { 600, 800, 1200 } do
+         local s = session.new(counters, { params = { rounds = rounds } })
+         s.kept.answers = { user = { answer = tostring(3 * rounds), state = "wrong", attempts = 1, hints = 0 },
+            all = { answer = "5", state = "wrong", attempts = 1, hints = 0 } }
+         rows[i] = { name = "s" .. i, rows = grade.session(s) }
+      end
+      local out = grade.report("wrong", rows)
+      assert.same({ 3, "counters,all,5,3," }, { #out, out[2] })
+      assert.truthy(out[3]:find("^counters,user,1800,3,\"?That is all three of each round"), out[3])
    end)
 
    it("has Gradescope's results for each student, and every attempt", function()
