@@ -72,13 +72,13 @@ local function row_of(s, index, options, others)
       return row
    end
    local ok, right, why, say = pcall(function()
+      local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
+      if wanted and row.params ~= wanted then -- and is not run with the others, which could take long
+         error(("it was not answered with the parameters of the seed '%s'"):format(options.seed), 0)
+      end
       return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
    end)
    if not ok then right, why = false, tostring(right) end
-   local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
-   if wanted and row.params ~= wanted then
-      right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
-   end
    row.state, row.why, row.points = right and "right" or "wrong", why, right and row.max or 0
    row.say = not right and not why and say or nil
    return row

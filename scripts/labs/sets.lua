@@ -163,6 +163,7 @@ local function overflows(kit, p)
    out.threshold1, out.active1, out.pmd4 = threshold(ctx), active(ctx), kit.value(ctx, 4, 0)
    local at = p.n
    while active(ctx) == 0 do
+      if at > p.n * (p.threshold + 1) then error("set 0 is not left by the overflows of its threshold", 0) end
       m:run { ns = ROUND }
       at = at + 1
    end

@@ -390,6 +390,12 @@ describe("a session", function()
       assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
          ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
       assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
+      for name, param in pairs { sets = "threshold", threads = "element" } do -- whose runs wait for what never is
+         local s = session.new(assert(catalog.find(name)), { params = { [param] = 0 } })
+         local ok, err = pcall(s.run_up_to, s, #s.lab.pages)
+         assert.is_false(ok)
+         assert.truthy(err:find("does not run with " .. param .. "=0: ", 1, true), err)
+      end
    end)
 
    it("refuses a parameter that the lab does not have", function()
