@@ -11,6 +11,7 @@ local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
+local terminal = require "pfm.util.terminal"
 local text = require "repl.lab.text"
 
 local command = {}
@@ -90,21 +91,27 @@ local function states_here(lab)
 end
 
 --- The labs and one's progress.
+-- @int[opt=math.huge] width columns; titles are cut where there is no room for them
 -- @treturn {string,...} lines
-function command.list()
+function command.list(width)
+   width = width or math.huge
    local rows = {}
    for i, lab in ipairs(catalog.all()) do
       local states = states_here(lab)
       table.insert(states, 1, state_of(lab))
-      rows[i] = { tostring(lab.number), lab.name .. (catalog.is_real(lab) and "*" or ""), lab.title,
-         lab.minutes .. " min", table.concat(states, "; "):gsub("^; ", "") }
+      rows[i] = { tostring(lab.number), lab.name .. (catalog.is_real(lab) and "*" or ""), lab.minutes .. " min",
+         table.concat(states, "; "):gsub("^; ", ""), lab.title }
    end
-   local columns = { { title = "", right = true }, { title = "lab" }, { title = "" }, { title = "", right = true },
-      { title = "progress" } }
+   local columns = { { title = "", right = true }, { title = "lab" }, { title = "", right = true },
+      { title = "progress" }, { title = "" } }
    local lines = render.align(columns, rows)
+   for i, line in ipairs(lines) do lines[i] = render.cut(line, width) end
    lines[#lines + 1] = ""
-   lines[#lines + 1] = "* has a second part on this computer: 'lpfm lab NAME --machine perf', or linux with perfmon.ko"
-   lines[#lines + 1] = "'lpfm lab NAME' opens a lab; begin with 'lpfm lab " .. catalog.all()[1].name .. "'."
+   for _, line in ipairs {
+      "* has a second part on this computer: 'lpfm lab NAME --machine perf', or linux with perfmon.ko",
+      ("'lpfm lab NAME' opens a lab; begin with 'lpfm lab %s'."):format(catalog.all()[1].name) } do
+      for _, part in ipairs(text.wrap(line, width)) do lines[#lines + 1] = part end
+   end
    return lines
 end
 
@@ -217,7 +224,7 @@ local printers = {
 }
 
 local function hold(lab, params, args)
-   local terminal = require "repl.lab.terminal"
+   local lab_terminal = require "repl.lab.terminal"
    if args.restart then progress.forget(lab.name) end
    local kept, err = progress.load(lab.name)
    if not kept then
@@ -233,9 +240,9 @@ local function hold(lab, params, args)
    if args.at and kept.page > #lab.pages then
       options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
    end
-   local s = options.checked(session.new, lab, { kept = kept, params = params, width = terminal.width(),
+   local s = options.checked(session.new, lab, { kept = kept, params = params, width = lab_terminal.width(),
       more = catalog.more_of(lab) })
-   return options.checked(terminal.hold, s)
+   return options.checked(lab_terminal.hold, s)
 end
 
 -- Options that say something of one lab need its name.
@@ -276,7 +283,8 @@ function command.main(argv)
    end
    if not lab then
       need_lab(args)
-      return options.write(command.list(), output) or 0
+      return options.write(command.list(output == "-" and terminal.is_terminal() and terminal.size() or nil),
+         output) or 0
    end
    if args.output then options.fail("--output: expected --sheet, --handout, --teacher, --notebook or --grade") end
    return hold(lab, params, args)
@@ -336,10 +344,14 @@ function course:open(index)
    end
 end
 
--- What the machine says on a page.
+-- What the machine says on a page, whose text is in the notebook.
 function course:show(index)
-   self.session.index = index
-   return text_of(self.session:enter(), self.session)
+   local s = self.session
+   s.index = index
+   s:enter()
+   local lines = s:results(s:page())
+   table.remove(lines, 1)
+   return text_of(lines, s)
 end
 
 --- Opens a lab of the course, in a notebook or at the prompt. Answers there are kept as those of `lpfm lab` are.

@@ -20,12 +20,19 @@ local function kind_of(page)
    return page.ask and "question" or page.vary and "try" or "reading"
 end
 
+--- How long a page takes.
+-- @tparam table page
+-- @treturn int minutes
+function catalog.minutes_of(page)
+   return MINUTES[kind_of(page)]
+end
+
 --- How long a lab takes, counted from its pages.
 -- @tparam {table,...} pages
 -- @treturn int minutes, a multiple of five
 function catalog.minutes(pages)
    local sum = 0
-   for _, page in ipairs(pages) do sum = sum + MINUTES[kind_of(page)] end
+   for _, page in ipairs(pages) do sum = sum + catalog.minutes_of(page) end
    return math.ceil(sum / 5) * 5
 end
 

@@ -2,10 +2,12 @@
 --- What a teacher gets: a row for each question and task, judged by runs of now, of one student or of a class.
 -- @module repl.lab.grade
 
+local judge = require "repl.lab.judge"
 local names = require "repl.prompt.names"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
+local stdlib = require "posix.stdlib"
 
 local grade = {}
 
@@ -25,11 +27,15 @@ function grade.points(page)
    return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
 end
 
--- Is an answer right; of a script also why it is not.
-local function judge(s, page, row, limit)
-   if page.task == nil or page.kind ~= "script" then return (s:judge(page, tostring(row.answer))) end
-   local path = progress.path(s.lab.name .. "-" .. row.task, "lua")
-   local right, why = s:judge_script(page, path or "", { limit = limit, quiet = true })
+-- Is an answer right; of a script also why it is not, of others the explanation meant for them, with names in braces.
+local function is_right(s, page, row, limit)
+   if page.task == nil or page.kind ~= "script" then
+      local right, say = s:judge(page, tostring(row.answer))
+      return right, nil, right == false and say ~= page.otherwise and say or nil
+   end
+   local source, err = progress.script(s.lab.name, row.task)
+   if not source then return false, err end
+   local right, why = judge.script(s, page, source, { name = row.task .. ".lua", limit = limit, quiet = true })
    return right, not right and why or nil
 end
 
@@ -65,15 +71,20 @@ local function row_of(s, index, options, others)
       row.state = row.state == "skipped" and "skipped" or attempt.skipped and "skipped" or "open"
       return row
    end
-   local ok, right, why = pcall(function()
-      return judge(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
-   end)
-   if not ok then right, why = false, tostring(right) end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
-   if wanted and row.params ~= wanted then
+   local right, why, say
+   if wanted and row.params ~= wanted then -- it is not run with the others, which could take long
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
+   else
+      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- what fails is no wrong answer
+      local ok
+      ok, right, why, say = pcall(function()
+         return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
+      end)
+      if not ok then right, why = false, tostring(right) end
    end
    row.state, row.why, row.points = right and "right" or "wrong", why, right and row.max or 0
+   row.say = not right and not why and say or nil
    return row
 end
 
@@ -82,15 +93,13 @@ end
 -- @tparam session s of `repl.lab.session`
 -- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, of which the parameters have to be
 -- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, params=, seed=,
--- time=, points=, max=, why=, log= }`; `why`: why it is not right
+-- time=, points=, max=, why=, say=, log= }`; `why`: why it is not right; `say`: the explanation of such wrong answers
 function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }
    for i, page in ipairs(s.lab.pages) do
-      if page.id or page.task then
-         s:run_up_to(i) -- here, so that the time is the script's
-         out[#out + 1] = row_of(s, i, options, others)
-      end
+      if s.lab.machine then s:run_up_to(i) end -- that machine has to be there
+      if page.id or page.task then out[#out + 1] = row_of(s, i, options, others) end
    end
    return out
 end
@@ -130,10 +139,17 @@ end
 
 local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of progress in a student's folder
 
+-- A link on the way could lead to another student's progress.
 local function place_of(dir)
+   local own = stdlib.realpath(dir)
    for _, place in ipairs(PLACES) do
       for _, file in ipairs(names.entries(dir .. place) or {}) do
-         if file:find("%.json$") and file ~= "results.json" then return dir .. place end
+         if file:find("%.json$") and file ~= "results.json" then
+            if stdlib.realpath(dir .. place) ~= own .. place then
+               error(("%s is damaged: it leads out of %s"):format(dir .. place, dir), 0)
+            end
+            return dir .. place
+         end
       end
    end
 end
@@ -150,9 +166,11 @@ function grade.class(dir, labs, options)
    for _, name in ipairs(students) do
       local path = dir .. "/" .. name
       if name:sub(1, 1) ~= "." and names.entries(path) then
-         progress.read_from(place_of(path) or path .. PLACES[1])
          local one = { limit = given.limit, seed = given.seeded and name or given.seed }
-         local ok, rows, err = pcall(grade.folder, labs, one)
+         local ok, rows, err = pcall(function()
+            progress.read_from(place_of(path) or path .. PLACES[1])
+            return grade.folder(labs, one)
+         end)
          out[#out + 1] = { name = name, rows = ok and rows or {}, err = ok and err or not ok and rows or nil }
       end
    end
@@ -226,16 +244,21 @@ function reports.attempts(class)
    return out
 end
 
---- How often each wrong answer was given, the most frequent first.
+-- What wrong answers have in common that are alike: why they are wrong, whatever the numbers in it; the explanation
+-- meant for them; or the answer. With parameters of their own, students give other numbers for one mistake.
+local function mistake_of(row)
+   return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
+end
+
+--- How many students made each mistake, the most frequent first; with an answer of one of them.
 function reports.wrong(class)
-   local by, list, out = {}, {}, { "lab,task,answer,students" }
+   local by, list, out = {}, {}, { "lab,task,answer,students,explanation" }
    for _, student in ipairs(class) do
       for _, r in ipairs(student.rows) do
-         local is_script = r.kind == "task" and r.why ~= nil
-         local key = r.lab .. "\0" .. r.task .. "\0" .. tostring(is_script and r.why or r.answer):lower()
+         local key = r.lab .. "\0" .. r.task .. "\0" .. mistake_of(r)
          if r.state == "wrong" then
             if not by[key] then
-               by[key] = { lab = r.lab, task = r.task, answer = is_script and r.why or r.answer, n = 0 }
+               by[key] = { lab = r.lab, task = r.task, answer = r.why or tostring(r.answer), n = 0, say = r.say }
                list[#list + 1] = by[key]
             end
             by[key].n = by[key].n + 1
@@ -246,7 +269,9 @@ function reports.wrong(class)
       if a.n ~= b.n then return a.n > b.n end
       return a.lab .. "\0" .. a.task .. "\0" .. a.answer < b.lab .. "\0" .. b.task .. "\0" .. b.answer
    end)
-   for _, entry in ipairs(list) do csv(out, entry.lab, entry.task, entry.answer, entry.n) end
+   for _, entry in ipairs(list) do
+      csv(out, entry.lab, entry.task, entry.answer, entry.n, entry.say and entry.say:gsub("%s+", " ") or nil)
+   end
    return out
 end
 

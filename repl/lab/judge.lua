@@ -19,6 +19,8 @@ local wire = require "repl.lab.wire"
 
 local judge = {}
 
+local CONTEXTS = 64 -- that a script may have made
+
 --- Seconds that a script may take.
 judge.limit = 20
 
@@ -95,9 +97,20 @@ function judge.weakness()
       .. (way == confine.ways[3] and ", with all that this user may do." or ".")
 end
 
+-- What makes contexts on the judge's computer, for a script: a few of them. Where that computer is this one there is
+-- nothing to lend, for the judge may be allowed to measure what the script must not.
+local function lent(lab)
+   local left = CONTEXTS
+   return not lab.machine and function(...)
+      if left == 0 then error(("create: a script makes at most %d contexts"):format(CONTEXTS), 0) end
+      left = left - 1
+      return lpfm.create(...)
+   end or nil
+end
+
 -- In the judge's process: has an interpreter run a script, and the page check what it returns.
 local function verdict_of(s, page, first, source, name)
-   local ok, value = pcall(first, "run", source, name, lpfm.create)
+   local ok, value = pcall(first, "run", source, name, lent(s.lab))
    if not ok and value ~= wire.gone then return { say = tostring(value) } end
    if not ok then return { right = false, say = value } end
    local right, say, figures = s:judge_value(page, value)

@@ -9,6 +9,8 @@ local stat = require "posix.sys.stat"
 
 local progress = {}
 
+local MOST = 2 ^ 20 -- bytes of a file that is handed in
+
 local given -- the folder of another student's progress
 
 local function folder()
@@ -91,6 +93,28 @@ local function oddity(kept)
    end
 end
 
+-- Reads a file that was handed in. What is no file itself could be another student's by a link, or have no end.
+local function handed_in(path)
+   local info = stat.lstat(path)
+   if not info then return nil end
+   if stat.S_ISREG(info.st_mode) == 0 then return nil, path .. " is damaged: it is a link, or no file" end
+   if info.st_size > MOST then return nil, ("%s is damaged: it has more than %d bytes"):format(path, MOST) end
+   return text_file.all(path)
+end
+
+--- The script that was kept of a task.
+-- @string name of the lab
+-- @string id of the task
+-- @treturn[1] string
+-- @return[2] nil
+-- @treturn[2] string why there is none
+function progress.script(name, id)
+   local path = progress.path(name .. "-" .. id, "lua")
+   if not path then return nil, "there is no folder of progress" end
+   local source, err = handed_in(path)
+   return source, err or "cannot read " .. path
+end
+
 --- What is kept of a lab.
 -- @string name
 -- @tparam[opt] boolean is_strict what would be left out is damage
@@ -100,7 +124,9 @@ end
 -- @treturn[2] string what is wrong with its file
 function progress.load(name, is_strict)
    local path = progress.path(name)
-   local written = path and text_file.all(path)
+   local written, err
+   if path then written, err = (is_strict and handed_in or text_file.all)(path) end
+   if err then return nil, err end
    local kept = {}
    if written then kept = render.from_json(written) end
    if type(kept) ~= "table" or (written and not written:find("^%s*{")) then

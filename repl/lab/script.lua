@@ -11,7 +11,14 @@ local fd = assert(fcntl.fcntl(0, fcntl.F_DUPFD, 3))
 fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
 assert(unistd.dup2(assert(fcntl.open("/dev/null", fcntl.O_RDWR)), 0))
 
--- Contexts are made on the judge's computer, until the script makes one of its own.
+-- What the judge has called here is loaded before scripts are, and is not what they get by `require`: they can replace
+-- theirs, and what they make of lpfm's own table is undone.
+local kit = require "labs.kit"
+package.loaded["labs.kit"] = nil
+local functions = {}
+for name, value in pairs(lpfm) do functions[name] = value end
+
+-- Contexts are made on the judge's computer if it lends that, until the script makes one of its own.
 local function lend(create)
    local face = { create = create }
    function face.machine(...)
@@ -29,15 +36,17 @@ function orders.ready() return true end
 -- Runs the script; what it returns.
 function orders.run(source, name, create)
    lend(create)
-   local value = assert(loadstring(source, "@" .. name))()
+   local chunk, err = loadstring(source, "@" .. name)
+   if not chunk then error(err, 0) end
+   local value = chunk()
    if value == nil then error(name .. ": expected the script to return something", 0) end
    return value
 end
 
 -- A function of the kit, on a computer of this interpreter.
 function orders.kit(name, ...)
-   package.loaded.lpfm = lpfm
-   return require("labs.kit")[name](...)
+   for key, value in pairs(functions) do lpfm[key] = value end
+   return kit[name](...)
 end
 
 local judge = wire.new(fd, nil, function(order, ...) return orders[order](...) end)

@@ -220,7 +220,7 @@ local function request(self)
    if self.is_notebook then return "" end
    local page, phase = self:page(), self.phase
    local kind = page.kind or "number"
-   local wanted = { number = "a number", hex = "a hexadecimal number", words = "words, with blanks between them",
+   local wanted = { number = "a number", hex = "a hexadecimal number", words = "words or numbers, with blanks between",
       choice = "a letter", script = "the name of your script's file" }
    local out
    if phase == "ask" or phase == "task" then
@@ -339,14 +339,12 @@ end
 --- Judges a script that solves a task: it runs in an interpreter of its own.
 -- @tparam table page its run is done
 -- @string path
--- @tparam[opt] table options of `judge.script`
 -- @treturn ?boolean nil where it cannot be run
 -- @treturn string explanation
-function session:judge_script(page, path, options)
+function session:judge_script(page, path)
    local source = text_file.all(path)
    if not source then return nil, "cannot read " .. path end
-   local given = merge({ name = path }, options)
-   return judge.script(self, page, source, given)
+   return judge.script(self, page, source, { name = path })
 end
 
 -- A script that solves the task is not replaced by one that does not.
@@ -500,6 +498,18 @@ function session:reply(reply)
       .. "be typed.", self.width)
 end
 
+-- A function of a lab as the prompt has it: its errors name it, and say nothing of the lab's own lines.
+local function for_prompt(name, value)
+   if type(value) ~= "function" then return value end
+   local function pass(ok, ...)
+      if ok then return ... end
+      local err = ...
+      if type(err) ~= "string" then error(err, 0) end
+      error(("%s: %s"):format(name, (err:gsub("^[^\n]-:%d+: ", ""))), 0)
+   end
+   return function(...) return pass(pcall(value, ...)) end
+end
+
 --- The names for the prompt: those that the page sets up, and `check`, `hint`, `kit`, `reset`, and `params`: a copy of
 -- the parameters, with which those names work and nothing else does.
 -- @tparam function say prints lines
@@ -523,7 +533,7 @@ function session:globals(say)
       say(words.reset(self))
       names = setup(kit, self.tried, self.figures)
    end
-   merge(out, names)
+   for name, value in pairs(names or {}) do out[name] = for_prompt(name, value) end
    out.reset = function() say(words.reset(self)) end
    out.check = function(value) say(self:check(value)) end
    out.hint = function() say(words.hint(self)) end

@@ -3,6 +3,7 @@
 -- @module repl.lab.sheet
 
 local answers = require "repl.lab.answers"
+local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
@@ -50,8 +51,11 @@ sheet.html = html
 local STYLE = [[
 body { font: 11pt/1.45 serif; max-width: 42em; margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: avoid; }
-pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em; }
-.ask { border: 1pt solid #666; padding: .2em .8em; break-inside: avoid; }
+pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em;
+   break-inside: avoid; tab-size: 3; }
+p:has(+ pre) { break-after: avoid; }
+.ask { border: 1pt solid #666; padding: .2em .8em .8em; }
+.what, .ask:not(.long) { break-inside: avoid; }
 .line { border-bottom: 1pt dotted #666; height: 1.8em; }
 .before { break-after: avoid; }
 .say { border-left: 2pt solid #999; padding-left: .8em; }
@@ -128,6 +132,11 @@ local function labelled(label, block, figures)
    return (paragraphs(block, figures):gsub("<p>", "<p><b>" .. html(label):gsub("%%", "%%%%") .. ":</b> ", 1))
 end
 
+-- The letter of a choice.
+local function letter(i)
+   return string.char(96 + i)
+end
+
 -- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
 local function for_teacher(page, figures)
    local hints = {}
@@ -136,33 +145,49 @@ local function for_teacher(page, figures)
       return ('<div class="say"><pre>%s</pre>\n<p>Not so:</p><pre>%s</pre>\n%s</div>'):format(html(page.solution),
          html(page.mistake), table.concat(hints, "\n"))
    end
-   local out = { shown(page, figures), paragraphs(page.after, figures), paragraphs(page.right, figures) }
-   if page.answer ~= nil and page.kind ~= "choice" then
-      out[#out + 1] = "<p><b>Answer:</b> " .. html(text.value(answers.resolve(page.answer, figures))) .. "</p>"
-   end
+   local answer = answers.resolve(page.answer, figures)
+   local right = page.kind == "choice" and letter(answer) or text.value(answer)
+   local out = { shown(page, figures), paragraphs(page.after, figures), paragraphs(page.right, figures),
+      ("<p><b>Answer:</b> %s%s</p>"):format(html(right), page.unit and " " .. html(page.unit) or "") }
    for _, entry in ipairs(page.wrong or {}) do
       out[#out + 1] = labelled("To " .. wrong_answer(entry, figures), entry.say, figures)
    end
    if page.otherwise then out[#out + 1] = labelled("To all others", page.otherwise, figures) end
    for i, choice in ipairs(page.choices or {}) do
-      out[#out + 1] = paragraphs(("%s) %s"):format(string.char(96 + i), (choice.say:gsub("^%s+", ""))), figures)
+      out[#out + 1] = paragraphs(("%s) %s"):format(letter(i), (choice.say:gsub("^%s+", ""))), figures)
    end
    return '<div class="say">\n' .. table.concat(append(out, hints), "\n") .. "\n</div>"
 end
 
-local BLANK = '<div class="line"></div>'
+-- What a page is, for its heading.
+local function name_of(page)
+   return page.ask and "Question" or page.task and "Task" or page.vary and "Try it" or "Read"
+end
+
+-- The number of a page, what it is, what it is worth and, for the teacher's plan, how long it takes.
+local function heading(page, i, teacher)
+   local more = {}
+   if page.id or page.task then more[1] = render.plural(grade.points(page), "point") end
+   if teacher then more[#more + 1] = render.plural(catalog.minutes_of(page), "minute") end
+   return ("<h2>%d. %s%s</h2>"):format(i, name_of(page), more[1] and (" (%s)"):format(table.concat(more, ", ")) or "")
+end
+
+-- Lines to write on.
+local function blanks(page)
+   local n = page.kind == "script" and 8 or page.vary and 1 or 2
+   return ('<div class="line"></div>'):rep(n)
+end
 
 local function page_of(page, i, figures, teacher)
    local question = answers.question(page)
-   local points = (page.id or page.task) and (" (%s)"):format(render.plural(grade.points(page), "point")) or ""
-   local out = { ("<h2>%d%s</h2>"):format(i, points) }
+   local out = { heading(page, i, teacher) }
    if page.text then
-      out[2] = ('<div%s>%s</div>'):format(question and ' class="before"' or "", paragraphs(page.text, figures))
+      out[2] = ('<div%s>%s</div>'):format(page.ask and ' class="before"' or "", paragraphs(page.text, figures))
    end
    if question then
-      local lines = (page.ask or page.todo) and BLANK:rep(page.todo and 4 or 2) or BLANK
-      out[#out + 1] = ('<div class="ask">%s%s%s</div>'):format(paragraphs(question, figures),
-         choices(page, figures), lines)
+      out[#out + 1] = ('<div class="ask%s"><div class="what">%s%s</div>%s</div>'):format(
+         page.kind == "script" and " long" or "", paragraphs(question, figures), choices(page, figures),
+         teacher and "" or blanks(page))
    end
    if teacher and (page.ask or page.task) then
       out[#out + 1] = for_teacher(page, figures)
@@ -193,7 +218,9 @@ function sheet.handout(lab, options)
       "<style>" .. STYLE .. "</style></head><body>", "<h1>" .. title .. "</h1>",
       ("<p>%s, about %d minutes.%s</p>"):format(html("lpfm lab " .. lab.name), lab.minutes, next(s.set)
          and " Parameters: " .. html(session.list_parameters(s.set)) .. "." or ""),
-      ('<p class="who">Name <span></span> Date <span></span> Points <span></span> of %d</p>'):format(most_points(lab)),
+      (options.teacher and "<p>At most %d points.</p>"
+         or '<p class="who">Name <span></span> Date <span></span> Points <span></span> of %d</p>'):format(
+         most_points(lab)),
       list("You will learn to", lab.goals), list("To read", lab.read) }
    if options.teacher then
       out[#out + 1] = '<h2>For the teacher</h2>\n<div class="say">' .. paragraphs(lab.teacher, s.figures) .. "</div>"
@@ -227,11 +254,10 @@ local function cells_of(page, i, figures, out)
    local lines = markdown(page.text, figures)
    local question = answers.question(page)
    if question then
-      local label = page.ask and "Question" or page.task and "Task" or "Try it"
-      append(lines, markdown(question, figures, ("**%s.**"):format(label)))
+      append(lines, markdown(question, figures, ("**%s.**"):format(name_of(page))))
    end
    for k, choice in ipairs(page.choices or {}) do
-      lines[#lines + 1] = ("%s) %s"):format(string.char(96 + k), text.fill(choice[1], figures))
+      lines[#lines + 1] = ("%s) %s"):format(letter(k), text.fill(choice[1], figures))
    end
    note(out, lines)
    if page.setup then code(out, ("course:open(%d)"):format(i)) end
@@ -240,7 +266,18 @@ local function cells_of(page, i, figures, out)
 end
 
 local NOTEBOOK = "Put each answer between the quotes of its cell, and run that: the machine answers. A script is "
-   .. "answered by the name of its file. `course:hints` with the name of a question gives its hints."
+   .. "answered by the name of its file. `course:hints` with the name of a question gives its hints. What the texts "
+   .. "say of lpfm's prompt holds for cells: `course:open` sets up the names of a page."
+
+-- The call that opens a lab, with parameters that are not its own.
+local function opening(lab, params)
+   local set = {}
+   for name, value in pairs(params or {}) do
+      set[#set + 1] = (type(value) == "number" and "%s = %.14g" or "%s = %q"):format(name, value)
+   end
+   table.sort(set)
+   return ('course = lab("%s"%s)'):format(lab.name, set[1] and (", { %s }"):format(table.concat(set, ", ")) or "")
+end
 
 --- A lab as a notebook for lpfm's kernel of Jupyter.
 -- @tparam table lab
@@ -250,7 +287,7 @@ function sheet.notebook(lab, params)
    local s, cells = session.new(lab, { params = params }), {}
    s:run_up_to(#lab.pages)
    note(cells, { "# " .. lab.title, "Goals: " .. table.concat(lab.goals, "; ") .. "." })
-   code(cells, ('course = lab("%s")'):format(lab.name))
+   code(cells, opening(lab, params))
    note(cells, { NOTEBOOK })
    for i, page in ipairs(lab.pages) do cells_of(page, i, s.figures, cells) end
    local json = render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {

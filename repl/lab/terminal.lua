@@ -31,12 +31,10 @@ local function open_prompt(session)
    session.wants_prompt = false
    local given = session:globals(say)
    local names = {}
-   for name, value in pairs(given) do
-      rawset(_G, name, value)
-      names[#names + 1] = name
-   end
+   for name in pairs(given) do names[#names + 1] = name end
    table.sort(names)
-   require("repl.prompt.loop").main { no_init = true, banner = COMES_BACK .. "\nNames: " .. table.concat(names, ", ") }
+   require("repl.prompt.loop").main { no_init = true, names = given,
+      banner = COMES_BACK .. "\nNames: " .. table.concat(names, ", ") }
    require("labs.kit").finish()
    line.on {}
    say { "", ("Back in lab %s."):format(session.lab.name) }

@@ -6,6 +6,7 @@
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local judge = require "repl.lab.judge"
+local render = require "pfm.render"
 local session = require "repl.lab.session"
 local text = require "repl.lab.text"
 
@@ -112,6 +113,16 @@ local function own_number(paragraph)
    end
 end
 
+local COLUMNS = 80 -- of a terminal: code that is wider is broken there, and cannot be typed as it stands
+
+local function check_code(code, say)
+   for line in code:gmatch("[^\n]+") do
+      if render.width(line) > COLUMNS then
+         say(("a line of code has %d columns, more than %d: %s"):format(render.width(line), COLUMNS, line))
+      end
+   end
+end
+
 local function check_texts(page, say, figures)
    for _, template in ipairs(validate.texts(page)) do
       local ok, err = pcall(text.fill, template, figures)
@@ -119,6 +130,7 @@ local function check_texts(page, say, figures)
       for _, paragraph in ipairs(text.paragraphs(template)) do
          local number = not paragraph.code and own_number(paragraph.text)
          if number then say(("the text has a number of its own, %s: name a parameter or a figure"):format(number)) end
+         if paragraph.code then check_code(paragraph.text, say) end
       end
    end
 end

@@ -149,6 +149,7 @@ local function send(self, ...)
    local out, n = {}, select("#", ...)
    for i = 1, n do write(self, out, (select(i, ...)), 0) end
    local text = table.concat(out)
+   if #text > MOST then error("a message is too long", 0) end
    text = ("%d;%d;"):format(#text, n) .. text
    while #text > 0 do
       text = text:sub((unistd.write(self.fd, text) or error(wire.gone, 0)) + 1)

@@ -143,6 +143,7 @@ end
 
 local function start(tty, options)
    globals.provide()
+   for name, value in pairs(options.names or {}) do rawset(_G, name, value) end
    host.keep(true)
    line.on { more = more, idle = idle,
       words = function(...) return require("repl.prompt.complete").words(...) end,
@@ -180,7 +181,8 @@ local function leave(tty, status)
 end
 
 --- Runs the prompt.
--- @tparam[opt] table options `no_init`: without the start-up file; `banner`, a text instead of the usual first lines
+-- @tparam[opt] table options `no_init`: without the start-up file; `banner`, a text instead of the usual first lines;
+-- `names`, values by name, which are global and go before the prompt's own
 -- @treturn number exit status
 function loop.main(options)
    local tty = line.tty()

@@ -147,8 +147,8 @@ return {
         otherwise = [[What matters is how many events are left over at the end of the first iteration. Here it is none,
            and {fixed2} come again.]],
         hints = { "How many events are left since the last sample when the loop goes back?" } },
-      { ask = [[We take {samples} samples. How many of them does an instruction have that you have named
-           neither time?]],
+      { ask = [[We take {samples} samples. How many of them has an instruction that was sampled in neither of the two
+           iterations?]],
         id = "shares",
         run = function() return { none = 0 } end,
         show = { { "fixed period, samples of IP1 to the last", "fixed_shares" }, { "never sampled", "unseen" } },
@@ -178,7 +178,7 @@ return {
         end,
         answer = "good_period",
         right = "{good_period} and {sites} have no divisor in common; so the samples move on through the loop.",
-        wrong = { { is = "double", say = "It shares a divisor with {sites}: even fewer instructions are seen." },
+        wrong = { { is = "double", say = "It shares a divisor with {sites}: some instructions are never seen." },
            { is = "sites_too", say = "Then each iteration has one sample, always at the same instruction." },
            { is = function(f) return f.period + 1 end, say = "Try it: `shares(3)` shows that some are still missing." },
            { more = true, say = "That may do, but there is a smaller one." } },
@@ -234,8 +234,8 @@ return {
            random periods: {samples} samples, of which no instruction has more than a tenth above the fewest. The
            random mask must be smaller than {mask}. It may look like this:
 
-              return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 0,
-                 random_seed = 1 }
+              return { value = -2, short_reset = -2, long_reset = -2,
+                 flags = { "RANDOM" }, random_mask = 0, random_seed = 1 }
         ]],
         check = function(kit, p, pmd)
            if type(pmd) ~= "table" then return false, "The script returns no table." end

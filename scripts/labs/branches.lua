@@ -103,7 +103,7 @@ end
 
 local function setup(kit, p)
    return { wrong = function(taken, predictor)
-      return wrong(kit, p, predictor or BIMODAL, pattern(p, taken, p.seed))
+      return (wrong(kit, p, predictor or BIMODAL, pattern(p, taken, p.seed)))
    end }
 end
 

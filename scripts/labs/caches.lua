@@ -160,7 +160,7 @@ local SECRET = "8192:2:128"
 local function setup(kit, p)
    return {
       walk = function(n, stride, times, more) return walk(kit, p, n, stride, times, nil, more).total end,
-      why = function(n, stride, times) return walk(kit, p, n, stride, times) end,
+      why = function(n, stride, times) return (walk(kit, p, n, stride, times)) end,
       unknown = function(n, stride, times) return walk(kit, p, n, stride, times, SECRET).total end,
    }
 end
@@ -331,8 +331,9 @@ return {
         show = { { "misses, far apart", "apart" }, { "lines prefetched", "fetched" },
            { "of these thrown out unused", "unused" } },
         answer = "fetched",
-        right = [[All of them: nobody needs the line behind. It misses as often as before, {apart} times, takes twice
-           the way to memory, and throws out what might be needed. The event is `prefetches_unused`.]],
+        right = [[All of them: nobody needs the line behind. ({unused} were thrown out unused; the others are in the
+           cache still.) The walk misses as often as before, {apart} times, fetches twice as much from memory, and
+           throws out what might be needed. The event is `prefetches_unused`.]],
         wrong = { { is = function() return 0 end, say = [[It cannot know the stride: with each miss it fetches the line
            behind, which nobody needs. {fetched}.]] },
            { is = function(f) return f.fetched / 2 end, say = "Each of the misses fetches one: {fetched}." } },

@@ -84,7 +84,7 @@ end
 local function setup(kit, p)
    return { measure = function(period, buffer, interrupt)
       local r = measure(kit, p, period, buffer or 1, interrupt)
-      return ("%d samples, %d messages, %.2f %% slower"):format(r.samples, r.messages, percent(r))
+      return ("samples: %d, messages: %d, slower by %.2f %%"):format(r.samples, r.messages, percent(r))
    end }
 end
 
@@ -101,7 +101,8 @@ return {
       on a real computer is the main part of a sample. What is to be learned is what they are multiplied by. Real ones
       are counted by `make bench`, in instructions of an emulated processor, for perfmon beside perf_event; in the lab's
       second part students measure them, with `make vm LAB=costs` in a real kernel. Let them fill in the parameters from
-   there. ]],
+      there.
+   ]],
    params = { model = "itanium2", n = 100500, ns = 10, period = 1000, buffer = 25, tool = 5000, each = 100,
       interrupt = 2000, short = 100 },
    draw = { tool = { 3000, 4000, 5000 }, each = { 60, 80, 100 } },
@@ -207,11 +208,11 @@ return {
       { task = "budget", kind = "script",
         todo = [[
            Write a script that returns a period and a buffer, of {largest} samples at most, with at least {wanted}
-           samples, for at most {budget} % of the program's time:
+           samples, for at most {budget} % of the program's time. Interrupts take their {interrupt} ns:
 
               return { period = 1000, buffer = 1 }
         ]],
-        run = function() return { largest = 50, wanted = 200, budget = 5 } end,
+        run = function() return { largest = 50, wanted = 40, budget = 10 } end,
         check = function(kit, p, t, f)
            if type(t) ~= "table" or not (tonumber(t.period) and tonumber(t.buffer)) then
               return false, "The script returns no table with period and buffer."
@@ -219,13 +220,14 @@ return {
            if t.buffer < 1 or t.buffer > f.largest or t.period < 100 then
               return false, "Not so large a buffer, nor so short a period."
            end
-           local r = measure(kit, p, t.period, t.buffer)
+           local r = measure(kit, p, t.period, t.buffer, p.interrupt)
            return r.samples >= f.wanted and percent(r) <= f.budget, nil, { got = r.samples, cost_got = percent(r) }
         end,
         right = "{got} samples for {cost_got} %.",
         otherwise = "{got} samples for {cost_got} %: not what was asked for.",
-        solution = "return { period = 500, buffer = 50 }",
-        mistake = "return { period = 500, buffer = 1 }",
-        hints = { "How long may the period be for so many samples?", "Then take the largest buffer." } },
+        solution = "return { period = 2500, buffer = 20 }",
+        mistake = "return { period = 2500, buffer = 1 }",
+        hints = { "How long may the period be for so many samples? Each one costs an interrupt.",
+           "Then take a buffer of many samples." } },
    },
 }

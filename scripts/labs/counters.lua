@@ -88,7 +88,7 @@ return {
             {rounds} times
                0x1000   an instruction of {ns} ns
                0x1010   an instruction of {ns} ns, which loads
-               0x9000   an instruction of the kernel
+               0x9000   an instruction of the kernel, which takes twice as long
             end
 
          Type your prediction before each run. `hint` helps, `?` lists what can be typed.
@@ -152,8 +152,7 @@ return {
         otherwise = "Only what the thread executes counts: {slept_cycles} cycles.",
         hints = { "Who uses the processor while this thread sleeps?", [[Two parts of {rounds} instructions, each of {ns}
            ns.]] } },
-      { text = [[Last, a second thread shares the processor, and executes three times as many instructions as ours does
-           rounds.]],
+      { text = [[Last, a second thread shares the processor. It executes three instructions for each round of ours.]],
         ask = "What does the counter of our thread say of instructions at the user's level?", id = "other",
         run = shared,
         show = { { "instructions of our thread", "one" }, { "instructions of both threads", "together" } },
@@ -211,7 +210,8 @@ return {
               local lpfm = require "lpfm"
               return function(m, tid)
                  local ctx = assert(lpfm.create())
-                 -- ctx:write_pmcs, ctx:write_pmds, ctx:load(tid), ctx:start(), m:run{until_exit = tid}, ctx:read_pmds
+                 -- ctx:write_pmcs, ctx:write_pmds, ctx:load(tid), ctx:start(),
+                 -- m:run { until_exit = tid }, ctx:read_pmds
               end
         ]],
         check = function(kit, p, fn)

@@ -364,7 +364,9 @@ return {
       ones, and vectors gain about what is counted here.
 
       The judge compiles and runs in the confinement of scripts, compares the result of random inputs with its own, and
-      counts outside. Preprocessor lines and assembler are refused: they could change what surrounds the function.
+      counts outside. Preprocessor lines and assembler are refused: they could change what surrounds the function. With
+      `#pragma GCC optimize("O3")`, which is allowed, the compiler writes the vectors of the last task by itself, and
+      that solves it; ask for them in its assembler.
 
       Needed: cc and valgrind.
 
@@ -542,7 +544,8 @@ return {
 
               typedef int four __attribute__((vector_size(16), aligned(4), may_alias));
               four limits = { limit, limit, limit, limit };
-              four smaller = *(const four *)(v + i) < limits;    /* -1 where it is, else 0 */
+              /* -1 where a number is smaller, else 0: */
+              four smaller = *(const four *)(v + i) < limits;
 
            Vectors are added like numbers, and counts[0] is an element of one. The arrays have {first} and {second}
            numbers; the former is no multiple of four. The script returns the text of the function. `less("mine.c")` at

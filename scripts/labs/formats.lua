@@ -128,7 +128,8 @@ return {
       { text = [[
          A sampling format decides what happens at an overflow. The default one writes a sample into a buffer: a header
          of {sample} bytes, then the PMDs that were asked for, {value} bytes each. The buffer itself has a header of
-         {first} bytes. Samples follow each other without gaps.
+         {first} bytes, as section 3.6 lays it out; the layout of perfmon2 2.x, which `format = "default"` names and the
+         other labs use, has a longer one. Samples follow each other without gaps.
       ]],
         ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?",
         id = "body", unit = "bytes",

@@ -142,7 +142,7 @@ return {
         hints = { "The list of A is on the page before: `back` shows it." } },
       { ask = "A was counted half of the time. What is the estimate for all of A?", id = "scaled",
         run = function() return {} end, show = { { "scaled A", "scaled_a" }, { "scaled B", "scaled_b" } },
-        answer = "scaled_a", within = 0.001,
+        answer = "scaled_a",
         right = "The count, times the whole time over the time it was counted. Too high here, by {error_a} %.",
         wrong = { { is = "actual_a", say = "That is the truth, which this run does not know. It says {scaled_a}." },
            { is = "mux_a", say = "That is what was counted, in half of the time. Scaled, it is {scaled_a}." } },
@@ -150,7 +150,7 @@ return {
         hints = { "Twice the time: how many would there be?" } },
       { ask = "A program has {steady} A in every slice. What does the estimate say?", id = "steady",
         run = steady, show = { { "steady A, scaled", "steady_scaled" }, { "steady A, actual", "steady_actual" } },
-        answer = "steady_scaled", within = 0.001,
+        answer = "steady_scaled",
         right = "The truth: the event is as frequent while it is counted as while it is not.",
         wrong = { { is = function(f) return f.steady_actual / 2 end, say = [[That is counted; scaled it is
            {steady_scaled}.]] } },
@@ -160,7 +160,7 @@ return {
          estimate say?]],
         id = "step",
         run = in_step, show = { { "A in step, scaled", "step_scaled" }, { "A in step, actual", "step_actual" } },
-        answer = "step_scaled", within = 0.001,
+        answer = "step_scaled",
         right = "Twice the truth: the program is in step with the turns. Had B been first, A would be 0.",
         wrong = { { is = "step_actual", say = [[That is the truth, and what is counted: all of it. The estimate takes it
            for half: {step_scaled}.]] } },
@@ -205,7 +205,9 @@ return {
            end
            local b = { 1, 1, 1, 1, 1, 1 }
            local e = measure(kit, p, { "A", "B" }, a, b).A.scaled
-           return e > 0 and e <= sum(a) / 3, nil, { estimate = e, truth = sum(a) }
+           local found = { estimate = e, truth = sum(a) }
+           if e == 0 then return false, "The estimate is not to be 0: some A have to be counted.", found end
+           return e <= sum(a) / 3, nil, found
         end,
         right = "The estimate is {estimate}, the truth {truth}.",
         otherwise = "The estimate is {estimate}, the truth {truth}: not wrong enough.",

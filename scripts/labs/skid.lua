@@ -79,7 +79,7 @@ return {
       an operation by chance, whatever events it causes. All of them have in common that hardware writes down what it
       did, instead of an interrupt which comes later and looks around.
    ]],
-   params = { model = "itanium2", body = 8, miss = 3, ns = 10, rounds = 1000, period = 10, skid = 2, latency = 200,
+   params = { model = "itanium2", body = 8, miss = 3, ns = 10, rounds = 1005, period = 10, skid = 2, latency = 200,
       dear = 5 * 2 ^ 16 + 8 },
    draw = { skid = { 1, 2 }, latency = { 150, 200, 250, 300 }, body = { 8, 9, 10 } },
    pages = {

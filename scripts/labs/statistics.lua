@@ -282,7 +282,8 @@ return {
             ctx:start()                     -- the program runs to its end
             ctx:read_pmds { 0 }[1].value
 
-         In a shell that is `lpfm stat -r {runs} -e cycles`. The processor counts exactly; the runs differ all the same.
+         In a shell that is `lpfm stat -r {runs} -e cycles ./prog`. The processor counts exactly; the runs differ all
+         the same.
       ]],
         run = few,
         show = { { "cycles of each run", "values" }, { "mean", "mean" },
@@ -460,7 +461,7 @@ end]==],
         ]],
         run = function() return { pairs = PAIRS, budget = BUDGET } end,
         check = check_compare,
-        right = "{alarms} false alarms and {missed} missed, of {of} each.",
+        right = "False alarms: {alarms} of {of}; missed: {missed} of {of}.",
         otherwise = "{alarms} of {of} equal pairs were told apart, and of {of} that differ {missed} were missed.",
         solution = [==[
 local statistics = require "pfm.statistics"

@@ -217,7 +217,7 @@ return {
         wrong = { { is = "last_count", say = [[That is the busiest one; or did you take all for alike? They are
            {counts}.]] } },
         otherwise = "Add {counts}: {total}.",
-        hints = { "One, two, three, four times {n}." } },
+        hints = { "Once {n}, twice, three times, and so on: {workers} of them." } },
       { text = [[
            Two variables x and y are 0, each in a line of its own. One thread stores 1 to x, then loads y. Another
            one, on another processor, stores 1 to y, then loads x. So far, each processor does one thing after the
@@ -273,6 +273,7 @@ return {
         setup = setup,
         run = function(kit, p, f)
            local q, distance = {}, 0
+           if p.element == 0 then error("an element has a byte or more", 0) end
            for k, v in pairs(p) do q[k] = v end
            q.model = "p6"
            repeat

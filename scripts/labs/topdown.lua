@@ -159,7 +159,7 @@ end
 
 return {
    number = 18,
-   title = "Top-down and roofline: where cycles go, and how fast a loop can be",
+   title = "Top-down and roofline: where the cycles go",
    goals = { "split a program's cycles into four kinds by counts", "say what mending one kind can gain",
       "place a loop under a roofline, and find its ridge" },
    read = { "A. Yasin: A Top-Down Method for Performance Analysis, 2014", "S. Williams et al.: Roofline, 2009",
@@ -228,7 +228,8 @@ return {
 
          Four counters count that at once, in the program's second run, when the second cache has all that it needs:
 
-            for i, event in ipairs { "cycles", "instructions", "branch_misses", "l1i_misses" } do
+            local events = { "cycles", "instructions", "branch_misses", "l1i_misses" }
+            for i, event in ipairs(events) do
                ctx:write_pmcs { { num = i - 1, value = m:encode(event, i - 1) } }
                ctx:write_pmds { { num = i - 1, value = 0 } }
             end
@@ -314,8 +315,9 @@ return {
         right = [[There is the ridge of the roofline. The loop reaches {ridge_percent} % of the peak there, for it waits
            and computes in turns; where both overlap, it comes nearer.]],
         wrong = { { is = "steps", say = "At that one, the memory's roof is the lower one." },
-           { is = "ridge_intensity", say = "That is the intensity of the ridge. How many instructions give that?" } },
-        otherwise = "Compare intensity times bandwidth with {peak}.",
+           { is = "ridge_intensity", say = "That is the intensity of the ridge. How many instructions give that?" },
+           { less = true, say = "With so few, intensity times bandwidth is less than {peak} still." } },
+        otherwise = "Fewer are enough: compare intensity times bandwidth with {peak}.",
         hints = { "Which intensity is needed? {peak} divided by the bandwidth.",
            "An element has {bytes} bytes; an instruction does {width} operations." } },
       { task = "split", kind = "script",
@@ -324,7 +326,8 @@ return {
            the cycles, within {points} points:
 
               return function(counts)
-                 -- counts.cycles, counts.instructions, counts.branch_misses, counts.l1i_misses
+                 -- counts.cycles, counts.instructions,
+                 -- counts.branch_misses, counts.l1i_misses
                  return { retiring = 25, bad = 25, frontend = 25, backend = 25 }
               end
 

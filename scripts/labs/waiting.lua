@@ -272,7 +272,7 @@ local function differs(given, wanted)
    if type(given) ~= "table" then return "The function returns no table." end
    for stack, ns in pairs(wanted) do
       if type(given[stack]) ~= "number" or math.abs(given[stack] - ns) > 1 then
-         return ("%s: %s ns, and not %s."):format(stack, ("%.0f"):format(ns), tostring(given[stack]))
+         return ("Threads waited in %s for %.0f ns; the function says %s."):format(stack, ns, tostring(given[stack]))
       end
    end
    for stack in pairs(given) do
@@ -376,8 +376,9 @@ return {
          a counter can overflow at each of them. With perfmon's calls:
 
             ctx = lpfm.create { format = "stack" }
-            ctx:write_pmcs { { num = 69, value = 9 } }   -- context-switches
-            ctx:write_pmds { { num = 69, value = -1, short_reset = -1, long_reset = -1 } }
+            ctx:write_pmcs { { num = 69, value = 9 } } -- context-switches
+            ctx:write_pmds { { num = 69, value = -1,
+               short_reset = -1, long_reset = -1 } }
             ctx:load(tid)
             ctx:start()
 

@@ -179,14 +179,17 @@ return {
                  total = total + step
                  local now = total % 2 ^ width
                  local part, whole = fn(soft, now, last, width)
-                 if whole ~= total then return false, nil, { total = total, whole = tostring(whole), bits = width } end
+                 if whole ~= total then
+                    return false, nil, { total = total, whole = tostring(whole), bits = width, now = now, last = last }
+                 end
                  soft, last = part, now
               end
            end
            return true
         end,
         right = "No event is lost, as long as somebody looks once in each round of the counter: the interrupt does.",
-        otherwise = "With {bits} bits and {total} events it says {whole}.",
+        otherwise = [[A counter of {bits} bits has {now} now, and had {last} at the last look. The whole count is
+           {total}, and it says {whole}.]],
         solution = [[return function(soft, now, last, width)
    if now < last then soft = soft + 2 ^ width end
    return soft, soft + now

@@ -226,7 +226,7 @@ describe("a picture among the figures", function()
       drawn "bars"
       local course = require("repl.command.lab").call(path)
       local cell = course:show(1)
-      assert.truthy(tostring(cell):find("both of 7:\n", 1, true), tostring(cell))
+      assert.truthy(tostring(cell):find("^The machine says:\n   half of it: 3.5\nboth of 7:\n"), tostring(cell))
       local html = bundle.of({ n = 1, cell })["text/html"]
       assert.truthy(html:find("half of it: 3.5", 1, true) and html:find("<svg", 1, true), html)
       assert.is_nil(bundle.of({ n = 1, course:answer("all", "") })["text/html"])
@@ -298,6 +298,15 @@ describe("parameters", function()
       assert.equal(2, status)
       assert.truthy(err:find("--set: answers are graded with the parameters", 1, true), err)
       assert.equal("parameters: rounds=500", sheet.figures(counters, { rounds = 500 })[1])
+   end)
+
+   it("of --set go with a notebook, whose texts have them", function()
+      local json = sheet.notebook(assert(catalog.find "caches"), { n = 2048, l1d = "4096:2:64" })
+      local cells = render.from_json(json).cells
+      assert.equal('course = lab("caches", { l1d = "4096:2:64", n = 2048 })', cells[2].source)
+      local course = setfenv(loadstring("return " .. cells[2].source:match("= (.*)$")),
+         { lab = require("repl.command.lab").call })()
+      assert.equal(2048, course.session.params.n)
    end)
 
    it("are chosen by a seed, the same for the same one", function()
@@ -472,6 +481,44 @@ describe("a class", function()
       end
    end)
 
+   it("has nothing taken from another student by a link, and nothing that is no file read", function()
+      local cases = scratch .. "/links"
+      local function make(name, commands)
+         c.sh(("mkdir -p %s/%s/lpfm/labs && cd %s/%s/lpfm && %s"):format(cases, name, cases, name, commands))
+      end
+      make("answers", ("ln -s %s/student01/lpfm/labs/counters.json labs/counters.json"):format(class))
+      make("folder", ("rmdir labs && ln -s %s/student01/lpfm/labs labs"):format(class))
+      make("fifo", "mkfifo labs/counters.json")
+      make("endless", "ln -s /dev/zero labs/counters.json")
+      make("dir", "mkdir labs/counters.json")
+      make("large", "head -c 1048577 /dev/zero >labs/counters.json")
+      local out, status, err = lab(("counters --grade --class %s --as points"):format(cases))
+      assert.equal(3, status)
+      for _, name in ipairs { "answers", "folder", "fifo", "endless", "dir", "large" } do
+         assert.truthy(out:find(("\n%s,0,0,,[^\n]*is damaged: "):format(name)), out)
+         assert.truthy(err:find("lab: " .. name .. ": ", 1, true), err)
+      end
+   end)
+
+   it("has a script that is a link to another student's refused", function()
+      local page = counters.pages[#counters.pages]
+      local mine, theirs = class .. "/student01/lpfm/labs/", class .. "/student02/lpfm/labs/"
+      for _, dir in ipairs { mine, theirs } do
+         local path = dir .. "counters.json"
+         files.write(path, (files.read(path):gsub('"answers":{', '%0"by-hand":{"state":"right","answer":"x.lua"},')))
+      end
+      files.write(theirs .. "counters-by-hand.lua", page.solution)
+      c.sh(("ln -s ../../../student02/lpfm/labs/counters-by-hand.lua %scounters-by-hand.lua"):format(mine))
+      local out = report "csv"
+      assert.truthy(out:find("\nstudent02,counters,by%-hand,task,right,5,"), out)
+      assert.truthy(out:find("\nstudent01,counters,by%-hand,task,wrong,0,[^\n]*it is a link"), out)
+      for _, dir in ipairs { mine, theirs } do
+         os.remove(dir .. "counters-by-hand.lua")
+         local path = dir .. "counters.json"
+         files.write(path, (files.read(path):gsub('"by%-hand":{.-},', "", 1)))
+      end
+   end)
+
    it("has answers with the parameters of another seed refused", function()
       local out = report("csv", "--seeded")
       assert.truthy(out:find("\ncopied,counters,user,prediction,wrong,0,[^\n]*not answered with the parameters"), out)
@@ -480,13 +527,26 @@ describe("a class", function()
 
    it("has the wrong answers counted, the most frequent first", function()
       local last, total = math.huge, 0
-      for n in report("wrong"):gmatch "counters,[%w-]+,[^\n]-,(%d+)\n" do
+      for n in report("wrong"):gmatch "counters,[%w-]+,[^\n]-,(%d+),[^\n]*\n" do
          assert.is_true(tonumber(n) <= last)
          last, total = tonumber(n), total + n
       end
       local _, wrong = report("csv"):gsub(",wrong,", "")
       assert.equal(wrong, total)
       assert.is_true(total > 30)
+   end)
+
+   it("has one mistake counted once, whatever numbers the students' parameters make of it", function()
+      local rows = {}
+      for i, rounds in ipairs { 600, 800, 1200 } do
+         local s = session.new(counters, { params = { rounds = rounds } })
+         s.kept.answers = { user = { answer = tostring(3 * rounds), state = "wrong", attempts = 1, hints = 0 },
+            all = { answer = "5", state = "wrong", attempts = 1, hints = 0 } }
+         rows[i] = { name = "s" .. i, rows = grade.session(s) }
+      end
+      local out = grade.report("wrong", rows)
+      assert.same({ 3, "counters,all,5,3," }, { #out, out[2] })
+      assert.truthy(out[3]:find("^counters,user,1800,3,\"?That is all three of each round"), out[3])
    end)
 
    it("has Gradescope's results for each student, and every attempt", function()

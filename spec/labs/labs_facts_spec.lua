@@ -164,6 +164,35 @@ describe("questions of labs", function()
       end
    end)
 
+   -- The names that the prompt has on the page of a task.
+   local function prompt_of(s, pages, task)
+      for i, page in ipairs(s.lab.pages) do
+         if page == pages[task] then s.index = i end
+      end
+      return s:globals(function() end)
+   end
+
+   it("of skid: one instruction is in the samples, with whatever skid", function()
+      local s, pages = played "skid"
+      local sampled = prompt_of(s, pages, "around").sampled
+      for skid = 0, 2 * s.params.body do assert.truthy(sampled(skid):find("^I%d+$"), skid .. ": " .. sampled(skid)) end
+   end)
+
+   it("of bias: twice the period sees as many instructions as the period, and not all", function()
+      local s, pages = played "bias"
+      local shares = prompt_of(s, pages, "period").shares
+      assert.equal(shares(s.params.period), shares(s.figures.double))
+      says("bias", said(s, pages.period.wrong[1].say), "some instructions are never seen")
+      assert.is_nil(pages.shares.ask:find "you have named", "what was answered does not change what is asked")
+   end)
+
+   it("of branches and caches: what is counted at the prompt is one value", function()
+      for name, call in pairs { branches = { "worst", "wrong", "TTN" }, caches = { "size", "why", 5, 1024, 10 } } do
+         local s, pages = played(name)
+         assert.equal(1, select("#", prompt_of(s, pages, call[1])[call[2]](unpack(call, 3))), name)
+      end
+   end)
+
    it("of statistics: who answers what an interval and a level promise is right, whatever the seed", function()
       for _, loads in ipairs(assert(catalog.find "statistics").draw.loads) do
          local s, pages = played("statistics", { loads = loads })

@@ -139,6 +139,43 @@ describe("the judge", function()
       end)
    end
 
+   it("calls what it had loaded itself, whatever a script has put in its place", function()
+      local s, page = task("formats", "histogram")
+      for _, cheat in ipairs { [[
+         local kit = require "labs.kit"
+         kit.try_format = function(p, _, program, every)
+            return kit.by_address(kit.sample(kit.machine(p), program, { event = "loads", period = every }))
+         end
+         return { name = "x" }]], [[
+         local real, kit = getmetatable(require "lpfm").__index, require "labs.kit"
+         real.machine = function() error "replaced" end
+         kit.machine = real.machine
+         return { name = "x", handler = function() return "RESET" end,
+            calls = { result = function() return {} end } }]] }
+      do
+         local right, say = judge.script(s, page, cheat, { quiet = true })
+         assert.is_false(right)
+         assert.is_nil(say:find("replaced", 1, true), say)
+      end
+      assert.is_true(judge.script(s, page, page.solution, { quiet = true }))
+   end)
+
+   it("lends a script few contexts, and none of this computer", function()
+      local s, page = task("counters", "by-hand")
+      local own = setmetatable({ check = function(_, _, value) return value, tostring(value) end }, { __index = page })
+      local function has(source) return (judge.script(s, own, source, { quiet = true })) end
+      local lends = "return rawget(require 'lpfm', 'create') ~= nil"
+      assert.is_true(has(lends))
+      s.lab = setmetatable({ machine = "perf" }, { __index = s.lab })
+      assert.is_false(has(lends))
+      s = task("counters", "by-hand")
+      local make = "local lpfm = require 'lpfm' for i = 1, %d do assert(lpfm.create()) end return true"
+      assert.is_true(has(make:format(64)))
+      local right, say = judge.script(s, own, make:format(65), { quiet = true })
+      assert.is_nil(right)
+      assert.truthy(say:find("at most 64 contexts", 1, true), say)
+   end)
+
    it("does without namespaces where there are none, and says what that means", function()
       for n, way in ipairs { "namespaces", "privileges", "limits" } do
          local out, status = c.sh(([[%s/%s/lpfm -e '
@@ -331,6 +368,25 @@ describe("checks of scripts", function()
       local right, say = verdict("costs", "budget", "return { period = 500, buffer = 1 }")
       assert.is_false(right)
       assert.truthy(say:find("201 samples", 1, true), say)
+   end)
+
+   it("of costs: count interrupts, which no buffer saves", function()
+      assert.is_false(verdict("costs", "budget", "return { period = 1000, buffer = 50 }"))
+      assert.is_true(verdict("costs", "budget", "return { period = 2500, buffer = 50 }"))
+   end)
+
+   it("of sets: want a second set that is never left, however late that would be", function()
+      local sets = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, %s } }]]
+      local right, say = verdict("sets", "cascade", sets:format [[flags = { "TIME_SWITCH" }, timeout = 1e9]])
+      assert.is_false(right)
+      assert.truthy(say:find("when its time is over", 1, true), say)
+      assert.is_true(verdict("sets", "cascade", sets:format ""))
+   end)
+
+   it("of multiplex: tell why an estimate of nothing is not wanted", function()
+      local right, say = verdict("multiplex", "worst", "return { 0, 50, 0, 50, 0, 50 }")
+      assert.is_false(right)
+      assert.truthy(say:find("not to be 0", 1, true), say)
    end)
 
    it("of formats: tell the error of a handler", function()

@@ -253,7 +253,14 @@ for _, lab in ipairs(catalog.all()) do
          assert.is_nil(page:find("{[%a_][%w_]*}"))
          assert.is_nil((copy:gsub("<pre>.-</pre>", ""):gsub("<code>.-</code>", "")):match("[^\n]*`[^\n]*`[^\n]*"))
          assert.is_true(#copy > #page)
+         assert.truthy(page:find('class="line"', 1, true) and page:find("Name <span>", 1, true))
+         assert.is_nil(copy:find('class="line"', 1, true) or copy:find("Name <span>", 1, true), "room to write")
          for i, page_of_lab in ipairs(lab.pages) do
+            if page_of_lab.kind == "choice" then
+               s:run_up_to(i)
+               local right = answers.resolve(page_of_lab.answer, s.figures)
+               assert.truthy(copy:find(("<h2>%d. .-<b>Answer:</b> %s<"):format(i, string.char(96 + right))), i)
+            end
             for _, entry in ipairs(page_of_lab.wrong or {}) do
                s:run_up_to(i)
                local label = entry.more and "too large" or entry.less and "too small"
@@ -383,6 +390,12 @@ describe("a session", function()
       assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
          ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
       assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
+      for name, param in pairs { sets = "threshold", threads = "element" } do -- whose runs wait for what never is
+         local s = session.new(assert(catalog.find(name)), { params = { [param] = 0 } })
+         local ok, err = pcall(s.run_up_to, s, #s.lab.pages)
+         assert.is_false(ok)
+         assert.truthy(err:find("does not run with " .. param .. "=0: ", 1, true), err)
+      end
    end)
 
    it("refuses a parameter that the lab does not have", function()
@@ -542,6 +555,13 @@ describe("the check of a teacher's lab", function()
       assert.truthy(complaints(lab_with "{ text = '{nosuch} times' }"):find("{nosuch} is neither", 1, true))
       assert.equal("", complaints(lab_with [[{ text = '{n} times, see section 3.1 and figure 3.20, with 64 bits, 0 or 1'
          }]]))
+   end)
+
+   it("finds lines of code that a terminal of 80 columns would break", function()
+      local page = "{ text = 'It is:\\n\\n%s' }"
+      assert.equal("", complaints(lab_with(page:format((" "):rep(3) .. ("x"):rep(77)))))
+      assert.truthy(complaints(lab_with(page:format((" "):rep(3) .. ("x"):rep(78)))):find("has 81 columns", 1, true))
+      assert.equal("", complaints(lab_with(page:format(("word "):rep(30)))))
    end)
 
    it("finds wrong answers that are right, and runs and solutions that fail", function()

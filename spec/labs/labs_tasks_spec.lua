@@ -82,7 +82,7 @@ end]]
          ["what is not over at the end"] = LOOP:format("s.tid", ADD, WAITS):gsub("return waits", [[
    for _, s in pairs(left) do waits[s.stack] = (waits[s.stack] or 0) + list[#list].time - s.time end
    return waits]]),
-      }, { ["counts in place of times"] = "main;%w+: %d+ ns, and not %d+" })
+      }, { ["counts in place of times"] = "waited in main;%w+ for %d+ ns; the function says %d+" })
    end)
 
    it("takes another way of writing it", function()

@@ -171,6 +171,15 @@ describe("gnuplot", function()
       assert.error_matches(function() figures.bars:save("/no/such/dir/x.svg") end, "cannot write /no/such/dir/x.svg")
    end)
 
+   it("has a scale of colours where they say more than yes and no, and a number for each of few columns", function()
+      local function commands(...)
+         return gnuplot.commands({ kind = "heat", rows = { { label = "a", ... } }, x = { 0, 3 } }, "x.svg")
+      end
+      assert.truthy(commands(0, 1, 0):find("unset colorbox\nset xtics 1\n", 1, true), commands(0, 1, 0))
+      assert.is_nil(commands(0, 1, 2):find("unset colorbox", 1, true))
+      assert.is_nil(commands(0, 1, 0, 1, 0, 1):find("set xtics 1\n", 1, true), "columns of a half")
+   end)
+
    it("gets the numbers whole", function()
       local commands = gnuplot.commands(plot.lines { { { 1e15 + 1, 0.1 }, { 1e15 + 2, 0.2 } } }, "x.svg")
       assert.truthy(commands:find("1000000000000001 0.1\n1000000000000002 0.2\n", 1, true), commands)

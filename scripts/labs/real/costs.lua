@@ -74,7 +74,7 @@ local function figures(kit, p)
 end
 
 local function beside()
-   local found, elsewhere = rows(), "not measured here; `make vm LAB=costs` does"
+   local found, elsewhere = rows(), "not measured here"
    local read, pair = found["read one running counter"] or {}, found["stop + start, one counter"] or {}
    return { bare_read = read[1] or elsewhere, bare_read_perf = read[2] or elsewhere, bare_pair = pair[1] or elsewhere,
       bare_pair_perf = pair[2] or elsewhere }
@@ -84,17 +84,15 @@ return {
    goals = { "measure what a call and a sample cost", "compare perfmon with perf_event in the same kernel" },
    teacher = [[
       In the emulated machine of `make vm` an instruction takes a fixed time, so that times there are instruction
-      counts,
-      and come out the same again. On a real one the least of some tries is shown; other work makes it larger, never
-      smaller. The calls are made from Lua, whose part is in them; the last page has them without.
+      counts, and come out the same again. On a real one the least of some tries is shown; other work makes it larger,
+      never smaller. The calls are made from Lua, whose part is in them; the last page has them without.
    ]],
    params = { calls = 2000, tries = 5, touches = 300, spin = 1000, period = 10 },
    most = { calls = 10 ^ 6, touches = 10000, spin = 10 ^ 6 },
    pages = {
       { text = [[
-         The machine is `{machine}` now. We call the kernel {calls} times to read a counter, and {calls} times to
-         stop and
-         start it, and let a program touch {touches} pages with and without a sample at each of them.
+         The machine is `{machine}` now. We call the kernel {calls} times to read a counter, and {calls} times to stop
+         and start it, and let a program touch {touches} pages with and without a sample at each of them.
       ]],
         ask = "Which costs more?", id = "dearer", kind = "choice",
         run = figures, show = { { "reading a counter, ns", "read_ns" }, { "a stop and a start, ns", "pair_ns" },
@@ -111,13 +109,14 @@ return {
            { "samples", "samples" }, { "a sample costs, ns", "sample_ns" },
            { "with fewer samples, ms", "rare_ms" }, { "samples then", "few" } },
         answer = "factor",
-        right = "And what they cost becomes less by as much.",
+        right = [[And what they cost becomes less by as much. On a computer that is busy, times scatter by more than
+           that.]],
         otherwise = "{samples} samples became {few}.",
         hints = { "Divide." } },
       { text = [[
-         In the emulated kernel each instruction is counted. There perfmon.ko and perf_event do the same work in the
-         same
-         boot, without Lua. Costs in instructions, those of perf_event behind them:
+         In the emulated kernel, which `make vm LAB=costs` boots, each instruction is counted. There perfmon.ko and
+         perf_event do the same work in the same boot, without Lua. Costs in instructions, those of perf_event behind
+         them:
       ]],
         run = beside, show = { { "read a running counter, perfmon.ko", "bare_read" },
            { "the same, perf_event", "bare_read_perf" }, { "stop and start, perfmon.ko", "bare_pair" },

@@ -99,7 +99,7 @@ return {
            its own, and it is no copy of tally by another name:
 
               cp -r spec/vm/format mine
-              (change the names in mine/Kbuild and mine/tally.c, the UUID, and what it does)
+              (change names in mine/Kbuild and mine/tally.c, the UUID, and what it does)
               make vm LAB=formats FORMAT=mine
 
            `uuidgen` makes a UUID. The kernel loads the module when a context asks for its name. Here, write a script

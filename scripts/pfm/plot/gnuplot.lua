@@ -8,6 +8,7 @@ local gnuplot = {}
 
 local TAIL = 16 -- bytes, in which a picture says that it ends
 local ROW = 22 -- px, of a bar or a row of a heat map
+local TICKS = 20 -- of so many columns of a heat map each has a number
 
 local function quoted(s)
    return '"' .. s:gsub('[\\"`]', "\\%0"):gsub("%c", " ") .. '"'
@@ -56,11 +57,23 @@ local function lines(figure)
    return out
 end
 
+-- Are all values 0 or 1? Then a colour says yes or no, and needs no scale.
+local function is_on_off(rows)
+   for _, row in ipairs(rows) do
+      for _, value in ipairs(row) do
+         if value ~= 0 and value ~= 1 then return false end
+      end
+   end
+   return true
+end
+
 local function heat(figure)
    local n = #(figure.rows[1] or {})
    local from, to = number(figure.x[1]), number(figure.x[2])
    local step = number((figure.x[2] - figure.x[1]) / n)
    return {
+      is_on_off(figure.rows) and "unset colorbox" or "set colorbox",
+      step == "1" and n <= TICKS and "set xtics 1" or "set xtics autofreq",
       block("data", figure.rows), row_names(figure),
       "set palette defined (0 '#fdfdf8', 1 '#f2a65a', 2 '#8c1c13')",
       ("set xrange [%s:%s]"):format(from, to), "set cbrange [0:*]",
