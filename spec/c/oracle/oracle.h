@@ -79,10 +79,11 @@ struct context;
 struct thread {
 	uint32_t	tid, pid;
 	uint16_t	cpu;
-	bool		dead;
+	bool		dead, ready;		/* ready: it waits for its CPU */
 	struct program	*program;
 	int		pc;
 	uint64_t	round, left, ran;	/* left: ns of the site it is at */
+	uint64_t	ip;			/* of the site that it executes, or has executed last */
 	struct context	*ctx;			/* that monitors it by itself */
 	struct monitor	*heir;			/* inherited: its part of ctx */
 };
@@ -94,7 +95,7 @@ struct world {
 	enum life_kind	kind;
 	char		model[40];
 	struct pfm_sim	*sim;
-	unsigned int	cpus;
+	unsigned int	cpus, skid;
 	uint64_t	now;
 	int		num_impl;		/* PMDs of the model */
 	int		num_plan;
@@ -150,6 +151,9 @@ struct monitor {
 	int		num_sets, active;
 	bool		masked;
 	uint32_t	due;		/* a switch that waits, by these PMDs */
+	bool		interrupted;	/* a counter of the hardware has wrapped: the interrupt is on its way */
+	unsigned int	skid;		/* sites until it comes */
+	uint32_t	overflowed;	/* PMDs whose 64 bits have wrapped meanwhile */
 };
 
 enum kind { NO_FORMAT, DEFAULT_2X, DEFAULT_06, CONTROL, KINDS };
@@ -214,6 +218,12 @@ void model_read_reset(struct context *c, struct set *s, int i);
 void model_exit(struct thread *t);
 void model_birth(struct thread *parent, struct thread *child);
 
+/*
+ * The interrupt comes that is on its way to what monitors the thread, or a context's threads: after skid sites, and
+ * before anything else is done: a timeout, a child, the thread's end or its leave from the CPU, a command. ago: in ns.
+ */
+void model_interrupt(struct thread *t, uint64_t ago);
+void model_interrupts(const struct context *c);
 /* The thread runs for ns: at most to the end of the site it is at. */
 void model_runs(struct thread *t, uint64_t ns);
 
@@ -256,6 +266,8 @@ void check_buffer(struct context *c);
 bool check_message(struct context *c);
 void check_states(void);
 void acting(const struct context *c);
+/* A call that changes nothing, before which the interrupt that is on its way comes. */
+void take_interrupt(struct context *c);
 
 /* --- lives ------------------------------------------------------------------------------------ */
 

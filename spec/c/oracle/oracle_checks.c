@@ -13,6 +13,16 @@ void acting(const struct context *c)
 		differs("act: %s", pfm_explain());
 }
 
+void take_interrupt(struct context *c)
+{
+	pfarg_pmd_t d = { .reg_num = world.plan[0].num };
+
+	acting(c);
+	if (pfm_read_pmds(c->fd, &d, 1))
+		differs("read_pmds: %s", pfm_explain());
+	model_interrupts(c);
+}
+
 /* What others have counted is in what is read, unless the PMD has a period of its own. */
 static uint64_t visible(const struct context *c, int i)
 {
@@ -62,6 +72,7 @@ void check_registers(struct context *c)
 		}
 		if (pfm_read_pmds(c->fd, d, world.num_plan))
 			differs("read_pmds: %s", pfm_explain());
+		model_interrupts(c);
 		for (int i = 0; i < world.num_plan; i++) {
 			const struct reg *r = &s->regs[i];
 			bool counts_down = world.plan[i].counts && (s->flags & PFM_SETFL_OVFL_SWITCH);
@@ -159,10 +170,14 @@ bool check_message(struct context *c)
 	return true;
 }
 
-/* It goes on, or would, at user level: there a notification holds it (3.5.14). */
-static bool at_user_level(const struct thread *t)
+/*
+ * It goes on, or would, at user level: there a notification holds it (3.5.14). If the interrupt came with a command, or
+ * as the thread left the CPU, it is held once it is to run.
+ */
+static bool is_held(const struct thread *t, enum pfm_sim_state state)
 {
-	return t->program->steps[t->pc].site.level == PFM_SIM_USER;
+	return t->ctx && t->ctx->blocked && t->program->steps[t->pc].site.level == PFM_SIM_USER &&
+	       (!world.skid || state == PFM_SIM_BLOCKED);
 }
 
 /* No thread is blocked but those that a notification blocks; all ran as long as they did. */
@@ -179,8 +194,7 @@ void check_states(void)
 			k++;
 		SAME(is[k].state == PFM_SIM_DEAD, t->dead, "thread %u", t->tid);
 		if (!t->dead && t->program->steps[t->pc].op == PFM_SIM_SITE)
-			SAME(is[k].state == PFM_SIM_BLOCKED, t->ctx && t->ctx->blocked && at_user_level(t),
-			     "thread %u", t->tid);
+			SAME(is[k].state == PFM_SIM_BLOCKED, is_held(t, is[k].state), "thread %u", t->tid);
 		SAME(is[k].ran_ns, t->ran, "thread %u", t->tid);
 	}
 }

@@ -164,6 +164,7 @@ static void close_context(struct context *c)
 	if (c->map)
 		pfm_unmap_buffer((void *)c->map, c->map_size);
 	SAME(close(c->fd), 0, "close");
+	model_interrupts(c);
 	if (c->loaded)
 		model_unload(c);
 	c->fd = -1;
@@ -296,7 +297,7 @@ static void set_command(struct context *c)
 
 static void command(struct context *c)
 {
-	acting(c);
+	take_interrupt(c);
 	trace("to context %td:", c - contexts);
 	switch (rnd(20)) {
 	case 0: case 1: write_pmds(c); break;
@@ -333,7 +334,7 @@ static void populate(void)
 /* As a tool does, so that something happens: loads, starts, reads a message before each restart. */
 static void usual(struct context *c)
 {
-	acting(c);
+	take_interrupt(c);
 	trace("to context %td:", c - contexts);
 	if (!c->loaded)
 		load(c);

@@ -197,8 +197,8 @@ int model_load(struct context *c, struct thread *t, uint16_t id)
 	c->full_told = false;
 	c->full &= c->kind != CONTROL;
 	c->heirs = 1;
-	c->m.masked = false;
-	c->m.due = 0;
+	c->m.masked = c->m.interrupted = false;
+	c->m.due = c->m.overflowed = 0;
 	for (int i = 0; i < c->m.num_sets; i++) {
 		c->m.sets[i].switched = 0;
 		for (int k = 0; k < world.num_plan; k++)
@@ -387,8 +387,8 @@ void model_birth(struct thread *parent, struct thread *child)
 	births++;
 	m = malloc(sizeof(*m));
 	*m = c->m;
-	m->masked = false;
-	m->due = 0;
+	m->masked = m->interrupted = false;
+	m->due = m->overflowed = 0;
 	left = c->num_ended ? c->ended[--c->num_ended] : NULL;
 	for (int i = 0; i < world.num_plan; i++) {
 		struct reg *r = &m->sets[0].regs[i];
