@@ -32,7 +32,7 @@
 #include "user/fmt.h"
 
 #define WINDOW		1000	/* ns */
-#define MAX_PLAN	10	/* PMDs in use */
+#define MAX_PLAN	11	/* PMDs in use: 6 counters, 2 others, 3 of software */
 #define MAX_SETS	5
 #define MAX_EVENTS	8
 #define MAX_THREADS	400	/* with all that are born: 4 rounds of 5 that have 3 rounds of 5 */
@@ -141,6 +141,7 @@ struct set {
 	uint16_t	id, next_id;
 	uint32_t	flags;
 	uint64_t	timeout, left, runs, duration;
+	uint64_t	others_runs, others_duration;	/* INHERIT: of those that have ended */
 	uint32_t	switched;	/* set_ovfl_pmds */
 	struct reg	regs[MAX_PLAN];
 };
@@ -178,6 +179,7 @@ struct context {
 	bool		full, full_told;
 	uint64_t	seed, calls, told;	/* CONTROL: calls made in the model, and in fact */
 	int		heirs;			/* INHERIT: threads that live */
+	int		first;			/* INHERIT: the set in which the next one begins; -1: the active one */
 	struct monitor	*ended[MAX_THREADS];	/* what those that have ended left, in order */
 	int		num_ended;
 };
@@ -198,7 +200,7 @@ extern struct context contexts[MAX_CTXS];
 void model_new(struct context *c);
 struct set *model_active(struct monitor *m);
 int model_find(const struct monitor *m, uint16_t id);
-bool model_has_period(const struct context *c, int i);
+bool model_has_period(const struct context *c, const struct set *s, int i);
 bool model_is_broken(const struct monitor *m);
 struct set *model_insert(struct monitor *m, uint16_t id);
 void model_switch(struct context *c, struct monitor *m, int to, bool is_long);
