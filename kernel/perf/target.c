@@ -168,8 +168,11 @@ static int open_life(struct pfm_context *ctx)
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
-	/* a first thread that monitors itself ends with its process, and its contexts with it */
-	return ctx->self && ctx->tid == ctx->pid ? 0 : find_end(ctx);
+	/*
+	 * A first thread that monitors itself ends with its process, and its contexts with it. What another one's
+	 * children count goes on until the context is unloaded.
+	 */
+	return ctx->self && (ctx->tid == ctx->pid || pfm_inherits(ctx)) ? 0 : find_end(ctx);
 }
 
 /* If it cannot be found out whether a program or only its thread has ended, END is sent. */
