@@ -239,25 +239,31 @@ static int restart_part(struct pfm_context *root, void *part)
 	return pfm_part_restart(root, part, ask_family_format);
 }
 
-/* Each part has an access() of its own, since interrupts may be off during one. */
+/*
+ * Each part has an access() of its own, since interrupts may be off during one. A part whose restart the format
+ * refuses does not keep the others from theirs; returns the first refusal.
+ */
 static int restart_parts(struct pfm_context *root)
 {
 	pfm_ovfl_ctrl_t *all = &root->restart;
-	int ret = 0;
+	int refused = 0;
 
 	memset(all, 0, sizeof(*all));
-	for (unsigned int i = 0; i < root->num_parts && !ret; i++) {
+	for (unsigned int i = 0; i < root->num_parts; i++) {
 		struct pfm_part *part = &root->parts[i];
+		int ret = 0;
 
 		memset(&part->ctrl, 0, sizeof(part->ctrl));
 		if (pfm_part_is_due(root, part))
 			ret = pfm_ops(root)->access(root, restart_part, part);
 		if (ret == -ESRCH)	/* the root's thread has ended, but the buffer is still used */
 			ret = restart_part(root, part);
+		if (!refused)
+			refused = ret;
 		all->reset_ovfl_pmds |= part->ctrl.reset_ovfl_pmds;
 		all->mask_monitoring |= part->ctrl.mask_monitoring;
 	}
-	return ret;
+	return refused;
 }
 
 /*
@@ -302,18 +308,18 @@ static bool waits(const struct pfm_context *child_ctx)
 
 static int restart_family(struct pfm_context *root)
 {
-	int ret;
+	int ret, refused;
 
 	if (!has_restart(root->fmt) && !any_masked(root))
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
-	ret = restart_parts(root);
-	if (ret)
-		return ret;
+	refused = restart_parts(root);
+	if (refused && root->num_parts == 1)
+		return refused;
 	ret = pfm_ops(root)->access(root, restart_thread, NULL);
 	for (struct pfm_context *child_ctx = root->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
 		if (waits(child_ctx))
 			pfm_ops(child_ctx)->access(child_ctx, restart_thread, NULL);
-	return ret == -ESRCH ? 0 : ret;
+	return refused ? refused : ret == -ESRCH ? 0 : ret;
 }
 
 int pfm_do_restart(struct pfm_context *ctx)

@@ -115,7 +115,7 @@ struct pfm_part {
 	pfm_ovfl_ctrl_t		ctrl;		/* what the format's restart callback returned last */
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
-	uint32_t		restarts;	/* number of restarts that gave back a fill */
+	uint32_t		restarts;	/* number of times that the format agreed to a restart */
 	uint32_t		post;		/* number of the fill that is being reported, or 0 */
 	uint32_t		read;		/* number of the newest fill of which the message was read */
 	char			apart[64];	/* padding: two CPUs' parts share no cache line */

@@ -111,22 +111,26 @@ static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 	return (int32_t)(upto - part->given) > 0 ? upto - part->given : 0;
 }
 
-/* If there is only one part, its format is called once at each restart, as in any context. */
+/*
+ * If there is only one part, its format is called once at each restart, as in any context. A fill that the format
+ * refuses stays due.
+ */
 static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
 {
 	uint32_t n = root->num_parts == 1 ? 1 : due(root, part);
-	int ret = 0;
 
-	if (!n)
-		return 0;
-	part->given = root->num_parts == 1 ? part->fills : part->given + n;
-	for (; n && !ret; n--) {
-		ret = ask(root, part->buf, !part->full, &part->ctrl);
-		if (!ret)
-			part->full = part->ctrl.mask_monitoring;
+	for (; n; n--) {
+		pfm_ovfl_ctrl_t ctrl;
+		int ret = ask(root, part->buf, !part->full, &ctrl);
+
+		if (ret)
+			return ret;
+		part->ctrl = ctrl;
+		part->full = ctrl.mask_monitoring;
+		part->given = root->num_parts == 1 ? part->fills : part->given + 1;
+		part->restarts++;
 	}
-	part->restarts += !ret;
-	return ret;
+	return 0;
 }
 
 bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part)

@@ -58,8 +58,10 @@ static const char limits[] =
 	"rest. A descriptor that is closed past it goes on giving the values of running counters to "
 	"pfm_read_pmds(), while a duplicate is open, until a command is tried under its number or that is another "
 	"context's; and a thread that monitors itself keeps the context until no process has it open. A context is "
-	"commanded by the process that created it. END is also sent for a program that got the descriptor through "
-	"exec(2). close() leaves the sampling buffer mapped until munmap(). Of bad pointers only NULL is EFAULT.\n";
+	"commanded by the process that created it. One that the first thread of a process has attached to itself "
+	"stays attached if that thread ends before its process. END is also sent for a program that got the "
+	"descriptor through exec(2). close() leaves the sampling buffer mapped until munmap(). Of bad pointers only "
+	"NULL is EFAULT.\n";
 
 static const char no_hw[] =
 	"no hardware PMU (a virtual machine or container?): cycles, instructions, cache misses cannot be "

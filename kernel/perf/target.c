@@ -116,12 +116,16 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
-/* A pidfd of a thread needs Linux 6.9. If children are counted, which may be threads, it is the process's. */
+/* If children are counted, which may be threads, the end of the process is that of all. */
+static bool is_whole(const struct pfm_context *ctx)
+{
+	return pfm_inherits(ctx) && ctx->tid == ctx->pid;
+}
+
+/* A pidfd of a thread needs Linux 6.9. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
-	bool whole = pfm_inherits(ctx) && ctx->tid == ctx->pid;
-
-	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, whole ? 0 : PIDFD_THREAD);
+	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, is_whole(ctx) ? 0 : PIDFD_THREAD);
 	return perf_of(ctx)->life_pidfd < 0 ? -errno : 0;
 }
 
@@ -129,7 +133,8 @@ static int open_life_pidfd(struct pfm_context *ctx)
  * The event tells the end of its thread by hanging up, for which it has to have a ring: without one it looks hung up at
  * all times. It stays with a thread that calls exec; a pidfd stays with its number, which only the first thread
  * keeps then, and newer kernels tell the end of a first thread by it when the whole process has ended. So the pidfd is
- * for that, and for contexts beyond the locked memory that there is.
+ * for that, for a thread that monitors itself, whose context does not outlive an exec, and for contexts beyond the
+ * locked memory that there is.
  */
 static int find_end(struct pfm_context *ctx)
 {
@@ -138,7 +143,7 @@ static int find_end(struct pfm_context *ctx)
 	void *at;
 	int err, ret;
 
-	if (pfm_inherits(ctx) && ctx->tid == ctx->pid && !open_life_pidfd(ctx))
+	if ((is_whole(ctx) || ctx->self) && !open_life_pidfd(ctx))
 		return watch_life(ctx);
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, p->life, 0);
 	err = errno;
@@ -164,7 +169,11 @@ static int open_life(struct pfm_context *ctx)
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
-	return ctx->self ? 0 : find_end(ctx);
+	/*
+	 * A first thread that monitors itself ends with its process, and its contexts with it. What another one's
+	 * children count goes on until the context is unloaded.
+	 */
+	return ctx->self && (ctx->tid == ctx->pid || pfm_inherits(ctx)) ? 0 : find_end(ctx);
 }
 
 /* If it cannot be found out whether a program or only its thread has ended, END is sent. */

@@ -220,7 +220,8 @@ static const char live_limits[] =
 	"Children and other threads are not followed, not even by system-wide contexts: while they run, the simulated "
 	"CPU has its idle thread, which counts in the kernel (EXCL_IDLE leaves it out).\n"
 	"What the hardware counts, and the addresses in samples and messages, are a made-up program's, not the "
-	"thread's (perfmon/sim.h).";
+	"thread's (perfmon/sim.h). Instruction-based sampling (family 10h) finds no operations in it, and takes no "
+	"samples.";
 
 static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 {

@@ -21,13 +21,13 @@ static void job_free(struct job *j)
 	free(j->list);
 }
 
-static int check_input(const pfmlib_input_param_t *in)
+static int check_input(const pfmlib_input_param_t *in, bool has_other)
 {
 	if (!pfl_current())
 		return pfl_explain(PFMLIB_ERR_NOINIT, "pfm_initialize() was not called");
 	if (!in)
 		return pfl_explain(PFMLIB_ERR_INVAL, "no input");
-	if (in->pfp_event_count == 0)
+	if (in->pfp_event_count == 0 && !has_other)
 		return pfl_explain(PFMLIB_ERR_INVAL, "no events");
 	if (in->pfp_event_count > PFMLIB_MAX_PMCS)
 		return pfl_explain(PFMLIB_ERR_TOOMANY, "%u events, at most %d can be given",
@@ -62,16 +62,21 @@ static int add_demand(struct job *j, unsigned int i)
 	return ret;
 }
 
+/* A model's input need no events beside it, as those of instruction-based sampling do not. */
 static int job_init(struct job *j, const pfmlib_input_param_t *in, const void *model_in)
 {
+	static const pfmlib_input_param_t no_events = { .pfp_dfl_plm = PFM_PLM0 | PFM_PLM3 };
 	int ret;
 
 	memset(j, 0, sizeof(*j));
 	pfl_explain_clear();
-	ret = check_input(in);
+	if (!in && model_in)
+		in = &no_events;
+	ret = check_input(in, model_in);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
 	j->in = in;
+	j->m = in->pfp_event_count ? NULL : pfl_current();
 	j->model_in = model_in;
 	j->n = in->pfp_event_count;
 	j->d = malloc(j->n * sizeof(*j->d));
@@ -226,6 +231,8 @@ static int dispatch(const struct job *j, void *model_in, pfmlib_output_param_t *
 		write_output(j, choice, result);
 		ret = finish(j, model_in, result, model_out);
 	}
+	if (ret == PFMLIB_SUCCESS && !result->pfp_pmc_count)
+		ret = pfl_explain(PFMLIB_ERR_INVAL, "no events");
 	if (ret == PFMLIB_SUCCESS)
 		*out = *result;
 	free(choice);

@@ -2,6 +2,7 @@
 -- Sections 3.1.13, PFM_GETINFO_PMCS, and 3.1.14, PFM_GETINFO_PMDS.
 local c = require "support.c"
 local lpfm = require "lpfm"
+local real = require "support.real"
 local sim = require "support.sim"
 
 local MODELS = sim.models()
@@ -81,21 +82,31 @@ describe("3.1.13 PFM_GETINFO_PMCS", function()
       end
    end)
 
+   local function each_has_its_own(machine)
+      local seen = {}
+      for _, list in ipairs { lpfm.pmcs(), lpfm.pmds() } do
+         local here = {}
+         assert.is_true(#list > 0, machine)
+         for _, reg in ipairs(list) do
+            local key = reg.type .. " " .. (reg.index or reg.name)
+            assert.is_nil(here[key], machine .. ": " .. key)
+            here[key] = true
+            assert.are.equal(reg.name, seen[key] or reg.name, machine .. ": " .. key)
+            seen[key] = reg.name
+         end
+      end
+   end
+
    it("'The mapping ... is unique for each PMC register', and for each PMD, and between them", function()
       for _, model in ipairs(MODELS) do
          sim.machine(model)
-         local seen = {}
-         for _, list in ipairs { lpfm.pmcs(), lpfm.pmds() } do
-            local here = {}
-            for _, reg in ipairs(list) do
-               local key = reg.type .. " " .. (reg.index or reg.name)
-               assert.is_nil(here[key], model .. ": " .. key)
-               here[key] = true
-               assert.are.equal(reg.name, seen[key] or reg.name, model .. ": " .. key)
-               seen[key] = reg.name
-            end
-         end
+         each_has_its_own(model)
       end
+   end)
+
+   it("... on " .. real, function()
+      assert(lpfm.machine(real))
+      each_has_its_own(real)
    end)
 
    it("reg_rsvd_mask: bits beyond the register's are reserved and 'zero-extended' in the default", function()

@@ -287,7 +287,8 @@ describe("3.3 event notifications", function()
          exec_ends_second = "an exec() of the first thread",
          first_execs = "but not before: 3.1.7, an exec() of the first thread",
          second_execs = "but not before: 3.1.7, an exec() of a thread, which takes the first one's number",
-         unseen = "but not before: 3.1.7, an exec() and the end of a thread while the tool is stopped" } do
+         unseen = "but not before: 3.1.7, an exec() and the end of a thread while the tool is stopped",
+         own = "but none for a thread that monitors itself, from which the context is detached all the same" } do
          for _, machine in ipairs { real, "sim:k8,live" } do
             it(("%s, on %s"):format(what, machine), function()
                local program = c.compile("end_always")

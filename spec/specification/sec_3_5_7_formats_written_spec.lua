@@ -88,6 +88,8 @@ local SECTIONS = {
       restart_mask_monitoring = "mask_monitoring: 'when set to 1, monitoring is masked', stays so or becomes so",
       restart_ignored = "notify_user, block_thread: 'this field is ignored for this function'",
       restart_refused = "'otherwise a valid errno value is expected': that of PFM_RESTART, which does nothing else",
+      restart_refused_of_a_family = "... with PFM_FL_INHERIT, 'there is one message' until one that is not refused",
+      restart_refused_of_a_part = "... where the buffer has parts, it is refused to the threads of that part alone",
       restart_without = "is optional: without it what overflowed is reset and monitoring resumes",
    } },
 }

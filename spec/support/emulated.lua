@@ -65,11 +65,12 @@ local sampling = {
    "notification", "notification_by_sigio", "notification_by_a_real_time_signal", "signal_without_message",
    "buffer_fills", "mapping_rules", "memory_limits", "profile_has_the_right_shares",
    "randomized_profile_has_the_right_shares", "four_threads_are_profiled_at_once",
-   "bias_is_cured_by_randomization", "storms_are_throttled", "blocking", "blocked_thread_is_freed",
+   "bias_is_cured_by_randomization", "storms_are_throttled", "blocking", "own_thread_is_held",
+   "blocked_thread_is_freed",
 }
 local sets = {
-   "time_switched_sets_scale", "timeouts_run_with_the_thread", "overflow_switches_after_n", "cascade",
-   "masked_sets_wait",
+   "time_switched_sets_scale", "timeouts_run_with_the_thread", "a_start_continues_a_timeout",
+   "overflow_switches_after_n", "cascade", "masked_sets_wait",
 }
 local sets_of_intel = {
    "each_set_has_counters_that_count_its_events", "overflows_switch_to_such_counters", "a_write_moves_an_event",
@@ -278,6 +279,8 @@ local function tests(only)
          all(inherit, inherit_samples, stacks, records, programs, verdicts))
    end
    vm_it("passes the specs of real machines", specs_pass, "", specs)
+   vm_it("keeps what specs of sections say of it", specs_pass, "",
+      { "--filter", "on.linux", "sec_3_1_13_getinfo_registers", "sec_3_3_messages", "sec_5_itanium", "perfctr" })
    vm_it("loses nothing to an NMI", passes, "-A amd64", "exact counting sampling sets names",
       all(of_x86, of_intel, counting, sampling, sets_of_intel, names))
    vm_it("loses nothing to an NMI, either", passes, "-A amd64 -c 4",

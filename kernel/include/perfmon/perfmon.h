@@ -66,11 +66,12 @@ typedef unsigned char pfm_uuid_t[16];
  * written. A read with PFM_REGFL_ENDED returns what the others have counted that have ended since the PMD was written,
  * which is to be done when none of them lives (EINVAL on machine perf, where the kernel tells the sum with the living).
  * With ON_EXEC each thread counts from its next exec(2) on, or from its birth if the monitored one has had its own.
- * Each has a timeout of its own (TIME_SWITCH); pfm_getinfo_evtsets() adds up runs, duration and what was lost. The
- * context is unloaded, and END posted, when all have ended. EINVAL: with SYSTEM_WIDE, NOTIFY_BLOCK or MAP_SETS;
- * EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory lacks are not counted: set_lost of set 0 says how
- * many. If others have a counter at the birth of one, set_blind has its time; with a sampling format set_lost counts
- * it. The machine perf differs in some of it: limits of pfm_machine_info_t.
+ * Each begins with the set that is active in the monitored thread; of sets with TIME_SWITCH with the one after that of
+ * the child before, so that short-lived ones cover them all. Each has a timeout of its own; pfm_getinfo_evtsets() adds
+ * up runs, duration and what was lost. The context is unloaded, and END posted, when all have ended. EINVAL: with
+ * SYSTEM_WIDE, NOTIFY_BLOCK or MAP_SETS; EBUSY: pfm_write_pmcs() once it is loaded. Those for which memory lacks are
+ * not counted: set_lost of set 0 says how many. If others have a counter at the birth of one, set_blind has its time;
+ * with a sampling format set_lost counts it. The machine perf differs in some of it: limits of pfm_machine_info_t.
  *
  * Without a sampling format overflows and pfm_restart() concern the thread alone, others count on, and OVFL_SWITCH is
  * EINVAL.

@@ -7,9 +7,11 @@
  * "This could be because the entire process exited or simply because that thread terminated"; "It is not possible to
  * suppress the termination message"; when it is received "the context is detached".
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -334,6 +336,37 @@ static void unseen(void)
 	TRUE(waitpid(helper, NULL, 0) == helper);
 }
 
+static int own_fd;
+
+static void *monitor_itself(void *unused)
+{
+	pfarg_ctx_t ctx = { 0 };
+	pfarg_load_t load = { .load_pid = (uint32_t)gettid() };
+
+	own_fd = pfm_create_context(&ctx, NULL, NULL, 0);
+	TRUE(own_fd >= 0);
+	TRUE(!pfm_load_context(own_fd, &load) && !pfm_start(own_fd, NULL));
+	return unused;
+}
+
+/* "The message applies only non self-monitoring threads"; the context is detached: it can go to another thread. */
+static void own(void)
+{
+	pfarg_load_t load = { .load_pid = (uint32_t)gettid() };
+	struct pollfd p = { .events = POLLIN };
+	pthread_t thread;
+
+	TRUE(!pthread_create(&thread, NULL, monitor_itself, NULL));
+	TRUE(!pthread_join(thread, NULL));
+	p.fd = own_fd;
+	while (pfm_load_context(own_fd, &load)) {	/* the thread may be about to end, when it has been joined */
+		TRUE(errno == EBUSY);
+		TRUE(!poll(&p, 1, 0));
+		sched_yield();
+	}
+	TRUE(!pfm_start(own_fd, NULL) && !pfm_unload_context(own_fd));
+}
+
 static void exec_ends_first(void) { execs(false, true, ends_with_it); }
 static void exec_ends_second(void) { execs(true, false, ends_with_it); }
 
@@ -346,7 +379,7 @@ int main(int argc, char **argv)
 		{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
 		{ "exits", exits }, { "leader", first_thread },
 		{ "first_execs", first_execs }, { "second_execs", second_execs },
-		{ "unseen", unseen },
+		{ "unseen", unseen }, { "own", own },
 		{ "exec_ends_first", exec_ends_first }, { "exec_ends_second", exec_ends_second },
 	};
 

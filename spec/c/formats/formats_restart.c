@@ -196,6 +196,116 @@ static void refused(void)
 	end(fd);
 }
 
+/* A thread of 10 ns for an instruction, which creates another of 30 ns on the other CPU. PMD4 masks and notifies. */
+static int two_threads(void)
+{
+	struct pfm_sim_step slow[] = {
+		{ .op = PFM_SIM_LOOP, .count = 1000 },
+		{ .op = PFM_SIM_SITE, .level = PFM_SIM_USER, .ns = 30, .ip = 0x2000 },
+		{ .op = PFM_SIM_END },
+	};
+	struct pfm_sim_program child = { slow, COUNT(slow) };
+	struct pfm_sim_step fast[] = {
+		{ .op = PFM_SIM_THREAD, .program = &child },
+		{ .op = PFM_SIM_LOOP, .count = 1000 },
+		{ .op = PFM_SIM_SITE, .level = PFM_SIM_USER, .ns = 10, .ip = 0x1000 },
+		{ .op = PFM_SIM_END },
+	};
+	int fd = recorded(PFM_FL_INHERIT);
+
+	rec.ctrl = (pfm_ovfl_ctrl_t){ .notify_user = 1, .mask_monitoring = 1 };
+	rec.restart_ctrl = reset;
+	counter(fd, 0, 4, -10, &(pfarg_pmd_t){ .reg_short_reset = -10ULL, .reg_long_reset = -10ULL,
+					       .reg_flags = PFM_REGFL_OVFL_NOTIFY });
+	load_and_start(fd, program(fast, COUNT(fast)));
+	return fd;
+}
+
+/*
+ * perfmon.h, PFM_FL_INHERIT: "there is one message, and pfm_restart() lets them all go on". A refused one does nothing,
+ * so that the thread that finds the buffer full after it adds no message.
+ */
+static void refused_of_a_family(void)
+{
+	pfarg_msg_t msg;
+	int fd;
+
+	begin("cpus=2");
+	fd = two_threads();
+	rec.restart_err = EIO;
+	run(200);
+	TRUE(message(fd, &msg));
+	TRUE(pfm_restart(fd) == -1);
+	EQUAL(errno, EIO);
+	run(200);
+	EQUAL(rec.num_handled, 2);
+	TRUE(!message(fd, &msg));
+	rec.restart_err = 0;
+	TRUE(!pfm_restart(fd));
+	EQUAL(rec.is_active, 0);
+	run(200);
+	EQUAL(rec.num_handled, 3);
+	TRUE(message(fd, &msg));
+	end(fd);
+}
+
+static unsigned int num_parts(struct pfm_context *root)
+{
+	(void)root;
+	return 2;
+}
+
+static unsigned int part(struct pfm_context *ctx)
+{
+	struct pfm_where where;
+
+	pfm_ops(ctx)->where(ctx, &where);
+	return where.cpu;
+}
+
+static void *refusing;
+
+static int refuse_one(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
+{
+	(void)is_active;
+	*ctrl = reset;
+	return buf == refusing ? EIO : 0;
+}
+
+/* Of the parts of a buffer: the threads of those that are not refused go on, the others at a restart that is not. */
+static void refused_of_a_part(void)
+{
+	struct pfm_sim *computer;
+	int fd;
+
+	begin("cpus=2");
+	computer = pfm_sim_get();
+	computer->ops.num_parts = num_parts;
+	computer->ops.part = part;
+	rec.size = 4096;
+	recorder.fmt_restart = refuse_one;
+	fd = two_threads();
+	run(400);
+	EQUAL(rec.num_handled, 2);
+	for (int i = 0; i < 2; i++) {
+		const struct handled *last = &rec.handled[rec.num_handled - 2], *first = last + i, *other = last + !i;
+
+		refusing = first->buf;
+		TRUE(first->buf != other->buf);
+		TRUE(pfm_restart(fd) == -1);
+		EQUAL(errno, EIO);
+		run(400);
+		EQUAL(rec.num_handled, 3 + 3 * i);
+		EQUAL(rec.handled[2 + 3 * i].where.tid, other->where.tid);
+		refusing = NULL;
+		TRUE(!pfm_restart(fd));
+		run(400);
+		EQUAL(rec.num_handled, 5 + 3 * i);
+	}
+	end(fd);
+	pfm_sim_put(computer);
+}
+
 /* Optional: without it a restart resets and resumes, and one of active monitoring is an error. */
 static void without(void)
 {
@@ -226,6 +336,8 @@ const struct format_case restart_cases[] = {
 	{ "restart_mask_monitoring", mask_monitoring },
 	{ "restart_ignored", ignored },
 	{ "restart_refused", refused },
+	{ "restart_refused_of_a_family", refused_of_a_family },
+	{ "restart_refused_of_a_part", refused_of_a_part },
 	{ "restart_without", without },
 	{ NULL, NULL }
 };

@@ -121,6 +121,16 @@ static void ibs(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	EXPECT(!pmc(4) && pmc(5) == (0xffff | 1ULL << 17) && mod_out.ibsop_base == 1);
+	EXPECT(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);	/* without events */
+	EXPECT(pmc(5) == (0xffff | 1ULL << 17) && out.pfp_pmc_count == 1);
+	EXPECT(out.pfp_pmd_count == 1 && out.pfp_pmds[0].reg_num == 7 && mod_out.ibsop_base == 0);
+	in.pfp_event_count = 0;
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS && out.pfp_pmc_count == 1);
+	mod.flags = 0;
+	EXPECT(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
+	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
+	mod.flags = PFMLIB_AMD64_USE_IBSOP;
+	in.pfp_event_count = 1;
 	mod.ibsop.maxcnt = 0x100000;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
 	mod.ibsop.maxcnt = 16;

@@ -32,7 +32,7 @@
 #include "user/fmt.h"
 
 #define WINDOW		1000	/* ns */
-#define MAX_PLAN	10	/* PMDs in use */
+#define MAX_PLAN	11	/* PMDs in use: 6 counters, 2 others, 3 of software */
 #define MAX_SETS	5
 #define MAX_EVENTS	8
 #define MAX_THREADS	400	/* with all that are born: 4 rounds of 5 that have 3 rounds of 5 */
@@ -79,10 +79,11 @@ struct context;
 struct thread {
 	uint32_t	tid, pid;
 	uint16_t	cpu;
-	bool		dead;
+	bool		dead, ready;		/* ready: it waits for its CPU */
 	struct program	*program;
 	int		pc;
 	uint64_t	round, left, ran;	/* left: ns of the site it is at */
+	uint64_t	ip;			/* of the site that it executes, or has executed last */
 	struct context	*ctx;			/* that monitors it by itself */
 	struct monitor	*heir;			/* inherited: its part of ctx */
 };
@@ -94,7 +95,7 @@ struct world {
 	enum life_kind	kind;
 	char		model[40];
 	struct pfm_sim	*sim;
-	unsigned int	cpus;
+	unsigned int	cpus, skid;
 	uint64_t	now;
 	int		num_impl;		/* PMDs of the model */
 	int		num_plan;
@@ -140,6 +141,7 @@ struct set {
 	uint16_t	id, next_id;
 	uint32_t	flags;
 	uint64_t	timeout, left, runs, duration;
+	uint64_t	others_runs, others_duration;	/* INHERIT: of those that have ended */
 	uint32_t	switched;	/* set_ovfl_pmds */
 	struct reg	regs[MAX_PLAN];
 };
@@ -150,6 +152,9 @@ struct monitor {
 	int		num_sets, active;
 	bool		masked;
 	uint32_t	due;		/* a switch that waits, by these PMDs */
+	bool		interrupted;	/* a counter of the hardware has wrapped: the interrupt is on its way */
+	unsigned int	skid;		/* sites until it comes */
+	uint32_t	overflowed;	/* PMDs whose 64 bits have wrapped meanwhile */
 };
 
 enum kind { NO_FORMAT, DEFAULT_2X, DEFAULT_06, CONTROL, KINDS };
@@ -174,6 +179,7 @@ struct context {
 	bool		full, full_told;
 	uint64_t	seed, calls, told;	/* CONTROL: calls made in the model, and in fact */
 	int		heirs;			/* INHERIT: threads that live */
+	int		first;			/* INHERIT: the set in which the next one begins; -1: the active one */
 	struct monitor	*ended[MAX_THREADS];	/* what those that have ended left, in order */
 	int		num_ended;
 };
@@ -194,7 +200,7 @@ extern struct context contexts[MAX_CTXS];
 void model_new(struct context *c);
 struct set *model_active(struct monitor *m);
 int model_find(const struct monitor *m, uint16_t id);
-bool model_has_period(const struct context *c, int i);
+bool model_has_period(const struct context *c, const struct set *s, int i);
 bool model_is_broken(const struct monitor *m);
 struct set *model_insert(struct monitor *m, uint16_t id);
 void model_switch(struct context *c, struct monitor *m, int to, bool is_long);
@@ -214,6 +220,12 @@ void model_read_reset(struct context *c, struct set *s, int i);
 void model_exit(struct thread *t);
 void model_birth(struct thread *parent, struct thread *child);
 
+/*
+ * The interrupt comes that is on its way to what monitors the thread, or a context's threads: after skid sites, and
+ * before anything else is done: a timeout, a child, the thread's end or its leave from the CPU, a command. ago: in ns.
+ */
+void model_interrupt(struct thread *t, uint64_t ago);
+void model_interrupts(const struct context *c);
 /* The thread runs for ns: at most to the end of the site it is at. */
 void model_runs(struct thread *t, uint64_t ns);
 
@@ -256,6 +268,8 @@ void check_buffer(struct context *c);
 bool check_message(struct context *c);
 void check_states(void);
 void acting(const struct context *c);
+/* A call that changes nothing, before which the interrupt that is on its way comes. */
+void take_interrupt(struct context *c);
 
 /* --- lives ------------------------------------------------------------------------------------ */
 

@@ -13,19 +13,29 @@ void acting(const struct context *c)
 		differs("act: %s", pfm_explain());
 }
 
-/* What others have counted is in what is read, unless the PMD has a period of its own. */
-static uint64_t visible(const struct context *c, int i)
+void take_interrupt(struct context *c)
 {
-	const struct reg *r = &c->m.sets[0].regs[i];
-	uint64_t sum = r->others;
+	pfarg_pmd_t d = { .reg_num = world.plan[0].num };
 
-	if (model_has_period(c, i))
+	acting(c);
+	if (pfm_read_pmds(c->fd, &d, 1))
+		differs("read_pmds: %s", pfm_explain());
+	model_interrupts(c);
+}
+
+/* What others have counted is in what is read, unless the PMD has a period of its own. */
+static uint64_t visible(const struct context *c, int set, int i)
+{
+	const struct set *s = &c->m.sets[set];
+	uint64_t sum = s->regs[i].others;
+
+	if (model_has_period(c, s, i))
 		return 0;
 	for (int k = 0; k < world.num_threads; k++) {
 		const struct thread *t = &world.threads[k];
 
 		if (t->heir && t->ctx == c)
-			sum += t->heir->sets[0].regs[i].value - t->heir->sets[0].regs[i].base;
+			sum += t->heir->sets[set].regs[i].value - t->heir->sets[set].regs[i].base;
 	}
 	return sum;
 }
@@ -62,10 +72,11 @@ void check_registers(struct context *c)
 		}
 		if (pfm_read_pmds(c->fd, d, world.num_plan))
 			differs("read_pmds: %s", pfm_explain());
+		model_interrupts(c);
 		for (int i = 0; i < world.num_plan; i++) {
 			const struct reg *r = &s->regs[i];
 			bool counts_down = world.plan[i].counts && (s->flags & PFM_SETFL_OVFL_SWITCH);
-			uint64_t value = r->value + (c->flags & PFM_FL_INHERIT ? visible(c, i) : 0);
+			uint64_t value = r->value + (c->flags & PFM_FL_INHERIT ? visible(c, k, i) : 0);
 
 			if (d[i].reg_last_reset_val != r->last || d[i].reg_value != value)
 				show(c, s);
@@ -81,6 +92,24 @@ void check_registers(struct context *c)
 	}
 }
 
+/* Runs and duration of all. */
+static void check_runs(const struct context *c, int set, const pfarg_setinfo_t *info)
+{
+	const struct set *s = &c->m.sets[set];
+	uint64_t runs = s->runs + s->others_runs, duration = s->duration + s->others_duration;
+
+	for (int k = 0; k < world.num_threads; k++) {
+		const struct thread *t = &world.threads[k];
+
+		if (!t->heir || t->ctx != c)
+			continue;
+		runs += t->heir->sets[set].runs;
+		duration += t->heir->sets[set].duration;
+	}
+	SAME(info->set_runs, runs, "set %u", s->id);
+	SAME(info->set_act_duration, duration, "set %u", s->id);
+}
+
 static void check_set(const struct context *c, const struct set *s, const pfarg_setinfo_t *info)
 {
 	bool is_active = c->loaded && s == &c->m.sets[c->m.active];
@@ -89,10 +118,7 @@ static void check_set(const struct context *c, const struct set *s, const pfarg_
 	SAME(info->set_lost + info->set_throttled + info->set_blind + info->set_late, 0, "set %u", s->id);
 	if (s->flags & PFM_SETFL_EXPL_NEXT)
 		SAME(info->set_id_next, s->next_id, "set %u", s->id);
-	if (c->flags & PFM_FL_INHERIT)
-		return;
-	SAME(info->set_runs, s->runs, "set %u", s->id);
-	SAME(info->set_act_duration, s->duration, "set %u", s->id);
+	check_runs(c, s - c->m.sets, info);
 	for (int i = 0; i < world.num_plan; i++) {
 		unsigned int num = world.plan[i].num;
 
@@ -159,10 +185,14 @@ bool check_message(struct context *c)
 	return true;
 }
 
-/* It goes on, or would, at user level: there a notification holds it (3.5.14). */
-static bool at_user_level(const struct thread *t)
+/*
+ * It goes on, or would, at user level: there a notification holds it (3.5.14). If the interrupt came with a command, or
+ * as the thread left the CPU, it is held once it is to run.
+ */
+static bool is_held(const struct thread *t, enum pfm_sim_state state)
 {
-	return t->program->steps[t->pc].site.level == PFM_SIM_USER;
+	return t->ctx && t->ctx->blocked && t->program->steps[t->pc].site.level == PFM_SIM_USER &&
+	       (!world.skid || state == PFM_SIM_BLOCKED);
 }
 
 /* No thread is blocked but those that a notification blocks; all ran as long as they did. */
@@ -179,8 +209,7 @@ void check_states(void)
 			k++;
 		SAME(is[k].state == PFM_SIM_DEAD, t->dead, "thread %u", t->tid);
 		if (!t->dead && t->program->steps[t->pc].op == PFM_SIM_SITE)
-			SAME(is[k].state == PFM_SIM_BLOCKED, t->ctx && t->ctx->blocked && at_user_level(t),
-			     "thread %u", t->tid);
+			SAME(is[k].state == PFM_SIM_BLOCKED, is_held(t, is[k].state), "thread %u", t->tid);
 		SAME(is[k].ran_ns, t->ran, "thread %u", t->tid);
 	}
 }

@@ -95,6 +95,8 @@ static void create_set(struct context *c)
 		d.set_flags |= PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH;
 		err = EINVAL;
 	}
+	if (!err && c->kind == NO_FORMAT && (c->flags & PFM_FL_INHERIT) && (d.set_flags & PFM_SETFL_OVFL_SWITCH))
+		err = EINVAL;
 	trace("  set %u, flags %#x, next %u, timeout %llu", d.set_id, d.set_flags, d.set_id_next,
 	      (unsigned long long)d.set_timeout);
 	expect(pfm_create_evtsets(c->fd, &d, 1), err, "create_evtsets");
@@ -154,7 +156,7 @@ static void new_context(int which)
 	trace("context %d: flags %#x, format %d, %zu bytes, dfl_flags %#x, owner %u", which, c->flags, c->kind,
 	      c->buf_size, c->dfl_flags, c->owner ? c->owner->tid : 0);
 	furnish(c, &c->m.sets[0]);
-	for (int n = world.kind == FAMILY ? 0 : rnd(6); n > 0; n--)
+	for (int n = rnd(6); n > 0; n--)
 		create_set(c);
 }
 
@@ -164,6 +166,7 @@ static void close_context(struct context *c)
 	if (c->map)
 		pfm_unmap_buffer((void *)c->map, c->map_size);
 	SAME(close(c->fd), 0, "close");
+	model_interrupts(c);
 	if (c->loaded)
 		model_unload(c);
 	c->fd = -1;
@@ -286,8 +289,6 @@ static void share(struct context *c)
 
 static void set_command(struct context *c)
 {
-	if (world.kind == FAMILY)
-		return;
 	if (chance(70))
 		create_set(c);
 	else
@@ -296,7 +297,7 @@ static void set_command(struct context *c)
 
 static void command(struct context *c)
 {
-	acting(c);
+	take_interrupt(c);
 	trace("to context %td:", c - contexts);
 	switch (rnd(20)) {
 	case 0: case 1: write_pmds(c); break;
@@ -333,7 +334,7 @@ static void populate(void)
 /* As a tool does, so that something happens: loads, starts, reads a message before each restart. */
 static void usual(struct context *c)
 {
-	acting(c);
+	take_interrupt(c);
 	trace("to context %td:", c - contexts);
 	if (!c->loaded)
 		load(c);
@@ -379,7 +380,7 @@ static void step(void)
 
 void life(const char *model, unsigned int steps)
 {
-	world_new(model, chance(60) ? THREADS : chance(50) ? WIDE : FAMILY);
+	world_new(model, chance(50) ? THREADS : chance(50) ? WIDE : FAMILY);
 	format_begin();
 	populate();
 	if (!setjmp(world.tie)) {

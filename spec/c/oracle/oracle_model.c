@@ -17,6 +17,7 @@ void model_new(struct context *c)
 	c->target = NULL;
 	c->queued = 0;
 	c->heirs = c->num_ended = 0;
+	c->first = -1;
 	c->depth = c->kind == CONTROL ? format_depth : 1;
 	format_new(c);
 }
@@ -149,10 +150,8 @@ void model_switch(struct context *c, struct monitor *m, int to, bool is_long)
 }
 
 /* The switch that a mask deferred (3.7.7). */
-static void switch_due(struct context *c)
+static void switch_due(struct context *c, struct monitor *m)
 {
-	struct monitor *m = &c->m;
-
 	if (!m->due || m->masked || !c->started)
 		return;
 	model_active(m)->switched = m->due;
@@ -197,8 +196,9 @@ int model_load(struct context *c, struct thread *t, uint16_t id)
 	c->full_told = false;
 	c->full &= c->kind != CONTROL;
 	c->heirs = 1;
-	c->m.masked = false;
-	c->m.due = 0;
+	c->first = -1;
+	c->m.masked = c->m.interrupted = false;
+	c->m.due = c->m.overflowed = 0;
 	for (int i = 0; i < c->m.num_sets; i++) {
 		c->m.sets[i].switched = 0;
 		for (int k = 0; k < world.num_plan; k++)
@@ -209,22 +209,28 @@ int model_load(struct context *c, struct thread *t, uint16_t id)
 }
 
 /* Is the PMD each thread's own? */
-bool model_has_period(const struct context *c, int i)
+bool model_has_period(const struct context *c, const struct set *s, int i)
 {
-	const struct reg *r = &c->m.sets[0].regs[i];
+	const struct reg *r = &s->regs[i];
 
 	return c->kind != NO_FORMAT && world.plan[i].counts && (r->long_reset || r->short_reset);
+}
+
+static void fold_set(const struct context *c, struct set *s, const struct set *of)
+{
+	s->others_runs += of->runs;
+	s->others_duration += of->duration;
+	for (int i = 0; i < world.num_plan; i++) {
+		if (!model_has_period(c, s, i))
+			s->regs[i].others += of->regs[i].value - of->regs[i].base;
+	}
 }
 
 /* INHERIT: what a thread has counted goes into the sum, unless the PMD is each thread's own. */
 static void fold(struct context *c, const struct monitor *heir)
 {
-	for (int i = 0; i < world.num_plan; i++) {
-		const struct reg *r = &heir->sets[0].regs[i];
-
-		if (!model_has_period(c, i))
-			c->m.sets[0].regs[i].others += r->value - r->base;
-	}
+	for (int k = 0; k < c->m.num_sets; k++)
+		fold_set(c, &c->m.sets[k], &heir->sets[k]);
 }
 
 static void detach(struct context *c)
@@ -256,18 +262,29 @@ int model_unload(struct context *c)
 	return 0;
 }
 
+/* set: -1: the one that is active. */
+static void start_monitor(struct context *c, struct monitor *m, int set)
+{
+	if (set >= 0 && set != m->active) {
+		m->due = 0;
+		model_switch(c, m, set, true);
+	}
+	switch_due(c, m);
+}
+
 int model_start(struct context *c, const uint16_t *id)
 {
-	int set = id ? model_find(&c->m, *id) : c->m.active;
+	int set = id ? model_find(&c->m, *id) : -1;
 
-	if (!c->loaded || set < 0)
+	if (!c->loaded || (id && set < 0))
 		return EINVAL;
-	if (set != c->m.active) {
-		c->m.due = 0;
-		model_switch(c, &c->m, set, true);
-	}
 	c->started = true;
-	switch_due(c);
+	c->first = -1;
+	start_monitor(c, &c->m, set);
+	for (int i = 0; i < world.num_threads; i++) {
+		if (world.threads[i].heir && world.threads[i].ctx == c)
+			start_monitor(c, world.threads[i].heir, set);
+	}
 	return 0;
 }
 
@@ -279,11 +296,12 @@ int model_stop(struct context *c)
 	return 0;
 }
 
-static void restart_monitor(struct monitor *m, bool reset, bool mask)
+static void restart_monitor(struct context *c, struct monitor *m, bool reset, bool mask)
 {
 	if (reset)
 		reset_pending(model_active(m), true);
 	m->masked = mask;
+	switch_due(c, m);
 }
 
 static bool is_any_masked(const struct context *c)
@@ -310,25 +328,26 @@ int model_restart(struct context *c)
 			return err;
 	}
 	trace("  all are to %s, %s", reset ? "reset" : "go on", mask ? "masked" : "not masked");
-	restart_monitor(&c->m, reset, mask);
+	restart_monitor(c, &c->m, reset, mask);
 	for (int i = 0; c->kind != NO_FORMAT && i < world.num_threads; i++) {
 		if (world.threads[i].heir && world.threads[i].ctx == c)
-			restart_monitor(world.threads[i].heir, reset, mask);
+			restart_monitor(c, world.threads[i].heir, reset, mask);
 	}
 	c->blocked = false;
-	switch_due(c);
 	return 0;
 }
 
 /* INHERIT: what others have counted up to now is in the sum no more. */
-static void begin_sum(struct context *c, int i)
+static void begin_sum(struct context *c, struct set *s, int i)
 {
-	c->m.sets[0].regs[i].others = 0;
+	int set = s - c->m.sets;
+
+	s->regs[i].others = 0;
 	for (int k = 0; k < world.num_threads; k++) {
 		struct thread *t = &world.threads[k];
 
 		if (t->heir && t->ctx == c)
-			t->heir->sets[0].regs[i].base = t->heir->sets[0].regs[i].value;
+			t->heir->sets[set].regs[i].base = t->heir->sets[set].regs[i].value;
 	}
 }
 
@@ -353,7 +372,7 @@ void model_write(struct context *c, struct set *s, int i, const pfarg_pmd_t *d)
 		r->reset |= (uint32_t)(d->reg_reset_pmds[num / 64] >> num % 64 & 1) << k;
 		r->smpl |= (uint32_t)(d->reg_smpl_pmds[num / 64] >> num % 64 & 1) << k;
 	}
-	begin_sum(c, i);
+	begin_sum(c, s, i);
 	if (!c->m.masked || s != model_active(&c->m))
 		r->pending = false;
 }
@@ -366,43 +385,56 @@ void model_read_reset(struct context *c, struct set *s, int i)
 	model_reset(s, regs, true);
 	for (int k = 0; k < world.num_plan; k++) {
 		if (regs >> k & 1)
-			begin_sum(c, k);
+			begin_sum(c, s, k);
 	}
 	s->regs[i].pending = false;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
+/* left: the set of one that has ended, or NULL. */
+static void inherit(const struct context *c, struct set *s, const struct set *left)
+{
+	s->runs = s->duration = 0;
+	for (int i = 0; i < world.num_plan; i++) {
+		struct reg *r = &s->regs[i];
+
+		r->pending = false;
+		r->others = r->base = 0;
+		if (model_has_period(c, s, i)) {
+			r->value = left ? left->regs[i].value : r->long_reset;
+			r->last = left ? left->regs[i].last : r->long_reset;
+		} else {
+			r->value = r->last = 0;
+		}
+	}
+}
+
 /*
  * Our own PFM_FL_INHERIT (perfmon.h): the child has the same sets. A PMD with a period begins at the
- * long reset, or where one that has ended left it, the last one first; the others at 0.
+ * long reset, or where one that has ended left it, the last one first; the others at 0. It begins with the set that
+ * is active in the monitored thread; of sets that switch by timeouts with the one after that of the child before.
  */
 void model_birth(struct thread *parent, struct thread *child)
 {
 	struct context *c = parent->ctx;
 	struct monitor *m, *left;
+	int first;
 
 	if (!c || !(c->flags & PFM_FL_INHERIT))
 		return;
 	births++;
 	m = malloc(sizeof(*m));
 	*m = c->m;
-	m->masked = false;
-	m->due = 0;
+	m->masked = m->interrupted = false;
+	m->due = m->overflowed = 0;
 	left = c->num_ended ? c->ended[--c->num_ended] : NULL;
-	for (int i = 0; i < world.num_plan; i++) {
-		struct reg *r = &m->sets[0].regs[i];
-
-		r->pending = false;
-		r->others = r->base = 0;
-		if (model_has_period(c, i)) {
-			r->value = left ? left->sets[0].regs[i].value : r->long_reset;
-			r->last = left ? left->sets[0].regs[i].last : r->long_reset;
-		} else {
-			r->value = r->last = 0;
-		}
-	}
+	for (int k = 0; k < m->num_sets; k++)
+		inherit(c, &m->sets[k], left ? &left->sets[k] : NULL);
 	free(left);
+	first = c->first < 0 ? c->m.active : c->first;
+	begin(m, first);
+	c->first = m->sets[first].flags & PFM_SETFL_TIME_SWITCH ? model_next(m) : -1;
 	child->heir = m;
 	child->ctx = c;
 	c->heirs++;
@@ -419,7 +451,8 @@ void model_exit(struct thread *t)
 		return;
 	if (t->heir) {
 		fold(c, t->heir);
-		reset_pending(&t->heir->sets[0], true);	/* as a restart would have */
+		for (int k = 0; k < c->m.num_sets; k++)
+			reset_pending(&t->heir->sets[k], true);	/* as a restart would have */
 		c->ended[c->num_ended++] = t->heir;
 		t->heir = NULL;
 	}

@@ -121,6 +121,17 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 		c->blocked = true;
 }
 
+/* 3.5.14: "the interrupt handler determines which counters overflowed", all that have up to then. */
+static void interrupt(struct context *c, struct monitor *m, const struct where *at)
+{
+	uint32_t ovfl = m->overflowed;
+
+	m->interrupted = false;
+	m->overflowed = 0;
+	if (ovfl)
+		overflow(c, m, ovfl, at);
+}
+
 static uint64_t counts(const struct site *site, const struct plan_pmd *p, const struct reg *r)
 {
 	uint64_t sum = 0;
@@ -130,38 +141,58 @@ static uint64_t counts(const struct site *site, const struct plan_pmd *p, const 
 	return p->software ? sum : site->counts[r->event];
 }
 
+/* Counts the events of a site; returns the PMDs whose hardware wraps, and of them those that overflow. */
+static uint32_t count(struct set *s, const struct site *site, uint32_t *ovfl)
+{
+	uint32_t wrapped = 0;
+
+	for (int i = 0; i < world.num_plan; i++) {
+		const struct plan_pmd *p = &world.plan[i];
+		struct reg *r = &s->regs[i];
+		uint64_t mask = p->width < 64 ? (1ULL << p->width) - 1 : ~0ULL, before = r->value, n;
+
+		if (!p->counts || r->event < 0 || !(r->levels >> site->level & 1))
+			continue;
+		n = counts(site, p, r);
+		r->value += n;
+		if (((before + n) & mask) >= (before & mask))
+			continue;
+		wrapped |= 1U << i;
+		if (r->narrow)
+			r->value &= mask;
+		if (r->narrow || r->value < before)
+			*ovfl |= 1U << i;
+	}
+	return wrapped;
+}
+
 /* The events of a site happen together, when its time is over. */
 static void collect(struct context *c, struct monitor *m, const struct site *site, struct thread *t)
 {
-	struct set *s = model_active(m);
 	struct where at = { .thread = t, .ip = site->ip };
-	uint32_t ovfl = 0;
 
-	if (!c->started || m->masked)
-		return;
-	for (int i = 0; i < world.num_plan; i++) {
-		struct reg *r = &s->regs[i];
-		uint64_t before = r->value;
-
-		if (!world.plan[i].counts || r->event < 0 || !(r->levels >> site->level & 1))
-			continue;
-		r->value += counts(site, &world.plan[i], r);
-		if (r->narrow) {
-			uint64_t top = 1ULL << world.plan[i].width;
-
-			if (r->value >= top)
-				ovfl |= 1U << i;
-			r->value &= top - 1;
-		} else if (r->value < before) {
-			ovfl |= 1U << i;
-		}
+	if (m->interrupted)
+		m->skid--;
+	if (c->started && !m->masked && count(model_active(m), site, &m->overflowed) && !m->interrupted) {
+		m->interrupted = true;
+		m->skid = world.skid;
+		trace("  context %td: wraps, and interrupts in %u sites", c - contexts, m->skid);
 	}
-	if (ovfl)
-		overflow(c, m, ovfl, &at);
+	if (m->interrupted && !m->skid)
+		interrupt(c, m, &at);
+}
+
+static void interrupt_earlier(struct context *c, struct monitor *m, struct thread *t, uint64_t ago)
+{
+	struct where at = { .thread = t, .ip = t->ip };
+
+	world.now -= ago;
+	interrupt(c, m, &at);
+	world.now += ago;
 }
 
 /* Time passes for a monitor: a timeout that ends amid a site is before the site's events. */
-static void passes(struct context *c, struct monitor *m, uint64_t ns, bool site_ends)
+static void passes(struct context *c, struct monitor *m, struct thread *t, uint64_t ns, bool site_ends)
 {
 	if (!c->started || m->masked)
 		return;
@@ -180,6 +211,13 @@ static void passes(struct context *c, struct monitor *m, uint64_t ns, bool site_
 			continue;
 		if (!ns && site_ends)
 			longjmp(world.tie, 1);	/* the order is left open */
+		/* that overflow belongs to the set which was active when it began (3.7.7) */
+		if (m->interrupted)
+			interrupt_earlier(c, m, t, ns);
+		if (m->masked || c->blocked)
+			longjmp(world.tie, 1);	/* it is held amid a window, or nothing is left of its timeout */
+		if (s->left || s != model_active(m))
+			continue;
 		s->switched = 0;
 		model_switch(c, m, model_next(m), false);
 	}
@@ -196,21 +234,46 @@ static struct context *wide(const struct thread *t)
 	return NULL;
 }
 
+static struct monitor *monitor_of(const struct thread *t, struct context **c)
+{
+	*c = t->ctx ? t->ctx : wide(t);
+	return !*c ? NULL : t->heir ? t->heir : &(*c)->m;
+}
+
+void model_interrupt(struct thread *t, uint64_t ago)
+{
+	struct context *c;
+	struct monitor *m = monitor_of(t, &c);
+
+	if (m && m->interrupted)
+		interrupt_earlier(c, m, t, ago);
+}
+
+void model_interrupts(const struct context *c)
+{
+	for (unsigned int cpu = 0; cpu < world.cpus; cpu++) {
+		struct thread *t = world.last[cpu];
+		struct context *of;
+
+		if (t && !t->dead && monitor_of(t, &of) && of == c)
+			model_interrupt(t, 0);
+	}
+}
+
 void model_runs(struct thread *t, uint64_t ns)
 {
-	struct context *c = t->ctx ? t->ctx : wide(t);
+	struct context *c;
+	struct monitor *m = monitor_of(t, &c);
 	const struct step *step = &t->program->steps[t->pc];
 	bool ends;
 
 	if (ns > t->left)
 		differs("thread %u ran past a site of which %llu ns were left", t->tid, (unsigned long long)t->left);
 	t->left -= ns;
+	t->ip = step->site.ip;
 	ends = !t->left;
-	if (c) {
-		struct monitor *m = t->heir ? t->heir : &c->m;
-
-		passes(c, m, ns, ends);
-		if (ends)
-			collect(c, m, &step->site, t);
-	}
+	if (m)
+		passes(c, m, t, ns, ends);
+	if (m && ends)
+		collect(c, m, &step->site, t);
 }

@@ -119,11 +119,13 @@ void world_new(const char *model, enum life_kind kind)
 	world.kind = kind;
 	world.cpus = kind == THREADS ? 1 + rnd(2) : 1;
 	world.all_or_none = !strncmp(model, "sim:power5", 10);
+	world.skid = chance(50) ? rnd(4) : 0;
 	world.or_shared = !strcmp(model, "sim:core2") || !strcmp(model, "sim:nehalem") || !strcmp(model, "sim:atom");
-	snprintf(options, sizeof(options), "cpus=%u,hz=1000000,slice_ns=%u,timer_ns=1", world.cpus,
-		 1000 * (1 + rnd(8)));
+	snprintf(options, sizeof(options), "cpus=%u,hz=1000000,slice_ns=%u,timer_ns=1,skid=%u", world.cpus,
+		 1000 * (1 + rnd(8)), world.skid);
 	if (pfm_set_machine(model, options))
 		differs("%s, %s: %s", model, options, pfm_explain());
+	trace("%s, %s", model, options);
 	world.sim = pfm_sim_get();
 	choose_events();
 	choose_plan();
@@ -286,11 +288,13 @@ static void settle(struct thread *t)
 		struct thread *born = known(child->tid, child->pid, s->child, t->cpu);
 
 		trace("%u begets %u", t->tid, born->tid);
+		model_interrupt(t, 0);
 		model_birth(t, born);
 		next_step(t);
 	}
 	if (!t->dead && has_finished(t) && find_listed(t->tid)->state == PFM_SIM_DEAD) {
 		trace("%u ends", t->tid);
+		model_interrupt(t, 0);
 		model_exit(t);
 	}
 }
@@ -316,12 +320,50 @@ static void ran(struct thread *t, uint64_t ns)
 	world.last[t->cpu] = t;
 }
 
+/* A thread that an interrupt before a timeout holds leaves its CPU amid a window: the grid is lost. */
+static void check_grid(void)
+{
+	int ran[sizeof(world.last) / sizeof(*world.last)] = { 0 };
+
+	for (int i = 0; world.skid && i < world.num_threads; i++) {
+		const struct thread *t = &world.threads[i];
+
+		if (find_listed(t->tid)->ran_ns != t->ran && ran[t->cpu]++)
+			longjmp(world.tie, 1);
+	}
+}
+
+/* The thread has a CPU that another one had up to then. */
+static void follows(const struct thread *t)
+{
+	struct thread *before = world.last[t->cpu];
+
+	if (before && before != t && !before->dead)
+		model_interrupt(before, WINDOW);
+}
+
+/* A thread that was held as it waited for its CPU has had that for no time: what that interrupted is not to be seen. */
+static void watch_cpus(void)
+{
+	for (int i = 0; i < world.num_threads; i++) {
+		struct thread *t = &world.threads[i];
+		enum pfm_sim_state state = find_listed(t->tid)->state;
+
+		if (t->ready && state == PFM_SIM_BLOCKED)
+			longjmp(world.tie, 1);
+		t->ready = state == PFM_SIM_READY;
+		if (t == world.last[t->cpu] && !t->dead && state != PFM_SIM_RUNNING)
+			model_interrupt(t, 0);
+	}
+}
+
 static void window(void)
 {
 	if (pfm_sim_run_ns(world.sim, WINDOW) != 1)
 		differs("run: %s", pfm_explain());
 	world.now += WINDOW;
 	list();
+	check_grid();
 	for (unsigned int cpu = 0; cpu < world.cpus; cpu++) {
 		if (world.last[cpu])
 			settle(world.last[cpu]);
@@ -330,9 +372,12 @@ static void window(void)
 		struct thread *t = &world.threads[i];
 		const struct pfm_sim_thread *is = find_listed(t->tid);
 
-		if (is->ran_ns != t->ran)
-			ran(t, is->ran_ns - t->ran);
+		if (is->ran_ns == t->ran)
+			continue;
+		follows(t);
+		ran(t, is->ran_ns - t->ran);
 	}
+	watch_cpus();
 	if (unseen())
 		differs("thread %u was not begotten", unseen()->tid);
 }
@@ -348,5 +393,7 @@ void world_dies(struct thread *t)
 {
 	if (pfm_sim_kill(world.sim, t->tid))
 		differs("kill: %s", pfm_explain());
+	if (t == world.last[t->cpu])
+		model_interrupt(t, 0);
 	model_exit(t);
 }

@@ -6,6 +6,8 @@
  * forgets the interrupt when its prediction finds it one short of the overflow. It has 2 cycles for an
  * instruction: spin(n) takes 4 * n.
  */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/ucontext.h>
 
 #include "check.h"
@@ -520,6 +522,48 @@ static void blocking(void)
 	close(fd);
 }
 
+static _Atomic pid_t own_tid;
+static _Atomic bool own_ends;
+
+static void *own_thread(void *unused)
+{
+	own_tid = my_tid();
+	while (!own_ends)
+		spin(1000);
+	return unused;
+}
+
+/* Table 3.2, NOTIFY_BLOCK: "per-thread, not self": another thread of the tool's process is not the tool itself. */
+static void own_thread_is_held(void)
+{
+	pthread_t thread;
+	pfarg_msg_t msg;
+	uint64_t at;
+	int fd;
+
+	TRUE(!pthread_create(&thread, NULL, own_thread, NULL));
+	while (!own_tid)
+		sched_yield();
+	MUST(fd = new_context(PFM_FL_NOTIFY_BLOCK));
+	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
+	MUST(set_pmc(fd, 0, 1, USER | INST));
+	MUST(set_period(fd, 0, CYC, 1000000, PFM_REGFL_OVFL_NOTIFY));
+	MUST(load(fd, own_tid));
+	MUST(pfm_start(fd, NULL));
+	for (int n = 0; n < 3; n++) {
+		EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
+		EQUAL(msg.pfm_ovfl_msg.msg_ovfl_tid, own_tid);
+		await_sleep(own_tid);
+		at = get_pmd(fd, 0, 1);
+		sched_yield();
+		EQUAL(get_pmd(fd, 0, 1), at);
+		MUST(pfm_restart(fd));
+	}
+	own_ends = true;
+	close(fd);
+	pthread_join(thread, NULL);
+}
+
 /* A held thread is let go when the tool does, and can be killed. */
 static void blocked_thread_is_freed(void)
 {
@@ -564,6 +608,7 @@ int main(void)
 	TEST(bias_is_cured_by_randomization);
 	TEST(storms_are_throttled);
 	TEST(blocking);
+	TEST(own_thread_is_held);
 	TEST(blocked_thread_is_freed);
 	return tests_failed > 0;
 }

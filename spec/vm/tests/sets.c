@@ -106,6 +106,27 @@ static void timeouts_run_with_the_thread(void)
 	close(fd);
 }
 
+/* 3.7.6: "the timeout restarts from where it was stopped, i.e., it is not reinitialized". */
+static void a_start_continues_a_timeout(void)
+{
+	const uint64_t whole = 500000000;
+	uint64_t left;
+	int fd;
+
+	MUST(fd = new_context(0));
+	MUST(new_set(fd, 0, PFM_SETFL_TIME_SWITCH, whole));
+	MUST(set_pmc(fd, 0, 0, USER | INST));
+	MUST(load(fd, my_tid()));
+	MUST(pfm_start(fd, NULL));
+	spin(100000);
+	MUST(pfm_stop(fd));
+	left = info_of(fd, 0).set_timeout;
+	TRUE(left && left < whole);
+	MUST(pfm_start(fd, NULL));
+	TRUE(info_of(fd, 0).set_timeout <= left);
+	close(fd);
+}
+
 /* A trigger of threshold n leaves its set at the n-th overflow, whether it counts alone or beside another counter. */
 static void leave_after(int n, bool alone)
 {
@@ -368,6 +389,7 @@ int main(void)
 	pin(0);
 	TEST(time_switched_sets_scale);
 	TEST(timeouts_run_with_the_thread);
+	TEST(a_start_continues_a_timeout);
 	TEST(overflow_switches_after_n);
 	TEST(cascade);
 	TEST(masked_sets_wait);
