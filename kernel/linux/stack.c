@@ -24,16 +24,23 @@ static bool is_current(const struct lx_context *lx)
 	return !lx->target.task || lx->target.task == current;
 }
 
-/* The user's registers, or NULL: there is no user level. */
-static struct pt_regs *user_regs(const struct pfm_where *where)
+/*
+ * The user's registers, or NULL: there is no user level, or, where these are copied or the stack is, the context's
+ * creator may not look at this process. Only a monitored CPU runs processes of others.
+ */
+static __always_inline struct pt_regs *user_regs(const struct pfm_where *where, bool copied)
 {
+	const struct lx_context *lx = container_of(where, struct lx_context, where);
 	struct pt_regs *regs = where->regs;
 
-	if (!regs || !is_current(container_of(where, struct lx_context, where)))
+	if (!regs || !is_current(lx))
 		return NULL;
-	if (user_mode(regs))
-		return regs;
-	return current->mm && !(current->flags & PF_KTHREAD) ? task_pt_regs(current) : NULL;
+	if (!user_mode(regs)) {
+		if (!current->mm || current->flags & PF_KTHREAD)
+			return NULL;
+		regs = task_pt_regs(current);
+	}
+	return !copied || lx->target.task || lx_may_look(lx, current->mm) ? regs : NULL;
 }
 
 /* The trace begins in the interrupt handler: frames before the sample's own address are dropped. */
@@ -108,7 +115,7 @@ static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uin
 	struct pt_regs *regs = where->regs;
 
 	if (level == PFM_USER_FRAMES) {
-		regs = user_regs(where);
+		regs = user_regs(where, false);
 		return regs ? user_frames(regs, ips, max) : 0;
 	}
 	if (!regs || user_mode(regs) || !lx->kernel_ips || !is_current(lx))
@@ -116,18 +123,9 @@ static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uin
 	return kernel_frames(lx, regs, ips, max);
 }
 
-/* On a monitored CPU registers and stack are only copied from processes at which the context's creator may look. */
-static struct pt_regs *copied_regs(const struct pfm_where *where)
-{
-	const struct lx_context *lx = container_of(where, struct lx_context, where);
-	struct pt_regs *regs = user_regs(where);
-
-	return regs && (lx->target.task || lx_may_look(lx, current->mm)) ? regs : NULL;
-}
-
 static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t max)
 {
-	struct pt_regs *regs = copied_regs(where);
+	struct pt_regs *regs = user_regs(where, true);
 
 	return regs && max >= LX_USER_REGS && lx_arch_is_64bit(regs) ? lx_arch_user_regs(regs, to) : 0;
 }
@@ -135,7 +133,7 @@ static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t 
 /* Copies page by page up to the first page that cannot be read: above the stack nothing may be mapped. */
 static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
 {
-	struct pt_regs *regs = copied_regs(where);
+	struct pt_regs *regs = user_regs(where, true);
 	unsigned long from = regs ? user_stack_pointer(regs) : 0;
 	uint32_t n = 0, part;
 
