@@ -6,10 +6,10 @@
 
 local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
-local journal = require "repl.prompt.journal"
 local kinds = require "repl.command.kinds"
 local globals = require "repl.prompt.globals"
 local names = require "repl.prompt.names"
+local programming = require "repl.prompt.programming"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
 
@@ -105,8 +105,7 @@ local function numbers_at(site)
    local after = site.after and site.after.text
    if not kind or site.level ~= 1 or not (after == "{" or after == ",") then return {} end
    local object = names.value(site.path:match("^(.-)[.:][%w_]+$") or "")
-   local programming = journal.is_open(object) and journal.programming(object)
-   local found = programming and programming[kind] or {}
+   local found = programming.is_open(object) and object:programming()[kind] or {}
    local out = {}
    for i, reg in ipairs(#found > 0 and found or require("lpfm")[kind]() or {}) do out[i] = tostring(reg.num) end
    return out
@@ -286,7 +285,7 @@ local function in_command(word, before)
    if wants == "file" then return files(word) end
    if wants == "context" then
       local list = {}
-      for _, c in ipairs(names.globals(journal.is_open)) do list[#list + 1] = c.name end
+      for _, c in ipairs(names.globals(programming.is_open)) do list[#list + 1] = c.name end
       return matching(list, word)
    end
    return wants == "help" and matching(explained(word), word) or {}

@@ -56,9 +56,9 @@ local own = {
    quit = function() error(globals.quitting, 0) end,
 }
 
---- Makes the names global, and lets the journal listen.
+--- Makes the names global, and contexts as text say how they are programmed.
 function globals.provide()
-   require("repl.prompt.journal").install()
+   require("repl.prompt.counters").install()
    require("repl.prompt.pieces").install()
    for _, row in ipairs(command.rows) do
       if row.call then rawset(_G, row.name, function_of(row)) end

@@ -32,8 +32,8 @@ end
 local function dump(...)
    local out = {}
    for i, name in ipairs { ... } do
-      out[i] = ("do local p = require('repl.prompt.journal').programming(%s); if p.target then p.target.tid = nil end; "
-         .. "p.machine = nil; print('@' .. require('repl.prompt.literal').text(p)) end\n"):format(name)
+      out[i] = ("do local p = %s:programming(); if p.target then p.target.tid = nil end; "
+         .. "print('@' .. require('repl.prompt.literal').text(p)) end\n"):format(name)
    end
    return table.concat(out)
 end
@@ -105,8 +105,8 @@ describe("a transcript", function()
       local text = read(file)
       assert.truthy(text:find('lpfm.machine("sim:itanium2", {cpus = 2})', 1, true), text)
       assert.falsy(text:find("m:run", 1, true), text)
-      write(dir .. "/after.lua", ("require('repl.prompt.journal').install()\n"
-         .. "local chunk = assert(loadfile(%q))\n"):format(file) .. "local machine = lpfm.machine\n"
+      write(dir .. "/after.lua", ("local chunk = assert(loadfile(%q))\n"):format(file)
+         .. "local machine = lpfm.machine\n"
          .. "lpfm.machine = function(...)\nm = machine(...)\nm:spawn{program={{sleep=1000}}}\nreturn m\nend\nchunk()\n"
          .. dump("c", "d"))
       local out, status = c.sh(program .. " " .. dir .. "/after.lua")
