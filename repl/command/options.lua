@@ -80,6 +80,14 @@ function command:epilog(notes, examples)
    self.notes, self.examples = notes, examples
 end
 
+--- More such words and command lines, behind those that are there.
+-- @string notes
+-- @tparam table examples
+function command:append(notes, examples)
+   self.notes = self.notes .. "\n" .. notes
+   for _, example in ipairs(examples) do self.examples[#self.examples + 1] = example end
+end
+
 --- What people from elsewhere type at this command.
 -- @tparam table meant their option to ours
 -- @tparam table needless list of options that ask for what is done anyway

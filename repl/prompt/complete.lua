@@ -56,6 +56,12 @@ local function open_brackets(list)
    return stack
 end
 
+-- A function of a module that has the module's last name before it, by its full name.
+local function in_library(call)
+   local name, rest = call:match("^([%w_]+)(.*)$")
+   return name and (names.module(name) or "pfm." .. name) .. rest or call
+end
+
 -- Where the end of a text lies: `call`, the key of what is called; `argument`, of its parentheses; `level`, how many
 -- braces deep in its argument; `field`, the name of the field before this value.
 local function site_of(text, in_string)
@@ -74,7 +80,7 @@ local function site_of(text, in_string)
       if open.text == "{" then site.level = site.level + 1 else site.argument = open.argument end
    end
    site.path = site.call
-   site.call = site.call and (reference.key(site.call) or reference.key("pfm." .. site.call))
+   site.call = site.call and (reference.key(site.call) or reference.key(in_library(site.call)))
    return site
 end
 
@@ -201,7 +207,7 @@ end
 local function modules()
    local out = { "lpfm" }
    for _, name in ipairs(names.c_modules) do out[#out + 1] = "lpfm." .. name end
-   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   for _, name in ipairs(names.modules()) do out[#out + 1] = names.module(name) end
    for name in pairs(package.loaded) do
       if name:find("^lpfm") then out[#out + 1] = name end
    end

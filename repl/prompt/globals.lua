@@ -5,6 +5,7 @@
 
 local command = require "repl.command"
 local names = require "repl.prompt.names"
+local parts = require "repl.parts"
 
 local globals = {}
 
@@ -19,6 +20,8 @@ local on_demand = {
    modules = true, -- to `repl.prompt.names`
    __index = function(self, name)
       local module = names.module(name)
+      local missing = not module and self == _G and parts.missing(name)
+      if missing then error(("%s: %s"):format(name, missing), 0) end
       if not module then return nil end
       rawset(self, name, require(module))
       return rawget(self, name)
@@ -28,16 +31,14 @@ local on_demand = {
 -- A command's function. Where the library has a module of that name, it has the module's fields, too.
 local function function_of(row)
    local function call(...) return command.module(row.name).call(...) end
-   local module = "pfm." .. row.name
-   for _, known in ipairs(names.modules()) do
-      if known == row.name then
-         return setmetatable({}, {
-            __call = function(_, ...) return call(...) end,
-            __index = function(_, key) return require(module)[key] end,
-            __tostring = function() return ("%s: a function, and the module %s"):format(row.name, module) end,
-            module = module,
-         })
-      end
+   local module = names.module(row.name)
+   if module then
+      return setmetatable({}, {
+         __call = function(_, ...) return call(...) end,
+         __index = function(_, key) return require(module)[key] end,
+         __tostring = function() return ("%s: a function, and the module %s"):format(row.name, module) end,
+         module = module,
+      })
    end
    return call
 end

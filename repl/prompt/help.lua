@@ -232,7 +232,7 @@ local function everything()
    append(out, reference.keys())
    append(out, require("pfm.events").names())
    append(out, names.of(_G))
-   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   for _, name in ipairs(names.modules()) do out[#out + 1] = names.module(name) end
    return out
 end
 

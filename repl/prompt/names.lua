@@ -2,6 +2,7 @@
 --- Names at the prompt: what a path stands for, and the names that can follow it.
 -- @module repl.prompt.names
 
+local parts = require "repl.parts"
 local tokens = require "repl.prompt.tokens"
 
 local names = {}
@@ -59,20 +60,25 @@ function names.entries(dir)
    return found and list or nil
 end
 
-local modules
+local modules, places_of
 
---- The names of the library's modules, without "pfm.".
+local function add_modules(dir, prefix)
+   for _, file in ipairs(names.entries(dir) or {}) do
+      local name = file:match("^([%w_]+)%.lua$")
+      if name and name ~= "manual" and name ~= "former" and not places_of[name] then
+         modules[#modules + 1], places_of[name] = name, prefix .. name
+      end
+   end
+end
+
+--- The names of the library's modules: the last of those that require takes.
 -- @treturn table sorted
 function names.modules()
    if modules then return modules end
-   local seen = {}
-   modules = {}
+   modules, places_of = {}, {}
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
-      for _, file in ipairs(names.entries(dir .. "pfm") or {}) do
-         local name = file:match("^([%w_]+)%.lua$")
-         if name and name ~= "manual" and not seen[name] then modules[#modules + 1] = name end
-         seen[name or ""] = true
-      end
+      add_modules(dir .. "pfm", "pfm.")
+      for _, part in ipairs(parts.rows) do add_modules(dir .. "pfm/" .. part.name, ("pfm.%s."):format(part.name)) end
    end
    table.sort(modules)
    return modules
@@ -88,11 +94,12 @@ local function has(list, wanted)
    return false
 end
 
---- The module that a global name of the prompt stands for: pfm.NAME, or else lpfm.NAME.
+--- The module that a global name of the prompt stands for: pfm.NAME, pfm.PART.NAME, or else lpfm.NAME.
 -- @string name
 -- @treturn string as for require, or nil
 function names.module(name)
-   if has(names.modules(), name) then return "pfm." .. name end
+   names.modules()
+   if places_of[name] then return places_of[name] end
    return has(names.c_modules, name) and "lpfm." .. name or nil
 end
 

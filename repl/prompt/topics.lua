@@ -158,8 +158,7 @@ pages.modules = [==[
    require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
    require "pfm.where"           filters that run at the overflow; "pfm.bucket", "pfm.histogram": histograms: ?where
    require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
-   require "pfm.recording"       files of samples; "pfm.record" writes them
-   require "pfm.merge"           many recordings in one file
+   require "pfm.recording"       files of samples; "pfm.record" writes them, "pfm.jobs.merge" puts many into one
    require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
    require "pfm.symbols"         addresses to functions; "pfm.render": tables, CSV, JSON
    require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C

@@ -3,7 +3,7 @@
 -- One interpreter: the subject is what readers check, which is the same in both.
 
 local c = require "support.c"
-local merge = require "pfm.merge"
+local merge = require "pfm.jobs.merge"
 local recording = require "pfm.recording"
 local samples = require "support.samples"
 

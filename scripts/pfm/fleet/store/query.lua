@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Questions to a store, in SQL: the database counts, what comes back are rows of a report.
--- @module pfm.store.query
+-- @module pfm.fleet.store.query
 
 local analyze = require "pfm.analyze"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 
 local query = {}
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Counts of the ranks of a parallel job, side by side: what `lpfm stat --json` wrote, a file or a line each.
--- @module pfm.ranks
+--- Counts of the ranks of a parallel job, side by side: what `lpfm stat` wrote as JSON, a file or a line each.
+-- @module pfm.jobs.ranks
 
 local render = require "pfm.render"
 local shape = require "pfm.util.shape"
@@ -126,7 +126,7 @@ end
 -- @tparam {string,...} paths files of `lpfm stat --json -o`, of one or several ranks each
 -- @treturn table `members`, by rank: `rank` (nil: no launcher told), `host`, `id` of the job, `file`, `values` by name,
 -- `status`; in words `problems`, what was left out, and `missing`, which ranks there should be
--- @usage #require("pfm.ranks").gather({}).members
+-- @usage #require("pfm.jobs.ranks").gather({}).members
 function ranks.gather(paths)
    local members, problems = {}, {}
    for _, path in ipairs(paths) do read_file(path, members, problems) end
@@ -188,7 +188,7 @@ end
 -- @tparam table members of `ranks.gather` or `ranks.by_host`
 -- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`, `max_of`, `imbalance`:
 -- the most by the mean; `chance`: how likely it is as far above the others by chance, nil where each was measured once
--- @usage #require("pfm.ranks").summary {}
+-- @usage #require("pfm.jobs.ranks").summary {}
 function ranks.summary(members)
    local rows = {}
    for i, column in ipairs(names_of(members)) do rows[i] = summary_of(members, column) end
@@ -218,7 +218,7 @@ end
 --- The ranks of each host added up; its elapsed time is that of the slowest.
 -- @tparam table members of `ranks.gather`
 -- @treturn {table,...} as members, without rank; `count`, how many ranks
--- @usage #require("pfm.ranks").by_host {}
+-- @usage #require("pfm.jobs.ranks").by_host {}
 function ranks.by_host(members)
    local out, hosts = {}, {}
    for _, m in ipairs(members) do
@@ -258,7 +258,7 @@ end
 -- @tparam {table,...} rows of `ranks.summary`
 -- @treturn ?table one of them; nil if none does
 -- @treturn boolean do some differ, by a tenth of the mean or more?
--- @usage require("pfm.ranks").outlier {}
+-- @usage require("pfm.jobs.ranks").outlier {}
 function ranks.outlier(rows)
    local most, differ = nil, false
    for _, row in ipairs(rows) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- lpfm jupyter: puts the description of lpfm's kernel where Jupyter looks for kernels, or takes it away.
--- @module repl.command.jupyter
+-- @module repl.parts.notebook.jupyter
 
 local cjson = require "cjson"
 local libgen = require "posix.libgen"
@@ -32,8 +32,8 @@ end
 -- --- what is written -----------------------------------------------------------------------------
 
 local function kernel_file()
-   local here = debug.getinfo(1, "S").source:match("^@(.*)/command/jupyter%.lua$")
-   return assert(require("posix.stdlib").realpath(here .. "/notebook/kernel.py"))
+   local here = debug.getinfo(1, "S").source:match("^@(.*)/jupyter%.lua$")
+   return assert(require("posix.stdlib").realpath(here .. "/kernel.py"))
 end
 
 -- A Python that has ipykernel.

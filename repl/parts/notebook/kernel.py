@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Jupyter kernel: ipykernel's wrapper base over a running lpfm, which repl/notebook/serve.lua answers from."""
+"""The Jupyter kernel: ipykernel's wrapper base over a running lpfm, which repl/parts/notebook/serve.lua answers from."""
 import ctypes
 import json
 import os
@@ -28,7 +28,7 @@ class Program:
         self.put = put
         ask, self.requests = os.pipe()
         self.answers, say = os.pipe()
-        code = 'os.exit(require("repl.notebook.serve").main(%d, %d))' % (ask, say)
+        code = 'os.exit(require("repl.parts.notebook.serve").main(%d, %d))' % (ask, say)
         self.process = subprocess.Popen(
             [PROGRAM, "-e", code], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             pass_fds=(ask, say), start_new_session=True, preexec_fn=end_with_parent, env=dict(os.environ, NO_COLOR="1"))

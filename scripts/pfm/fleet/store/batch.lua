@@ -1,16 +1,16 @@
 -- SPDX-License-Identifier: MIT
 --- Recordings as rows of the tables that both databases have: samples that are equal but for their time, CPU and thread
 -- are one row; where they lie, and their call stacks, have rows of their own, which all recordings share.
--- @module pfm.store.batch
+-- @module pfm.fleet.store.batch
 
-local client = require "pfm.store.client"
-local hash = require "pfm.store.hash"
+local client = require "pfm.fleet.store.client"
+local hash = require "pfm.fleet.store.hash"
 local origin = require "pfm.recording.origin"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 
 local batch = {}
 batch.__index = batch

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Numbers for texts: equal texts have equal numbers on every machine, so that a database needs no other agreement
 -- about them. Of 10 million texts two have the same number once in 20,000 times.
--- @module pfm.store.hash
+-- @module pfm.fleet.store.hash
 
 local byte = string.byte
 

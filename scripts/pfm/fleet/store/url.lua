@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Names of databases: postgresql://USER:PASSWORD@HOST:PORT/DATABASE, clickhouse://... likewise; every part but the
 -- kind may be missing.
--- @module pfm.store.url
+-- @module pfm.fleet.store.url
 
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- lpfm stat --ranks: what the ranks of a job counted, side by side, for people and for programs.
--- @module repl.command.text.ranks
+--- What the ranks of a job counted, side by side, for people and for programs.
+-- @module repl.parts.jobs.ranks
 
 local input = require "repl.command.input"
 local options = require "repl.command.options"
-local ranks = require "pfm.ranks"
+local ranks = require "pfm.jobs.ranks"
 local render = require "pfm.render"
 local stat_text = require "repl.command.text.stat"
 
@@ -96,7 +96,7 @@ end
 -- @tparam table args `per_rank`, `per_host`
 -- @treturn {string,...} lines
 -- @usage
--- local text = require("repl.command.text.ranks").text({ members = {}, problems = {}, missing = {} }, {})
+-- local text = require("repl.parts.jobs.ranks").text({ members = {}, problems = {}, missing = {} }, {})
 function ranks_text.text(gathered, args)
    local members, hosts = gathered.members, ranks.by_host(gathered.members)
    local rows = ranks.summary(members)

@@ -3,16 +3,16 @@
 --
 -- It has no transactions. So the samples of a recording bear the number of the attempt to load them, and the row of
 -- the recording, which comes last, says which attempt counts: samples of an attempt that was cut short are not seen.
--- @module pfm.store.clickhouse
+-- @module pfm.fleet.store.clickhouse
 
-local client = require "pfm.store.client"
+local client = require "pfm.fleet.store.client"
 local shell = require "pfm.util.shell"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 
 local clickhouse = {}
 clickhouse.__index = clickhouse
 
--- See `pfm.store.postgresql`.
+-- See `pfm.fleet.store.postgresql`.
 clickhouse.words = { divide = "intDiv", join = "ANY INNER JOIN", join_all = "ALL INNER JOIN", each = "arrayJoin",
    distinct = "uniqExact(%s)" }
 
@@ -153,7 +153,7 @@ local function widened(batch)
 end
 
 --- Loads a batch. Its recordings are seen when all is there.
--- @tparam table batch of `pfm.store.batch`
+-- @tparam table batch of `pfm.fleet.store.batch`
 -- @return true, or nil and why not
 function clickhouse:load(batch)
    local of = tables.of
@@ -175,8 +175,8 @@ local function all_of(...)
 end
 
 --- Where samples are read from. Of a recording that two have loaded at once one attempt counts.
--- @tparam table tests of `pfm.store.where`: lists of conditions on `recordings`, of these on what they are `known` by,
--- and on `rows`
+-- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings`, of these on what they are
+-- `known` by, and on `rows`
 -- @treturn string FROM and WHERE
 function clickhouse.source(tests)
    local counted = ("load IN (SELECT min(load) FROM lpfm_recordings%s GROUP BY id)"):format(all_of(tests.recordings))

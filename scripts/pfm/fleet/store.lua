@@ -7,24 +7,24 @@
 --    for _, row in ipairs(today.rows) do print(row.percent, row.version, row.symbol) end
 --
 -- The database's own client program does the talking: psql or clickhouse-client. Passwords are not shown to others.
--- @module pfm.store
+-- @module pfm.fleet.store
 
-local batches = require "pfm.store.batch"
-local client = require "pfm.store.client"
+local batches = require "pfm.fleet.store.batch"
+local client = require "pfm.fleet.store.client"
 local collected = require "pfm.recording.stacks"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
-local hash = require "pfm.store.hash"
-local merge = require "pfm.merge"
+local hash = require "pfm.fleet.store.hash"
+local identity = require "pfm.recording.identity"
 local proc = require "lpfm.proc"
-local query = require "pfm.store.query"
+local query = require "pfm.fleet.store.query"
 local recording = require "pfm.recording"
 local shell = require "pfm.util.shell"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 local time = require "posix.time"
 local unistd = require "posix.unistd"
-local urls = require "pfm.store.url"
-local where = require "pfm.store.where"
+local urls = require "pfm.fleet.store.url"
+local where = require "pfm.fleet.store.where"
 
 local store = {} -- and the class of what is opened
 store.__index = store
@@ -39,11 +39,12 @@ store.given = { "version", "host", "command", "kernel", "arch", "job" }
 -- defaults hold
 -- @treturn table
 -- @raise on other texts, and where the client program is missing
--- @usage local ok, why = pcall(require("pfm.store").open, "mysql://db") --> ... unknown kind of database 'mysql' ...
+-- @usage local ok, why = pcall(require("pfm.fleet.store").open, "mysql://db")
+-- print(why) --> ... unknown kind of database 'mysql' ...
 function store.open(url)
    local parsed = urls.parse(url)
-   return setmetatable({ url = parsed, name = parsed.name, database = require("pfm.store." .. parsed.kind).new(parsed),
-      known = {}, most = MOST }, store)
+   local database = require("pfm.fleet.store." .. parsed.kind).new(parsed)
+   return setmetatable({ url = parsed, name = parsed.name, database = database, known = {}, most = MOST }, store)
 end
 
 --- The names of the sort keys.
@@ -76,7 +77,7 @@ local function ids_of(paths)
       if escaped == "\\" then name = name:gsub("\\(.)", { n = "\n", ["\\"] = "\\" }) end
       if id then by_name[name] = id:sub(1, 32) end
    end
-   for i, path in ipairs(paths) do out[i] = merge.id(path) or by_name[path] or by_name["./" .. path] end
+   for i, path in ipairs(paths) do out[i] = identity.of(path) or by_name[path] or by_name["./" .. path] end
    return out
 end
 
@@ -340,7 +341,7 @@ local ASKING = { "where", "against", "children", "limit" }
 --- The samples of all selected recordings, sorted; the database counts them.
 -- @string[opt="symbol"] by keys of `store.keys`, with commas
 -- @tparam[opt] table options
--- @tparam[opt] {string,...} options.where conditions, see `pfm.store.where`; all must hold
+-- @tparam[opt] {string,...} options.where conditions, see `pfm.fleet.store.where`; all must hold
 -- @tparam[opt] {string,...} options.against others: of older samples, to compare with
 -- @bool[opt] options.children with call stacks, count samples also where the functions are that called
 -- @int[opt] options.limit so many rows at most

@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: MIT
 --- lpfm merge: many recordings in one file.
--- @module repl.command.merge
+-- @module repl.parts.jobs.merge
 
 local arguments = require "repl.command.arguments"
 local input = require "repl.command.input"
-local merge = require "pfm.merge"
+local merge = require "pfm.jobs.merge"
 local options = require "repl.command.options"
 local render = require "pfm.render"
 
 local command = {}
 
 --- The options.
--- @usage require("repl.command.merge").options():help()
+-- @usage require("repl.parts.jobs.merge").options():help()
 function command.options()
    local c = options.command("merge", "Puts many recordings, or files of merged ones, into one file.",
       "lpfm merge [options] FILE... -o FILE")
@@ -48,7 +48,7 @@ end
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status: 1 if something was left out
--- @usage pcall(require("repl.command.merge").main, { "none.data", "-o", "all.data" })
+-- @usage pcall(require("repl.parts.jobs.merge").main, { "none.data", "-o", "all.data" })
 function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("expected the recordings to merge") end
@@ -64,7 +64,7 @@ end
 -- @tparam {string,...} paths
 -- @string out the file
 -- @treturn table of `merge.files`; prints itself
--- @usage record("true"); merge({ "lpfm.data" }, "all.data")
+-- @usage record("true", "one.data"); merge({ "one.data" }, "all.data")
 function command.call(paths, out)
    arguments.check("merge", 'merge({ "one.data", "two.data" }, "all.data")',
       { paths, "table", "a list of the names of recordings" }, { out, "string", "the name of the file" })

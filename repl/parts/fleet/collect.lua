@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- record --every: recordings that are made again and again.
--- @module repl.command.collect
+--- Recordings that are made again and again: lpfm record with the option every.
+-- @module repl.parts.fleet.collect
 
-local collector = require "pfm.collector"
+local collector = require "pfm.fleet.collector"
 local options = require "repl.command.options"
 local render = require "pfm.render"
-local stored = require "repl.command.stored"
+local stored = require "repl.parts.fleet.stored"
 
 local collect = {}
 

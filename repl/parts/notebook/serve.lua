@@ -7,13 +7,13 @@
 --    {"inspect": NAME}     -> {"text": TEXT}, without one if there is nothing to say
 --    {"is_complete": TEXT} -> {"status": "complete" | "incomplete" | "invalid", "indent": BLANKS}
 --
--- @module repl.notebook.serve
+-- @module repl.parts.notebook.serve
 
 local cjson = require "cjson.safe"
 local host = require "repl.host"
 local poll = require "posix.poll"
 local unistd = require "posix.unistd"
-local bundle = require "repl.notebook.bundle"
+local bundle = require "repl.parts.notebook.bundle"
 local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
 local globals = require "repl.prompt.globals"

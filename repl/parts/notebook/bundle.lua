@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- A value as notebooks show it: as text, and as a table or a picture where it is one.
--- @module repl.notebook.bundle
+-- @module repl.parts.notebook.bundle
 
 local plot = require "pfm.plot"
 local show = require "repl.prompt.show"
@@ -33,7 +33,7 @@ end
 --- Values as a notebook shows them, by MIME type.
 -- @tparam table results values, and their number n
 -- @treturn ?table nil if there is nothing to show
--- @usage require("repl.notebook.bundle").of({ n = 1, lpfm.pmds() })["text/html"]
+-- @usage require("repl.parts.notebook.bundle").of({ n = 1, lpfm.pmds() })["text/html"]
 function bundle.of(results)
    if results.n == 0 then return nil end
    local value, parts, out = results[1], {}, {}

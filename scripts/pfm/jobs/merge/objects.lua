@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- What many recordings know of the same objects, put together: of one build the functions, lines and frames that any
 -- of them has. It comes to the same in whatever order, and however often, they are added.
--- @module pfm.merge.objects
+-- @module pfm.jobs.merge.objects
 
 local render = require "pfm.render"
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What the commands do with a store, a database of recordings: export --to and --db, report --db.
--- @module repl.command.stored
+--- What the commands export and report do with a store, a database of recordings.
+-- @module repl.parts.fleet.stored
 
 local flamegraph = require "pfm.export.flamegraph"
 local nearest = require "pfm.util.nearest"
@@ -8,7 +8,7 @@ local options = require "repl.command.options"
 local output = require "pfm.util.output"
 local progress = require "repl.command.text.progress"
 local render = require "pfm.render"
-local store = require "pfm.store"
+local store = require "pfm.fleet.store"
 
 local stored = {}
 
@@ -18,10 +18,8 @@ function stored.add_options(c)
    c:option("--db", "URL", "Ask this database instead of a file: postgresql://USER@HOST/DATABASE, clickhouse://...")
    c:option("--select", "CONDITIONS", "With --db, only these recordings and samples: host=web*,time=yesterday.")
       :count("*")
+   c.meant["--from"], c.meant["--where"] = "--db", "--select" -- what they were called before
 end
-
---- What these options were called before.
-stored.meant = { ["--from"] = "--db", ["--where"] = "--select" }
 
 -- Asks a store: what it refuses is a mistake in the command line, but not that the database fails or has nothing.
 local function asked(self, method, ...)
@@ -36,7 +34,7 @@ end
 
 --- What recordings are to be known by.
 -- @tparam table list of NAME=VALUE
--- @treturn table for `pfm.store`
+-- @treturn table for `pfm.fleet.store`
 function stored.read_given(list)
    local out = {}
    for _, text in ipairs(list) do

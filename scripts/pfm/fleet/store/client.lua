@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Runs the client program of a database.
--- @module pfm.store.client
+-- @module pfm.fleet.store.client
 
 local put = require "pfm.util.put"
 local text_file = require "pfm.util.text_file"

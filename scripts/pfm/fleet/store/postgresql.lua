@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Recordings in PostgreSQL, spoken to by psql: a batch is a transaction.
--- @module pfm.store.postgresql
+-- @module pfm.fleet.store.postgresql
 
-local client = require "pfm.store.client"
+local client = require "pfm.fleet.store.client"
 local setenv = require("posix.stdlib").setenv
 local shell = require "pfm.util.shell"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 
 local postgresql = {}
 postgresql.__index = postgresql
@@ -111,7 +111,7 @@ local function copy(out, name, lines)
 end
 
 --- Loads a batch, whole or not at all. A recording that is there already makes it fail.
--- @tparam table batch of `pfm.store.batch`
+-- @tparam table batch of `pfm.fleet.store.batch`
 -- @return true, or nil and why not
 function postgresql:load(batch)
    local out = { "SET client_min_messages = warning;\nBEGIN;\n" }
@@ -124,7 +124,7 @@ function postgresql:load(batch)
 end
 
 --- Where samples are read from.
--- @tparam table tests of `pfm.store.where`: lists of conditions on `recordings` and on `rows`
+-- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings` and on `rows`
 -- @treturn string FROM and WHERE
 function postgresql.source(tests)
    local all = { "TRUE" }

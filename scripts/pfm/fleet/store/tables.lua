@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- The tables that both databases have, and what a recording is known by in them.
--- @module pfm.store.tables
+-- @module pfm.fleet.store.tables
 
 local tables = {}
 
@@ -29,8 +29,8 @@ tables.is_number = is_number
 
 local KNOWN = table.concat(names, ", ")
 
---- All columns of the tables, in the order of what `pfm.store.batch` writes; of samples without what their recording is
--- known by, and with it.
+--- All columns of the tables, in the order of what `pfm.fleet.store.batch` writes; of samples without what their
+-- recording is known by, and with it.
 tables.of = {
    recordings = "id, load, " .. KNOWN .. ", file, taken, lost, chained",
    places = "id, kind, symbol, object, build, line",

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- Records again and again, for as long as the machine runs, within a budget of CPU time and of disk.
 --
--- Recordings are kept in a folder, the spool, until a store (`pfm.store`) takes them; they can also be read there. When
--- there are too many, the oldest are deleted. While the machine is down, the disk is full or the database cannot be
--- reached, recordings may be lost: the spool's collector.json counts them, over restarts.
--- @module pfm.collector
+-- Recordings are kept in a folder, the spool, until a store (`pfm.fleet.store`) takes them; they can also be read
+-- there. When there are too many, the oldest are deleted. While the machine is down, the disk is full or the database
+-- cannot be reached, recordings may be lost: the spool's collector.json counts them, over restarts.
+-- @module pfm.fleet.collector
 
 local dirent = require "posix.dirent"
 local errno = require "posix.errno"
@@ -19,7 +19,7 @@ local recording = require "pfm.recording"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
 local statvfs = require("posix.sys.statvfs").statvfs
-local store = require "pfm.store"
+local store = require "pfm.fleet.store"
 local text_file = require "pfm.util.text_file"
 local time = require "posix.time"
 
@@ -246,7 +246,7 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- with this spool
 -- @raise where the spool cannot be
 -- @usage
--- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
+-- local one = require("pfm.fleet.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
 --    rounds = 1 }
 -- print(one:run().recordings)
 -- os.execute "rm -r spool"
@@ -266,7 +266,8 @@ end
 --- Waits, or until it is interrupted.
 -- @number moment of `lpfm.proc.clock`
 -- @usage
--- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1 }
+-- local spec = { cpus = { 0 }, seconds = 0.1 }
+-- local one = require("pfm.fleet.collector").new { spec = spec, folder = "spool", every = 1 }
 -- one:wait(require("lpfm.proc").clock() + 0.01)
 -- os.execute "rm -r spool"
 function collector:wait(moment)
@@ -279,7 +280,7 @@ end
 --- Collects until it is interrupted (SIGINT, SIGTERM), or the rounds are over.
 -- @treturn table its `counts`
 -- @usage
--- local one = require("pfm.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
+-- local one = require("pfm.fleet.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,
 --    rounds = 1 }
 -- print(one:run().dropped)
 -- os.execute "rm -r spool"

@@ -5,12 +5,12 @@
 -- event, process, comm, symbol, object, build, line. Texts may have * and ?, and | between several; ranks are numbers
 -- and ranges: 0-3|5. Times are of UTC: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last one before
 -- today), now, -90m, -24h, -7d; a day with = is all of it.
--- @module pfm.store.where
+-- @module pfm.fleet.store.where
 
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local ranges = require "pfm.util.ranges"
-local tables = require "pfm.store.tables"
+local tables = require "pfm.fleet.store.tables"
 
 local where = {}
 

@@ -5,12 +5,13 @@
 -- that several have in common are put together. So it does not matter in which order recordings are merged, or in
 -- how many steps: the file is the same to the byte, and a recording that comes twice is there once. Memory is needed
 -- for the distinct symbols alone. recording/format.md describes the file.
--- @module pfm.merge
+-- @module pfm.jobs.merge
 
 local chunks = require "lpfm.chunks"
 local fileno = require("posix.stdio").fileno
+local identity = require "pfm.recording.identity"
 local layout = require "pfm.recording.layout"
-local objects = require "pfm.merge.objects"
+local objects = require "pfm.jobs.merge.objects"
 local put = require "pfm.util.put"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
@@ -19,69 +20,14 @@ local stat = require "posix.sys.stat"
 
 local merge = {}
 
-local HEAD_SIZE = 16 -- of a chunk
-
--- --- which recording it is -----------------------------------------------------------------------
-
--- Two sums over the words of all chunks' heads, which have the CRCs of their bodies.
-local PRIMES, FACTORS = { 2147483647, 2147483629 }, { 1000003, 1999993 }
-
-local function add_words(sums, head)
-   for at = 1, #head, 4 do
-      local a, b, c, d = head:byte(at, at + 3)
-      for i = 1, 2 do
-         sums[i] = (sums[i] * FACTORS[i] + ((d * 256 + c) * 256 + b) * 256 + a) % PRIMES[i]
-      end
-   end
-end
-
--- Sorted, ids are in the order of time. Head is the text of the HEAD chunk.
-local function id_of(head, text, sums)
-   local time = math.floor(head.time or 0) % 2 ^ 32
-   return ("%08x%08x%08x%08x"):format(time, chunks.crc32(text), sums[1], sums[2])
-end
+local HEAD_SIZE = identity.HEAD_SIZE
 
 -- --- looking at files ----------------------------------------------------------------------------
-
-local function damaged(what, at)
-   return nil, what == "cut" and "is cut off in the middle of a chunk" or "is damaged at byte " .. render.number(at)
-end
 
 -- The body of a chunk; nil: it is not what such a chunk may hold.
 local function value_at(file, place, tag)
    local value = render.from_json(file:body(place.at, place.length))
    return schema[tag](value) and value or nil
-end
-
--- A head that `reader.check` has still to look at.
-local function head_at(file, place)
-   local value = place and render.from_json(file:body(place.at, place.length))
-   return type(value) == "table" and value or nil
-end
-
--- Where the chunks that are merged lie in the file, if all of its chunks are sound; or nil and what is wrong with it.
-local function look_over(file)
-   local found = { syms = {}, sources = {}, sums = { 1, 1 } }
-   while true do
-      local tag, at, length = file:next()
-      if not tag then
-         if at ~= "end" then return damaged(at, length) end
-         return found
-      end
-      local place = { at = at, length = length }
-      if tag == "HEAD" and not found.head then
-         found.head = place
-      elseif tag == "SYMS" then
-         found.syms[#found.syms + 1] = place
-      elseif tag == "SRCE" then
-         found.sources[#found.sources + 1] = place
-      elseif tag == "ENDS" then
-         found.ended = true
-      elseif tag == "DONE" then
-         found.done = at - HEAD_SIZE
-      end
-      add_words(found.sums, file:body(at - HEAD_SIZE, HEAD_SIZE))
-   end
 end
 
 -- The sources of a file that is merged itself; each goes as far as the next begins.
@@ -90,7 +36,7 @@ local function merged_sources(path, file, found)
    local out = {}
    for i, place in ipairs(found.sources) do
       local value, after = value_at(file, place, "SRCE"), found.sources[i + 1]
-      if not value then return damaged("damaged", place.at) end
+      if not value then return identity.damaged("damaged", place.at) end
       out[i] = { id = value.id, objects = value.objects, path = path, from = place.at + place.length,
          to = after and after.at - HEAD_SIZE or found.done, left_out = {} }
    end
@@ -98,7 +44,7 @@ local function merged_sources(path, file, found)
 end
 
 local function plain_source(path, file, found, head)
-   return { { id = id_of(head, file:body(found.head.at, found.head.length), found.sums), objects = {}, path = path,
+   return { { id = identity.id(file, found, head), objects = {}, path = path,
       from = 0, to = math.huge, left_out = {}, unended = not found.ended } }
 end
 
@@ -114,7 +60,7 @@ local function shared_symbols(file, found, sources, merged)
    local out = {}
    for _, place in ipairs(found.syms) do
       local value = value_at(file, place, "SYMS")
-      if not value then return damaged("damaged", place.at) end
+      if not value then return identity.damaged("damaged", place.at) end
       local key
       if merged then key = value.key else key = objects.key(value) end
       if key then
@@ -128,9 +74,9 @@ end
 
 -- What is in a file; nil and why it is left out.
 local function sources_of(path, file)
-   local found, err = look_over(file)
+   local found, err = identity.look_over(file)
    if not found then return nil, err end
-   local head = head_at(file, found.head)
+   local head = identity.head_at(file, found.head)
    local sound, why = reader.check { path = path, head = head }
    if not sound then return nil, why end
    local sources
@@ -246,63 +192,20 @@ local function write(gathered, path)
 end
 
 --- What a recording is known by, in merged files, too: two files with the same chunks are one recording.
+-- @function merge.id
 -- @string path
 -- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
--- @usage assert(#require("pfm.merge").id("lpfm.data") == 32)
-function merge.id(path)
-   local file = chunks.open(path)
-   if not file then return nil end
-   local found = look_over(file)
-   local head = found and head_at(file, found.head)
-   local source = head and schema.HEAD(head) and plain_source(path, file, found, head)
-   file:close()
-   return source and source[1].id or nil
-end
-
--- What tells most recordings apart, without a look at the whole of them.
-local function outline_of(self)
-   local head, ends = self.head, self.ends or {}
-   local clock = head.clock or {}
-   return ("%s %s %s %s"):format(tostring(head.time), tostring(clock.ns), tostring(head.what), tostring(ends.samples))
-end
-
--- Which recording it is; of one that is damaged, which file.
-local function identity_of(self)
-   local id = self.id or merge.id(self.path)
-   local info = not id and stat.stat(self.path)
-   return id or info and ("%d %d"):format(info.st_dev, info.st_ino) or self
-end
-
--- The recording among others of its outline that it is, too.
-local function same_as(self, others)
-   if #others == 0 then return nil end
-   local id = identity_of(self)
-   for _, other in ipairs(others) do
-      if identity_of(other) == id then return other end
-   end
-end
+-- @usage assert(#require("pfm.jobs.merge").id("lpfm.data") == 32)
+merge.id = identity.of
 
 --- Recordings, each once.
+-- @function merge.distinct
 -- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
 -- @treturn {recording,...} without those that come again
 -- @treturn {table,...} pairs: one that is left out, and that which it is
 -- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
--- print(#require("pfm.merge").distinct { a, b }) --> 1
-function merge.distinct(recordings)
-   local by_outline, out, again = {}, {}, {}
-   for _, self in ipairs(recordings) do
-      local outline = outline_of(self)
-      local others = by_outline[outline] or {}
-      by_outline[outline] = others
-      local other = same_as(self, others)
-      if other then
-         again[#again + 1] = { self, other }
-      else
-         others[#others + 1], out[#out + 1] = self, self
-      end
-   end
-   return out, again
-end
+-- print(#require("pfm.jobs.merge").distinct { a, b }) --> 1
+merge.distinct = identity.distinct
 
 --- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
 -- left out.
@@ -312,7 +215,7 @@ end
 -- (in words: what was left out, and why), `unended` (names of recordings that did not end properly: they are in it)
 -- @raise where there is nothing to merge, or the file cannot be written
 -- @usage
--- local record, merge = require "pfm.record", require "pfm.merge"
+-- local record, merge = require "pfm.record", require "pfm.jobs.merge"
 -- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")
 -- print(merge.files({ "one.data", "one.data" }, "all.data").sources) --> 1
 function merge.files(paths, out)

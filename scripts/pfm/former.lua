@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: MIT
+--- Former names of modules: with this, `require` finds them, for one version more. The program has it; a script for a
+-- plain interpreter requires it first.
+-- @module pfm.former
+-- @usage
+-- require "pfm.former"
+-- assert(require "pfm.merge" == require "pfm.jobs.merge")
+
+local former = {
+   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge", ["pfm.ranks"] = "pfm.jobs.ranks",
+   ["pfm.store"] = "pfm.fleet.store",
+}
+
+for name, now in pairs(former) do
+   package.preload[name] = package.preload[name] or function() return require(now) end
+end
+
+return former
