@@ -8,7 +8,7 @@ sample without values, in bytes.
 @module lpfm.blocks
 */
 #include "base/u64.h"
-#include "records/lives.h"
+#include "records/pid_reuse.h"
 #include "samples/counter.h"
 #include "samples/encode.h"
 #include "samples/header.h"

@@ -5,7 +5,7 @@
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local parts = require "repl.parts"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local slice = require "pfm.util.slice"
 
 local command = {}
@@ -299,7 +299,7 @@ end
 
 -- Says why standard output did not take everything, or returns the status.
 local function close_output(status)
-   local flushed, err = put(io.stdout)
+   local flushed, err = write_all(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end
    io.stderr:write("lpfm: cannot write the output: ", err or "an earlier part of it was lost", "\n")
    return status ~= 0 and status or FAILURE

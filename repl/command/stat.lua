@@ -15,7 +15,7 @@ local options = require "repl.command.options"
 local region_text = require "repl.command.text.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local regions = require "pfm.measure.regions"
 local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
@@ -207,7 +207,7 @@ local function is_terminal(out)
 end
 
 local function try_to_write(out, lines)
-   return put(out, render.clean(table.concat(lines, "\n")), "\n")
+   return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
 -- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.

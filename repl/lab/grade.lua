@@ -2,7 +2,7 @@
 --- What a teacher gets: a row for each question and task, judged by runs of now, of one student or of a class.
 -- @module repl.lab.grade
 
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
@@ -132,7 +132,7 @@ local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of pr
 
 local function place_of(dir)
    for _, place in ipairs(PLACES) do
-      for _, file in ipairs(names.entries(dir .. place) or {}) do
+      for _, file in ipairs(namespace.entries(dir .. place) or {}) do
          if file:find("%.json$") and file ~= "results.json" then return dir .. place end
       end
    end
@@ -145,11 +145,11 @@ end
 -- @treturn {table,...} `{ name=, rows= }` or `{ name=, err=, rows={} }` of each student, by name
 function grade.class(dir, labs, options)
    local out, given = {}, options or {}
-   local students = names.entries(dir) or {}
+   local students = namespace.entries(dir) or {}
    table.sort(students)
    for _, name in ipairs(students) do
       local path = dir .. "/" .. name
-      if name:sub(1, 1) ~= "." and names.entries(path) then
+      if name:sub(1, 1) ~= "." and namespace.entries(path) then
          progress.read_from(place_of(path) or path .. PLACES[1])
          local one = { limit = given.limit, seed = given.seeded and name or given.seed }
          local ok, rows, err = pcall(grade.folder, labs, one)

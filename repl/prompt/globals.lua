@@ -4,7 +4,7 @@
 -- @module repl.prompt.globals
 
 local command = require "repl.command"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local parts = require "repl.parts"
 
 local globals = {}
@@ -17,9 +17,9 @@ globals.quitting = {}
 
 -- For pfm and the globals: the library's modules, loaded at first use.
 local on_demand = {
-   modules = true, -- to `repl.prompt.names`
+   modules = true, -- to `repl.prompt.namespace`
    __index = function(self, name)
-      local module = names.module(name)
+      local module = namespace.module(name)
       local missing = not module and self == _G and parts.missing(name)
       if missing then error(("%s: %s"):format(name, missing), 0) end
       if not module then return nil end
@@ -31,7 +31,7 @@ local on_demand = {
 -- A command's function. Where the library has a module of that name, it has the module's fields, too.
 local function function_of(row)
    local function call(...) return command.module(row.name).call(...) end
-   local module = names.module(row.name)
+   local module = namespace.module(row.name)
    if module then
       return setmetatable({}, {
          __call = function(_, ...) return call(...) end,
@@ -74,7 +74,7 @@ function globals.provide()
    setmetatable(_G, on_demand)
 end
 
---- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.names.modules`.
+--- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.namespace.modules`.
 -- @treturn table sorted
 function globals.names()
    local out = { "lpfm", "pfm" }

@@ -3,7 +3,7 @@
 -- @module repl.prompt.programming
 
 local literal = require "repl.prompt.literal"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 
 local programming = {}
 
@@ -132,7 +132,7 @@ end
 -- @treturn table by context; it keeps none of them from being collected
 function programming.snapshot()
    local out = setmetatable({}, { __mode = "k" })
-   for _, c in ipairs(names.globals(programming.is_open)) do out[c.value] = c.value:programming() end
+   for _, c in ipairs(namespace.globals(programming.is_open)) do out[c.value] = c.value:programming() end
    return out
 end
 

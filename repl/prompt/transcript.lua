@@ -8,7 +8,7 @@
 
 local lpfm = require "lpfm"
 local literal = require "repl.prompt.literal"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
@@ -155,11 +155,11 @@ end
 
 -- What is not a name of a global is not written: it cannot be found again.
 local function named_contexts(wanted)
-   local all = names.globals(programming.is_open)
+   local all = namespace.globals(programming.is_open)
    if not wanted then return all end
    local out = {}
    for _, name in ipairs(wanted) do
-      local value = names.value(name)
+      local value = namespace.value(name)
       if not programming.is_open(value) then error(("'%s' is no open context"):format(name), 0) end
       out[#out + 1] = { name = name, value = value }
    end
@@ -243,7 +243,7 @@ end
 function transcript.check(programmed)
    local status = 0
    for name, before in pairs(programmed) do
-      local ctx = names.value(name)
+      local ctx = namespace.value(name)
       local found = programming.is_open(ctx) and programming.differences(before, ctx:programming())
          or { "there is no such context" }
       for _, difference in ipairs(found) do

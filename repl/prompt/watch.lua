@@ -301,7 +301,7 @@ local function check_options(options)
 end
 
 local function name_of(what)
-   local global = require("repl.prompt.names").globals(function(value) return value == what end)[1]
+   local global = require("repl.prompt.namespace").globals(function(value) return value == what end)[1]
    if global then return global.name end
    return type(what) == "table" and render.plural(#what, "context") or "context"
 end

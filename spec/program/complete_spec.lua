@@ -7,7 +7,7 @@ local dot_commands = require "repl.prompt.dot_commands"
 local complete = require "repl.prompt.complete"
 local help = require "repl.prompt.help"
 local lpfm = require "lpfm"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local doc = require "pfm.doc"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
@@ -208,7 +208,7 @@ describe("the texts of help", function()
       if has_buffer then objects.buffer = buffer end
       for class, object in pairs(objects) do
          assert.equal(class, reference.class(object))
-         for _, method in ipairs(names.of(object)) do
+         for _, method in ipairs(namespace.of(object)) do
             assert.is_truthy(described(class .. ":" .. method), class .. ":" .. method)
          end
       end
@@ -219,7 +219,7 @@ describe("the texts of help", function()
       local current = lpfm.machine().name
       local machine = assert(lpfm.machine "sim")
       assert.equal("machine", reference.class(machine))
-      for _, method in ipairs(names.of(debug.getmetatable(machine).__index)) do
+      for _, method in ipairs(namespace.of(debug.getmetatable(machine).__index)) do
          assert.is_table(reference.entry("machine:" .. method), method)
       end
       assert(lpfm.machine(current))

@@ -13,7 +13,7 @@ local fields = require "pfm.util.fields"
 local launcher = require "pfm.launcher"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local record = require "pfm.record"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
@@ -77,7 +77,7 @@ local function replace_counts(self)
    local file, _, code = io.open(path .. ".new", "w")
    local ok = file
    if file then
-      ok, _, code = put(file, render.json(self.counts), "\n")
+      ok, _, code = write_all(file, render.json(self.counts), "\n")
       file:close()
    end
    if ok then os.rename(path .. ".new", path) else os.remove(path .. ".new") end

@@ -12,7 +12,7 @@ local fileno = require("posix.stdio").fileno
 local identity = require "pfm.recording.identity"
 local layout = require "pfm.recording.layout"
 local objects = require "pfm.jobs.merge.objects"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local schema = require "pfm.recording.schema"
@@ -136,12 +136,12 @@ local function checked(ok, err)
 end
 
 local function append(out, tag, body)
-   checked(put(out, chunks.head(tag, body), body))
+   checked(write_all(out, chunks.head(tag, body), body))
 end
 
 -- A chunk as it is; false: it is no longer there.
 local function copy_chunk(file, at, length, out)
-   checked(put(out)) -- what follows goes past its buffer
+   checked(write_all(out)) -- what follows goes past its buffer
    return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 
@@ -163,7 +163,7 @@ local function list(texts)
    return #texts > 0 and render.json(texts, true) or "[]"
 end
 
-local function write_all(gathered, out)
+local function write_file(gathered, out)
    append(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
    for body in gathered.objects:bodies() do append(out, "SYMS", body) end
    for _, source in ipairs(gathered.sources) do
@@ -180,7 +180,7 @@ local function write(gathered, path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
    local out, err = io.open(part, "wb")
    if not out then error("cannot write " .. err, 0) end
-   local ok, why = pcall(write_all, gathered, out)
+   local ok, why = pcall(write_file, gathered, out)
    local bytes = out:seek()
    local closed, late = out:close()
    if ok and closed then ok, why = os.rename(part, path) else why = why or late end

@@ -2,7 +2,7 @@
 --- Runs the client program of a database.
 -- @module pfm.fleet.store.client
 
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local text_file = require "pfm.util.text_file"
 
 local client = {}
@@ -15,7 +15,7 @@ local function run_with(command, parts, output)
    local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors, status), "w")
    local ok, err = true, nil
    for _, part in ipairs(parts) do
-      if ok then ok, err = put(pipe, part) end
+      if ok then ok, err = write_all(pipe, part) end
    end
    pipe:close()
    local number, why = code():match("%d+"), said():gsub("%s+$", "")

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- A function in a process of its own, with a limit of time. What it starts cannot trace it, and ends with it, whatever
 -- that did to get away: sessions and groups of its own, and children that outlive their parents.
--- @module repl.lab.apart
+-- @module repl.lab.sandbox
 
 local dirent = require "posix.dirent"
 local fcntl = require "posix.fcntl"
@@ -13,7 +13,7 @@ local unistd = require "posix.unistd"
 local wait = require "posix.sys.wait"
 local wire = require "repl.lab.wire"
 
-local apart = {}
+local sandbox = {}
 
 local BLOCK = 65536
 local START = 600 -- s until the function says that it has begun
@@ -82,7 +82,7 @@ end
 -- @return[1] what it returned
 -- @return[2] nil
 -- @treturn[2] string why there is nothing: it did not end in time, it raised, it ended the process
-function apart.call(fn, seconds, quiet)
+function sandbox.call(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())
    fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- what a script leaves running is not waited for
@@ -105,4 +105,4 @@ function apart.call(fn, seconds, quiet)
    return got.result, got.err
 end
 
-return apart
+return sandbox

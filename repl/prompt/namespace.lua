@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Names at the prompt: what a path stands for, and the names that can follow it.
--- @module repl.prompt.names
+-- @module repl.prompt.namespace
 
 local parts = require "repl.parts"
 local tokens = require "repl.prompt.tokens"
 
-local names = {}
+local namespace = {}
 
 local LEVELS = 8 -- of __index, at most
 
@@ -44,7 +44,7 @@ end
 -- @param value
 -- @param key
 -- @return the field, or nil
-function names.field(value, key)
+function namespace.field(value, key)
    for _, place in ipairs(places(value)) do
       local found = rawget(place, key)
       if found ~= nil then return found end
@@ -54,7 +54,7 @@ end
 --- The names in a directory.
 -- @string dir
 -- @treturn table or nil if it is none
-function names.entries(dir)
+function namespace.entries(dir)
    local ok, dirent = pcall(require, "posix.dirent")
    local found, list = pcall(ok and dirent.dir or error, dir)
    return found and list or nil
@@ -63,7 +63,7 @@ end
 local modules, places_of
 
 local function add_modules(dir, prefix)
-   for _, file in ipairs(names.entries(dir) or {}) do
+   for _, file in ipairs(namespace.entries(dir) or {}) do
       local name = file:match("^([%w_]+)%.lua$")
       if name and name ~= "manual" and name ~= "former" and not places_of[name] then
          modules[#modules + 1], places_of[name] = name, prefix .. name
@@ -73,7 +73,7 @@ end
 
 --- The names of the library's modules: the last of those that require takes.
 -- @treturn table sorted
-function names.modules()
+function namespace.modules()
    if modules then return modules end
    modules, places_of = {}, {}
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
@@ -85,7 +85,7 @@ function names.modules()
 end
 
 --- The modules in C besides lpfm, without "lpfm.".
-names.c_modules = { "blocks", "chunks", "perfdata", "proc", "regions", "symbols" }
+namespace.c_modules = { "blocks", "chunks", "perfdata", "proc", "regions", "symbols" }
 
 local function has(list, wanted)
    for _, value in ipairs(list) do
@@ -97,10 +97,10 @@ end
 --- The module that a global name of the prompt stands for: pfm.NAME, pfm.PART.NAME, or else lpfm.NAME.
 -- @string name
 -- @treturn string as for require, or nil
-function names.module(name)
-   names.modules()
+function namespace.module(name)
+   namespace.modules()
    if places_of[name] then return places_of[name] end
-   return has(names.c_modules, name) and "lpfm." .. name or nil
+   return has(namespace.c_modules, name) and "lpfm." .. name or nil
 end
 
 -- Does a value have the library's modules as fields that are there when one asks for them?
@@ -111,7 +111,7 @@ end
 
 -- A module of the library that a path names for the first time.
 local function lazily(value, key)
-   if not has_modules(value) or not names.module(key) then return nil end
+   if not has_modules(value) or not namespace.module(key) then return nil end
    local ok, found = pcall(function() return value[key] end)
    return ok and found or nil
 end
@@ -140,12 +140,12 @@ end
 --- What a path stands for at the prompt: `lpfm.machine`, `t[1].x`, `ctx:read_pmds`. Nothing is called.
 -- @string path
 -- @return the value, or nil
-function names.value(path)
+function namespace.value(path)
    local value = _G
    local keys = keys_of(path)
    if not keys or #keys == 0 then return nil end
    for _, key in ipairs(keys) do
-      local found = names.field(value, key)
+      local found = namespace.field(value, key)
       if found == nil then found = lazily(value, key) end
       if found == nil then return nil end
       value = found
@@ -158,7 +158,7 @@ end
 -- @tparam[opt] boolean keywords Lua's keywords among them
 -- @tparam[opt] boolean callable functions only
 -- @treturn table sorted
-function names.of(value, keywords, callable)
+function namespace.of(value, keywords, callable)
    local out, seen = {}, {}
    local function add(key, field)
       local fits = not callable or type(field) == "function"
@@ -171,8 +171,8 @@ function names.of(value, keywords, callable)
       for key, field in pairs(place) do add(key, field) end
    end
    if has_modules(value) then
-      for _, module in ipairs(names.modules()) do add(module, add) end
-      for _, module in ipairs(value == _G and names.c_modules or {}) do add(module, add) end
+      for _, module in ipairs(namespace.modules()) do add(module, add) end
+      for _, module in ipairs(value == _G and namespace.c_modules or {}) do add(module, add) end
    end
    for word in pairs(keywords and tokens.keywords() or {}) do add(word, add) end
    table.sort(out)
@@ -182,7 +182,7 @@ end
 --- Global names of values of a kind.
 -- @tparam function is takes a value
 -- @treturn table of `{name=, value=}`, by name; elements of global lists among them, as "list[1]"
-function names.globals(is)
+function namespace.globals(is)
    local out = {}
    for key, value in pairs(_G) do
       if type(key) == "string" and is(value) then out[#out + 1] = { name = key, value = value } end
@@ -196,4 +196,4 @@ function names.globals(is)
    return out
 end
 
-return names
+return namespace

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lives.c - the programs that ran, one after the other, under the numbers of processes.
+ * pid_reuse.c - the programs that ran, one after the other, under the numbers of processes.
  */
 /***
 The lives of processes. The number of a process stands for another program after each exec, and for another process when
@@ -13,7 +13,7 @@ names that a thread has one after the other are lives of its number in the same 
 
 #include "base/args.h"
 #include "base/object.h"
-#include "records/lives.h"
+#include "records/pid_reuse.h"
 
 enum { LIFE_SHIFT = 32, FIRST_ROOM = 64 };
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Writes to a file at once, and knows whether all of it got there.
--- @module pfm.util.put
+-- @module pfm.util.write_all
 
 -- Interpreted: LuaJIT compiles write and flush for the case that they succeed, and makes a call again that does not.
 -- The buffer is empty then, the second call succeeds, and the loss is not noticed.
@@ -14,11 +14,11 @@ local jit = rawget(_G, "jit")
 -- @treturn[2] string message
 -- @treturn[2] int errno
 -- @usage
--- local put = require "pfm.util.put"
+-- local write_all = require "pfm.util.write_all"
 -- local file = io.tmpfile()
--- assert(put(file, "one", "two"))
+-- assert(write_all(file, "one", "two"))
 -- file:close()
-local function put(file, ...)
+local function write_all(file, ...)
    local ok, err, code = true, nil, nil
    if select("#", ...) > 0 then ok, err, code = file:write(...) end
    if ok then ok, err, code = file:flush() end
@@ -26,6 +26,6 @@ local function put(file, ...)
    return nil, err, code
 end
 
-if jit then jit.off(put) end
+if jit then jit.off(write_all) end
 
-return put
+return write_all

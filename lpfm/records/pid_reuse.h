@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* lives.h - the programs that ran, one after the other, under the numbers of processes. */
-#ifndef LPFM_LIVES_H
-#define LPFM_LIVES_H
+/* pid_reuse.h - the programs that ran, one after the other, under the numbers of processes. */
+#ifndef LPFM_PID_REUSE_H
+#define LPFM_PID_REUSE_H
 
 #include <stdint.h>
 
