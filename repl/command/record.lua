@@ -407,7 +407,7 @@ function command.job(what, path)
    spec, path = spec_for(what, path)
    local r = record.begin(spec, path)
    return {
-      target = spec, on = profile.handlers(r.profile, r.sink),
+      target = spec, callbacks = profile.handlers(r.profile, r.sink),
       so_far = function()
          return setmetatable({ samples = r.profile.samples }, { __tostring = function(self)
             return render.plural(self.samples, "sample") .. " so far in " .. r.file.path

@@ -618,7 +618,7 @@ function stat.job(what, list, groups)
    spec.events = parsed
    local self = count.prepare(spec)
    return {
-      target = self.target, on = self.on,
+      target = self.target, callbacks = self.callbacks,
       so_far = function(seconds)
          local result = count.so_far(self)
          result.elapsed = seconds
