@@ -85,9 +85,9 @@ struct lives lives_copy(lua_State *L, int idx)
 
 /***
 Lives, none yet.
-@function lpfm.blocks.lives
-@treturn lives for a column of `blocks.counter`: `{"pid", lives=}`
-@usage assert(blocks.lives():at(7, 0) == 7)
+@function lpfm.samples.lives
+@treturn lives for a column of `samples.counter`: `{"pid", lives=}`
+@usage assert(samples.lives():at(7, 0) == 7)
 */
 int lpfm_lives_new(lua_State *L)
 {
@@ -121,7 +121,7 @@ A life begins.
 @int pid
 @int tstamp ns, as samples have it
 @usage
-local lives = blocks.lives()
+local lives = samples.lives()
 lives:begin(7, 1000)
 assert(lives:at(7, 999) == 7 and lives:at(7, 1000) == 7 + 2 ^ 32)
 */
@@ -150,7 +150,7 @@ The life of a process at some time.
 @int pid
 @int tstamp ns
 @treturn number
-@usage assert(blocks.lives():at(7, 1000) == 7)
+@usage assert(samples.lives():at(7, 1000) == 7)
 */
 static int lives_at_time(lua_State *L)
 {

@@ -23,7 +23,7 @@ uint64_t lives_at(const struct lives *lives, uint64_t pid, uint64_t tstamp);
 /* A copy of those of the object at idx, or a raise; its list is to be freed. */
 struct lives lives_copy(lua_State *L, int idx);
 
-int lpfm_lives_new(lua_State *L);	/* lpfm.blocks.lives() */
+int lpfm_lives_new(lua_State *L);	/* lpfm.samples.lives() */
 void lpfm_open_lives(lua_State *L);
 
 #endif

@@ -85,7 +85,9 @@ function namespace.modules()
 end
 
 --- The modules in C besides lpfm, without "lpfm.".
-namespace.c_modules = { "blocks", "chunks", "perfdata", "proc", "regions", "symbols" }
+namespace.c_modules = { "chunks", "perfdata", "proc", "regions", "samples", "symbols" }
+
+local former = { blocks = "lpfm.samples" }
 
 local function has(list, wanted)
    for _, value in ipairs(list) do
@@ -100,7 +102,7 @@ end
 function namespace.module(name)
    namespace.modules()
    if places_of[name] then return places_of[name] end
-   return has(namespace.c_modules, name) and "lpfm." .. name or nil
+   return has(namespace.c_modules, name) and "lpfm." .. name or former[name]
 end
 
 -- Does a value have the library's modules as fields that are there when one asks for them?

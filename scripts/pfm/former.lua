@@ -7,6 +7,7 @@
 -- assert(require "pfm.merge" == require "pfm.jobs.merge")
 
 local former = {
+   ["lpfm.blocks"] = "lpfm.samples",
    ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge", ["pfm.ranks"] = "pfm.jobs.ranks",
    ["pfm.store"] = "pfm.fleet.store",
 }

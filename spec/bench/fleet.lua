@@ -38,7 +38,7 @@ local function contents(path)
       tag, at, length = file:next()
    end
    file:close()
-   for pid in self:tally({ keys = { "pid" } }):rows() do out.pid = pid end
+   for pid in self:group_by({ keys = { "pid" } }):rows() do out.pid = pid end
    out.head, out.samples = self.head, self.ends.samples
    return out
 end

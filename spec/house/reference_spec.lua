@@ -114,7 +114,7 @@ describe("the reference", function()
    it("has every function of the C modules, and every method", function()
       local missing = {}
       check_documented(lpfm, "lpfm.", missing)
-      for _, name in ipairs { "proc", "blocks", "symbols" } do
+      for _, name in ipairs { "proc", "samples", "symbols" } do
          check_documented(require("lpfm." .. name), "lpfm." .. name .. ".", missing)
       end
       for key, meta in pairs(debug.getregistry()) do

@@ -10,7 +10,7 @@ local profile = require "pfm.profile"
 local record = require "repl.command.record"
 local recording = require "pfm.recording"
 local stat = require "repl.command.stat"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()

@@ -116,7 +116,7 @@ local function adopt(self, name)
    local path = path_in(self, name)
    local self_of, n = recording.open(path), 0
    if self_of then
-      for _, samples in self_of:tally({ keys = { "cpu" } }):rows() do n = n + samples end
+      for _, samples in self_of:group_by({ keys = { "cpu" } }):rows() do n = n + samples end
    end
    local new = n > 0 and name:gsub("%.part$", ("-%d.data"):format(n))
    if not (new and os.rename(path, path_in(self, new))) then

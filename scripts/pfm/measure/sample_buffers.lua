@@ -8,7 +8,7 @@ local conventions = require "pfm.measure.conventions"
 local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 
 local sampler = {}
 sampler.__index = sampler
@@ -87,8 +87,8 @@ end
 --- The buffers of a profile.
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
--- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.blocks`; nil: no stacks), `records` (are there any of
--- what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
+-- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks), `records` (are there any
+-- of what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function sampler.new(spec, values)
