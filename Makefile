@@ -59,7 +59,7 @@ PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
 LUA_INC   = $(call PKG,--cflags,$(1))
 LUA_LIB   = $(call PKG,--libs,$(1))
 
-.PHONY: all repl check check-all check-built lint bench install install-core uninstall install-lua install-rock doc clean help deps-build deps-check deps-all deps-lint \
+.PHONY: all libraries repl check check-all check-built lint bench install install-core uninstall install-lua install-rock doc clean help deps-build deps-check deps-all deps-lint \
 	deps-bench
 .DELETE_ON_ERROR:
 
@@ -122,14 +122,19 @@ deps-bench: deps-build
 # pkg-config is asked when the rules below are read: only a make started after deps-build can answer
 ifndef LPFM_READY
 
+# as many compilers as processors, where make was not told how many
+JOBS := $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 all: deps-build
-	@$(MAKE) LPFM_READY=1 all
+	@$(MAKE) $(JOBS) LPFM_READY=1 all
 repl: deps-build
-	@$(MAKE) LPFM_READY=1 all
+	@$(MAKE) $(JOBS) LPFM_READY=1 all
 	@exec $(BUILD)/lpfm
 check: deps-check
+	@$(MAKE) $(JOBS) LPFM_READY=1 all
 	@$(MAKE) LPFM_READY=1 check-built
 check-all: deps-all
+	@$(MAKE) $(JOBS) LPFM_READY=1 all
 	@$(MAKE) LPFM_READY=1 check-built ALL=--all
 lint: deps-lint
 	@$(MAKE) LPFM_READY=1 lint
@@ -205,7 +210,8 @@ endef
 $(foreach l,$(LUAS),$(eval $(call per_lua,$(l))))
 -include $(PERFMON_OBJ:.o=.d)
 
-all: $(LIBPERFMON) $(LIBPERFCTR) $(LIBPFMREGIONS) $(PFMLIB_SO) $(LIBPFM3) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
+libraries: $(LIBPERFMON) $(LIBPERFCTR) $(LIBPFMREGIONS) $(PFMLIB_SO)
+all: libraries $(LIBPFM3) $(LUAS:%=$(BUILD)/%/lpfm) $(DOC_DATA)
 	@ln -sfn $(LUA)/lpfm $(BUILD)/lpfm
 
 # --- tests --------------------------------------------------------------------------------------

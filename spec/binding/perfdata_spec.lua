@@ -3,6 +3,7 @@
 -- Second interpreter, all: reading thousands of files takes a minute there.
 
 local c = require "support.c"
+local effort = require "support.effort"
 local files = require "support.files"
 local perf_files = require "spec.fuzz.perf_files"
 local numbers = require("support.samples").int
@@ -10,6 +11,7 @@ local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local COUNT = effort(2000) -- of files with wrong bytes
 local dir = c.sh("mktemp -d"):gsub("\n", "")
 local path = dir .. "/perf.data"
 
@@ -347,7 +349,7 @@ describe("a file of perf that is not whole", function()
    end)
 end)
 
-describe("2,000 files of perf with wrong bytes", function()
+describe("files of perf with wrong bytes", function()
    setup(function()
       for i, way in ipairs(WAYS) do
          write_random(40 + i, way)
@@ -364,9 +366,11 @@ describe("2,000 files of perf with wrong bytes", function()
 
    for _, kind in ipairs { "report", "script", "export" } do
       it("are read or refused in words by lpfm " .. kind, function()
-         local out, status = c.sh(("%s spec/fuzz/mutate.lua %s 2000 %s/mutated %s/seed*"):format(lpfm, kind, dir, dir))
+         local out, status = c.sh(("%s spec/fuzz/mutate.lua %s %d %s/mutated %s/seed*"):format(lpfm, kind, COUNT, dir,
+            dir))
          assert.equal(0, status, out:sub(-4000))
-         assert.truthy(out:find("\nMUTATIONS 2000, wrong 0\n", 1, true), out:match("\nMUTATION .*") or out:sub(-4000))
+         assert.truthy(out:find(("\nMUTATIONS %d, wrong 0\n"):format(COUNT), 1, true),
+            out:match("\nMUTATION .*") or out:sub(-4000))
       end)
    end
 end)

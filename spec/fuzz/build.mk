@@ -34,7 +34,7 @@ LOAD_WRAPS := malloc calloc realloc free mmap munmap memfd_create socketpair clo
 STRESS_WRAPS := pfm_overflow pfm_set_timeout pfm_reset_pmds pfm_reset_these pfm_reset_pmd pfm_ctxsw_in
 SPEC_INC   := $(patsubst %,-Ispec/c/%,harness fuzz formats)
 LOAD_SAN   := -fsanitize=address$(,)undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
-LOAD_FLAGS := $(CSTD) $(WARN) -O1 -g -ftrivial-auto-var-init=pattern -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) $(SPEC_INC) -MMD -MP
+LOAD_FLAGS := $(CSTD) $(WARN) -Og -g1 -ftrivial-auto-var-init=pattern -DPFM_RESETS_ARE_CALLS $(LOAD_SAN) $(INCLUDES) $(SPEC_INC) -MMD -MP
 
 HARNESS    := spec/c/harness/harness.c spec/c/harness/harness_program.c spec/c/harness/harness_rules.c \
 	spec/c/harness/harness_sets.c
@@ -42,7 +42,7 @@ STRESS_SRC := $(wildcard spec/c/harness/stress*.c) spec/c/harness/harness_alloc.
 # The core alone, among threads: twice, for ASan and TSan do not go together.
 CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent/concurrent*.c) \
 	spec/c/harness/harness.c spec/c/harness/harness_sets.c
-TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O1 -g -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
+TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O1 -g1 -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
 ALLOC_SRC  := spec/c/harness/alloc.c spec/c/harness/alloc_calls.c spec/c/harness/harness_alloc.c
 BPF_SRC    := kernel/formats/bpf_check.c kernel/formats/bpf_run.c
 BPF_FUZZ_SRC := $(BPF_SRC) $(patsubst %,spec/c/fuzz/%.c,fuzz_bpf bpf_rules bpf_random)

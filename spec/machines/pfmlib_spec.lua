@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Events by name: libpfm 3's interface, its tables against libpfm4, the assignment against exhaustive search.
+-- One interpreter: the programs are C.
 
 local lpfm = require "lpfm"
 local c = require "support.c"

@@ -15,14 +15,23 @@ struct counts {
 	uint64_t	overflows, restarts;
 };
 
+/* Yields until another thread finds the part of the buffer taken which this one fills, at most so many times. */
+static void let_others_run(int most)
+{
+	unsigned long before = atomic_load(&tally.taken_away);
+
+	for (int n = 0; n < most && atomic_load(&tally.taken_away) == before; n++)
+		sched_yield();
+}
+
 static int judge(struct counts *counts, pfm_ovfl_arg_t *arg, const struct pfm_where *where)
 {
 	struct file *f = where->regs;
 	pfm_ovfl_ctrl_t *ctrl = &arg->ovfl_ctrl;
 	uint32_t r = rng_next(&me.rng) >> 32;
 
-	if (!rng_below(&me.rng, 10))
-		sched_yield();		/* another thread that fills this part of the buffer finds it taken */
+	if (!rng_below(&me.rng, f->ctx->parts ? 2 : 10))
+		let_others_run(f->ctx->parts ? 100 : 1);
 	counts->overflows++;
 	f->handled++;
 	atomic_fetch_add(&(f->root ? f->root : f)->judged, 1);
