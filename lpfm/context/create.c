@@ -330,7 +330,7 @@ NO_USER, COPY, RECORDS, SWITCHES
 by default, and stack, by default 1; up to 8
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
 @int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a multiple of 8
-@string[opt] options.program the program, for program: its instructions (`pfm.where`, `pfm.bucket`)
+@string[opt] options.program the program, for program: its instructions (`pfm.program`)
 @int[opt=0] options.buckets buckets of the histogram, for program
 @string[opt="none"] options.base the format that keeps samples, for program: default, n-way or stack, with their
 options

@@ -87,7 +87,7 @@ end
 --- The modules in C besides lpfm, without "lpfm.".
 namespace.c_modules = { "chunks", "perfdata", "proc", "regions", "samples", "symbols" }
 
-local former = { blocks = "lpfm.samples" }
+local former = { blocks = "lpfm.samples", bucket = "pfm.bucket", where = "pfm.where" }
 
 local function has(list, wanted)
    for _, value in ipairs(list) do

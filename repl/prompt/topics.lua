@@ -156,7 +156,7 @@ pages.modules = [==[
    require "pfm.count"           counting: count.run{...}, count.call(fn, events)
    require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": is a period in step with a loop?
    require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
-   require "pfm.where"           filters that run at the overflow; "pfm.bucket", "pfm.histogram": histograms: ?where
+   require "pfm.program"         filters and histograms that run at the overflow; "pfm.histogram": of commands: ?where
    require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
    require "pfm.recording"       files of samples; "pfm.record" writes them, "pfm.jobs.merge" puts many into one
    require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation

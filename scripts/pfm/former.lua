@@ -16,4 +16,12 @@ for name, now in pairs(former) do
    package.preload[name] = package.preload[name] or function() return require(now) end
 end
 
+-- Modules that are functions of pfm.program now. They could be called themselves.
+for _, name in ipairs { "where", "bucket" } do
+   package.preload["pfm." .. name] = function()
+      local make = require("pfm.program")[name]
+      return setmetatable({ new = make }, { __call = function(_, ...) return make(...) end })
+   end
+end
+
 return former

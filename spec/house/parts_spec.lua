@@ -49,6 +49,8 @@ describe("lpfm with all of its parts", function()
          collector = "fleet.collector" } do
          must(("%s -e 'assert(require \"pfm.%s\" == require \"pfm.%s\")'"):format(program, name, now))
       end
+      must(program .. " -e 'assert(require \"lpfm.blocks\" == require \"lpfm.samples\")'")
+      must(program .. " -e 'assert(require \"pfm.where\"(\"cpu == 0\").where == \"cpu == 0\")'")
    end)
 end)
 

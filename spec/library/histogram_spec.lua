@@ -165,7 +165,7 @@ end)
 
 describe("objects", function()
    it("are those of a running process", function()
-      local where = require "pfm.where"
+      local where = require("pfm.program").where
       local lpfm = require "lpfm"
       local pid = require("lpfm.proc").getpid()
       assert(lpfm.machine(require "support.real"))

@@ -128,11 +128,11 @@ The sampling format "program" runs a classic BPF program, in the kernel as machi
 keeps the sample, drops it, notifies, masks, stops, or counts it in a bucket of a histogram. In contexts of your own an
 expression makes such a program:
 
-   local filter = require "pfm.where"("time % 1000000 < 1000 and pmd66 > 0")
+   local filter = require("pfm.program").where("time % 1000000 < 1000 and pmd66 > 0")
    local ctx = assert(lpfm.create(filter:create{ smpl_pmds = {66}, buf_size = 2^16 }))
    ctx:close()                                           -- after ctx:buffer() as usual: ?sampling
 
-   local histogram = require "pfm.bucket"("log2(pmd66)", { where = "cpu < 1000" })
+   local histogram = require("pfm.program").bucket("log2(pmd66)", { where = "cpu < 1000" })
    local ctx = assert(lpfm.create(histogram:create{ smpl_pmds = {66} }))
    assert(ctx:write_pmcs{ {num = 65, value = 9}, {num = 66, value = 9} })
    assert(ctx:write_pmds{ {num = 65, value = -1e6, long_reset = -1e6, short_reset = -1e6,

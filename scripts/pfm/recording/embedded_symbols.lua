@@ -279,7 +279,8 @@ local function finder(self)
       local own = value.build_id or value.inode
       if id and own and id ~= own then return nil, "its symbols were not recorded" end
       path = value
-      known[path] = known[path] or (value.process and jitdump.stored(value)) or setmetatable({ value = value }, embedded)
+      known[path] = known[path] or (value.process and jitdump.stored(value))
+         or setmetatable({ value = value }, embedded)
       if value.missing then return nil, value.missing end
       return known[path]
    end
