@@ -44,7 +44,7 @@ describe("a table of choices with a name that is not known is refused by", funct
          { command = command, stags = "cs:1 then cs" })
       refused("bias.test: unknown field 'evnt'; did you mean 'event'?", require("pfm.bias").test,
          { target = { command = command }, evnt = "cs" })
-      refused("perfex.run: unknown field 'event'; did you mean 'events'?", require("pfm.measure.perfex").run,
+      refused("perfex.run: unknown field 'event'; did you mean 'events'?", require("repl.command.perfex").run,
          { command = command, event = "cs" })
    end)
 
