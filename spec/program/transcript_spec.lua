@@ -138,6 +138,21 @@ describe("a transcript", function()
       assert.equal(before, programming(out))
    end)
 
+   it("writes out what they changed in contexts that were there", function()
+      local file = dir .. "/changed.lua"
+      local typed = "m = lpfm.machine()\nt, u = m:spawn{program={{sleep=1000}}}, m:spawn{program={{sleep=1000}}}\n"
+         .. "c = lpfm.create{}\nc:create_evtsets{ {id=1}, {id=2} }\n"
+         .. "c:write_pmcs{ {num=66, value=9}, {num=67, value=9, set=1} }\nc:load(t) c:start()\n"
+         .. "c:stop() c:unload() c:delete_evtsets{1} c:write_pmcs{ {num=66, value=8} } error('late')\n"
+         .. "d = lpfm.create{}\nd:write_pmcs{ {num=66, value=9} }\nd:load(u) d:start()\nd:stop() error('later')\n"
+      local before = programming(prompt(typed .. ".save " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim"))
+      assert.truthy(before:find("sets = {{id = 2}}, pmcs = {{num = 66, value = 8}}", 1, true), before)
+      assert.truthy(before:find("target = {}, running = false", 1, true), before)
+      local out, status = prompt(".load " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim")
+      assert.equal(0, status, out)
+      assert.equal(before, programming(out))
+   end)
+
    it("takes the thread that was monitored as an argument", function()
       local file = dir .. "/target.lua"
       local text = "c = lpfm.create()\nc:write_pmcs{ {num=66, value=9} }\nc:load(%s)\n.save %s\n"
