@@ -39,6 +39,7 @@ The folder scripts/examples has fourteen short scripts. See also: sampling, form
    assert(c:load())                      bind it to this thread, or c:load(tid)
    assert(c:start())                     count; c:stop() ends it
    c:read_pmds{66}                       -> {{num=66, value=...}}
+   c:programming()                       how it is programmed: flags, sets, pmcs, pmds, target, running
    c:unload()  c:close()
 
 Calls return nil, message, errno when they fail. help(c) lists all methods. lpfm.perfmonctl(c, "PFM_READ_PMDS", {4}) is
