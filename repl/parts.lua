@@ -3,20 +3,20 @@
 -- notebooks. A part that is installed adds commands, and options of commands, by its module `repl.parts.NAME`; of one
 -- that is not, it is said here which package has it.
 --
--- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that these take; and
--- `extend`, by the name of a command: `options(c)` adds to what the command takes, `main(args, ...)` may do the
--- command's work, and returns its exit status then.
+-- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that these take; `topics`,
+-- pages as `repl.prompt.topics` has them; and `extend`, by the name of a command: `options(c)` adds to what the command
+-- takes, `main(args, ...)` may do the command's work, and returns its exit status then.
 -- @module repl.parts
 
 local parts = {}
 
--- What belongs to a part, for messages about it: commands, options by command. Its modules are pfm.NAME.*.
+-- What a part has, for messages about it: `words`, its commands, topics and modules; options by command.
 parts.rows = {
-   { name = "jobs", commands = { "merge" }, options = { stat = { "--ranks", "--per-rank", "--per-host" } } },
-   { name = "fleet", commands = {},
+   { name = "jobs", words = { "merge", "ranks" }, options = { stat = { "--ranks", "--per-rank", "--per-host" } } },
+   { name = "fleet", words = { "store", "collector", "databases" },
       options = { record = { "--every", "--for", "--rounds", "--cpu-budget", "--disk-budget", "--to", "--set" },
          report = { "--db", "--select", "--against" }, export = { "--to", "--set", "--db", "--select" } } },
-   { name = "notebook", commands = { "jupyter" }, options = {} },
+   { name = "notebook", words = { "jupyter", "notebook" }, options = {} },
 }
 
 -- LPFM_PARTS, names separated by blanks: only these are taken, as if no others were installed.
@@ -71,15 +71,25 @@ function parts.kinds()
    return out
 end
 
---- Which package has a command whose part is not installed.
--- @string command
+--- Which package has a command, a topic or a module whose part is not installed.
+-- @string word
 -- @treturn ?string
-function parts.missing(command)
+function parts.missing(word)
    for _, row in ipairs(parts.rows) do
-      for _, name in ipairs(row.commands) do
-         if name == command and not row.module then return package_of(row) end
+      for _, name in ipairs(row.words) do
+         if name == word and not row.module then return package_of(row) end
       end
    end
+end
+
+--- The pages of help of the parts that are installed.
+-- @treturn {table,...} as `repl.prompt.topics` has them
+function parts.topics()
+   local out = {}
+   for _, row in ipairs(parts.rows) do
+      for _, topic in ipairs(row.module and row.module.topics or {}) do out[#out + 1] = topic end
+   end
+   return out
 end
 
 --- Adds the options of parts to a command; those of parts that are not installed are refused by the package's name.

@@ -73,4 +73,23 @@ end
 
 fleet.extend = { record = record, report = report, export = export }
 
+fleet.topics = {
+{ "databases", "keep recordings in PostgreSQL or ClickHouse; record always", [==[
+   lpfm export --to clickhouse://db/profiles *.data
+                                         load recordings; a year of a fleet
+   lpfm report --db clickhouse://db/profiles -s version,symbol --select time=today --against time=yesterday
+                                         report from there, and compare
+   lpfm record -a -F 99 --every 60s --for 5s -o spool --to clickhouse://db/profiles
+                                         record always, on a budget
+
+In a database a recording is there once, however often it is loaded and whatever fails meanwhile. Its rows are what a
+recording has of each thread's name, place and call stack. Times are those of recordings; threads and CPUs stay in the
+file. psql or clickhouse-client does the talking (Debian: postgresql-client, clickhouse-client). The database aggregates
+for report --db and export --db.
+
+record --every keeps to shares of CPU time and disk space. It lets recordings wait in its folder while the database is
+away, and counts in collector.json what it had to drop. Debian's package lpfm-fleet has a systemd unit for it,
+lpfm-record, which it does not enable.]==] },
+}
+
 return fleet

@@ -28,4 +28,25 @@ end
 
 jobs.extend = { stat = stat }
 
+jobs.topics = {
+{ "ranks", "measure the processes of a parallel job, and merge recordings", [==[
+   srun lpfm stat --json -o run.%r.json -- ./prog
+                                         a file for each rank of a job: Slurm, MPI, GNU parallel
+   lpfm stat --ranks run.*.json          the ranks side by side: least, mean, most, and which is slow
+   srun lpfm record -o run.%r.data -- ./prog && lpfm report -s rank,symbol run.*.data
+                                         many recordings, read as one
+   lpfm merge run.*.data -o job.data     many recordings, of one host or a thousand, in one file
+   lpfm plot ranks job.data              which rank spends how much in which function
+
+All commands that read a recording take several files, or what lpfm merge made of them. The keys rank, host, node, job,
+step and recording tell the parts of a job apart (-s rank,symbol); --rank 0-3 and the like choose some. The page of
+lpfm report --html shows a map of functions by rank, with the imbalance of each function.
+
+A merge reads and writes as it goes: it needs memory for the distinct symbols alone. Whatever the order of the files and
+the number of steps, the merged file is the same to the byte, and a recording that is given twice is in it once. So a
+tree of merges, a job array or a reduce step may make it. Programs of one name and different builds stay apart
+(prog [8f3a1c2b]). The clocks of machines are aligned by the wall clock that each recording read beside its own clock;
+the report says how well. Damaged files are named and left out.]==] },
+}
+
 return jobs

@@ -9,4 +9,11 @@ return {
    },
    kinds = { jupyter = { "install", "remove" } },
    extend = {},
+   topics = {
+{ "notebook", "use lpfm as a kernel of Jupyter's notebooks", [==[
+   lpfm jupyter install                  make lpfm a kernel of Jupyter's; --help has more
+
+A notebook has tables, plots, completion and the stop button. It needs Debian's packages lpfm-notebook and
+jupyter-notebook.]==] },
+   },
 }

@@ -4,6 +4,8 @@
 -- width of the terminal. A block of such lines that begins with `local` or `assert` is Lua that runs: a spec runs it.
 -- @module repl.prompt.topics
 
+local parts = require "repl.parts"
+
 local topics = {}
 
 local pages, titles, names = {}, {}, {}
@@ -15,17 +17,22 @@ local function add(name, title, text)
    names[#names + 1], titles[name], pages[name] = name, title, text
 end
 
-for _, part in ipairs { "measuring", "scripting", "machines" } do
-   for _, row in ipairs(require("repl.prompt.topics." .. part)) do add(unpack(row)) end
+local function add_all(list)
+   for _, row in ipairs(list) do add(unpack(row)) end
 end
-for _, row in ipairs {
+
+add_all(require "repl.prompt.topics.measuring")
+add_all(parts.topics())
+add_all(require "repl.prompt.topics.scripting")
+add_all(require "repl.prompt.topics.machines")
+add_all {
    { "help", "the prompt: things to try" }, { "stat", "stat() at the prompt" }, { "record", "record() at the prompt" },
    { "report", "report() at the prompt" }, { "diff", "diff() at the prompt" }, { "list", "list() at the prompt" },
    { "watch", "show counters live at the prompt" }, { "job", "count in the background at the prompt" },
    { "commands", "commands of the prompt: save and load what was typed" },
    { "start-up", "what the prompt reads when it starts" }, { "modules", "the modules of the Lua library" },
    { "topics", "this list" },
-} do add(unpack(row)) end
+}
 
 --- The page that tells more about a function, or about the methods of a class.
 topics.about = {
