@@ -13,7 +13,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 LIB     ?= lib
 SAN     ?=
-PARTS   ?= jobs fleet notebook perfctr
+PARTS   ?= jobs fleet notebook oprofile perfctr
 V       ?=
 ifeq ($(origin CC),default)
 CC      := gcc
@@ -87,7 +87,7 @@ help:
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
 	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
-	@echo 'PARTS="NAME..."      of jobs, fleet, notebook, perfctr those to build and install (now $(PARTS))'
+	@echo 'PARTS="NAME..."      of jobs, fleet, notebook, oprofile, perfctr those to build and install (now $(PARTS))'
 	@echo 'SAN=1                build into build/san with ASan and UBSan'
 	@echo 'SPEC="NAME..."       make check: only these specs, by name, room or file'
 	@echo 'V=1                  show the commands'
@@ -265,12 +265,12 @@ install-core: all install-lua
 	$(call install_completion,zsh/site-functions/_lpfm,#compdef lpfm\nsource <($(PREFIX)/bin/lpfm completion zsh)\n_lpfm "$$@")
 
 # A part that is written in Lua: its library, its commands, their manual pages.
-SCRIPT_PARTS := jobs fleet notebook
+SCRIPT_PARTS := jobs fleet notebook oprofile
 $(SCRIPT_PARTS:%=install-%): install-%: all
 	install -d $(DATADIR)/scripts/pfm $(DATADIR)/repl/parts $(DESTDIR)$(PREFIX)/share/man/man1
 	[ ! -d scripts/pfm/$* ] || cp -R scripts/pfm/$* $(DATADIR)/scripts/pfm/
 	install -m 644 repl/parts/$*.lua $(DATADIR)/repl/parts/
-	cp -R repl/parts/$* $(DATADIR)/repl/parts/
+	[ ! -d repl/parts/$* ] || cp -R repl/parts/$* $(DATADIR)/repl/parts/
 	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1 $*
 
 install-perfctr: all

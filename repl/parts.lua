@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Parts of lpfm that are built, packaged and installed by themselves: for parallel jobs, for fleets of computers, for
--- notebooks. A part that is installed adds commands, and options of commands, by its module `repl.parts.NAME`; of one
--- that is not, it is said here which package has it.
+-- notebooks, for OProfile's buffers. A part that is installed adds commands, and options of commands, by its module
+-- `repl.parts.NAME`; of one that is not, it is said here which package has it.
 --
 -- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that these take; `topics`,
 -- pages as `repl.prompt.topics` has them; and `extend`, by the name of a command: `options(c)` adds to what the command
@@ -17,6 +17,7 @@ parts.rows = {
       options = { record = { "--every", "--for", "--rounds", "--cpu-budget", "--disk-budget", "--to", "--set" },
          report = { "--db", "--select", "--against" }, export = { "--to", "--set", "--db", "--select" } } },
    { name = "notebook", words = { "jupyter", "notebook" }, options = {} },
+   { name = "oprofile", words = { "oprofile" }, options = {} },
 }
 
 -- LPFM_PARTS, names separated by blanks: only these are taken, as if no others were installed.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# Debian's packages of this tree: lpfm and its parts lpfm-jobs, lpfm-fleet and lpfm-notebook; the libraries libperfmon3 and
+# Debian's packages of this tree: lpfm and its parts lpfm-jobs, -fleet, -notebook and -oprofile; the libraries libperfmon3 and
 # libperfctr3 with their -dev; perfmon-dkms; lpfm-doc. Part of the top Makefile.
 DEB_DEPS := dpkg-dev debhelper dh-dkms chrpath fakeroot
 DEBS     := $(BUILD)/deb

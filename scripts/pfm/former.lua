@@ -8,7 +8,8 @@
 
 local former = {
    ["lpfm.blocks"] = "lpfm.samples",
-   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge", ["pfm.ranks"] = "pfm.jobs.ranks",
+   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge",
+   ["pfm.oprofile"] = "pfm.oprofile.oprofile", ["pfm.ranks"] = "pfm.jobs.ranks",
    ["pfm.store"] = "pfm.fleet.store",
 }
 

@@ -9,7 +9,7 @@ local proc = require "lpfm.proc"
 local stored = require "lpfm.samples"
 local symbols = require "lpfm.symbols"
 local PATIENCE = require "support.patience"
-local oprofile, pebs = require "pfm.oprofile", require "pfm.pebs"
+local oprofile, pebs = require "pfm.oprofile.oprofile", require "pfm.pebs"
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 local starve = rawget(_G, "starve")
 

@@ -46,7 +46,7 @@ describe("lpfm with all of its parts", function()
          for word in words:gmatch("[^,]+") do assert.truthy(out:find(word, 1, true), name .. ": " .. word) end
       end
       for name, now in pairs { merge = "jobs.merge", ranks = "jobs.ranks", store = "fleet.store",
-         collector = "fleet.collector" } do
+         collector = "fleet.collector", oprofile = "oprofile.oprofile" } do
          must(("%s -e 'assert(require \"pfm.%s\" == require \"pfm.%s\")'"):format(program, name, now))
       end
       must(program .. " -e 'assert(require \"lpfm.blocks\" == require \"lpfm.samples\")'")
@@ -108,6 +108,7 @@ describe("each part", function()
       lpfm = install("notebook")
       must(lpfm .. "jupyter --help")
       refused(lpfm .. "record -a --every 5m", "lpfm-fleet")
+      must(install("oprofile") .. "-e 'assert(#require(\"pfm.oprofile.oprofile\").argument { cpus = 4 } == 64)'")
       local prefix = select(2, install("perfctr"))
       must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --exists perfctr"):format(prefix))
    end)

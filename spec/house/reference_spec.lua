@@ -17,6 +17,7 @@ local descriptors = handles.settled()
 local function is_public(name)
    return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
       or name:find("^pfm%.jobs%.[%w_]+$") ~= nil or name:find("^pfm%.fleet%.[%w_]+$") ~= nil
+      or name == "pfm.oprofile.oprofile"
 end
 
 -- Only LuaJIT has an ffi; the examples of its buffers are those of pfm.ffi.

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Sampling buffers like OProfile's: contexts of the format "oprofile", a ring of words for each CPU, and what is in
 -- them. The layout is in `perfmon_oprofile_smpl.h`.
--- @module pfm.oprofile
+-- @module pfm.oprofile.oprofile
 
 local lpfm = require "lpfm"
 
@@ -26,7 +26,7 @@ end
 -- @int[opt=65536] spec.buf_size bytes of the buffer, which all share
 -- @int[opt] spec.watermark words of a CPU at which there is a notification; half of it
 -- @treturn string its bytes
--- @usage assert(#require("pfm.oprofile").argument { cpus = 4 } == 64)
+-- @usage assert(#require("pfm.oprofile.oprofile").argument { cpus = 4 } == 64)
 function oprofile.argument(spec)
    return little_endian(spec.buf_size or 65536, 8) .. little_endian(spec.cpus or 1, 4)
       .. little_endian(spec.watermark or 0, 4) .. ("\0"):rep(48)
@@ -70,7 +70,7 @@ end
 -- @tparam buffer buffer of a context with the format
 -- @treturn {table,...} each with cpu, tid, pid, ip, ovfl_pmd, and kernel: whether ip is the kernel's
 -- @usage
--- local lpfm, oprofile = require "lpfm", require "pfm.oprofile"
+-- local lpfm, oprofile = require "lpfm", require "pfm.oprofile.oprofile"
 -- local ctx = assert(lpfm.create { format = "oprofile", format_arg = oprofile.argument {} })
 -- for _, sample in ipairs(oprofile.samples(ctx:buffer())) do print(sample.tid, ("%#x"):format(sample.ip)) end
 -- ctx:close()
@@ -84,7 +84,7 @@ end
 -- @tparam buffer buffer of a context with the format
 -- @treturn int
 -- @usage
--- local lpfm, oprofile = require "lpfm", require "pfm.oprofile"
+-- local lpfm, oprofile = require "lpfm", require "pfm.oprofile.oprofile"
 -- local ctx = assert(lpfm.create { format = "oprofile", format_arg = oprofile.argument {} })
 -- assert(oprofile.lost(ctx:buffer()) == 0)
 -- ctx:close()
