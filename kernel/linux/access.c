@@ -21,9 +21,9 @@ struct call {
 
 struct pt_regs *lx_user_regs(const struct lx_context *lx)
 {
-	struct task_struct *task = lx->task ? lx->task : current;
+	struct task_struct *task = lx->target.task ? lx->target.task : current;
 
-	if (task != current && lx->task && lx->target_ref->ended)
+	if (task != current && lx->target.task && lx->target.ref->ended)
 		return NULL;	/* its stack may be gone */
 	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
 }
@@ -64,7 +64,7 @@ static void run_there(void *arg)
 	struct call *call = arg;
 	struct lx_context *lx = lx_of(call->ctx);
 
-	if (lx->task && lx->task != current)
+	if (lx->target.task && lx->target.task != current)
 		return;		/* the target has left this CPU; call->ret is still -EAGAIN */
 	lx_refuse_for(call->caller);
 	call->ret = run_call(call);
@@ -118,7 +118,7 @@ static int run_on_thread(struct lx_context *lx, struct call *call)
 	lx_unlock_perf(lx, other);
 	local_irq_enable();
 	if (!away)
-		smp_call_function_single(task_cpu(lx->task), run_there, call, 1);
+		smp_call_function_single(task_cpu(lx->target.task), run_there, call, 1);
 	return call->ret;
 }
 
@@ -151,7 +151,7 @@ static noinline int access_elsewhere(struct pfm_context *ctx, int (*fn)(struct p
 	struct lx_context *lx = lx_of(ctx);
 	struct call call = { ctx, fn, arg, current->pid, -EAGAIN };
 
-	return lx->task ? access_thread(lx, &call) : access_cpu(ctx, &call);
+	return lx->target.task ? access_thread(lx, &call) : access_cpu(ctx, &call);
 }
 
 /* Readers and threads that fn wants woken are woken by the caller, in lx_unlock(). */
@@ -159,7 +159,7 @@ int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), 
 {
 	int ret;
 
-	if (lx_of(ctx)->task != current)
+	if (lx_of(ctx)->target.task != current)
 		return access_elsewhere(ctx, fn, arg);
 	local_irq_disable();
 	ret = run(ctx, fn, arg);

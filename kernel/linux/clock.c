@@ -63,7 +63,7 @@ static int open_clock(struct lx_context *lx, bool has_timer)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
-		.config = lx->task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
+		.config = lx->target.task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK,
 		.size = sizeof(attr),
 		.pinned = 1,
 	};

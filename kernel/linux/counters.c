@@ -101,7 +101,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 	c->num = num;
 	c->at = lx->num_counters;
 	c->kind = kind_of(num);
-	describe(&attr, c, lx->task);
+	describe(&attr, c, lx->target.task);
 	event = lx_event_new(lx, &attr, lx_on_overflow, c);
 	if (IS_ERR(event))
 		return PTR_ERR(event);

@@ -99,6 +99,67 @@ struct lx_queue {
 	unsigned int		room, head, tail;	/* these two count up for ever */
 };
 
+/* A context with PFM_FL_INHERIT, and its child contexts. */
+struct lx_family {
+	const struct cred	*cred;		/* of the creator: child contexts are charged to it; or NULL */
+	unsigned long		lock_limit;	/* pages that the creator may lock */
+	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
+	atomic_t		dropped;	/* children not yet reported to the core */
+	struct lx_fork_record	*spare_record;	/* of a root: for the next that needs one; or NULL */
+};
+
+/* What a context monitors, while it is loaded. */
+struct lx_target {
+	struct task_struct	*task;		/* or NULL: a CPU */
+	u32			tid, pid;	/* in the creator's namespace */
+	struct task_struct	*pending;	/* of a load, with a reference and its exec lock; or NULL */
+	struct hlist_node	by_task;	/* or by CPU */
+	struct lx_target_ref	*ref;		/* with task */
+	struct lx_target_ref	first_ref;
+	bool			first_ref_used;
+	bool			has_fd;		/* a thread that has ended had the context's descriptor */
+	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
+	struct hlist_node	by_listener;	/* in a list while seen_mappings exists */
+	u64			*seen_mappings;	/* hashes of recorded mappings; a child context has its root's */
+	struct irq_work		walk_work;
+	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
+	struct work_struct	cpu_work;
+	bool			cpu_left;	/* the CPU went offline since the load */
+};
+
+/* Messages: they are written in PMU context, and read under read_lock. */
+struct lx_messages {
+	struct mutex		read_lock;
+	struct lx_queue		queue;
+	struct lx_message	first_messages[2];	/* room for an overflow and END: mostly enough */
+	struct lx_queue		*part_queues;	/* for each part of the buffer (core/parts.c); or NULL */
+	unsigned int		num_parts;	/* one for each CPU that was online */
+	wait_queue_head_t	readers;
+	struct fasync_struct	*fasync;
+	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
+	struct irq_work		wake_work;
+	bool			over;		/* the context is unloaded for good: no message will come */
+};
+
+/* The pages by which threads read counters without a call. */
+struct lx_views {
+	struct xarray		pages;		/* of sets, by id: struct page */
+	struct list_head	old_pages;	/* of deleted sets; they may still be mapped */
+	struct mm_struct	*mm;		/* the address space with the mappings; only compared */
+	struct hlist_node	by_viewer;	/* while perf is set */
+	struct perf_event_context *perf;	/* of the PMU's counters, which threads may read */
+	struct mm_struct	*rdpmc_mm;	/* held: it may read them (x86) */
+	bool			publishing;	/* a page is being changed */
+	bool			republish;	/* and must be changed once more */
+};
+
+/* The sampling buffer. */
+struct lx_buffer {
+	struct user_struct	*payer;		/* the user that it is charged to */
+	struct list_head	maps;		/* struct lx_map: the address spaces that have it mapped */
+	spinlock_t		maps_lock;
+};
+
 /* What a context's descriptor stands for; ctx->os and ctx->transport. */
 struct lx_context {
 	struct kref		ref;		/* the file, and work in flight at the target */
@@ -107,31 +168,20 @@ struct lx_context {
 	struct pfm_context	*ctx;		/* NULL: closed */
 	struct file		*file;		/* to compare with */
 	struct pid_namespace	*ns;		/* the creator's: programs get ids in it */
+	kuid_t			uid;		/* the creator's */
 	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
 	bool			kernel_ips;	/* creator and loader may see the kernel's addresses */
 	bool			sees_all;	/* creator and loader may look at any thread */
 
-	/* with PFM_FL_INHERIT */
-	const struct cred	*cred;		/* of the creator: child contexts are charged to it; or NULL */
-	unsigned long		lock_limit;	/* pages that the creator may lock */
-	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
-	atomic_t		dropped_children;	/* not yet reported to the core */
-	struct lx_fork_record	*spare_fork_record;	/* of a root: for the next that needs one; or NULL */
+	struct lx_family	family;
+	struct lx_target	target;
+	struct lx_messages	msgs;
+	struct lx_views		view;
+	struct lx_buffer	buf;
 
-	/* the target, while loaded */
-	struct task_struct	*task;		/* or NULL: a CPU */
-	struct hlist_node	by_task;	/* or by CPU */
-	struct hlist_node	by_listener;	/* in a list while seen_mappings exists */
-	u64			*seen_mappings;	/* hashes of recorded mappings; a child context has its root's */
-	struct irq_work		walk_work;
-	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
-	struct lx_target_ref	*target_ref;	/* with task */
-	struct lx_target_ref		first_target_ref;
-	bool			first_target_ref_used;
-	struct task_struct	*pending_task;	/* of a load, with a reference and its exec lock; or NULL */
-	u32			tid, pid;	/* in ns */
-	struct perf_event_context *perf[2];	/* where its events live; NULL beyond the first, if one */
-	struct perf_event	*anchor_event;	/* the anchor event: while it is active, the target runs */
+	/* its perf events */
+	struct perf_event_context *perf[2];	/* where they live; NULL beyond the first, if one */
+	struct perf_event	*anchor_event;	/* while it is active, the target runs */
 	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
 	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
 	bool			armed;
@@ -168,40 +218,6 @@ struct lx_context {
 	bool			any_wrapped;
 	u64			ovfl[PFM_PMD_BV];	/* the overflow that is being handled; where: its place */
 	struct pfm_where	where;
-
-	/* messages: written in PMU context, read under read_lock */
-	struct mutex		read_lock;
-	struct lx_queue		queue;
-	struct lx_message	first_messages[2];	/* room for an overflow and END: mostly enough */
-	struct lx_queue		*part_queues;	/* for each part of the buffer (core/parts.c); or NULL */
-	unsigned int		num_parts;	/* one for each CPU that was online */
-	wait_queue_head_t	readers;
-	struct fasync_struct	*fasync;
-	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
-	struct irq_work		wake_work;
-
-	/* blocking, the end of the target */
-	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
-	bool			target_has_fd;
-	struct work_struct	cpu_work;
-	bool			cpu_left;	/* its CPU went offline since the load */
-	bool			over;		/* and the context is unloaded: no message will come */
-
-	/* views */
-	struct xarray		views;		/* of sets, by id: struct page */
-	struct list_head	old_views;	/* pages of deleted sets, which may still be mapped */
-	struct mm_struct	*view_mm;	/* the address space with the mappings; only compared */
-	kuid_t			uid;		/* of the creator */
-	struct hlist_node	by_viewer;	/* while view_perf is set */
-	struct perf_event_context *view_perf;	/* of the PMU's counters, which threads may read */
-	struct mm_struct	*rdpmc_mm;	/* held: it may read them (x86) */
-	bool			publishing;	/* a page is being changed */
-	bool			republish;	/* and must be changed once more */
-
-	/* the sampling buffer */
-	struct user_struct	*payer;		/* the user that it is charged to */
-	struct list_head	maps;		/* struct lx_map: the address spaces that have it mapped */
-	spinlock_t		maps_lock;
 
 	/* A child context has no more counters than its root, and ends there, or before vector if it has a format. */
 	u8			room_counters;
@@ -374,17 +390,17 @@ static inline unsigned int lx_part(const struct lx_context *root)	/* of this CPU
 {
 	unsigned int cpu = raw_smp_processor_id();
 
-	return cpu < root->num_parts ? cpu : cpu % root->num_parts;
+	return cpu < root->msgs.num_parts ? cpu : cpu % root->msgs.num_parts;
 }
 void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);
 void lx_signal(struct pfm_context *ctx);
-void lx_wake(struct lx_context *lx);		/* does what lx->wake asks for; not in PMU context */
+void lx_wake(struct lx_context *lx);		/* does what lx->msgs.wake asks for; not in PMU context */
 void lx_wake_soon(struct lx_context *lx);	/* from anywhere */
 static inline void lx_unlock(struct lx_context *lx)	/* the end of a command */
 {
-	if (atomic_read(&lx->wake))
+	if (atomic_read(&lx->msgs.wake))
 		lx_wake(lx);
 	mutex_unlock(&lx->lock);
 }
@@ -432,6 +448,7 @@ void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
 void lx_record_mmap(void);
 void lx_record_sample(struct lx_context *lx);	/* PMU context */
+bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);	/* at the current thread, with that mm */
 
 /* inherit.c */
 int lx_inherit_begin(struct lx_target_ref *target_ref);

@@ -26,8 +26,8 @@ static int create(struct pfm_context *ctx)
 	lx->ctx = ctx;
 	ret = lx_queue_init(lx, ctx->msgq_depth);
 	if (!ret && pfm_inherits(ctx)) {
-		lx->cred = get_current_cred();
-		lx->lock_limit = lx_lock_limit();
+		lx->family.cred = get_current_cred();
+		lx->family.lock_limit = lx_lock_limit();
 		if (ctx->fmt)
 			ret = lx_part_queues_init(lx, ctx->msgq_depth);
 	}
@@ -69,7 +69,7 @@ static uint64_t now(struct pfm_machine *m)
 /* Parts of the buffer of a root and its child contexts. part() is the caller's CPU if the target does not run. */
 static unsigned int num_parts(struct pfm_context *root)
 {
-	return lx_of(root)->num_parts;
+	return lx_of(root)->msgs.num_parts;
 }
 
 static unsigned int part(struct pfm_context *ctx)

@@ -49,9 +49,9 @@ void lx_get_location(struct pfm_context *ctx)
 	where->cpu = raw_smp_processor_id();
 	where->stack = &lx_stack_ops;
 	lx_record_sample(lx);
-	if (lx->task) {
-		where->pid = lx->pid;
-		where->tid = lx->tid;
+	if (lx->target.task) {
+		where->pid = lx->target.pid;
+		where->tid = lx->target.tid;
 	} else {
 		where->pid = task_tgid_nr_ns(current, lx->ns);
 		where->tid = task_pid_nr_ns(current, lx->ns);
@@ -200,12 +200,12 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 	}
 }
 
-/* Wakes the readers and threads that lx->wake names. safe: no lock of the scheduler is held, so it is done at once. */
+/* Wakes the readers and threads that msgs.wake names. safe: no lock of the scheduler is held, so it is done at once. */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
 	struct lx_context *root = lx->root;	/* child contexts have no messages of their own */
 
-	if (!atomic_read(&root->wake))
+	if (!atomic_read(&root->msgs.wake))
 		return;
 	if (safe && in_hardirq() && !in_nmi() && !IS_ENABLED(CONFIG_PREEMPT_RT))
 		lx_wake(root);

@@ -55,7 +55,7 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 		return where->cpu;
 	if (!pfm_loaded(ctx))
 		return raw_smp_processor_id();
-	return lx->task ? task_cpu(lx->task) : ctx->cpu;
+	return lx->target.task ? task_cpu(lx->target.task) : ctx->cpu;
 }
 
 /* Outside of an overflow it is the target of a per-thread context, else the caller. */
@@ -65,7 +65,7 @@ static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
 
 	if (where)
 		return where->tid;
-	return lx->task ? lx->tid : task_pid_nr_ns(current, lx->ns);
+	return lx->target.task ? lx->target.tid : task_pid_nr_ns(current, lx->ns);
 }
 
 static uint64_t read_pid(struct pfm_context *ctx, const struct pfm_where *where)
@@ -74,7 +74,7 @@ static uint64_t read_pid(struct pfm_context *ctx, const struct pfm_where *where)
 
 	if (where)
 		return where->pid;
-	return lx->task ? lx->pid : task_tgid_nr_ns(current, lx->ns);
+	return lx->target.task ? lx->target.pid : task_tgid_nr_ns(current, lx->ns);
 }
 
 static void set_reader(struct lx_pmu *p, u16 num,

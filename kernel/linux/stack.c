@@ -21,7 +21,7 @@ struct lx_frame {
 
 static bool is_current(const struct lx_context *lx)
 {
-	return !lx->task || lx->task == current;
+	return !lx->target.task || lx->target.task == current;
 }
 
 /* The user's registers, or NULL: there is no user level. */
@@ -116,9 +116,18 @@ static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uin
 	return kernel_frames(lx, regs, ips, max);
 }
 
+/* On a monitored CPU registers and stack are only copied from processes at which the context's creator may look. */
+static struct pt_regs *copied_regs(const struct pfm_where *where)
+{
+	const struct lx_context *lx = container_of(where, struct lx_context, where);
+	struct pt_regs *regs = user_regs(where);
+
+	return regs && (lx->target.task || lx_may_look(lx, current->mm)) ? regs : NULL;
+}
+
 static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t max)
 {
-	struct pt_regs *regs = user_regs(where);
+	struct pt_regs *regs = copied_regs(where);
 
 	return regs && max >= LX_USER_REGS && lx_arch_is_64bit(regs) ? lx_arch_user_regs(regs, to) : 0;
 }
@@ -126,7 +135,7 @@ static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t 
 /* Copies page by page up to the first page that cannot be read: above the stack nothing may be mapped. */
 static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
 {
-	struct pt_regs *regs = user_regs(where);
+	struct pt_regs *regs = copied_regs(where);
 	unsigned long from = regs ? user_stack_pointer(regs) : 0;
 	uint32_t n = 0, part;
 

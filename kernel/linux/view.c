@@ -24,7 +24,7 @@
 /* The thread that may read the counters; 0 (every read takes a call) if moves of its counters would go unnoticed. */
 static u64 owner_of(const struct lx_context *lx)
 {
-	bool own = lx->view_perf && lx->task == current && current->mm && current->mm == READ_ONCE(lx->view_mm);
+	bool own = lx->view.perf && lx->target.task == current && current->mm && current->mm == READ_ONCE(lx->view.mm);
 
 	return own && lx_arch_may_read(lx) ? lx_arch_thread_pointer() : 0;
 }
@@ -106,13 +106,13 @@ static void change(struct lx_context *lx, bool only_moved)
 	struct pfm_context *ctx = lx->ctx;
 	struct pfm_set *set;
 
-	if (READ_ONCE(lx->publishing)) {
-		WRITE_ONCE(lx->republish, true);
+	if (READ_ONCE(lx->view.publishing)) {
+		WRITE_ONCE(lx->view.republish, true);
 		return;
 	}
 	do {
-		WRITE_ONCE(lx->republish, false);
-		WRITE_ONCE(lx->publishing, true);
+		WRITE_ONCE(lx->view.republish, false);
+		WRITE_ONCE(lx->view.publishing, true);
 		barrier();
 		set = READ_ONCE(ctx->active);
 		if (only_moved)
@@ -122,10 +122,10 @@ static void change(struct lx_context *lx, bool only_moved)
 		if (set != READ_ONCE(ctx->active))
 			pfm_view_write(ctx, set);
 		barrier();
-		WRITE_ONCE(lx->publishing, false);
+		WRITE_ONCE(lx->view.publishing, false);
 		only_moved = false;
 		barrier();
-	} while (READ_ONCE(lx->republish));
+	} while (READ_ONCE(lx->view.republish));
 }
 
 void lx_publish_now(struct lx_context *lx)
@@ -147,8 +147,8 @@ static struct lx_context *find(const struct task_struct *task)
 {
 	struct lx_context *lx;
 
-	hlist_for_each_entry(lx, bucket_of(task), by_viewer)
-		if (lx->task == task)
+	hlist_for_each_entry(lx, bucket_of(task), view.by_viewer)
+		if (lx->target.task == task)
 			return lx;
 	return NULL;
 }
@@ -164,7 +164,7 @@ static void perf_has_moved(void)
 
 	raw_spin_lock_irqsave(&viewers_lock, flags);
 	lx = find(current);
-	if (lx && !READ_ONCE(lx->busy) && lx->view_perf && lx->view_perf->is_active)
+	if (lx && !READ_ONCE(lx->busy) && lx->view.perf && lx->view.perf->is_active)
 		change(lx, true);
 	raw_spin_unlock_irqrestore(&viewers_lock, flags);
 }
@@ -240,11 +240,11 @@ void lx_view_counters(struct lx_context *lx, struct perf_event *event)
 {
 	unsigned long flags;
 
-	if (lx->view_perf || !lx->task || !follow(event->pmu))
+	if (lx->view.perf || !lx->target.task || !follow(event->pmu))
 		return;
 	raw_spin_lock_irqsave(&viewers_lock, flags);
-	lx->view_perf = event->ctx;
-	hlist_add_head(&lx->by_viewer, bucket_of(lx->task));
+	lx->view.perf = event->ctx;
+	hlist_add_head(&lx->view.by_viewer, bucket_of(lx->target.task));
 	raw_spin_unlock_irqrestore(&viewers_lock, flags);
 }
 
@@ -252,11 +252,11 @@ void lx_view_end(struct lx_context *lx)
 {
 	unsigned long flags;
 
-	if (!lx->view_perf)
+	if (!lx->view.perf)
 		return;
 	raw_spin_lock_irqsave(&viewers_lock, flags);
-	hlist_del_init(&lx->by_viewer);
-	lx->view_perf = NULL;
+	hlist_del_init(&lx->view.by_viewer);
+	lx->view.perf = NULL;
 	raw_spin_unlock_irqrestore(&viewers_lock, flags);
 	unfollow(lx->pmu);
 	lx_arch_forbid_read(lx);

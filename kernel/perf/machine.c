@@ -328,9 +328,12 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	info->hw_counters = (int)num_hw;
 }
 
-const struct pfm_user_machine pfm_perf_machine = {
+static const struct pfm_user_machine perf_kind = {
 	.name = "perf",
+	.rank = 2,
 	.open = open_machine,
 	.describe = describe,
 	.event = perf_named_add,
 };
+
+PFM_REGISTER_MACHINE(perf_kind)

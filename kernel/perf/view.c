@@ -24,28 +24,6 @@ static size_t page_size(void)
 	return size;
 }
 
-/* As the comment in struct perf_event_mmap_page has it; what is there is 0 where programs may not. */
-bool pfm_perf_page_read(const void *at, uint64_t base, uint64_t *value)
-{
-	const volatile struct perf_event_mmap_page *page = at;
-	uint32_t lock, index, unused;
-	uint64_t count;
-
-	do {
-		lock = page->lock;
-		PFM_FAST_BARRIER();
-		index = page->index;
-		if (!page->cap_user_rdpmc || !index)
-			return false;
-		count = (uint64_t)page->offset;
-		unused = 64U - page->pmc_width;
-		count += (uint64_t)((int64_t)(pfm_fast_register(index) << unused) >> unused);
-		PFM_FAST_BARRIER();
-	} while (page->lock != lock);
-	*value = base + count;
-	return true;
-}
-
 static char *place(struct pfm_set *set, const struct perf_counter *c)
 {
 	return (char *)(uintptr_t)pfm_user_view_of(set)->perf + c->plan.num * page_size();

@@ -234,7 +234,7 @@ static void describe(struct pfm_machine *m, pfm_machine_info_t *info)
 	info->hw_counters = num_hw_counters(sim->hw);
 }
 
-const struct pfm_user_machine pfm_sim_machine = {
+static const struct pfm_user_machine sim_kind = {
 	.name = "sim",
 	.open = open_sim,
 	.describe = describe,
@@ -243,3 +243,5 @@ const struct pfm_user_machine pfm_sim_machine = {
 	.end_call = sim_live_end,
 	.forget = sim_live_forget,
 };
+
+PFM_REGISTER_MACHINE(sim_kind)

@@ -10,28 +10,35 @@
 #include "desc.h"
 #include "module_client.h"
 
-static const struct pfm_user_machine *const kinds[] = { &pfm_linux_machine, &pfm_perf_machine,
-						      &pfm_sim_machine };
-#define NUM_KINDS ((int)(sizeof(kinds) / sizeof(kinds[0])))
-#define NUM_REAL (NUM_KINDS - 1)	/* those before the simulated computer */
+static const struct pfm_user_machine *kinds[4];	/* by rank, those used by name only last */
+static int num_kinds;
+
+void pfm_machine_register(const struct pfm_user_machine *kind)
+{
+	int i = num_kinds++;
+
+	for (; i > 0 && kind->rank - 1 < kinds[i - 1]->rank - 1; i--)
+		kinds[i] = kinds[i - 1];
+	kinds[i] = kind;
+}
 
 void pfm_machines_begin_call(void)
 {
-	for (int i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < num_kinds; i++)
 		if (kinds[i]->begin_call)
 			kinds[i]->begin_call();
 }
 
 void pfm_machines_end_call(void)
 {
-	for (int i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < num_kinds; i++)
 		if (kinds[i]->end_call)
 			kinds[i]->end_call();
 }
 
 void pfm_machines_forget(void)
 {
-	for (int i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < num_kinds; i++)
 		if (kinds[i]->forget)
 			kinds[i]->forget();
 }
@@ -47,10 +54,10 @@ const char *pfm_machine_name(int i)
 
 	if (i < 0)
 		return NULL;
-	if (i < NUM_KINDS)
+	if (i < num_kinds)
 		return kinds[i]->name;
-	i -= NUM_KINDS;
-	for (int k = 0; k < NUM_KINDS; k++)
+	i -= num_kinds;
+	for (int k = 0; k < num_kinds; k++)
 		for (int m = 0; kinds[k]->model_name && (name = kinds[k]->model_name(m)); m++)
 			if (i-- == 0)
 				return name;
@@ -90,7 +97,7 @@ static const struct pfm_user_machine *find_kind(const char *name, const char **m
 	size_t len = colon ? (size_t)(colon - name) : strlen(name);
 
 	*model = colon ? colon + 1 : "";
-	for (int i = 0; i < NUM_KINDS; i++)
+	for (int i = 0; i < num_kinds; i++)
 		if (strlen(kinds[i]->name) == len && !strncmp(name, kinds[i]->name, len))
 			return kinds[i];
 	return no_machine(name);
@@ -143,7 +150,7 @@ static struct pfm_machine *choose(void)
 
 	if (name && *name)
 		return use_name(name, NULL);
-	for (int i = 0; i < NUM_REAL; i++)
+	for (int i = 0; i < num_kinds && kinds[i]->rank; i++)
 		if (use(kinds[i], "", NULL) || just_lacks(errno))
 			return current;
 	refuse_all();
@@ -202,7 +209,7 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 static const char *with_obstacle(const char *notes)
 {
 	static char text[1024];
-	const char *obstacle = was_told || current_kind == &pfm_linux_machine ? NULL : pfm_linux_obstacle();
+	const char *obstacle = was_told || pfm_linux_is(current) ? NULL : pfm_linux_obstacle();
 
 	if (!obstacle)
 		return notes;

@@ -284,8 +284,11 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 		       "sampling formats are the kernel's: none written in Lua";
 }
 
-const struct pfm_user_machine pfm_linux_machine = {
+static const struct pfm_user_machine linux_kind = {
 	.name = "linux",
+	.rank = 1,
 	.open = linux_open,
 	.describe = linux_describe,
 };
+
+PFM_REGISTER_MACHINE(linux_kind)

@@ -9,8 +9,6 @@
 #include "linux/abi/perfmon_ioctl.h"
 #include "user.h"
 
-extern const struct pfm_user_machine pfm_linux_machine;
-
 /* Is m the kernel's? */
 bool pfm_linux_is(const struct pfm_machine *m);
 

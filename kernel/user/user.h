@@ -111,13 +111,12 @@ static inline struct pfm_user_view *pfm_user_view_of(struct pfm_set *set)
 
 pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set);
-/* One of perf's pages: set_base and what is counted there; false: it does not let itself be read. */
-bool pfm_perf_page_read(const void *page, uint64_t base, uint64_t *value);
 
 /* --- machines ------------------------------------------------------------------------------- */
 
 /*
- * A kind of machine. open: make one ready, or use the one there is; model is what follows the colon
+ * A kind of machine. rank: its place among those of which the first that works is chosen; 0: it is used by name
+ * only. open: make one ready, or use the one there is; model is what follows the colon
  * of "sim:itanium2" or "", options as in pfm_set_machine(). Returns NULL with errno, having said
  * why through pfm_refuse(). describe: see pfm_machine_info_t. model_name, optional: "sim:itanium2" and
  * so on, by i from 0; NULL after the last. begin_call and end_call, optional: around every command on a
@@ -126,6 +125,7 @@ bool pfm_perf_page_read(const void *page, uint64_t base, uint64_t *value);
  */
 struct pfm_user_machine {
 	const char *name;
+	unsigned int rank;
 	struct pfm_machine *(*open)(const char *model, const char *options);
 	void (*describe)(struct pfm_machine *m, pfm_machine_info_t *info);
 	const char *(*model_name)(int i);
@@ -135,8 +135,10 @@ struct pfm_user_machine {
 	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
 };
 
-extern const struct pfm_user_machine pfm_perf_machine;
-extern const struct pfm_user_machine pfm_sim_machine;
+/* Called by a constructor of each kind's own file. */
+void pfm_machine_register(const struct pfm_user_machine *kind);
+#define PFM_REGISTER_MACHINE(kind) \
+	__attribute__((constructor)) static void register_machine(void) { pfm_machine_register(&(kind)); }
 
 /* Those of all machines. */
 void pfm_machines_begin_call(void);

@@ -5,6 +5,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <linux/perf_event.h>
 #include <unistd.h>
 
 #define PFM_NO_MMAP_REDIRECT
@@ -90,6 +91,28 @@ static bool is_own(const struct pfm_user_view *v)
 	return v->self == pfm_fast_thread() && v->process == pfm_process();
 }
 
+/* Reads one of perf's pages as the comment in struct perf_event_mmap_page says. False: it cannot be read. */
+static bool read_perf_page(const void *at, uint64_t base, uint64_t *value)
+{
+	const volatile struct perf_event_mmap_page *page = at;
+	uint32_t lock, index, unused;
+	uint64_t count;
+
+	do {
+		lock = page->lock;
+		PFM_FAST_BARRIER();
+		index = page->index;
+		if (!page->cap_user_rdpmc || !index)
+			return false;
+		count = (uint64_t)page->offset;
+		unused = 64U - page->pmc_width;
+		count += (uint64_t)((int64_t)(pfm_fast_register(index) << unused) >> unused);
+		PFM_FAST_BARRIER();
+	} while (page->lock != lock);
+	*value = base + count;
+	return true;
+}
+
 static bool read_one(const pfm_set_view_t *page, uint16_t num, uint64_t *value)
 {
 	const struct pfm_user_view *v = (const struct pfm_user_view *)page;
@@ -100,8 +123,8 @@ static bool read_one(const pfm_set_view_t *page, uint16_t num, uint64_t *value)
 		*value = page->set_pmds[num];
 		return true;
 	case PFM_VIEW_ELSEWHERE:
-		return is_own(v) && pfm_perf_page_read(v->perf + num * (size_t)sysconf(_SC_PAGESIZE),
-						       page->set_base[num], value);
+		return is_own(v) && read_perf_page(v->perf + num * (size_t)sysconf(_SC_PAGESIZE),
+						   page->set_base[num], value);
 	default:	/* the set became the active one meanwhile */
 		if (index - 1U >= PFM_FAST_COUNTERS || page->set_owner != pfm_fast_thread())
 			return false;

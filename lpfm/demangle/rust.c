@@ -8,6 +8,7 @@
 #include "demangle/rust.h"
 
 #define HASH	"::h"
+#define HEX	"0123456789abcdef"
 enum { DIGITS = 16 };
 
 /* Where the hash begins, or NULL. */
@@ -18,7 +19,7 @@ static char *hash_of(char *name)
 
 	if (len <= tail || strncmp(hash, HASH, strlen(HASH)))
 		return NULL;
-	return strspn(hash + strlen(HASH), "0123456789abcdef") == DIGITS ? hash : NULL;
+	return strspn(hash + strlen(HASH), HEX) == DIGITS ? hash : NULL;
 }
 
 static const struct {
@@ -52,6 +53,17 @@ static bool unescape(const char *at, char *c, size_t *len)
 static bool is_filler(const char *name, const char *at)
 {
 	return at[0] == '_' && at[1] == '$' && (at == name || at[-1] == ':');
+}
+
+const char *symrust_end(const char *name)
+{
+	for (const char *at = name; (at = strstr(at, "17h")); at++) {
+		const char *end = at + strlen("17h") + strspn(at + strlen("17h"), HEX);
+
+		if (end - at == (ptrdiff_t)strlen("17h") + DIGITS && end[0] == 'E' && (!end[1] || end[1] == '.'))
+			return end + 1;
+	}
+	return NULL;
 }
 
 void symrust_tidy(char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rust_v0.c - the demangler of Rust's names, by the grammar of RFC 2603 and the chapter "v0 symbol format" of the rustc
- * book, a function for each of its rules. Whatever is wrong sets `failed`, after which nothing is read or written.
+ * book. Back references count from what follows "_R".
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -11,21 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle/demangler.h"
 #include "demangle/punycode.h"
 #include "demangle/rust_v0.h"
-
-enum { DEPTH_MAX = 200, OUT_MAX = 16384, RULES_MAX = 1 << 16 };
-
-struct demangler {
-	const char	*s;		/* after "_R"; back references count from here */
-	size_t		at;
-	char		*out;
-	size_t		n;
-	unsigned int	depth, rules;
-	uint64_t	lifetimes;	/* bound by the binders around */
-	bool		quiet;		/* what is read is not printed */
-	bool		failed;
-};
 
 struct ident {
 	const char	*name;
@@ -39,50 +27,6 @@ static void read_type(struct demangler *d);
 static void read_const(struct demangler *d, bool in_value);
 
 /* --- input ---------------------------------------------------------------------------------- */
-
-static void fail(struct demangler *d)
-{
-	d->failed = true;
-}
-
-static char peek(const struct demangler *d)
-{
-	return d->failed ? '\0' : d->s[d->at];
-}
-
-static char next(struct demangler *d)
-{
-	char c = peek(d);
-
-	if (c)
-		d->at++;
-	else
-		fail(d);
-	return c;
-}
-
-static bool eat(struct demangler *d, char c)
-{
-	if (peek(d) != c)
-		return false;
-	d->at++;
-	return true;
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
-
-static bool is_lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
 
 static int digit_62(char c)
 {
@@ -116,22 +60,6 @@ static uint64_t read_opt_62(struct demangler *d, char tag)
 	return d->failed ? 0 : value;
 }
 
-static size_t read_decimal(struct demangler *d)
-{
-	size_t value = 0;
-
-	if (!is_digit(peek(d)))
-		fail(d);
-	if (eat(d, '0'))
-		return 0;
-	while (is_digit(peek(d))) {
-		value = value * 10 + (size_t)(next(d) - '0');
-		if (value > OUT_MAX)
-			fail(d);
-	}
-	return value;
-}
-
 static struct ident read_plain_ident(struct demangler *d)
 {
 	struct ident ident = { .is_puny = eat(d, 'u') };
@@ -157,23 +85,6 @@ static struct ident read_ident(struct demangler *d)
 }
 
 /* --- output --------------------------------------------------------------------------------- */
-
-static void put(struct demangler *d, const char *text, size_t len)
-{
-	if (d->failed || d->quiet)
-		return;
-	if (len >= OUT_MAX - d->n) {
-		fail(d);
-		return;
-	}
-	memcpy(d->out + d->n, text, len);
-	d->n += len;
-}
-
-static void say(struct demangler *d, const char *text)
-{
-	put(d, text, strlen(text));
-}
 
 static __attribute__((format(printf, 2, 3))) void sayf(struct demangler *d, const char *format, ...)
 {
@@ -220,18 +131,6 @@ static void put_lifetime(struct demangler *d, uint64_t index)
 }
 
 /* --- rules that nest ------------------------------------------------------------------------ */
-
-static bool enter(struct demangler *d)
-{
-	if (++d->depth > DEPTH_MAX || ++d->rules > RULES_MAX)
-		fail(d);
-	return !d->failed;
-}
-
-static void leave(struct demangler *d)
-{
-	d->depth--;
-}
 
 /* After 'B': goes back to where it points; false: that need not be read. *back: where to go on afterwards. */
 static bool go_back(struct demangler *d, size_t *back)
@@ -807,12 +706,5 @@ char *symrust_v0(const char *name)
 		return NULL;
 	read_path(&d, true);
 	read_rest(&d);
-	if (d.failed || !d.n) {
-		free(d.out);
-		return NULL;
-	}
-	d.out[d.n++] = '\0';
-	char *fitting = realloc(d.out, d.n);
-
-	return fitting ? fitting : d.out;
+	return demangler_text(&d);
 }

@@ -10,9 +10,11 @@
 #include "symbols/cfi.h"
 #include "symbols/expression.h"
 #include "symbols/start.h"
+#include "symbols/table.h"
 
 enum { SLOTS = 4096 };		/* a power of two */
-enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most */
+enum { UNSIZED_MAX = 1 << 16 };	/* bytes of a function whose symbol does not tell, at most */
+enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most, if no symbol tells */
 
 /* A part of the file that is loaded as code. */
 struct segment {
@@ -27,8 +29,9 @@ struct symcfi {
 	bool		has_asked;	/* for debug */
 	bool		is_32bit;
 	uint64_t	entry;		/* where programs begin */
-	bool		has_starts;
+	bool		has_starts, has_functions;
 	struct symstart	starts[SYMSTART_RANGES];
+	struct symtab	functions;
 	struct segment	*segments;
 	size_t		num_segments;
 };
@@ -89,6 +92,7 @@ void symcfi_close(struct symcfi *c)
 	dwarf_end(c->dwarf);
 	elf_end(c->elf);
 	close(c->fd);
+	symtab_free(&c->functions);
 	free(c->segments);
 	free(c);
 }
@@ -133,6 +137,26 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 			return true;
 	return false;
 }
+
+static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint64_t *function)
+{
+	int32_t offset;
+
+	if (n < 5 || code[n - 5] != 0xe8)
+		return false;
+	memcpy(&offset, code + n - sizeof(offset), sizeof(offset));
+	*function = end + (uint64_t)(int64_t)offset;
+	return true;
+}
+
+/* mov %rsp,%rbp, in both ways in which it is written; of 32 bits the same without the first byte. */
+static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
+{
+	static const char store[] = { 0x48, (char)0x89, (char)0xe5 }, load[] = { 0x48, (char)0x8b, (char)0xec };
+	size_t from = is_32bit;
+
+	return memmem(code, n, &store[from], sizeof(store) - from) || memmem(code, n, &load[from], sizeof(load) - from);
+}
 #else
 static bool ends_with_call(const unsigned char *code, size_t n)
 {
@@ -143,22 +167,105 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 	memcpy(&word, code + n - sizeof(word), sizeof(word));
 	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
 }
+
+/* A leaf returns to a register, so that this need not be known. */
+static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint64_t *function)
+{
+	(void)code, (void)n, (void)end, (void)function;
+	return false;
+}
+
+static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
+{
+	uint32_t word;
+
+	(void)is_32bit;
+	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, code + i, sizeof(word));
+		if ((word & 0xffc003ff) == 0x910003fd)	/* add x29, sp, #n */
+			return true;
+	}
+	return false;
+}
 #endif
 
-bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr)
+/* The code before an address, *n bytes of it. */
+static const unsigned char *code_before(const struct symcfi *c, uint64_t addr, size_t *n)
 {
 	size_t size;
 	const unsigned char *bytes = (const unsigned char *)elf_rawfile(c->elf, &size);
 
 	for (size_t i = 0; bytes && i < c->num_segments; i++) {
 		const struct segment *s = &c->segments[i];
-		uint64_t at = addr - s->addr;
 
-		if (addr < s->addr || at > s->size || s->offset > size || at > size - s->offset)
-			continue;
-		return ends_with_call(bytes + s->offset, at);
+		*n = addr - s->addr;
+		if (addr >= s->addr && *n <= s->size && s->offset <= size && *n <= size - s->offset)
+			return bytes + s->offset;
 	}
-	return false;
+	return NULL;
+}
+
+bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr)
+{
+	size_t n;
+	const unsigned char *code = code_before(c, addr, &n);
+
+	return code && ends_with_call(code, n);
+}
+
+bool symcfi_called(const struct symcfi *c, uint64_t addr, uint64_t *function)
+{
+	size_t n;
+	const unsigned char *code = code_before(c, addr, &n);
+
+	return code && read_called(code, n, addr, function);
+}
+
+bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to)
+{
+	size_t n;
+	const unsigned char *code = code_before(c, to, &n);
+
+	return code && to - from <= n && makes_frame(code + n - (to - from), to - from, c->is_32bit);
+}
+
+/* Labels within functions are local, or not functions. */
+static bool is_function(const GElf_Sym *sym)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx != SHN_UNDEF &&
+	       (type == STT_FUNC || (type == STT_NOTYPE && GELF_ST_BIND(sym->st_info) != STB_LOCAL));
+}
+
+static void read_functions(struct symcfi *c)
+{
+	GElf_Shdr sh;
+	GElf_Sym sym;
+
+	for (Elf_Scn *scn = elf_nextscn(c->elf, NULL); scn; scn = elf_nextscn(c->elf, scn)) {
+		if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_SYMTAB && sh.sh_type != SHT_DYNSYM))
+			continue;
+		for (int i = 1; gelf_getsym(elf_getdata(scn, NULL), i, &sym); i++)
+			if (is_function(&sym) &&
+			    symtab_add(&c->functions, sym.st_value, sym.st_size, UNSIZED_MAX, "", 0))
+				return;
+	}
+}
+
+bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function)
+{
+	const struct symtab_entry *e;
+
+	if (!c->has_functions) {
+		read_functions(c);
+		symtab_sort(&c->functions);
+	}
+	c->has_functions = true;
+	e = symtab_find(&c->functions, addr);
+	if (e)
+		*function = e->addr;
+	return e;
 }
 
 /* Of .debug_frame, which most files do not have. */
@@ -293,8 +400,11 @@ static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 static bool is_entry(struct symcfi *c, uint64_t addr)
 {
 	Dwarf_Frame *frame;
+	uint64_t function;
 
 	if (!c->entry || addr < c->entry || addr - c->entry >= ENTRY_SIZE)
+		return false;
+	if (symcfi_function(c, addr, &function) && function != c->entry)
 		return false;
 	frame = frame_at(c, c->entry);
 	free(frame);

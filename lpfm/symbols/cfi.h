@@ -74,6 +74,12 @@ bool symcfi_is_start(struct symcfi *c, uint64_t addr);
 
 /* Is there a call before that address of the file's own? */
 bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr);
+/* What it calls, where the instruction says that. */
+bool symcfi_called(const struct symcfi *c, uint64_t addr, uint64_t *function);
+/* Where the function begins that is at that address, by the file's own symbols. False: they do not tell. */
+bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function);
+/* Does the code between two addresses make the stack pointer the frame pointer? */
+bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to);
 
 /* NULL without memory. They are freed before the files. */
 struct symcfi_rows *symcfi_rows_new(void);

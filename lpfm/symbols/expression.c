@@ -113,3 +113,10 @@ bool symexpr_evaluate(const struct symexpr *e, const struct symexpr_place *place
 	*value = pop(&m);
 	return !m.failed;
 }
+
+bool symexpr_is_register(const struct symexpr *e, unsigned int reg)
+{
+	const Dwarf_Op *last = &e->ops[e->n - 1];
+
+	return last->atom == DW_OP_breg0 + reg && !last->number;
+}

@@ -24,4 +24,7 @@ struct symexpr_place {
 /* Evaluates a DWARF expression; false: it has no value, or needs a register or memory that is not known. */
 bool symexpr_evaluate(const struct symexpr *e, const struct symexpr_place *place, uint64_t *value);
 
+/* Is it always what the register holds? */
+bool symexpr_is_register(const struct symexpr *e, unsigned int reg);
+
 #endif

@@ -199,6 +199,15 @@ static size_t count_frames(Elf *elf)
 	return n;
 }
 
+/*
+ * Each stack through a function without one ends there. A few are assembler code; more are a part of the program, as in
+ * Rust, whose library has frame pointers in programs that have none.
+ */
+static bool has_pointers(const struct census *c)
+{
+	return c->by_stack * 50 <= c->by_pointer;
+}
+
 /* 1: functions that use the stack keep a frame pointer; 0: more than a few do not; -1: it is not known. */
 static int judge(Elf *elf)
 {
@@ -209,9 +218,9 @@ static int judge(Elf *elf)
 		return -1;
 	switch (eh.e_machine) {
 	case EM_X86_64:
-		return take_census(elf, &c, 6) ? c.by_stack * 4 <= c.by_pointer : -1;
+		return take_census(elf, &c, 6) ? has_pointers(&c) : -1;
 	case EM_386:
-		return take_census(elf, &c, 5) ? c.by_stack * 4 <= c.by_pointer : -1;
+		return take_census(elf, &c, 5) ? has_pointers(&c) : -1;
 	case EM_AARCH64:	/* where the stack pointer finds the frames of all */
 		return take_census(elf, &c, 29) ? count_frames(elf) * 2 >= c.by_pointer + c.by_stack : -1;
 	default:

@@ -2,7 +2,8 @@
 /*
  * start.c - the code of a C library that calls main(), and what threads begin with. A symbol table names it. A stripped
  * library names the functions alone that it exports: glibc's __libc_start_main() and pthread_create() follow the
- * functions of their own that make those calls, and nothing that is exported lies between.
+ * functions of their own that make those calls, and nothing that is exported lies between. So it is in musl, where
+ * several functions have the name of that of threads.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 static const char *const own[] = {
 	"__libc_start_call_main", "start_thread", "__libc_start_main", "__libc_start_main_impl"
 };
+static const char musl[] = "libc_start_main_stage2";
 static const char *const exported[] = { "__libc_start_main", "pthread_create" };
 
 #define NUM(list)	(sizeof(list) / sizeof((list)[0]))
@@ -66,7 +68,12 @@ static bool find(const struct table *t, const char *name, struct symstart *range
 	return false;
 }
 
-/* From where the function before ends. */
+static bool is_exported(const GElf_Sym *sym)
+{
+	return GELF_ST_BIND(sym->st_info) != STB_LOCAL && GELF_ST_VISIBILITY(sym->st_other) != STV_HIDDEN;
+}
+
+/* From where the exported function before ends. */
 static void extend(const struct table *t, struct symstart *range)
 {
 	uint64_t end = 0;
@@ -75,7 +82,7 @@ static void extend(const struct table *t, struct symstart *range)
 	for (int i = 1; next_function(t, &i, &sym);) {
 		uint64_t to = sym.st_value + sym.st_size;
 
-		if (sym.st_value < range->from && to > end)
+		if (is_exported(&sym) && sym.st_value < range->from && to > end)
 			end = to;
 	}
 	if (end && end < range->from)
@@ -86,14 +93,15 @@ void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES])
 {
 	struct table t;
 	size_t n = 0;
+	bool has_symbols = open_table(&t, elf, SHT_SYMTAB);
 
 	memset(ranges, 0, SYMSTART_RANGES * sizeof(*ranges));
-	if (open_table(&t, elf, SHT_SYMTAB)) {
+	if (has_symbols && !find(&t, musl, ranges)) {
 		for (size_t i = 0; i < NUM(own); i++)
 			n += find(&t, own[i], &ranges[n]);
 		return;
 	}
-	for (size_t i = 0; i < NUM(exported) && open_table(&t, elf, SHT_DYNSYM); i++) {
+	for (size_t i = 0; i < NUM(exported) && (has_symbols || open_table(&t, elf, SHT_DYNSYM)); i++) {
 		if (!find(&t, exported[i], &ranges[n]))
 			continue;
 		extend(&t, &ranges[n++]);

@@ -352,7 +352,7 @@ static int object_tostring(lua_State *L)
 }
 
 /***
-A function's name as its source has it, of the one that its symbol has: of C++, Rust, OCaml.
+A function's name as its source has it, of the one that its symbol has: of C++, D, OCaml, Rust.
 @function demangle
 @string name
 @treturn string the same, where it is none of these

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle/dlang.h"
 #include "demangle/rust.h"
 #include "demangle/rust_v0.h"
 #include "symbols/table.h"
@@ -144,21 +145,34 @@ static char *demangle_ocaml(const char *name)
 	return plain;
 }
 
-char *symtab_demangle(const char *name)
+/* Of C++, or of Rust in its older mangling, to whose names compilers add things that are no C++: LLVM's numbers go. */
+static char *demangle_cpp(const char *name)
 {
-	char *plain;
+	const char *end = symrust_end(name);
+	char *mangled = end ? strndup(name, (size_t)(end - name)) : NULL, *plain, *whole;
+	demangle_fn *fn = find_demangler();
 	int status;
 
+	plain = fn ? fn(mangled ? mangled : name, NULL, NULL, &status) : NULL;
+	free(mangled);
+	if (!plain || !end)
+		return plain;
+	symrust_tidy(plain);
+	if (!*end || strncmp(end, ".llvm.", strlen(".llvm.")) == 0)
+		return plain;
+	if (asprintf(&whole, "%s%s", plain, end) < 0)
+		whole = NULL;
+	free(plain);
+	return whole;
+}
+
+char *symtab_demangle(const char *name)
+{
 	if (strncmp(name, "caml", 4) == 0 && name[4] >= 'A' && name[4] <= 'Z')
 		return demangle_ocaml(name);
-	if (name[0] == '_' && name[1] == 'R')
+	if (strncmp(name, "_R", 2) == 0)
 		return symrust_v0(name);
-	if (name[0] != '_' || name[1] != 'Z')
-		return NULL;
-	demangle_fn *fn = find_demangler();
-
-	plain = fn ? fn(name, NULL, NULL, &status) : NULL;
-	if (plain)
-		symrust_tidy(plain);
-	return plain;
+	if (strncmp(name, "_D", 2) == 0)
+		return symdlang(name);
+	return strncmp(name, "_Z", 2) == 0 ? demangle_cpp(name) : NULL;
 }

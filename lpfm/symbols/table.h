@@ -33,7 +33,7 @@ void symtab_sort(struct symtab *t);
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr);
 void symtab_free(struct symtab *t);
 
-/* The name in C++ or Rust of a mangled one, from malloc; NULL if it is none. C++'s needs libstdc++. */
+/* The name in C++, D, OCaml or Rust of a mangled one, from malloc; NULL if it is none. C++'s needs libstdc++. */
 char *symtab_demangle(const char *name);
 
 #endif

@@ -222,12 +222,25 @@ static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 	       ret->offset == fp->offset + (int32_t)w->l->word && IS_FRAME_BY_POINTER(row, w->l);
 }
 
+/*
+ * Is the frame's address a multiple of more than the stack's? Then its distance from the caller's is not known, and the
+ * compiler puts the return address there a second time.
+ */
+static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row)
+{
+	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
+
+	return fp && fp->how == SYMCFI_SAVED_BY && symexpr_is_register(&row->expressions[fp->offset], w->l->fp);
+}
+
 /* Is that frame the one at which the chain is? Where its address or the frame pointer is not known, it has to be. */
 static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, const uint64_t *cfa)
 {
 	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
 
-	if (!w->next || !has_frame(w, row))
+	if (!w->next || has_aligned_frame(w, row))
+		return w->next;
+	if (!has_frame(w, row))
 		return false;
 	return !cfa || !is_known(w, w->l->fp) || *cfa + (uint64_t)(int64_t)fp->offset == w->regs[w->l->fp];
 }
@@ -286,6 +299,22 @@ static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
 }
 
+/* NULL: there is none. */
+static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
+{
+	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
+
+	return row && row->kind != SYMCFI_NONE ? row : NULL;
+}
+
+/* Does the frame pointer matter where a call returns to? Not with a table, nor where the stack ends. */
+static bool needs_pointer(const struct walk *w, uint64_t ret)
+{
+	const struct symmapping *map = mapping_at(w, ret - 1);
+
+	return !map || (!row_at(w, map, ret - 1) && !(map->file && symcfi_is_start(map->file, ret - 1 - map->bias)));
+}
+
 /* Can a call return there? Where the code's bytes are at hand, a call is before it. */
 static bool may_return_to(const struct walk *w, uint64_t pc)
 {
@@ -294,24 +323,86 @@ static bool may_return_to(const struct walk *w, uint64_t pc)
 	return map && (!map->file || symcfi_is_after_call(map->file, (pc & w->l->address) - map->bias));
 }
 
+/* Where a frame that the frame pointer leads to returns to. */
+static bool read_return(struct walk *w, uint64_t *ret)
+{
+	if (w->next) {
+		*ret = w->next < w->s->num_chain ? w->s->chain[w->next] : 0;
+		return *ret;
+	}
+	return is_known(w, w->l->fp) && read_word(w, w->regs[w->l->fp] + w->l->word, ret);
+}
+
+/* Does what a call returns to say that it called the function that begins there? */
+static bool has_called(struct walk *w, uint64_t ret, uint64_t function)
+{
+	const struct symmapping *map = ret ? mapping_at(w, ret - 1) : NULL;
+	uint64_t called;
+
+	return map && map->file && symcfi_called(map->file, ret - map->bias, &called) && called + map->bias == function;
+}
+
+enum frame { FRAME_MADE, FRAME_NOT_MADE, FRAME_UNKNOWN };
+
+/* Is there what looks like the return address of a function that has not made its frame yet, or has left it? */
+static bool find_on_top(struct walk *w, uint64_t *from, uint64_t *ret)
+{
+	uint64_t fp = w->regs[w->l->fp], top;
+
+	*from = w->regs[w->l->sp];
+	if (w->called || !is_known(w, w->l->sp) || fp == *from || !read_word(w, *from, &top))
+		return false;
+	if (top == fp)	/* it has just put that there */
+		*from += w->l->word;
+	return read_word(w, *from, ret) && may_return_to(w, *ret);
+}
+
+/*
+ * Of a function whose code has no table. One that has a frame has made it since its beginning, where its symbol tells
+ * that. What lies on top of the stack is the return address of the function in hand if this is at its beginning, or
+ * was called from there and not from where the frame returns to. *from: where the return address is.
+ */
+static enum frame find_frame(struct walk *w, const struct symmapping *map, uint64_t *from)
+{
+	uint64_t top, ret, function = 0, addr = w->pc - map->bias;
+	bool is_known_function = map->file && symcfi_function(map->file, addr - w->called, &function);
+	bool may_be_made = !is_known_function || symcfi_makes_frame(map->file, function, addr);
+	bool by_top, by_frame;
+
+	if (!find_on_top(w, from, &top))
+		return may_be_made ? FRAME_MADE : FRAME_UNKNOWN;
+	if (!is_known_function)
+		return FRAME_UNKNOWN;
+	by_top = addr == function || has_called(w, top, function + map->bias);
+	by_frame = may_be_made && read_return(w, &ret) && has_called(w, ret, function + map->bias);
+	return by_top == by_frame ? FRAME_UNKNOWN : by_top ? FRAME_NOT_MADE : FRAME_MADE;
+}
+
 /*
  * In code without a table, as a JIT compiler makes it, functions are taken to have frame pointers. That of the function
  * in hand leads up the stack, to a caller's that does so, too, and to where a call returns; and where it may not have
- * made its frame yet, since what lies on top of the stack can be a return address, nothing is said of its caller.
+ * made its frame yet, and it is not known that it has not, nothing is said of its caller.
  */
-static enum symunwind_end step_by_pointer(struct walk *w)
+static enum symunwind_end step_by_pointer(struct walk *w, const struct symmapping *map)
 {
-	uint64_t at = w->regs[w->l->fp], sp = w->regs[w->l->sp], caller, ret, top;
+	uint64_t at = w->regs[w->l->fp], sp = w->regs[w->l->sp], caller, ret, from;
 	bool has_sp = is_known(w, w->l->sp), has_fp = is_known(w, w->l->fp);
+	enum frame frame = find_frame(w, map, &from);
 
+	if (frame == FRAME_NOT_MADE && read_word(w, from, &ret)) {
+		set(w, w->l->sp, true, from + w->l->word);
+		w->pc = ret;
+		w->called = true;
+		return SYMUNWIND_WHOLE;
+	}
 	if (has_sp && has_fp && (at < sp || at % w->l->word))
 		return w->next ? SYMUNWIND_STACK : SYMUNWIND_TABLE;
-	if (!w->called && has_sp && read_word(w, sp, &top) && at != sp && may_return_to(w, top))
+	if (frame == FRAME_UNKNOWN)
 		return SYMUNWIND_TABLE;
 	if (w->next)
 		return take_from_chain(w);
 	if (!has_fp || !has_sp || !read_word(w, at, &caller) || !read_word(w, at + w->l->word, &ret) ||
-	    (caller && caller <= at) || (ret && !may_return_to(w, ret)))
+	    (ret && !may_return_to(w, ret)) || (caller && caller <= at && needs_pointer(w, ret)))
 		return SYMUNWIND_TABLE;
 	w->known = 0;
 	set(w, w->l->fp, true, caller);
@@ -324,7 +415,8 @@ static enum symunwind_end step_by_pointer(struct walk *w)
 
 /*
  * Goes to the caller; anything but WHOLE: it cannot be found. Where frame pointers lead to the code of the C
- * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole.
+ * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole. So
+ * it is where that code has no table.
  */
 static enum symunwind_end step(struct walk *w)
 {
@@ -336,29 +428,21 @@ static enum symunwind_end step(struct walk *w)
 	if (!map)
 		return SYMUNWIND_MAPPINGS;
 	if (!map->file)
-		return step_by_pointer(w);
+		return step_by_pointer(w, map);
 	addr = w->pc - w->called - map->bias;
 	row = symcfi_row(w->u->rows, map->file, addr, w->l->num);
-	if (row->kind == SYMCFI_NONE)
-		return step_by_pointer(w);
-	end = row->kind == SYMCFI_OUTERMOST ? SYMUNWIND_WHOLE : step_by_row(w, row);
-	if (row->kind == SYMCFI_OUTERMOST ||
-	    (end == SYMUNWIND_POINTERS && (w->is_made || symcfi_is_start(map->file, addr)))) {
-		w->pc = 0;
-		return SYMUNWIND_WHOLE;
+	if (row->kind == SYMCFI_COMMON) {
+		end = step_by_row(w, row);
+		if (end != SYMUNWIND_POINTERS || (!w->is_made && !symcfi_is_start(map->file, addr)))
+			return end;
+	} else if (row->kind == SYMCFI_NONE && !symcfi_is_start(map->file, addr)) {
+		return step_by_pointer(w, map);
 	}
-	return end;
+	w->pc = 0;
+	return SYMUNWIND_WHOLE;
 }
 
 /* --- a stack -------------------------------------------------------------------------------- */
-
-/* NULL: there is none. */
-static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
-{
-	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
-
-	return row && row->kind != SYMCFI_NONE ? row : NULL;
-}
 
 /*
  * Is pc an address in mapped code? Takes its signature (pointer authentication) off. A return address at the first

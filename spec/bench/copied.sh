@@ -134,7 +134,7 @@ compare() {	# NAME COMMAND...
 
 printf '%-42s %10s %10s %12s\n' 'stacks that reach the start' 'lpfm' 'perf' 'lpfm: no code'
 compare python3 /usr/bin/python3 "$out/work.py"
-compare git git log -p -n 200
+compare git git log -p -n 1500
 compare gcc gcc -O2 -c "$out/work.c" -o "$out/work.o"
 compare sqlite3 sqlite3 :memory: \
 	'with recursive t(n) as (select 1 union all select n + 1 from t where n < 2000000) select sum(n * n) from t;'

@@ -32,6 +32,12 @@ describe("the layers", function()
       return out
    end
 
+   it("have a top level without other files", function()
+      put("out.svg", "")
+      put(".hidden", "")
+      assert.equal("lint: out.svg: not at the top level\n", complaints())
+   end)
+
    it("let the upper use the lower", function()
       put("kernel/core/core.h", "")
       put("lpfm/base/args.h", "")

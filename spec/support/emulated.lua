@@ -180,7 +180,7 @@ local view = {
 
 local stacks = {
    "user_frames_by_frame_pointers", "kernel_frames_then_the_users", "leaves_levels_out", "copies_registers_and_stack",
-   "of_the_pmu_too",
+   "others_stacks_are_not_copied", "of_the_pmu_too",
 }
 
 local programs = {

@@ -111,7 +111,7 @@ describe("debug information", function()
       file:close()
       sh(("gcc -o %s %s"):format(path, source))
       local object, found = assert(objects.object(path)), {}
-      for address, name in sh("nm " .. path):gmatch("(%x+) T (_[ZR][^\n]+)") do
+      for address, name in sh("nm " .. path):gmatch("(%x+) T (_[DRZ][^\n]+)") do
          found[name] = object:func(tonumber(address, 16))
       end
       return found
@@ -124,6 +124,8 @@ describe("debug information", function()
          ["_ZN66_$LT$alloc..vec..Vec$LT$T$GT$$u20$as$u20$core..ops..drop..Drop$GT$4drop17habcdefabcdefabcdE"] =
             "<alloc::vec::Vec<T> as core::ops::drop::Drop>::drop",
          ["_ZN4main4hashE"] = "main::hash",
+         ["_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.llvm.123"] = "core::fmt::Formatter::pad",
+         ["_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.cold"] = "core::fmt::Formatter::pad.cold",
       }
       local found = demangled(names)
       assert.same(names, found)
@@ -162,6 +164,48 @@ describe("debug information", function()
          ["camlM__$3e$3e$3d_5"] = "M.>>=_5", ["camlM__$zz_5"] = "M.$zz_5", ["caml_alloc"] = "caml_alloc",
          ["camllower"] = "camllower", ["camlM__f$"] = "M.f$" }
       for name, plain in pairs(names) do assert.equal(plain, objects.demangle(name)) end
+   end)
+
+   -- By gdc 12, and what c++filt prints; it prints nothing of toLower, whose parameter is "return scope".
+   it("tells names of D, as its tools print them", function()
+      local names = {
+         ["_Dmain"] = "D main",
+         ["_D3app1C2stFKiJlLAyaIAaMPiZi"] =
+            "app.C.st(ref int, out long, lazy immutable(char)[], in char[], scope int*)",
+         ["_D3app1C3runMOFiZi"] = "app.C.run(int) shared",
+         ["_D3app1D6__ctorMFZCQrQp"] = "app.D.this()",
+         ["_D3app1D7__ClassZ"] = "ClassInfo for app.D",
+         ["_D3app2ioFPNgiZQf"] = "app.io(inout(int)*)",
+         ["_D3app3retFiZPFiZi"] = "app.ret(int)",
+         ["_D3app4ret2FiZ5innerMFNaNbNiNfiZi"] = "app.ret2(int).inner(int)",
+         ["_D3app4variFiYv"] = "app.vari(int, ...)",
+         ["_D3app5vari2FAiXv"] = "app.vari2(int[]...)",
+         ["_D3app5delegFDFNfiZiPFAiG3iHAyaiZvQgPxPiuwemqZi"] = "app.deleg(int(int) @safe delegate, "
+            .. "void(int[], int[3], int[immutable(char)[]]) function, immutable(char)[], const(int*)*, wchar, dchar, "
+            .. "real, ulong, cfloat)",
+         ["_D3app__T1PTiVii3VAyaa2_6869Vbi1Vai120Vde0CP1ZQBl6__ctorMFNaNbNcNiNfiZSQCr__TQCqTiVii3VQCra2_6869Vbi1Vai120"
+            .. "Vde0CP1ZQEc"] = [[app.P!(int, 3, "hi", true, 'x', 0x0.Cp1).P.this(int)]],
+         ["_D3app__T2avVAiA3i1N2i3ZQpFNaNbNiNfiZi"] = "app.av!([1, -2, 3]).av(int)",
+         ["_D3app__T2fvVdeNINFZQlFNaNbNiNfiZi"] = "app.fv!(-Inf).fv(int)",
+         ["_D3app__T2svVSQm2S2S2i1a3_710a01ZQyFNaNbNiNfiZi"] = [[app.sv!(app.S2(1, "q\n\x01")).sv(int)]],
+         ["_D3app__T3aavVHAyaiA1a1_61i1ZQuFNaNbNiNfiZi"] = 'app.aav!(["a":1]).aav(int)',
+         ["_D3std3uni7toLowerFNaNfNkMAyaZQe"] = "std.uni.toLower(return scope immutable(char)[])",
+         ["_D3std4conv__T7enumRepTyAaTEQBa12experimental6logger4core8LogLevelVQBoi128ZQCjyQCd"] =
+            "std.conv.enumRep!(immutable(char[]), std.experimental.logger.core.LogLevel, 128).enumRep",
+         ["_D3app3fibFiZi.part.0"] = "app.fib(int) [clone .part.0]",
+      }
+      assert.same(names, demangled(names))
+   end)
+
+   -- The first would have 2^40 types, the second 2^30 ways to be read, the third as many levels as letters.
+   it("leaves names as they are that no compiler of D's makes", function()
+      local twice = { "_D1aFB2ii", "B2QgQi" }
+      for i = 3, 40 do twice[i] = "B2QiQk" end
+      for _, name in ipairs { table.concat(twice) .. "Zv", "_D1d__T1c" .. ("S11a__T1bTiS1z__T1c"):rep(30) .. "!",
+         "_D1aF" .. ("P"):rep(1000000) .. "iZv", "_D", "_DYNAMIC", "_D1", "_D3ap", "_D1aFQaZv", "_D1aFZ", "_D1aFiZi!",
+         "_D0", "_D4294967297aFZv" } do
+         assert.equal(name, objects.demangle(name))
+      end
    end)
 
    it("says all of why there are none, without the object's name twice", function()

@@ -270,7 +270,7 @@ u64 lx_arch_thread_pointer(void)
 
 bool lx_arch_may_read(const struct lx_context *lx)
 {
-	return lx->rdpmc_mm && lx->rdpmc_mm == current->mm;
+	return lx->view.rdpmc_mm && lx->view.rdpmc_mm == current->mm;
 }
 
 static struct perf_event *some_counter(const struct lx_context *lx)
@@ -290,7 +290,7 @@ void lx_arch_allow_read(struct lx_context *lx)
 	struct mm_struct *mm = current->mm;
 	struct perf_event *event;
 
-	if (READ_ONCE(lx->view_mm) != mm || !lx->view_perf || lx->rdpmc_mm || lx->task != current)
+	if (READ_ONCE(lx->view.mm) != mm || !lx->view.perf || lx->view.rdpmc_mm || lx->target.task != current)
 		return;
 	event = some_counter(lx);
 	if (!event || !pfm_mmap_write_trylock(mm))
@@ -298,17 +298,17 @@ void lx_arch_allow_read(struct lx_context *lx)
 	event->pmu->event_mapped(event, mm);
 	mmap_write_unlock(mm);
 	mmgrab(mm);
-	lx->rdpmc_mm = mm;
+	lx->view.rdpmc_mm = mm;
 }
 
 void lx_arch_forbid_read(struct lx_context *lx)
 {
-	struct mm_struct *mm = lx->rdpmc_mm;
+	struct mm_struct *mm = lx->view.rdpmc_mm;
 	struct perf_event *event = some_counter(lx);
 
 	if (!mm)
 		return;
-	lx->rdpmc_mm = NULL;
+	lx->view.rdpmc_mm = NULL;
 	event->pmu->event_unmapped(event, mm);
 	mmdrop(mm);
 }

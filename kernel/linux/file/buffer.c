@@ -20,19 +20,19 @@ int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	lx->payer = lx_charge(size);
-	*buf = lx->payer ? __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN) : NULL;
+	lx->buf.payer = lx_charge(size);
+	*buf = lx->buf.payer ? __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN) : NULL;
 	if (*buf)
 		return 0;
-	if (lx->payer)
-		lx_uncharge(lx->payer, size);
+	if (lx->buf.payer)
+		lx_uncharge(lx->buf.payer, size);
 	return pfm_refuse(-ENOMEM, "no memory for a buffer of %zu bytes", size);
 }
 
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 {
 	vfree(buf);
-	lx_uncharge(lx_of(ctx)->payer, size);
+	lx_uncharge(lx_of(ctx)->buf.payer, size);
 }
 
 /* --- the address spaces that have it mapped ------------------------------------------------- */
@@ -47,7 +47,7 @@ static struct lx_map *find_map(struct lx_context *lx, struct mm_struct *mm)
 {
 	struct lx_map *map;
 
-	list_for_each_entry(map, &lx->maps, entry)
+	list_for_each_entry(map, &lx->buf.maps, entry)
 		if (map->mm == mm)
 			return map;
 	return NULL;
@@ -59,16 +59,16 @@ static void piece_added(struct vm_area_struct *vma)
 	struct lx_context *lx = vma->vm_private_data;
 	struct lx_map *map, *new = kzalloc(sizeof(*new), GFP_KERNEL | __GFP_NOFAIL);
 
-	spin_lock(&lx->maps_lock);
+	spin_lock(&lx->buf.maps_lock);
 	map = find_map(lx, vma->vm_mm);
 	if (!map) {
 		map = new;
 		map->mm = vma->vm_mm;
-		list_add(&map->entry, &lx->maps);
+		list_add(&map->entry, &lx->buf.maps);
 		new = NULL;
 	}
 	map->pieces++;
-	spin_unlock(&lx->maps_lock);
+	spin_unlock(&lx->buf.maps_lock);
 	kfree(new);
 }
 
@@ -77,13 +77,13 @@ static void piece_gone(struct vm_area_struct *vma)
 	struct lx_context *lx = vma->vm_private_data;
 	struct lx_map *map;
 
-	spin_lock(&lx->maps_lock);
+	spin_lock(&lx->buf.maps_lock);
 	map = find_map(lx, vma->vm_mm);
 	if (!--map->pieces)
 		list_del(&map->entry);
 	else
 		map = NULL;
-	spin_unlock(&lx->maps_lock);
+	spin_unlock(&lx->buf.maps_lock);
 	kfree(map);
 }
 
@@ -144,9 +144,9 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 	if (lx_is_view(vma))
 		return lx_map_view(lx, vma);
 	/* not lx->lock, which is held while user memory is copied, maybe faulted in */
-	spin_lock(&lx->maps_lock);
+	spin_lock(&lx->buf.maps_lock);
 	ret = check_map(lx, vma);
-	spin_unlock(&lx->maps_lock);
+	spin_unlock(&lx->buf.maps_lock);
 	if (ret)
 		return ret;
 	pfm_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
@@ -246,9 +246,9 @@ static bool is_mapped(struct lx_context *lx)
 {
 	bool mapped;
 
-	spin_lock(&lx->maps_lock);
-	mapped = find_map(lx, current->mm) || READ_ONCE(lx->view_mm);
-	spin_unlock(&lx->maps_lock);
+	spin_lock(&lx->buf.maps_lock);
+	mapped = find_map(lx, current->mm) || READ_ONCE(lx->view.mm);
+	spin_unlock(&lx->buf.maps_lock);
 	return mapped;
 }
 
@@ -264,7 +264,7 @@ static void unmap(struct file *file)
 /* Is the target a thread of this process, and was the context loaded by it? lifetime.c handles threads that exit. */
 static bool monitors_itself(const struct lx_context *lx)
 {
-	return lx->ctx && lx->ctx->self && lx->task && same_thread_group(lx->task, current);
+	return lx->ctx && lx->ctx->self && lx->target.task && same_thread_group(lx->target.task, current);
 }
 
 static void end_self_monitoring(struct lx_context *lx)

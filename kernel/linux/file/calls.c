@@ -292,9 +292,9 @@ static noinline long load_context(struct lx_context *lx, void __user *arg)
 		return PTR_ERR(task);
 	ret = enter(lx);
 	if (!ret) {
-		lx->pending_task = task;
+		lx->target.pending = task;
 		ret = pfm_do_load(lx->ctx, &load);
-		lx->pending_task = NULL;
+		lx->target.pending = NULL;
 		lx_unlock(lx);
 	}
 	lx_target_put(task);

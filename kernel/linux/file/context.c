@@ -21,9 +21,9 @@ static struct lx_context *context_alloc(struct pid_namespace *ns, size_t size, u
 	lx->room_counters = counters;
 	kref_init(&lx->ref);
 	mutex_init(&lx->lock);
-	INIT_LIST_HEAD(&lx->maps);
-	spin_lock_init(&lx->maps_lock);
-	init_waitqueue_head(&lx->blocked);
+	INIT_LIST_HEAD(&lx->buf.maps);
+	spin_lock_init(&lx->buf.maps_lock);
+	init_waitqueue_head(&lx->target.blocked);
 	lx_lifetime_init_context(lx);
 	lx_record_init_context(lx);
 	lx_clock_init_context(lx);
@@ -60,7 +60,7 @@ struct lx_context *lx_child_context(struct lx_context *root)
 		return NULL;
 	lx->root = root;
 	kref_get(&root->ref);
-	lx->cred = get_cred(root->cred);
+	lx->family.cred = get_cred(root->family.cred);
 	lx->kernel_ips = root->kernel_ips;
 	lx->sees_all = root->sees_all;
 	lx_queue_init(lx, 1);	/* a child context has no descriptor: its queue is never read */
@@ -75,7 +75,7 @@ static void context_free(struct kref *ref)
 	bool child_ctx = root != lx;
 
 	put_pid_ns(lx->ns);
-	put_cred(lx->cred);
+	put_cred(lx->family.cred);
 	lx_inherit_free(lx);
 	lx_queue_free(lx);
 	pfm_os_free(lx);
@@ -100,7 +100,7 @@ static int context_release(struct inode *inode, struct file *file)
 	lx->ctx = NULL;
 	lx_wake(lx);
 	mutex_unlock(&lx->lock);
-	irq_work_sync(&lx->wake_work);
+	irq_work_sync(&lx->msgs.wake_work);
 	lx_context_put(lx);
 	return 0;
 }
@@ -109,7 +109,7 @@ static int context_fasync(int fd, struct file *file, int on)
 {
 	struct lx_context *lx = file->private_data;
 
-	return fasync_helper(fd, file, on, &lx->fasync);
+	return fasync_helper(fd, file, on, &lx->msgs.fasync);
 }
 
 /* Nothing can be written to a context; the error is that of perfmon 2.x. */

@@ -126,7 +126,7 @@ static __always_inline bool read_here(struct lx_context *lx, struct element *e, 
 
 	if (!mutex_trylock(&lx->lock))
 		return false;
-	if (lx->task == current) {
+	if (lx->target.task == current) {
 		local_irq_disable();
 		lx_enter(lx);
 		done = read_all(lx, e, n);

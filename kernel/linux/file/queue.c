@@ -13,19 +13,19 @@
 
 static void wake_work(struct irq_work *work)
 {
-	lx_wake(container_of(work, struct lx_context, wake_work));
+	lx_wake(container_of(work, struct lx_context, msgs.wake_work));
 }
 
 int lx_queue_init(struct lx_context *lx, unsigned int depth)
 {
-	struct lx_queue *q = &lx->queue;
+	struct lx_queue *q = &lx->msgs.queue;
 
-	mutex_init(&lx->read_lock);
-	init_waitqueue_head(&lx->readers);
-	init_irq_work(&lx->wake_work, wake_work);
+	mutex_init(&lx->msgs.read_lock);
+	init_waitqueue_head(&lx->msgs.readers);
+	init_irq_work(&lx->msgs.wake_work, wake_work);
 	q->room = depth + 1;
-	q->messages = lx->first_messages;
-	if (q->room > ARRAY_SIZE(lx->first_messages))
+	q->messages = lx->msgs.first_messages;
+	if (q->room > ARRAY_SIZE(lx->msgs.first_messages))
 		q->messages = pfm_os_alloc(array_size(q->room, sizeof(*q->messages)));
 	return q->messages ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
 }
@@ -42,16 +42,16 @@ int lx_part_queues_init(struct lx_context *lx, unsigned int depth)
 		return pfm_refuse(-ENOMEM, "no memory for the message queues");
 	for (unsigned int i = 0; i < n; i++)
 		q[i] = (struct lx_queue){ .messages = messages + i * depth, .room = depth };
-	lx->part_queues = q;
-	lx->num_parts = n;
+	lx->msgs.part_queues = q;
+	lx->msgs.num_parts = n;
 	return 0;
 }
 
 void lx_queue_free(struct lx_context *lx)
 {
-	if (lx->queue.messages != lx->first_messages)
-		pfm_os_free(lx->queue.messages);
-	pfm_os_free(lx->part_queues);
+	if (lx->msgs.queue.messages != lx->msgs.first_messages)
+		pfm_os_free(lx->msgs.queue.messages);
+	pfm_os_free(lx->msgs.part_queues);
 }
 
 static int append(struct lx_queue *q, unsigned int room, const pfarg_msg_t *msg, u32 fill)
@@ -74,15 +74,15 @@ int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 	int ret;
 
 	if (msg->type == PFM_MSG_END) {
-		ret = append(&lx->queue, lx->queue.room, msg, 0);
+		ret = append(&lx->msgs.queue, lx->msgs.queue.room, msg, 0);
 	} else if (ctx->parts) {
-		q = &lx->part_queues[lx_part(lx)];
+		q = &lx->msgs.part_queues[lx_part(lx)];
 		ret = append(q, q->room, msg, ctx->parts[lx_part(lx)].post);
 	} else {
-		ret = append(&lx->queue, lx->queue.room - 1, msg, 0);
+		ret = append(&lx->msgs.queue, lx->msgs.queue.room - 1, msg, 0);
 	}
 	if (!ret)
-		atomic_or(LX_WAKE_READERS | LX_WAKE_SIGNAL, &lx->wake);
+		atomic_or(LX_WAKE_READERS | LX_WAKE_SIGNAL, &lx->msgs.wake);
 	return ret;
 }
 
@@ -94,10 +94,10 @@ static bool has_unread(const struct lx_queue *q)
 /* END, which is in the queue of no part, comes last. */
 static struct lx_queue *unread(struct lx_context *lx)
 {
-	for (unsigned int i = 0; i < lx->num_parts; i++)
-		if (has_unread(&lx->part_queues[i]))
-			return &lx->part_queues[i];
-	return has_unread(&lx->queue) ? &lx->queue : NULL;
+	for (unsigned int i = 0; i < lx->msgs.num_parts; i++)
+		if (has_unread(&lx->msgs.part_queues[i]))
+			return &lx->msgs.part_queues[i];
+	return has_unread(&lx->msgs.queue) ? &lx->msgs.queue : NULL;
 }
 
 /* Copies the next message and leaves it in its queue, from which was_read() removes it. Returns NULL without any. */
@@ -105,13 +105,13 @@ static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsig
 {
 	struct lx_queue *q;
 
-	mutex_lock(&lx->read_lock);
+	mutex_lock(&lx->msgs.read_lock);
 	q = unread(lx);
 	if (q) {
 		*at = q->tail;
 		*to = q->messages[*at % q->room];
 	}
-	mutex_unlock(&lx->read_lock);
+	mutex_unlock(&lx->msgs.read_lock);
 	return q;
 }
 
@@ -120,13 +120,13 @@ static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at,
 {
 	bool mine;
 
-	mutex_lock(&lx->read_lock);
+	mutex_lock(&lx->msgs.read_lock);
 	mine = q->tail == at;
-	if (mine && q != &lx->queue)
-		pfm_part_read(lx->ctx, q - lx->part_queues, fill);
+	if (mine && q != &lx->msgs.queue)
+		pfm_part_read(lx->ctx, q - lx->msgs.part_queues, fill);
 	if (mine)
 		smp_store_release(&q->tail, at + 1);	/* pairs with A */
-	mutex_unlock(&lx->read_lock);
+	mutex_unlock(&lx->msgs.read_lock);
 	return mine;
 }
 
@@ -140,34 +140,34 @@ void lx_flush_messages(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	mutex_lock(&lx->read_lock);
-	forget(&lx->queue);
-	for (unsigned int i = 0; i < lx->num_parts; i++)
-		forget(&lx->part_queues[i]);
-	mutex_unlock(&lx->read_lock);
+	mutex_lock(&lx->msgs.read_lock);
+	forget(&lx->msgs.queue);
+	for (unsigned int i = 0; i < lx->msgs.num_parts; i++)
+		forget(&lx->msgs.part_queues[i]);
+	mutex_unlock(&lx->msgs.read_lock);
 }
 
 void lx_signal(struct pfm_context *ctx)
 {
-	atomic_or(LX_WAKE_SIGNAL, &lx_of(ctx)->wake);
+	atomic_or(LX_WAKE_SIGNAL, &lx_of(ctx)->msgs.wake);
 }
 
 /* The message is in the queue by now (3.3.7). */
 void lx_wake(struct lx_context *lx)
 {
-	int what = atomic_xchg(&lx->wake, 0);
+	int what = atomic_xchg(&lx->msgs.wake, 0);
 
 	if (what & LX_WAKE_READERS)
-		wake_up_interruptible_poll(&lx->readers, EPOLLIN | EPOLLRDNORM);
+		wake_up_interruptible_poll(&lx->msgs.readers, EPOLLIN | EPOLLRDNORM);
 	if (what & LX_WAKE_SIGNAL)
-		kill_fasync(&lx->fasync, SIGIO, POLL_IN);
+		kill_fasync(&lx->msgs.fasync, SIGIO, POLL_IN);
 	if (what & LX_WAKE_TARGET)
-		wake_up(&lx->blocked);
+		wake_up(&lx->target.blocked);
 }
 
 void lx_wake_soon(struct lx_context *lx)
 {
-	irq_work_queue(&lx->wake_work);
+	irq_work_queue(&lx->msgs.wake_work);
 }
 
 /* --- reading: 3.3.3 ------------------------------------------------------------------------- */
@@ -199,13 +199,13 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
 		return pfm_refuse(-EINVAL, "messages are read in multiples of %u bytes",
 				  (unsigned int)sizeof(pfarg_msg_t));
 	do {
-		over = smp_load_acquire(&lx->over);	/* F */
+		over = smp_load_acquire(&lx->msgs.over);	/* F */
 		done = read_some(lx, buf, size);
 		if (done || over)
 			return done;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-	} while (!wait_event_interruptible(lx->readers, unread(lx) || READ_ONCE(lx->over)));
+	} while (!wait_event_interruptible(lx->msgs.readers, unread(lx) || READ_ONCE(lx->msgs.over)));
 	return -ERESTARTSYS;
 }
 
@@ -213,6 +213,6 @@ __poll_t lx_poll(struct file *file, poll_table *wait)
 {
 	struct lx_context *lx = file->private_data;
 
-	poll_wait(file, &lx->readers, wait);
-	return (unread(lx) ? EPOLLIN | EPOLLRDNORM : 0) | (READ_ONCE(lx->over) ? EPOLLHUP : 0);
+	poll_wait(file, &lx->msgs.readers, wait);
+	return (unread(lx) ? EPOLLIN | EPOLLRDNORM : 0) | (READ_ONCE(lx->msgs.over) ? EPOLLHUP : 0);
 }

@@ -28,8 +28,8 @@ void lx_views_exit(void)
 
 void lx_view_init_context(struct lx_context *lx)
 {
-	xa_init_flags(&lx->views, XA_FLAGS_ACCOUNT);
-	INIT_LIST_HEAD(&lx->old_views);
+	xa_init_flags(&lx->view.pages, XA_FLAGS_ACCOUNT);
+	INIT_LIST_HEAD(&lx->view.old_pages);
 	lx->uid = current_euid();
 }
 
@@ -64,7 +64,7 @@ pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set)
 
 	if (!page)
 		return NULL;
-	if (xa_err(xa_store(&lx_of(ctx)->views, set->id, page, GFP_KERNEL_ACCOUNT))) {
+	if (xa_err(xa_store(&lx_of(ctx)->view.pages, set->id, page, GFP_KERNEL_ACCOUNT))) {
 		page_free(page);
 		return NULL;
 	}
@@ -75,10 +75,10 @@ pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set)
 void lx_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct lx_context *lx = lx_of(ctx);
-	struct page *page = xa_erase(&lx->views, set->id);
+	struct page *page = xa_erase(&lx->view.pages, set->id);
 
 	if (page_count(page) > 1)
-		list_add(&page->lru, &lx->old_views);
+		list_add(&page->lru, &lx->view.old_pages);
 	else
 		page_free(page);
 }
@@ -87,11 +87,11 @@ void lx_views_free(struct lx_context *lx)
 {
 	struct page *page, *next;
 
-	list_for_each_entry_safe(page, next, &lx->old_views, lru) {
+	list_for_each_entry_safe(page, next, &lx->view.old_pages, lru) {
 		list_del(&page->lru);
 		page_free(page);
 	}
-	xa_destroy(&lx->views);
+	xa_destroy(&lx->view.pages);
 }
 
 /* --- mappings --------------------------------------------------------------------------------- */
@@ -100,13 +100,13 @@ static struct page *page_for(struct lx_context *lx, struct mm_struct *mm, unsign
 {
 	struct page *page = NULL;
 
-	xa_lock(&lx->views);
-	if (READ_ONCE(lx->view_mm) == mm)
-		page = xa_load(&lx->views, id);
+	xa_lock(&lx->view.pages);
+	if (READ_ONCE(lx->view.mm) == mm)
+		page = xa_load(&lx->view.pages, id);
 	if (!page)
 		page = nobodys;
 	get_page(page);
-	xa_unlock(&lx->views);
+	xa_unlock(&lx->view.pages);
 	return page;
 }
 
@@ -135,7 +135,7 @@ static int check_view(struct lx_context *lx, const struct vm_area_struct *vma)
 		return pfm_refuse(-EINVAL, "a view is a page, %lu bytes", PAGE_SIZE);
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return pfm_refuse(-EINVAL, "a view is mapped PROT_READ, and nothing else");
-	if (!xa_load(&lx->views, id))
+	if (!xa_load(&lx->view.pages, id))
 		return pfm_refuse(-EINVAL, "there is no view of set %lu: no such set, or no MAP_SETS", id);
 	if (!uid_eq(current_euid(), lx->uid) && !lx_capable(CAP_PERFMON))
 		return pfm_refuse(-EPERM, "the context is another user's");
@@ -149,7 +149,7 @@ int lx_map_view(struct lx_context *lx, struct vm_area_struct *vma)
 	if (ret)
 		return ret;
 	pfm_vm_flags(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE | VM_MAYEXEC);
-	cmpxchg(&lx->view_mm, NULL, vma->vm_mm);
+	cmpxchg(&lx->view.mm, NULL, vma->vm_mm);
 	vma->vm_private_data = lx;
 	vma->vm_ops = &lx_view_ops;
 	return 0;

@@ -32,7 +32,7 @@ static void be_born(struct callback_head *work);
 /* Returns the record that the root has kept, or a new one; NULL without memory. */
 static struct lx_fork_record *get_fork_record(struct lx_context *root)
 {
-	struct lx_fork_record *fork_record = xchg(&root->spare_fork_record, NULL);
+	struct lx_fork_record *fork_record = xchg(&root->family.spare_record, NULL);
 
 	if (!fork_record)
 		fork_record = kzalloc(sizeof(*fork_record), GFP_KERNEL_ACCOUNT);
@@ -44,12 +44,12 @@ static struct lx_fork_record *get_fork_record(struct lx_context *root)
 static void put_fork_record(struct lx_context *root, struct lx_fork_record *fork_record)
 {
 	if (fork_record)
-		kfree(xchg(&root->spare_fork_record, fork_record));
+		kfree(xchg(&root->family.spare_record, fork_record));
 }
 
 void lx_inherit_free(struct lx_context *lx)
 {
-	kfree(lx->spare_fork_record);
+	kfree(lx->family.spare_record);
 }
 
 /* --- the child -------------------------------------------------------------------------------- */
@@ -59,12 +59,12 @@ static bool fits(const struct lx_context *root)
 {
 	unsigned long pages = PFN_UP(sizeof(struct lx_context)) + PFN_UP(sizeof(struct pfm_context));
 
-	return atomic_long_read(&root->cred->user->locked_vm) + pages <= root->lock_limit;
+	return atomic_long_read(&root->family.cred->user->locked_vm) + pages <= root->family.lock_limit;
 }
 
 static void fork_in(struct lx_context *root)
 {
-	const struct cred *own = override_creds(root->cred);
+	const struct cred *own = override_creds(root->family.cred);
 
 	if (fits(root))
 		pfm_fork(root->ctx, current);
@@ -75,17 +75,17 @@ static void fork_in(struct lx_context *root)
 
 static u32 load_of(const struct lx_context *root)
 {
-	return (u64)atomic64_read(&root->expected) >> 32;
+	return (u64)atomic64_read(&root->family.expected) >> 32;
 }
 
 bool lx_forks_pending(struct pfm_context *root)
 {
-	return (u32)atomic64_read(&lx_of(root)->expected);
+	return (u32)atomic64_read(&lx_of(root)->family.expected);
 }
 
 void lx_inherit_load(struct lx_context *root)
 {
-	atomic64_set(&root->expected, (s64)((u64)(load_of(root) + 1) << 32));
+	atomic64_set(&root->family.expected, (s64)((u64)(load_of(root) + 1) << 32));
 }
 
 /* Runs in the child before it first returns to user level, or in its exit if it is killed before that. */
@@ -100,7 +100,7 @@ static void be_born(struct callback_head *work)
 	if (root->ctx && load_of(root) == load) {
 		if (!(current->flags & PF_EXITING))
 			fork_in(root);
-		atomic64_dec(&root->expected);
+		atomic64_dec(&root->family.expected);
 		pfm_fork_done(root->ctx);
 	}
 	lx_unlock(root);
@@ -124,7 +124,7 @@ static void refill(struct callback_head *work)
 int lx_inherit_begin(struct lx_target_ref *target_ref)
 {
 	target_ref->fork_record = NULL;
-	if (!target_ref->lx->cred)
+	if (!target_ref->lx->family.cred)
 		return 0;
 	init_task_work(&target_ref->refill_work, refill);
 	target_ref->fork_record = get_fork_record(target_ref->lx->root);
@@ -141,7 +141,7 @@ void lx_inherit_end(struct lx_target_ref *target_ref)
 void lx_inherit_expect(struct lx_target_ref *target_ref)
 {
 	if (target_ref->fork_record)
-		target_ref->fork_record->load = (u64)atomic64_inc_return(&target_ref->lx->root->expected) >> 32;
+		target_ref->fork_record->load = (u64)atomic64_inc_return(&target_ref->lx->root->family.expected) >> 32;
 }
 
 /* Both works run after the probe, the child's and the parent's in any order. */
@@ -156,7 +156,7 @@ void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child
 		fork_record->root = root;
 		WARN_ON_ONCE(lx_task_work(child, &fork_record->work, TWA_RESUME));
 	} else {
-		atomic_inc(&root->dropped_children);
+		atomic_inc(&root->family.dropped);
 	}
 	if (WARN_ON_ONCE(lx_task_work(current, &target_ref->refill_work, TWA_RESUME)))
 		refcount_dec(&target_ref->users);
@@ -191,8 +191,8 @@ void lx_release(struct pfm_context *child_ctx)
 /* Reports to the core the children for which no struct lx_fork_record was left. */
 void lx_count_dropped(struct lx_context *root)
 {
-	if (!atomic_read(&root->dropped_children))
+	if (!atomic_read(&root->family.dropped))
 		return;
-	for (int n = atomic_xchg(&root->dropped_children, 0); n; n--)
+	for (int n = atomic_xchg(&root->family.dropped, 0); n; n--)
 		pfm_fork_failed(root->ctx);
 }

@@ -27,8 +27,8 @@ static struct lx_context *find(const struct task_struct *task)
 {
 	struct lx_context *lx;
 
-	hlist_for_each_entry(lx, bucket_of(task), by_task)
-		if (lx->task == task)
+	hlist_for_each_entry(lx, bucket_of(task), target.by_task)
+		if (lx->target.task == task)
 			return lx;
 	return NULL;
 }
@@ -38,14 +38,14 @@ int lx_watch_task(struct lx_context *lx)
 	bool taken;
 
 	raw_spin_lock(&watched_lock);
-	taken = find(lx->task);
+	taken = find(lx->target.task);
 	if (!taken)
-		hlist_add_head(&lx->by_task, bucket_of(lx->task));
+		hlist_add_head(&lx->target.by_task, bucket_of(lx->target.task));
 	raw_spin_unlock(&watched_lock);
 	if (taken)
 		return pfm_refuse(-EBUSY, "the thread has a context already");
 	smp_mb();	/* A: an exiting task that did not find lx in the table has set PF_EXITING before */
-	if (!(READ_ONCE(lx->task->flags) & PF_EXITING))
+	if (!(READ_ONCE(lx->target.task->flags) & PF_EXITING))
 		return 0;
 	lx_unwatch(lx);
 	return pfm_refuse(-ESRCH, "the thread is ending");
@@ -55,7 +55,7 @@ int lx_watch_task(struct lx_context *lx)
 void lx_unwatch(struct lx_context *lx)
 {
 	raw_spin_lock(&watched_lock);
-	hlist_del_init(&lx->by_task);
+	hlist_del_init(&lx->target.by_task);
 	raw_spin_unlock(&watched_lock);
 }
 
@@ -86,8 +86,8 @@ static void end_target_ref(struct lx_target_ref *target_ref)
 	struct lx_context *lx = target_ref->lx, *root = lx->root;
 
 	mutex_lock(&root->lock);
-	if (lx->ctx && lx->target_ref == target_ref) {
-		lx->target_has_fd = target_ref->has_fd;
+	if (lx->ctx && lx->target.ref == target_ref) {
+		lx->target.has_fd = target_ref->has_fd;
 		if (!pfm_inherits(lx->ctx))
 			pfm_do_stop(lx->ctx);
 		pfm_target_exit(lx->ctx);
@@ -123,9 +123,9 @@ static struct lx_target_ref *find_end(bool only_lost)
 		return NULL;
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
-	if (lx && !lx->target_ref->ended &&
+	if (lx && !lx->target.ref->ended &&
 	    (!only_lost || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)) {
-		target_ref = lx->target_ref;
+		target_ref = lx->target.ref;
 		target_ref->ended = true;
 		refcount_inc(&target_ref->users);
 	}
@@ -162,7 +162,7 @@ static void renumber(void)
 	lx = find(current);
 	if (lx) {
 		WRITE_ONCE(lx->ctx->tid, task_pid_nr(current));
-		WRITE_ONCE(lx->tid, task_pid_nr_ns(current, lx->ns));
+		WRITE_ONCE(lx->target.tid, task_pid_nr_ns(current, lx->ns));
 	}
 	raw_spin_unlock(&watched_lock);
 }
@@ -215,8 +215,8 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
 	/* a thread that lost its events to an exec stays watched until its context is unloaded; it is not inherited */
-	if (lx && lx->cred && !lx->target_ref->ended) {
-		target_ref = lx->target_ref;
+	if (lx && lx->family.cred && !lx->target.ref->ended) {
+		target_ref = lx->target.ref;
 		refcount_inc(&target_ref->users);
 		lx_inherit_expect(target_ref);
 	}
@@ -234,19 +234,19 @@ static void on_mmap(void *data, unsigned long addr, struct vm_unmapped_area_info
 /* Asked by the core, at the end: as it was while there still were descriptors. */
 bool lx_task_has_fd(struct lx_context *lx)
 {
-	return lx->target_has_fd;
+	return lx->target.has_fd;
 }
 
 struct lx_target_ref *lx_target_ref_new(struct lx_context *lx)
 {
-	struct lx_target_ref *target_ref = &lx->first_target_ref;
+	struct lx_target_ref *target_ref = &lx->target.first_ref;
 
-	if (smp_load_acquire(&lx->first_target_ref_used))	/* E */
+	if (smp_load_acquire(&lx->target.first_ref_used))	/* E */
 		target_ref = pfm_os_alloc(sizeof(*target_ref));
 	if (!target_ref)
 		return NULL;
-	if (target_ref == &lx->first_target_ref)
-		lx->first_target_ref_used = true;
+	if (target_ref == &lx->target.first_ref)
+		lx->target.first_ref_used = true;
 	kref_get(&lx->ref);
 	target_ref->lx = lx;
 	target_ref->ended = target_ref->has_fd = target_ref->block_queued = target_ref->hold = false;
@@ -257,11 +257,11 @@ struct lx_target_ref *lx_target_ref_new(struct lx_context *lx)
 	return target_ref;
 }
 
-/* first_target_ref is embedded in the context: it is not freed, but marked unused for the next load. */
+/* first_ref is embedded in the context: it is not freed, but marked unused for the next load. */
 void lx_target_ref_put(struct lx_target_ref *target_ref)
 {
 	struct lx_context *lx = target_ref->lx;
-	bool own = target_ref != &lx->first_target_ref;
+	bool own = target_ref != &lx->target.first_ref;
 
 	if (!refcount_dec_and_test(&target_ref->users))
 		return;
@@ -269,7 +269,7 @@ void lx_target_ref_put(struct lx_target_ref *target_ref)
 	if (own)
 		pfm_os_free(target_ref);
 	else
-		smp_store_release(&lx->first_target_ref_used, false);	/* E */
+		smp_store_release(&lx->target.first_ref_used, false);	/* E */
 	lx_context_put(lx);
 }
 
@@ -282,11 +282,11 @@ int lx_watch_cpu(struct lx_context *lx)
 {
 	bool is_here;
 
-	lx->cpu_left = lx->over = false;
+	lx->target.cpu_left = lx->msgs.over = false;
 	raw_spin_lock(&watched_lock);
 	is_here = cpumask_test_cpu(lx->ctx->cpu, &here);
 	if (is_here)
-		hlist_add_head(&lx->by_task, &on_cpus);
+		hlist_add_head(&lx->target.by_task, &on_cpus);
 	raw_spin_unlock(&watched_lock);
 	return is_here ? 0 : pfm_refuse(-ENODEV, "CPU %u is going offline", lx->ctx->cpu);
 }
@@ -297,13 +297,13 @@ int lx_watch_cpu(struct lx_context *lx)
  */
 static void cpu_is_gone(struct work_struct *work)
 {
-	struct lx_context *lx = container_of(work, struct lx_context, cpu_work);
+	struct lx_context *lx = container_of(work, struct lx_context, target.cpu_work);
 
 	mutex_lock(&lx->lock);
-	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->task && READ_ONCE(lx->cpu_left)) {
+	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->target.task && READ_ONCE(lx->target.cpu_left)) {
 		pfm_target_exit(lx->ctx);
-		smp_store_release(&lx->over, true);	/* F: after the last message */
-		atomic_or(LX_WAKE_READERS, &lx->wake);
+		smp_store_release(&lx->msgs.over, true);	/* F: after the last message */
+		atomic_or(LX_WAKE_READERS, &lx->msgs.wake);
 	}
 	lx_wake(lx);
 	mutex_unlock(&lx->lock);
@@ -324,10 +324,10 @@ static int cpu_leaves(unsigned int cpu)
 
 	raw_spin_lock(&watched_lock);
 	cpumask_clear_cpu(cpu, &here);
-	hlist_for_each_entry(lx, &on_cpus, by_task)
+	hlist_for_each_entry(lx, &on_cpus, target.by_task)
 		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
-			WRITE_ONCE(lx->cpu_left, true);
-			if (!queue_work(unloaders, &lx->cpu_work))
+			WRITE_ONCE(lx->target.cpu_left, true);
+			if (!queue_work(unloaders, &lx->target.cpu_work))
 				lx_context_put(lx);	/* the work in the queue holds another */
 		}
 	raw_spin_unlock(&watched_lock);
@@ -336,7 +336,7 @@ static int cpu_leaves(unsigned int cpu)
 
 void lx_lifetime_init_context(struct lx_context *lx)
 {
-	INIT_WORK(&lx->cpu_work, cpu_is_gone);
+	INIT_WORK(&lx->target.cpu_work, cpu_is_gone);
 }
 
 /* --- tracepoints, which modules have to look for ---------------------------------------------- */

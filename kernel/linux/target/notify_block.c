@@ -12,7 +12,7 @@ static void wait_for_restart(struct callback_head *work)
 	WRITE_ONCE(target_ref->block_queued, false);
 	/* an exiting thread does not return to its own code, and a killable wait in it would never end */
 	if (!(current->flags & PF_EXITING))
-		wait_event_state(target_ref->lx->blocked, !READ_ONCE(target_ref->hold),
+		wait_event_state(target_ref->lx->target.blocked, !READ_ONCE(target_ref->hold),
 				 (TASK_KILLABLE | TASK_FREEZABLE));
 	lx_target_ref_put(target_ref);
 }
@@ -26,7 +26,7 @@ void lx_block_init(struct lx_target_ref *target_ref)
 void lx_block(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
-	struct lx_target_ref *target_ref = lx->target_ref;
+	struct lx_target_ref *target_ref = lx->target.ref;
 
 	WRITE_ONCE(target_ref->hold, true);
 	if (READ_ONCE(target_ref->block_queued))
@@ -34,7 +34,7 @@ void lx_block(struct pfm_context *ctx)
 	WRITE_ONCE(target_ref->block_queued, true);
 	refcount_inc(&target_ref->users);
 	/* the work cannot run before this function returns; adding it fails once the target is past exit_task_work() */
-	if (lx_task_work(lx->task, &target_ref->block_work, TWA_RESUME))
+	if (lx_task_work(lx->target.task, &target_ref->block_work, TWA_RESUME))
 		refcount_dec(&target_ref->users);
 	else if (in_nmi())
 		lx_late(lx);	/* the thread may have looked for work already: an interrupt has it look again */
@@ -44,6 +44,6 @@ void lx_unblock(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	WRITE_ONCE(lx->target_ref->hold, false);
-	atomic_or(LX_WAKE_TARGET, &lx->wake);
+	WRITE_ONCE(lx->target.ref->hold, false);
+	atomic_or(LX_WAKE_TARGET, &lx->msgs.wake);
 }

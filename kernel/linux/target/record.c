@@ -48,16 +48,16 @@ static struct bucket *bucket_of(const struct task_struct *task, unsigned int cpu
 /* Called before the first record of a load can come; lx_listen_end() after the last. */
 int lx_listen(struct lx_context *lx)
 {
-	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
+	struct bucket *b = bucket_of(lx->target.task, lx->ctx->cpu);
 
 	if (!lx->ctx->format_needs.records)
 		return 0;
-	lx->seen_mappings = lx->root == lx ? pfm_os_alloc(sizeof(*lx->seen_mappings) << SEEN_BITS) :
-					     lx->root->seen_mappings;
-	if (!lx->seen_mappings)
+	lx->target.seen_mappings = lx->root == lx ? pfm_os_alloc(sizeof(*lx->target.seen_mappings) << SEEN_BITS) :
+					     lx->root->target.seen_mappings;
+	if (!lx->target.seen_mappings)
 		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
 	raw_spin_lock_irq(&b->lock);
-	hlist_add_head(&lx->by_listener, &b->list);
+	hlist_add_head(&lx->target.by_listener, &b->list);
 	raw_spin_unlock_irq(&b->lock);
 	atomic_inc(&listening);
 	return 0;
@@ -65,23 +65,23 @@ int lx_listen(struct lx_context *lx)
 
 void lx_listen_end(struct lx_context *lx)
 {
-	struct bucket *b = bucket_of(lx->task, lx->ctx->cpu);
+	struct bucket *b = bucket_of(lx->target.task, lx->ctx->cpu);
 
-	if (!lx->seen_mappings)
+	if (!lx->target.seen_mappings)
 		return;
 	atomic_dec(&listening);
 	raw_spin_lock_irq(&b->lock);
-	hlist_del(&lx->by_listener);
+	hlist_del(&lx->target.by_listener);
 	raw_spin_unlock_irq(&b->lock);
 }
 
 /* Called when the context's events have been freed: no sample can come any more. */
 void lx_listen_free(struct lx_context *lx)
 {
-	irq_work_sync(&lx->walk_work);
+	irq_work_sync(&lx->target.walk_work);
 	if (lx->root == lx)
-		pfm_os_free(lx->seen_mappings);
-	lx->seen_mappings = NULL;
+		pfm_os_free(lx->target.seen_mappings);
+	lx->target.seen_mappings = NULL;
 }
 
 static bool nobody_listens(void)
@@ -131,10 +131,10 @@ static void tell_all(struct bucket *b, const struct task_struct *task, unsigned 
 	struct lx_context *lx;
 
 	raw_spin_lock(&b->lock);
-	hlist_for_each_entry(lx, &b->list, by_listener) {
-		if (task && lx->task == task)
+	hlist_for_each_entry(lx, &b->list, target.by_listener) {
+		if (task && lx->target.task == task)
 			tell_of_thread(lx, t);
-		else if (!task && !lx->task && lx->ctx->cpu == cpu)
+		else if (!task && !lx->target.task && lx->ctx->cpu == cpu)
 			tell_one(lx, t);
 	}
 	raw_spin_unlock(&b->lock);
@@ -168,7 +168,7 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 /* Has perf removed its events from the thread, since it executes a set-uid program? Nothing is recorded of that one. */
 static bool is_lost(const struct lx_context *lx)
 {
-	return lx->task && READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT;
+	return lx->target.task && READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT;
 }
 
 static void tell_exec(struct lx_context *lx, struct telling *t)
@@ -262,7 +262,7 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
  */
 static bool remember(struct lx_context *lx, u64 hash)
 {
-	u64 *slot = &lx->seen_mappings[hash >> (64 - SEEN_BITS)];
+	u64 *slot = &lx->target.seen_mappings[hash >> (64 - SEEN_BITS)];
 	bool known = READ_ONCE(*slot) == hash;
 
 	if (!known)
@@ -271,11 +271,12 @@ static bool remember(struct lx_context *lx, u64 hash)
 }
 
 /*
- * May the listener see the mappings of the current thread? perf shows the mappings of all threads to a process that may
- * monitor the CPU. Here the listener must have the right to look at any thread, or the thread must be dumpable and,
- * system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that is loaded on it.
+ * May the listener see what the current thread has mapped, and copies of its stack? perf shows these of all threads to
+ * a process that may monitor the CPU. Here the listener must have the right to look at any thread, or the thread must
+ * be dumpable and, system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that
+ * is loaded on it.
  */
-static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
+bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm)
 {
 	const struct cred *cred = current_cred();
 
@@ -283,7 +284,8 @@ static bool may_look(const struct lx_context *lx, struct mm_struct *mm)
 		return true;
 	if (!pfm_dumpable(current, mm))
 		return false;
-	return lx->task || (uid_eq(cred->uid, lx->uid) && uid_eq(cred->euid, lx->uid) && uid_eq(cred->suid, lx->uid));
+	return lx->target.task ||
+	       (uid_eq(cred->uid, lx->uid) && uid_eq(cred->euid, lx->uid) && uid_eq(cred->suid, lx->uid));
 }
 
 static void tell_map(struct lx_context *lx, struct telling *t)
@@ -294,7 +296,7 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->name,
 	};
 
-	if (!is_lost(lx) && may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
+	if (!is_lost(lx) && lx_may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
 		pfm_record(lx->ctx, &rec);
 }
 
@@ -452,9 +454,9 @@ void lx_record_mmap(void)
 
 static void walk_after_sample(struct irq_work *work)
 {
-	const struct lx_context *lx = container_of(work, struct lx_context, walk_work);
+	const struct lx_context *lx = container_of(work, struct lx_context, target.walk_work);
 
-	add_walk(READ_ONCE(lx->sampled_user) ? SAMPLED : SAMPLED_IN_KERNEL);
+	add_walk(READ_ONCE(lx->target.sampled_user) ? SAMPLED : SAMPLED_IN_KERNEL);
 }
 
 /* PMU context, perhaps an NMI: the current thread is being sampled. */
@@ -464,18 +466,18 @@ void lx_record_sample(struct lx_context *lx)
 	struct pt_regs *regs = lx->where.regs;
 	u64 hash;
 
-	if (!lx->seen_mappings || !mm || !can_walk() || (lx->task && lx->task != current))
+	if (!lx->target.seen_mappings || !mm || !can_walk() || (lx->target.task && lx->target.task != current))
 		return;
 	hash = hash_of_all(mm);
-	if (READ_ONCE(lx->seen_mappings[hash >> (64 - SEEN_BITS)]) == hash)
+	if (READ_ONCE(lx->target.seen_mappings[hash >> (64 - SEEN_BITS)]) == hash)
 		return;
-	WRITE_ONCE(lx->sampled_user, regs && user_mode(regs));
-	irq_work_queue(&lx->walk_work);
+	WRITE_ONCE(lx->target.sampled_user, regs && user_mode(regs));
+	irq_work_queue(&lx->target.walk_work);
 }
 
 void lx_record_init_context(struct lx_context *lx)
 {
-	lx->walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);	/* in the thread that was sampled */
+	lx->target.walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);	/* in the thread that was sampled */
 }
 
 void lx_record_init(void)

@@ -10,8 +10,8 @@
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data)
 {
-	int cpu = lx->task ? -1 : lx->ctx->cpu;
-	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, lx->task, handler, data);
+	int cpu = lx->target.task ? -1 : lx->ctx->cpu;
+	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, lx->target.task, handler, data);
 	long err = PTR_ERR_OR_ZERO(event);
 
 	if (err == -ESRCH)
@@ -93,12 +93,12 @@ static int know_task(struct lx_context *lx)
 {
 	struct pfm_context *ctx = lx->ctx;
 
-	lx->target_ref = lx_target_ref_new(lx);
-	ctx->tid = task_pid_nr(lx->task);
-	ctx->pid = task_tgid_nr(lx->task);
-	lx->tid = task_pid_nr_ns(lx->task, lx->ns);
-	lx->pid = task_tgid_nr_ns(lx->task, lx->ns);
-	return lx->target_ref ? lx_inherit_begin(lx->target_ref) : pfm_refuse(-ENOMEM, "no memory for the load");
+	lx->target.ref = lx_target_ref_new(lx);
+	ctx->tid = task_pid_nr(lx->target.task);
+	ctx->pid = task_tgid_nr(lx->target.task);
+	lx->target.tid = task_pid_nr_ns(lx->target.task, lx->ns);
+	lx->target.pid = task_tgid_nr_ns(lx->target.task, lx->ns);
+	return lx->target.ref ? lx_inherit_begin(lx->target.ref) : pfm_refuse(-ENOMEM, "no memory for the load");
 }
 
 static int get_watched_events(struct lx_context *lx)
@@ -115,20 +115,27 @@ static int get_watched_events(struct lx_context *lx)
 
 /*
  * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program changes its
- * credentials meanwhile. The lock is taken before lx->lock: an exec holds it when it closes descriptors, and
- * lx_flush() takes lx->lock.
+ * credentials meanwhile. Rights are checked before, so that the lock of another user's process is not taken, and again
+ * by the load, as they may have changed. The lock is taken before lx->lock: an exec holds it when it closes
+ * descriptors, and lx_flush() takes lx->lock.
  */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid)
 {
 	struct task_struct *task;
+	int ret;
 
 	if (lx->ctx->flags & PFM_FL_SYSTEM_WIDE)
 		return NULL;
 	task = find_task(load_pid);
-	if (!task || !down_read_killable(&task->signal->exec_update_lock))
+	if (!task)
+		return NULL;
+	ret = check_task(task, load_pid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
+	if (!ret && down_read_killable(&task->signal->exec_update_lock))
+		ret = pfm_refuse(-EINTR, "interrupted");
+	if (!ret)
 		return task;
 	put_task_struct(task);
-	return ERR_PTR(pfm_refuse(-EINTR, "interrupted"));
+	return ERR_PTR(ret);
 }
 
 void lx_target_put(struct task_struct *task)
@@ -141,18 +148,18 @@ void lx_target_put(struct task_struct *task)
 
 static int bind_task(struct lx_context *lx, u32 tid)
 {
-	int ret = check_task(lx->task, tid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
+	int ret = check_task(lx->target.task, tid, lx->ctx->flags & PFM_FL_NOTIFY_BLOCK);
 
 	return ret ? ret : get_watched_events(lx);
 }
 
 static void let_go_of_task(struct lx_context *lx)
 {
-	if (lx->target_ref)
-		lx_target_ref_put(lx->target_ref);
-	lx->target_ref = NULL;
-	put_task_struct(lx->task);
-	lx->task = NULL;
+	if (lx->target.ref)
+		lx_target_ref_put(lx->target.ref);
+	lx->target.ref = NULL;
+	put_task_struct(lx->target.task);
+	lx->target.task = NULL;
 }
 
 static int attach_thread(struct pfm_context *ctx, u32 load_pid)
@@ -160,11 +167,11 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	struct lx_context *lx = lx_of(ctx);
 	int ret;
 
-	if (!lx->pending_task)
+	if (!lx->target.pending)
 		return pfm_refuse(-ESRCH, "there is no thread %u", load_pid);
-	lx->task = get_task_struct(lx->pending_task);
+	lx->target.task = get_task_struct(lx->target.pending);
 	lx_inherit_load(lx);
-	ctx->self = lx->task == current;
+	ctx->self = lx->target.task == current;
 	ret = know_task(lx);
 	if (!ret)
 		ret = bind_task(lx, load_pid);
@@ -178,7 +185,7 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 {
 	int ret;
 
-	lx->task = get_task_struct(child);
+	lx->target.task = get_task_struct(child);
 	ret = know_task(lx);
 	if (!ret)
 		ret = get_watched_events(lx);
@@ -291,13 +298,14 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
  */
 static int need_on_thread(struct lx_context *lx, u16 num)
 {
-	struct rw_semaphore *exec = &lx->task->signal->exec_update_lock;
+	struct rw_semaphore *exec = &lx->target.task->signal->exec_update_lock;
 	int ret;
 
 	if (!down_read_trylock(exec))
-		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile", lx->tid);
-	if (lx->target_ref->ended || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)
-		ret = pfm_refuse(-ESRCH, "thread %u has ended, or runs a program with more rights", lx->tid);
+		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile",
+				  lx->target.tid);
+	if (lx->target.ref->ended || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)
+		ret = pfm_refuse(-ESRCH, "thread %u has ended, or runs a program with more rights", lx->target.tid);
 	else
 		ret = lx_counter_need(lx, num);
 	up_read(exec);
@@ -309,7 +317,7 @@ int lx_need(struct pfm_context *ctx, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);
 
-	if (lx->task)
+	if (lx->target.task)
 		return need_on_thread(lx, num);
 	return pfm_any_cpu(ctx) || raw_smp_processor_id() == ctx->cpu ? lx_counter_need(lx, num) : 0;
 }
@@ -326,6 +334,6 @@ void lx_detach(struct pfm_context *ctx)
 	free_events(lx);
 	lx_listen_free(lx);
 	lx->running = lx->wanted = false;
-	if (lx->task)
+	if (lx->target.task)
 		let_go_of_task(lx);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_random.c - names that look like Rust's to its demangler, under ASan and UBSan: changed ones, and noise.
+ * mangled_random.c - names that look like Rust's and D's to their demanglers, under ASan and UBSan: changed ones, and
+ * noise.
  *   mangled_random SEED COUNT	prints how many names were read, and how many were longer than what is mangled
  */
 #include <stdint.h>
@@ -8,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle/dlang.h"
 #include "demangle/rust_v0.h"
 
 enum { LEN_MAX = 400, PLAIN_MAX = 16384 };
 
-static const char letters[] = "_0123456789aeBCDEFGIKLMNOPQRSTVXYpnsuvhz.$";
+static const char letters[] = "_0123456789aeABCDEFGHIKLMNOPQRSTUVWXYZpnsuvhiz.$";
 static const char *const known[] = {
 	"_RNvC6_123foo3bar", "_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
 	"_RINbNbCskIICzLVDPPb_5alloc5alloc8box_freeDINbNiB4_5boxed5FnBoxuEp6OutputuEL_ECs1iopQbuBiw2_3std",
@@ -20,6 +22,10 @@ static const char *const known[] = {
 	"7memrchrs_0E0Bb_",
 	"_RMCs4fqI2P2rA04_13const_genericINtB0_6SignedKanb_E", "_RINvC1a1fFG0_UKCRL0_tRL_hEuE",
 	"_RINvC1a1fKRAj1_j2_EE", "_RINvC1a1fTTTThEEEEATsEj4_E.llvm.1",
+	"_D3app5delegFDFNfiZiPFAiG3iHAyaiZvQgPxPiuwemqZi", "_D3app__T3aavVHAyaiA1a1_61i1ZQuFNaNbNiNfiZi",
+	"_D3app__T1PTiVii3VAyaa2_6869Vbi1Vai120Vde0CP1ZQBl6__ctorMFNaNbNcNiNfiZSQCr__TQCqTiVii3VQCra2_6869Vbi1Vai120"
+	"Vde0CP1ZQEc",
+	"_D3app__T2svVSQm2S2S2i1a3_710a01ZQyFNaNbNiNfiZi", "_D3app1D7__ClassZ", "_D1aFHiB2iQdZv.part.0",
 };
 
 static uint64_t state;
@@ -75,7 +81,7 @@ static void make(char *name)
 
 	for (size_t i = 0; i < n; i++)
 		name[i] = letter();
-	memcpy(name, "_R", 2);
+	memcpy(name, below(2) ? "_R" : "_D", 2);
 	name[n] = '\0';
 }
 
@@ -87,7 +93,8 @@ int main(int argc, char **argv)
 	state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	for (size_t i = 0; i < count; i++) {
 		make(name);
-		char *exact = strdup(name), *plain = symrust_v0(exact);	/* no byte more than it has */
+		char *exact = strdup(name);	/* no byte more than it has */
+		char *plain = exact[1] == 'R' ? symrust_v0(exact) : symdlang(exact);
 
 		if (plain && strlen(plain) >= PLAIN_MAX) {
 			printf("%s: too long\n", name);

@@ -2,7 +2,7 @@
 /*
  * stacks.c - samples with call stacks. Functions note where they return to: their frames are known exactly.
  */
-#include "check.h"
+#include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
 #define SW_KERNEL	0x1
@@ -55,29 +55,39 @@ static __attribute__((noinline)) void outer(void)
 	HAS_FRAME();
 }
 
-static int stack_context(uint32_t flags, uint64_t level)
+static int stack_context_on(uint32_t ctx_flags, uint32_t target, uint32_t flags, uint64_t level)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = 1 << 20, .buf_flags = flags };
-	pfarg_ctx_t ctx = { 0 };
+	pfarg_ctx_t ctx = { .ctx_flags = ctx_flags };
 	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg));
 	pfarg_pmc_t pmc = { .reg_num = FAULTS, .reg_value = level };
 	pfarg_pmd_t pmd = { .reg_num = FAULTS, .reg_value = -1, .reg_short_reset = -1, .reg_long_reset = -1 };
-	pfarg_load_t to = { .load_pid = (uint32_t)syscall(SYS_gettid) };
+	pfarg_load_t to = { .load_pid = target };
 
 	check(fd >= 0 && !pfm_write_pmcs(fd, &pmc, 1) && !pfm_write_pmds(fd, &pmd, 1) && !pfm_load_context(fd, &to),
 	      "setup: %s", pfm_explain());
 	return fd;
 }
 
-/* Each page fault of the work is a sample; returns the buffer. */
-static pfm_stack_smpl_hdr_t *sampled(int fd, void (*fn)(void))
+static int stack_context(uint32_t flags, uint64_t level)
+{
+	return stack_context_on(0, (uint32_t)syscall(SYS_gettid), flags, level);
+}
+
+static void run_job(void (*fn)(void))
 {
 	pages = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	job = fn;
-	check(!pfm_start(fd, NULL), "start: %s", pfm_explain());
 	outer();
-	check(!pfm_stop(fd), "stop: %s", pfm_explain());
 	munmap(pages, PAGES * 4096);
+}
+
+/* Each page fault of the work is a sample; returns the buffer. */
+static pfm_stack_smpl_hdr_t *sampled(int fd, void (*fn)(void))
+{
+	check(!pfm_start(fd, NULL), "start: %s", pfm_explain());
+	run_job(fn);
+	check(!pfm_stop(fd), "stop: %s", pfm_explain());
 	return pfm_map_buffer(fd, 1 << 20);
 }
 
@@ -191,6 +201,74 @@ static void copies_registers_and_stack(void)
 	close(fd);
 }
 
+/* Of samples of a process on the CPU: with a copy, and without. */
+static void count_copies(const pfm_stack_smpl_hdr_t *h, pid_t pid, int *with, int *without)
+{
+	*with = *without = 0;
+	for (const pfm_stack_smpl_sample_t *s = next_sample(h, NULL); s; s = next_sample(h, s)) {
+		if (s->entry.pid != (uint32_t)pid)
+			continue;
+		*(s->num_regs || s->stack_size ? with : without) += 1;
+	}
+}
+
+/* A user who may monitor CPUs, beside whom another works between up and go. */
+static int watch_a_cpu(int up, int go, bool sees)
+{
+	int fd, with, without;
+	char byte;
+
+	fd = stack_context_on(PFM_FL_SYSTEM_WIDE, 0, PFM_STACK_SMPL_COPY, SW_USER);
+	if (test_failed || pfm_start(fd, NULL) || write(up, "", 1) != 1 || read(go, &byte, 1) != 1)
+		return 1;
+	run_job(touch);
+	if (pfm_stop(fd))
+		return 2;
+	const pfm_stack_smpl_hdr_t *h = pfm_map_buffer(fd, 1 << 20);
+
+	if (h == MAP_FAILED)
+		return 3;
+	count_copies(h, getpid(), &with, &without);
+	if (with < PAGES || without)
+		return 4;
+	count_copies(h, getppid(), &with, &without);
+	return (sees ? with : without) < PAGES || (sees ? without : with) ? 5 : 0;
+}
+
+static void watched_by(uint64_t caps)
+{
+	int up[2], go[2];
+	pid_t watcher;
+	char byte;
+
+	MUST(pipe(up));
+	MUST(pipe(go));
+	watcher = fork();
+	if (!watcher) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		_exit(become(NOBODY, caps) ? 100 : watch_a_cpu(up[1], go[0], caps));
+	}
+	close(up[1]);
+	if (read(up[0], &byte, 1) == 1) {
+		run_job(touch);
+		MUST(write(go[1], "", 1));
+	}
+	EQUAL(status_of(watcher), 0);
+	close(up[0]);
+	close(go[0]);
+	close(go[1]);
+}
+
+/* Registers and stack bytes are for those who may look at the process, as its mappings are. */
+static void others_stacks_are_not_copied(void)
+{
+	pin(0);
+	set_paranoid(0);
+	watched_by(0);
+	watched_by(CAP(CAP_PERFMON));
+	set_paranoid(2);
+}
+
 static void of_the_pmu_too(void)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = 1 << 20 };
@@ -225,6 +303,7 @@ int main(void)
 	TEST(kernel_frames_then_the_users);
 	TEST(leaves_levels_out);
 	TEST(copies_registers_and_stack);
+	TEST(others_stacks_are_not_copied);
 	TEST(of_the_pmu_too);
 	return !!tests_failed;
 }

@@ -1,0 +1,780 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dlang.c - the demangler of D's names, by the grammar in the chapter "Application Binary Interface" of D's
+ * specification. libiberty's is not used: its time doubles with every 20 bytes of a name made for that, its recursion
+ * is as deep as a name is long, and it ends the process where memory does.
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "demangle/demangler.h"
+#include "demangle/dlang.h"
+
+static void read_type(struct demangler *d);
+static void read_qualified(struct demangler *d, bool is_symbol);
+static void read_mangle(struct demangler *d);
+static void read_template(struct demangler *d);
+static void read_value(struct demangler *d, char type);
+
+/* --- input ---------------------------------------------------------------------------------- */
+
+static bool begins(const struct demangler *d, const char *text)
+{
+	return !d->failed && strncmp(d->s + d->at, text, strlen(text)) == 0;
+}
+
+static bool eat_text(struct demangler *d, const char *text)
+{
+	bool is_there = begins(d, text);
+
+	if (is_there)
+		d->at += strlen(text);
+	return is_there;
+}
+
+/* Where the back reference points at which the name is, and its end; to itself: it is none. */
+static size_t find_target(const struct demangler *d, size_t *end)
+{
+	size_t at = d->at + 1, back = 0;
+
+	while (is_upper(d->s[at]) && back < OUT_MAX)
+		back = back * 26 + (size_t)(d->s[at++] - 'A');
+	if (!is_lower(d->s[at]))
+		return d->at;
+	back = back * 26 + (size_t)(d->s[at] - 'a');
+	*end = at + 1;
+	return back > d->at ? d->at : d->at - back;
+}
+
+/*
+ * Reads by rule what the back reference points at. Those within it must come before it, so that none leads to itself.
+ */
+static void follow(struct demangler *d, void (*rule)(struct demangler *d))
+{
+	size_t end = d->at, target = find_target(d, &end), followed = d->followed;
+
+	if (target == d->at || d->at >= followed)
+		fail(d);
+	if (!d->failed && !d->quiet) {
+		d->followed = d->at;
+		d->at = target;
+		rule(d);
+		d->followed = followed;
+	}
+	d->at = end;
+}
+
+static bool at_template(const struct demangler *d)
+{
+	return begins(d, "__T") || begins(d, "__U");
+}
+
+static bool at_name(const struct demangler *d)
+{
+	size_t end;
+
+	return is_digit(peek(d)) || at_template(d) || (peek(d) == 'Q' && is_digit(d->s[find_target(d, &end)]));
+}
+
+/* A length, which the name has from here on. */
+static size_t read_length(struct demangler *d)
+{
+	size_t len = read_decimal(d);
+
+	if (!d->failed && strnlen(d->s + d->at, len) == len)
+		return len;
+	fail(d);
+	return 0;
+}
+
+/* --- output --------------------------------------------------------------------------------- */
+
+static void put_digits(struct demangler *d, size_t (*span)(const char *s, const char *set), const char *set)
+{
+	size_t n = span(d->s + d->at, set);
+
+	put(d, d->s + d->at, n);
+	d->at += n;
+}
+
+static void reverse(char *from, char *end)
+{
+	while (from < end) {
+		char c = *from;
+
+		*from++ = *--end;
+		*end = c;
+	}
+}
+
+/* Moves the text from `from` to `to` behind what comes after it. */
+static void put_behind(struct demangler *d, size_t from, size_t to)
+{
+	if (d->failed || d->quiet)
+		return;
+	reverse(d->out + from, d->out + to);
+	reverse(d->out + to, d->out + d->n);
+	reverse(d->out + from, d->out + d->n);
+}
+
+/* Reads again, now printed, what was skipped at a place. */
+static void print_from(struct demangler *d, size_t at, void (*rule)(struct demangler *d))
+{
+	size_t end = d->at;
+
+	d->at = at;
+	rule(d);
+	d->at = end;
+}
+
+static size_t skip(struct demangler *d, void (*rule)(struct demangler *d))
+{
+	size_t at = d->at;
+	bool quiet = d->quiet;
+
+	d->quiet = true;
+	rule(d);
+	d->quiet = quiet;
+	return at;
+}
+
+/* --- names ---------------------------------------------------------------------------------- */
+
+/* Names that the compiler gives; those of data are "Z" alone afterwards, and are put before what they belong to. */
+static const struct {
+	const char *name, *after, *plain;
+} specials[] = {
+	{ "__ctor", "", "this" }, { "__dtor", "", "~this" }, { "__postblit", "MFZ", "this(this)" },
+	{ "__init", "Z", "initializer for " }, { "__vtbl", "Z", "vtable for " }, { "__Class", "Z", "ClassInfo for " },
+	{ "__Interface", "Z", "Interface for " }, { "__ModuleInfo", "Z", "ModuleInfo for " },
+};
+
+/* The len bytes of a name here; `start` is where the text of the whole path begins. */
+static void put_name(struct demangler *d, size_t len, size_t start)
+{
+	size_t own = d->n;
+
+	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++) {
+		const char *after = specials[i].after;
+		bool is_data = *after == 'Z';
+
+		if (strlen(specials[i].name) != len || !begins(d, specials[i].name) ||
+		    strncmp(d->s + d->at + len, after, strlen(after)) != 0)
+			continue;
+		say(d, specials[i].plain);
+		d->at += len + (is_data ? 0 : strlen(after));
+		if (is_data && !d->quiet && !d->failed && own > start) {
+			put_behind(d, start, own);
+			d->n--;		/* the "." */
+		}
+		return;
+	}
+	put(d, d->s + d->at, len);
+	d->at += len;
+}
+
+/* "__S" and a number keep apart what has one name in one function. */
+static bool is_fake_parent(const struct demangler *d, size_t len)
+{
+	return len >= 4 && begins(d, "__S") && 3 + strspn(d->s + d->at + 3, "0123456789") >= len;
+}
+
+static void read_plain_name(struct demangler *d)
+{
+	put_name(d, read_length(d), d->n);
+}
+
+static void read_identifier(struct demangler *d, size_t start)
+{
+	size_t len, begin;
+
+	if (peek(d) == 'Q') {
+		follow(d, read_plain_name);
+		return;
+	}
+	if (at_template(d)) {
+		read_template(d);
+		return;
+	}
+	while (len = read_length(d), is_fake_parent(d, len))
+		d->at += len;
+	begin = d->at;
+	if (!at_template(d) || len < 5) {
+		put_name(d, len, start);
+		return;
+	}
+	read_template(d);
+	if (d->at - begin != len)
+		fail(d);
+}
+
+/* --- functions ------------------------------------------------------------------------------ */
+
+static const char *const conventions[] = {
+	['F'] = "", ['U'] = "extern(C) ", ['W'] = "extern(Windows) ", ['V'] = "extern(Pascal) ",
+	['R'] = "extern(C++) ", ['Y'] = "extern(Objective-C) ",
+};
+
+static bool at_function(const struct demangler *d)
+{
+	return is_upper(peek(d)) && (size_t)peek(d) < sizeof(conventions) / sizeof(conventions[0]) &&
+	       conventions[(size_t)peek(d)];
+}
+
+static void read_convention(struct demangler *d)
+{
+	if (at_function(d))
+		say(d, conventions[(size_t)next(d)]);
+	else
+		fail(d);
+}
+
+static const char *const attributes[] = {
+	['a'] = "pure ", ['b'] = "nothrow ", ['c'] = "ref ", ['d'] = "@property ", ['e'] = "@trusted ",
+	['f'] = "@safe ", ['i'] = "@nogc ", ['j'] = "return ", ['l'] = "scope ", ['m'] = "@live ",
+};
+
+/* Those up to the first 'N' that belongs to a parameter. */
+static void read_attributes(struct demangler *d)
+{
+	while (peek(d) == 'N') {
+		char c = d->s[d->at + 1];
+
+		if (!is_lower(c) || (size_t)c >= sizeof(attributes) / sizeof(attributes[0]) || !attributes[(size_t)c])
+			return;
+		say(d, attributes[(size_t)c]);
+		d->at += 2;
+	}
+}
+
+/* Of what `this` points at. */
+static void read_modifiers(struct demangler *d)
+{
+	for (;;) {
+		if (eat(d, 'x'))
+			say(d, " const");
+		else if (eat(d, 'y'))
+			say(d, " immutable");
+		else if (eat(d, 'O'))
+			say(d, " shared");
+		else if (eat_text(d, "Ng"))
+			say(d, " inout");
+		else
+			return;
+	}
+}
+
+static void read_parameter(struct demangler *d)
+{
+	for (;;) {
+		if (eat(d, 'M'))
+			say(d, "scope ");
+		else if (eat_text(d, "Nk"))
+			say(d, "return ");
+		else if (eat(d, 'I'))
+			say(d, "in ");
+		else if (eat(d, 'J'))
+			say(d, "out ");
+		else if (eat(d, 'K'))
+			say(d, "ref ");
+		else if (eat(d, 'L'))
+			say(d, "lazy ");
+		else
+			break;
+	}
+	read_type(d);
+}
+
+/* 'Z' ends the parameters, and so do the two kinds of a variable number: "int[] a..." and "int a, ...". */
+static void read_parameters(struct demangler *d)
+{
+	size_t n = 0;
+
+	say(d, "(");
+	for (; !d->failed && !strchr("XYZ", peek(d)); n++) {
+		say(d, n ? ", " : "");
+		read_parameter(d);
+	}
+	if (eat(d, 'X'))
+		say(d, "...");
+	else if (eat(d, 'Y'))
+		say(d, n ? ", ..." : "...");
+	else if (!eat(d, 'Z'))
+		fail(d);
+	say(d, ")");
+}
+
+static void read_head(struct demangler *d)
+{
+	read_convention(d);
+	read_attributes(d);
+}
+
+/* What a function of a path takes. Where it is none after all, a type comes here, which is the path's. */
+static void read_signature(struct demangler *d, bool is_symbol)
+{
+	struct demangler before = *d;
+	size_t modifiers = 0;
+
+	if (peek(d) != 'M' && !at_function(d))
+		return;
+	if (eat(d, 'M'))
+		modifiers = skip(d, read_modifiers);
+	skip(d, read_head);
+	read_parameters(d);
+	if (modifiers && is_symbol)
+		print_from(d, modifiers, read_modifiers);
+	if (!peek(d)) {
+		before.rules = d->rules;
+		*d = before;
+	}
+}
+
+static void read_qualified(struct demangler *d, bool is_symbol)
+{
+	size_t start = d->n, n = 0;
+
+	if (enter(d)) {
+		do {
+			if (eat(d, '0'))	/* without a name */
+				continue;
+			say(d, n++ ? "." : "");
+			read_identifier(d, start);
+			read_signature(d, is_symbol);
+		} while (at_name(d));
+	}
+	leave(d);
+}
+
+/* "_D", a path, and what it returns or is; 'Z': it has no type. */
+static void read_mangle(struct demangler *d)
+{
+	if (!eat_text(d, "_D") || !at_name(d))
+		fail(d);
+	read_qualified(d, true);
+	if (!eat(d, 'Z'))
+		skip(d, read_type);
+}
+
+/* --- types ---------------------------------------------------------------------------------- */
+
+static const char *const basic[] = {
+	['n'] = "typeof(null)", ['v'] = "void", ['g'] = "byte", ['h'] = "ubyte", ['s'] = "short", ['t'] = "ushort",
+	['i'] = "int", ['k'] = "uint", ['l'] = "long", ['m'] = "ulong", ['f'] = "float", ['d'] = "double",
+	['e'] = "real",
+	['o'] = "ifloat", ['p'] = "idouble", ['j'] = "ireal", ['q'] = "cfloat", ['r'] = "cdouble", ['c'] = "creal",
+	['b'] = "bool", ['a'] = "char", ['u'] = "wchar", ['w'] = "dchar",
+};
+
+/* It returns first in the text, and last in the name; its attributes are last in the text. */
+static void read_function(struct demangler *d)
+{
+	size_t attributes_at, parameters, returns;
+
+	read_convention(d);
+	attributes_at = skip(d, read_attributes);
+	parameters = d->n;
+	read_parameters(d);
+	returns = d->n;
+	read_type(d);
+	put_behind(d, parameters, returns);
+	say(d, " ");
+	print_from(d, attributes_at, read_attributes);
+}
+
+static void read_delegate(struct demangler *d)
+{
+	size_t modifiers = skip(d, read_modifiers);
+
+	if (peek(d) == 'Q')
+		follow(d, read_function);
+	else
+		read_function(d);
+	say(d, "delegate");
+	print_from(d, modifiers, read_modifiers);
+}
+
+/* The type of a key comes before that of what it finds. */
+static void read_assoc_type(struct demangler *d)
+{
+	size_t key = d->n, value;
+
+	say(d, "[");
+	read_type(d);
+	say(d, "]");
+	value = d->n;
+	read_type(d);
+	put_behind(d, key, value);
+}
+
+static void read_static_array(struct demangler *d)
+{
+	size_t digits = d->at, n = strspn(d->s + d->at, "0123456789");
+
+	d->at += n;
+	read_type(d);
+	say(d, "[");
+	put(d, d->s + digits, n);
+	say(d, "]");
+}
+
+static void read_tuple(struct demangler *d)
+{
+	size_t n = read_decimal(d);
+
+	say(d, "Tuple!(");
+	for (size_t i = 0; i < n && !d->failed; i++) {
+		say(d, i ? ", " : "");
+		read_type(d);
+	}
+	say(d, ")");
+}
+
+static void read_within(struct demangler *d, const char *before)
+{
+	say(d, before);
+	read_type(d);
+	say(d, ")");
+}
+
+static void read_after_n(struct demangler *d)
+{
+	if (eat(d, 'g'))
+		read_within(d, "inout(");
+	else if (eat(d, 'h'))
+		read_within(d, "__vector(");
+	else if (eat(d, 'n'))
+		say(d, "typeof(*null)");
+	else
+		fail(d);
+}
+
+static void read_pointer(struct demangler *d)
+{
+	if (at_function(d)) {
+		read_function(d);
+		say(d, "function");
+	} else {
+		read_type(d);
+		say(d, "*");
+	}
+}
+
+static void read_this_type(struct demangler *d)
+{
+	char tag = peek(d);
+
+	if (tag == 'Q') {
+		follow(d, read_type);
+		return;
+	}
+	if (at_function(d)) {
+		read_pointer(d);
+		return;
+	}
+	next(d);
+	switch (tag) {
+	case 'O':
+		read_within(d, "shared(");
+		break;
+	case 'x':
+		read_within(d, "const(");
+		break;
+	case 'y':
+		read_within(d, "immutable(");
+		break;
+	case 'N':
+		read_after_n(d);
+		break;
+	case 'A':
+		read_type(d);
+		say(d, "[]");
+		break;
+	case 'G':
+		read_static_array(d);
+		break;
+	case 'H':
+		read_assoc_type(d);
+		break;
+	case 'P':
+		read_pointer(d);
+		break;
+	case 'C': case 'S': case 'E': case 'T':
+		read_qualified(d, false);
+		break;
+	case 'D':
+		read_delegate(d);
+		break;
+	case 'B':
+		read_tuple(d);
+		break;
+	case 'z':
+		say(d, peek(d) == 'k' ? "ucent" : "cent");
+		if (!eat(d, 'k') && !eat(d, 'i'))
+			fail(d);
+		break;
+	default:
+		if (is_lower(tag) && (size_t)tag < sizeof(basic) / sizeof(basic[0]) && basic[(size_t)tag])
+			say(d, basic[(size_t)tag]);
+		else
+			fail(d);
+	}
+}
+
+static void read_type(struct demangler *d)
+{
+	if (enter(d))
+		read_this_type(d);
+	leave(d);
+}
+
+/* --- values --------------------------------------------------------------------------------- */
+
+static void read_char(struct demangler *d, char type)
+{
+	unsigned int value = (unsigned int)strtoul(d->s + d->at, NULL, 10);
+	char text[16];
+
+	if (type == 'a' && value >= ' ' && value <= '~')
+		snprintf(text, sizeof(text), "'%c'", (char)value);
+	else if (type == 'a')
+		snprintf(text, sizeof(text), "'\\x%02x'", value);
+	else
+		snprintf(text, sizeof(text), type == 'u' ? "'\\u%04x'" : "'\\U%08x'", value);
+	say(d, text);
+	d->at += strspn(d->s + d->at, "0123456789");
+}
+
+static void read_integer(struct demangler *d, char type)
+{
+	if (!is_digit(peek(d))) {
+		fail(d);
+	} else if (type == 'b') {
+		say(d, read_decimal(d) ? "true" : "false");
+	} else if (type == 'a' || type == 'u' || type == 'w') {
+		read_char(d, type);
+	} else {
+		put_digits(d, strspn, "0123456789");
+		say(d, type == 'h' || type == 't' || type == 'k' ? "u" : type == 'l' ? "L" : type == 'm' ? "uL" : "");
+	}
+}
+
+static void read_real(struct demangler *d)
+{
+	if (eat_text(d, "NAN")) {
+		say(d, "NaN");
+		return;
+	}
+	say(d, eat(d, 'N') ? "-" : "");
+	if (eat_text(d, "INF")) {
+		say(d, "Inf");
+		return;
+	}
+	say(d, "0x");
+	put(d, d->s + d->at, peek(d) != '\0');
+	next(d);
+	say(d, ".");
+	put_digits(d, strspn, "0123456789ABCDEFabcdef");
+	if (!eat(d, 'P'))
+		fail(d);
+	say(d, eat(d, 'N') ? "p-" : "p");
+	put_digits(d, strspn, "0123456789");
+}
+
+static const char *const escapes[] = {
+	['\t'] = "\\t", ['\n'] = "\\n", ['\v'] = "\\v", ['\f'] = "\\f", ['\r'] = "\\r",
+};
+
+/* After its letter: a length, "_", and two digits for each byte. */
+static void read_text(struct demangler *d, char letter)
+{
+	size_t len = read_decimal(d);
+	unsigned int byte;
+
+	if (!eat(d, '_'))
+		fail(d);
+	say(d, "\"");
+	for (size_t i = 0; i < len && !d->failed; i++) {
+		const char *hex = d->s + d->at;
+
+		if (strspn(hex, "0123456789abcdefABCDEF") < 2 || sscanf(hex, "%2x", &byte) != 1) {
+			fail(d);
+			return;
+		}
+		if (byte >= ' ' && byte <= '~')
+			put(d, &(char){ (char)byte }, 1);
+		else if (byte < sizeof(escapes) / sizeof(escapes[0]) && escapes[byte])
+			say(d, escapes[byte]);
+		else
+			put(d, (char[]){ '\\', 'x', hex[0], hex[1] }, 4);
+		d->at += 2;
+	}
+	say(d, "\"");
+	if (letter != 'a')
+		put(d, &letter, 1);
+}
+
+/* A number of values; of an associative array, of pairs. */
+static void read_values(struct demangler *d, const char *open, const char *close, bool in_pairs)
+{
+	size_t n = read_decimal(d);
+
+	say(d, open);
+	for (size_t i = 0; i < n && !d->failed; i++) {
+		say(d, i ? ", " : "");
+		read_value(d, '\0');
+		if (in_pairs) {
+			say(d, ":");
+			read_value(d, '\0');
+		}
+	}
+	say(d, close);
+}
+
+static void read_this_value(struct demangler *d, char type)
+{
+	if (is_digit(peek(d)) || eat(d, 'i')) {
+		read_integer(d, type);
+		return;
+	}
+	char tag = next(d);
+
+	switch (tag) {
+	case 'n':
+		say(d, "null");
+		break;
+	case 'N':
+		say(d, "-");
+		read_integer(d, type);
+		break;
+	case 'e':
+		read_real(d);
+		break;
+	case 'c':
+		read_real(d);
+		say(d, "+");
+		if (!eat(d, 'c'))
+			fail(d);
+		read_real(d);
+		say(d, "i");
+		break;
+	case 'a': case 'w': case 'd':
+		read_text(d, tag);
+		break;
+	case 'A':
+		read_values(d, "[", "]", type == 'H');
+		break;
+	case 'S':
+		read_values(d, "(", ")", false);
+		break;
+	case 'f':
+		read_mangle(d);
+		break;
+	default:
+		fail(d);
+	}
+}
+
+static void read_value(struct demangler *d, char type)
+{
+	if (enter(d))
+		read_this_value(d, type);
+	leave(d);
+}
+
+/* --- templates ------------------------------------------------------------------------------ */
+
+/* A value after its type, which is printed before those of a structure. */
+static void read_typed_value(struct demangler *d)
+{
+	size_t end, begin = d->n;
+	char type = peek(d) == 'Q' ? d->s[find_target(d, &end)] : peek(d);
+
+	read_type(d);
+	if (peek(d) != 'S' && !d->quiet)
+		d->n = begin;
+	read_value(d, type);
+}
+
+static void read_foreign_name(struct demangler *d)
+{
+	size_t len = read_length(d);
+
+	put(d, d->s + d->at, len);
+	d->at += len;
+}
+
+static void read_argument(struct demangler *d)
+{
+	eat(d, 'H');	/* specialised */
+	switch (next(d)) {
+	case 'S':
+		if (begins(d, "_D"))
+			read_mangle(d);
+		else
+			read_qualified(d, false);
+		break;
+	case 'T':
+		read_type(d);
+		break;
+	case 'V':
+		read_typed_value(d);
+		break;
+	case 'X':
+		read_foreign_name(d);
+		break;
+	default:
+		fail(d);
+	}
+}
+
+static void read_template(struct demangler *d)
+{
+	d->at += strlen("__T");
+	if (enter(d) && at_name(d)) {
+		read_identifier(d, d->n);
+		say(d, "!(");
+		for (size_t n = 0; !d->failed && !eat(d, 'Z'); n++) {
+			say(d, n ? ", " : "");
+			read_argument(d);
+		}
+		say(d, ")");
+	} else {
+		fail(d);
+	}
+	leave(d);
+}
+
+/* --- symbols -------------------------------------------------------------------------------- */
+
+/* What the compiler made of a function, as ".part.0", is told as of C++'s. */
+static void read_clone(struct demangler *d)
+{
+	if (!peek(d))
+		return;
+	if (peek(d) != '.')
+		fail(d);
+	say(d, " [clone ");
+	say(d, d->s + d->at);
+	say(d, "]");
+}
+
+char *symdlang(const char *name)
+{
+	struct demangler d = { .s = name, .followed = SIZE_MAX };
+
+	if (strcmp(name, "_Dmain") == 0)
+		return strdup("D main");
+	if (strncmp(name, "_D", 2) != 0 || !(is_digit(name[2]) || name[2] == '_'))
+		return NULL;
+	d.out = malloc(OUT_MAX);
+	if (!d.out)
+		return NULL;
+	read_mangle(&d);
+	read_clone(&d);
+	return demangler_text(&d);
+}
