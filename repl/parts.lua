@@ -1,16 +1,19 @@
 -- SPDX-License-Identifier: MIT
---- Parts of lpfm that are built, packaged and installed by themselves: for parallel jobs, for fleets of computers, for
--- notebooks, for OProfile's buffers. A part that is installed adds commands, and options of commands, by its module
--- `repl.parts.NAME`; of one that is not, it is said here which package has it.
+--- Parts of lpfm that are built, packaged and installed by themselves: for parallel jobs, for
+-- fleets of computers, for notebooks, for OProfile's buffers. A part that is installed adds
+-- commands, and options of commands, by its module `repl.parts.NAME`; of one that is not, it is
+-- said here which package has it.
 --
--- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that these take; `topics`,
--- pages as `repl.prompt.topics` has them; and `extend`, by the name of a command: `options(c)` adds to what the command
--- takes, `main(args, ...)` may do the command's work, and returns its exit status then.
+-- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that
+-- these take; `topics`, pages as `repl.prompt.topics` has them; and `extend`, by the name of a
+-- command: `options(c)` adds to what the command takes, `main(args, ...)` may do the command's
+-- work, and returns its exit status then.
 -- @module repl.parts
 
 local parts = {}
 
--- What a part has, for messages about it: `words`, its commands, topics and modules; options by command.
+-- What a part has, for messages about it: `words`, its commands, topics and modules; options by
+-- command.
 parts.rows = {
    { name = "jobs", words = { "merge", "ranks" }, options = { stat = { "--ranks", "--per-rank", "--per-host" } } },
    { name = "fleet", words = { "store", "collector", "databases" },
@@ -93,7 +96,8 @@ function parts.topics()
    return out
 end
 
---- Adds the options of parts to a command; those of parts that are not installed are refused by the package's name.
+--- Adds the options of parts to a command; those of parts that are not installed are refused by the
+-- package's name.
 -- @string name of the command
 -- @tparam command c of `options.command`, complete but for these
 function parts.add_options(name, c)

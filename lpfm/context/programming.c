@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * programming.c - how a context is programmed, for the interface programs contexts but does not read that back.
+ * programming.c - how a context is programmed, which the interface has no call to read back.
  *
- * Every call that changes a context notes here what it did. Samples are decoded by it, too: a sample's header
- * names the set and the PMD that overflowed, and the values that follow are those of that PMD's smpl_pmds (3.6.4).
+ * Every call that changes a context notes here what it did. Samples are decoded by it, too: a
+ * sample's header names the set and the PMD that overflowed, and the values that follow are those
+ * of that PMD's smpl_pmds (3.6.4).
  */
 /***
 @submodule context
@@ -199,9 +200,9 @@ static void push_target(lua_State *L, const struct lpfm_programming *p)
 }
 
 /***
-How the context is programmed, by the calls that succeeded: the interface has no call that reads it back. The lists
-are as the calls take them, without fields that are 0, sorted by set and number. Of a call that was refused, the
-elements before the bad one are there.
+How the context is programmed, by the calls that succeeded: the interface has no call that reads it
+back. The lists are as the calls take them, without fields that are 0, sorted by set and number. Of
+a call that was refused, the elements before the bad one are there.
 @function context:programming
 @treturn table
 @result create the options of `lpfm.create`

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- How contexts are programmed, as Lua calls and in words: for `.save`, and for the scripts that were saved.
+--- How contexts are programmed, as Lua calls and in words: for `.save`, and for the scripts that
+-- were saved.
 -- @module repl.prompt.programming
 
 local literal = require "repl.prompt.literal"
@@ -138,7 +139,8 @@ end
 
 --- What has changed since a snapshot.
 -- @tparam table before of `programming.snapshot`
--- @treturn table by context: `before` (nil: it is new) and `now`; it keeps none of them from being collected
+-- @treturn table by context: `before` (nil: it is new) and `now`; it keeps none of them from being
+-- collected
 function programming.changes(before)
    local out = programming.snapshot()
    for ctx, now in pairs(out) do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Former names of modules: with this, `require` finds them, for one version more. The program has it; a script for a
--- plain interpreter requires it first.
+--- Former names of modules: with this, `require` finds them, for one version more. The program has
+-- it; a script for a plain interpreter requires it first.
 -- @module pfm.former
 -- @usage
 -- require "pfm.former"

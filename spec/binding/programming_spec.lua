@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- context:programming(): whatever calls have programmed a context, one that is programmed by what it returns
--- counts and samples alike.
+-- context:programming(): whatever calls have programmed a context, one that is programmed by what
+-- it returns counts and samples alike.
 
 local lpfm = require "lpfm"
 

@@ -55,8 +55,8 @@ end
 
 --- Looks at all chunks of a file.
 -- @param file of `chunks.open`
--- @treturn[1] table where chunks lie (`at`, `length`): `head`, lists `syms` and `sources`; `ended`, there is an end;
--- `done`, where a merged file ends
+-- @treturn[1] table where chunks lie (`at`, `length`): `head`, lists `syms` and `sources`;
+-- `ended`, there is an end; `done`, where a merged file ends
 -- @return[2] nil
 -- @treturn[2] string what is wrong with it
 function identity.look_over(file)
@@ -92,9 +92,11 @@ function identity.id(file, found, head)
    return id_of(head, file:body(found.head.at, found.head.length), found.sums)
 end
 
---- What a recording is known by, in merged files, too: two files with the same chunks are one recording.
+--- What a recording is known by, in merged files, too: two files with the same chunks are one
+-- recording.
 -- @string path
--- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
+-- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings,
+-- or is none
 -- @usage assert(#require("pfm.recording.identity").of("lpfm.data") == 32)
 function identity.of(path)
    local file = chunks.open(path)
