@@ -13,6 +13,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 LIB     ?= lib
 SAN     ?=
+PARTS   ?= jobs fleet notebook oprofile perfctr
 V       ?=
 ifeq ($(origin CC),default)
 CC      := gcc
@@ -58,7 +59,7 @@ PKG       = $(shell pkg-config $(1) $(2) 2>/dev/null)
 LUA_INC   = $(call PKG,--cflags,$(1))
 LUA_LIB   = $(call PKG,--libs,$(1))
 
-.PHONY: all libraries repl check check-all check-built lint bench install uninstall install-lua install-rock doc clean help deps-build deps-check deps-all deps-lint \
+.PHONY: all libraries repl check check-all check-built lint bench install install-core uninstall install-lua install-rock doc clean help deps-build deps-check deps-all deps-lint \
 	deps-bench
 .DELETE_ON_ERROR:
 
@@ -86,6 +87,7 @@ help:
 	@echo
 	@echo 'LUA=luajit|lua5.1    interpreter of build/lpfm (now $(LUA))'
 	@echo 'PREFIX=DIR           where to install (now $(PREFIX));  DESTDIR=DIR in front of it'
+	@echo 'PARTS="NAME..."      of jobs, fleet, notebook, oprofile, perfctr those to build and install (now $(PARTS))'
 	@echo 'SAN=1                build into build/san with ASan and UBSan'
 	@echo 'SPEC="NAME..."       make check: only these specs, by name, room or file'
 	@echo 'V=1                  show the commands'
@@ -138,7 +140,7 @@ lint: deps-lint
 	@$(MAKE) LPFM_READY=1 lint
 bench: deps-bench
 	@$(MAKE) LPFM_READY=1 bench
-install uninstall install-rock doc: deps-build
+install uninstall install-rock install-core $(PARTS:%=install-%) doc: deps-build
 	@$(MAKE) LPFM_READY=1 $@
 
 else
@@ -163,7 +165,9 @@ $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 
 # --- perfctr's virtual counters -----------------------------------------------------------------
 
+ifneq ($(filter perfctr,$(PARTS)),)
 include kernel/perfctr/build.mk
+endif
 
 # --- regions of programs ------------------------------------------------------------------------
 
@@ -227,14 +231,21 @@ LIBDIR  := $(DESTDIR)$(PREFIX)/$(LIB)
 INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
 DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
 
-install: all install-lua
+# install_pc FILE...: for pkg-config
+install_pc = for pc in $(1); do sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
+	>$(LIBDIR)/pkgconfig/$${pc\#\#*/}.pc || exit; done
+
+# install_completion FILE,TEXT: the shell asks the program, which knows the parts that are installed
+install_completion = install -d $(dir $(DESTDIR)$(PREFIX)/share/$(1)) && \
+	printf '%b\n' '$(2)' >$(DESTDIR)$(PREFIX)/share/$(1)
+
+install: install-core $(PARTS:%=install-%)
+install-core: all install-lua
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBDIR)/lpfm $(LIBDIR)/pkgconfig $(INCDIR) $(DATADIR)
 	install -m 755 $(BUILD)/$(LUA)/lpfm $(DESTDIR)$(PREFIX)/bin/lpfm
 	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBDIR)/lpfm/lpfm.so
 	install -m 755 $(LIBPERFMON) $(LIBDIR)/libperfmon.so.3
 	ln -sf libperfmon.so.3 $(LIBDIR)/libperfmon.so
-	install -m 755 $(LIBPERFCTR) $(LIBDIR)/libperfctr.so.3
-	ln -sf libperfctr.so.3 $(LIBDIR)/libperfctr.so
 	install -m 755 $(LIBPFMREGIONS) $(LIBDIR)/libpfmregions.so.3
 	ln -sf libpfmregions.so.3 $(LIBDIR)/libpfmregions.so
 	install -m 755 $(PFMLIB_SO) $(LIBDIR)/libpfmlib.so.3
@@ -243,19 +254,31 @@ install: all install-lua
 	install -m 644 $(filter %.a,$(LIBPFM3)) $(LIBDIR)/lpfm/
 	ln -sf libpfm.so.3 $(LIBDIR)/lpfm/libpfm.so
 	install -m 644 kernel/include/perfmon/*.h $(INCDIR)/
-	install -d $(INCDIR)/../ia64/perfmon $(INCDIR)/../perfctr
-	install -m 644 kernel/include/perfctr/*.h $(INCDIR)/../perfctr/
+	install -d $(INCDIR)/../ia64/perfmon
 	install -m 644 kernel/include/ia64/perfmon/*.h $(INCDIR)/../ia64/perfmon/
-	for pc in kernel/user/perfmon.pc kernel/perfctr/perfctr.pc kernel/regions/pfmregions.pc \
-			lpfm/pfmlib/pfmlib.pc lpfm/pfmlib/libpfm3/libpfm3.pc; do \
-		sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.in >$(LIBDIR)/pkgconfig/$${pc##*/} || exit; done
+	$(call install_pc,kernel/user/perfmon kernel/regions/pfmregions lpfm/pfmlib/pfmlib lpfm/pfmlib/libpfm3/libpfm3)
 	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1
-	for to in bash:bash-completion/completions/lpfm fish:fish/vendor_completions.d/lpfm.fish \
-			zsh:zsh/site-functions/_lpfm; do \
-		file=$(DESTDIR)$(PREFIX)/share/$${to#*:}; install -d $${file%/*} && \
-		$(BUILD)/$(LUA)/lpfm completion $${to%%:*} >$$file || exit; done
+	LPFM_PARTS= $(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1
+	$(call install_completion,bash-completion/completions/lpfm,source <($(PREFIX)/bin/lpfm completion bash))
+	$(call install_completion,fish/vendor_completions.d/lpfm.fish,$(PREFIX)/bin/lpfm completion fish | source)
+	$(call install_completion,zsh/site-functions/_lpfm,#compdef lpfm\nsource <($(PREFIX)/bin/lpfm completion zsh)\n_lpfm "$$@")
+
+# A part that is written in Lua: its library, its commands, their manual pages.
+SCRIPT_PARTS := jobs fleet notebook oprofile
+$(SCRIPT_PARTS:%=install-%): install-%: all
+	install -d $(DATADIR)/scripts/pfm $(DATADIR)/repl/parts $(DESTDIR)$(PREFIX)/share/man/man1
+	[ ! -d scripts/pfm/$* ] || cp -R scripts/pfm/$* $(DATADIR)/scripts/pfm/
+	install -m 644 repl/parts/$*.lua $(DATADIR)/repl/parts/
+	[ ! -d repl/parts/$* ] || cp -R repl/parts/$* $(DATADIR)/repl/parts/
+	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1 $*
+
+install-perfctr: all
+	install -d $(LIBDIR)/pkgconfig $(INCDIR)/../perfctr
+	install -m 755 $(LIBPERFCTR) $(LIBDIR)/libperfctr.so.3
+	ln -sf libperfctr.so.3 $(LIBDIR)/libperfctr.so
+	install -m 644 kernel/include/perfctr/*.h $(INCDIR)/../perfctr/
+	$(call install_pc,kernel/perfctr/perfctr)
 
 # What an install into an empty folder leaves there goes, and the folders that are empty then.
 UNINSTALL := $(BUILD)/uninstall
@@ -267,11 +290,12 @@ uninstall: all
 		xargs -0 rmdir --ignore-fail-on-non-empty 2>/dev/null || :
 	@rm -rf $(UNINSTALL)
 
-# What the program reads when it runs: the script library, and repl/ but for the maker of the man pages.
+# What the program reads when it runs: the script library, and repl/ but for the maker of the man pages. Not the parts.
 install-lua:
 	install -d $(DATADIR)/repl
 	cp -R scripts $(DATADIR)/
-	find repl \( -name '*.lua' -o -name '*.py' \) ! -name man.lua ! -name pages.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
+	rm -rf $(SCRIPT_PARTS:%=$(DATADIR)/scripts/pfm/%)
+	find repl -name '*.lua' ! -path 'repl/parts/*' ! -name man.lua ! -name pages.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

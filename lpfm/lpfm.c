@@ -23,6 +23,7 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 #include "context/message.h"
 #include "context/perfmonctl.h"
 #include "context/program.h"
+#include "context/programming.h"
 #include "context/registers.h"
 #include "context/sigio.h"
 #include "context/vector.h"
@@ -90,6 +91,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lpfm_open_create(L);
 	lpfm_open_registers(L);
 	lpfm_open_program(L);
+	lpfm_open_programming(L);
 	lpfm_open_view(L);
 	lpfm_open_evtsets(L);
 	lpfm_open_message(L);

@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), of what the program says about itself.
---   lpfm repl/man.lua VERSION FOLDER
+--   lpfm repl/man.lua VERSION FOLDER [PART]      PART: only the pages of its commands
 
 local commands = require "repl.command"
+local parts = require "repl.parts"
 local topics = require "repl.prompt.topics"
 
-local VERSION, FOLDER = ...
+local VERSION, FOLDER, PART = ...
 
 local out
 
@@ -139,7 +140,7 @@ work. LPFM_MACHINE=sim is a simulated computer with four processor models.]]
    see_also()
 end
 
-page("lpfm", program_page)
-for _, row in ipairs(commands.rows) do
+if not PART then page("lpfm", program_page) end
+for _, row in ipairs(PART and parts.commands(PART) or commands.rows) do
    page("lpfm-" .. row.name, function() command_page(row) end)
 end

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Debian's packages of this tree: lpfm, libperfmon3, libperfmon-dev, perfmon-dkms, lpfm-doc. Part of the top Makefile.
+# Debian's packages of this tree: lpfm and its parts lpfm-jobs, -fleet, -notebook and -oprofile; the libraries libperfmon3 and
+# libperfctr3 with their -dev; perfmon-dkms; lpfm-doc. Part of the top Makefile.
 DEB_DEPS := dpkg-dev debhelper dh-dkms chrpath fakeroot
 DEBS     := $(BUILD)/deb
 

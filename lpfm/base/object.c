@@ -23,7 +23,7 @@ static int retire(lua_State *L)
 	return 0;
 }
 
-/* In the registry: the names of all methods, by function, since the prompt replaces methods. */
+/* In the registry: the names of all methods, by function, since a function called by pcall has no name. */
 static const char names_key[] = "lpfm.methods";
 
 static void push_names(lua_State *L)

@@ -387,6 +387,36 @@ void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *b
 	drop_names(L, names);
 }
 
+static bool is_zero(const struct lpfm_field *field, const void *base)
+{
+	static const uint64_t zeros[PFM_PMD_BV];
+	const void *at = (const char *)base + field->offset;
+
+	switch (field->kind) {
+	case LPFM_U16:
+		return !*(const uint16_t *)at;
+	case LPFM_U32:
+		return !*(const uint32_t *)at;
+	case LPFM_FLAGS:
+		return !(*(const uint32_t *)at & ~PFM_REG_RETFL_MASK);
+	case LPFM_BITS:
+		return !memcmp(at, zeros, sizeof(zeros));
+	default:
+		return !*(const uint64_t *)at;
+	}
+}
+
+void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const void *base)
+{
+	lua_newtable(L);
+	for (const struct lpfm_field *f = rec->fields; f->name; f++) {
+		if (!(f->dir & LPFM_IN) || (f != rec->fields && is_zero(f, base)))
+			continue;
+		lpfm_field_push(L, f, base);
+		lua_setfield(L, -2, f->name);
+	}
+}
+
 /* --- lists of structures -------------------------------------------------------------------- */
 
 /* {num=4} where {{num=4}} is meant. */
@@ -476,6 +506,15 @@ void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const
 	static uint64_t nothing;	/* of an empty list */
 
 	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
+}
+
+int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (PFM_REG_HAS_ERROR(*(const uint32_t *)((const char *)base + (size_t)i * rec->size +
+							  rec->flags_offset)))
+			return i;
+	return 0;
 }
 
 /* The names are pushed once for all. */

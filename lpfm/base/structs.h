@@ -49,6 +49,8 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
 		      struct lpfm_site *site);
 void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base);
+/* The fields that can be given, without those that are 0; the first is always there. */
+void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const void *base);
 /* A UUID as text, and back: 32 hexadecimal digits, with dashes or without. */
 void lpfm_push_uuid(lua_State *L, const unsigned char *u);
 bool lpfm_parse_uuid(const char *text, unsigned char *uuid);
@@ -62,6 +64,8 @@ void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec,
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call);
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);
+/* How many elements a refused call has done: those before the marked one. */
+int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n);
 /* n structures as a list of tables. */
 void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n);
 

@@ -23,7 +23,7 @@ raises. A context is closed by close(), and when it is collected.
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/format.h"
-#include "context/layout.h"
+#include "context/programming.h"
 #include "context/view.h"
 #include "format/register.h"
 
@@ -68,7 +68,7 @@ static void release(struct lpfm_context *ctx)
 		unmap(ctx);
 	while (ctx->views)
 		lpfm_view_close(ctx->views);
-	lpfm_layouts_free(&ctx->layouts);
+	lpfm_programming_free(&ctx->programming);
 	if (fd >= 0)
 		close(fd);
 	lpfm_fmt_use_put(ctx->use);
@@ -183,6 +183,20 @@ static int context_tostring(lua_State *L)
 
 /* --- commands without a vector: 3.1.5 - 3.1.9 ----------------------------------------------- */
 
+/*
+ * A thread has one context. If the one that it has is unreachable but not collected yet, EBUSY would be wrong: garbage
+ * is collected, and the call is made again.
+ */
+static int load_or_collect(lua_State *L, int fd, pfarg_load_t *load)
+{
+	int ret = pfm_load_context(fd, load);
+
+	if (!ret || errno != EBUSY)
+		return ret;
+	lua_gc(L, LUA_GCCOLLECT, 0);
+	return pfm_load_context(fd, load);
+}
+
 /***
 Binds the context to a thread, or, if it is system-wide, to the current CPU (specification 3.1.7).
 @function context:load
@@ -207,9 +221,11 @@ static int context_load(lua_State *L)
 						       syscall(SYS_gettid)),
 		.load_set = (uint16_t)lpfm_arg_opt_int(L, 3, "load", "set", 0, UINT16_MAX, 0),
 	};
+	bool has_tid = !lua_isnoneornil(L, 2);
+	int results = lpfm_result(L, "load", load_or_collect(L, ctx->fd, &load));
 
-	int results = lpfm_result(L, "load", pfm_load_context(ctx->fd, &load));
-
+	if (results == 1)
+		lpfm_programming_load(&ctx->programming, has_tid, load.load_pid, load.load_set);
 	snprintf(ctx->refused, sizeof(ctx->refused), "%s", results > 1 ? lua_tostring(L, -2) : "");
 	return results;
 }
@@ -272,9 +288,12 @@ static int context_start(lua_State *L)
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_start_t start = { 0 };
 	bool given = !lua_isnoneornil(L, 2);
+	int results;
 
 	start.start_set = (uint16_t)lpfm_arg_opt_int(L, 2, "start", "set", 0, UINT16_MAX, 0);
-	return add_refusal(L, ctx, lpfm_result(L, "start", pfm_start(ctx->fd, given ? &start : NULL)));
+	results = lpfm_result(L, "start", pfm_start(ctx->fd, given ? &start : NULL));
+	ctx->programming.running |= results == 1;
+	return add_refusal(L, ctx, results);
 }
 
 /***
@@ -294,7 +313,11 @@ ctx:close()
 */
 static int context_stop(lua_State *L)
 {
-	return lpfm_result(L, "stop", pfm_stop(lpfm_context_fd(L, 1)));
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	int results = lpfm_result(L, "stop", pfm_stop(ctx->fd));
+
+	ctx->programming.running &= results != 1;
+	return results;
 }
 
 /***
@@ -346,7 +369,12 @@ ctx:close()
 */
 static int context_unload(lua_State *L)
 {
-	return lpfm_result(L, "unload", pfm_unload_context(lpfm_context_fd(L, 1)));
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	int results = lpfm_result(L, "unload", pfm_unload_context(ctx->fd));
+
+	if (results == 1)
+		ctx->programming.loaded = ctx->programming.running = false;
+	return results;
 }
 
 static const luaL_Reg methods[] = {

@@ -21,6 +21,7 @@
 #include "context/create.h"
 #include "context/machine.h"
 #include "context/program.h"
+#include "context/programming.h"
 #include "format/known.h"
 #include "format/register.h"
 #include "perfmon/perfmon_nway_smpl.h"
@@ -301,6 +302,7 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 				       "space, perf and sim", call);
 	ctx = lpfm_object_new(L, sizeof(*ctx));
 	ctx->fd = -1;
+	lpfm_programming_init(&ctx->programming);
 	lpfm_object_arm(L, ctx, &lpfm_context_class);
 	arg = format_arg(&req, &size);
 	lpfm_fmt_begin(&pending);
@@ -311,6 +313,7 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 		return refused(L, call, pending.why);
 	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);	/* programs that a script runs do not hold it open */
 	describe(ctx, &req, machine.name);
+	lpfm_programming_keep(L, idx);
 	return 1;
 }
 
@@ -327,7 +330,7 @@ NO_USER, COPY, RECORDS, SWITCHES
 by default, and stack, by default 1; up to 8
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
 @int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a multiple of 8
-@string[opt] options.program the program, for program: its instructions (`pfm.where`, `pfm.bucket`)
+@string[opt] options.program the program, for program: its instructions (`pfm.program`)
 @int[opt=0] options.buckets buckets of the histogram, for program
 @string[opt="none"] options.base the format that keeps samples, for program: default, n-way or stack, with their
 options

@@ -5,12 +5,14 @@
 /***
 @submodule context
 */
+#include <errno.h>
+
 #include "base/result.h"
 #include "base/structs.h"
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/evtsets.h"
-#include "context/layout.h"
+#include "context/programming.h"
 
 /***
 Creates event sets, or changes their properties (specification 3.1.10).
@@ -34,12 +36,18 @@ ctx:close()
 */
 static int context_create_evtsets(lua_State *L)
 {
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_setdesc_t *v;
-	int n;
+	int n, ret, err;
 
-	lpfm_context_open(L, 1);
 	v = lpfm_list_read(L, 2, &lpfm_set_struct, "create_evtsets", &n);
-	if (pfm_create_evtsets(lpfm_context_fd(L, 1), v, n))
+	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.sets, (size_t)n))
+		return lpfm_fail_errno(L, ENOMEM, "create_evtsets: not enough memory");
+	ret = pfm_create_evtsets(ctx->fd, v, n);
+	err = errno;
+	lpfm_programming_sets(&ctx->programming, v, ret ? lpfm_list_done(&lpfm_set_struct, v, n) : n);
+	errno = err;
+	if (ret)
 		return lpfm_fail_vector(L, "create_evtsets", &lpfm_set_struct, v, n);
 	lua_createtable(L, n, 0);
 	for (int i = 0; i < n; i++) {
@@ -96,13 +104,17 @@ static int context_delete_evtsets(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_setdesc_t *v;
-	int n;
+	int n, ret, err, done;
 
 	v = lpfm_list_read(L, 2, &lpfm_deleted_set_struct, "delete_evtsets", &n);
-	if (pfm_delete_evtsets(lpfm_context_fd(L, 1), v, n))
+	ret = pfm_delete_evtsets(lpfm_context_fd(L, 1), v, n);
+	err = errno;
+	done = ret ? lpfm_list_done(&lpfm_deleted_set_struct, v, n) : n;
+	for (int i = 0; i < done; i++)
+		lpfm_programming_drop_set(&ctx->programming, v[i].set_id);
+	errno = err;
+	if (ret)
 		return lpfm_fail_vector(L, "delete_evtsets", &lpfm_deleted_set_struct, v, n);
-	for (int i = 0; i < n; i++)
-		lpfm_layouts_drop_set(&ctx->layouts, v[i].set_id);
 	lua_pushboolean(L, 1);
 	return 1;
 }

@@ -94,15 +94,33 @@ static int simulated_text(lua_State *L)
 	return 1;
 }
 
+/* In the registry: the options with which a call has chosen the machine. */
+static const char chosen_key[] = "lpfm.machine.options";
+
+/* Keeps a copy of the options at idx, which are texts and numbers. */
+static void keep_options(lua_State *L, int idx)
+{
+	lua_newtable(L);
+	if (lua_istable(L, idx))
+		for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+			lua_pushvalue(L, -2);
+			lua_pushvalue(L, -2);
+			lua_rawset(L, -5);
+		}
+	lua_setfield(L, LUA_REGISTRYINDEX, chosen_key);
+}
+
 static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 {
-	lua_createtable(L, 0, 5);
+	lua_createtable(L, 0, 6);
 	set_text(L, "name", info->name);
 	set_text(L, "pmu", info->pmu);
 	set_text(L, "notes", info->notes);
 	set_text(L, "limits", info->limits);
 	lua_pushinteger(L, info->hw_counters);
 	lua_setfield(L, -2, "hw_counters");
+	lua_getfield(L, LUA_REGISTRYINDEX, chosen_key);
+	lua_setfield(L, -2, "options");
 	if (!is_simulated(info->name))
 		return;
 	lua_createtable(L, 0, 2);
@@ -142,6 +160,7 @@ or fifo, random; without: LRU; "0": there is none
 @result notes what cannot be measured here, and why
 @result limits where it departs from the specification
 @result hw_counters number of hardware counters
+@result options those that it was chosen with; nil if no call has chosen it
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENODEV
@@ -157,6 +176,7 @@ static int lpfm_machine(lua_State *L)
 
 		if (pfm_set_machine(name, options(L, 2)))
 			return lpfm_fail(L, "machine");
+		keep_options(L, 2);
 	}
 	if (pfm_get_machine(&info))
 		return lpfm_fail(L, "machine");

@@ -15,8 +15,8 @@
 #include "base/result.h"
 #include "context/context.h"
 #include "context/create.h"
-#include "context/layout.h"
 #include "context/perfmonctl.h"
+#include "context/programming.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"
 
@@ -118,9 +118,9 @@ static MARKED_STRUCT(setinfo_struct, struct pfm06_setinfo, set_flags, true, seti
 static MARKED_STRUCT(reginfo_struct, struct pfm06_reginfo, reg_flags, true, reginfo_fields);
 static STRUCT(config_struct, struct pfm06_config, false, config_fields);
 
-/* --- what views of samples must know -------------------------------------------------------- */
+/* --- what the calls did to a context ---------------------------------------------------------- */
 
-/* The counting PMDs that a PMC controls: 0.6 keeps their smpl_pmds there. */
+/* The counting PMDs that a PMC controls: 0.6 keeps their flags and bit-vectors there. */
 static int controlled(uint16_t pmc, uint16_t *pmds)
 {
 	pfarg_config_t cfg = { 0 };
@@ -146,22 +146,74 @@ static bool prepare_pmcs(struct lpfm_context *ctx, const void *v, int n)
 
 	for (int i = 0; i < n; i++)
 		all += (size_t)controlled(pmcs[i].reg_num, pmds);
-	return lpfm_layouts_reserve(&ctx->layouts, all);
+	return lpfm_table_reserve(&ctx->programming.pmds, all) && lpfm_table_reserve(&ctx->programming.pmcs, (size_t)n);
+}
+
+static void note_pmc(struct lpfm_context *ctx, const struct pfm06_pmc *req)
+{
+	pfarg_pmc_t pmc = { .reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value,
+			    .reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL };
+	pfarg_pmd_t pmd = { .reg_set = req->reg_set, .reg_smpl_eventid = req->reg_smpl_eventid,
+			    .reg_flags = (req->reg_flags & ~pmc.reg_flags) | PFM_REGFL_ATTRS };
+	uint16_t pmds[PFM_MAX_PMDS];
+
+	lpfm_programming_pmcs(&ctx->programming, &pmc, 1);
+	memcpy(pmd.reg_reset_pmds, req->reg_reset_pmds, sizeof(pmd.reg_reset_pmds));
+	memcpy(pmd.reg_smpl_pmds, req->reg_smpl_pmds, sizeof(pmd.reg_smpl_pmds));
+	for (int j = controlled(req->reg_num, pmds); j > 0; j--) {
+		pmd.reg_num = pmds[j - 1];
+		lpfm_programming_pmds(&ctx->programming, &pmd, 1);
+	}
 }
 
 static void note_pmcs(struct lpfm_context *ctx, const void *v, int n)
 {
-	const struct pfm06_pmc *pmcs = v;
-	uint16_t pmds[PFM_MAX_PMDS];
+	for (int i = 0; i < n; i++)
+		note_pmc(ctx, (const struct pfm06_pmc *)v + i);
+}
+
+static bool prepare_pmds(struct lpfm_context *ctx, const void *v, int n)
+{
+	(void)v;
+	return lpfm_table_reserve(&ctx->programming.pmds, (size_t)n);
+}
+
+static void note_pmds(struct lpfm_context *ctx, const void *v, int n)
+{
+	const struct pfm06_pmd *pmds = v;
 
 	for (int i = 0; i < n; i++) {
-		pfarg_pmd_t pmd = { .reg_set = pmcs[i].reg_set };
+		pfarg_pmd_t pmd = {
+			.reg_num = pmds[i].reg_num, .reg_set = pmds[i].reg_set, .reg_flags = PFM_REGFL_VALUES,
+			.reg_value = pmds[i].reg_value, .reg_long_reset = pmds[i].reg_long_reset,
+			.reg_short_reset = pmds[i].reg_short_reset,
+			.reg_ovfl_switch_cnt = pmds[i].reg_ovflsw_thres,
+			.reg_random_mask = pmds[i].reg_random_mask, .reg_random_seed = pmds[i].reg_random_seed,
+		};
 
-		memcpy(pmd.reg_smpl_pmds, pmcs[i].reg_smpl_pmds, sizeof(pmd.reg_smpl_pmds));
-		for (int j = controlled(pmcs[i].reg_num, pmds); j > 0; j--) {
-			pmd.reg_num = pmds[j - 1];
-			lpfm_layouts_put(&ctx->layouts, &pmd);
-		}
+		lpfm_programming_pmds(&ctx->programming, &pmd, 1);
+	}
+}
+
+static bool prepare_sets(struct lpfm_context *ctx, const void *v, int n)
+{
+	(void)v;
+	return lpfm_table_reserve(&ctx->programming.sets, (size_t)n);
+}
+
+static void note_sets(struct lpfm_context *ctx, const void *v, int n)
+{
+	const struct pfm06_setdesc *sets = v;
+
+	for (int i = 0; i < n; i++) {
+		const struct timespec *timeout = &sets[i].set_timeout;
+		pfarg_setdesc_t set = {
+			.set_id = sets[i].set_id, .set_id_next = sets[i].set_id_next,
+			.set_flags = sets[i].set_flags,
+			.set_timeout = (uint64_t)timeout->tv_sec * 1000000000U + (uint64_t)timeout->tv_nsec,
+		};
+
+		lpfm_programming_sets(&ctx->programming, &set, 1);
 	}
 }
 
@@ -170,7 +222,33 @@ static void note_deleted(struct lpfm_context *ctx, const void *v, int n)
 	const struct pfm06_setdesc *sets = v;
 
 	for (int i = 0; i < n; i++)
-		lpfm_layouts_drop_set(&ctx->layouts, sets[i].set_id);
+		lpfm_programming_drop_set(&ctx->programming, sets[i].set_id);
+}
+
+static void note_load(struct lpfm_context *ctx, const void *v, int n)
+{
+	const struct pfm06_load *load = v;
+
+	(void)n;
+	lpfm_programming_load(&ctx->programming, true, load->load_pid, load->load_set);
+}
+
+static void note_start(struct lpfm_context *ctx, const void *v, int n)
+{
+	(void)v, (void)n;
+	ctx->programming.running = true;
+}
+
+static void note_stop(struct lpfm_context *ctx, const void *v, int n)
+{
+	(void)v, (void)n;
+	ctx->programming.running = false;
+}
+
+static void note_unload(struct lpfm_context *ctx, const void *v, int n)
+{
+	(void)v, (void)n;
+	ctx->programming.loaded = ctx->programming.running = false;
 }
 
 static void note_restart(struct lpfm_context *ctx, const void *v, int n)
@@ -198,15 +276,15 @@ struct command {
 
 static const struct command commands[] = {
 	COMMAND(WRITE_PMCS, VECTOR, false, false, &pmc_struct, prepare_pmcs, note_pmcs),
-	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_struct, NULL, NULL),
+	COMMAND(WRITE_PMDS, VECTOR, false, false, &pmd_struct, prepare_pmds, note_pmds),
 	COMMAND(READ_PMDS, VECTOR, false, true, &pmd_struct, NULL, NULL),
-	COMMAND(STOP, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(START, ONE_OR_NOTHING, false, false, &start_struct, NULL, NULL),
+	COMMAND(STOP, NOTHING, false, false, NULL, NULL, note_stop),
+	COMMAND(START, ONE_OR_NOTHING, false, false, &start_struct, NULL, note_start),
 	COMMAND(CREATE_CONTEXT, CONTEXT, true, true, NULL, NULL, NULL),
 	COMMAND(RESTART, NOTHING, false, false, NULL, NULL, note_restart),
-	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_struct, NULL, NULL),
-	COMMAND(UNLOAD_CONTEXT, NOTHING, false, false, NULL, NULL, NULL),
-	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_struct, NULL, NULL),
+	COMMAND(LOAD_CONTEXT, ONE, false, false, &load_struct, NULL, note_load),
+	COMMAND(UNLOAD_CONTEXT, NOTHING, false, false, NULL, NULL, note_unload),
+	COMMAND(CREATE_EVTSETS, VECTOR, false, true, &setdesc_struct, prepare_sets, note_sets),
 	COMMAND(DELETE_EVTSETS, VECTOR, false, false, &setdesc_struct, NULL, note_deleted),
 	COMMAND(GETINFO_EVTSETS, VECTOR, false, true, &setinfo_struct, NULL, NULL),
 	COMMAND(GETINFO_PMCS, VECTOR, true, true, &reginfo_struct, NULL, NULL),
@@ -318,15 +396,6 @@ static int push_result(lua_State *L, const struct command *c, const void *base, 
 	return 1;
 }
 
-/* Of a refused call: those before the marked one. */
-static int elements_done(const struct lpfm_struct *rec, const char *v, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (PFM_REG_HAS_ERROR(*(const uint32_t *)(v + (size_t)i * rec->size + rec->flags_offset)))
-			return i;
-	return 0;
-}
-
 static int run(lua_State *L, const struct command *c, struct lpfm_context *ctx, int fd)
 {
 	const char *call = lua_pushfstring(L, "perfmonctl: PFM_%s", c->name);
@@ -337,8 +406,8 @@ static int run(lua_State *L, const struct command *c, struct lpfm_context *ctx, 
 		return lpfm_fail_errno(L, ENOMEM, "%s: not enough memory", call);
 	ret = perfmonctl(fd, c->number, v, n);
 	err = errno;
-	if (ctx && c->note && (!ret || c->rec))
-		c->note(ctx, v, ret ? elements_done(c->rec, v, n) : n);
+	if (ctx && c->note && (!ret || c->takes == VECTOR))
+		c->note(ctx, v, ret ? lpfm_list_done(c->rec, v, n) : n);
 	errno = err;
 	if (!ret)
 		return push_result(L, c, v, n);

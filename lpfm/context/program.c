@@ -106,7 +106,7 @@ stopped=true after a STOP, buckets={[0]=count, ...}, without those that are 0}
 @treturn[2] int errno: EINVAL if the context has another format
 @usage
 local lpfm = require "lpfm"
-local keep_all = require("pfm.where")("true")
+local keep_all = require("pfm.program").where("true")
 local ctx = assert(lpfm.create(keep_all:create()))
 assert(ctx:verdicts().runs == 0)
 ctx:close()

@@ -6,13 +6,14 @@
 @submodule context
 */
 #include <errno.h>
+#include <string.h>
 
 #include "base/object.h"
 #include "base/result.h"
 #include "base/structs.h"
 #include "base/u64.h"
 #include "context/context.h"
-#include "context/layout.h"
+#include "context/programming.h"
 #include "context/registers.h"
 #include "context/vector.h"
 
@@ -51,31 +52,24 @@ ctx:close()
 */
 static int context_write_pmcs(lua_State *L)
 {
-	pfarg_pmc_t *v;
-	int n;
+	struct lpfm_context *ctx = lpfm_context_open(L, 1);
+	pfarg_pmc_t small[SMALL], *asked = small, *v;
+	int n, ret, err;
 
-	lpfm_context_open(L, 1);
 	v = vector_arg(L, &lpfm_pmcs_class, &lpfm_pmc_struct, "write_pmcs", &n);
-	if (pfm_write_pmcs(lpfm_context_fd(L, 1), v, n))
+	if (n > SMALL)
+		asked = lua_newuserdata(L, (size_t)n * sizeof(*v));
+	memcpy(asked, v, (size_t)n * sizeof(*v));	/* the call puts in the bits that registers cannot change */
+	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.pmcs, (size_t)n))
+		return lpfm_fail_errno(L, ENOMEM, "write_pmcs: not enough memory");
+	ret = pfm_write_pmcs(ctx->fd, v, n);
+	err = errno;
+	lpfm_programming_pmcs(&ctx->programming, asked, ret ? lpfm_list_done(&lpfm_pmc_struct, v, n) : n);
+	errno = err;
+	if (ret)
 		return lpfm_fail_vector(L, "write_pmcs", &lpfm_pmc_struct, v, n);
 	lua_pushboolean(L, 1);
 	return 1;
-}
-
-/* Samples are decoded by what was programmed: the first n elements. */
-static void remember_layouts(struct lpfm_context *ctx, const pfarg_pmd_t *v, int n)
-{
-	for (int i = 0; i < n; i++)
-		lpfm_layouts_put(&ctx->layouts, &v[i]);
-}
-
-/* How many elements a refused call has done: those before the marked one. */
-static int elements_done(const pfarg_pmd_t *v, int n)
-{
-	for (int i = 0; i < n; i++)
-		if (PFM_REG_HAS_ERROR(v[i].reg_flags))
-			return i;
-	return 0;
 }
 
 /***
@@ -108,19 +102,17 @@ static int context_write_pmds(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_pmd_t *v;
-	int n;
+	int n, ret, err;
 
 	v = vector_arg(L, &lpfm_pmds_class, &lpfm_pmd_struct, "write_pmds", &n);
-	if (!lpfm_layouts_reserve(&lpfm_context_open(L, 1)->layouts, (size_t)n))
+	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.pmds, (size_t)n))
 		return lpfm_fail_errno(L, ENOMEM, "write_pmds: not enough memory");
-	if (pfm_write_pmds(ctx->fd, v, n)) {
-		int err = errno;
-
-		remember_layouts(ctx, v, elements_done(v, n));
-		errno = err;
+	ret = pfm_write_pmds(ctx->fd, v, n);
+	err = errno;
+	lpfm_programming_pmds(&ctx->programming, v, ret ? lpfm_list_done(&lpfm_pmd_struct, v, n) : n);
+	errno = err;
+	if (ret)
 		return lpfm_fail_vector(L, "write_pmds", &lpfm_pmd_struct, v, n);
-	}
-	remember_layouts(ctx, v, n);
 	lua_pushboolean(L, 1);
 	return 1;
 }

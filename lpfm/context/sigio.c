@@ -133,10 +133,10 @@ static bool push_callback(lua_State *L, int idx)
 
 static void set_callback(lua_State *L, int idx, int fn)
 {
-	lua_newtable(L);
+	lua_getfenv(L, idx);
 	lua_pushvalue(L, fn);
 	lua_setfield(L, -2, "on_message");
-	lua_setfenv(L, idx);
+	lua_pop(L, 1);
 	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
 	lua_pushvalue(L, idx);
 	lua_pushboolean(L, 1);

@@ -2,8 +2,8 @@
 # The documentation, from the comments in the C module, the script library and the program: what help() says
 # (build/lua/pfm/manual.lua, private modules too) and the pages of LDoc (make doc, public modules only).
 
-DOC_PUBLIC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua)
-DOC_PRIVATE := $(wildcard scripts/pfm/*/*.lua repl/command/*.lua repl/prompt/*.lua repl/lab/*.lua scripts/labs/kit.lua)
+DOC_PUBLIC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua scripts/pfm/jobs/*.lua scripts/pfm/fleet/*.lua scripts/pfm/oprofile/*.lua)
+DOC_PRIVATE := $(filter-out $(DOC_PUBLIC),$(wildcard scripts/pfm/*/*.lua)) $(wildcard repl/command/*.lua repl/parts/*/*.lua repl/prompt/*.lua repl/lab/*.lua scripts/labs/kit.lua)
 DOC_DIR  := $(BUILD)/doc
 DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 

@@ -11,7 +11,9 @@ end
 -- "run" in module pfm.count is pfm.count.run; names with a class or module before them stay. A command's table is
 -- `command`.
 local function full_name(module, item)
-   if module.name:find("^repl%.command%.") then return module.name .. "." .. item.name:match("[^.]+$") end
+   if module.name:find("^repl%.command%.") or module.name:find("^repl%.parts%.") then
+      return module.name .. "." .. item.name:match("[^.]+$")
+   end
    if item.name:find("[.:]") or module.type == "classmod" and item.type == "table" then return item.name end
    return module.name .. (module.type == "classmod" and ":" or ".") .. item.name
 end

@@ -288,6 +288,63 @@ static void push_asked_name(lua_State *L, int idx, unsigned int i)
 	lua_remove(L, -2);
 }
 
+/* In the registry: the names that values of PMCs were made from, by number and value. */
+static const char names_key[] = "lpfm.event_names";
+
+/* Pushes the table of names, and the key of a PMC's value in it. */
+static void push_name_key(lua_State *L, unsigned int num, uint64_t value)
+{
+	const uint64_t key[] = { num, value };
+
+	lua_getfield(L, LUA_REGISTRYINDEX, names_key);
+	if (lua_isnil(L, -1)) {
+		lua_pop(L, 1);
+		lua_newtable(L);
+		lua_pushvalue(L, -1);
+		lua_setfield(L, LUA_REGISTRYINDEX, names_key);
+	}
+	lua_pushlstring(L, (const char *)key, sizeof(key));
+}
+
+/* The PMC that has the number of an event's PMD holds the event, if there is one. */
+static void keep_names(lua_State *L, int idx, const struct request *r)
+{
+	for (unsigned int i = 0; i < r->names; i++) {
+		uint16_t pmd = r->out.pfp_pmds[r->term[r->name[i].first]].reg_num;
+
+		for (unsigned int j = 0; j < r->out.pfp_pmc_count; j++) {
+			if (r->out.pfp_pmcs[j].reg_num != pmd)
+				continue;
+			push_name_key(L, pmd, r->out.pfp_pmcs[j].reg_value);
+			push_asked_name(L, idx, i);
+			lua_rawset(L, -3);
+			lua_pop(L, 1);
+		}
+	}
+}
+
+/***
+The name that a value of a PMC was made from by `dispatch_events`, the last time if there were several.
+@function lpfm.event_name
+@int num number of the PMC
+@param value what is written to it
+@treturn ?string nil if no call has made this value
+@usage
+local lpfm = require "lpfm"
+lpfm.machine("sim:k8")
+local pmc = assert(lpfm.dispatch_events { events = { "RETIRED_INSTRUCTIONS" } }).pmcs[1]
+assert(lpfm.event_name(pmc.num, pmc.value) == "RETIRED_INSTRUCTIONS")
+*/
+static int event_name(lua_State *L)
+{
+	static const struct lpfm_site site = { .call = "event_name", .arg = "value" };
+	unsigned int num = (unsigned int)lpfm_arg_int(L, 1, "event_name", "num", 0, PFMLIB_REG_MAX - 1);
+
+	push_name_key(L, num, lpfm_to_u64(L, 2, &site));
+	lua_rawget(L, -2);
+	return 1;
+}
+
 /* {name=, formula=} of each name, with the list that push makes of its terms as field terms. */
 static void push_counters(lua_State *L, int idx, const struct request *r, const unsigned int *set_of,
 			  const unsigned int *pmd_of)
@@ -370,6 +427,7 @@ static int dispatch_events(lua_State *L)
 		return lpfm_events_fail(L, call, ret);
 	for (unsigned int i = 0; i < r->in.pfp_event_count; i++)
 		pmd_of[i] = r->out.pfp_pmds[i].reg_num;
+	keep_names(L, 1, r);
 	push_result(L, &r->in, &r->out);
 	push_counters(L, 1, r, NULL, pmd_of);
 	lua_setfield(L, -2, "counters");
@@ -546,6 +604,7 @@ static int addable_events(lua_State *L)
 
 const luaL_Reg lpfm_dispatch_functions[] = {
 	{ "dispatch_events", dispatch_events },
+	{ "event_name", event_name },
 	{ "split_events", split_events },
 	{ "event_conflict", event_conflict },
 	{ "addable_events", addable_events },

@@ -33,11 +33,20 @@ struct lpfm_layout {
 	uint64_t	pmds[PFM_PMD_BV];
 };
 
-/* Layouts of all PMDs that were programmed, ascending by key. */
-struct lpfm_layouts {
-	struct lpfm_layout	*list;
-	size_t			n, room;
-	bool			any_set;	/* those of set 0 are those of all sets that are not there */
+/* Entries of one size, ascending by the 32-bit key with which each begins. */
+struct lpfm_table {
+	char	*list;
+	size_t	n, room, size;
+};
+
+/* How a context is programmed: what its calls have done (programming.c). */
+struct lpfm_programming {
+	struct lpfm_table	sets, pmcs;
+	struct lpfm_table	pmds;		/* each begins with its struct lpfm_layout */
+	bool			loaded, running;
+	bool			has_tid;	/* the load named the thread */
+	uint16_t		set;		/* of the load */
+	uint32_t		tid;
 };
 
 enum lpfm_format {
@@ -81,7 +90,7 @@ struct lpfm_context {
 	const unsigned char	*buf;		/* mapped when first asked for */
 	bool			pinned;		/* pointers into buf are about: it stays mapped */
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
-	struct lpfm_layouts	layouts;
+	struct lpfm_programming	programming;
 	struct lpfm_view	*views;
 	struct lpfm_fmt_use	*use;		/* of a format written in Lua (register.h), or NULL */
 	char			refused[160];	/* what the last load() failed of */

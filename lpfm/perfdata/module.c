@@ -471,7 +471,7 @@ The sample that `perfdata:next` gave last, as a recording holds it: in the defau
 @number period
 @tparam {number,...} more at most 3 values that follow its own
 @number[opt] time ns, in place of its own
-@treturn string to follow `lpfm.blocks.head`
+@treturn string to follow `lpfm.samples.head`
 @raise where the last record was no sample
 @usage local f = require("lpfm.perfdata").open "perf.data"
 local s = f and f:next()

@@ -28,7 +28,7 @@ none of them, with IIP_HDR only ip.
 #include "base/result.h"
 #include "base/u64.h"
 #include "context/context.h"
-#include "context/layout.h"
+#include "context/programming.h"
 #include "records/records.h"
 #include "samples/buffer.h"
 #include "samples/cursor.h"
@@ -251,7 +251,7 @@ static int copy_gc(lua_State *L)
 	free((void *)(uintptr_t)copy->buf);
 	copy->buf = NULL;
 	copy->fd = -1;
-	lpfm_layouts_free(&copy->layouts);
+	lpfm_programming_free(&copy->programming);
 	lpfm_object_retire(copy);
 	return 0;
 }
@@ -262,13 +262,11 @@ static bool copy_memory(struct lpfm_context *to, const struct lpfm_context *from
 	void *bytes = malloc(size);
 
 	to->buf = bytes;
-	if (!bytes || !lpfm_layouts_reserve(&to->layouts, from->layouts.n))
+	if (!bytes || !lpfm_table_reserve(&to->programming.pmds, from->programming.pmds.n))
 		return false;
 	memcpy(bytes, from->buf, size);
 	to->buf_size = size;
-	if (from->layouts.n)
-		memcpy(to->layouts.list, from->layouts.list, from->layouts.n * sizeof(*from->layouts.list));
-	to->layouts.n = from->layouts.n;
+	lpfm_table_copy(&to->programming.pmds, &from->programming.pmds);
 	return true;
 }
 
@@ -292,6 +290,7 @@ static int buffer_copy(lua_State *L)
 
 	copy->format = ctx->format;
 	copy->buf_flags = ctx->buf_flags;
+	lpfm_programming_init(&copy->programming);
 	lpfm_object_arm(L, copy, &copy_class);
 	if (!copy_memory(copy, ctx))
 		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");

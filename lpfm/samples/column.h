@@ -6,7 +6,7 @@
 #ifndef LPFM_COLUMN_H
 #define LPFM_COLUMN_H
 
-#include "records/lives.h"
+#include "records/pid_reuse.h"
 #include "samples/walk.h"
 
 /* One of enum lpfm_smpl_field, or: */

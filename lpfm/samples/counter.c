@@ -295,14 +295,14 @@ static void options_from_names(lua_State *L)
 
 /***
 A table that counts samples.
-@function lpfm.blocks.counter
+@function lpfm.samples.counter
 @tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up for each row;
 `where`: up to eight tests `{column, from, to}` that a sample must pass (to: by default from); `pair`: two columns,
 see `counter:moments`. Instead of the table: names of fields, the keys
 @treturn counter
 @raise on wrong types and unknown fields
 @usage
-local t = blocks.counter { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
+local t = samples.counter { keys = { "tid", { "tstamp", from = 0, step = 1e9 } }, where = { { "cpu", 0 } } }
 for block in assert(recording.open "lpfm.data"):each_block() do t:add(block, { [65] = {} }) end
 for tid, second, samples in t:rows() do print(tid, second, samples) end
 */
@@ -325,11 +325,11 @@ int lpfm_counter_new(lua_State *L)
 }
 
 /***
-The former name of @{lpfm.blocks.counter}.
-@function lpfm.blocks.tally
+The former name of @{lpfm.samples.counter}.
+@function lpfm.samples.tally
 @tparam table options
 @treturn counter
-@usage assert(#blocks.tally("ip") == 0)
+@usage assert(#samples.tally("ip") == 0)
 */
 
 /* --- counting ------------------------------------------------------------------------------- */
@@ -356,7 +356,7 @@ sample, or the list of the PMDs that these are the values of
 @treturn number of samples that the block's header promises beyond them: it is cut
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
-print(blocks.counter("ip"):add(block, { [65] = {} }))
+print(samples.counter("ip"):add(block, { [65] = {} }))
 */
 static int counter_add(lua_State *L)
 {
@@ -421,7 +421,7 @@ static int next_row(lua_State *L)
 Iterates over what was counted; the table must not grow meanwhile.
 @function counter:rows
 @return an iterator of the keys, the number of samples, the number of events, the sums
-@usage for ip, samples, events in blocks.counter("ip"):rows() do print(ip, samples, events) end
+@usage for ip, samples, events in samples.counter("ip"):rows() do print(ip, samples, events) end
 */
 static int counter_rows(lua_State *L)
 {
@@ -436,7 +436,7 @@ static int counter_rows(lua_State *L)
 How the two columns of `pair` go together, over all samples that have both and pass.
 @function counter:moments
 @treturn table `n`, `mean_x`, `mean_y`; the sums of squared differences to them, `xx`, `yy`, `xy`; `min_x`, `max_x`
-@usage assert(blocks.counter({ pair = { "tstamp", "period" } }):moments().n == 0)
+@usage assert(samples.counter({ pair = { "tstamp", "period" } }):moments().n == 0)
 */
 static int counter_moments(lua_State *L)
 {

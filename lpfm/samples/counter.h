@@ -5,7 +5,7 @@
 
 #include "base/module.h"
 
-int lpfm_counter_new(lua_State *L);	/* lpfm.blocks.counter() */
+int lpfm_counter_new(lua_State *L);	/* lpfm.samples.counter() */
 void lpfm_open_counter(lua_State *L);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - blocks that a tool makes itself: the bytes of the default format (layout of 2.x). */
 /***
-@submodule lpfm.blocks
+@submodule lpfm.samples
 */
 #include <string.h>
 
@@ -16,10 +16,10 @@ The header of a block.
 @function head
 @int count samples
 @int size of the samples, in bytes
-@treturn string `lpfm.blocks.head_size` bytes, to be followed by the samples
+@treturn string `lpfm.samples.head_size` bytes, to be followed by the samples
 @usage
-local sample = blocks.sample { ip = 0x1000, tid = 7, ovfl_pmd = 65 }
-for s in blocks.each(blocks.head(1, #sample) .. sample, {}) do assert(s.tid == 7) end
+local sample = samples.sample { ip = 0x1000, tid = 7, ovfl_pmd = 65 }
+for s in samples.each(samples.head(1, #sample) .. sample, {}) do assert(s.tid == 7) end
 */
 int lpfm_encode_head(lua_State *L)
 {
@@ -71,9 +71,9 @@ A sample.
 @function sample
 @tparam table fields ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset; those left out are 0
 @tparam[opt] table values of its PMDs, ascending by their numbers: a list
-@treturn string its bytes: `lpfm.blocks.entry_size`, and 8 for each value
+@treturn string its bytes: `lpfm.samples.entry_size`, and 8 for each value
 @raise on wrong types and unknown fields
-@usage assert(#blocks.sample({ ip = 0x1000 }, { 5, 6 }) == blocks.entry_size + 2 * 8)
+@usage assert(#samples.sample({ ip = 0x1000 }, { 5, 6 }) == samples.entry_size + 2 * 8)
 */
 int lpfm_encode_sample(lua_State *L)
 {

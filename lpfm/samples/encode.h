@@ -5,7 +5,7 @@
 
 #include "base/module.h"
 
-int lpfm_encode_head(lua_State *L);	/* lpfm.blocks.head() */
-int lpfm_encode_sample(lua_State *L);	/* lpfm.blocks.sample() */
+int lpfm_encode_head(lua_State *L);	/* lpfm.samples.head() */
+int lpfm_encode_sample(lua_State *L);	/* lpfm.samples.sample() */
 
 #endif

@@ -5,10 +5,10 @@ A block is a copy of a sampling buffer up to its `cur_offs`; `sizes` says what f
 number of the PMD that overflowed (or set * 65536 + number), how many values, or the list of the PMDs that they are
 read from. PMDs that it does not name have none. `head_size` is the size of a block's header, `entry_size` that of a
 sample without values, in bytes.
-@module lpfm.blocks
+@module lpfm.samples
 */
 #include "base/u64.h"
-#include "records/lives.h"
+#include "records/pid_reuse.h"
 #include "samples/counter.h"
 #include "samples/encode.h"
 #include "samples/header.h"
@@ -60,9 +60,9 @@ Iterates over the samples of a block.
 @return an iterator of tables: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset, and values, a list
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
-for s in blocks.each(block, { [65] = {} }) do print(s.tid, ("%#x"):format(s.ip)) end
+for s in samples.each(block, { [65] = {} }) do print(s.tid, ("%#x"):format(s.ip)) end
 */
-static int blocks_each(lua_State *L)
+static int samples_each(lua_State *L)
 {
 	struct each *e = lua_newuserdata(L, sizeof(*e));
 
@@ -73,11 +73,11 @@ static int blocks_each(lua_State *L)
 	return 1;
 }
 
-LPFM_EXPORT int luaopen_lpfm_blocks(lua_State *L)
+LPFM_EXPORT int luaopen_lpfm_samples(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
 		{ "counter", lpfm_counter_new },
-		{ "each", blocks_each },
+		{ "each", samples_each },
 		{ "head", lpfm_encode_head },
 		{ "lives", lpfm_lives_new },
 		{ "sample", lpfm_encode_sample },

@@ -146,9 +146,9 @@ static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, si
 
 /***
 A table without stacks.
-@function lpfm.blocks.stack_table
+@function lpfm.samples.stack_table
 @treturn stack_table
-@usage assert(#blocks.stack_table() == 0)
+@usage assert(#samples.stack_table() == 0)
 */
 int lpfm_stack_table_new(lua_State *L)
 {
@@ -272,7 +272,7 @@ cannot be told; without it they are as the machine gives them
 @raise if it is no such buffer, or corrupt
 @usage
 local ctx = assert(require("lpfm").create { format = "stack" })
-local samples, n = blocks.stack_table():samples(ctx:buffer())
+local samples, n = samples.stack_table():samples(ctx:buffer())
 assert(samples == "" and n == 0)
 ctx:close()
 */
@@ -283,7 +283,7 @@ static int table_samples(lua_State *L)
 
 /***
 Takes samples out of a buffer of the format stack, without their stacks: as `stack_table:samples`, but for the number.
-@function lpfm.blocks.samples
+@function lpfm.samples.samples
 @tparam buffer buffer
 @int[opt] from the byte of the buffer to begin at: by default its first sample
 @int[opt=0] set the first event set that counts: samples of lower ones are left out
@@ -294,7 +294,7 @@ Takes samples out of a buffer of the format stack, without their stacks: as `sta
 @raise if it is no such buffer, or corrupt
 @usage
 local ctx = assert(require("lpfm").create { format = "stack", buf_flags = { "NO_USER", "NO_KERNEL" } })
-local samples, n = blocks.samples(ctx:buffer())
+local samples, n = samples.samples(ctx:buffer())
 assert(samples == "" and n == 0)
 ctx:close()
 */
@@ -332,7 +332,7 @@ The stacks that have come since the last time: a word with the number of the fir
 of its frames and these. Words have 64 bits.
 @function stack_table:fresh
 @return string, or nil: there are none
-@usage assert(blocks.stack_table():fresh() == nil)
+@usage assert(samples.stack_table():fresh() == nil)
 */
 static int table_fresh(lua_State *L)
 {
@@ -347,7 +347,7 @@ static int table_fresh(lua_State *L)
 All stacks, as stack_table:fresh gives them.
 @function stack_table:bytes
 @return string, or nil: there are none
-@usage assert(blocks.stack_table():bytes() == nil)
+@usage assert(samples.stack_table():bytes() == nil)
 */
 static int table_bytes(lua_State *L)
 {
@@ -382,7 +382,7 @@ Adds what stack_table:fresh gave of another table. Where stacks between are miss
 @function stack_table:load
 @string bytes
 @treturn boolean false: those are no stacks, or were there before
-@usage assert(not blocks.stack_table():load("x"))
+@usage assert(not samples.stack_table():load("x"))
 */
 static int table_load(lua_State *L)
 {
@@ -417,7 +417,7 @@ Adds a stack.
 @string frames words of 64 bits, the innermost first
 @treturn int its number, 0 of a stack without frames
 @raise on what are no words, and without memory
-@usage assert(blocks.stack_table():add("") == 0)
+@usage assert(samples.stack_table():add("") == 0)
 */
 static int table_add(lua_State *L)
 {
@@ -440,7 +440,7 @@ Adds a stack of another table, with what that knows of where it was cut.
 @int number of the stack there
 @treturn int its number here; 0 where the other table has none of that number
 @raise on what is no table, and without memory
-@usage assert(blocks.stack_table():copy(blocks.stack_table(), 1) == 0)
+@usage assert(samples.stack_table():copy(samples.stack_table(), 1) == 0)
 */
 static int table_copy(lua_State *L)
 {
@@ -492,7 +492,7 @@ Where a stack was cut, that is, where its callers could not be told any more.
 address that is no code; "stack": where the stack pointer leaves the stack; "pointers": in functions without frame
 pointers; "mappings": in a process with unknown mappings; "frames": after the most frames that are kept;
 "registers": in a program of which the kernel does not give the registers. Nil: it is whole
-@usage assert(not blocks.stack_table():cut(0))
+@usage assert(not samples.stack_table():cut(0))
 */
 static int table_cut(lua_State *L)
 {
@@ -506,7 +506,7 @@ How the stacks ended that `stack_table:samples` took.
 @treturn table samples, by what `stack_table:cut` says
 @treturn int samples, those with whole stacks included
 @usage
-local cuts, total = blocks.stack_table():cuts()
+local cuts, total = samples.stack_table():cuts()
 assert(total == 0 and not cuts.copy)
 */
 static int table_cuts(lua_State *L)
@@ -531,7 +531,7 @@ The frames of a stack.
 @function stack_table:frames
 @int number
 @treturn table addresses, the innermost first; none of a number that there is not
-@usage assert(#blocks.stack_table():frames(0) == 0)
+@usage assert(#samples.stack_table():frames(0) == 0)
 */
 static int table_frames(lua_State *L)
 {
@@ -565,7 +565,7 @@ addresses.
 @int number
 @number ip of the sample
 @treturn table addresses, the innermost first
-@usage assert(blocks.stack_table():calls(0, 4096)[1] == 4096)
+@usage assert(samples.stack_table():calls(0, 4096)[1] == 4096)
 */
 static int table_calls(lua_State *L)
 {

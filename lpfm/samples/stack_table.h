@@ -5,8 +5,8 @@
 
 #include "base/module.h"
 
-int lpfm_stack_table_new(lua_State *L);		/* lpfm.blocks.stack_table() */
-int lpfm_stack_samples(lua_State *L);		/* lpfm.blocks.samples() */
+int lpfm_stack_table_new(lua_State *L);		/* lpfm.samples.stack_table() */
+int lpfm_stack_samples(lua_State *L);		/* lpfm.samples.samples() */
 void lpfm_open_stack_table(lua_State *L);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* stored_walk.c - walking over the samples of a block. */
 #include "base/args.h"
-#include "context/layout.h"
+#include "base/table.h"
+#include "context/programming.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 #include "samples/header.h"
 #include "samples/stored_walk.h"
@@ -25,14 +26,14 @@ static void read_pmds(lua_State *L, int idx, int arg, struct lpfm_layout *l)
 	lpfm_layout_count(l);
 }
 
-static void read_layout(lua_State *L, int arg, struct lpfm_layouts *layouts)
+static void read_layout(lua_State *L, int arg, struct lpfm_table *layouts)
 {
 	lua_Number key = luaL_checknumber(L, -2), n;
 	struct lpfm_layout *l;
 
 	luaL_argcheck(L, key >= 0 && key < (lua_Number)SET_STEP * SET_STEP &&
 		      (uint32_t)key % SET_STEP < PFM_MAX_PMDS, arg, "no such PMD");
-	l = lpfm_layouts_at(layouts, (uint32_t)key);
+	l = lpfm_table_at(layouts, (uint32_t)key);
 	memset(l->pmds, 0, sizeof(l->pmds));
 	if (lua_istable(L, -1)) {
 		read_pmds(L, lua_gettop(L), arg, l);
@@ -45,7 +46,9 @@ static void read_layout(lua_State *L, int arg, struct lpfm_layouts *layouts)
 
 void stored_layouts_read(lua_State *L, int arg, struct stored_layouts *layouts)
 {
-	layouts->all = (struct lpfm_layouts){ .list = layouts->room, .room = STORED_LAYOUTS_MAX, .any_set = true };
+	layouts->all = (struct lpfm_table){
+		.list = (char *)layouts->room, .room = STORED_LAYOUTS_MAX, .size = sizeof(layouts->room[0]),
+	};
 	luaL_checktype(L, arg, LUA_TTABLE);
 	lua_pushnil(L);
 	while (lua_next(L, arg)) {
@@ -89,6 +92,7 @@ void stored_walk_string(lua_State *L, int arg, struct stored_walk *s, const stru
 
 	s->rest = (struct chunk_part){ 0 };
 	lpfm_walk_begin(&s->walk, LPFM_ENTRY_2X, &layouts->all);
+	s->walk.any_set = true;
 	s->walk.next = (const unsigned char *)luaL_checklstring(L, arg, &len);
 	s->walk.limit = s->walk.next + len;
 	read_header(L, arg, s);
@@ -103,6 +107,7 @@ void stored_walk_file(lua_State *L, int idx, struct stored_walk *s, const struct
 	s->rest = lpfm_chunks_part(L, idx, at, length);
 	s->window = window;
 	lpfm_walk_begin(&s->walk, LPFM_ENTRY_2X, &layouts->all);
+	s->walk.any_set = true;
 	s->walk.next = s->walk.limit = window;
 	stored_walk_refill(s);
 	read_header(L, idx, s);

@@ -13,7 +13,7 @@ enum { STORED_LAYOUTS_MAX = 64, STORED_WINDOW = 1 << 16 };
 
 /* What follows each sample, by the PMD that overflowed and, where it matters, the set. */
 struct stored_layouts {
-	struct lpfm_layouts	all;
+	struct lpfm_table	all;
 	struct lpfm_layout	room[STORED_LAYOUTS_MAX];
 };
 

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "context/layout.h"
+#include "base/table.h"
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/header.h"
 #include "samples/walk.h"
@@ -20,11 +20,16 @@ static void hold(struct lpfm_walk *w, const struct lpfm_layout *body)
 
 void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd)
 {
-	hold(w, lpfm_layouts_find(w->layouts, set, pmd));
+	static const struct lpfm_layout nothing;
+	const struct lpfm_layout *found = lpfm_table_find(w->layouts, (uint32_t)set << 16 | pmd);
+
+	if (!found && w->any_set)
+		found = lpfm_table_find(w->layouts, pmd);
+	hold(w, found ? found : &nothing);
 	w->key = (uint32_t)set << 16 | pmd;
 }
 
-void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_layouts *layouts)
+void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_table *layouts)
 {
 	memset(w, 0, sizeof(*w));
 	w->entry = entry;
@@ -113,23 +118,23 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 /* 3.6.2: if samples do not say which PMD overflowed, all must have the same layout: else they cannot be read. */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
 {
-	const struct lpfm_layouts *ls = w->layouts;
+	for (size_t i = 0; i < w->layouts->n; i++) {
+		const struct lpfm_layout *layout = lpfm_table_entry(w->layouts, i);
 
-	for (size_t i = 0; i < ls->n; i++) {
-		if (!ls->list[i].n)
+		if (!layout->n)
 			continue;
-		if (w->body.n && memcmp(w->body.pmds, ls->list[i].pmds, sizeof(w->body.pmds)))
+		if (w->body.n && memcmp(w->body.pmds, layout->pmds, sizeof(w->body.pmds)))
 			luaL_error(L, "samples without headers cannot be told apart: "
 				   "several PMDs were programmed with different smpl_pmds");
-		hold(w, &ls->list[i]);
+		hold(w, layout);
 	}
 }
 
 /* Are the samples headers alone? They are if no programmed PMD has values stored with its samples. */
-static bool headers_alone(const struct lpfm_layouts *ls)
+static bool headers_alone(const struct lpfm_table *layouts)
 {
-	for (size_t i = 0; i < ls->n; i++)
-		if (ls->list[i].n)
+	for (size_t i = 0; i < layouts->n; i++)
+		if (((const struct lpfm_layout *)lpfm_table_entry(layouts, i))->n)
 			return false;
 	return true;
 }
@@ -139,7 +144,7 @@ void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_contex
 	struct lpfm_smpl_hdr hdr;
 
 	lpfm_smpl_hdr_read(&hdr, ctx->format, ctx->buf);
-	lpfm_walk_begin(w, lpfm_entry_of(ctx), &ctx->layouts);
+	lpfm_walk_begin(w, lpfm_entry_of(ctx), &ctx->programming.pmds);
 	w->ctx = ctx;
 	w->now = &ctx->epoch;
 	w->epoch = ctx->epoch;
@@ -150,7 +155,7 @@ void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_contex
 		w->fixed = true;
 		choose_body(L, w);
 	} else {
-		w->fixed = !w->varies && headers_alone(&ctx->layouts);
+		w->fixed = !w->varies && headers_alone(&ctx->programming.pmds);
 	}
 }
 

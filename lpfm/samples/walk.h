@@ -38,12 +38,13 @@ struct lpfm_walk {
 	uint32_t		frames_at;	/* where in it */
 	enum lpfm_entry		entry;		/* what samples begin with */
 	const struct lpfm_context *ctx;		/* NULL: of a recorded buffer */
-	const struct lpfm_layouts *layouts;
+	const struct lpfm_table	*layouts;	/* of entries that begin with a struct lpfm_layout */
+	bool			any_set;	/* the layouts of set 0 are those of all sets without one */
 	struct lpfm_layout	body;		/* of the current sample; a copy, for layouts may change */
 };
 
 /* A walk over nothing, for samples of these layouts. */
-void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_layouts *layouts);
+void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_table *layouts);
 /* A walk before the first sample of a context's buffer; raises if a sample's layout cannot be known. */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
 /* Raises, the walk's context having been closed or restarted since. */

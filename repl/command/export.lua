@@ -4,12 +4,12 @@
 
 local arguments = require "repl.command.arguments"
 local export = require "pfm.export"
+local extensions = require "repl.parts"
 local input = require "repl.command.input"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local render = require "pfm.render"
 local stacks = require "pfm.recording.stacks"
-local stored = require "repl.command.stored"
 local terminal = require "pfm.util.terminal"
 
 local command = {}
@@ -41,27 +41,21 @@ function command.options()
    c:flag("--icicle", "Draw a flame graph from the top down.")
    c:option("--base", "FILE", "Colour a flame graph by how shares have changed since this older recording.")
    c:option("-x", "SEP", "The separator of csv.")
-   c:option("--to", "URL", "Load recordings into this database: postgresql://USER@HOST/DATABASE, clickhouse://...")
-   c:option("--set", "NAME=VALUE", "With --to, what the recordings are known by, as version=1.2."):count("*")
-   stored.add_options(c)
-   c:habits(stored.meant, {}, {})
+   c:habits({}, {}, {})
    c:epilog("Formats:\n" .. format_rows() .. "\n\nStacks are process; thread; functions, from the callers on, and "
       .. "those inlined there. Without\ncall stacks (record -g) they are process; thread; object; function; "
-      .. "inlined functions.\n"
-      .. "--to: each recording is there once, however often it is loaded; report --db asks. A database that is\n"
-      .. "away is waited for, a minute. --set: version, host, command, kernel, arch, job.", {
+      .. "inlined functions.", {
       "lpfm export -o out.svg", "lpfm export -o out.html",
       "lpfm export --format pprof -o prof.pb.gz && pprof -top prof.pb.gz",
       "lpfm export --format folded prog.data | sort -k2 -nr | head",
       "lpfm export -o change.svg --base old.data new.data", "lpfm export -o prog.db prog.data",
-      "lpfm export --to clickhouse://db.example/profiles --set version=1.2 *.data",
-      "lpfm export --db clickhouse://db.example/profiles --select host=web*,time=today -o today.svg",
    })
+   extensions.add_options("export", c)
    return c
 end
 
-local function wanted_format(args)
-   local name = args.format or (args.output and export.format_of(args.output)) or (args.db and "folded")
+local function wanted_format(args, default)
+   local name = args.format or (args.output and export.format_of(args.output)) or default
    local word = args.files and args.files[1]
    if not name and word and not input.is_there(word) then
       options.fail("'%s' is neither a format%s nor a recording (formats: %s)", word,
@@ -96,18 +90,15 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(argv)
-   if args.to then
-      if args.input then table.insert(words, 1, args.input) end
-      return stored.load(args, input.expand(#words > 0 and words or { "lpfm.data" }))
+   local function choose(default)
+      input.pick(args, words, "format", function(word) return export.format(word) and not input.is_there(word) end)
+      local name, writer = wanted_format(args, default)
+      check_weight(args.weight)
+      return name, writer
    end
-   input.pick(args, words, "format", function(word) return export.format(word) and not input.is_there(word) end)
-   if not args.db then stored.refuse(args) end
-   local name, writer = wanted_format(args)
-   check_weight(args.weight)
-   if args.db then
-      if args.files then options.fail("--db and a recording exclude each other") end
-      return stored.draw(args, name)
-   end
+   local done = extensions.run("export", args, words, choose)
+   if done then return done end
+   local name, writer = choose()
    local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x, icicle = args.icicle,
       base = args.base and input.open(args.base, "lpfm export") }

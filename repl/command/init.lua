@@ -4,7 +4,8 @@
 
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
-local put = require "pfm.util.put"
+local parts = require "repl.parts"
+local write_all = require "pfm.util.write_all"
 local slice = require "pfm.util.slice"
 
 local command = {}
@@ -17,6 +18,7 @@ local command = {}
 --               on, the rest of the line is another program's; without, it takes no words
 --    call       kinds of the arguments of the prompt's function; without, there is none
 --    offline    it needs no machine, or not always: then its `main` asks for one
+--    module     the command's module, where it has another name
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
       words = { "command" }, offline = true, call = { "command", "event", "group" } },
@@ -36,8 +38,6 @@ command.rows = {
       words = { "command" } },
    { name = "diff", summary = "compare two recordings, or several of each kind",
       words = { "file" }, offline = true, call = { "file", "file", "key" } },
-   { name = "merge", summary = "put many recordings into one file",
-      words = { "file" }, offline = true, call = { "file", "file" } },
    { name = "annotate", summary = "show source lines and instructions of a function with their samples",
       words = { "function" }, offline = true, call = { "function", "file" } },
    { name = "plot", summary = "plot a recording: shares, rates over time, distributions",
@@ -52,11 +52,11 @@ command.rows = {
       words = { "section", "event" }, offline = true, call = { "event", "pmu" } },
    { name = "lab", summary = "a course: labs that teach performance measurement, on the simulated computer",
       words = { "lab" }, offline = true, call = { "lab" } },
-   { name = "jupyter", summary = "make lpfm a kernel of Jupyter's notebooks",
-      words = { "jupyter" }, offline = true },
    { name = "completion", summary = "print a script that completes lpfm's command lines in a shell",
       words = { "shell" }, offline = true },
 }
+
+for _, row in ipairs(parts.commands()) do table.insert(command.rows, #command.rows, row) end -- completion is the last
 
 --- The names of the commands.
 command.names = {}
@@ -69,7 +69,7 @@ end
 -- @string name
 -- @treturn table `options`, `main`, perhaps `call`
 function command.module(name)
-   return require("repl.command." .. name)
+   return require(command.rows[name].module or "repl.command." .. name)
 end
 
 local commands = command.names
@@ -126,6 +126,8 @@ local function help(argv)
    local topics = require "repl.prompt.topics"
    if command.rows[name] then
       io.stdout:write(command.module(name).options():help())
+   elseif parts.missing(name) then
+      error({ message = ("%s: %s"):format(name, parts.missing(name)), usage = true }, 0)
    elseif topics.pages[name] then
       require("repl.prompt.help").call(name)
    else
@@ -154,6 +156,7 @@ local former = { ["pfm.prompt"] = "repl.prompt.globals", ["pfm.saved"] = "repl.p
 
 -- Names that scripts and the prompt find without a require.
 local function preload()
+   require "pfm.former"
    for name, now in pairs(former) do package.preload[name] = function() return require(now) end end
    local lpfm = require "lpfm"
    rawset(_G, "lpfm", lpfm)
@@ -227,6 +230,8 @@ end
 local function run_file(argv)
    local path = argv[1]
    if not is_file(path) then
+      local missing = parts.missing(path)
+      if missing then error({ message = ("%s: %s"):format(path, missing), usage = true }, 0) end
       local hint = nearest.hint(path, commands)
       if hint == "" then hint = "; 'lpfm --help' lists the commands" end
       error({ message = ("no command and no script is called '%s'%s"):format(path, hint), usage = true }, 0)
@@ -294,7 +299,7 @@ end
 
 -- Says why standard output did not take everything, or returns the status.
 local function close_output(status)
-   local flushed, err = put(io.stdout)
+   local flushed, err = write_all(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end
    io.stderr:write("lpfm: cannot write the output: ", err or "an earlier part of it was lost", "\n")
    return status ~= 0 and status or FAILURE

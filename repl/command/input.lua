@@ -2,7 +2,7 @@
 --- What the commands that read a recording share.
 -- @module repl.command.input
 
-local merge = require "pfm.merge"
+local identity = require "pfm.recording.identity"
 local options = require "repl.command.options"
 local posix_glob = require "posix.glob"
 local progress = require "repl.command.text.progress"
@@ -59,7 +59,7 @@ end
 -- @tparam function say is called with each recording that comes again
 -- @treturn {recording,...}
 function input.distinct(list, say)
-   local out, again = merge.distinct(list)
+   local out, again = identity.distinct(list)
    for _, pair in ipairs(again) do
       say(("%s is the recording in %s: it counts once"):format(render.printable(pair[1].path),
          render.printable(pair[2].path)))

@@ -3,6 +3,8 @@
 -- shells and at the prompt offers them.
 -- @module repl.command.kinds
 
+local parts = require "repl.parts"
+
 local kinds = {}
 
 --- The kinds of options' values, by what the help calls them; others can be anything.
@@ -99,7 +101,6 @@ function words.figure_key() return require("pfm.analyze").keys(true) end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
 function words.shell() return require("repl.command.completion").shells() end
-function words.jupyter() return require("repl.command.jupyter").actions() end
 function words.kind() return kinds.names() end
 function words.sampling_format() return names_in((require("lpfm").formats())) end
 function words.weight() return { "samples", "events" } end
@@ -134,6 +135,8 @@ end
 function words.sample_field()
    return { "ip", "tid", "pid", "cpu", "tstamp", "set", "ovfl_pmd", "last_reset" }
 end
+
+for kind, list in pairs(parts.kinds()) do words[kind] = function() return list end end
 
 --- The names of the kinds of arguments that have known words. The other kinds are "file", "command" and "function".
 -- @treturn {string,...} sorted

@@ -4,7 +4,7 @@
 
 local launcher = require "pfm.launcher"
 local need = require "pfm.util.need"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
@@ -78,6 +78,14 @@ end
 -- @tparam table examples
 function command:epilog(notes, examples)
    self.notes, self.examples = notes, examples
+end
+
+--- More such words and command lines, behind those that are there.
+-- @string notes
+-- @tparam table examples
+function command:append(notes, examples)
+   self.notes = self.notes .. "\n" .. notes
+   for _, example in ipairs(examples) do self.examples[#self.examples + 1] = example end
 end
 
 --- What people from elsewhere type at this command.
@@ -524,7 +532,7 @@ end
 -- @string[opt] path as for `options.output`
 function options.write(lines, path)
    local file = options.output(path)
-   local ok, err = put(file, render.clean(table.concat(lines, "\n")), "\n")
+   local ok, err = write_all(file, render.clean(table.concat(lines, "\n")), "\n")
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 

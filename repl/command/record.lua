@@ -3,9 +3,9 @@
 -- @module repl.command.record
 
 local arguments = require "repl.command.arguments"
-local collect = require "repl.command.collect"
 local cuts = require "pfm.recording.cuts"
 local fields = require "pfm.util.fields"
+local extensions = require "repl.parts"
 local launcher = require "pfm.launcher"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
@@ -55,7 +55,6 @@ function command.options()
    c:option("--switch-output", "HOW", "Go on in another file at SIGUSR2, or after a SIZE (100M) or TIME (30s).",
       "signal")
    c:option("--switch-max-files", "N", "With --switch-output, keep the latest N files.")
-   collect.add_options(c)
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
    c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
@@ -78,8 +77,6 @@ function command.options()
       .. "--switch-output: each file can be reported alone, and its name is that of -o with the time behind it, as\n"
       .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Sizes have a unit, B, K, M or G,\n"
       .. "and so have times: s, m, h or d. --max-size is that of all files together.\n"
-      .. "--every: the folder's collector.json counts what was recorded, delivered and dropped. A database that is\n"
-      .. "away is asked again with the next recording.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
@@ -90,8 +87,8 @@ function command.options()
       "lpfm record -c 10000 --where 'pmd.page_faults > 0' -- ./prog",
       "lpfm record -c 1000000 --random 0xffff -o prog.data -- ./prog",
       "lpfm record -a --switch-output=1m --switch-max-files=10",
-      "lpfm record -a -F 99 --every 60s --for 5s -o /var/spool/lpfm --to clickhouse://db.example/profiles",
    })
+   extensions.add_options("record", c)
    return c
 end
 
@@ -144,10 +141,6 @@ local function limits_of(args)
       switch = args.switch_output and parse_switch(args.switch_output) }
    if out.max_size == 0 then options.fail("--max-size: nothing fits into 0 bytes") end
    if out.max_files and not out.switch then options.fail("--switch-max-files goes with --switch-output") end
-   if args.every and out.max_size then options.fail("--every and --max-size exclude each other: see --disk-budget") end
-   if args.every and out.switch then
-      options.fail("--every and --switch-output exclude each other: --every makes a file each time")
-   end
    return out
 end
 
@@ -351,10 +344,10 @@ end
 function command.main(argv)
    local args, words = command.options():parse(join_how(argv))
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
-   if not args.every then collect.refuse(args) end
-   local spec = spec_of(args, options.target(args, words))
-   local limits = limits_of(args)
-   if args.every then return collect.main(args, spec) end
+   local function prepared() return spec_of(args, options.target(args, words)) end
+   local done = extensions.run("record", args, prepared)
+   if done then return done end
+   local spec, limits = prepared(), limits_of(args)
    local show, clear = progress(args, spec)
    function limits.written(its)
       clear()
@@ -414,7 +407,7 @@ function command.job(what, path)
    spec, path = spec_for(what, path)
    local r = record.begin(spec, path)
    return {
-      target = spec, on = profile.handlers(r.profile, r.sink),
+      target = spec, callbacks = profile.handlers(r.profile, r.sink),
       so_far = function()
          return setmetatable({ samples = r.profile.samples }, { __tostring = function(self)
             return render.plural(self.samples, "sample") .. " so far in " .. r.file.path

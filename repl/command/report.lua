@@ -7,6 +7,7 @@ local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local export = require "pfm.export"
+local extensions = require "repl.parts"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
 local nearest = require "pfm.util.nearest"
@@ -16,8 +17,6 @@ local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 local screen = require "repl.screen"
-local stored = require "repl.command.stored"
-local store = require "pfm.store"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
@@ -190,30 +189,22 @@ function report.options()
    c:option("--histogram", "VALUE", "Show the distribution of interval (ns), period or an event of record --with.")
    c:option("--correlate", "X,Y", "Show how two such values correlate.")
    c:flag("--raw", "Take registers as they are, not what they grew by; for latencies.")
-   stored.add_options(c)
-   c:option("--against", "CONDITIONS", "With --db, compare with what meets these: time=yesterday."):count("*")
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
    c:flag("--plain", "Print the report, as into a pipe, even on a terminal.")
    c:option("--html", "FILE", "Write a page for a browser: flame graph, time line, tables, code. -e: this event first.")
    c:flag("--samples", "Print every sample as separated values.")
-   c:habits(selection.habits(meant, stored.meant), needless, advice)
-   c:epilog("Several files, or one of 'lpfm merge', are reported as one: -s rank,symbol or host, node, job, step and\n"
+   c:habits(selection.habits(meant), needless, advice)
+   c:epilog("Several recordings, or a file of many, are reported as one: -s rank,symbol or host, node, job, step and\n"
       .. "recording tell them apart.\n"
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
-      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.\n"
-      .. "--db: keys are " .. table.concat(store.keys(), ", ") .. ";\n"
-      .. "--select and --against: host, version, command, kernel, arch, job, node, step, file, id, event, process,\n"
-      .. "comm, symbol, object, build, line with = or !=, * and ? in them, | between several; rank with =, <, >=:\n"
-      .. "0-3|5; time with them: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last), -24h. Times are\n"
-      .. "of UTC.", {
+      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",
       "lpfm report --html prog.html prog.data", "lpfm report -s rank,symbol run.*.data",
-      "lpfm report --db clickhouse://db.example/profiles -s version,symbol --top 10 --select time=today "
-         .. "--against time=yesterday",
    })
+   extensions.add_options("report", c)
    return c
 end
 
@@ -391,12 +382,8 @@ function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
    table.insert(words, args.input)
    local paths = #words > 0 and words or nil
-   if args.db then
-      if paths then options.fail("--db and a recording exclude each other") end
-      check_limit(args)
-      return stored.report(args)
-   end
-   stored.refuse(args)
+   local done = extensions.run("report", args, paths, check_limit)
+   if done then return done end
    if args.html then
       return write_page(args, paths)
    end

@@ -34,11 +34,11 @@ local meant = {
 }
 
 --- What people from perf type for these options, and for others of a command.
--- @tparam table ... their option to ours
+-- @tparam table own those others: their option to ours
 -- @treturn table for `command:habits`
-function selection.habits(...)
+function selection.habits(own)
    local out = {}
-   for _, map in ipairs { meant, ... } do
+   for _, map in ipairs { meant, own } do
       for theirs, ours in pairs(map) do out[theirs] = ours end
    end
    return out

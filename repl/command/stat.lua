@@ -8,14 +8,14 @@ local render = require "pfm.render"
 local measure = require "pfm.measure"
 local metrics = require "pfm.metrics"
 local interval_text = require "repl.command.text.interval"
+local extensions = require "repl.parts"
 local host = require "pfm.measure.host"
 local launcher = require "pfm.launcher"
 local options = require "repl.command.options"
-local ranks_text = require "repl.command.text.ranks"
 local region_text = require "repl.command.text.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local regions = require "pfm.measure.regions"
 local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
@@ -207,7 +207,7 @@ local function is_terminal(out)
 end
 
 local function try_to_write(out, lines)
-   return put(out, render.clean(table.concat(lines, "\n")), "\n")
+   return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
 -- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.
@@ -284,9 +284,6 @@ function stat.options()
    c:option("-x", "SEP", "Print separated values: value, unit, event, ns, percent, metric, unit of the metric.")
    c:flag("--json", "Print JSON, one object per line.")
    c:flag("--append", "Append to the file of -o.")
-   c:flag("--ranks", "Measure nothing: compare what the ranks of a job wrote with --json into the files named.")
-   c:flag("--per-rank", "With --ranks: print the counts of each rank.")
-   c:flag("--per-host", "With --ranks: print the counts of each host.")
    c:habits({ ["-j"] = "--json" }, { "-B", "--big-num", "--no-merge", "-v", "--verbose" }, advice)
    c:epilog("Results go to stderr, like perf's, so that they do not mix with the command's output; -o - is stdout.\n"
       .. "Events that do not fit on the counters together are counted in turn and scaled; their share of the time\n"
@@ -298,7 +295,7 @@ function stat.options()
       .. "With --regions its threads count themselves, in the regions they mark: perfmon/regions.h for C and C++,\n"
       .. "pfm.region for Lua scripts; nothing else of the command is counted.\n"
       .. "In parallel jobs (srun, mpirun, parallel) each rank writes a file of its own: %h in its name is the host,\n"
-      .. "%r the rank, %j the job, %s its step, %p the process; --ranks compares them.", {
+      .. "%r the rank, %j the job, %s its step, %p the process.", {
       "lpfm stat -- ls -l",
       "lpfm stat -e page-faults,context-switches -r 5 -- make",
       "lpfm stat -x, -e task-clock -- ls",
@@ -309,8 +306,8 @@ function stat.options()
       "lpfm stat -a --per-socket --timeout 10",
       "lpfm stat --from page-faults:1000 --until cs:50 -- ./prog",
       "lpfm stat --regions -e cycles,instructions -- ./prog",
-      "srun lpfm stat --json -o run.%r.json -- ./prog && lpfm stat --ranks run.*.json",
    })
+   extensions.add_options("stat", c)
    return c
 end
 
@@ -524,10 +521,10 @@ end
 -- @treturn number exit status
 function stat.main(argv)
    local args, words = stat.options():parse(argv)
-   if args.ranks then return ranks_text.main(args, words) end
+   local done = extensions.run("stat", args, words)
+   if done then return done end
    host.machine()
    if wants_metrics_help(args) then return metrics_help() end
-   if args.per_rank or args.per_host then options.fail("--per-rank and --per-host need --ranks") end
    local target = options.target(args, words)
    target.cgroup = args.cgroup
    if target.cgroup and not target.cpus then options.fail("--cgroup needs -a or -C: it is counted on CPUs") end
@@ -621,7 +618,7 @@ function stat.job(what, list, groups)
    spec.events = parsed
    local self = count.prepare(spec)
    return {
-      target = self.target, on = self.on,
+      target = self.target, callbacks = self.callbacks,
       so_far = function(seconds)
          local result = count.so_far(self)
          result.elapsed = seconds

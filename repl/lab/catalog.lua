@@ -3,7 +3,7 @@
 -- returns; scripts/labs/README.md says what is in it.
 -- @module repl.lab.catalog
 
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
 
@@ -60,7 +60,7 @@ end
 -- @treturn {string,...} what is wrong with files that cannot be read
 function catalog.folder(dir)
    local labs, errors = {}, {}
-   for _, file in ipairs(names.entries(dir) or {}) do
+   for _, file in ipairs(namespace.entries(dir) or {}) do
       if file:find("%.lua$") then
          local lab, err = catalog.read(dir .. "/" .. file)
          if not lab then
@@ -148,7 +148,7 @@ end
 -- Beside the library, wherever that is installed.
 local function home()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
-      if names.entries(dir .. "labs") then return dir .. "labs" end
+      if namespace.entries(dir .. "labs") then return dir .. "labs" end
    end
    error("the labs are not installed: there is no folder 'labs' beside the library", 0)
 end

@@ -4,7 +4,7 @@
 -- processes, home folders and the files of the labs.
 -- @module repl.lab.confine
 
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local dirent = require "posix.dirent"
 local stat = require "posix.sys.stat"
 local stdlib = require "posix.stdlib"
@@ -130,7 +130,7 @@ local function view(program)
       if exists(folder .. "/lpfm.so") then
          show(folder)
          local libraries = folder:match("^(.*)/")
-         for _, name in ipairs(names.entries(libraries) or {}) do
+         for _, name in ipairs(namespace.entries(libraries) or {}) do
             if name:find("^lib.*%.so") then show(libraries .. "/" .. name) end
          end
       end
@@ -152,7 +152,7 @@ local function tasks_of_user()
    if uid == 0 then uid = tonumber(NOBODY) end
    for pid in dirent.files("/proc") do
       local info = pid:find("^%d+$") and stat.stat("/proc/" .. pid)
-      if info and info.st_uid == uid then n = n + #(names.entries(("/proc/%s/task"):format(pid)) or {}) end
+      if info and info.st_uid == uid then n = n + #(namespace.entries(("/proc/%s/task"):format(pid)) or {}) end
    end
    return n
 end

@@ -3,7 +3,7 @@
 -- @module repl.lab.grade
 
 local judge = require "repl.lab.judge"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
@@ -143,7 +143,7 @@ local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of pr
 local function place_of(dir)
    local own = stdlib.realpath(dir)
    for _, place in ipairs(PLACES) do
-      for _, file in ipairs(names.entries(dir .. place) or {}) do
+      for _, file in ipairs(namespace.entries(dir .. place) or {}) do
          if file:find("%.json$") and file ~= "results.json" then
             if stdlib.realpath(dir .. place) ~= own .. place then
                error(("%s is damaged: it leads out of %s"):format(dir .. place, dir), 0)
@@ -161,11 +161,11 @@ end
 -- @treturn {table,...} `{ name=, rows= }` or `{ name=, err=, rows={} }` of each student, by name
 function grade.class(dir, labs, options)
    local out, given = {}, options or {}
-   local students = names.entries(dir) or {}
+   local students = namespace.entries(dir) or {}
    table.sort(students)
    for _, name in ipairs(students) do
       local path = dir .. "/" .. name
-      if name:sub(1, 1) ~= "." and names.entries(path) then
+      if name:sub(1, 1) ~= "." and namespace.entries(path) then
          local one = { limit = given.limit, seed = given.seeded and name or given.seed }
          local ok, rows, err = pcall(function()
             progress.read_from(place_of(path) or path .. PLACES[1])

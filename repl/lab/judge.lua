@@ -4,13 +4,13 @@
 -- calls. So nothing that a script does in its interpreter reaches the verdict: it can but return values.
 -- @module repl.lab.judge
 
-local apart = require "repl.lab.apart"
+local sandbox = require "repl.lab.sandbox"
 local compiler = require "labs.compiler"
 local confine = require "repl.lab.confine"
 local fcntl = require "posix.fcntl"
 local kit = require "labs.kit"
 local lpfm = require "lpfm"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local proc = require "lpfm.proc"
 local socket = require "posix.sys.socket"
 local stdlib = require "posix.stdlib"
@@ -45,7 +45,7 @@ end
 
 -- Nothing that is open here is open in the programs that this process runs.
 local function close_on_exec()
-   for _, name in ipairs(names.entries("/proc/self/fd") or {}) do
+   for _, name in ipairs(namespace.entries("/proc/self/fd") or {}) do
       local fd = tonumber(name)
       if fd and fd > 2 then fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC) end
    end
@@ -68,7 +68,7 @@ local weakness -- why it is not the strongest
 -- Does an interpreter that is confined in a way answer?
 local function works(one)
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
-   local got, err = apart.call(function()
+   local got, err = sandbox.call(function()
       return start(one, judge.limit, root_dir):first()("run", "return 7", "probe", lpfm.create)
    end, judge.limit, true)
    os.remove(root_dir)
@@ -122,7 +122,7 @@ local function judged(s, page, sources, options)
    if not way then find_way() end
    local limit = options.limit or judge.limit
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
-   local verdicts, why = apart.call(function(begin)
+   local verdicts, why = sandbox.call(function(begin)
       local first, out = start(way, limit * #sources, root_dir):first(), {}
       first "ready"
       kit.try_format = function(...) return first("kit", "try_format", ...) end

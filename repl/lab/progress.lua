@@ -2,7 +2,7 @@
 --- A student's progress: a JSON file for each lab, in lpfm's folder of $XDG_STATE_HOME (~/.local/state).
 -- @module repl.lab.progress
 
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local stat = require "posix.sys.stat"
@@ -142,7 +142,7 @@ end
 -- @treturn {string,...}
 function progress.names()
    local out, dir = {}, folder()
-   for _, file in ipairs(dir and names.entries(dir) or {}) do out[#out + 1] = file:match("^(.+)%.json$") end
+   for _, file in ipairs(dir and namespace.entries(dir) or {}) do out[#out + 1] = file:match("^(.+)%.json$") end
    return out
 end
 

@@ -5,7 +5,7 @@
 
 local chunk = require "repl.prompt.chunk"
 local render = require "pfm.render"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local nearest = require "pfm.util.nearest"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
@@ -102,11 +102,11 @@ local function find_named(list, kind, name)
 end
 
 local function hint_for(list, i, kind, name)
-   if kind == "global" then return nearest.hint(name, names.of(_G)) end
+   if kind == "global" then return nearest.hint(name, namespace.of(_G)) end
    local path = path_before(list, i)
-   local value = path and names.value(path)
+   local value = path and namespace.value(path)
    if value == nil then return "" end
-   return nearest.hint(name, names.of(value))
+   return nearest.hint(name, namespace.of(value))
 end
 
 local function point_at_name(text, list, err, kind, name)

@@ -6,10 +6,10 @@
 
 local commands = require "repl.command"
 local dot_commands = require "repl.prompt.dot_commands"
-local journal = require "repl.prompt.journal"
 local kinds = require "repl.command.kinds"
 local globals = require "repl.prompt.globals"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
+local programming = require "repl.prompt.programming"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
 
@@ -56,6 +56,12 @@ local function open_brackets(list)
    return stack
 end
 
+-- A function of a module that has the module's last name before it, by its full name.
+local function in_library(call)
+   local name, rest = call:match("^([%w_]+)(.*)$")
+   return name and (namespace.module(name) or "pfm." .. name) .. rest or call
+end
+
 -- Where the end of a text lies: `call`, the key of what is called; `argument`, of its parentheses; `level`, how many
 -- braces deep in its argument; `field`, the name of the field before this value.
 local function site_of(text, in_string)
@@ -74,7 +80,7 @@ local function site_of(text, in_string)
       if open.text == "{" then site.level = site.level + 1 else site.argument = open.argument end
    end
    site.path = site.call
-   site.call = site.call and (reference.key(site.call) or reference.key("pfm." .. site.call))
+   site.call = site.call and (reference.key(site.call) or reference.key(in_library(site.call)))
    return site
 end
 
@@ -104,16 +110,15 @@ local function numbers_at(site)
    local kind = lists[site.call]
    local after = site.after and site.after.text
    if not kind or site.level ~= 1 or not (after == "{" or after == ",") then return {} end
-   local object = names.value(site.path:match("^(.-)[.:][%w_]+$") or "")
-   local programming = journal.is_open(object) and journal.programming(object)
-   local found = programming and programming[kind] or {}
+   local object = namespace.value(site.path:match("^(.-)[.:][%w_]+$") or "")
+   local found = programming.is_open(object) and object:programming()[kind] or {}
    local out = {}
    for i, reg in ipairs(#found > 0 and found or require("lpfm")[kind]() or {}) do out[i] = tostring(reg.num) end
    return out
 end
 
 local function in_value(value, sep, last)
-   return value ~= nil and matching(names.of(value, false, sep == ":"), last) or {}
+   return value ~= nil and matching(namespace.of(value, false, sep == ":"), last) or {}
 end
 
 -- A module that is named in a call: require("pfm.count").
@@ -128,7 +133,7 @@ local function required(before, word)
 end
 
 local function in_path(path, sep, last)
-   local out = in_value(names.value(path), sep, last)
+   local out = in_value(namespace.value(path), sep, last)
    for i, name in ipairs(out) do out[i] = path .. sep .. name end
    return out
 end
@@ -169,7 +174,7 @@ local function in_code(word, before)
       local found = matching(list, word)
       if #found > 0 then return found end
    end
-   return matching(names.of(_G, true), word)
+   return matching(namespace.of(_G, true), word)
 end
 
 -- --- files ---------------------------------------------------------------------------------------
@@ -178,11 +183,11 @@ local function files(word)
    local dir, last = word:match("^(.*/)([^/]*)$")
    dir, last = dir or "", last or word
    local out = {}
-   for _, name in ipairs(names.entries(dir == "" and "." or dot_commands.expand(dir)) or {}) do
+   for _, name in ipairs(namespace.entries(dir == "" and "." or dot_commands.expand(dir)) or {}) do
       local hidden = name:find("^%.") and not last:find("^%.")
       if name ~= "." and name ~= ".." and not hidden and name:sub(1, #last) == last then out[#out + 1] = dir .. name end
    end
-   if #out == 1 and names.entries(dot_commands.expand(out[1])) then out[1] = out[1] .. "/" end
+   if #out == 1 and namespace.entries(dot_commands.expand(out[1])) then out[1] = out[1] .. "/" end
    return out
 end
 
@@ -201,8 +206,8 @@ end
 
 local function modules()
    local out = { "lpfm" }
-   for _, name in ipairs(names.c_modules) do out[#out + 1] = "lpfm." .. name end
-   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   for _, name in ipairs(namespace.c_modules) do out[#out + 1] = "lpfm." .. name end
+   for _, name in ipairs(namespace.modules()) do out[#out + 1] = namespace.module(name) end
    for name in pairs(package.loaded) do
       if name:find("^lpfm") then out[#out + 1] = name end
    end
@@ -286,7 +291,7 @@ local function in_command(word, before)
    if wants == "file" then return files(word) end
    if wants == "context" then
       local list = {}
-      for _, c in ipairs(names.globals(journal.is_open)) do list[#list + 1] = c.name end
+      for _, c in ipairs(namespace.globals(programming.is_open)) do list[#list + 1] = c.name end
       return matching(list, word)
    end
    return wants == "help" and matching(explained(word), word) or {}
@@ -301,7 +306,8 @@ local function in_question(word)
       end
    else
       out = matching(explained(name), name)
-      for _, found in ipairs(path and in_code(name, "") or matching(names.of(_G), name)) do out[#out + 1] = found end
+      local list = path and in_code(name, "") or matching(namespace.of(_G), name)
+      for _, found in ipairs(list) do out[#out + 1] = found end
    end
    for i, found in ipairs(out) do out[i] = mark .. found end
    return out

@@ -4,7 +4,6 @@
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"
-local journal = require "repl.prompt.journal"
 local render = require "pfm.render"
 
 local counters = {}
@@ -51,21 +50,13 @@ local function name_of(reg, sw, programming, set)
    if sw then return sw.name .. (LEVELS[value] or "") end
    if not value then return reg.name end
    local hex = type(value) == "number" and value >= 0 and ("0x%x"):format(value) or tostring(value)
-   return journal.event(ctrl, value) or simulated_event(reg.num, value)
+   return lpfm.event_name(ctrl, value) or simulated_event(reg.num, value)
       or ("%s (PMC%d = %s)"):format(reg.name, ctrl, hex)
 end
 
 local function period_of(pmd)
    local reset = tonumber(pmd.long_reset)
    return reset and reset < 0 and -reset or nil
-end
-
-local function known(ctx)
-   local p = journal.programming(ctx)
-   if not p then
-      error("this context is not known to the journal (it was made before the prompt began): say pmds={...}", 0)
-   end
-   return p
 end
 
 local function is_counter(reg)
@@ -97,7 +88,7 @@ end
 -- @tparam[opt] table nums PMDs of set 0 instead of those
 -- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is reset), kind=}`
 function counters.of(ctx, nums)
-   local programming = nums and (journal.programming(ctx) or { pmcs = {}, pmds = {} }) or known(ctx)
+   local programming = ctx:programming()
    local pmds = not nums and with_controlled(programming) or nil
    if nums then
       pmds = {}
@@ -118,8 +109,7 @@ end
 -- @param ctx
 -- @treturn string
 function counters.describe(ctx)
-   local p = journal.programming(ctx)
-   if not p then return "a context" end
+   local p = ctx:programming()
    local target = p.target
    if not target then return "not loaded" end
    local what = "this thread"
@@ -167,8 +157,8 @@ end
 -- @string plain a text for it without that
 -- @treturn string
 function counters.text(ctx, plain)
-   local programming = not ctx:closed() and journal.programming(ctx)
-   if not programming then return plain end
+   if ctx:closed() then return plain end
+   local programming = ctx:programming()
    local lines = { ("%s, %s%s%s"):format(plain, programming.target and "loaded on " or "", counters.describe(ctx),
       programming.running and ", running" or "") }
    local ok, list = pcall(counters.of, ctx)
@@ -181,6 +171,17 @@ function counters.text(ctx, plain)
    if left > 0 then lines[#lines + 1] = ("  ... %s"):format(render.plural(left, "more register")) end
    if why then lines[#lines + 1] = "  " .. why end
    return table.concat(lines, "\n")
+end
+
+local installed = false
+
+--- Makes these lines what a context is as text.
+function counters.install()
+   if installed then return end
+   installed = true
+   local meta = debug.getregistry()["lpfm.context"]
+   local plain = meta.__tostring
+   function meta.__tostring(ctx) return counters.text(ctx, plain(ctx)) end
 end
 
 return counters

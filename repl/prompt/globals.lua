@@ -4,7 +4,8 @@
 -- @module repl.prompt.globals
 
 local command = require "repl.command"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
+local parts = require "repl.parts"
 
 local globals = {}
 
@@ -16,9 +17,11 @@ globals.quitting = {}
 
 -- For pfm and the globals: the library's modules, loaded at first use.
 local on_demand = {
-   modules = true, -- to `repl.prompt.names`
+   modules = true, -- to `repl.prompt.namespace`
    __index = function(self, name)
-      local module = names.module(name)
+      local module = namespace.module(name)
+      local missing = not module and self == _G and parts.missing(name)
+      if missing then error(("%s: %s"):format(name, missing), 0) end
       if not module then return nil end
       rawset(self, name, require(module))
       return rawget(self, name)
@@ -28,16 +31,14 @@ local on_demand = {
 -- A command's function. Where the library has a module of that name, it has the module's fields, too.
 local function function_of(row)
    local function call(...) return command.module(row.name).call(...) end
-   local module = "pfm." .. row.name
-   for _, known in ipairs(names.modules()) do
-      if known == row.name then
-         return setmetatable({}, {
-            __call = function(_, ...) return call(...) end,
-            __index = function(_, key) return require(module)[key] end,
-            __tostring = function() return ("%s: a function, and the module %s"):format(row.name, module) end,
-            module = module,
-         })
-      end
+   local module = namespace.module(row.name)
+   if module then
+      return setmetatable({}, {
+         __call = function(_, ...) return call(...) end,
+         __index = function(_, key) return require(module)[key] end,
+         __tostring = function() return ("%s: a function, and the module %s"):format(row.name, module) end,
+         module = module,
+      })
    end
    return call
 end
@@ -56,9 +57,9 @@ local own = {
    quit = function() error(globals.quitting, 0) end,
 }
 
---- Makes the names global, and lets the journal listen.
+--- Makes the names global, and contexts as text say how they are programmed.
 function globals.provide()
-   require("repl.prompt.journal").install()
+   require("repl.prompt.counters").install()
    require("repl.prompt.pieces").install()
    for _, row in ipairs(command.rows) do
       if row.call then rawset(_G, row.name, function_of(row)) end
@@ -73,7 +74,7 @@ function globals.provide()
    setmetatable(_G, on_demand)
 end
 
---- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.names.modules`.
+--- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.namespace.modules`.
 -- @treturn table sorted
 function globals.names()
    local out = { "lpfm", "pfm" }

@@ -5,7 +5,7 @@
 
 local doc = require "pfm.doc"
 local render = require "pfm.render"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local pager = require "repl.prompt.pager"
 local nearest = require "pfm.util.nearest"
 local reference = require "repl.prompt.reference"
@@ -208,7 +208,7 @@ local function from_comments(what, width)
 end
 
 local function describe(value)
-   local members = names.of(value)
+   local members = namespace.of(value)
    local has = #members > 0 and "; has " .. table.concat(members, ", ") or ""
    return ("%s: a %s%s"):format(tostring(value):match("^[^\n]*"), type(value), has)
 end
@@ -231,8 +231,8 @@ local function everything()
    local out = reference.topics()
    append(out, reference.keys())
    append(out, require("pfm.events").names())
-   append(out, names.of(_G))
-   for _, name in ipairs(names.modules()) do out[#out + 1] = "pfm." .. name end
+   append(out, namespace.of(_G))
+   for _, name in ipairs(namespace.modules()) do out[#out + 1] = namespace.module(name) end
    return out
 end
 
@@ -260,7 +260,7 @@ function help.of_name(name, width)
    width = width or WIDTH
    local text = named_text(name, width)
    if text then return text end
-   local value = names.value(name)
+   local value = namespace.value(name)
    if value ~= nil then return value_text(value, width) end
    return hardware_event(name) or flag_text(name) or command_text(name) or field_text(name)
 end

@@ -217,8 +217,8 @@ function jobs.start(what, list, groups)
       what = render.what(words) }, job)
    work.target.background = true
    if work.target.command then keep_output(self, work.target) end
-   attach_paused(self, work.on)
-   local ok, run = pcall(measure.begin, work.target, work.on)
+   attach_paused(self, work.callbacks)
+   local ok, run = pcall(measure.begin, work.target, work.callbacks)
    if not ok then
       drop_output(self)
       if work.discard then work.discard() end

@@ -34,12 +34,13 @@ local function key(k)
 end
 
 --- A value on one line.
--- @param value of strings, numbers, booleans, nil and tables of these
+-- @param value of strings, numbers, u64 objects, booleans, nil and tables of these
 -- @treturn string
 -- @usage literal.text{num = 66, value = -1000} --> "{num = 66, value = -1000}"
 function literal.text(value)
    if type(value) == "number" then return number(value) end
    if type(value) == "string" then return (("%q"):format(value):gsub("\\\n", "\\n"):gsub("\r", "\\r")) end
+   if type(value) == "userdata" then return ('"%s"'):format(value:hex()) end
    if type(value) ~= "table" then return tostring(value) end
    local out = {}
    for i = 1, #value do out[i] = literal.text(value[i]) end

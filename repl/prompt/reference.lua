@@ -5,7 +5,7 @@
 
 local commands = require "repl.command"
 local doc = require "pfm.doc"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
 
@@ -143,10 +143,10 @@ end
 local function method_key(path)
    local object, method = path:match("^(.-)[.:]([%a_][%w_]*)$")
    if not object then return nil end
-   local class = reference.class(names.value(object)) or habits[object]
+   local class = reference.class(namespace.value(object)) or habits[object]
    local key = class and class .. ":" .. method
    if key and reference.entry(key) then return key end
-   return names.value(object) == nil and only_class_with(method) or nil
+   return namespace.value(object) == nil and only_class_with(method) or nil
 end
 
 --- The key of the description of what a path names.

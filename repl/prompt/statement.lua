@@ -8,7 +8,7 @@ local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
 local dot_commands = require "repl.prompt.dot_commands"
 local globals = require "repl.prompt.globals"
-local journal = require "repl.prompt.journal"
+local programming = require "repl.prompt.programming"
 local show = require "repl.prompt.show"
 local transcript = require "repl.prompt.transcript"
 
@@ -101,21 +101,12 @@ local function pack(...)
    return { n = select("#", ...), ... }
 end
 
-local weak = { __mode = "v" }
-
--- Notes for .save what a statement did to contexts. The references are weak: only the user's keep a context open.
-local function listen(calls)
-   return journal.listen(function(ctx, call, ...)
-      calls[#calls + 1] = { who = setmetatable({ ctx }, weak), call = call, ... }
-   end)
-end
-
-local function remember_statement(compiled, text, results, failure, calls)
+local function remember_statement(compiled, text, results, failure, changes)
    if compiled.command and not compiled.lua then return end
    transcript.note {
       text = compiled.lua or text, expression = compiled.expression, before = compiled.before, ok = not failure,
       count = results and results.n or 0, was_true = results ~= nil and results[1] == true, failure = failure,
-      calls = calls,
+      changes = changes,
    }
 end
 
@@ -133,15 +124,13 @@ function statement.run(compiled, text)
    keep_interruptible(compiled.fn)
    local results
    local function call() results = pack(compiled.fn(keep_local)) end -- Ctrl-C in a last call, of C, strikes in pack
-   local calls = {}
-   local done_listening = listen(calls)
+   local before = programming.snapshot()
    local done, err = xpcall(call, traceback)
    local struck = host.calm()
-   done_listening()
    if err == globals.quitting then return { quit = true } end
    local failure = not done and (struck and "interrupted" or message_of(err)) or nil
    local refusal = results and failure_of(results)
-   remember_statement(compiled, text, results, failure or refusal, calls)
+   remember_statement(compiled, text, results, failure or refusal, programming.changes(before))
    if failure then return { failed = true, message = struck and failure or caret.runtime(text, failure) } end
    if refusal then return { message = caret.runtime(text, cut(refusal)) } end
    return { results = results }

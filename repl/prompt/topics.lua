@@ -4,6 +4,8 @@
 -- width of the terminal. A block of such lines that begins with `local` or `assert` is Lua that runs: a spec runs it.
 -- @module repl.prompt.topics
 
+local parts = require "repl.parts"
+
 local topics = {}
 
 local pages, titles, names = {}, {}, {}
@@ -15,17 +17,22 @@ local function add(name, title, text)
    names[#names + 1], titles[name], pages[name] = name, title, text
 end
 
-for _, part in ipairs { "measuring", "scripting", "machines" } do
-   for _, row in ipairs(require("repl.prompt.topics." .. part)) do add(unpack(row)) end
+local function add_all(list)
+   for _, row in ipairs(list) do add(unpack(row)) end
 end
-for _, row in ipairs {
+
+add_all(require "repl.prompt.topics.measuring")
+add_all(parts.topics())
+add_all(require "repl.prompt.topics.scripting")
+add_all(require "repl.prompt.topics.machines")
+add_all {
    { "help", "the prompt: things to try" }, { "stat", "stat() at the prompt" }, { "record", "record() at the prompt" },
    { "report", "report() at the prompt" }, { "diff", "diff() at the prompt" }, { "list", "list() at the prompt" },
    { "watch", "show counters live at the prompt" }, { "job", "count in the background at the prompt" },
    { "commands", "commands of the prompt: save and load what was typed" },
    { "start-up", "what the prompt reads when it starts" }, { "modules", "the modules of the Lua library" },
    { "topics", "this list" },
-} do add(unpack(row)) end
+}
 
 --- The page that tells more about a function, or about the methods of a class.
 topics.about = {
@@ -156,10 +163,9 @@ pages.modules = [==[
    require "pfm.count"           counting: count.run{...}, count.call(fn, events)
    require "pfm.profile"         sampling: profile.collect{...}; "pfm.bias": is a period in step with a loop?
    require "pfm.cascade"         in stages: cascade.run{command={"./prog"}, stages="page-faults:1000 then cs"}
-   require "pfm.where"           filters that run at the overflow; "pfm.bucket", "pfm.histogram": histograms: ?where
+   require "pfm.program"         filters and histograms that run at the overflow; "pfm.histogram": of commands: ?where
    require "pfm.system"          CPUs, by core, socket, node: system.count{by="core", seconds=1}
-   require "pfm.recording"       files of samples; "pfm.record" writes them
-   require "pfm.merge"           many recordings in one file
+   require "pfm.recording"       files of samples; "pfm.record" writes them, "pfm.jobs.merge" puts many into one
    require "pfm.analyze"         profiles as tables: by symbol, time, ...; differences, phases, histograms, correlation
    require "pfm.symbols"         addresses to functions; "pfm.render": tables, CSV, JSON
    require "pfm.ffi"             LuaJIT: contexts, vectors and buffers as typed pointers, at the speed of C

@@ -7,9 +7,9 @@
 -- @module repl.prompt.transcript
 
 local lpfm = require "lpfm"
-local journal = require "repl.prompt.journal"
 local literal = require "repl.prompt.literal"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
+local programming = require "repl.prompt.programming"
 local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
 
@@ -22,7 +22,7 @@ local log = {}
 --- Remembers a statement.
 -- @tparam table statement `text`; `expression` and `before` of `repl.prompt.chunk`; `ok`; `count` and `was_true` (how
 -- many results, whether the first was true); `failure` (a message);
--- `calls`, a list of `{who={ctx}, call=, arguments...}`
+-- `changes`, what it did to contexts, of `repl.prompt.programming`
 function transcript.note(statement)
    log[#log + 1] = statement
 end
@@ -31,36 +31,6 @@ end
 -- @treturn number
 function transcript.count()
    return #log
-end
-
--- --- a context's programming ---------------------------------------------------------------------
-
-local function call_text(name, call, argument)
-   return ("assert(%s:%s(%s))"):format(name, call, argument or "")
-end
-
-local function vector_text(name, call, list)
-   return ("assert(%s:%s %s)"):format(name, call, literal.lines(list))
-end
-
-local function load_text(name, target, tid_text)
-   local tid = target.tid and (tid_text or literal.text(target.tid)) or (target.set and "nil" or "")
-   return call_text(name, "load", target.set and ("%s, %d"):format(tid, target.set) or tid)
-end
-
-local function create_text(name, create)
-   return ("%s = assert(lpfm.create %s)"):format(name, literal.text(create))
-end
-
--- The calls that program a context as another one is programmed.
-local function programming_lines(name, p, tid_text)
-   local lines = { create_text(name, p.create) }
-   for _, part in ipairs { { "create_evtsets", p.sets }, { "write_pmcs", p.pmcs }, { "write_pmds", p.pmds } } do
-      if #part[2] > 0 then lines[#lines + 1] = vector_text(name, part[1], part[2]) end
-   end
-   if p.target then lines[#lines + 1] = load_text(name, p.target, tid_text) end
-   if p.running then lines[#lines + 1] = call_text(name, "start") end
-   return lines
 end
 
 -- --- targets -------------------------------------------------------------------------------------
@@ -79,7 +49,7 @@ end
 local function target_names(contexts)
    local out, lines = {}, {}
    for _, c in ipairs(is_simulated() and {} or contexts) do
-      local target = journal.programming(c.value).target
+      local target = c.value:programming().target
       if target and target.tid and not out[target.tid] then
          local name = #lines == 0 and "target" or "target" .. #lines + 1
          out[target.tid] = name
@@ -123,11 +93,10 @@ local function shown(s)
       ends_in_comment(expression) and "\n" or "")
 end
 
-local function in_targets(text, calls, targets)
-   for _, c in ipairs(calls) do
-      local tid = c.call == "load" and c[1]
-      if tid and targets[tid] then text = text:gsub(("%%f[%%w_]%d%%f[^%%w_]"):format(tid), targets[tid]) end
-   end
+-- The threads that contexts are loaded on.
+local function in_targets(text, targets)
+   if not text:find("load", 1, true) then return text end
+   for tid, name in pairs(targets) do text = text:gsub(("%%f[%%w_]%d%%f[^%%w_]"):format(tid), name) end
    return text
 end
 
@@ -142,26 +111,28 @@ local function statement_text(s, targets)
       text = s.expression and shown(s) or trimmed(s.text)
    end
    if has_outer_local(s.text) then text = ("do\n%s\nend"):format(text) end
-   return in_targets(text, s.calls, targets)
+   return in_targets(text, targets)
 end
 
 local function commented(text)
    return "-- " .. trimmed(text):gsub("\n", "\n-- ")
 end
 
--- A call on a context, as it was understood.
-local function call_line(name, c, targets)
-   if c.call == "create" then return create_text(name, journal.programming(c.who[1]).create) end
-   if c.call == "load" then return load_text(name, { tid = c[1], set = c[2] }, targets[c[1]]) end
-   if type(c[1]) == "table" then return vector_text(name, c.call, c[1]) end
-   return call_text(name, c.call, c[1] and literal.text(c[1]) or "")
+local function append(lines, more)
+   for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
-local function failed_lines(s, by_ctx, targets)
+local function tid_text(p, targets)
+   return p.target and targets[p.target.tid]
+end
+
+local function failed_lines(s, contexts, targets)
    local lines = { commented(s.text), commented("failed: " .. s.failure:match("^[^\n]*")) }
-   for _, c in ipairs(s.calls) do
-      local name = c.who[1] and by_ctx[c.who[1]]
-      if name then lines[#lines + 1] = call_line(name, c, targets) end
+   for _, c in ipairs(contexts) do
+      local change = s.changes[c.value]
+      if change then
+         append(lines, programming.calls(c.name, change.before, change.now, tid_text(change.now, targets)))
+      end
    end
    return table.concat(lines, "\n")
 end
@@ -174,27 +145,22 @@ local function header(what)
       .. "prompt."):format(what, os.date("%Y-%m-%d %H:%M"), machine.name, machine.pmu)
 end
 
+-- Chooses the machine as it was chosen, or as the environment does.
 local function machine_line()
-   local chosen = journal.machine()
-   if chosen then
-      local options = chosen.options and ", " .. literal.text(chosen.options) or ""
-      return ("lpfm.machine(%s%s)"):format(literal.text(chosen.name), options)
-   end
-   return is_simulated() and ("lpfm.machine(%s)"):format(literal.text(lpfm.machine().name)) or nil
-end
-
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
+   local machine = lpfm.machine()
+   if not machine or not (machine.options or is_simulated()) then return nil end
+   local options = next(machine.options or {}) and ", " .. literal.text(machine.options) or ""
+   return ("lpfm.machine(%s%s)"):format(literal.text(machine.name), options)
 end
 
 -- What is not a name of a global is not written: it cannot be found again.
 local function named_contexts(wanted)
-   local all = names.globals(journal.is_open)
+   local all = namespace.globals(programming.is_open)
    if not wanted then return all end
    local out = {}
    for _, name in ipairs(wanted) do
-      local value = names.value(name)
-      if not journal.is_open(value) then error(("'%s' is no open context"):format(name), 0) end
+      local value = namespace.value(name)
+      if not programming.is_open(value) then error(("'%s' is no open context"):format(name), 0) end
       out[#out + 1] = { name = name, value = value }
    end
    return out
@@ -207,35 +173,30 @@ local function context_script(wanted)
    append(lines, target_lines)
    lines[#lines + 1] = machine_line()
    for _, c in ipairs(contexts) do
-      local p = journal.programming(c.value)
+      local p = c.value:programming()
       lines[#lines + 1] = ""
       local list = c.name:match("^(.-)%[")
       if list then lines[#lines + 1] = ("%s = %s or {}"):format(list, list) end
-      append(lines, programming_lines(c.name, p, p.target and targets[p.target.tid]))
+      append(lines, programming.calls(c.name, nil, p, tid_text(p, targets)))
    end
    return lines
 end
 
 local function programming_table(contexts)
    local out = {}
-   for _, c in ipairs(contexts) do
-      out[c.name] = journal.programming(c.value)
-      out[c.name].machine = nil
-   end
+   for _, c in ipairs(contexts) do out[c.name] = c.value:programming() end
    return out
 end
 
 local function transcript_script(environment_machine)
    local contexts = named_contexts()
    local targets, target_lines = target_names(contexts)
-   local by_ctx = {}
-   for _, c in ipairs(contexts) do by_ctx[c.value] = c.name end
    local lines = { header "A transcript", 'require("repl.prompt.globals").provide()' }
    append(lines, target_lines)
    lines[#lines + 1] = environment_machine
    lines[#lines + 1] = ""
    for _, s in ipairs(log) do
-      lines[#lines + 1] = s.ok and statement_text(s, targets) or failed_lines(s, by_ctx, targets)
+      lines[#lines + 1] = s.ok and statement_text(s, targets) or failed_lines(s, contexts, targets)
    end
    if #contexts > 0 then
       lines[#lines + 1] = "\n-- How the contexts were programmed; exit status 1, and a line, where they are not now."
@@ -253,7 +214,7 @@ function transcript.script(wanted)
    if wanted and #wanted > 0 then
       lines = context_script(wanted)
    else
-      lines = transcript_script(not journal.machine() and machine_line() or nil)
+      lines = transcript_script((lpfm.machine() or {}).options == nil and machine_line() or nil)
    end
    return table.concat(lines, "\n") .. "\n"
 end
@@ -277,14 +238,14 @@ function transcript.write(path, wanted)
 end
 
 --- Compares the contexts with how they were programmed: the end of a saved script.
--- @tparam table programmed by name of a global, as of `journal.programming`
+-- @tparam table programmed by name of a global, as of `context:programming`
 -- @treturn number 0, or 1 after a line on stderr for each difference
 function transcript.check(programmed)
    local status = 0
    for name, before in pairs(programmed) do
-      local ctx = names.value(name)
-      local now = journal.is_open(ctx) and journal.programming(ctx)
-      local found = now and journal.differences(before, now) or { "there is no such context" }
+      local ctx = namespace.value(name)
+      local found = programming.is_open(ctx) and programming.differences(before, ctx:programming())
+         or { "there is no such context" }
       for _, difference in ipairs(found) do
          io.stderr:write(("%s is not as it was saved: %s\n"):format(name, difference))
          status = 1

@@ -15,7 +15,6 @@ local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
-local journal = require "repl.prompt.journal"
 
 local watch = {}
 
@@ -26,7 +25,7 @@ local WIDTH = 80    -- columns, where the terminal does not say
 -- --- what is watched -----------------------------------------------------------------------------
 
 local function is_context(what)
-   return type(what) == "userdata" and pcall(function() return what:closed() end)
+   return getmetatable(what) == "lpfm.context"
 end
 
 local function is_job(what)
@@ -51,8 +50,7 @@ local function add_rows(view, ctx)
    for _, counter in ipairs(counters.of(ctx, view.options.pmds)) do
       view.rows[#view.rows + 1] = { ctx = ctx, counter = counter, total = 0, rates = {} }
    end
-   local programming = journal.programming(ctx)
-   if programming and programming.create.format then
+   if ctx:programming().create.format then
       local ok, buffer = pcall(ctx.buffer, ctx)
       if ok and buffer then view.rows[#view.rows + 1] = { ctx = ctx, buffer = buffer, total = 0, rates = {} } end
    end
@@ -244,10 +242,10 @@ local function over(view)
    end
    local tids, gone = 0, 0
    for _, ctx in ipairs(view.contexts) do
-      local p = journal.programming(ctx)
-      if not p or not p.target or not p.target.tid then return nil end
+      local target = ctx:programming().target
+      if not target or not target.tid then return nil end
       tids = tids + 1
-      if thread_is_gone(view, p.target.tid) then gone = gone + 1 end
+      if thread_is_gone(view, target.tid) then gone = gone + 1 end
    end
    return gone == tids and (tids == 1 and "the thread has ended" or "the threads have ended") or nil
 end
@@ -303,7 +301,7 @@ local function check_options(options)
 end
 
 local function name_of(what)
-   local global = require("repl.prompt.names").globals(function(value) return value == what end)[1]
+   local global = require("repl.prompt.namespace").globals(function(value) return value == what end)[1]
    if global then return global.name end
    return type(what) == "table" and render.plural(#what, "context") or "context"
 end

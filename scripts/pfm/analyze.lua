@@ -12,8 +12,8 @@ local derive = require "pfm.analyze.derive"
 local difference = require "pfm.analyze.difference"
 local phases = require "pfm.analyze.phases"
 local columns = require "pfm.analyze.columns"
-local filter = require "pfm.analyze.filter"
 local keys = require "pfm.analyze.keys"
+local origin = require "pfm.recording.origin"
 local tabulate = require "pfm.analyze.tabulate"
 local values = require "pfm.analyze.values"
 
@@ -81,8 +81,14 @@ analyze.read_keys = keys.read
 -- @treturn function `(sample)`: does it pass?
 -- @raise on times and names that are none
 -- @usage print(analyze.test(assert(recording.open "lpfm.data"), { cpu = "0,1" }) ~= nil)
--- @function test
-analyze.test = filter.test
+function analyze.test(self, wanted)
+   local tests, chooses, during = keys.tests(wanted), origin.chooses(wanted), nil
+   if wanted.from or wanted.to then during = columns.during(self, wanted.from, wanted.to) end
+   return function(s)
+      if during and (s.time * 1e9 < during[2] or s.time * 1e9 > during[3]) then return false end
+      return not (chooses and not origin.matches(s, wanted)) and keys.pass(tests, s)
+   end
+end
 
 --- The first and the last moment of a recording; of some of many, those of all.
 -- @param self

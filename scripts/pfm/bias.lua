@@ -5,7 +5,7 @@
 -- differ by more, ever wider masks are tried until one gives the randomized profile: that one is recommended.
 -- @module pfm.bias
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local fields = require "pfm.util.fields"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
@@ -41,12 +41,12 @@ end
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
 -- for place, samples in pairs(require("pfm.bias").places(profile)) do print(place, samples) end
 function bias.places(result)
-   local tally, resolver, out, all = blocks.counter("pid", "ip"), symbols.resolver(), {}, 0
-   for _, block in ipairs(result.blocks) do tally:add(block, result.sizes) end
+   local groups, resolver, out, all = stored.counter("pid", "ip"), symbols.resolver(), {}, 0
+   for _, block in ipairs(result.blocks) do groups:add(block, result.sizes) end
    for pid, list in pairs(result.maps) do
       for _, maps in ipairs(list) do resolver:add(pid, maps) end
    end
-   for pid, ip, n in tally:rows() do
+   for pid, ip, n in groups:rows() do
       local place = place_of(resolver, pid, ip)
       out[place], all = (out[place] or 0) + n, all + n
    end

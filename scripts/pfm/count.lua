@@ -443,9 +443,9 @@ end
 
 --- Prepares a count; `count.run` does all of it.
 -- @tparam table spec as for `count.run`
--- @treturn table for `count.complete`, with `on`, the handlers for `pfm.measure`
+-- @treturn table for `count.complete`, with `callbacks` for `pfm.measure`, which is `on`, too, as it was called before
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
--- print(count.complete(c, measure.run(c.target, c.on)).events[1].value)
+-- print(count.complete(c, measure.run(c.target, c.callbacks)).events[1].value)
 function count.prepare(spec)
    count.check("count.run", spec)
    local list = parsed(spec.events)
@@ -453,7 +453,8 @@ function count.prepare(spec)
    local self = new_counting(spec, list)
    self.list = list
    self.tell = spec.interval and reporter(self, list, spec.on_interval)
-   self.on = handlers(self, spec)
+   self.callbacks = handlers(self, spec)
+   self.on = self.callbacks
    return self
 end
 
@@ -475,7 +476,7 @@ end
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `count.run` says
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
--- print(count.complete(c, measure.run(c.target, c.on)).elapsed)
+-- print(count.complete(c, measure.run(c.target, c.callbacks)).elapsed)
 function count.complete(self, outcome)
    self:conclude(outcome)
    self.blocks:look(self.sums)
@@ -514,7 +515,7 @@ end
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)
-   return count.complete(self, measure.run(self.target, self.on))
+   return count.complete(self, measure.run(self.target, self.callbacks))
 end
 
 --- Counts while a function runs, in this thread.

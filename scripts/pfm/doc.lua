@@ -42,13 +42,28 @@ local function add_entry(keys, entry)
    end
 end
 
+-- A module of a part is there if the part is installed. Only their names have a dot behind "pfm.".
+local function is_there(module)
+   if module.private or not module.name:find("^pfm%.[%w_]+%.") then return true end
+   local path = module.name:gsub("%.", "/")
+   for template in package.path:gmatch("[^;]+") do
+      local file = io.open((template:gsub("%?", path)))
+      if file then
+         file:close()
+         return true
+      end
+   end
+   return false
+end
+
 local function build_index()
    local ok, modules = pcall(require, "pfm.manual")
    if not ok then error("the reference was not built: 'make' in the source tree makes pfm/manual.lua", 0) end
    local found = { modules = {}, items = {}, keys = {} }
    for _, module in ipairs(modules) do
-      found.modules[canonical(module.name)] = module
-      for _, item in ipairs(module.items) do
+      local there = is_there(module)
+      found.modules[canonical(module.name)] = there and module or nil
+      for _, item in ipairs(there and module.items or {}) do
          item.private = module.private
          found.items[#found.items + 1] = item
          add_entry(found.keys, item)

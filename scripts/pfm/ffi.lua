@@ -283,7 +283,7 @@ function context:read_pmds(v)
    return v:values()
 end
 
---- Writes PMCs from a typed vector (specification 3.1.2).
+--- Writes PMCs from a typed vector (specification 3.1.2): by the module, which notes how the context is programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -297,15 +297,10 @@ end
 -- ctx:close()
 function context:write_pmcs(v)
    check(self, v, pmcs_class, "write_pmcs")
-   if C.pfm_write_pmcs(self.c.fd, v.data, v.n) == 0 then
-      return true
-   elseif ffi.errno() == E2BIG then
-      return objects[self]:write_pmcs(objects[v])
-   end
-   return refused("write_pmcs", v)
+   return objects[self]:write_pmcs(objects[v])
 end
 
---- Writes PMDs from a typed vector (specification 3.1.3): by the module, which remembers what samples will hold.
+--- Writes PMDs from a typed vector (specification 3.1.3): by the module, which notes how the context is programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil

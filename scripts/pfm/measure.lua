@@ -25,7 +25,7 @@ local PATIENCE, SAVING = 2, 60 -- s that an interrupted command gets to end by i
 
 local function add(self, subject)
    subject.held = self.waits_until and true or nil
-   local ctx, err, errno = self.on.attach(subject)
+   local ctx, err, errno = self.callbacks.attach(subject)
    if not ctx then return nil, err, errno end
    subject.ctx = ctx
    self.by_ctx[ctx] = subject
@@ -39,7 +39,7 @@ local function remove(self, subject)
    self.by_ctx[subject.ctx] = nil
    self.live = self.live - 1
    self.waiting = nil
-   self.on.ended(subject)
+   self.callbacks.ended(subject)
    subject.ctx:close()
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end
@@ -47,8 +47,8 @@ end
 -- The numbers in a list that are numbers of processes, and not of their other threads.
 local function pids_in(self, list)
    local out = {}
-   for _, tid in ipairs(not self.world.sim and list or {}) do
-      if self.world.process_of(tid) == tid then out[#out + 1] = tid end
+   for _, tid in ipairs(not self.env.sim and list or {}) do
+      if self.env.process_of(tid) == tid then out[#out + 1] = tid end
    end
    return out
 end
@@ -62,10 +62,10 @@ end
 local function first_subjects(self)
    local target, out, seen = self.target, {}, {}
    for _, tid in ipairs(target.tids or {}) do
-      local pid = self.world.process_of(tid)
+      local pid = self.env.process_of(tid)
       if not pid then error(("there is no thread or process %d"):format(tid), 0) end
       for _, t in ipairs(threads_of(self, tid, pid)) do
-         if not seen[t] then out[#out + 1] = { tid = t, pid = self.world.pid_of(t) } end
+         if not seen[t] then out[#out + 1] = { tid = t, pid = self.env.pid_of(t) } end
          seen[t] = true
          if self.processes then self.processes:note(t, true) end
       end
@@ -139,7 +139,7 @@ local function read_messages(self, subject)
          remove(self, subject)
          return
       end
-      if self.on.message and self.on.message(subject, msg) == "enough" then self.enough = true end
+      if self.callbacks.message and self.callbacks.message(subject, msg) == "enough" then self.enough = true end
    end
 end
 
@@ -166,7 +166,7 @@ end
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   self.own_ns = self.world.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- until it is waited for
+   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- until it is waited for
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -187,9 +187,9 @@ local function finished(self, now)
 end
 
 local function next_tick(self, now)
-   if not self.on.tick then return math.huge end
+   if not self.callbacks.tick then return math.huge end
    if now >= self.tick_at then
-      local step, enough = self.on.tick(now - self.started)
+      local step, enough = self.callbacks.tick(now - self.started)
       self.enough = self.enough or enough == "enough"
       self.tick_at = self.tick_at + step
       if self.tick_at <= now then self.tick_at = now + step end
@@ -218,7 +218,7 @@ end
 
 local function wait(self, seconds)
    self.waiting = self.waiting or wake_list(self)
-   local ready = self.world.poll(self.waiting, seconds < math.huge and seconds or nil)
+   local ready = self.env.poll(self.waiting, seconds < math.huge and seconds or nil)
    for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
       if subject then read_messages(self, subject) end
@@ -238,7 +238,7 @@ end
 
 local function loop(self)
    while true do
-      local now = self.world.clock()
+      local now = self.env.clock()
       if over(self, now) then return end
       wait(self, patience(self, now, step(self, now)))
    end
@@ -350,22 +350,22 @@ local function begin(self)
    local target = self.target
    measure.check(target)
    if target.tids then proc.raise_nofile() end
-   self.world = host.now()
+   self.env = host.now()
    spawn(self)
    self.waits_until = target.delay and math.huge
    attach_first(self)
-   self.started = self.world.clock() + (target.delay or 0)
+   self.started = self.env.clock() + (target.delay or 0)
    self.waits_until = target.delay and self.started
    self.tick_at = self.started
    let_go(self)
-   if self.on.begin then self.on.begin(self.child) end
+   if self.callbacks.begin then self.callbacks.begin(self.child) end
 end
 
 local function complete(self)
    if self.child and self.gone and not self.status then
       self.partial, self.used = true, cpu_times(self.child.pid)
    end
-   self.elapsed = math.max(self.world.clock() - self.started, 0)
+   self.elapsed = math.max(self.env.clock() - self.started, 0)
    end_all(self)
 end
 
@@ -390,8 +390,8 @@ local function result(self)
    }
 end
 
-local function new(target, on)
-   return { target = target, on = on, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
+local function new(target, callbacks)
+   return { target = target, callbacks = callbacks, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
 end
 
 --- Measures a target.
@@ -410,7 +410,7 @@ end
 -- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
--- @tparam table on `attach(subject)` returns a loaded and started context, or nil and a message;
+-- @tparam table callbacks `attach(subject)` returns a loaded and started context, or nil and a message;
 -- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
 -- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
 -- and may end it in the same way by a second result
@@ -430,8 +430,8 @@ end
 --    ended = function(subject) print(subject.ctx:read_pmds { 66 }[1].value) end,
 -- })
 -- assert(outcome.status == 0)
-function measure.run(target, on)
-   local self = new(target, on)
+function measure.run(target, callbacks)
+   local self = new(target, callbacks)
    proc.on_interrupt(true)
    local ok, err = pcall(carry_out, self)
    if not ok then
@@ -448,15 +448,15 @@ end
 
 --- Begins to measure a target and returns; `measure.turn` carries it on, now and then.
 -- @tparam table target as for `measure.run`; `background = true`
--- @tparam table on as for `measure.run`
+-- @tparam table callbacks as for `measure.run`
 -- @treturn table for the functions below
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
--- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)
 -- while not measure.turn(f) do lpfm.poll({}, 0.001) end
 -- print(count.complete(c, measure.finish(f)).events[1].value)
-function measure.begin(target, on)
-   local self = new(target, on)
+function measure.begin(target, callbacks)
+   local self = new(target, callbacks)
    local ok, err = pcall(begin, self)
    if ok then return self end
    close_all(self)
@@ -469,15 +469,15 @@ end
 -- @treturn boolean whether the measurement is over
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
--- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)
 -- while not measure.turn(f) do lpfm.poll({}, 0.001) end
 -- measure.finish(f)
 function measure.turn(self)
-   local now = self.world.clock()
+   local now = self.env.clock()
    if over(self, now) then return true end
    self.until_tick = step(self, now)
    wait(self, 0)
-   return finished(self, self.world.clock())
+   return finished(self, self.env.clock())
 end
 
 --- What a measurement waits for after `measure.turn`.
@@ -486,7 +486,7 @@ end
 -- @treturn number seconds, or math.huge
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
--- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)
 -- measure.turn(f)
 -- local fds, seconds = measure.awaits(f)
 -- print(#fds, seconds)
@@ -494,7 +494,7 @@ end
 function measure.awaits(self)
    local fds = {}
    for i, who in ipairs(self.waiting or wake_list(self)) do fds[i] = who:fd() end
-   return fds, patience(self, self.world.clock(), self.until_tick or math.huge)
+   return fds, patience(self, self.env.clock(), self.until_tick or math.huge)
 end
 
 --- Ends a measurement, over or not; a command that still runs keeps running.
@@ -502,7 +502,7 @@ end
 -- @treturn table as of `measure.run`
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
--- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)
 -- print(measure.finish(f).elapsed)
 function measure.finish(self)
    local ok, err = pcall(complete, self)
@@ -533,7 +533,7 @@ end
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
--- local f = measure.begin({ command = { "true" }, background = true }, c.on)
+-- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)
 -- print(#measure.contexts(f))
 -- measure.finish(f)
 function measure.contexts(self)

@@ -3,8 +3,8 @@
 -- The samples go to a sink as they come:
 --
 --    sink.begin()                    optional: the command was found and runs
---    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.blocks)
---    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.blocks)
+--    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.samples)
+--    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.samples)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
 --                                    executable mappings of a process, when they are new; ns; and
@@ -24,7 +24,7 @@ local dirent = require "posix.dirent"
 local programs = require "pfm.recording.programs"
 local sample_buffers = require "pfm.measure.sample_buffers"
 local stages = require "pfm.measure.stages"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local symbols = require "pfm.symbols"
 local fields = require "pfm.util.fields"
 local render = require "pfm.render"

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Programs for the sampling format "program": expressions about an overflow, made into classic BPF.
 --
--- `pfm.where` and `pfm.bucket` are the short ways here. An expression has numbers of 64 bits without a sign, the
--- operators of C (`+ - * / % & | ^ ~ << >>`, `== ~= < <= > >=`) with `and`, `or`, `not`, and `x in {1, 5..9}`;
+-- `program.where` and `program.bucket` are the short ways here. An expression has numbers of 64 bits without a sign,
+-- the operators of C (`+ - * / % & | ^ ~ << >>`, `== ~= < <= > >=`) with `and`, `or`, `not`, and `x in {1, 5..9}`;
 -- `log2(x)`, `min(a, b)`, `max(a, b)`; and of the overflow:
 --
 --    ip                  the address; ip in 'libc': where that object is mapped; 'kernel'
@@ -196,6 +196,33 @@ function methods:needs_process()
       if name ~= "kernel" and name ~= "[kernel]" then return true end
    end
    return false
+end
+
+--- A filter of samples, which runs at the overflow: those that do not meet the condition are dropped where they would
+-- be made.
+-- @string expression
+-- @treturn table of `program.new`
+-- @usage
+-- local ctx = assert(lpfm.create(program.where("cpu in {0, 2..5}"):create { buf_size = 16384 }))
+-- ctx:close()
+function program.where(expression)
+   return program.new { where = expression }
+end
+
+--- A histogram that is counted at the overflow: of each, the bucket with the number that the expression has is counted.
+-- No sample is made.
+-- @string expression
+-- @tparam[opt] table options
+-- @string[opt] options.where a condition: what does not meet it is not counted
+-- @int[opt] options.buckets what is not below is counted as outside
+-- @treturn table of `program.new`; `context:verdicts` has the counts
+-- @usage
+-- local ctx = assert(lpfm.create(program.bucket("log2(period)", { where = "cpu == 0" }):create()))
+-- assert(next(ctx:verdicts().buckets) == nil)
+-- ctx:close()
+function program.bucket(expression, options)
+   options = options or {}
+   return program.new { bucket = expression, where = options.where, buckets = options.buckets }
 end
 
 --- Adds up the histograms of contexts.

@@ -5,7 +5,7 @@
 -- `pfm.analyze` says what is in it.
 -- @module pfm.recording
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"
 local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
@@ -33,7 +33,7 @@ recording.create = writer.create
 
 local function new(path)
    return setmetatable({ path = path, maps = {}, comms = {}, names = {}, records = {}, objects = {}, damage = {},
-      blocks = {}, stack_table = blocks.stack_table() }, recording)
+      blocks = {}, stack_table = stored.stack_table() }, recording)
 end
 
 -- The recordings in a merged file that can be read.
@@ -70,7 +70,7 @@ end
 --- Opens a recording, a file of perf's (perf.data), or a file of many: `recording.together` says what that is.
 -- @string path of perf's, "-" is standard input
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
--- cut), `damage`, `stack_table` (see `lpfm.blocks`), `records` (see `pfm.recording.programs`); or nil and a message
+-- cut), `damage`, `stack_table` (see `lpfm.samples`), `records` (see `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
    local self, err = perfdata.open(path, new)
@@ -123,7 +123,7 @@ local function open_again(self)
 end
 
 --- A reader of the blocks of samples that are sound.
--- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.blocks`; without a number it closes
+-- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.samples`; without a number it closes
 -- the file
 -- @usage print(#assert(recording.open "lpfm.data"):block_reader()(1))
 function recording:block_reader()
@@ -141,7 +141,7 @@ function recording:block_reader()
 end
 
 --- Iterates over the blocks of samples that are sound.
--- @return an iterator of strings, for `lpfm.blocks`
+-- @return an iterator of strings, for `lpfm.samples`
 -- @usage for block in assert(recording.open "lpfm.data"):each_block() do print(#block) end
 function recording:each_block()
    local read, i = self:block_reader(), 0
@@ -151,9 +151,9 @@ function recording:each_block()
    end
 end
 
-local function add_block(tally, file, place, sizes)
-   if type(place) == "string" then return tally:add(place, sizes) end
-   return tally:add(file, place.at, place.length, sizes)
+local function add_block(groups, file, place, sizes)
+   if type(place) == "string" then return groups:add(place, sizes) end
+   return groups:add(file, place.at, place.length, sizes)
 end
 
 -- When processes replaced code that they had made.
@@ -191,22 +191,27 @@ local function by_life(self, options)
 end
 
 --- Counts all samples, without bringing them into Lua.
--- @tparam table options as for `blocks.counter`; the keys "pid" and "tid" are numbers of lives, where there are records
+-- @tparam table options as for `stored.counter`; the keys "pid" and "tid" are numbers of lives, where there are records
 -- of programs (`pfm.recording.programs`)
--- @treturn tally
+-- @treturn counter of `lpfm.samples`
 -- @treturn number samples missing from blocks that were cut
--- @usage local tally = assert(recording.open "lpfm.data"):tally { keys = { "tid" } }
--- for tid, samples in tally:rows() do print(tid, samples) end
-function recording:tally(options)
-   local tally, cut, sizes = blocks.counter(by_life(self, options)), 0, self:sizes()
+-- @usage local groups = assert(recording.open "lpfm.data"):group_by { keys = { "tid" } }
+-- for tid, samples in groups:rows() do print(tid, samples) end
+function recording:group_by(options)
+   local groups, cut, sizes = stored.counter(by_life(self, options)), 0, self:sizes()
    local file = type(self.blocks[1]) == "table" and open_again(self)
    for _, place in ipairs(self.blocks) do
-      local _, missing = add_block(tally, file, place, sizes)
+      local _, missing = add_block(groups, file, place, sizes)
       cut = cut + missing
    end
    if file then file:close() end
-   return tally, cut
+   return groups, cut
 end
+
+--- The former name of `recording:group_by`, for one version more.
+-- @function recording:tally
+-- @usage print(#assert(recording.open "lpfm.data"):tally { keys = { "tid" } })
+recording.tally = recording.group_by
 
 local function pmds_of(list)
    local pmds = {}
@@ -214,7 +219,7 @@ local function pmds_of(list)
    return pmds
 end
 
---- The PMDs stored with a sample, by the PMD that overflowed: what `lpfm.blocks` takes. An event of a set
+--- The PMDs stored with a sample, by the PMD that overflowed: what `lpfm.samples` takes. An event of a set
 -- other than 0 stands under set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end

@@ -8,7 +8,7 @@ local proc = require "lpfm.proc"
 local profile = require "pfm.profile"
 local record = require "pfm.record"
 local recording = require "pfm.recording"
-local store = require "pfm.store"
+local store = require "pfm.fleet.store"
 
 local url, hosts, hours, folder = arg[1], tonumber(arg[2]), tonumber(arg[3]), arg[4]
 local VERSIONS, VARIANTS, FUNCTIONS, DEPTH, NS, PERIOD = 3, 8, 400, 9, 100, 40
@@ -38,7 +38,7 @@ local function contents(path)
       tag, at, length = file:next()
    end
    file:close()
-   for pid in self:tally({ keys = { "pid" } }):rows() do out.pid = pid end
+   for pid in self:group_by({ keys = { "pid" } }):rows() do out.pid = pid end
    out.head, out.samples = self.head, self.ends.samples
    return out
 end

@@ -2,7 +2,7 @@
 -- merge.lua - recordings of ranks to merge: each of SAMPLES samples in 200 functions of one program, with 2,000 stacks
 -- that are its own.
 --   merge.lua DIR RECORDINGS SAMPLES
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local recording = require "pfm.recording"
 
 local dir, count, samples = arg[1], tonumber(arg[2]), tonumber(arg[3])
@@ -50,11 +50,11 @@ local function write(rank)
       local list = {}
       for i = from, math.min(samples, from + BLOCK - 1) do
          local stack = i % STACKS + 1
-         list[#list + 1] = blocks.sample({ ip = BASE + rank * 2 ^ 20 + (stack % FUNCTIONS) * 256 + 1, tid = 7, pid = 7,
+         list[#list + 1] = stored.sample({ ip = BASE + rank * 2 ^ 20 + (stack % FUNCTIONS) * 256 + 1, tid = 7, pid = 7,
             tstamp = i * 1000, ovfl_pmd = 65, last_reset = -1000 }, { stack })
       end
       local bytes = table.concat(list)
-      w:block(blocks.head(#list, #bytes) .. bytes, #list)
+      w:block(stored.head(#list, #bytes) .. bytes, #list)
    end
    w:json("SYMS", symbols())
    w:json("OBJS", { { path = "/bin/prog", build_id = "0123456789abcdef" } })

@@ -2,7 +2,7 @@
 -- A recording of lpfm record made longer: its blocks of samples again and again, all else once.
 --   repeat.lua IN OUT SAMPLES
 -- Prints how many samples OUT holds.
-local counter = require("lpfm.blocks").counter
+local counter = require("lpfm.samples").counter
 local recording = require "pfm.recording"
 
 local from = assert(recording.open(arg[1]))

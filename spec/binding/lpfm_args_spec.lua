@@ -39,7 +39,7 @@ describe("arguments of lpfm", function()
    end)
 
    it("name the method that is called without its object, also where it is replaced or called last", function()
-      for _, name in ipairs { "lpfm.blocks", "lpfm.chunks", "lpfm.perfdata", "lpfm.sim" } do pcall(require, name) end
+      for _, name in ipairs { "lpfm.samples", "lpfm.chunks", "lpfm.perfdata", "lpfm.sim" } do pcall(require, name) end
       local methods = 0
       for fn, method in pairs(debug.getregistry()["lpfm.methods"]) do
          for _, bad in ipairs { {}, 5, "x", io.stdout } do

@@ -3,7 +3,7 @@
 -- what survives restarts and the end.
 
 local lpfm = require "lpfm"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local sim = require "support.sim"
 
 local machine
@@ -107,16 +107,16 @@ describe("a view of a sampling buffer", function()
       local buf = filled((two_sets { format = "default", buf_size = 4000 }))
       local live, sizes = all(buf), { [4] = { 5 }, [65536 + 4] = { 5, 7 } }
       local n = 0
-      for s in blocks.each(buf:snapshot(), sizes) do
+      for s in stored.each(buf:snapshot(), sizes) do
          n = n + 1
          local wanted = live[n]
          wanted.values, wanted.pmds, wanted.index = { wanted.pmds[5], wanted.pmds[7] }, nil, nil
          assert.same(wanted, s)
          local values = s.values
          s.values = nil
-         local block = blocks.head(1, blocks.entry_size + 8 * #values) .. blocks.sample(s, values)
+         local block = stored.head(1, stored.entry_size + 8 * #values) .. stored.sample(s, values)
          s.values = values
-         assert.same(s, blocks.each(block, sizes)())
+         assert.same(s, stored.each(block, sizes)())
       end
       assert.equal(#live, n)
    end)
@@ -130,12 +130,12 @@ describe("a view of a sampling buffer", function()
       assert.equal(11, #names)
       local snapshot = buf:snapshot()
       for _, name in ipairs(names) do
-         local counted, counter = {}, blocks.counter(name)
+         local counted, counter = {}, stored.counter(name)
          assert.same({ #buf, 0 }, { counter:add(snapshot, { [4] = { 5 }, [65536 + 4] = { 5, 7 } }) })
          for value, samples in counter:rows() do counted[value] = samples end
          assert.same(buf:count_by(name), counted)
       end
-      assert.has_error(function() blocks.counter("colour") end, "counter: there is no field 'colour' (ip, tid, pid, "
+      assert.has_error(function() stored.counter("colour") end, "counter: there is no field 'colour' (ip, tid, pid, "
          .. "cpu, tstamp, set, ovfl_pmd, last_reset, period, or a PMD's number)")
    end)
 

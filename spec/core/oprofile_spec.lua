@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The format "oprofile": for each CPU a ring of words, in which changes of CPU, thread and level are escaped.
 local lpfm = require "lpfm"
-local oprofile = require "pfm.oprofile"
+local oprofile = require "pfm.oprofile.oprofile"
 local sim = require "support.sim"
 
 local HEADER = 64 + 64 * 48

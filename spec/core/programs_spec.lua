@@ -2,11 +2,11 @@
 -- The sampling format "program": a BPF program that decides at each overflow what becomes of it.
 local lpfm = require "lpfm"
 local assembler = require "pfm.program.assembler"
-local bucket = require "pfm.bucket"
+local bucket = require("pfm.program").bucket
 local c = require "support.c"
 local effort = require "support.effort"
 local sim = require "support.sim"
-local where = require "pfm.where"
+local where = require("pfm.program").where
 
 local UUID = "c62f810d-5eb3-479a-a174-3ce8961d52fb"
 local const = lpfm.const

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The format stack with regions (6.3.1 for 6.3.2): monitoring goes on while the tool reads, and nothing is lost.
 local lpfm = require "lpfm"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local sim = require "support.sim"
 
 local FRAMES = 4
@@ -97,7 +97,7 @@ describe("the format stack with regions", function()
 
    it("lets a region in hand be read as it grows, and what is left of it once it is full", function()
       local m, ctx = sampling(1000, { regions = 2, buf_size = size_of(2, 5) })
-      local t = blocks.stack_table()
+      local t = stored.stack_table()
       m:run { ns = 30 }
       local _, n, to = t:samples(ctx:buffer())
       assert.equal(3, n)
@@ -132,7 +132,7 @@ describe("the format stack with regions", function()
    it("shows the regions that are to be read later, when the thread has ended and nothing can be given back", function()
       local m, ctx, tid = sampling(12, { regions = 3, buf_size = size_of(3, 5) })
       m:run { until_exit = tid }
-      local t, got, buffer = blocks.stack_table(), {}, ctx:buffer()
+      local t, got, buffer = stored.stack_table(), {}, ctx:buffer()
       for ahead = 0, 2 do
          local h = buffer:header(ahead)
          got[ahead + 1] = { h.count, h.full, (select(2, t:samples(buffer, nil, nil, nil, ahead))) }

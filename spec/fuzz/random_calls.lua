@@ -6,10 +6,10 @@
 -- In spec/c/fuzz/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local symbols = require "lpfm.symbols"
 local PATIENCE = require "support.patience"
-local oprofile, pebs = require "pfm.oprofile", require "pfm.pebs"
+local oprofile, pebs = require "pfm.oprofile.oprofile", require "pfm.pebs"
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 local starve = rawget(_G, "starve")
 
@@ -228,9 +228,9 @@ local makers_of_objects = {
          handler = one_of { function() end, some_value(1) }, flags = some_value(0) }
    end,
    function() return lpfm.unregister_format(one_of(words)) end,
-   function() return blocks.counter(one_of(fields), one_of(fields)) end,
-   function() return blocks.sample({ [one_of(fields)] = some_value(0) }, some_value(1)) end,
-   function() return blocks.each(blocks.head(random(0, 9), some_value(0)) .. some_value(0), some_value(1)) end,
+   function() return stored.counter(one_of(fields), one_of(fields)) end,
+   function() return stored.sample({ [one_of(fields)] = some_value(0) }, some_value(1)) end,
+   function() return stored.each(stored.head(random(0, 9), some_value(0)) .. some_value(0), some_value(1)) end,
    function() return random(20) == 1 and symbols.object("[vdso]") end,
    child,
    typed_context, typed_context,
@@ -259,7 +259,7 @@ local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_in
 local elsewhere = { kill = true, spawn = true, trace = true, setaffinity = true, machine = true, lackey_trace = true }
 
 local functions = {}
-for _, module in ipairs { lpfm, proc, blocks, symbols } do
+for _, module in ipairs { lpfm, proc, stored, symbols } do
    for name, fn in pairs(module) do
       if type(fn) == "function" and not elsewhere[name] then
          functions[#functions + 1] = { name = name, call = fn }

@@ -47,6 +47,18 @@ describe("the layers", function()
       assert.equal("", complaints())
    end)
 
+   it("keep what may not be installed apart", function()
+      must(("cd %s && mkdir -p scripts/pfm/jobs repl/parts/jobs"):format(root))
+      put("scripts/pfm/jobs/merge.lua", 'local objects = require "pfm.jobs.merge.objects"\n')
+      put("repl/parts/jobs.lua", 'local merge = require "pfm.jobs.merge"\n')
+      put("repl/parts/jobs/merge.lua", 'local merge = require "pfm.jobs.merge"\n')
+      assert.equal("", complaints())
+      put("repl/command/report.lua", 'local parts = require "repl.parts"\nlocal merge = require "pfm.jobs.merge"\n')
+      assert.truthy(complaints():find("repl/command/report.lua:2: pfm.jobs.merge is of part jobs", 1, true))
+      put("repl/command/report.lua", 'return require "repl.parts.jobs"\n')
+      assert.truthy(complaints():find("repl/command/report.lua:1: repl.parts.jobs is of part jobs", 1, true))
+   end)
+
    it("refuse an include from above, however it is written", function()
       put("repl/repl.h", "")
       for _, header in ipairs { "repl.h", "../../repl/repl.h", "repl/repl.h" } do

@@ -13,9 +13,11 @@ local reference = require "pfm.manual"
 
 local descriptors = handles.settled()
 
--- What is public follows from the path: modules of C, and scripts/pfm/NAME.lua.
+-- What is public follows from the path: modules of C, scripts/pfm/NAME.lua, and of parts scripts/pfm/PART/NAME.lua.
 local function is_public(name)
    return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
+      or name:find("^pfm%.jobs%.[%w_]+$") ~= nil or name:find("^pfm%.fleet%.[%w_]+$") ~= nil
+      or name == "pfm.oprofile.oprofile"
 end
 
 -- Only LuaJIT has an ffi; the examples of its buffers are those of pfm.ffi.
@@ -35,7 +37,7 @@ local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
    local function_of_prompt = of_prompt(name)
    if function_of_prompt then return function_of_prompt end
-   for _, prefix in ipairs { "pfm.", "", "lpfm." } do
+   for _, prefix in ipairs { "pfm.", "pfm.jobs.", "pfm.fleet.", "", "lpfm." } do
       local ok, module = pcall(require, prefix .. name)
       if ok then return module end
    end
@@ -113,7 +115,7 @@ describe("the reference", function()
    it("has every function of the C modules, and every method", function()
       local missing = {}
       check_documented(lpfm, "lpfm.", missing)
-      for _, name in ipairs { "proc", "blocks", "symbols" } do
+      for _, name in ipairs { "proc", "samples", "symbols" } do
          check_documented(require("lpfm." .. name), "lpfm." .. name .. ".", missing)
       end
       for key, meta in pairs(debug.getregistry()) do
@@ -129,7 +131,7 @@ describe("the reference", function()
    it("has every function that a module of the script library exports", function()
       local missing = {}
       for _, module in ipairs(reference) do
-         local short = module.name:match("^pfm%.([%w_]+)$")
+         local short = is_public(module.name) and module.name:find("^pfm%.")
          local ok, exports = pcall(require, module.name)
          if short and ok and type(exports) == "table" and not elsewhere[module.name] then
             check_documented(exports, module.name .. ".", missing)

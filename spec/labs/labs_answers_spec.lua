@@ -14,7 +14,7 @@ local number = require "repl.lab.number"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
-local bundle = require "repl.notebook.bundle"
+local bundle = require "repl.parts.notebook.bundle"
 local validate = require "repl.lab.validate"
 
 local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")

@@ -3,7 +3,7 @@
 -- computer, where every sample is known.
 
 local c = require "support.c"
-local collector = require "pfm.collector"
+local collector = require "pfm.fleet.collector"
 local files = require "support.files"
 local lpfm = require "lpfm"
 local recording = require "pfm.recording"
@@ -177,7 +177,7 @@ end)
 
 describe("the packages' unit", function()
    it("calls lpfm with options that it has", function()
-      local unit = files.read("rockspec/debian/lpfm.lpfm-record.service")
+      local unit = files.read("rockspec/debian/lpfm-fleet.lpfm-record.service")
       local values = {}
       for name, value in unit:match("\nEnvironment=([^\n]*)"):gmatch("(%u[%u_]*)=(%S*)") do values[name] = value end
       local line = unit:match("\nExecStart=/usr/bin/lpfm ([^\n]*)"):gsub("%$?{?%$(%b{})", function(name)

@@ -2,7 +2,7 @@
 -- Recordings in the formats of other tools: exact for one made by hand, and readable by those tools.
 -- Second interpreter, all: most of it starts other tools.
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local browser = require "support.browser"
 local c = require "support.c"
 local cjson = require "cjson"
@@ -530,7 +530,7 @@ describe("lpfm export", function()
       end
       local samples = 0
       for block in recording.open(file):each_block() do
-         for _ in blocks.each(block, {}) do samples = samples + 1 end
+         for _ in stored.each(block, {}) do samples = samples + 1 end
       end
       assert.equal(samples, total)
       assert.is_true(inner > total / 2, inner .. " of " .. total)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Programs in measurements: lpfm histogram, and record --where.
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local c = require "support.c"
 local cjson = require "cjson"
 local histogram = require "pfm.histogram"
@@ -133,7 +133,7 @@ describe("at the command line", function()
       local file = assert(recording.open(path))
       local n = 0
       for block in file:each_block() do
-         for s in blocks.each(block, file:sizes()) do
+         for s in stored.each(block, file:sizes()) do
             assert.equal(1, s.ip % 2)
             n = n + 1
          end
@@ -165,7 +165,7 @@ end)
 
 describe("objects", function()
    it("are those of a running process", function()
-      local where = require "pfm.where"
+      local where = require("pfm.program").where
       local lpfm = require "lpfm"
       local pid = require("lpfm.proc").getpid()
       assert(lpfm.machine(require "support.real"))

@@ -4,7 +4,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local analyze = require "pfm.analyze"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local browser = require "support.browser"
 local c = require "support.c"
 local cjson = require "cjson"
@@ -43,7 +43,7 @@ local function stack_table(stacks)
       for _, frame in ipairs(frames) do words[#words + 1] = frame end
    end
    for i, word in ipairs(words) do words[i] = int(word, 8) end
-   local t = blocks.stack_table()
+   local t = stored.stack_table()
    assert(t:load(table.concat(words)))
    return t
 end

@@ -3,13 +3,13 @@
 -- Second interpreter, all: merging takes long there.
 
 local analyze = require "pfm.analyze"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local browser = require "support.browser"
 local c = require "support.c"
 local chunks = require "lpfm.chunks"
 local handmade = require "support.handmade"
 local lpfm = require "lpfm"
-local merge = require "pfm.merge"
+local merge = require "pfm.jobs.merge"
 local record = require "pfm.record"
 local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
@@ -517,7 +517,7 @@ describe("recordings together", function()
 end)
 
 it("blocks of another clock can be shifted", function()
-   local t = blocks.counter { keys = { { "tstamp", shift = -50, from = 10, step = 10 } } }
+   local t = stored.counter { keys = { { "tstamp", shift = -50, from = 10, step = 10 } } }
    t:add(handmade.block { { tid = 1, ip = 1, tstamp = 65 }, { tid = 1, ip = 1, tstamp = 80 } }, { [65] = {} })
    local found = {}
    for slice, n in t:rows() do found[#found + 1] = slice .. " " .. n end

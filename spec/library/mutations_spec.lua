@@ -4,7 +4,7 @@
 
 local c = require "support.c"
 local effort = require "support.effort"
-local merge = require "pfm.merge"
+local merge = require "pfm.jobs.merge"
 local recording = require "pfm.recording"
 local samples = require "support.samples"
 

@@ -5,7 +5,7 @@ local c = require "support.c"
 local off_cpu = require "pfm.measure.off_cpu"
 local real = require "support.real"
 local recording = require "pfm.recording"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 
 local SWITCHES, OTHER = 69, 65 -- PMDs: of context switches, of what else is sampled
 local SIZES = { [SWITCHES] = 1, [OTHER] = 1 }

@@ -2,7 +2,7 @@
 -- pfm.randomize and pfm.bias: periods that vary, and whether a program needs them (3.4.2, figures 3.4 and 3.20).
 
 local bias = require "pfm.bias"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local c = require "support.c"
 local cjson = require "cjson"
 local profile = require "pfm.profile"
@@ -30,7 +30,7 @@ local function samples(random, period, more)
    spec.events, spec.period, spec.random = spec.events or "FP_OPS_RETIRED", period, random
    local result, out = profile.collect(spec), {}
    for _, block in ipairs(result.blocks) do
-      for s in blocks.each(block, result.sizes) do out[#out + 1] = s end
+      for s in stored.each(block, result.sizes) do out[#out + 1] = s end
    end
    return out, result
 end

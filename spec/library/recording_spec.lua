@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Recordings: whole, cut, damaged, foreign; and the blocks of samples in them.
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"
 local recording = require "pfm.recording"
 local make_samples = require "support.samples"
@@ -46,7 +46,7 @@ local function make(unfinished)
 end
 
 local function count(self)
-   local tally, cut = blocks.counter("pid"), 0
+   local tally, cut = stored.counter("pid"), 0
    for block in self:each_block() do
       local _, missing = tally:add(block, self:sizes())
       cut = cut + missing
@@ -201,7 +201,7 @@ describe("blocks of samples", function()
          { tid = 1, pid = 1, ip = 10, cpu = 0 }, { tid = 2, pid = 1, ip = 10, cpu = 1 },
          { tid = 2, pid = 1, ip = 20, cpu = 1, period = 500 }, { tid = 2, pid = 1, ip = 20, cpu = 1, period = 500 },
       }
-      local tally = blocks.counter("tid", "ip")
+      local tally = stored.counter("tid", "ip")
       assert.equal(4, (tally:add(block, {})))
       local rows = {}
       for tid, ip, samples, events in tally:rows() do rows[tid .. ":" .. ip] = { samples, events } end
@@ -209,7 +209,7 @@ describe("blocks of samples", function()
    end)
 
    it("keep many rows apart", function()
-      local tally, n = blocks.counter("ip"), 0
+      local tally, n = stored.counter("ip"), 0
       for b = 0, 49 do
          local list = {}
          for i = 1, 100 do list[i] = { tid = 1, ip = (b * 100 + i) * 64 } end
@@ -226,13 +226,13 @@ describe("blocks of samples", function()
    it("give kernel addresses as negative numbers, exactly", function()
       local block = block_of { { tid = 1, ip = 0 } }
       local kernel = block:sub(1, 128) .. block:sub(129, 144) .. make_samples.int(-4096, 8) .. block:sub(153)
-      for s in blocks.each(kernel, {}) do assert.equal(-4096, s.ip) end
+      for s in stored.each(kernel, {}) do assert.equal(-4096, s.ip) end
    end)
 
    it("give every field and the values behind a sample", function()
       local block = block_of { { tid = 5, pid = 4, ip = 9, cpu = 3, tstamp = 77, period = 10, values = { 6, 2 ^ 40 } } }
       local seen = 0
-      for s in blocks.each(block, { [65] = 2 }) do
+      for s in stored.each(block, { [65] = 2 }) do
          seen = seen + 1
          assert.same({ tid = 5, pid = 4, ip = 9, cpu = 3, tstamp = 77, ovfl_pmd = 65, set = 0, last_reset = -10,
             values = { 6, 2 ^ 40 } }, s)
@@ -241,25 +241,25 @@ describe("blocks of samples", function()
    end)
 
    it("are made of fields by name", function()
-      assert.equal(blocks.entry_size + 16, #blocks.sample({ ip = -4096, pmd = 65 }, { "0xffffffffffffffff", 2 }))
-      assert.has_error(function() blocks.sample { colour = 1 } end,
+      assert.equal(stored.entry_size + 16, #stored.sample({ ip = -4096, pmd = 65 }, { "0xffffffffffffffff", 2 }))
+      assert.has_error(function() stored.sample { colour = 1 } end,
          "sample: unknown field 'colour' "
          .. "(known: ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset)")
       for _, bad in ipairs { { {}, { "x" } }, { {}, 5 }, { { ip = {} } }, { { [1] = 1 } }, { 5 }, {} } do
-         assert.has_error(function() blocks.sample(unpack(bad)) end)
+         assert.has_error(function() stored.sample(unpack(bad)) end)
       end
       local many = {}
       for i = 1, 1025 do many[i] = i end
-      assert.has_error(function() blocks.sample({}, many) end)
-      assert.has_error(function() blocks.head(-1, 0) end)
-      assert.has_error(function() blocks.head(1) end)
+      assert.has_error(function() stored.sample({}, many) end)
+      assert.has_error(function() stored.head(-1, 0) end)
+      assert.has_error(function() stored.head(1) end)
    end)
 
    it("say how many samples a cut block lacks", function()
       local block = block_of({ { tid = 1, ip = 1 }, { tid = 1, ip = 2 } }, 2)
-      local found, missing = blocks.counter("ip"):add(block:sub(1, -2), {})
+      local found, missing = stored.counter("ip"):add(block:sub(1, -2), {})
       assert.same({ 1, 1 }, { found, missing })
-      found, missing = blocks.counter("ip"):add(block_of({}, 2 ^ 40), {})
+      found, missing = stored.counter("ip"):add(block_of({}, 2 ^ 40), {})
       assert.same({ 0, 2 ^ 40 }, { found, missing })
    end)
 
@@ -273,28 +273,28 @@ describe("blocks of samples", function()
          local bytes = {}
          for i = 1, 128 + random(400) do bytes[i] = string.char(random(random(2) == 0 and 256 or 3)) end
          local sizes = { [random(320)] = random(321), [random(320) + 65536 * random(3)] = { random(320), random(320) } }
-         local tally = blocks.counter {
+         local tally = stored.counter {
             keys = { "ip", { random(320), delta = "tid" }, { "tstamp", bits = random(11) } },
             sums = { { "period", delta = "cpu" }, random(320) }, where = { { "cpu", 0, random(65536) } },
             pair = { { "tstamp", step = 1 + random(9) }, "ip" } }
          local found, missing = tally:add(table.concat(bytes), sizes)
          assert.is_true(found >= 0 and found <= 10 and missing >= 0)
          for _ in tally:rows() do assert.is_table(tally:moments()) end
-         for sample in blocks.each(table.concat(bytes), sizes) do assert.is_table(sample.values) end
+         for sample in stored.each(table.concat(bytes), sizes) do assert.is_table(sample.values) end
       end
    end)
 
    it("refuse what is none", function()
-      assert.has_error(function() blocks.counter("ip"):add("short", {}) end)
-      assert.has_error(function() blocks.counter("ip"):add(block_of {}, { [65] = -1 }) end)
-      assert.has_error(function() blocks.counter("ip"):add(block_of {}, { [1000] = 1 }) end)
-      assert.has_error(function() blocks.counter("colour") end)
-      assert.has_error(function() blocks.counter() end)
+      assert.has_error(function() stored.counter("ip"):add("short", {}) end)
+      assert.has_error(function() stored.counter("ip"):add(block_of {}, { [65] = -1 }) end)
+      assert.has_error(function() stored.counter("ip"):add(block_of {}, { [1000] = 1 }) end)
+      assert.has_error(function() stored.counter("colour") end)
+      assert.has_error(function() stored.counter() end)
       for _, bad in ipairs { { keys = { "ip", 3, {} } }, { keys = { { "ip", delta = "ip" } } }, { keys = { 320 } },
          { keys = { { "ip", step = 0 } } }, { keys = { { "ip", bits = 11 } } }, { keys = { "ip" }, where = { 7 } },
          { keys = { "ip" }, where = { { "ip" } } }, { keys = { "ip" }, where = 7 }, { keys = 7 },
          { pair = { "ip" } } } do
-         assert.has_error(function() blocks.counter(bad) end)
+         assert.has_error(function() stored.counter(bad) end)
       end
    end)
 

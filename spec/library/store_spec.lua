@@ -2,9 +2,9 @@
 -- Recordings in a database, as far as no server is needed: conditions, URLs, clients, and what command lines refuse.
 
 local c = require "support.c"
-local client = require "pfm.store.client"
-local urls = require "pfm.store.url"
-local where = require "pfm.store.where"
+local client = require "pfm.fleet.store.client"
+local urls = require "pfm.fleet.store.url"
+local where = require "pfm.fleet.store.where"
 
 local DAY = 86400
 
@@ -95,7 +95,7 @@ describe("a database that does not answer", function()
       stub:close()
       os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
       assert.equal(0, select(2, c.sh(("%s record -q -e page-faults -c 1 -o %s.d/one -- true"):format(program, path))))
-      local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.store\").open(\"clickhouse://here/x\")"
+      local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.fleet.store\").open(\"clickhouse://here/x\")"
          .. ":load({ arg[1] }, { patience = 0, waiting = print }).why)' %s.d/one"
       local out = c.sh(line:format(path, program, path))
       os.execute("rm -r " .. path .. ".d")

@@ -8,7 +8,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local real = require "support.real"
 local recording = require "pfm.recording"
-local samples = require "lpfm.blocks"
+local samples = require "lpfm.samples"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
@@ -143,7 +143,7 @@ describe("record --switch-output", function()
          end
          for _, e in ipairs(self.head.events) do
             if e.name == "off-cpu" then
-               for pmd, n in self:tally({ keys = { "ovfl_pmd" } }):rows() do
+               for pmd, n in self:group_by({ keys = { "ovfl_pmd" } }):rows() do
                   waits = waits + (pmd == e.pmd and n or 0)
                end
             end

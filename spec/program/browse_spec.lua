@@ -2,7 +2,7 @@
 -- A report on a terminal: its keys, its sizes, and the terminal after it.
 -- One interpreter: the subject is the program as a process.
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local c = require "support.c"
 local files = require "support.files"
 local handmade = require "support.handmade"
@@ -25,7 +25,7 @@ local function write()
       machine = {}, events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } } }))
    w:json("MAPS", { pid = 7, maps = { { 0, 0x10000, 0, "/bin/prog" }, { 0x20000, 0x30000, 0, "/lib/other.so" } } })
    w:json("COMM", { { tid = 7, pid = 7, comm = "one" }, { tid = 8, pid = 7, comm = "two" } })
-   local words, t, list = { 1 }, blocks.stack_table(), {}
+   local words, t, list = { 1 }, stored.stack_table(), {}
    for _, frames in ipairs(STACKS) do
       words[#words + 1] = #frames
       for _, frame in ipairs(frames) do words[#words + 1] = frame end

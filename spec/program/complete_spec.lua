@@ -7,7 +7,7 @@ local dot_commands = require "repl.prompt.dot_commands"
 local complete = require "repl.prompt.complete"
 local help = require "repl.prompt.help"
 local lpfm = require "lpfm"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local doc = require "pfm.doc"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
@@ -183,12 +183,12 @@ describe("completion", function()
    end)
 end)
 
--- Runs in a program of its own: an installed journal stays.
+-- Runs in a program of its own: the globals that it provides stay.
 local function in_program(text)
    local build = os.getenv("LPFM_BUILD") or "build"
    local path = os.tmpname()
    local file = assert(io.open(path, "w"))
-   file:write('local journal = require "repl.prompt.journal"\njournal.install()\n', text)
+   file:write(text)
    file:close()
    local out, status = c.sh(("%s/%s/lpfm %s"):format(build, os.getenv("LPFM_LUA") or "luajit", path))
    os.remove(path)
@@ -208,7 +208,7 @@ describe("the texts of help", function()
       if has_buffer then objects.buffer = buffer end
       for class, object in pairs(objects) do
          assert.equal(class, reference.class(object))
-         for _, method in ipairs(names.of(object)) do
+         for _, method in ipairs(namespace.of(object)) do
             assert.is_truthy(described(class .. ":" .. method), class .. ":" .. method)
          end
       end
@@ -219,7 +219,7 @@ describe("the texts of help", function()
       local current = lpfm.machine().name
       local machine = assert(lpfm.machine "sim")
       assert.equal("machine", reference.class(machine))
-      for _, method in ipairs(names.of(debug.getmetatable(machine).__index)) do
+      for _, method in ipairs(namespace.of(debug.getmetatable(machine).__index)) do
          assert.is_table(reference.entry("machine:" .. method), method)
       end
       assert(lpfm.machine(current))
@@ -303,35 +303,30 @@ describe("tokens", function()
    end)
 end)
 
-describe("the journal", function()
-   it("knows what contexts were told, as far as the calls did it", function()
-      local out = in_program [=[
-      local ctx = assert(lpfm.create { flags = lpfm.const.PFM_FL_OVFL_NO_MSG })
-      assert(ctx:write_pmcs(lpfm.pmcs { { num = 66, value = 9 } }))
-      assert(ctx:write_pmcs { { num = 67, value = 8 }, { num = 999 }, { num = 68 } } == nil)
-      assert(ctx:write_pmds { 66, { num = 67, value = -5, long_reset = lpfm.u64("0xfffffffffffffff0"), flags = 1 } })
-      assert(ctx:write_pmds { { num = 67, value = -7, flags = { "VALUES" } } })
-      local p = journal.programming(ctx)
-      assert(#journal.differences(p, journal.programming(ctx)) == 0)
-      assert(journal.is_open(ctx) and not journal.is_open(5))
-      print(require("repl.prompt.literal").text(p))
+describe("a context at the prompt", function()
+   it("differs from how it was saved by what was written since", function()
+      local programming = require "repl.prompt.programming"
+      local ctx = assert(lpfm.create {})
+      assert(ctx:write_pmcs { { num = 66, value = 9 } })
+      local first = ctx:programming()
+      assert.same({}, programming.differences(first, ctx:programming()))
+      assert(ctx:write_pmcs { { num = 66, value = 8 }, { num = 67, value = 9 } } and ctx:load())
+      assert.same({ "PMC 66 is programmed otherwise", "PMC 67 is programmed, too", "it is loaded" },
+         programming.differences(first, ctx:programming()))
+      assert.is_true(programming.is_open(ctx))
       ctx:close()
-      assert(not journal.is_open(ctx))
-      ]=]
-      assert.equal('{create = {flags = {"OVFL_NO_MSG"}}, sets = {}, '
-         .. 'pmcs = {{num = 66, value = 9}, {num = 67, value = 8}}, pmds = {{num = 66}, '
-         .. '{num = 67, value = -7, flags = {"OVFL_NOTIFY"}, long_reset = "0xfffffffffffffff0"}}, '
-         .. 'running = false}\n', out)
+      assert.is_false(programming.is_open(ctx) or programming.is_open(5))
    end)
 
    it("lets misuse raise where the caller stands", function()
       local out = in_program [=[
+      require("repl.prompt.globals").provide()
       local ctx = assert(lpfm.create {})
       print(select(2, pcall(function() ctx:write_pmcs { { nun = 1 } } end)))
       print(ctx:write_pmcs { { num = 999 } })
       print(select(2, pcall(function() ctx.load(5) end)))
       ]=]
-      assert.truthy(out:find("^/[^\n]+:4: write_pmcs: element 1: unknown field 'nun'\n"), out)
+      assert.truthy(out:find("^/[^\n]+:3: write_pmcs: element 1: unknown field 'nun'\n"), out)
       assert.truthy(out:find("\nnil\twrite_pmcs: element 1: PMC999 is not available\t22\n", 1, true), out)
    end)
 end)

@@ -5,7 +5,7 @@
 local c = require "support.c"
 local doc = require "pfm.manual"
 local files = require "support.files"
-local names = require "repl.prompt.names"
+local namespace = require "repl.prompt.namespace"
 local tokens = require "repl.prompt.tokens"
 
 local build = os.getenv("LPFM_BUILD") or "build"
@@ -33,7 +33,7 @@ end
 describe("the prompt", function()
    it("has the library's modules as globals under their last names", function()
       local text = {}
-      for _, name in ipairs(names.modules()) do
+      for _, name in ipairs(namespace.modules()) do
          if name ~= "ffi" or rawget(_G, "jit") then
             text[#text + 1] = ("for k, v in pairs(require 'pfm.%s') do assert(%s[k] == v) end"):format(name, name)
             text[#text + 1] = ("_ = assert(pfm.%s == require 'pfm.%s')"):format(name, name)
@@ -53,7 +53,7 @@ describe("the prompt", function()
          if name and name ~= "cdef" and pcall(require, module.name) then documented[#documented + 1] = name end
       end
       table.sort(documented)
-      assert.same(documented, names.c_modules)
+      assert.same(documented, namespace.c_modules)
       assert.equal("true\ttrue\n", (prompt "print(proc == require 'lpfm.proc', symbols == require 'pfm.symbols')"))
    end)
 

@@ -158,7 +158,7 @@ describe("stat --ranks", function()
 
    it("names no rank by chance more often than it says", function()
       local found, rounds = 0, 200
-      local statistics, library = require "pfm.statistics", require "pfm.ranks"
+      local statistics, library = require "pfm.statistics", require "pfm.jobs.ranks"
       local state = 12345
       local function random() -- the same numbers in every run
          state = (state * 16807) % 2147483647

@@ -32,8 +32,8 @@ end
 local function dump(...)
    local out = {}
    for i, name in ipairs { ... } do
-      out[i] = ("do local p = require('repl.prompt.journal').programming(%s); if p.target then p.target.tid = nil end; "
-         .. "p.machine = nil; print('@' .. require('repl.prompt.literal').text(p)) end\n"):format(name)
+      out[i] = ("do local p = %s:programming(); if p.target then p.target.tid = nil end; "
+         .. "print('@' .. require('repl.prompt.literal').text(p)) end\n"):format(name)
    end
    return table.concat(out)
 end
@@ -105,8 +105,8 @@ describe("a transcript", function()
       local text = read(file)
       assert.truthy(text:find('lpfm.machine("sim:itanium2", {cpus = 2})', 1, true), text)
       assert.falsy(text:find("m:run", 1, true), text)
-      write(dir .. "/after.lua", ("require('repl.prompt.journal').install()\n"
-         .. "local chunk = assert(loadfile(%q))\n"):format(file) .. "local machine = lpfm.machine\n"
+      write(dir .. "/after.lua", ("local chunk = assert(loadfile(%q))\n"):format(file)
+         .. "local machine = lpfm.machine\n"
          .. "lpfm.machine = function(...)\nm = machine(...)\nm:spawn{program={{sleep=1000}}}\nreturn m\nend\nchunk()\n"
          .. dump("c", "d"))
       local out, status = c.sh(program .. " " .. dir .. "/after.lua")
@@ -133,6 +133,21 @@ describe("a transcript", function()
          .. "d = lpfm.create() d:write_pmcs{ {num=67, value=8} } error('late')\n"
       local before = programming(prompt(typed .. ".save " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim"))
       assert.truthy(before:find("pmcs = {{num = 66, value = 9}}", 1, true), before)
+      local out, status = prompt(".load " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim")
+      assert.equal(0, status, out)
+      assert.equal(before, programming(out))
+   end)
+
+   it("writes out what they changed in contexts that were there", function()
+      local file = dir .. "/changed.lua"
+      local typed = "m = lpfm.machine()\nt, u = m:spawn{program={{sleep=1000}}}, m:spawn{program={{sleep=1000}}}\n"
+         .. "c = lpfm.create{}\nc:create_evtsets{ {id=1}, {id=2} }\n"
+         .. "c:write_pmcs{ {num=66, value=9}, {num=67, value=9, set=1} }\nc:load(t) c:start()\n"
+         .. "c:stop() c:unload() c:delete_evtsets{1} c:write_pmcs{ {num=66, value=8} } error('late')\n"
+         .. "d = lpfm.create{}\nd:write_pmcs{ {num=66, value=9} }\nd:load(u) d:start()\nd:stop() error('later')\n"
+      local before = programming(prompt(typed .. ".save " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim"))
+      assert.truthy(before:find("sets = {{id = 2}}, pmcs = {{num = 66, value = 8}}", 1, true), before)
+      assert.truthy(before:find("target = {}, running = false", 1, true), before)
       local out, status = prompt(".load " .. file .. "\n" .. dump("c", "d"), "LPFM_MACHINE=sim")
       assert.equal(0, status, out)
       assert.equal(before, programming(out))

@@ -3,7 +3,7 @@
 -- Second interpreter, all: most of it records programs.
 local lpfm = require "lpfm"
 local analyze = require "pfm.analyze"
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local chain = require "pfm.recording.chain"
 local c = require "support.c"
 local real = require "support.real"
@@ -223,7 +223,7 @@ describe("a table of stacks", function()
    it("holds each stack once, and gives what is new", function()
       local m, ctx, tid = sampling({}, calls(10))
       m:run { until_exit = tid }
-      local t = blocks.stack_table()
+      local t = stored.stack_table()
       local samples, n, to = t:samples(ctx:buffer())
       assert.same({ 70, 70 * 48, 5 }, { n, #samples, #t })
       assert.same({ KERNEL, 0x3011, 0x2011, 0x1011 }, t:frames(5))
@@ -231,7 +231,7 @@ describe("a table of stacks", function()
       assert.is_nil(t:fresh())
       assert.equal(bytes, t:bytes())
       assert.same({ "", 0, to }, { t:samples(ctx:buffer(), to) })
-      local other = blocks.stack_table()
+      local other = stored.stack_table()
       assert.is_true(other:load(bytes))
       assert.same(t:frames(3), other:frames(3))
       assert.is_false(other:load(bytes))
@@ -243,7 +243,7 @@ describe("a table of stacks", function()
          for i, w in ipairs { ... } do out[i] = string.char(w) .. ("\0"):rep(7) end
          return table.concat(out)
       end
-      local from, to = blocks.stack_table(), blocks.stack_table()
+      local from, to = stored.stack_table(), stored.stack_table()
       from:add(words(1))
       from:add(words(7, 8) .. "\4" .. ("\0"):rep(6) .. "\128") -- 2^63 + 4
       assert.equal("stack", from:cut(2))
@@ -263,10 +263,10 @@ describe("a table of stacks", function()
       end
       local cut, twice = words(1, 1, 7, 1), words(1, 1, 7, 1, 7)
       for _, bad in ipairs { "", "x", words(0), words(1, 2, 7), words(1, 0), cut, twice } do
-         assert.is_false(blocks.stack_table():load(bad))
+         assert.is_false(stored.stack_table():load(bad))
       end
-      assert.is_false(blocks.stack_table():load(("\255"):rep(8)))
-      local t = blocks.stack_table()
+      assert.is_false(stored.stack_table():load(("\255"):rep(8)))
+      local t = stored.stack_table()
       assert.is_true(t:load(words(3, 2, 7, 8)))
       assert.same({ {}, {}, { 7, 8 }, {} }, { t:frames(1), t:frames(2), t:frames(3), t:frames(4) })
    end)
@@ -283,13 +283,13 @@ local IN_KERNEL = { path = "[kernel]", count = 1, segments = {}, files = {}, lin
 local function recorded(options, rounds)
    local m, ctx, tid = sampling(options or {}, calls(rounds or 10))
    m:run { until_exit = tid }
-   local t = blocks.stack_table()
+   local t = stored.stack_table()
    local samples, n = t:samples(ctx:buffer())
    local pid = sim.thread(tid).pid
    return recording.of {
       head = { events = { { name = "instructions", pmd = 4, period = 1 } }, fixed = true, stacks = "frame pointers",
          what = "the test" },
-      blocks = { blocks.head(n, #samples) .. samples }, stack_table = t, comms = { [pid] = "prog", [tid] = "prog" },
+      blocks = { stored.head(n, #samples) .. samples }, stack_table = t, comms = { [pid] = "prog", [tid] = "prog" },
       maps = { { pid = pid, maps = { { 0, 0x10000, 0, "/bin/prog" } } } },
       symbols = { ["/bin/prog"] = FUNCTIONS, ["[kernel]"] = IN_KERNEL },
    }
@@ -332,9 +332,9 @@ describe("a recording with stacks", function()
    it("counts a function once that called itself", function()
       local m, ctx, tid = sampling({}, { { call = 0x1011, { call = 0x1011, { ip = 0x1000, ns = 10 } } } })
       m:run { until_exit = tid }
-      local s, t = recorded(), blocks.stack_table()
+      local s, t = recorded(), stored.stack_table()
       local samples, n = t:samples(ctx:buffer())
-      s.stack_table, s.blocks = t, { blocks.head(n, #samples) .. samples }
+      s.stack_table, s.blocks = t, { stored.head(n, #samples) .. samples }
       local rows = analyze.by(s, "object", { children = true }).rows
       assert.same({ 1, 1, 1 }, { #rows, rows[1].total.samples, rows[1].samples })
    end)
@@ -377,7 +377,7 @@ describe("a recording with stacks", function()
       assert.truthy(plain:find("inner (symbol, 40 events, 57.14%)", 1, true))
       assert.truthy(plain:find("sys_work (kernel, 10 events, 14.29%)", 1, true))
       local old = recorded() -- its stacks end before inner
-      old.stack_table = blocks.stack_table()
+      old.stack_table = stored.stack_table()
       local same = draw { base = recorded() }
       assert.truthy(same:find("inner (symbol, 40 events, 57.14%, +0.00 points)", 1, true))
       local function colour_of(text, name)
@@ -492,7 +492,7 @@ describe("record -g", function()
 
    it("ends a stack where frame pointers lead astray", function()
       local s = assert(recording.open(path))
-      s.stack_table = blocks.stack_table()
+      s.stack_table = stored.stack_table()
       local function word(bytes) return bytes .. ("\0"):rep(8 - #bytes) end
       local wild = ("\254"):rep(8)
       assert.is_true(s.stack_table:load(word "\1" .. word "\3" .. word "\0\16" .. wild .. word "\0\32"))

@@ -138,48 +138,6 @@ and of fork(); the report tells of each.
 In Lua the function require("pfm.region") marks a region: region("sort", table.sort, list). lpfm stat --regions measures
 it in the same way, or the script itself does: scripts/examples/regions.lua.]==] },
 
-{ "ranks", "measure the processes of a parallel job, and merge recordings", [==[
-   srun lpfm stat --json -o run.%r.json -- ./prog
-                                         a file for each rank of a job: Slurm, MPI, GNU parallel
-   lpfm stat --ranks run.*.json          the ranks side by side: least, mean, most, and which is slow
-   srun lpfm record -o run.%r.data -- ./prog && lpfm report -s rank,symbol run.*.data
-                                         many recordings, read as one
-   lpfm merge run.*.data -o job.data     many recordings, of one host or a thousand, in one file
-   lpfm plot ranks job.data              which rank spends how much in which function
-
-All commands that read a recording take several files, or what lpfm merge made of them. The keys rank, host, node, job,
-step and recording tell the parts of a job apart (-s rank,symbol); --rank 0-3 and the like choose some. The page of
-lpfm report --html shows a map of functions by rank, with the imbalance of each function.
-
-A merge reads and writes as it goes: it needs memory for the distinct symbols alone. Whatever the order of the files and
-the number of steps, the merged file is the same to the byte, and a recording that is given twice is in it once. So a
-tree of merges, a job array or a reduce step may make it. Programs of one name and different builds stay apart
-(prog [8f3a1c2b]). The clocks of machines are aligned by the wall clock that each recording read beside its own clock;
-the report says how well. Damaged files are named and left out.]==] },
-
-{ "databases", "keep recordings in PostgreSQL or ClickHouse; record always", [==[
-   lpfm export --to clickhouse://db/profiles *.data
-                                         load recordings; a year of a fleet
-   lpfm report --db clickhouse://db/profiles -s version,symbol --select time=today --against time=yesterday
-                                         report from there, and compare
-   lpfm record -a -F 99 --every 60s --for 5s -o spool --to clickhouse://db/profiles
-                                         record always, on a budget
-
-In a database a recording is there once, however often it is loaded and whatever fails meanwhile. Its rows are what a
-recording has of each thread's name, place and call stack. Times are those of recordings; threads and CPUs stay in the
-file. psql or clickhouse-client does the talking (Debian: postgresql-client, clickhouse-client). The database aggregates
-for report --db and export --db.
-
-record --every keeps to shares of CPU time and disk space. It lets recordings wait in its folder while the database is
-away, and counts in collector.json what it had to drop. The Debian package has a systemd unit for it, lpfm-record, which
-it does not enable.]==] },
-
-{ "notebook", "use lpfm as a kernel of Jupyter's notebooks", [==[
-   lpfm jupyter install                  make lpfm a kernel of Jupyter's; --help has more
-
-A notebook has tables, plots, completion and the stop button. It needs Debian's packages jupyter-notebook and
-python3-ipykernel.]==] },
-
 { "labs", "learn performance measurement on the simulated computer", [==[
    lpfm lab                              the labs, and your progress
    lpfm lab counters                     the first one

@@ -39,6 +39,7 @@ The folder scripts/examples has fourteen short scripts. See also: sampling, form
    assert(c:load())                      bind it to this thread, or c:load(tid)
    assert(c:start())                     count; c:stop() ends it
    c:read_pmds{66}                       -> {{num=66, value=...}}
+   c:programming()                       how it is programmed: flags, sets, pmcs, pmds, target, running
    c:unload()  c:close()
 
 Calls return nil, message, errno when they fail. help(c) lists all methods. lpfm.perfmonctl(c, "PFM_READ_PMDS", {4}) is
@@ -128,11 +129,11 @@ The sampling format "program" runs a classic BPF program, in the kernel as machi
 keeps the sample, drops it, notifies, masks, stops, or counts it in a bucket of a histogram. In contexts of your own an
 expression makes such a program:
 
-   local filter = require "pfm.where"("time % 1000000 < 1000 and pmd66 > 0")
+   local filter = require("pfm.program").where("time % 1000000 < 1000 and pmd66 > 0")
    local ctx = assert(lpfm.create(filter:create{ smpl_pmds = {66}, buf_size = 2^16 }))
    ctx:close()                                           -- after ctx:buffer() as usual: ?sampling
 
-   local histogram = require "pfm.bucket"("log2(pmd66)", { where = "cpu < 1000" })
+   local histogram = require("pfm.program").bucket("log2(pmd66)", { where = "cpu < 1000" })
    local ctx = assert(lpfm.create(histogram:create{ smpl_pmds = {66} }))
    assert(ctx:write_pmcs{ {num = 65, value = 9}, {num = 66, value = 9} })
    assert(ctx:write_pmds{ {num = 65, value = -1e6, long_reset = -1e6, short_reset = -1e6,

@@ -22,7 +22,7 @@ function columns.span(self)
    columns.check(self)
    if self.within then return columns.span(self.within) end
    if not self.first then
-      local m = self:tally({ pair = { "tstamp", "tstamp" } }):moments()
+      local m = self:group_by({ pair = { "tstamp", "tstamp" } }):moments()
       self.first, self.last = m.min_x, m.max_x
    end
    return self.first, self.last
@@ -38,7 +38,7 @@ local function moment(self, text, default)
    return first + math.floor(tonumber(text) * 1e9 + 0.5)
 end
 
---- A test for samples from one moment to another, for `recording:tally`.
+--- A test for samples from one moment to another, for `recording:group_by`.
 -- @param self
 -- @param from seconds since the first sample, "10%" of the run, or nil: the beginning
 -- @param to the same, or nil: the end
@@ -64,7 +64,7 @@ local function pmd_of(self, what)
       #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end
 
---- A value in the samples as a column of `recording:tally`. Counters run on from sample to sample, of a thread or,
+--- A value in the samples as a column of `recording:group_by`. Counters run on from sample to sample, of a thread or,
 -- where CPUs were measured, of a CPU: what a sample has of them is how much they grew.
 -- @param self
 -- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"

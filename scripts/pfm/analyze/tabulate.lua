@@ -49,7 +49,7 @@ end
 
 -- --- counting ------------------------------------------------------------------------------------
 
--- What a key takes of a row of the tally, from its fields: raw.pid and raw.tid are lives of a process and of a thread.
+-- What a key takes of a group, from its fields: raw.pid and raw.tid are lives of a process and of a thread.
 local fields_of = {
    tid = function(raw) return programs.pid(raw.tid) end,
    pid = function(raw) return programs.pid(raw.pid) end,
@@ -73,9 +73,9 @@ local row_type = { __index = function(s, name)
    return value
 end }
 
--- Rows of a tally as keys take samples.
-local function row_iterator(self, tally, fields, sums)
-   local rows, n = tally:rows(), #fields
+-- Groups as keys take samples.
+local function row_iterator(self, groups, fields, sums)
+   local rows, n = groups:rows(), #fields
    return function()
       local got, raw = { rows() }, {}
       if got[1] == nil then return nil end
@@ -229,17 +229,17 @@ local function scan(self, wanted, options, resolver, visit)
    self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
    local fields = fields_for(self, wanted, tests)
    if options.children then fields[#fields + 1] = "stack" end
-   local tally, cut = self:tally { keys = columns_for(self, fields), sums = sum_columns(self, sums),
+   local groups, cut = self:group_by { keys = columns_for(self, fields), sums = sum_columns(self, sums),
       where = (filter.from or filter.to) and { columns.during(self, filter.from, filter.to) } }
    local located = needs_where(wanted, tests)
-   for s in row_iterator(self, tally, fields, sums) do
+   for s in row_iterator(self, groups, fields, sums) do
       if located then place(s, resolver:resolve(s.raw.pid, s.raw.ip)) end
       if keys.pass(tests, s) then
          s.events = events_of(self, s)
          visit(s)
       end
    end
-   return cut or tally:cut()
+   return cut or groups:cut()
 end
 
 -- Where the functions of a sample's stack are, innermost first.

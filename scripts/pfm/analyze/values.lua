@@ -50,9 +50,9 @@ local function log_start(bin, bits)
    return (bin - k * step) * 2 ^ k
 end
 
-local function sorted_counts(tally)
+local function sorted_counts(groups)
    local list = {}
-   for bin, n in tally:rows() do list[#list + 1] = { bin = bin, count = n } end
+   for bin, n in groups:rows() do list[#list + 1] = { bin = bin, count = n } end
    table.sort(list, function(a, b) return a.bin < b.bin end)
    return list
 end
@@ -101,8 +101,9 @@ function values.histogram(self, what, options)
    local width, from = options.width, options.from or 0
    if width then binned.step, binned.from = width, from else binned.bits = FINE end
    if width then plain.from = from end
-   local tally = self:tally { keys = { binned }, pair = { plain, plain }, where = where_of(self, options.filter or {}) }
-   local m, fine = tally:moments(), sorted_counts(tally)
+   local groups = self:group_by { keys = { binned }, pair = { plain, plain },
+      where = where_of(self, options.filter or {}) }
+   local m, fine = groups:moments(), sorted_counts(groups)
    local function start(bin) return width and from + bin * width or log_start(bin, FINE) end
    return {
       bins = width and linear_bins(fine, width, from) or log_bins(fine),
@@ -118,7 +119,7 @@ function values.correlate(self, x, y, options)
    columns.check(self)
    options = options or {}
    self = together.choose(self, options.filter)
-   local m = self:tally({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
+   local m = self:group_by({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
       where = where_of(self, options.filter or {}) }):moments()
    local out = { n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }
    if m.xx <= 0 or m.yy <= 0 then return out end

@@ -8,7 +8,7 @@
 -- @module pfm.measure.off_cpu
 
 local layout = require "pfm.recording.layout"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 
 local off_cpu = {}
 off_cpu.__index = off_cpu

@@ -8,10 +8,10 @@ local conventions = require "pfm.measure.conventions"
 local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
-local stored = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 
-local stacks = {}
-stacks.__index = stacks
+local sampler = {}
+sampler.__index = sampler
 
 local HEAD, VALUE = 64, 8      -- bytes: of a sample of the format stack, of a frame or value
 local RECORD = 4400            -- and of the largest record of what a program did
@@ -28,18 +28,18 @@ local ALL = 128 * 2 ^ 20       -- of all together, as far as they may be larger 
 local PART = 4                 -- of what is left of that one gets
 
 --- How stacks are got, in words: `head.stacks` of a recording.
-stacks.POINTERS, stacks.DWARF = "frame pointers", "DWARF"
+sampler.POINTERS, sampler.DWARF = "frame pointers", "DWARF"
 
 -- --- how call stacks are got -----------------------------------------------------------------------
 
-local known = { fp = stacks.POINTERS, dwarf = stacks.DWARF }
+local known = { fp = sampler.POINTERS, dwarf = sampler.DWARF }
 
 --- How call stacks are to be got.
 -- @string text "fp", "dwarf" or "dwarf,BYTES"
--- @treturn string `stacks.POINTERS` or `stacks.DWARF`; nil and why not
+-- @treturn string `sampler.POINTERS` or `sampler.DWARF`; nil and why not
 -- @treturn int bytes of the stack to copy, or nil: as by default
 -- @usage print(require("pfm.measure.sample_buffers").parse "dwarf,16384") --> DWARF 16384
-function stacks.parse(text)
+function sampler.parse(text)
    local name, size = text:match("^(%a*),?(.*)$")
    local how, has_size = known[name], text:find(",", 1, true)
    if not how or (has_size and name ~= "dwarf") or (size ~= "" and not has_size) then
@@ -55,7 +55,7 @@ function stacks.parse(text)
 end
 
 local function given(text)
-   local how, size = stacks.parse(text)
+   local how, size = sampler.parse(text)
    if not how then error("call stacks: " .. size, 0) end
    return how, size
 end
@@ -64,16 +64,16 @@ end
 local function choose(spec)
    if not spec.g then return nil end
    if host.simulated() then
-      return type(spec.g) == "string" and given(spec.g) or stacks.POINTERS, nil, 0
+      return type(spec.g) == "string" and given(spec.g) or sampler.POINTERS, nil, 0
    end
    local how, why, size
    if type(spec.g) == "string" then
       how, size = given(spec.g)
    else
       local obstacle = conventions.obstacle(spec)
-      how, why = obstacle and stacks.DWARF or stacks.POINTERS, obstacle
+      how, why = obstacle and sampler.DWARF or sampler.POINTERS, obstacle
    end
-   return how, why, how == stacks.POINTERS and LEAF or size or COPY
+   return how, why, how == sampler.POINTERS and LEAF or size or COPY
 end
 
 -- Does the machine tell what programs do? Of threads /proc knows it as well.
@@ -87,17 +87,17 @@ end
 --- The buffers of a profile.
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
--- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.blocks`; nil: no stacks), `records` (are there any of
--- what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
+-- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks), `records` (are there any
+-- of what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
-function stacks.new(spec, values)
+function sampler.new(spec, values)
    local how, why, copied = choose(spec)
    local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
-      copies = how == stacks.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},
+      copies = how == sampler.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},
       cuts = {}, total = 0,
-      unwinder = how and copied > 0 and objects.unwinder(nil, how == stacks.POINTERS) or nil,
-      values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, stacks)
+      unwinder = how and copied > 0 and objects.unwinder(nil, how == sampler.POINTERS) or nil,
+      values = values, size = spec.buffer, cpus = spec.cpus and #spec.cpus }, sampler)
    local least = HEADER + self:largest()
    if self.size and self.size < least then
       local text = "a buffer of %s is too small: it takes at least %d bytes"
@@ -114,7 +114,7 @@ end
 -- @bool[opt] records with those of what programs do
 -- @treturn int bytes
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):largest())
-function stacks:largest(records)
+function sampler:largest(records)
    local frames = self.how and FRAMES or 1
    local sample = HEAD + VALUE * (self.values + frames) + (self.copied > 0 and VALUE * REGS + self.copied or 0)
    return records and 2 * (sample + RECORD) or sample
@@ -140,7 +140,7 @@ end
 --- The arguments of `lpfm.create` for the next buffer.
 -- @treturn table
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):create_args().format)
-function stacks:create_args()
+function sampler:create_args()
    local flags, size = {}, next_size(self)
    if not self.how then flags = { "NO_KERNEL", "NO_USER" } end
    if self.copied > 0 then flags[1] = "COPY" end
@@ -153,7 +153,7 @@ end
 --- The bytes of a stack that come with each sample.
 -- @treturn int or nil: none
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "dwarf,16384" }, 0):bytes()) --> 16384
-function stacks:bytes()
+function sampler:bytes()
    return self.copied > 0 and self.copied or nil
 end
 
@@ -161,7 +161,7 @@ end
 -- @treturn table `how` they were got, `why` so (words, or nil), `cuts`: samples, by where their stacks were cut (of
 -- `stack_table:cuts`), `total` samples, `copied` bytes of a stack
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
-function stacks:outcome()
+function sampler:outcome()
    local cuts, total = self.table:cuts()
    for where, n in pairs(self.cuts) do cuts[where] = (cuts[where] or 0) + n end
    total = total + self.total
@@ -173,7 +173,7 @@ end
 -- @treturn int samples in all, of that
 -- @treturn function gives a stack of that table its number in the new one
 -- @usage print(select(2, require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):divide())) --> 0
-function stacks:divide()
+function sampler:divide()
    local outcome, before = self:outcome(), self.table
    self.cuts, self.total, self.table = outcome.cuts or {}, outcome.total, stored.stack_table()
    local cuts, total = before:cuts()
@@ -184,14 +184,14 @@ end
 -- @int size bytes, of `create_args`
 -- @int sign 1, -1
 -- @usage require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):note(65536, 1)
-function stacks:note(size, sign)
+function sampler:note(size, sign)
    self.given = self.given + sign * size
 end
 
 --- A buffer could not be had: are smaller ones still to be tried? From now on `create_args` asks for those.
 -- @treturn boolean
 -- @usage assert(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):shrink())
-function stacks:shrink()
+function sampler:shrink()
    if self.size or self.scarce then return false end
    self.scarce = true
    return true
@@ -205,7 +205,7 @@ end
 -- @tparam table maps of `symbols.parse_maps`
 -- @int time ns, of the look
 -- @usage require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0):maps(7, {}, 0)
-function stacks:maps(pid, maps, time)
+function sampler:maps(pid, maps, time)
    local before = self.looked[pid]
    if not self.unwinder or (self.records and (before or self.unwinder:knows(pid))) then return end
    if before then self.unwinder:exec(pid, before) end
@@ -230,9 +230,9 @@ end
 --- Notes what a record says of mappings.
 -- @tparam table r of `buffer:records`
 -- @usage
--- local stacks = require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0)
--- stacks:record { kind = "MAP", pid = 7, tstamp = 0, addr = 4096, len = 4096, offset = 0, path = "/bin/prog" }
-function stacks:record(r)
+-- local sampler = require("pfm.measure.sample_buffers").new({ g = "dwarf" }, 0)
+-- sampler:record { kind = "MAP", pid = 7, tstamp = 0, addr = 4096, len = 4096, offset = 0, path = "/bin/prog" }
+function sampler:record(r)
    if self.unwinder and take[r.kind] then take[r.kind](self, r) end
 end
 
@@ -244,9 +244,9 @@ end
 -- @usage local ctx = assert(lpfm.create { format = "stack" })
 -- print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):samples(ctx:buffer()))
 -- ctx:close()
-function stacks:samples(buffer, from, set, ahead)
+function sampler:samples(buffer, from, set, ahead)
    if not self.table then return stored.samples(buffer, from, set, ahead) end
    return self.table:samples(buffer, from, set, self.unwinder, ahead)
 end
 
-return stacks
+return sampler

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The expressions of `pfm.where` and `pfm.bucket`, as trees.
+--- The expressions of `pfm.program`, as trees.
 --
 -- A node is a table: `op`, its operands as an array, and `at`, where it is in the text. The operators are named as
 -- they are written; besides them there are num (`lo`, `hi`), name (`name`), pmd (`name` or `num`), call (`name`),

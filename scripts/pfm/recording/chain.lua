@@ -6,7 +6,7 @@ local layout = require "pfm.recording.layout"
 
 local chain = {}
 
---- Keys of a tally, and the samples' stacks where the recording has them.
+--- Keys of `recording:group_by`, and the samples' stacks where the recording has them.
 -- @tparam table self of `recording.open`
 -- @tparam table keys
 -- @treturn table

@@ -20,7 +20,7 @@ local function reading_of(self, base)
    if clock then
       return { wall = (clock.seconds - base) * 1e9 + clock.ns, own = clock.samples, within = clock.within or 0 }
    end
-   local first = self:tally({ pair = { "tstamp", "tstamp" } }):moments().min_x
+   local first = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().min_x
    return { wall = ((self.head.time or base) - base) * 1e9, own = first, within = self.head.time and 1e9 or math.huge }
 end
 

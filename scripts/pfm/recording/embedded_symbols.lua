@@ -3,7 +3,7 @@
 -- programs are not. The format is described in embedded_symbols.md; `pfm.recording` reads and writes it.
 -- @module pfm.recording.embedded_symbols
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local chain = require "pfm.recording.chain"
 local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
@@ -94,7 +94,7 @@ collector.__index = collector
 -- print(c:objects()[1].path)
 function embedded_symbols.collector(sizes, self, files)
    local keys = { "pid", "ip" }
-   return setmetatable({ sizes = sizes, tally = blocks.counter { keys = self and chain.keys(self, keys) or keys },
+   return setmetatable({ sizes = sizes, groups = stored.counter { keys = self and chain.keys(self, keys) or keys },
       recording = self, records = {}, mapped = {}, files = files }, collector)
 end
 
@@ -102,7 +102,7 @@ end
 -- @string block
 -- @usage embedded_symbols.collector({}):block(assert(recording.open "lpfm.data"):each_block()())
 function collector:block(block)
-   self.tally:add(block, self.sizes)
+   self.groups:add(block, self.sizes)
 end
 
 --- Adds the mappings of a process.
@@ -152,7 +152,7 @@ local function each_place(self, visit)
          for _, where in ipairs(resolver:resolve_all(life, address)) do visit(resolver, where, pid) end
       end
    end
-   for pid, ip, stack in self.tally:rows() do
+   for pid, ip, stack in self.groups:rows() do
       of_pid[pid], seen[pid] = of_pid[pid] or ran:each_of(pid), seen[pid] or {}
       for _, address in ipairs(chain.addresses(self.recording, ip, with_stacks and stack)) do
          if not seen[pid][address] then look_at(pid, address) end
@@ -192,7 +192,7 @@ local function values_of(t)
 end
 
 local function samples_in(block)
-   return (select(2, blocks.counter("ovfl_pmd"):add(block:sub(1, blocks.head_size), {})))
+   return (select(2, stored.counter("ovfl_pmd"):add(block:sub(1, stored.head_size), {})))
 end
 
 --- Writes a recording into a file: one of `recording.of`, or one that was cut or killed, made whole as far as it
@@ -221,32 +221,32 @@ end
 -- --- symbols out of the file ---------------------------------------------------------------------
 
 -- Answers as the objects of lpfm.symbols do, of the addresses that were sampled.
-local stored = {}
-stored.__index = stored
+local embedded = {}
+embedded.__index = embedded
 
 local function exactly(list, address)
    local row = list[last_before(list, 1, address)]
    return row and row[1] == address and row or nil
 end
 
-function stored:address(offset)
+function embedded:address(offset)
    for _, s in ipairs(self.value.segments) do
       if offset >= s[1] and offset - s[1] < s[2] then return offset - s[1] + s[3] end
    end
    return #self.value.segments == 0 and offset or nil
 end
 
-function stored:func(address)
+function embedded:func(address)
    local f = self.value.functions[last_before(self.value.functions, 1, address)]
    if f and (f[2] == 0 or address - f[1] < f[2]) then return f[3], f[1], f[2] end
 end
 
-function stored:line(address)
+function embedded:line(address)
    local row = exactly(self.value.lines, address)
    if row and self.value.files[row[2]] then return self.value.files[row[2]], row[3] end
 end
 
-function stored:frames(address)
+function embedded:frames(address)
    local row, out = exactly(self.value.frames, address) or {}, {}
    for i = 2, #row, 3 do
       local file = self.value.files[row[i + 1]]
@@ -255,15 +255,15 @@ function stored:frames(address)
    return out
 end
 
-function stored:functions()
+function embedded:functions()
    return self.value.count or #self.value.functions
 end
 
-function stored:build_id()
+function embedded:build_id()
    return self.value.build_id
 end
 
-function stored:segments()
+function embedded:segments()
    return self.value.segments
 end
 
@@ -279,7 +279,8 @@ local function finder(self)
       local own = value.build_id or value.inode
       if id and own and id ~= own then return nil, "its symbols were not recorded" end
       path = value
-      known[path] = known[path] or (value.process and jitdump.stored(value)) or setmetatable({ value = value }, stored)
+      known[path] = known[path] or (value.process and jitdump.stored(value))
+         or setmetatable({ value = value }, embedded)
       if value.missing then return nil, value.missing end
       return known[path]
    end

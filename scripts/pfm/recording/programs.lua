@@ -2,12 +2,12 @@
 --- Which programs ran when: what a recording's records of mappings, execs and forks come to.
 --
 -- The number of a process stands for several programs, one after the other, and a program has other files mapped from
--- one moment to the next. Each such time is a life (see `lives` of `lpfm.blocks`). A record is a list: kind, time
+-- one moment to the next. Each such time is a life (see `lives` of `lpfm.samples`). A record is a list: kind, time
 -- (ns), pid, tid, and "MAP": start, stop, offset, path, build id; "EXEC", "RENAME": name; "FORK": parent's pid and tid;
 -- "LOST": how many, why.
 -- @module pfm.recording.programs
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local mappings = require "pfm.recording.mappings"
 
 local programs = {}
@@ -229,13 +229,13 @@ end
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
 -- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
 -- begins another life of it
--- @treturn programs with `lives` of processes and `threads`, those of threads by their names, for `blocks.counter`
+-- @treturn programs with `lives` of processes and `threads`, those of threads by their names, for `stored.counter`
 -- @usage
 -- local programs = require "pfm.recording.programs"
 -- local p = programs.new({ { "EXEC", 1000, 7, 7, "prog" }, { "MAP", 1001, 7, 7, 4096, 8192, 0, "/bin/prog" } }, {}, {})
 -- print(p:name(p.lives:at(7, 2000)), p:find(p.lives:at(7, 2000), 5000)[4]) --> prog /bin/prog
 function programs.new(records, maps, names, code)
-   local self = setmetatable({ lives = blocks.lives(), threads = blocks.lives(), thread_names = {}, known = {} },
+   local self = setmetatable({ lives = stored.lives(), threads = stored.lives(), thread_names = {}, known = {} },
       programs)
    name_threads(self, namings(records, names))
    replay(self, in_order(records, maps, code or {}))

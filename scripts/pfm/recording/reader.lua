@@ -2,7 +2,7 @@
 --- Reads the file of a recording, and says what is wrong with it.
 -- @module pfm.recording.reader
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
@@ -76,7 +76,7 @@ local function check_value(tag, value)
 end
 
 local function take_chunk(self, file, tag, at, length)
-   if tag == "SMPL" and length >= blocks.head_size then
+   if tag == "SMPL" and length >= stored.head_size then
       self.blocks[#self.blocks + 1] = { at = at, length = length }
    elseif tag == "STKS" then
       if not self.stack_table:load(file:body(at, length)) then note_damage(self, at, "not understood") end

@@ -2,7 +2,7 @@
 --- The samples of a recording one by one, with names.
 -- @module pfm.recording.samples
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"
@@ -26,7 +26,7 @@ end
 --- The name of a thread.
 -- @tparam table self of `recording.open`
 -- @number tid the thread, or the life of it by its names (see `samples.thread`); or the process once more
--- @number pid its process, or the life of it (`lives` of `lpfm.blocks`)
+-- @number pid its process, or the life of it (`lives` of `lpfm.samples`)
 -- @treturn string "?" where it is not known
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
@@ -135,12 +135,12 @@ end
 
 --- The values recorded with a sample.
 -- @tparam table self of `recording.open`
--- @tparam table raw the sample, of `lpfm.blocks.each`
+-- @tparam table raw the sample, of `lpfm.samples.each`
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`, for functions of the kernel in what tracepoints say
 -- @treturn table by name
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
--- for raw in require("lpfm.blocks").each(s:each_block()(), s:sizes()) do print(next(samples.values(s, raw))) end
+-- for raw in require("lpfm.samples").each(s:each_block()(), s:sizes()) do print(next(samples.values(s, raw))) end
 function samples.values(self, raw, resolver)
    local names = value_names(self, samples.event(self, raw.ovfl_pmd, raw.set))
    return with_values(self, {}, raw, names, resolver)
@@ -150,7 +150,7 @@ end
 local function in_order(self, read, sizes)
    local list = {}
    for i = 1, #self.blocks do
-      local raw = blocks.each(read(i), sizes)()
+      local raw = stored.each(read(i), sizes)()
       if raw then list[#list + 1] = { i = i, time = raw.tstamp } end
    end
    table.sort(list, function(a, b)
@@ -171,7 +171,7 @@ end
 -- context in order; blocks of several contexts overlap.
 -- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
 -- of samples read so far
--- @return an iterator of what `lpfm.blocks.each` gives
+-- @return an iterator of what `lpfm.samples.each` gives
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for raw in samples.each_raw(assert(recording.open "lpfm.data")) do print(raw.tstamp, raw.tid) end
@@ -181,7 +181,7 @@ function samples.each_raw(self)
    local open = {} -- blocks with samples left, the one with the next sample last
    return function()
       while list[next_block] and (#open == 0 or list[next_block].time <= open[#open].raw.tstamp) do
-         local next_raw = blocks.each(read(list[next_block].i), sizes)
+         local next_raw = stored.each(read(list[next_block].i), sizes)
          insert(open, { raw = next_raw(), next = next_raw })
          next_block = next_block + 1
          if self.progress then self.progress(n) end

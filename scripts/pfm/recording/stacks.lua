@@ -84,7 +84,8 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
--- A row of `stacks.rows`, of the values that a tally gives: those of FIELDS, perhaps the stack, samples and events.
+-- A row of `stacks.rows`, of the values that `recording:group_by` gives: those of FIELDS, perhaps the stack,
+-- samples and events.
 local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    if not life then return nil end
    local stack, n, events = ...
@@ -101,7 +102,7 @@ end
 -- Iterates over the rows of `stacks.rows`, in no order.
 local function each_row(self)
    local resolver, keys = embedded_symbols.resolver(self), chain.keys(self, FIELDS)
-   local next_row, chained = self:tally({ keys = keys }):rows(), #keys > #FIELDS
+   local next_row, chained = self:group_by({ keys = keys }):rows(), #keys > #FIELDS
    return function() return row_of(self, resolver, chained, next_row()) end
 end
 
@@ -109,7 +110,7 @@ end
 -- @tparam table self of `recording.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are stacks), `samples`,
 -- `events` (that they stand for), `event` (of the recording's head), `places` (see `chain.places`), `where` (the first
--- of them), `life` (the process in the life that it had: see `lives` of `lpfm.blocks`), sorted by that and the first
+-- of them), `life` (the process in the life that it had: see `lives` of `lpfm.samples`), sorted by that and the first
 -- six
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.rows(assert(recording.open "lpfm.data"))[1].samples
@@ -127,7 +128,7 @@ end
 -- return stacks.places(assert(recording.open "lpfm.data"))[1].where.func
 function stacks.places(self)
    local resolver, out = embedded_symbols.resolver(self), {}
-   for pid, set, pmd, ip, n in self:tally({ keys = { "pid", "set", "ovfl_pmd", "ip" } }):rows() do
+   for pid, set, pmd, ip, n in self:group_by({ keys = { "pid", "set", "ovfl_pmd", "ip" } }):rows() do
       out[#out + 1] = { where = resolver:resolve(pid, ip), samples = n, event = samples.event(self, pmd, set) }
    end
    return out

@@ -2,7 +2,7 @@
 --- Many recordings as one: everything that reads a recording reads them as well.
 --
 -- Each keeps its own processes, stacks, symbols and registers. Where these are numbers, those of one recording follow
--- those of the one before: lives of processes (`lives` of `lpfm.blocks`), stacks, and the PMDs of events of different
+-- those of the one before: lives of processes (`lives` of `lpfm.samples`), stacks, and the PMDs of events of different
 -- names. So a sample's life says which recording it is of.
 -- @module pfm.recording.together
 
@@ -270,10 +270,10 @@ local function translator(part, options, stack, places)
    end
 end
 
-local tally = {}
-tally.__index = tally
+local groups = {}
+groups.__index = groups
 
--- Rows of part after part: in memory is one part's tally.
+-- Groups of part after part: in memory are those of one part.
 local function each_row(self)
    local i, rows, translate = 0, nil, nil
    return function()
@@ -286,7 +286,7 @@ local function each_row(self)
          local question, stack, places = question_of(part, self.options)
          rows = nil
          if question then
-            local own, cut = part.self:tally(question)
+            local own, cut = part.self:group_by(question)
             rows, translate = own:rows(), translator(part, self.options, stack, places)
             self.missing = self.missing + cut
          end
@@ -314,8 +314,8 @@ local function joined_rows(self)
    end
 end
 
---- As of `lpfm.blocks.counter`.
-function tally:rows()
+--- As of `lpfm.samples.counter`.
+function groups:rows()
    self.missing = 0
    local rows = place_of(self.options.keys or {}, "pid") and each_row(self) or joined_rows(self)
    return function()
@@ -325,7 +325,7 @@ function tally:rows()
 end
 
 --- How many samples were missing from blocks, of the rows that were iterated over.
-function tally:cut()
+function groups:cut()
    return self.missing
 end
 
@@ -340,19 +340,19 @@ local function join_moments(a, b)
       max_x = math.max(a.max_x, b.max_x) }
 end
 
---- As of `lpfm.blocks.counter`.
-function tally:moments()
+--- As of `lpfm.samples.counter`.
+function groups:moments()
    local out = { n = 0, mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0, min_x = 0, max_x = 0 }
    for _, part in ipairs(self.parts) do
       local question = question_of(part, { pair = self.options.pair, where = self.options.where })
-      if question then out = join_moments(out, (part.self:tally(question)):moments()) end
+      if question then out = join_moments(out, (part.self:group_by(question)):moments()) end
    end
    return out
 end
 
---- Counts all samples; as `recording:tally`, but after its rows `tally:cut` returns the missing samples.
-function together:tally(options)
-   return setmetatable({ parts = self.parts, options = options, missing = 0 }, tally)
+--- Counts all samples; as `recording:group_by`, but after its rows `groups:cut` returns the missing samples.
+function together:group_by(options)
+   return setmetatable({ parts = self.parts, options = options, missing = 0 }, groups)
 end
 
 -- --- places --------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
 local chunks = require "lpfm.chunks"
 local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
 local stdlib = require "posix.stdlib"
@@ -90,7 +90,7 @@ local function copy_bytes(from, to, bytes)
       local part, err = from:read(math.min(bytes, PART))
       if not part then return nil, err or "what was recorded is gone" end
       bytes = bytes - #part
-      local ok, why = put(to, part)
+      local ok, why = write_all(to, part)
       if not ok then return nil, why end
    end
    return true
@@ -127,10 +127,10 @@ local function move(self, why)
 end
 
 local function append(self, ...)
-   local ok, err = put(self.file, ...)
+   local ok, err = write_all(self.file, ...)
    if not ok then
       move(self, err)
-      ok, err = put(self.file, ...)
+      ok, err = write_all(self.file, ...)
       if not ok then move(self, err) end
    end
    for i = 1, select("#", ...) do self.sound = self.sound + #select(i, ...) end

@@ -2,7 +2,7 @@
 --- Files for output: a write succeeds, or raises an error that names the file.
 -- @module pfm.util.output
 
-local put = require "pfm.util.put"
+local write_all = require "pfm.util.write_all"
 local stat = require "posix.sys.stat"
 
 local output = {}
@@ -23,7 +23,7 @@ function output.checked(file, name)
 end
 
 local function put_kept(self)
-   local ok, err = put(self.file, table.concat(self.kept))
+   local ok, err = write_all(self.file, table.concat(self.kept))
    if not ok then fail(self, err) end
    self.kept, self.bytes = {}, 0
 end

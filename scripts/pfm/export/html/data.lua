@@ -93,7 +93,7 @@ local function collection(self)
    return all
 end
 
--- Nodes, threads and slices in one number: a tally's rows are many.
+-- Nodes, threads and slices in one number: there are many groups.
 local WIDTH = 2 ^ 17 -- threads
 local function pack(node, thread, slice) return (node * WIDTH + thread) * data.most.slices + slice end
 local function unpack_key(key)
@@ -175,8 +175,8 @@ local function collect(self)
    local find = node_finder(self, all)
    local keys = chain.keys(self, { "pid", "tid", "set", "ovfl_pmd", "ip",
       { "tstamp", from = first, step = all.step } })
-   local tally, chained = self:tally { keys = keys }, self:has_stacks()
-   for pid, tid, set, pmd, ip, slice, a, b, c in tally:rows() do
+   local groups, chained = self:group_by { keys = keys }, self:has_stacks()
+   for pid, tid, set, pmd, ip, slice, a, b, c in groups:rows() do
       local number, n, sum = chained and a or nil, chained and b or a, chained and c or b
       local event = all.by_event[samples.event(self, pmd, set)]
       if event then

@@ -2,7 +2,7 @@
 --- The samples of a file of perf, as blocks of a recording.
 -- @module pfm.recording.perfdata.samples
 
-local blocks = require "lpfm.blocks"
+local stored = require "lpfm.samples"
 local branches = require "pfm.recording.perfdata.branches"
 local layout = require "pfm.recording.layout"
 local objects = require "lpfm.symbols"
@@ -182,7 +182,7 @@ function samples.read(self)
    for first = 1, #self.samples, BLOCK do
       local last = math.min(first + BLOCK - 1, #self.samples)
       local body = table.concat(self.samples, "", first, last)
-      table.insert(self.recording.blocks, blocks.head(last - first + 1, #body) .. body)
+      table.insert(self.recording.blocks, stored.head(last - first + 1, #body) .. body)
    end
 end
 

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* table.h - entries of one size, ascending by the key with which each begins. */
+#ifndef LPFM_TABLE_H
+#define LPFM_TABLE_H
+
+#include "ffi/objects.h"
+
+/* Makes room for n more; false without memory. */
+bool lpfm_table_reserve(struct lpfm_table *t, size_t n);
+void *lpfm_table_entry(const struct lpfm_table *t, size_t i);
+/* The entry of the key; NULL if there is none. */
+void *lpfm_table_find(const struct lpfm_table *t, uint32_t key);
+/* The entry of the key, zeroed but for the key if it is new; there is room for it. */
+void *lpfm_table_at(struct lpfm_table *t, uint32_t key);
+/* Removes the entries with the keys from first to last. */
+void lpfm_table_drop(struct lpfm_table *t, uint32_t first, uint32_t last);
+/* The entries of another table of the same kind; there is room for them. */
+void lpfm_table_copy(struct lpfm_table *t, const struct lpfm_table *from);
+void lpfm_table_free(struct lpfm_table *t);
+
+#endif

@@ -1,0 +1,81 @@
+-- SPDX-License-Identifier: MIT
+--- Recordings that are made again and again: lpfm record with the option every.
+-- @module repl.parts.fleet.collect
+
+local collector = require "pfm.fleet.collector"
+local options = require "repl.command.options"
+local render = require "pfm.render"
+local stored = require "repl.parts.fleet.stored"
+
+local collect = {}
+
+local SPOOL = "lpfm.spool"
+local UNITS = { [""] = 1, s = 1, m = 60, h = 3600 }
+
+--- The options.
+-- @tparam command c of `options.command`
+function collect.add_options(c)
+   c:option("--every", "TIME", "Record again and again, beginning every TIME (60, 60s, 5m, 1h), into a folder: -o.")
+   c:option("--for", "TIME", "With --every, record for TIME each time (default: 5s)."):target("seconds")
+   c:option("--rounds", "N", "With --every, stop after N recordings.")
+   c:option("--cpu-budget", "PERCENT", "With --every, of the machine's CPU time lpfm may take (default: 1).")
+   c:option("--disk-budget", "SIZE", "With --every, the oldest recordings go when all take more (default: 1G).")
+   c:option("--to", "URL", "With --every, hand the recordings to this database; see export --to.")
+   c:option("--set", "NAME=VALUE", "With --to, what the recordings are known by, as version=1.2."):count("*")
+end
+
+local function time_of(text, flag)
+   local n, unit = text:match("^([%d.]+)([smh]?)$")
+   local seconds = n and tonumber(n) and tonumber(n) * UNITS[unit]
+   if not seconds or seconds <= 0 then options.fail("%s: '%s' is not a time, as in 5, 60s, 5m, 1h", flag, text) end
+   return seconds
+end
+
+local function say(text, ...)
+   io.stderr:write("lpfm record: ", text:format(...), "\n")
+end
+
+local function share_of(text)
+   local percent = options.number(text or "1", "--cpu-budget")
+   if percent > 100 then options.fail("--cpu-budget: %s%% is more than there is", text) end
+   return percent / 100
+end
+
+--- Refuses options that mean nothing without --every.
+-- @tparam table args
+function collect.refuse(args)
+   for _, name in ipairs { "seconds", "rounds", "cpu_budget", "disk_budget", "to" } do
+      if args[name] then
+         options.fail("--%s goes with --every", name == "seconds" and "for" or (name:gsub("_", "-")))
+      end
+   end
+   if #args.set > 0 then options.fail("--set goes with --every and --to") end
+end
+
+local function tell(counts, folder)
+   say("%s with %s, %s delivered, %s dropped (%s), %s failed; %.2f s of CPU time; in %s",
+      render.plural(counts.recordings, "recording"), render.plural(counts.samples, "sample"),
+      render.number(counts.delivered), render.number(counts.dropped), render.plural(counts.dropped_samples, "sample"),
+      render.plural(counts.failed, "round"), counts.cpu, folder)
+end
+
+--- Collects.
+-- @tparam table args
+-- @tparam table spec of `profile.prepare`
+-- @treturn number exit status
+function collect.main(args, spec)
+   if spec.command then options.fail("--every goes with -a or -C: a command ends") end
+   if spec.tids then options.fail("--every goes with -a or -C: processes end") end
+   if args.timeout then options.fail("--every and --timeout exclude each other: --for is how long each takes") end
+   if #args.set > 0 and not args.to then options.fail("--set: expected --to URL, the database") end
+   spec.seconds = time_of(args.seconds or "5s", "--for")
+   local folder = options.file_name(args.output or SPOOL)
+   local self = options.checked(collector.new, { spec = spec, folder = folder, every = time_of(args.every, "--every"),
+      cpu = share_of(args.cpu_budget), disk = options.size(args.disk_budget, "--disk-budget"), store = args.to,
+      given = stored.read_given(args.set), rounds = options.number(args.rounds, "--rounds", true), say = say })
+   local counts = self:run()
+   if not args.quiet then tell(counts, folder) end
+   return 0
+end
+
+return collect

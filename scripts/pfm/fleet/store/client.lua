@@ -1,0 +1,99 @@
+-- SPDX-License-Identifier: MIT
+--- Runs the client program of a database.
+-- @module pfm.fleet.store.client
+
+local write_all = require "pfm.util.write_all"
+local text_file = require "pfm.util.text_file"
+
+local client = {}
+
+-- Runs a command that reads what is written and prints into a file. A signal that this process catches may cut short
+-- what it writes, then it has not been written; it cannot do that to what it reads.
+local function run_with(command, parts, output)
+   local errors, said = text_file.unnamed()
+   local status, code = text_file.unnamed()
+   local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors, status), "w")
+   local ok, err = true, nil
+   for _, part in ipairs(parts) do
+      if ok then ok, err = write_all(pipe, part) end
+   end
+   pipe:close()
+   local number, why = code():match("%d+"), said():gsub("%s+$", "")
+   if number == "0" and ok then return true end
+   if why == "" then
+      why = ("%s failed (%s)"):format(command:match("%S+"), number ~= "0" and number or err or "no room")
+   end
+   return nil, why
+end
+
+--- What a program prints.
+-- @string command of a shell
+-- @treturn[1] string
+-- @return[2] nil
+-- @treturn[2] string what it said of its failure
+function client.read(command)
+   local output, printed = text_file.unnamed()
+   local ok, why = run_with(command .. " </dev/null", {}, output)
+   local text = printed()
+   if not ok then return nil, why end
+   return text
+end
+
+--- Runs a program that reads. A slow one makes the writer wait.
+-- @string command
+-- @tparam table parts strings that it reads
+-- @treturn[1] bool true
+-- @return[2] nil
+-- @treturn[2] string what it said of its failure
+function client.write(command, parts)
+   return run_with(command, parts, "/dev/null")
+end
+
+-- --- lines of values, as both databases write and read them -------------------------------------
+
+local escapes = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n", ["\r"] = "\\r", ["\0"] = "" }
+local letters = { t = "\t", n = "\n", r = "\r", b = "\b", f = "\f", ["0"] = "\0" }
+
+--- Some cells of a line.
+-- @tparam table values strings and numbers
+-- @treturn string
+function client.cells(values)
+   local out = {}
+   for i, value in ipairs(values) do
+      out[i] = type(value) == "number" and ("%.0f"):format(value) or (tostring(value):gsub("[\\\t\n\r%z]", escapes))
+   end
+   return table.concat(out, "\t")
+end
+
+--- A line of a table.
+-- @tparam table values strings and numbers
+-- @treturn string
+function client.line(values)
+   return client.cells(values) .. "\n"
+end
+
+--- The lines of a table.
+-- @string text
+-- @treturn table of tables of strings
+function client.rows(text)
+   local out = {}
+   for line in text:gmatch("([^\n]*)\n") do
+      local row = {}
+      for cell in (line .. "\t"):gmatch("([^\t]*)\t") do
+         row[#row + 1] = cell:gsub("\\(.)", function(letter) return letters[letter] or letter end)
+      end
+      out[#out + 1] = row
+   end
+   return out
+end
+
+--- The numbers in a cell that is a list.
+-- @string cell
+-- @treturn table of strings
+function client.numbers(cell)
+   local out = {}
+   for number in cell:gmatch("%d+") do out[#out + 1] = number end
+   return out
+end
+
+return client

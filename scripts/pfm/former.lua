@@ -1,0 +1,28 @@
+-- SPDX-License-Identifier: MIT
+--- Former names of modules: with this, `require` finds them, for one version more. The program has
+-- it; a script for a plain interpreter requires it first.
+-- @module pfm.former
+-- @usage
+-- require "pfm.former"
+-- assert(require "pfm.merge" == require "pfm.jobs.merge")
+
+local former = {
+   ["lpfm.blocks"] = "lpfm.samples",
+   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge",
+   ["pfm.oprofile"] = "pfm.oprofile.oprofile", ["pfm.ranks"] = "pfm.jobs.ranks",
+   ["pfm.store"] = "pfm.fleet.store",
+}
+
+for name, now in pairs(former) do
+   package.preload[name] = package.preload[name] or function() return require(now) end
+end
+
+-- Modules that are functions of pfm.program now. They could be called themselves.
+for _, name in ipairs { "where", "bucket" } do
+   package.preload["pfm." .. name] = function()
+      local make = require("pfm.program")[name]
+      return setmetatable({ new = make }, { __call = function(_, ...) return make(...) end })
+   end
+end
+
+return former

@@ -1,0 +1,230 @@
+-- SPDX-License-Identifier: MIT
+--- Many recordings in one file.
+--
+-- What is merged stays as it was recorded, source after source in the order of their ids; only the symbols of objects
+-- that several have in common are put together. So it does not matter in which order recordings are merged, or in
+-- how many steps: the file is the same to the byte, and a recording that comes twice is there once. Memory is needed
+-- for the distinct symbols alone. recording/format.md describes the file.
+-- @module pfm.jobs.merge
+
+local chunks = require "lpfm.chunks"
+local fileno = require("posix.stdio").fileno
+local identity = require "pfm.recording.identity"
+local layout = require "pfm.recording.layout"
+local objects = require "pfm.jobs.merge.objects"
+local write_all = require "pfm.util.write_all"
+local reader = require "pfm.recording.reader"
+local render = require "pfm.render"
+local schema = require "pfm.recording.schema"
+local stat = require "posix.sys.stat"
+
+local merge = {}
+
+local HEAD_SIZE = identity.HEAD_SIZE
+
+-- --- looking at files ----------------------------------------------------------------------------
+
+-- The body of a chunk; nil: it is not what such a chunk may hold.
+local function value_at(file, place, tag)
+   local value = render.from_json(file:body(place.at, place.length))
+   return schema[tag](value) and value or nil
+end
+
+-- The sources of a file that is merged itself; each goes as far as the next begins.
+local function merged_sources(path, file, found)
+   if not found.done then return nil, "is cut off: its end is missing" end
+   local out = {}
+   for i, place in ipairs(found.sources) do
+      local value, after = value_at(file, place, "SRCE"), found.sources[i + 1]
+      if not value then return identity.damaged("damaged", place.at) end
+      out[i] = { id = value.id, objects = value.objects, path = path, from = place.at + place.length,
+         to = after and after.at - HEAD_SIZE or found.done, left_out = {} }
+   end
+   return out
+end
+
+local function plain_source(path, file, found, head)
+   return { { id = identity.id(file, found, head), objects = {}, path = path,
+      from = 0, to = math.huge, left_out = {}, unended = not found.ended } }
+end
+
+-- Takes the symbols that can be shared out of a recording of its own.
+local function share(source, key, place)
+   source.objects[#source.objects + 1] = key
+   source.left_out[place.at] = true
+end
+
+-- The shared symbols of a file, by key, with what they are; nil and what is wrong. Those of a merged file that stay
+-- with a source are not among them.
+local function shared_symbols(file, found, sources, merged)
+   local out = {}
+   for _, place in ipairs(found.syms) do
+      local value = value_at(file, place, "SYMS")
+      if not value then return identity.damaged("damaged", place.at) end
+      local key
+      if merged then key = value.key else key = objects.key(value) end
+      if key then
+         out[#out + 1] = { key = key, value = value }
+         if not merged then share(sources[1], key, place) end
+      end
+   end
+   if not merged then table.sort(sources[1].objects) end
+   return out
+end
+
+-- What is in a file; nil and why it is left out.
+local function sources_of(path, file)
+   local found, err = identity.look_over(file)
+   if not found then return nil, err end
+   local head = identity.head_at(file, found.head)
+   local sound, why = reader.check { path = path, head = head }
+   if not sound then return nil, why end
+   local sources
+   if head.merged then
+      sources, err = merged_sources(path, file, found)
+   else
+      sources = plain_source(path, file, found, head)
+   end
+   if not sources then return nil, err end
+   local symbols
+   symbols, err = shared_symbols(file, found, sources, head.merged)
+   return symbols and sources, err or symbols
+end
+
+-- --- gathering -----------------------------------------------------------------------------------
+
+local function leave_out(gathered, path, why)
+   local known = why:sub(1, #path) == path
+   gathered.problems[#gathered.problems + 1] = known and why or path .. " " .. why
+end
+
+local function take(gathered, sources, symbols)
+   for _, s in ipairs(symbols) do gathered.objects:add(s.key, s.value) end
+   for _, source in ipairs(sources) do
+      if gathered.by_id[source.id] then
+         gathered.twice = gathered.twice + 1
+      else
+         gathered.by_id[source.id] = true
+         gathered.sources[#gathered.sources + 1] = source
+         if source.unended then gathered.unended[#gathered.unended + 1] = source.path end
+      end
+   end
+end
+
+local function gather(paths)
+   local gathered = { objects = objects.new(), by_id = {}, sources = {}, problems = {}, unended = {}, twice = 0 }
+   for _, path in ipairs(paths) do
+      local file, err = chunks.open(path)
+      if file then
+         local sources, symbols = sources_of(path, file)
+         file:close()
+         if sources then take(gathered, sources, symbols) else leave_out(gathered, path, symbols) end
+      else
+         leave_out(gathered, path, err)
+      end
+      collectgarbage() -- what a file held is more than what stays of it
+   end
+   table.sort(gathered.sources, function(a, b) return a.id < b.id end)
+   return gathered
+end
+
+-- --- writing -------------------------------------------------------------------------------------
+
+local function checked(ok, err)
+   if not ok then error(err, 0) end
+   return ok
+end
+
+local function append(out, tag, body)
+   checked(write_all(out, chunks.head(tag, body), body))
+end
+
+-- A chunk as it is; false: it is no longer there.
+local function copy_chunk(file, at, length, out)
+   checked(write_all(out)) -- what follows goes past its buffer
+   return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
+end
+
+local function copy_source(source, out)
+   local file = checked(chunks.open(source.path))
+   file:go(source.from)
+   local at = source.from
+   while at < source.to do
+      local tag, body, length = file:next()
+      if not tag and body == "end" and source.to == math.huge then break end
+      local whole = tag and (source.left_out[body] or copy_chunk(file, body, length, out))
+      if not whole then error(("%s was changed while it was merged"):format(source.path), 0) end
+      at = body + length
+   end
+   file:close()
+end
+
+local function list(texts)
+   return #texts > 0 and render.json(texts, true) or "[]"
+end
+
+local function write_file(gathered, out)
+   append(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
+   for body in gathered.objects:bodies() do append(out, "SYMS", body) end
+   for _, source in ipairs(gathered.sources) do
+      append(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, list(source.objects)))
+      copy_source(source, out)
+   end
+   append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
+end
+
+-- Writes into a file beside the result and renames it: the result may be one of the inputs, and no reader sees half of
+-- it.
+local function write(gathered, path)
+   local part, there = path .. ".part", stat.stat(path)
+   if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
+   local out, err = io.open(part, "wb")
+   if not out then error("cannot write " .. err, 0) end
+   local ok, why = pcall(write_file, gathered, out)
+   local bytes = out:seek()
+   local closed, late = out:close()
+   if ok and closed then ok, why = os.rename(part, path) else why = why or late end
+   if not ok or not closed then
+      os.remove(part)
+      error(("cannot write %s: %s"):format(path, tostring(why):gsub("^.*: ", "")), 0)
+   end
+   return bytes
+end
+
+--- What a recording is known by, in merged files, too: two files with the same chunks are one recording.
+-- @function merge.id
+-- @string path
+-- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
+-- @usage assert(#require("pfm.jobs.merge").id("lpfm.data") == 32)
+merge.id = identity.of
+
+--- Recordings, each once.
+-- @function merge.distinct
+-- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
+-- @treturn {recording,...} without those that come again
+-- @treturn {table,...} pairs: one that is left out, and that which it is
+-- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
+-- print(#require("pfm.jobs.merge").distinct { a, b }) --> 1
+merge.distinct = identity.distinct
+
+--- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
+-- left out.
+-- @tparam {string,...} paths
+-- @string out the file; it may be one of them
+-- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
+-- (in words: what was left out, and why), `unended` (names of recordings that did not end properly: they are in it)
+-- @raise where there is nothing to merge, or the file cannot be written
+-- @usage
+-- local record, merge = require "pfm.record", require "pfm.jobs.merge"
+-- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")
+-- print(merge.files({ "one.data", "one.data" }, "all.data").sources) --> 1
+function merge.files(paths, out)
+   local gathered = gather(paths)
+   if #gathered.sources == 0 then
+      error("there is nothing to merge: " .. table.concat(gathered.problems, "; "), 0)
+   end
+   return { sources = #gathered.sources, twice = gathered.twice, problems = gathered.problems,
+      unended = gathered.unended, bytes = write(gathered, out) }
+end
+
+return merge

@@ -1,0 +1,129 @@
+-- SPDX-License-Identifier: MIT
+--- What many recordings know of the same objects, put together: of one build the functions, lines and frames that any
+-- of them has. It comes to the same in whatever order, and however often, they are added.
+-- @module pfm.jobs.merge.objects
+
+local render = require "pfm.render"
+
+local objects = {}
+objects.__index = objects
+
+--- Nothing.
+-- @treturn objects
+function objects.new()
+   return setmetatable({ by_key = {} }, objects)
+end
+
+--- What an SYMS chunk is known by if it can be shared: objects of one path and build are one. Others are their
+-- recording's own: the kernel lies elsewhere after each boot, made code in each process.
+-- @tparam table value of an SYMS chunk
+-- @treturn ?string
+function objects.key(value)
+   local shared = value.build_id and value.path:find("^/") and not value.process and not value.missing
+   return shared and value.build_id .. " " .. value.path or nil
+end
+
+-- --- adding --------------------------------------------------------------------------------------
+
+-- JSON that keeps the bytes of names.
+local function exact(value)
+   return render.json(value, true)
+end
+
+local function equal(a, b)
+   if #a ~= #b then return false end
+   for i = 1, #a do
+      if a[i] ~= b[i] then return false end
+   end
+   return true
+end
+
+-- Of rows that differ where they should not, the least in the order of their texts stays.
+local function keep(rows, row)
+   local known = rows[row[1]]
+   if not known or not equal(known, row) and exact(row) < exact(known) then rows[row[1]] = row end
+end
+
+-- With the names of files instead of their numbers, every third value from the at-th on.
+local function named(row, at, files)
+   local out = { unpack(row) }
+   for i = at, #row, 3 do out[i] = files[row[i]] or "" end
+   return out
+end
+
+--- Adds an object.
+-- @string key of `objects.key`
+-- @tparam table value of an SYMS chunk
+function objects:add(key, value)
+   local o = self.by_key[key]
+   if not o then
+      o = { path = value.path, build_id = value.build_id, count = 0, segments = {}, functions = {}, lines = {},
+         frames = {} }
+      self.by_key[key] = o
+   end
+   o.count = math.max(o.count, tonumber(value.count) or #value.functions)
+   for _, row in ipairs(value.segments) do keep(o.segments, row) end
+   for _, row in ipairs(value.functions) do keep(o.functions, row) end
+   for _, row in ipairs(value.lines) do keep(o.lines, named(row, 2, value.files)) end
+   for _, row in ipairs(value.frames) do keep(o.frames, named(row, 3, value.files)) end
+end
+
+-- --- as chunks -----------------------------------------------------------------------------------
+
+local function sorted_rows(rows)
+   local out = {}
+   for _, row in pairs(rows) do out[#out + 1] = row end
+   table.sort(out, function(a, b) return a[1] < b[1] end)
+   return out
+end
+
+-- The names in rows, each once, sorted; and their numbers, 0 for none.
+local function number_files(o)
+   local files, numbers = {}, { [""] = 0 }
+   local function note(row, at)
+      for i = at, #row, 3 do
+         if not numbers[row[i]] then files[#files + 1], numbers[row[i]] = row[i], #files + 1 end
+      end
+   end
+   for _, row in pairs(o.lines) do note(row, 2) end
+   for _, row in pairs(o.frames) do note(row, 3) end
+   table.sort(files)
+   for i, file in ipairs(files) do numbers[file] = i end
+   return files, numbers
+end
+
+local function numbered(rows, at, numbers)
+   for i, row in ipairs(rows) do
+      local out = { unpack(row) }
+      for k = at, #row, 3 do out[k] = numbers[row[k]] end
+      rows[i] = out
+   end
+   return rows
+end
+
+local function list(rows)
+   return #rows > 0 and exact(rows) or "[]"
+end
+
+-- Fields in a fixed order, as JSON of its own has none.
+local function body_of(key, o)
+   local files, numbers = number_files(o)
+   return ('{"key":%s,"path":%s,"build_id":%s,"count":%s,"segments":%s,"functions":%s,"files":%s,"lines":%s,'
+      .. '"frames":%s}'):format(exact(key), exact(o.path), exact(o.build_id), exact(o.count),
+      list(sorted_rows(o.segments)), list(sorted_rows(o.functions)), list(files),
+      list(numbered(sorted_rows(o.lines), 2, numbers)), list(numbered(sorted_rows(o.frames), 3, numbers)))
+end
+
+--- The bodies of the SYMS chunks.
+-- @return an iterator of strings, in the order of keys
+function objects:bodies()
+   local keys, i = {}, 0
+   for key in pairs(self.by_key) do keys[#keys + 1] = key end
+   table.sort(keys)
+   return function()
+      i = i + 1
+      return keys[i] and body_of(keys[i], self.by_key[keys[i]])
+   end
+end
+
+return objects

@@ -1,0 +1,169 @@
+-- SPDX-License-Identifier: MIT
+-- Commands and processes are measured whole, with their threads and children, unless one thread is asked for: by
+-- record, top, stat -p and the prompt's functions. What stat does with commands is in program_spec.lua.
+-- One interpreter: the subject is the program as a process.
+
+local analyze = require "pfm.analyze"
+local c = require "support.c"
+local proc = require "lpfm.proc"
+local profile = require "pfm.profile"
+local record = require "repl.command.record"
+local recording = require "pfm.recording"
+local stat = require "repl.command.stat"
+local stored = require "lpfm.samples"
+
+local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local scratch = os.tmpname()
+local file = scratch .. "/whole.data"
+local shares
+
+setup(function()
+   os.remove(scratch)
+   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
+   shares = c.target("shares")
+end)
+teardown(function() c.sh("rm -rf " .. scratch) end)
+
+local function run(line)
+   return c.sh(program .. " " .. line)
+end
+
+-- Threads with samples in the recording.
+local function threads()
+   return #analyze.by(assert(recording.open(file)), "thread").rows
+end
+
+-- A line while "shares" runs with so many threads; $pid is its number.
+local function beside(n, line)
+   return c.sh(("%s 600 %d >/dev/null & pid=$!; until [ $(ls /proc/$pid/task | wc -l) = %d ]; do :; done; %s; s=$?; "
+      .. "kill -USR1 $pid; wait; exit $s"):format(shares, n, n, line))
+end
+
+describe("A command", function()
+   it("is sampled with all its threads", function()
+      local out, status = run(("record -o %s -- %s 0.3 4"):format(file, shares))
+      assert.equal(0, status, out)
+      assert.falsy(out:find("not sampled", 1, true), out)
+      assert.equal(4, threads())
+   end)
+
+   it("is sampled with its children", function()
+      local out, status = run(("record -q -o %s -- sh -c '%s 0.2 1; %s 0.2 1'"):format(file, shares, shares))
+      assert.equal(0, status, out)
+      local rows = 0
+      for _, row in ipairs(analyze.by(assert(recording.open(file)), "pid").rows) do
+         if row.percent > 20 then rows = rows + 1 end
+      end
+      assert.equal(2, rows)
+   end)
+
+   it("is sampled by its first thread alone if that is said, and what is missing is, too", function()
+      local out, status = run(("record --no-inherit -o %s -- %s 0.3 4"):format(file, shares))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("it was spent in threads or children (without --no-inherit", 1, true), out)
+      assert.equal(1, threads())
+      assert.equal(2, select(2, run("record -i --threads -- true")))
+   end)
+
+   it("is sampled by its first thread where children cannot be sampled so, and why is said", function()
+      local text = tostring(record.call(shares .. " 0.3 4 >/dev/null", { output = file, random = { mask = 0xffff } }))
+      assert.equal(1, threads())
+      assert.matches("%d+%% of the CPU time was not sampled: .*INHERIT: perf_event gives children one period", text)
+   end)
+
+   it("is not sampled before a delay is over", function()
+      local out = run(("record -D 60000 -o %s -- %s 0.1 1"):format(file, shares))
+      assert.truthy(out:find(" 0 samples ", 1, true), out)
+      out = run(("histogram -D 60000 cpu -- %s 0.1 1"):format(shares))
+      assert.truthy(out:find(" 0 overflows", 1, true), out)
+   end)
+
+   it("is sampled whole by top and at the prompt", function()
+      local out = run(("top --once -d 0.3 -s thread -- %s 0.3 4"):format(shares))
+      assert.equal(4, select(2, out:gsub(" shares\n", "")), out)
+      record.call("exec " .. shares .. " 0.3 4 >/dev/null", file)
+      assert.equal(4, threads())
+   end)
+end)
+
+describe("A running process", function()
+   it("is sampled with all its threads; a thread, alone", function()
+      for options, n in pairs { ["-p $pid"] = 4, ["-t $pid"] = 1, ["-i -p $pid"] = 1, ["-p $pid -t $pid"] = 4 } do
+         local out, status = beside(4, ("%s record -o %s --timeout 0.4 %s"):format(program, file, options))
+         assert.equal(0, status, out)
+         assert.equal(n, threads(), options)
+      end
+   end)
+
+   it("is shown by top, and counted by stat, with all its threads", function()
+      local out = beside(4, program .. " top --once -d 0.4 -s thread -p $pid")
+      assert.equal(4, select(2, out:gsub(" shares\n", "")), out)
+      assert.truthy(out:find("^lpfm top: process %d+, "), out)
+      out = beside(4, program .. " stat -e task-clock --timeout 0.4 --per-thread -p $pid")
+      assert.equal(4, select(2, out:gsub("%d+ shares ", "")), out)
+      out = beside(4, program .. " stat -e task-clock --timeout 0.1 -p $pid")
+      assert.truthy(out:find("Counts of process %d+"), out)
+      out = beside(4, program .. " stat -e task-clock --timeout 0.1 -t $pid")
+      assert.truthy(out:find("Counts of thread %d+:"), out)
+   end)
+
+   it("may end any of its threads while it is looked through", function()
+      local out, status = c.sh(([[%s 1000000 inturn & pid=$!; failed=0
+         for i in 1 2 3; do
+            %s record -q -o %s --timeout 0.05 -p $pid 2>&1 || failed=$((failed + 1))
+            %s stat -e task-clock --timeout 0.05 -p $pid 2>&1 || failed=$((failed + 1))
+         done; kill $pid; exit $failed]]):format(c.target("crowd"), program, file, program))
+      assert.equal(0, status, out)
+   end)
+
+   -- A thread that begins after the measurement; once it was seen, the process ends.
+   local function with_a_late_thread(measure)
+      local fifo = scratch .. "/fifo"
+      assert(select(2, c.sh("rm -f " .. fifo .. "; mkfifo " .. fifo)) == 0)
+      local child = assert(proc.spawn({ "sh", "-c", ("exec %s 600 2 %s >/dev/null"):format(shares, fifo) }))
+      assert(child:go())
+      local writer
+      measure(child.pid, function(seen)
+         writer = writer or assert(io.open(fifo, "w"))
+         if seen > 1 then child:kill("USR1") end
+      end)
+      writer:close()
+      child:wait()
+      child:close()
+   end
+
+   it("has its new threads sampled", function()
+      with_a_late_thread(function(pid, tick)
+         local p, n, tids = profile.prepare { tids = { pid }, inherit = true, seconds = 60 }, 1, {}
+         profile.run(p, {
+            block = function(block)
+               local tally = stored.counter("tid")
+               tally:add(block, { [65] = 0 })
+               for tid in tally:rows() do tids[tid] = true end
+            end,
+            maps = function() end, comm = function() end,
+            programs = function(rows)
+               for _, row in ipairs(rows) do if row[1] == "FORK" then n = n + 1 end end
+            end,
+         }, function() tick(n) end)
+         assert.equal(2, n)
+         assert.is_true(tids[pid])
+      end)
+   end)
+
+   it("has its new threads counted, by the contexts of those that make them or each by its own", function()
+      for _, parts in ipairs { false, true } do
+         with_a_late_thread(function(pid, tick)
+            local n = 0
+            local result = stat.call({
+               tids = { pid }, events = "task-clock", seconds = 60, interval = 0.05, parts = parts,
+               on_interval = function(row)
+                  n = math.max(n, parts and row.subjects or #proc.threads(pid))
+                  if row.events[1].value > 0 or not parts then tick(n) else tick(1) end
+               end })
+            assert.equal(parts and 2 or 1, result.subjects)
+            assert.is_true(result.events[1].value > 0)
+         end)
+      end
+   end)
+end)
