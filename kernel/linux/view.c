@@ -21,7 +21,10 @@
 
 /* --- a page --------------------------------------------------------------------------------- */
 
-/* The thread that may read the counters; 0 (every read takes a call) if moves of its counters would go unnoticed. */
+/*
+ * Returns the thread that may read the counters; 0 if perf could move its counters unnoticed: then
+ * every read takes a system call.
+ */
 static u64 owner_of(const struct lx_context *lx)
 {
 	bool own = lx->view.perf && lx->target.task == current && current->mm && current->mm == READ_ONCE(lx->view.mm);
@@ -34,7 +37,9 @@ static s64 extend(u64 bits, unsigned int shift)
 	return (s64)(bits << shift) >> shift;
 }
 
-/* Reads count and prev_count as a pair: an NMI between the two may have perf update both. */
+/*
+ * Reads count and prev_count as a pair, as an NMI that comes in between may make perf update both.
+ */
 static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 {
 	const struct perf_event *event = c->event;
@@ -48,7 +53,10 @@ static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 	return pmd->value + count - c->seen - extend(before, lx_arch_unused_bits());
 }
 
-/* The register's index as in perf's mmap page; 0 if programs may not read it, or the event is on no counter. */
+/*
+ * Returns the index of the event's register as in perf's mmap page; 0 if programs may not read it,
+ * or the event is on no counter.
+ */
 static unsigned int index_of(struct perf_event *event)
 {
 	unsigned int index;
@@ -87,7 +95,7 @@ void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
 		put_counters(lx, set);
 }
 
-/* Updates what changes when perf moves events: the owner and the counters' registers. */
+/* Updates what changes when perf moves events: the owner, and the registers of the counters. */
 static void put_moved(struct lx_context *lx, struct pfm_set *set)
 {
 	pfm_view_begin(set->view);
@@ -98,8 +106,9 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 }
 
 /*
- * If it interrupts another change, it only sets republish, and the interrupted one starts again. If the active set
- * changes meanwhile, the page of the set that was active at the start is written once more, too.
+ * Changes the page of the active set. If this interrupts another change, it only sets republish,
+ * and the interrupted one starts again. If the active set changes meanwhile, the page of the set
+ * that was active at the start is written once more, too.
  */
 static void change(struct lx_context *lx, bool only_moved)
 {
@@ -136,7 +145,8 @@ void lx_publish_now(struct lx_context *lx)
 /* --- the contexts that have views, by thread --------------------------------------------------- */
 
 static DEFINE_HASHTABLE(viewers, 6);
-static DEFINE_RAW_SPINLOCK(viewers_lock);	/* around changes, and what is found; innermost */
+/* protects the table and the contexts found in it; the innermost lock */
+static DEFINE_RAW_SPINLOCK(viewers_lock);
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
 {
@@ -173,7 +183,7 @@ static void perf_has_moved(void)
 
 struct enabler {
 	struct pmu	*pmu;
-	void		(*enable)(struct pmu *pmu);	/* its own */
+	void		(*enable)(struct pmu *pmu);	/* the PMU's own pmu_enable() */
 	unsigned int	users;
 };
 
@@ -199,7 +209,7 @@ static struct enabler *enabler_of(struct pmu *pmu)
 
 		if (!e->pmu) {
 			e->enable = pmu->pmu_enable;
-			smp_wmb();	/* on_enable() finds both */
+			smp_wmb();	/* on_enable() must find the function if it finds the PMU */
 			WRITE_ONCE(e->pmu, pmu);
 		}
 		if (e->pmu == pmu)
@@ -262,7 +272,7 @@ void lx_view_end(struct lx_context *lx)
 	lx_arch_forbid_read(lx);
 }
 
-/* on_enable() runs with interrupts off: synchronize_rcu() waits for all that are in it. */
+/* synchronize_rcu() waits for all calls of on_enable(), which run with interrupts off. */
 void lx_view_exit(void)
 {
 	synchronize_rcu();
