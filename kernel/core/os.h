@@ -5,7 +5,7 @@
  * pfm_os_types.h is found by the include path (in kernel/user or kernel/linux). It provides the
  * fixed-width integers, bool, size_t, memcpy, memmove and memset, the errno constants, and only the
  * following for data that others access at the same time:
- *   READ_ONCE(x), WRITE_ONCE(x, v)	access x once, without tearing; others use it without the same lock
+ *   READ_ONCE(x), WRITE_ONCE(x, v)	access x once, untorn, without a lock
  *   smp_load_acquire(p), smp_store_release(p, v)	as in the kernel
  *   pfm_os_index(i, n)			returns i, which was checked to be below n
  *   pfm_os_wmb()			orders the stores before it before those after it
