@@ -27,15 +27,16 @@ static const char magic[] = "lpfmtape\1";
 struct known {
 	struct tape_instr	last;
 	uint64_t		stride[TAPE_OPS];
-	uint32_t		next;		/* what came after it; 0: nothing yet */
+	/* index of the instruction that came after it; 0: not known yet */
+	uint32_t		next;
 };
 
-/* All instructions seen; at[0] is before the first. */
+/* The instructions seen so far. at[0] precedes the first one. */
 struct table {
 	struct known		*at;
 	uint32_t		num, room;
 	uint32_t		current;
-	struct cache_blocks	index;		/* by address and size */
+	struct cache_blocks	index;		/* maps address and size to the index */
 };
 
 static bool table_init(struct table *t)
@@ -52,7 +53,10 @@ static void table_free(struct table *t)
 	cache_blocks_free(&t->index);
 }
 
-/* Its place in the table, a new one if need be; 0: no memory. */
+/*
+ * Returns the index of the instruction in the table, to which it is added if it is new; 0: no
+ * memory.
+ */
 static uint32_t look_up(struct table *t, uint64_t ip, uint32_t size)
 {
 	uint64_t *index = cache_blocks_at(&t->index, ip ^ (uint64_t)size << 48);
