@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of its active set
- * names the register of each counter, and what to add to it.
+ * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of
+ * its active set names the register of each counter, and the value to add to it.
  *
- * That changes in commands, overflows and timers, which end with lx_publish(). And whenever perf moves events: at
- * context switches, for other events that come and go, after throttling. All that it does between the PMU's disabling
- * and its enabling, so the PMU's pmu_enable() is redirected to this file while any context has views. Between these
- * a counter goes on from the value that it was loaded with, and when it wraps, its overflow changes the page: for
- * that no period of a counter with a view exceeds what a counter holds (LX_VIEW_FAR).
+ * The page changes in commands, overflows and timers, which end with lx_publish(). It also changes
+ * when perf moves events: at context switches, when other events come and go, after throttling. perf
+ * does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected to this file while
+ * any context has views. In the meantime a counter continues from the value that was loaded, and when
+ * it wraps, its overflow changes the page. For that reason no period of a counter with a view exceeds
+ * the range of the counter (LX_VIEW_FAR).
  *
- * A page is changed on the CPU of the thread that reads it, or while that thread cannot run; so it sees all of a
- * change or nothing, given that it looks at the sequence number. Only that thread may read counters (set_owner): it
- * is told by its thread pointer, in the address space that the page is mapped in.
+ * A page is changed on the CPU of the thread that reads it, or while that thread cannot run. So the
+ * thread, if it checks the sequence number, sees all of a change or nothing. Only this thread may
+ * read counters. It is identified by its thread pointer (set_owner), in the address space in which
+ * the page is mapped.
  */
 #include <linux/hashtable.h>
 #include <linux/rcupdate.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * pebs.c - precise event-based sampling: at the overflow of a counter that PEBS_ENABLE has, the processor writes a
- * record into the debug store area of the context's buffer and reloads the counter. Where the records reach the
- * threshold, the overflow interrupts.
+ * pebs.c - precise event-based sampling: at the overflow of a counter that PEBS_ENABLE enables, the
+ * processor writes a record into the debug store area of the context's buffer and reloads the
+ * counter. The overflow interrupts only when the records reach the threshold.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
