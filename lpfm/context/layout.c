@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layout.c - which PMDs a sample holds, remembered from what was programmed (3.6.4).
- *
- * A sample's header names the set and the PMD that overflowed; the values that follow are those of
- * that PMD's smpl_pmds, ascending.
+ * layout.c - which PMDs a sample holds, as remembered from what was programmed (3.6.4). A sample's
+ * header names the set and the PMD that overflowed. The values of that PMD's smpl_pmds follow, in
+ * ascending order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@ static uint32_t layout_key(uint16_t set, uint16_t pmd)
 	return (uint32_t)set << 16 | pmd;
 }
 
-/* Where the key is, or would be. */
+/* Returns the index of the key, or the one at which it belongs. */
 static size_t lower_bound(const struct lpfm_layouts *ls, uint32_t key)
 {
 	size_t low = 0, high = ls->n;

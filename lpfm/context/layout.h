@@ -5,17 +5,17 @@
 
 #include "ffi/objects.h"
 
-/* Makes room for n more; false without memory. */
+/* Makes room for n more layouts; false without memory. */
 bool lpfm_layouts_reserve(struct lpfm_layouts *ls, size_t n);
-/* The layout of the key, an empty one if it is new; there is room for it. */
+/* Returns the layout of the key, which is empty if it is new. There must be room for it. */
 struct lpfm_layout *lpfm_layouts_at(struct lpfm_layouts *ls, uint32_t key);
-/* Its n becomes the number of its PMDs. */
+/* Sets n to the number of the layout's PMDs. */
 void lpfm_layout_count(struct lpfm_layout *layout);
-/* What samples hold that this PMD causes; there is room for it. */
+/* Stores what samples hold that this PMD causes. There must be room for it. */
 void lpfm_layouts_put(struct lpfm_layouts *ls, const pfarg_pmd_t *pmd);
 void lpfm_layouts_drop_set(struct lpfm_layouts *ls, uint16_t set);
 void lpfm_layouts_free(struct lpfm_layouts *ls);
-/* An empty layout if that PMD was never programmed. */
+/* Returns an empty layout if that PMD was never programmed. */
 const struct lpfm_layout *lpfm_layouts_find(const struct lpfm_layouts *ls, uint16_t set, uint16_t pmd);
 
 #endif

@@ -120,7 +120,9 @@ static STRUCT(config_struct, struct pfm06_config, false, config_fields);
 
 /* --- what views of samples must know -------------------------------------------------------- */
 
-/* The counting PMDs that a PMC controls: 0.6 keeps their smpl_pmds there. */
+/*
+ * Finds the counting PMDs that a PMC controls: specification 0.6 keeps their smpl_pmds in the PMC.
+ */
 static int controlled(uint16_t pmc, uint16_t *pmds)
 {
 	pfarg_config_t cfg = { 0 };
@@ -188,7 +190,8 @@ struct command {
 	int			number;
 	enum takes		takes;
 	bool			no_context;
-	bool			returns;	/* its structures; else true */
+	/* the command returns its structures; otherwise it returns true */
+	bool			returns;
 	const struct lpfm_struct *rec;
 	bool			(*prepare)(struct lpfm_context *ctx, const void *v, int n);
 	void			(*note)(struct lpfm_context *ctx, const void *v, int n);
@@ -241,7 +244,7 @@ static const struct command *command_at(lua_State *L, int idx)
 
 /* --- contexts: 3.1.1, 3.5.3 ----------------------------------------------------------------- */
 
-/* A format's UUID and the size of its argument, by name or by the UUID in info. */
+/* Finds a format's UUID and the size of its argument, by name or by the UUID in info. */
 static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 {
 	pfarg_fmtinfo_t all[64];
@@ -257,7 +260,10 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 	return false;
 }
 
-/* The format by UUID, its argument after the structure. What it cannot say the other call refuses. */
+/*
+ * Creates a context: the UUID names the format, and its argument follows the structure. Requests
+ * that this call cannot express are refused by lpfm.create's.
+ */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
 	struct {
@@ -286,7 +292,7 @@ static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size
 
 /* --- the call ------------------------------------------------------------------------------- */
 
-/* The structures of the argument at 3: how many. */
+/* Reads the structures of the argument at 3, and counts them. */
 static void *read_argument(lua_State *L, const struct command *c, const char *call, int *n)
 {
 	struct lpfm_site site = { .call = call };
@@ -301,7 +307,7 @@ static void *read_argument(lua_State *L, const struct command *c, const char *ca
 	}
 	base = memset(lua_newuserdata(L, c->rec->size), 0, c->rec->size);
 	if (c->takes == CONFIG && perfmonctl(0, PFM_GET_CONFIG, base, 1))
-		return base;	/* and setting it will fail as well */
+		return base;	/* setting the field will fail as well */
 	if (c->takes != NOTHING)
 		lpfm_struct_read(L, 3, c->rec, base, &site);
 	return base;
@@ -318,7 +324,7 @@ static int push_result(lua_State *L, const struct command *c, const void *base, 
 	return 1;
 }
 
-/* Of a refused call: those before the marked one. */
+/* Returns how many elements a refused call has processed: those before the marked one. */
 static int elements_done(const struct lpfm_struct *rec, const char *v, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -399,7 +405,7 @@ static int call_perfmonctl(lua_State *L)
 	return run(L, c, ctx, ctx ? ctx->fd : fd);
 }
 
-/* The commands' numbers join lpfm.const. */
+/* Adds the numbers of the commands to lpfm.const. */
 void lpfm_open_perfmonctl(lua_State *L)
 {
 	lua_getfield(L, -1, "const");
