@@ -90,8 +90,9 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 }
 
 /*
- * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): has the caller a capability in the user namespace of the
- * thread's program? Up to Linux 7.1 at the least its mm says both, to which the caller has a reference; later the task.
+ * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): does the caller have a capability in
+ * the user namespace of the thread's program? Up to Linux 7.1 at least, both are found in the
+ * thread's mm, to which the caller has a reference; in later kernels in the task.
  */
 static inline bool pfm_dumpable(struct task_struct *task, struct mm_struct *mm)
 {

@@ -78,8 +78,8 @@ _Static_assert(sizeof(struct record) == 512 && sizeof(struct block) == 256 && si
  */
 int pfm_regions_create(const char *plan, char *path, unsigned int size);
 /*
- * From now on this process measures regions into a file, which cannot be replaced by another one.
- * Returns 0, or -1 with errno; EBUSY: another file is in use.
+ * From now on this process measures regions into a file. Another file can be used only after
+ * pfm_regions_end(). Returns 0, or -1 with errno; EBUSY: another file is in use.
  */
 int pfm_regions_use(const char *path);
 /*

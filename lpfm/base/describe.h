@@ -14,8 +14,8 @@
 #define END	{ NULL, 0, 0, 0, NULL, 0 }
 
 /*
- * If plain is set, a number may be given instead of a table, for the first field. The
- * PFM_REG_RETFL_* bits are in the field that MARKS names.
+ * If plain is set, a number may be given instead of a table, for the first field. MARKED_STRUCT is
+ * for structures with PFM_REG_RETFL_* bits in the member "marks".
  */
 #define STRUCT(name, type, plain, fields) \
 	const struct lpfm_struct name = { sizeof(type), -1, plain, fields }
