@@ -128,7 +128,7 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 	if ((req->max_frames || req->max_stack) && (takes_bytes(req) || req->format != LPFM_STACK))
 		lpfm_bad(L, site, "max_frames and max_stack belong to the format stack");
 	if (req->max_stack > LONG_STACK && !(req->buf_flags & PFM_STACK_SMPL_COPY))
-		lpfm_bad(L, site, "max_stack is of what the flag COPY copies");
+		lpfm_bad(L, site, "max_stack limits the copy of the stack, and needs the flag COPY");
 }
 
 /*

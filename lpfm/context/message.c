@@ -90,7 +90,7 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 		if (got == (ssize_t)sizeof(*msg))
 			return 0;
 		if (got > 0)
-			return lpfm_fail_errno(L, EPROTO, "read: somebody else has read %d bytes of a message",
+			return lpfm_fail_errno(L, EPROTO, "read: another reader has taken %d bytes of a message",
 					       (int)(sizeof(*msg) - (size_t)got));
 		if (!got)
 			return lpfm_fail_errno(L, EPIPE, "read: the context is gone");

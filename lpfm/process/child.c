@@ -516,7 +516,7 @@ static int child_go(lua_State *L)
 	int sock = c->sock, err;
 
 	if (sock < 0)
-		return luaL_error(L, "go: the child was told before");
+		return luaL_error(L, "go: the child has been started already");
 	c->sock = -1;
 	err = exec_outcome(sock);
 	close(sock);

@@ -56,7 +56,7 @@ int lx_listen(struct lx_context *lx)
 	lx->target.seen_mappings = lx->root == lx ? pfm_os_alloc(sizeof(*lx->target.seen_mappings) << SEEN_BITS) :
 					     lx->root->target.seen_mappings;
 	if (!lx->target.seen_mappings)
-		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
+		return pfm_refuse(-ENOMEM, "no memory to remember the mappings that were recorded");
 	raw_spin_lock_irq(&b->lock);
 	hlist_add_head(&lx->target.by_listener, &b->list);
 	raw_spin_unlock_irq(&b->lock);
