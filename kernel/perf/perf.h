@@ -176,7 +176,10 @@ struct perf_context {
 	/* an overflow has masked monitoring: the counts stay as they were at the overflow */
 	bool			held;
 	bool			failed;		/* the PMU was not available */
-	/* number of lost records that have been reported, see perf_missed() */
+	/*
+	 * number of lost records that have been reported, and that count_missed() must not report
+	 * again
+	 */
 	uint64_t		reported;
 	/* self-monitoring: the target's thread pointer; else 0 */
 	uint64_t		self;

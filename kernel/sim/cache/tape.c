@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * tape.c - instructions executed, and their operations, in few bytes.
+ * tape.c - writes executed instructions and their operations in few bytes, and reads them.
  *
- * Writer and reader keep the same table of instructions seen: what came after each one last time, what its operations
- * were, and the last address and stride of each. An instruction that is as foretold takes no byte: a count of those is
- * written when one is not. A tape is "lpfmtape", a version, then records of numbers, 7 bits a byte, the lowest first:
+ * Writer and reader keep the same table of the instructions seen: for each the instruction that came
+ * after it last time, its operations then, and the last address and stride of each operation. An
+ * instruction that the table predicts completely takes no byte: when one is not predicted, the
+ * number of predicted ones before it is written. A tape consists of "lpfmtape", a version, and
+ * records of numbers, which are written with 7 bits in each byte, the lowest first:
  *
- *   foretold, flags [distance, size] [num, (kind, size)...] [distance]...
+ *   predicted, flags [distance, size] [num, (kind, size)...] [distance]...
  *
- * flags: 1, the instruction follows, as the distance from the end of the one before, and its size; 2, so do its
- * operations; 4 << i, so does the address of operation i, as the distance from the last one. Distances have the sign in
- * bit 0. flags 0 is the end, after it the number of all instructions.
+ * flags has a bit for each part that follows: 1 is the instruction, as its distance from the end of
+ * the previous one, and its size; 2 is its operations; 4 << i is the address of operation i, as its
+ * distance from the last one. Distances have the sign in bit 0. flags 0 is the end, and is followed
+ * by the number of all instructions.
  */
 #include <stdlib.h>
 #include <string.h>
