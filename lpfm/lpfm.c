@@ -35,8 +35,8 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 #include "sim/sim.h"
 
 /*
- * Lua unloads modules when a state closes. libperfmon has a thread, and this module a signal's
- * handler: both libraries stay.
+ * Lua unloads modules when a state closes. But libperfmon has a thread, and this module a signal
+ * handler, so both libraries must stay loaded.
  */
 static void keep_loaded(void *function)
 {
@@ -46,7 +46,7 @@ static void keep_loaded(void *function)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NODELETE);
 }
 
-/* The fields of the table on top join the module below it, and the table goes. */
+/* Copies the fields of the table on top to the module below it, and pops the table. */
 static void merge(lua_State *L)
 {
 	lua_pushnil(L);

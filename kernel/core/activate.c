@@ -4,7 +4,10 @@
  */
 #include "core.h"
 
-/* Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs again a set that could not be. */
+/*
+ * Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs a set whose last
+ * installation failed.
+ */
 static int change_sets(struct pfm_context *ctx)
 {
 	int ret;
@@ -19,7 +22,7 @@ static int change_sets(struct pfm_context *ctx)
 	return ret;
 }
 
-/* Lets the active set count, after a deferred switch if there is one. */
+/* Makes the active set count, after a deferred switch if there is one. */
 static inline int go_on(struct pfm_context *ctx)
 {
 	int ret = ctx->switch_due || ctx->absent ? change_sets(ctx) : 0;
@@ -42,14 +45,15 @@ static int start(struct pfm_context *ctx, void *arg)
 	if (!set)
 		set = ctx->active;
 	if (set != ctx->active)
-		ctx->switch_due = false;	/* the set that the switch was to leave is left */
+		/* the set that the deferred switch was to leave is no longer active */
+		ctx->switch_due = false;
 	if (set != ctx->active || ctx->absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
 	if (ret) {
 		ctx->started = false;
 		return ret;
 	}
-	ctx->started = true;	/* 3.7.6: the timeout goes on with what was left of it */
+	ctx->started = true;	/* 3.7.6: the timeout continues with the time that was left of it */
 	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }
 
@@ -88,7 +92,8 @@ int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)
 }
 
 /*
- * 3.1.5: activation without PFM_START, by an instruction of the monitored thread. In PMU context.
+ * An instruction of the monitored thread activates monitoring without PFM_START (3.1.5). Runs in
+ * PMU context.
  */
 void pfm_user_start(struct pfm_context *ctx)
 {
@@ -99,7 +104,7 @@ void pfm_user_start(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
-/* PFM_FL_ON_EXEC: the target executes a program. In PMU context. */
+/* The target has executed a program: starts a context with PFM_FL_ON_EXEC. Runs in PMU context. */
 void pfm_target_exec(struct pfm_context *ctx)
 {
 	ctx->waits_exec = false;
@@ -107,7 +112,7 @@ void pfm_target_exec(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
-/* A stop does not end a mask: PMDs that overflowed are reset at the restart. */
+/* A stop does not end the masked state: PMDs that overflowed are reset at the restart. */
 static int stop(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
@@ -120,7 +125,10 @@ static int stop(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* 3.1.6: the same without PFM_STOP. In PMU context. */
+/*
+ * An instruction of the monitored thread stops monitoring without PFM_STOP (3.1.6). Runs in PMU
+ * context.
+ */
 void pfm_user_stop(struct pfm_context *ctx)
 {
 	stop(ctx, NULL);
@@ -142,7 +150,10 @@ static bool has_restart(const struct pfm_buffer_fmt *fmt)
 	return fmt && (fmt->fmt_ops ? (bool)fmt->fmt_ops->restart : (bool)fmt->fmt_restart);
 }
 
-/* 3.5.15: asks the format for its decision at a restart; without a format it is to reset and go on. */
+/*
+ * Asks the format for its decision at a restart (3.5.15). Without a format the decision is to reset
+ * and go on.
+ */
 static int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	int err;
@@ -168,14 +179,16 @@ static void long_reset(struct pfm_context *ctx)
 	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
 }
 
-/* 3.1.9: ends the mask. If the context is stopped, it stays so, and no set is switched (3.1.6). */
+/*
+ * Ends the masked state (3.1.9). A stopped context stays stopped, and no set is switched (3.1.6).
+ */
 static int unmask(struct pfm_context *ctx)
 {
 	pfm_set_state(ctx, PFM_CTX_LOADED);
 	return ctx->started ? go_on(ctx) : 0;
 }
 
-/* 3.5.15: masks outside of an overflow, so the counts must be collected here. */
+/* Masks outside of an overflow (3.5.15), so the counts must be collected here. */
 static void mask_now(struct pfm_context *ctx)
 {
 	bool counted = pfm_counting(ctx);
@@ -228,7 +241,7 @@ static bool any_masked(const struct pfm_context *root)
 	return any;
 }
 
-/* Where all threads share one part, monitoring is active if none of them is masked. */
+/* If all threads share one part, monitoring is active if none of them is masked. */
 static int ask_family_format(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	return ask_format(root, buf, root->num_parts > 1 ? active : !any_masked(root), ctrl);
@@ -256,7 +269,8 @@ static int restart_parts(struct pfm_context *root)
 		memset(&part->ctrl, 0, sizeof(part->ctrl));
 		if (pfm_part_is_due(root, part))
 			ret = pfm_ops(root)->access(root, restart_part, part);
-		if (ret == -ESRCH)	/* the root's thread has ended, but the buffer is still used */
+		/* The root's thread has ended, but its child contexts still use the buffer. */
+		if (ret == -ESRCH)
 			ret = restart_part(root, part);
 		if (!refused)
 			refused = ret;
@@ -267,9 +281,10 @@ static int restart_parts(struct pfm_context *root)
 }
 
 /*
- * A masked thread follows the decision for the part that masked it, and stays masked if that part had no restart
- * since; if no format masked it, it goes on, unless there is only one format to decide. A thread that is not masked
- * follows the decisions for all parts, combined.
+ * Applies the decisions to a thread. A masked thread follows the decision for the part that masked
+ * it, and stays masked if that part has had no restart since. If no format masked it, it goes on,
+ * unless there is only one part, whose format then decides. A thread that is not masked follows the
+ * combined decisions for all parts.
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {
@@ -297,8 +312,8 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * Has the restart anything to do in the child context? If a format masked it, its state is seen here: the
- * restart has taken the part after the overflow had left it.
+ * Returns true if the restart has work to do in the child context. If a format masked it, its state
+ * is visible here: the restart took the part after the overflow had released it.
  */
 static bool waits(const struct pfm_context *child_ctx)
 {

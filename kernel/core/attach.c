@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * attach.c - binding a context to a thread or a CPU, and letting go (3.1.7, 3.1.8, 3.3.6).
- */
+/* attach.c - binds a context to a thread or a CPU, and releases it (3.1.7, 3.1.8, 3.3.6). */
 #include "core.h"
 
-/* 3.1.10: explicit links are checked now, when the list can change no more. */
+/*
+ * 3.1.10: explicit links are checked at the load, because the list of sets cannot change any more.
+ */
 static int check_chain(struct pfm_context *ctx)
 {
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
@@ -28,7 +28,7 @@ bool pfm_restricts_ranges(const struct pfm_context *ctx)
 	return false;
 }
 
-/* 5.6.2: range restrictions and a debugger do not share the debug registers. */
+/* 5.6.2: range restrictions and a debugger cannot share the debug registers. */
 static int check_registers(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -49,7 +49,10 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 	return check_chain(ctx);
 }
 
-/* Not in PMU context, as there may be many sets: the context is not loaded yet, and nothing else looks at them. */
+/*
+ * Runs outside of PMU context, as there may be many sets: the context is not loaded yet, and only
+ * this command accesses them.
+ */
 static void forget_overflows(struct pfm_context *ctx)
 {
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next) {
@@ -67,7 +70,10 @@ static int first_install(struct pfm_context *ctx, void *arg)
 	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
 }
 
-/* The second half of a load, when the machine has bound the context: rules about the target, session, registers. */
+/*
+ * The second half of a load, after the machine has bound the context: checks the rules about
+ * target, session and registers.
+ */
 static int settle(struct pfm_context *ctx, struct pfm_set *set)
 {
 	int ret;
@@ -78,7 +84,8 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	if (ret)
 		return ret;
 	forget_overflows(ctx);
-	pfm_set_state(ctx, PFM_CTX_LOADED);	/* not started: an overflow that comes now does nothing */
+	/* monitoring is not started, so an overflow that comes now has no effect */
+	pfm_set_state(ctx, PFM_CTX_LOADED);
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
 	if (!ret)
 		return 0;
@@ -102,7 +109,10 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 		pfm_ops(ctx)->detach(ctx);
 		ctx->self = ctx->preempted = false;
 	} else {
-		pfm_ops(ctx)->flush(ctx);	/* 3.3.5; a refused load changes nothing */
+		/*
+		 * Messages are discarded last (3.3.5), because a refused load must change nothing.
+		 */
+		pfm_ops(ctx)->flush(ctx);
 	}
 	return ret;
 }
@@ -158,7 +168,10 @@ int pfm_do_unload(struct pfm_context *ctx)
 
 	if (!pfm_loaded(ctx))
 		return pfm_refuse(-EINVAL, "the context is not loaded");
-	/* on the wrong CPU (EBUSY) nothing is done; after any other error the context is unloaded all the same */
+	/*
+	 * On the wrong CPU (EBUSY) nothing is done. After any other error the context is unloaded
+	 * anyway.
+	 */
 	ret = try_to_stop(ctx);
 	if (ret == -EBUSY)
 		return ret;
@@ -166,7 +179,7 @@ int pfm_do_unload(struct pfm_context *ctx)
 	return 0;
 }
 
-/* 3.3.6: the state is saved and the context detached before END can be read. */
+/* 3.3.6: the state is saved and the context detached before a reader can see END. */
 static void end(struct pfm_context *ctx)
 {
 	pfm_unload(ctx);
@@ -174,7 +187,10 @@ static void end(struct pfm_context *ctx)
 		pfm_post_end(ctx);
 }
 
-/* Has it child contexts, or children that have not run yet and so have none? */
+/*
+ * Returns true if the root has child contexts, or children that have not run yet and therefore have
+ * no child context.
+ */
 static bool has_children(struct pfm_context *root)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(root);
@@ -182,7 +198,7 @@ static bool has_children(struct pfm_context *root)
 	return root->child_ctxs || (ops->forks_pending && ops->forks_pending(root));
 }
 
-/* If the target has ended and this was its last child, monitoring ends. */
+/* Ends monitoring if the target has ended and this was its last child. */
 static void end_with_the_last(struct pfm_context *root)
 {
 	if (root->outlived && !has_children(root))

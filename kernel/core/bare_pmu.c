@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * bare_pmu.c - the core on a bare PMU: counters of limited width become 64 bits wide (3.1.3, 3.1.4), and
- * registers are saved and loaded around context switches.
+ * bare_pmu.c - the core on a bare PMU: makes counters of limited width 64 bits wide (3.1.3, 3.1.4),
+ * and saves and loads registers around context switches.
  */
 #include "core.h"
 
@@ -84,14 +84,16 @@ int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 }
 
 /*
- * The hardware counter wrapped: carries into the upper bits. Returns true if the counter has overflowed (3.1.3): these
- * wrapped as well, or there are none (NO_EMUL64, or a register of full width).
+ * Handles the wrap of a hardware counter: carries into the upper bits. Returns true if the counter
+ * has overflowed (3.1.3): the upper bits wrapped as well, or there are none (NO_EMUL64, or a
+ * register of 64 bits).
  */
 static bool carry(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
 	uint64_t mask = width_mask(ctx);
 
-	if (!pmd->is_counter)	/* a buffer register: its overflow is one of the PMD */
+	/* a buffer register has no upper bits: its wrap is an overflow of the PMD */
+	if (!pmd->is_counter)
 		return true;
 	if (mask == ~0ULL || !emulated(ctx, set, pmd->num))
 		return true;
@@ -129,7 +131,10 @@ void pfm_preempt(struct pfm_context *ctx)
 	ctx->blind = 0;
 }
 
-/* While the PMU was lost, the active set may have been written or changed: install() applies that, too. */
+/*
+ * The active set may have been written or changed while another context had the PMU: install()
+ * applies that, too.
+ */
 void pfm_regain(struct pfm_context *ctx, uint32_t tid)
 {
 	pfm_see_blind(ctx);
@@ -153,7 +158,7 @@ void pfm_ctxsw_out(struct pfm_context *ctx)
 void pfm_ctxsw_in(struct pfm_context *ctx)
 {
 	if (ctx->absent)
-		return;		/* the restart tries again */
+		return;		/* the set could not be installed; the restart tries again */
 	ctx->absent = pfm_ops(ctx)->install(ctx, ctx->active);
 	if (!pfm_counting(ctx))
 		return;

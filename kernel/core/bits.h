@@ -38,7 +38,7 @@ static inline void pfm_bits_or(uint64_t *to, const uint64_t *from)
 		to[i] |= from[i];
 }
 
-/* Population count without the help of a library: the core has none. */
+/* Returns the population count. The core may not use a library function for it. */
 static inline unsigned int pfm_popcount(uint64_t w)
 {
 	w -= w >> 1 & 0x5555555555555555ULL;
@@ -47,7 +47,7 @@ static inline unsigned int pfm_popcount(uint64_t w)
 	return w * 0x0101010101010101ULL >> 56;
 }
 
-/* How many bits below n are set. */
+/* Returns how many bits below n are set. */
 static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
 {
 	unsigned int rank = 0, i;
@@ -59,7 +59,7 @@ static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
 	return rank;
 }
 
-/* Nothing but zeros? Of a size known here. */
+/* Returns true if all bytes are 0. The compiler knows the size at each call. */
 static inline bool pfm_zeros(const void *p, size_t size)
 {
 	const unsigned char *c = p;
@@ -80,9 +80,9 @@ static inline bool pfm_zeros(const void *p, size_t size)
 	return !all;
 }
 
-/* An iterator over the set bits, ascending. */
+/* An iterator over the set bits, in ascending order. */
 struct pfm_bits {
-	uint64_t	rest;	/* of the word */
+	uint64_t	rest;	/* the bits of the current word that are still to be visited */
 	unsigned int	word;
 };
 
@@ -100,10 +100,13 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 	return true;
 }
 
-/* A bit that changes during the loop may be seen or not. After the loop n is PFM_MAX_PMDS, unless a break left it. */
+/*
+ * A bit that changes during the loop may be visited or not. After the loop n is PFM_MAX_PMDS,
+ * unless the loop ended with a break.
+ */
 #define pfm_for_each_bit(n, bv)	pfm_for_each_bit_of(n, bv, PFM_PMD_BV)
 
-/* The same if only the first words can have bits set. */
+/* Does the same if only the first "words" words can have bits set. */
 #define pfm_for_each_bit_of(n, bv, words) \
 	for (struct pfm_bits at_ = { (bv)[0], 0 }; pfm_bits_step(&at_, bv, words, &(n)); )
 

@@ -7,7 +7,7 @@
 #define GENERIC_FLAGS (PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE | PFM_FL_SMPL_FMT | PFM_FL_ANY_CPU | \
 		       PFM_FL_MAP_SETS | PFM_FL_INHERIT | PFM_FL_PREEMPTIBLE | PFM_FL_OVFL_NO_MSG)
 
-/* Table 3.2. */
+/* Checks the flags by table 3.2. */
 static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
@@ -28,7 +28,10 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_b
 	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;
 }
 
-/* Call-backs of a format return a positive errno (3.5.10): makes it a negative one, with a reason. */
+/*
+ * Turns the positive errno that a format's call-back returns (3.5.10) into a negative one, with a
+ * reason.
+ */
 static int fmt_error(const struct pfm_buffer_fmt *fmt, int err, const char *what)
 {
 	return err ? pfm_refuse(-err, "format %s: %s", fmt->fmt_name, what) : 0;
@@ -39,7 +42,7 @@ static bool takes_records(const struct pfm_buffer_fmt *fmt)
 	return fmt->fmt_ops ? fmt->fmt_ops->record : fmt->fmt_record;
 }
 
-/* The machine must support the stacks, records and PEBS samples that the format wants. */
+/* Checks that the machine supports the stacks, records and PEBS samples that the format wants. */
 static int check_wants(struct pfm_context *ctx)
 {
 	const struct pfm_stack_ops *can = pfm_ops(ctx)->stack;
@@ -126,7 +129,8 @@ static int start_driven(struct pfm_context *ctx, void *arg)
 	size_t size = 0;
 	int ret;
 
-	fmt_error(ctx->fmt, EINVAL, "the context is refused");	/* the reason if create records none */
+	/* this reason is used if create() gives none */
+	fmt_error(ctx->fmt, EINVAL, "the context is refused");
 	ret = -ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg, &size, &ctx->fmt_self);
 	if (ret)
 		return ret;
@@ -156,7 +160,7 @@ static void end_format(struct pfm_context *ctx)
 	free_buffer(ctx);
 }
 
-/* Makes all of the context. The caller has counted the use of the format. */
+/* Makes all parts of the context. The caller holds a reference to the format. */
 static int build(struct pfm_context *ctx, void *fmt_arg)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -177,7 +181,10 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
 	return ret;
 }
 
-/* With INHERIT ctx_reserved[0] may be what an earlier call returned, as a program may use the structure again. */
+/*
+ * With INHERIT ctx_reserved[0] may have the value that an earlier call returned, because programs
+ * may reuse the structure.
+ */
 static bool reserved_ok(const pfarg_ctx_t *req)
 {
 	bool parts = req->ctx_flags & PFM_FL_INHERIT;
@@ -239,7 +246,7 @@ put:
 void pfm_do_close(struct pfm_context *ctx)
 {
 	if (pfm_loaded(ctx))
-		pfm_unload(ctx);	/* the last close may come on any CPU */
+		pfm_unload(ctx);	/* the last close may happen on any CPU */
 	end_format(ctx);
 	if (ctx->fmt)
 		pfm_fmt_put(ctx->fmt);

@@ -4,7 +4,7 @@
  */
 #include "core.h"
 
-static struct pfm_buffer_fmt *formats;		/* under pfm_os_lock() */
+static struct pfm_buffer_fmt *formats;		/* protected by pfm_os_lock() */
 
 static bool same_name(const char *a, const char *b)
 {

@@ -19,31 +19,36 @@ typedef struct {
 	uint16_t	ovfl_pmd;
 	uint16_t	active_set;
 	uint16_t	ovfl_notify;		/* the PMD has PFM_REGFL_OVFL_NOTIFY */
-	uint16_t	num_smpl_pmds;		/* values in smpl_pmds_values */
-	uint16_t	num_pmds;		/* PMDs the PMU has: the most a sample can hold */
-	uint16_t	any_notify;		/* this PMD, or one that overflowed with it, has it */
-	pfm_ovfl_ctrl_t	ovfl_ctrl;		/* out */
+	uint16_t	num_smpl_pmds;		/* number of values in smpl_pmds_values */
+	/* number of PMDs of the PMU, which a sample can hold at most */
+	uint16_t	num_pmds;
+	/* this PMD, or one that overflowed with it, has OVFL_NOTIFY */
+	uint16_t	any_notify;
+	pfm_ovfl_ctrl_t	ovfl_ctrl;		/* the format's decision */
 	uint64_t	pmd_last_reset;
 	uint64_t	pmd_value;
 	uint64_t	pmd_eventid;
 	uint64_t	smpl_pmds[PFM_PMD_BV];
-	uint64_t	smpl_pmds_values[PFM_MAX_PMDS];	/* by ascending PMD */
+	/* values of the PMDs in smpl_pmds, in ascending order of their numbers */
+	uint64_t	smpl_pmds_values[PFM_MAX_PMDS];
 } pfm_ovfl_arg_t;
 
 struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
- * What a format reads of where->stack at overflows, for machines that must know it before: ctx->format_needs. All
- * zeros: nothing.
+ * What a format will read of where->stack at overflows; some machines must know that in advance. It
+ * is in ctx->format_needs. All zeros: the format reads nothing.
  */
 struct pfm_stack_want {
-	bool		kernel, user;		/* frames */
-	bool		records;		/* fmt_record is to be called */
+	bool		kernel, user;		/* frames of that level are wanted */
+	bool		records;		/* fmt_record is called */
 	bool		switches;		/* PFM_RECORD_SWITCH is wanted, too */
-	uint16_t	max_frames;		/* both together */
-	uint16_t	max_stack;		/* bytes to copy, with the registers; 0: neither */
-	uint16_t	ds_record;		/* the processor writes samples of that size (PEBS); 0: it does not */
+	uint16_t	max_frames;		/* most frames, kernel and user together */
+	/* how many bytes of the user's stack to copy, with the registers; 0: neither */
+	uint16_t	max_stack;
+	/* size of the samples that the processor writes (PEBS); 0: it writes none */
+	uint16_t	ds_record;
 };
 
 /* Records of what a program did (6.3.2). The numbers are those of perfmon_stack_smpl.h. */
@@ -55,8 +60,8 @@ enum pfm_record_type {
 struct pfm_record {
 	enum pfm_record_type type;
 	uint32_t	pid, tid;
-	uint64_t	tstamp;		/* of the clock of struct pfm_where */
-	uint32_t	ppid, ptid;	/* FORK: the process and thread that created it */
+	uint64_t	tstamp;		/* by the clock of struct pfm_where */
+	uint32_t	ppid, ptid;	/* FORK: the process and thread that created the thread */
 	uint64_t	addr, len, offset;	/* MAP */
 	const unsigned char *build_id;	/* MAP; NULL: not known */
 	unsigned int	build_id_size;
@@ -68,10 +73,11 @@ struct pfm_record {
 };
 
 /*
- * The call-backs of a format with state for each context, as the driver of formats in Lua has. create does what
- * validate and getsize do, and stores the state in *self, which the other call-backs get; if it succeeds, exit is
- * called in any case, and if it fails, it may give the reason by pfm_refuse(). An error of handler masks monitoring and
- * notifies, whether the PMD has OVFL_NOTIFY or not. restart may be NULL.
+ * The call-backs of a format with state for each context, as formats in Lua have. create does the
+ * work of validate and getsize, and stores the state in *self, which is passed to the other
+ * call-backs. If create succeeds, exit is always called later; if it fails, it may give the reason
+ * by pfm_refuse(). An error of handler masks monitoring and notifies, whether the PMD has
+ * OVFL_NOTIFY or not. restart may be NULL.
  */
 struct pfm_fmt_ops {
 	int	(*create)(struct pfm_buffer_fmt *fmt, uint32_t ctx_flags, uint16_t num_pmds, void *arg,
@@ -79,16 +85,18 @@ struct pfm_fmt_ops {
 	int	(*init)(void *self, uint32_t ctx_flags, void *arg, void *buf);
 	int	(*handler)(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where *where);
 	int	(*restart)(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl);
-	bool	(*record)(void *self, const struct pfm_record *rec);	/* as fmt_record; if it has fmt_want */
+	/* like fmt_record; called if the format has fmt_want */
+	bool	(*record)(void *self, const struct pfm_record *rec);
 	void	(*exit)(void *self);
-	bool	prompt;		/* its decisions cannot be applied later: overflows are not to be replayed */
+	/* its decisions must be applied at once: overflows must not be replayed later */
+	bool	prompt;
 };
 
 /*
- * Call-backs return 0 or a positive errno, as the specification words it. data is a
- * struct pfm_where *. arg is the caller's argument of fmt_arg_size bytes, already copied.
- * handler, restart and record run in PMU context; the others where the command runs. Only fmt_name, fmt_uuid and
- * fmt_handler are required; or fmt_ops, in place of all call-backs.
+ * Call-backs return 0 or a positive errno, as the specification says. data is a struct pfm_where *.
+ * arg is the core's copy of the caller's argument, of fmt_arg_size bytes. handler, restart and
+ * record run in PMU context, the others where the command runs. Only fmt_name, fmt_uuid and
+ * fmt_handler are required; fmt_ops can replace all call-backs.
  */
 typedef struct pfm_buffer_fmt {
 	const char	*fmt_name;
@@ -104,28 +112,39 @@ typedef struct pfm_buffer_fmt {
 	int	(*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
 	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	int	(*fmt_exit)(void *buf);
-	void	(*fmt_want)(const void *arg, struct pfm_stack_want *want);	/* of a valid arg; into zeros */
-	/* Stores the record. Returns true if the buffer is full then: that masks and notifies. */
+	/* fills in *want, which is all zeros; arg is valid */
+	void	(*fmt_want)(const void *arg, struct pfm_stack_want *want);
+	/*
+	 * Stores the record. Returns true if the buffer is full afterwards: then monitoring is
+	 * masked and the program notified.
+	 */
 	bool	(*fmt_record)(void *buf, const struct pfm_record *rec);
 	const struct pfm_fmt_ops *fmt_ops;
 
-	/* the core's and the host's */
+	/* The following members belong to the core and its host. */
 	struct pfm_buffer_fmt	*next;
-	unsigned int		users;		/* contexts using it */
+	unsigned int		users;		/* number of contexts that use the format */
 	void	*owner;				/* the module that registered it */
-	bool	(*get)(struct pfm_buffer_fmt *fmt);	/* pin its module; optional */
+	/* takes a reference to the owner's module; optional */
+	bool	(*get)(struct pfm_buffer_fmt *fmt);
 	void	(*put)(struct pfm_buffer_fmt *fmt);
 } pfm_buffer_fmt_t;
 
-/* 3.5.8: 0, EINVAL (a required field lacks, an unknown flag), EBUSY (UUID or name is taken). */
+/*
+ * Registers a format (3.5.8). Returns 0, EINVAL (a required field is missing, or a flag is unknown)
+ * or EBUSY (the UUID or name is in use).
+ */
 int pfm_register_buffer_fmt(pfm_buffer_fmt_t *fmt);
-/* 3.5.9: 0, EINVAL (not registered), EBUSY (contexts use it). */
+/*
+ * Unregisters a format (3.5.9). Returns 0, EINVAL (it is not registered) or EBUSY (contexts use
+ * it).
+ */
 int pfm_unregister_buffer_fmt(pfm_uuid_t uuid);
 
-/* Fills up to n entries; returns how many formats there are (3.5.2). */
+/* Fills in up to n entries, and returns how many formats there are (3.5.2). */
 int pfm_fmt_list(pfarg_fmtinfo_t *infos, int n);
 
-/* Both return a format with its use counted, or NULL; pfm_fmt_put() gives it back. */
+/* Both return a format with a reference, which pfm_fmt_put() drops, or NULL. */
 struct pfm_buffer_fmt *pfm_fmt_get_uuid(const unsigned char *uuid);
 struct pfm_buffer_fmt *pfm_fmt_get_name(const char *name);
 void pfm_fmt_put(struct pfm_buffer_fmt *fmt);

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and those that these create, count too.
- *
- * Each gets a child context: it has no descriptor, and is programmed as its root, but its
- * counters begin at 0. All child contexts of a root, also children's children, are in the root's list. When one
- * ends, its counts are added to the root's PMDs (children) and sets (ended). The counts of the others are summed up
- * when a command reads them. Everything here is under the root's lock; values of a child context are accessed in its
- * PMU context.
- *
- * With a format child contexts sample, too, into the root's buffer (parts.c). A PMD with a period then belongs to each
- * thread alone: it is not added up. When a child context ends, the state of its periods is kept (struct pfm_rest), and
- * the next one goes on with it.
+ * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and threads that these
+ * create, count too. Each gets a child context. It has no descriptor, and is programmed like its
+ * root, but its counters begin at 0. All child contexts of a root, including children's children,
+ * are in the root's list. When one ends, its counts are added to the root's PMDs (children) and
+ * sets (ended). The counts of the living ones are summed up when a command reads them. All of this
+ * is under the root's lock; values of a child context are accessed in its PMU context. With a
+ * format, child contexts sample, too, into the root's buffer (parts.c). The value of a PMD with a
+ * period then belongs to one thread: it is not summed up. When a child context ends, the state of
+ * its periods is kept (struct pfm_rest), and the next child context continues with it.
  */
 #include "core.h"
 
-#define PFM_GATHERED	32	/* sets that are added up in one access() */
+#define PFM_GATHERED	32	/* number of sets that are added up in one access() */
 
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
@@ -33,7 +31,10 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 
 /* --- periods -------------------------------------------------------------------------------- */
 
-/* With a format, a counter with a reset value is there for its samples: its value is not added to the root's. */
+/*
+ * Returns true for a counter with a reset value in a context with a format. Such a counter serves
+ * to take samples: its value is not added to the root's.
+ */
 static bool has_period(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
 	return ctx->fmt && pmd->is_counter && (pmd->long_reset || pmd->short_reset);
@@ -61,9 +62,9 @@ static unsigned int count_periods(struct pfm_context *child_ctx)
 }
 
 /*
- * Takes the rest of a child context that has ended, if there is one, with which the new one goes on. It is also the
- * memory for the new one's own rest, so that none need be allocated at its end: if it is missing or too small, it is
- * allocated now.
+ * Takes the rest of a child context that has ended, if there is one: the new child context
+ * continues with it. It also serves as memory for the new one's own rest, so that nothing need be
+ * allocated when that ends. If there is none, or it is too small, memory is allocated now.
  */
 static int get_rest(struct pfm_context *child_ctx)
 {
@@ -115,14 +116,15 @@ static void keep_set(struct pfm_context *child_ctx, struct pfm_set *set, struct 
 		if (!has_period(child_ctx, pmd))
 			continue;
 		if (pfm_bit(set->ovfl_pmds, pmd->num))
-			pfm_reset_pmd_now(child_ctx, set, pmd, PFM_RESET_LONG);	/* its reset was still due */
+			/* a reset of this PMD was still due */
+			pfm_reset_pmd_now(child_ctx, set, pmd, PFM_RESET_LONG);
 		rest->kept[rest->n++] = (struct pfm_kept){
 			set->id, pmd->num, pmd->passed, pmd->value, pmd->last_reset
 		};
 	}
 }
 
-/* Stores the periods of a child context, which has been unloaded. */
+/* Stores the state of the periods of a child context, which has been unloaded. */
 static void keep_rest(struct pfm_context *child_ctx)
 {
 	struct pfm_rest *rest = child_ctx->rests;
@@ -147,7 +149,10 @@ static void go_on_with(struct pfm_context *child_ctx, const struct pfm_kept *kep
 	pmd->passed = kept->passed;
 }
 
-/* The PMDs with a period begin with a long reset, or where a child context that ended has left them. */
+/*
+ * The PMDs with a period begin with a long reset, or with the value that a child context left when
+ * it ended.
+ */
 static int begin_periods(struct pfm_context *child_ctx)
 {
 	int ret = get_rest(child_ctx);
@@ -161,7 +166,10 @@ static int begin_periods(struct pfm_context *child_ctx)
 	return ret;
 }
 
-/* Each thread has a random series of its own: its seed is made from the root's and the number of the child. */
+/*
+ * Gives each thread a random series of its own, with a seed made from the root's seed and the
+ * number of the child.
+ */
 static uint32_t seed_of(uint32_t seed, uint32_t fork_record)
 {
 	uint32_t h = seed ^ fork_record * 0x9e3779b1U;
@@ -176,7 +184,8 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t f
 	pmd->long_reset = from->long_reset;
 	pmd->short_reset = from->short_reset;
 	pmd->switch_cnt = pmd->switch_left = from->switch_cnt;
-	pmd->samples = !pfm_bits_empty(from->smpl_pmds);	/* interrupts change that word */
+	/* interrupts change the word that has this bit */
+	pmd->samples = !pfm_bits_empty(from->smpl_pmds);
 	memcpy(pmd->reset_pmds, from->reset_pmds, sizeof(pmd->reset_pmds));
 	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
 	pmd->eventid = from->eventid;
@@ -248,7 +257,10 @@ static struct pfm_context *child_ctx_new(struct pfm_context *root)
 	return NULL;
 }
 
-/* With sets that switch by timeout each child begins with the next set, so that short-lived children cover them all. */
+/*
+ * If sets switch by timeout, each child begins with the next set, so that short-lived children
+ * cover all sets.
+ */
 static struct pfm_set *first_set(struct pfm_context *root)
 {
 	struct pfm_set *set = root->inherit_set ? root->inherit_set : READ_ONCE(root->active);
@@ -268,7 +280,10 @@ static int begin(struct pfm_context *child_ctx, void *set)
 	return ret;
 }
 
-/* The second half of a child's load, when the machine has bound it; see settle() in attach.c. */
+/*
+ * The second half of a child context's load, after the machine has bound it; compare settle() in
+ * attach.c.
+ */
 static int settle(struct pfm_context *child_ctx)
 {
 	struct pfm_set *set = pfm_set_find(child_ctx, first_set(child_ctx->root)->id);
@@ -342,7 +357,7 @@ void pfm_fork_failed(struct pfm_context *ctx)
 
 /* --- adding up ------------------------------------------------------------------------------ */
 
-/* Adds the PMDs of a child context. It lacks those that came into use in the root after it was made. */
+/* Adds the PMDs of a child context, which lacks those that came into use in the root later. */
 static void add_pmds(struct pfm_context *child_ctx, struct pfm_set *to, struct pfm_set *from, bool ended)
 {
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
@@ -368,7 +383,7 @@ static void add_set(struct pfm_context *child_ctx, struct pfm_set *from, bool en
 	add_pmds(child_ctx, to, from, ended);
 }
 
-/* Adds from and the sets after it. */
+/* Adds the set "from" and those that follow it. */
 static void add_sets(struct pfm_context *child_ctx, struct pfm_set *from, bool ended)
 {
 	for (; from; from = from->next)
@@ -383,7 +398,7 @@ static void collect_active(struct pfm_context *child_ctx)
 	pfm_set_find(child_ctx->root, child_ctx->active->id)->living.duration += ran;
 }
 
-/* Adds the next PFM_GATHERED sets, not more, as interrupts may be off. */
+/* Adds the next PFM_GATHERED sets. It adds no more at a time, because interrupts may be off. */
 static int add_living(struct pfm_context *child_ctx, void *next)
 {
 	struct pfm_set **set = next;
@@ -396,7 +411,10 @@ static int add_living(struct pfm_context *child_ctx, void *next)
 	return 0;
 }
 
-/* ESRCH: the thread has ended, and its values change no more. They are added without access(). */
+/*
+ * If access() returns ESRCH, the thread has ended and its values do not change any more: they are
+ * added without access().
+ */
 static void gather_from(struct pfm_context *child_ctx)
 {
 	struct pfm_set *next = &child_ctx->set0;

@@ -33,7 +33,7 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 
 /* --- permissions ---------------------------------------------------------------------------- */
 
-/* The configuration may have been changed by another process. */
+/* Reads the configuration anew, which another process may have changed. */
 static void refresh(struct pfm_machine *m)
 {
 	if (!m->ops->sharing)
@@ -58,7 +58,10 @@ int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 
 /* --- sessions: one context per thread or CPU; both kinds together only if ops->coexist ------- */
 
-/* 6.5: system-wide contexts with PFM_FL_PREEMPTIBLE do not exclude per-thread ones. */
+/*
+ * Returns true if loaded contexts of the other kind exclude this one. System-wide contexts with
+ * PFM_FL_PREEMPTIBLE and per-thread ones do not exclude each other (6.5).
+ */
 static bool excludes(struct pfm_context *ctx)
 {
 	struct pfm_machine *m = ctx->machine;
@@ -86,7 +89,10 @@ static int conflict(struct pfm_context *ctx)
 			continue;
 		if (sys && c->cpu == ctx->cpu)
 			return pfm_refuse(-EBUSY, "CPU %u has a context already", ctx->cpu);
-		/* an outlived context's thread has ended: its id may be that of another thread by now */
+		/*
+		 * The thread of an outlived context has ended, and another thread may have its id
+		 * by now.
+		 */
 		if (!sys && c->tid == ctx->tid && !READ_ONCE(c->outlived))
 			return pfm_refuse(-EBUSY, "thread %u has a context already", ctx->tid);
 	}
@@ -118,7 +124,10 @@ static void delist(struct pfm_context *ctx)
 	--*session_count(ctx);
 }
 
-/* A child context is in no list, so that forks and exits need not search one: the machine finds it by its thread. */
+/*
+ * Enters a context into the list of loaded ones. Child contexts are not listed, so that forks and
+ * exits need not search the list: the machine finds a child context by its thread.
+ */
 int pfm_session_begin(struct pfm_context *ctx)
 {
 	int ret;
@@ -211,12 +220,12 @@ void pfm_buffer_free(struct pfm_context *ctx)
 
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
-#define SECOND		1000000000ULL	/* ns */
-#define WINDOWS_PER_S	100	/* of more than one overflow each */
+#define SECOND		1000000000ULL	/* in ns */
+#define WINDOWS_PER_S	100	/* windows in which more than one overflow is allowed */
 
 /*
- * A window of 10 ms has a hundredth of the rate. A rate below 100/s has longer windows, of one overflow each. A rate of
- * more than one overflow each ns is no limit.
+ * A window of 10 ms allows a hundredth of the rate. If the rate is below 100/s, windows are longer,
+ * and each allows one overflow. A rate of more than one overflow per ns is no limit.
  */
 static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
 {
@@ -231,7 +240,7 @@ bool pfm_too_many(struct pfm_context *ctx)
 	struct pfm_machine *m = ctx->machine;
 	uint64_t now = m->ops->now(m), rate = READ_ONCE(m->ovfl_rate_max);
 
-	if (!rate)			/* the limit was removed since the caller looked at it */
+	if (!rate)			/* the limit has been removed since the caller read it */
 		return false;
 	if (now >= ctx->rate_until)
 		begin_window(ctx, now, rate);

@@ -33,11 +33,12 @@ struct pfm_record;
 enum pfm_frames { PFM_KERNEL_FRAMES, PFM_USER_FRAMES };
 
 /*
- * The stack at an overflow, for formats: asked during pfm_overflow(), in PMU context, so without sleeping or
- * faulting. frames: the return addresses of a level, the innermost first, at most max; the sample's own address goes
- * before those of the level it is of. Returns how many. regs, copy (both or neither; not for every target): the
- * user's registers, as asm/perf_regs.h numbers them, and bytes from the user's stack pointer on; how many of
- * them, 0 where there is no user level.
+ * Access to the stack at an overflow, for formats. These are called during pfm_overflow(), in PMU
+ * context, so they must not sleep or fault. frames() stores at most max return addresses of a
+ * level, the innermost first, and returns how many. The sample's own address comes first in the
+ * level to which it belongs. regs() and copy() are both there or neither, and may not work for
+ * every target. regs() stores the user's registers in the order of asm/perf_regs.h, copy() bytes
+ * from the user's stack pointer on. They return how many they stored; 0: there is no user level.
  */
 struct pfm_stack_ops {
 	uint16_t (*frames)(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max);
@@ -48,12 +49,14 @@ struct pfm_stack_ops {
 /* The address, thread, CPU and time of an overflow. */
 struct pfm_where {
 	uint64_t	ip;
-	uint64_t	tstamp;		/* ns, of the machine's clock; unique per CPU */
-	uint32_t	pid;		/* process */
-	uint32_t	tid;		/* thread */
+	uint64_t	tstamp;		/* in ns, by the machine's clock; unique per CPU */
+	uint32_t	pid;		/* id of the process */
+	uint32_t	tid;		/* id of the thread */
 	uint16_t	cpu;
-	void		*regs;		/* the machine's own; handed to formats as data, may be NULL */
-	const struct pfm_stack_ops *stack;	/* how to walk it; NULL: the machine cannot */
+	/* private to the machine, passed to formats as data; may be NULL */
+	void		*regs;
+	/* access to the stack; NULL if the machine cannot give it */
+	const struct pfm_stack_ops *stack;
 };
 
 /* The calling thread and its rights. */
@@ -61,11 +64,12 @@ struct pfm_caller {
 	uint32_t	tid;
 	uint32_t	pid;
 	uint32_t	cpu;
-	bool		admin;		/* may change the configuration, exempt from RLIMIT_MEMLOCK */
+	/* the caller may change the configuration, and RLIMIT_MEMLOCK does not apply to it */
+	bool		admin;
 	uint64_t	memlock;	/* bytes the caller may still lock; ~0: no limit */
 };
 
-/* What contexts of other processes use, which the machine does not have in its own lists. */
+/* What contexts of other processes use. The machine does not have them in its own lists. */
 struct pfm_usage {
 	uint64_t	thread_sessions;
 	uint64_t	sys_sessions;
@@ -73,16 +77,20 @@ struct pfm_usage {
 };
 
 /*
- * Limits and configuration that all processes share, for machines of which each process has its own. All of them are
- * called under pfm_os_lock().
+ * Limits and configuration that all processes share, for machines of which each process has an
+ * instance. All are called under pfm_os_lock().
  */
 struct pfm_sharing_ops {
-	/* Reports a bound context, which has no conflict in this process. EBUSY: another process's conflicts. */
+	/*
+	 * Announces a context that has been bound and conflicts with none of this process. Returns
+	 * EBUSY if it conflicts with a context of another process.
+	 */
 	int	(*claim)(struct pfm_context *ctx);
 	void	(*disclaim)(struct pfm_context *ctx);
 	/*
-	 * The bytes of this process's buffers change from was, rounded to pages; false, and nothing changes, if the sum
-	 * of all processes would exceed smpl_buf_size_max.
+	 * The total size of this process's buffers changes from "was" to "bytes", rounded to pages.
+	 * Returns false, and changes nothing, if the sum of all processes would exceed
+	 * smpl_buf_size_max.
 	 */
 	bool	(*hold)(struct pfm_machine *m, uint64_t bytes, uint64_t was);
 	void	(*others)(struct pfm_machine *m, struct pfm_usage *others);
@@ -91,111 +99,134 @@ struct pfm_sharing_ops {
 };
 
 /*
- * All operations get the context with ctx->machine set; errors are negative errno values, reported
- * through pfm_refuse(). "PMU context" means: inside access(), or in a call-back of the machine.
- * Operations marked optional may be NULL.
+ * The operations of a machine. ctx->machine is set in every context that they get. Errors are
+ * negative errno values, reported through pfm_refuse(). "PMU context" means: inside access(), or in
+ * a call from the machine into the core. Operations that are marked as optional may be NULL.
  */
 struct pfm_machine_ops {
 	const char *name;		/* "linux", "perf", "sim" */
 
-	/* Set-up and end of a context: ctx->os is the machine's to use. Optional. */
+	/*
+	 * Optional: called when a context is created and freed. ctx->os is private to the machine.
+	 */
 	int	(*create)(struct pfm_context *ctx);
 	void	(*destroy)(struct pfm_context *ctx);
 
 	/*
-	 * Binds the context. Per-thread: load_pid is the target thread. System-wide: the caller's
-	 * thread id or the current CPU, and the CPU is the one the caller runs on (3.1.7).
-	 * Sets ctx->tid, ctx->pid, ctx->cpu and ctx->self (the target is the calling thread).
-	 * ESRCH no such thread; EPERM no permission; EINVAL not the caller's CPU; EBUSY conflict with
-	 * something outside perfmon. Nothing counts yet. The registers follow by install().
-	 * detach() takes back all of it; the active set was collected before. Neither is in PMU context.
+	 * attach() binds the context. If it is per-thread, load_pid is the target thread; if it is
+	 * system-wide, load_pid is the caller's thread id or the current CPU, and the CPU is the
+	 * one on which the caller runs (3.1.7). It sets ctx->tid, ctx->pid, ctx->cpu and ctx->self
+	 * (the target is the calling thread). Errors: ESRCH (no such thread), EPERM (no
+	 * permission), EINVAL (not the caller's CPU), EBUSY (a conflict with a user outside
+	 * perfmon). Nothing counts yet: install() sets the registers later. detach() undoes
+	 * attach(); the active set has been collected before. Neither is called in PMU context.
 	 */
 	int	(*attach)(struct pfm_context *ctx, uint32_t load_pid);
 	void	(*detach)(struct pfm_context *ctx);
 
 	/*
-	 * PFM_FL_INHERIT, optional. A machine that learns of new threads calls pfm_fork(), and has fork and release.
-	 * fork: binds the child context child_ctx, which the core has made and programmed as its root, to child, as
-	 * attach() does, and sets child_ctx->os. release: frees child_ctx->os, after detach(). Not in PMU context,
-	 * under the root's lock. forks_pending, if threads may exist before pfm_fork() is called for them: are there
-	 * any of this load now? Monitoring does not end before pfm_fork_done() was called for each of them, even if
-	 * it got no child context. If the machine's kernel counts children by itself, it has inherits instead:
-	 * collect() leaves in pmd->children what they counted since the PMD was written, or in the value itself if
-	 * the PMD has no PFM_REGFL_OWN.
+	 * Optional, for PFM_FL_INHERIT. A machine that learns of new threads calls pfm_fork(), and
+	 * has fork() and release(). fork() binds child_ctx, which the core has made and programmed
+	 * like its root, to the thread "child", as attach() does, and sets child_ctx->os. release()
+	 * frees child_ctx->os, after detach(). They are called under the root's lock, not in PMU
+	 * context. forks_pending() is needed if threads may exist before pfm_fork() is called for
+	 * them: it returns true if there are any of this load now. Monitoring does not end before
+	 * pfm_fork_done() has been called for each of them, even for one that got no child context.
+	 * If the machine's kernel itself counts children, the machine sets "inherits" instead:
+	 * collect() stores in pmd->children what they counted since the PMD was written, or adds it
+	 * to the value if the PMD has no PFM_REGFL_OWN.
 	 */
 	int	(*fork)(struct pfm_context *child_ctx, void *child);
 	void	(*release)(struct pfm_context *child_ctx);
 	bool	(*forks_pending)(struct pfm_context *root);
 
 	/*
-	 * PFM_FL_INHERIT with a format; optional, both or neither; for machines on which overflows of a root and its
-	 * child contexts come at the same time. num_parts: how many buffers (parts) are made. part, in PMU context: the
-	 * number of the part to fill; CPU n has n modulo num_parts. If two overflows want the same part at the same
-	 * time, one of them loses its sample. post() has a queue for each part, with room for fmt_msgq_depth messages,
-	 * and the machine gives pfm_part_read() the value that root->parts[].post had at the post.
+	 * Optional, both or neither, for PFM_FL_INHERIT with a format on machines where overflows
+	 * of a root and its child contexts can come at the same time. num_parts() returns how many
+	 * buffers (parts) are made. part(), in PMU context, returns the number of the part to fill;
+	 * CPU n uses n modulo num_parts. If two overflows need the same part at the same time, one
+	 * of them loses its sample. post() has a queue for each part, with room for fmt_msgq_depth
+	 * messages, and the machine passes to pfm_part_read() the value that root->parts[].post had
+	 * at the post.
 	 */
 	unsigned int (*num_parts)(struct pfm_context *root);
 	unsigned int (*part)(struct pfm_context *ctx);
 
 	/*
-	 * Optional: allocates what a PMC needs that comes into use in a loaded context, if that cannot be done in PMU
-	 * context. The call's other arguments were checked before. EBUSY, ESRCH.
+	 * Optional: allocates what a PMC needs when it comes into use in a loaded context, if that
+	 * is impossible in PMU context. The other arguments of the call have been checked before.
+	 * Errors: EBUSY, ESRCH.
 	 */
 	int	(*need)(struct pfm_context *ctx, uint16_t num);
 
 	/*
-	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be touched, its counters
-	 * held and no overflow, timeout or switch meanwhile; returns what fn returned.
-	 * EBUSY: a system-wide context commanded from another CPU (unless pfm_any_cpu()); ESRCH: the
-	 * target is gone, and no overflow or timeout of it will come any more.
+	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be accessed: its counters
+	 * are held, and no overflow, timeout or switch comes meanwhile. Returns what fn returned.
+	 * Errors: EBUSY (a command for a system-wide context from another CPU, unless
+	 * pfm_any_cpu()), ESRCH (the target is gone, and no overflow or timeout of it will come any
+	 * more).
 	 */
 	int	(*access)(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
 	/*
-	 * PMU context. install: put the set's used PMCs and PMDs on the PMU, frozen; fails only where
-	 * resources must be had for it. collect: fold what the hardware counted since into the
-	 * pmd->value of the set (a no-op where nothing is installed). write_pmc, write_pmd: put one
-	 * register of the installed set, already changed in software, on the PMU.
+	 * These run in PMU context. install() loads the set's used PMCs and PMDs into the PMU,
+	 * frozen; it fails only if it lacks a resource. collect() adds what the hardware has
+	 * counted since to the pmd->value of the set, and does nothing if the set is not installed.
+	 * write_pmc() and write_pmd() write one register of the installed set, which has been
+	 * changed in memory, to the PMU.
 	 */
 	int	(*install)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*collect)(struct pfm_context *ctx, struct pfm_set *set);
 	int	(*write_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 	int	(*write_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 
-	/* PMU context. Let the counters of the installed set run, or hold them. Idempotent. */
+	/*
+	 * In PMU context: resume() makes the counters of the installed set run, freeze() holds
+	 * them. Both are idempotent.
+	 */
 	void	(*resume)(struct pfm_context *ctx);
 	void	(*freeze)(struct pfm_context *ctx);
 
 	/*
-	 * PMU context. The set timeout: pfm_set_timeout() is called when the target has run for ns
-	 * (system-wide: when ns have passed). disarm returns what was left, 0 if not armed.
-	 * left: the same without disarming. timer_ns: its granularity, timeouts are rounded up to it.
+	 * The set timeout, in PMU context. arm() makes the machine call pfm_set_timeout() when the
+	 * target has run for ns; for a system-wide context, when ns have passed. disarm() returns
+	 * how much was left, 0 if it was not armed; left() returns the same without disarming.
+	 * timer_ns() returns the granularity, to which timeouts are rounded up.
 	 */
 	void	(*arm)(struct pfm_context *ctx, uint64_t ns);
 	uint64_t (*disarm)(struct pfm_context *ctx);
 	uint64_t (*left)(struct pfm_context *ctx);
 	uint64_t (*timer_ns)(struct pfm_machine *m);
 
-	/* Nanoseconds the target has run (system-wide: passed); differences measure set durations. */
+	/*
+	 * Returns for how many ns the target has run, or, system-wide, how many have passed.
+	 * Differences of it are the durations of sets.
+	 */
 	uint64_t (*ran)(struct pfm_context *ctx);
 
 	/*
-	 * PMU context, during pfm_overflow(): completes the struct pfm_where of the overflow, which a sample or message
-	 * needs. NULL if the machine always gives a complete one.
+	 * In PMU context, during pfm_overflow(): completes the struct pfm_where of the overflow, if
+	 * a sample or message needs it. NULL if the machine always gives a complete one.
 	 */
 	void	(*get_location)(struct pfm_context *ctx);
 
-	/* PMU context: PFM_FL_NOTIFY_BLOCK. The target waits before it returns to user level. */
+	/*
+	 * In PMU context, for PFM_FL_NOTIFY_BLOCK: block() makes the target wait before it returns
+	 * to user level, unblock() ends that.
+	 */
 	void	(*block)(struct pfm_context *ctx);
 	void	(*unblock)(struct pfm_context *ctx);
 
-	/* PMU context. Fills in *where with the target's present state, for a message without an overflow. */
+	/*
+	 * In PMU context: fills in *where with the target's present state, for a message without an
+	 * overflow.
+	 */
 	void	(*where)(struct pfm_context *ctx, struct pfm_where *where);
 
 	/*
-	 * Messages. post: append to the queue of the descriptor, wake readers, send SIGIO;
-	 * ENOSPC when ctx->msgq_depth messages are unread. flush: forget the unread ones (3.3.5).
-	 * signal: SIGIO alone (PFM_FL_OVFL_NO_MSG).
+	 * Messages. post() appends one to the queue of the descriptor, wakes readers and sends
+	 * SIGIO; it returns ENOSPC if ctx->msgq_depth messages are unread. flush() discards the
+	 * unread ones (3.3.5). signal() only sends SIGIO (PFM_FL_OVFL_NO_MSG).
 	 */
 	int	(*post)(struct pfm_context *ctx, const pfarg_msg_t *msg);
 	void	(*flush)(struct pfm_context *ctx);
@@ -203,135 +234,155 @@ struct pfm_machine_ops {
 
 	/* The caller, the clock and memory. */
 	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
-	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);	/* is the caller in the group? */
-	bool	(*has_fd)(struct pfm_context *ctx);	/* can the target reach the descriptor? 3.3.6 */
-	uint64_t (*now)(struct pfm_machine *m);		/* ns, monotonic */
+	/* is the caller a member of the group? */
+	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);
+	/* does the target have the descriptor (3.3.6)? */
+	bool	(*has_fd)(struct pfm_context *ctx);
+	uint64_t (*now)(struct pfm_machine *m);		/* returns the monotonic time in ns */
 	size_t	(*page_size)(struct pfm_machine *m);
-	/* zeroed, page-aligned, mappable; 0, or an errno and a reason */
+	/*
+	 * Allocates a buffer that is zeroed, page-aligned and can be mapped. Returns 0, or an errno
+	 * with a reason.
+	 */
 	int	(*alloc_buffer)(struct pfm_context *ctx, size_t size, void **buf);
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*
-	 * 2.2: views of sets. open_view: a zeroed page that programs can map; NULL: no memory. close_view: frees it; a
-	 * program that still has it mapped can still read it. Views are written by pfm_view_update(): the core calls it
-	 * when it changes a set that is not on the PMU, the machine calls it for the active set before it leaves PMU
-	 * context. live_view, optional, called by that for the active set while loaded: writes how its counters can be
-	 * read now.
+	 * Views of sets (2.2). open_view() returns a zeroed page that programs can map, or NULL
+	 * without memory. close_view() frees it; a program that still has it mapped can still read
+	 * it. pfm_view_update() writes views: the core calls it when it changes a set that is not
+	 * on the PMU, and the machine calls it for the active set before it leaves PMU context. It
+	 * calls live_view(), which is optional, for the active set while the context is loaded, to
+	 * write how its counters can be read now.
 	 */
 	pfm_set_view_t *(*open_view)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*close_view)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*live_view)(struct pfm_context *ctx, struct pfm_set *set);
 
 	/*
-	 * The machine's own objections, optional. check_create: flags of a new context;
-	 * check_set: flags of a set beyond the generic ones (5.5); debugging: are debug registers in use
-	 * by a debugger (5.6.2)?
+	 * Optional checks of the machine. check_create() checks the flags of a new context,
+	 * check_set() those flags of a set that are specific to the machine (5.5); debugging()
+	 * returns true if a debugger uses the debug registers (5.6.2).
 	 */
 	int	(*check_create)(struct pfm_machine *m, uint32_t flags);
 	int	(*check_set)(struct pfm_context *ctx, uint32_t set_flags);
 	bool	(*debugging)(struct pfm_machine *m);
 
 	/*
-	 * Optional, in user space, after a command: how the PMDs of the active set can be read until the next
-	 * one, without the context's lock (user/fast_read.h); false: not so.
+	 * Optional, in user space, after a command: fills in how the PMDs of the active set can be
+	 * read without the context's lock until the next command (user/fast_read.h). Returns false
+	 * if they cannot.
 	 */
 	bool	(*fast_read)(struct pfm_context *ctx, struct pfm_fast_read *q);
 
-	uint32_t ctx_flags;		/* machine-specific context flags it knows, besides the generic */
-	uint32_t set_flags;		/* machine-specific set flags it knows */
-	bool	 inherits;		/* see fork */
-	const struct pfm_sharing_ops *sharing;	/* NULL: no other process has contexts of this machine */
-	const struct pfm_stack_ops *stack;	/* what pfm_where has; NULL: formats that want stacks are refused */
-	bool	 records;		/* it calls pfm_record(); else formats that want records are refused */
-	bool	 switches;		/* likewise with PFM_RECORD_SWITCH */
+	uint32_t ctx_flags;		/* context flags that are specific to the machine */
+	uint32_t set_flags;		/* set flags that are specific to the machine */
+	bool	 inherits;		/* see fork() */
+	/* NULL: no other process has contexts of this machine */
+	const struct pfm_sharing_ops *sharing;
+	/* the operations in struct pfm_where; NULL: formats that want stacks are refused */
+	const struct pfm_stack_ops *stack;
+	/* it calls pfm_record(); otherwise formats that want records are refused */
+	bool	 records;
+	bool	 switches;		/* the same for formats that want PFM_RECORD_SWITCH */
 	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
-	uint16_t ds_record;		/* bytes of a record that its processor writes (PEBS), or 0 */
+	/* size of the records that its processor writes (PEBS), or 0 */
+	uint16_t ds_record;
 };
 
-/* One machine in use: its contexts share registers, limits and sessions. */
+/* An instance of a machine, whose contexts share registers, limits and sessions. */
 struct pfm_machine {
 	const struct pfm_machine_ops	*ops;
 	const struct pfm_pmu		*pmu;
-	const struct pfm_bare_ops	*bare;		/* where the core drives the registers; or NULL */
-	void				*os;		/* the machine's own */
+	/* set if the core itself accesses the registers; or NULL */
+	const struct pfm_bare_ops	*bare;
+	void				*os;		/* private to the machine */
 
-	/* configuration, 3.1.16; changed under pfm_os_lock(), read anywhere by READ_ONCE() */
+	/*
+	 * The configuration (3.1.16). It is changed under pfm_os_lock(), and may be read anywhere
+	 * by READ_ONCE().
+	 */
 	uint32_t	sys_gid;
 	uint32_t	thread_gid;
 	uint64_t	arg_size_max;
 	uint64_t	smpl_buf_size_max;
 	uint64_t	ovfl_rate_max;
-	/* buffers and loaded contexts; under pfm_os_lock() */
+	/* Buffers and loaded contexts, protected by pfm_os_lock(). */
 	uint64_t	smpl_buf_size_cur;
 	struct pfm_context *loaded;
 	uint64_t	thread_sessions;
 	uint64_t	sys_sessions;
 };
 
-/* Prepares m: defaults of 3.1.16, no sessions. */
+/* Initializes m with the defaults of 3.1.16 and no sessions. */
 void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 		      const struct pfm_pmu *pmu, void *os);
 
 /* --- from the machine to the core, all in PMU context --------------------------------------- */
 
 /*
- * PMDs of ovfl (a bit-vector of PFM_PMD_BV words) passed 2^64 in the active set. The machine has
- * collected the set; its counters are held. On return registers have been reset and written back,
- * sets switched, monitoring masked, messages posted as the specification demands; the machine lets
- * the counters run again if pfm_counting(ctx).
+ * Handles an overflow: PMDs in ovfl, a bit-vector of PFM_PMD_BV words, passed 2^64 in the active
+ * set. The machine has collected the set, and its counters are held. On return registers have been
+ * reset and written back, sets switched, monitoring masked and messages posted as the specification
+ * demands. The machine then releases the counters if pfm_counting(ctx).
  */
 void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 
 /*
- * Called with ctx->format_needs.records while the context is loaded, even if it is stopped or masked: records what
- * the target did or, system-wide, what threads did on the CPU (6.3.2).
+ * Called if ctx->format_needs.records is set, while the context is loaded, even if it is stopped or
+ * masked: records what the target did or, system-wide, what threads did on the CPU (6.3.2).
  */
 void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec);
 
-/* The active set's timeout expired (3.7.6). Same conditions. */
+/*
+ * The active set's timeout has expired (3.7.6). As for pfm_overflow(), the set has been collected,
+ * and its counters are held.
+ */
 void pfm_set_timeout(struct pfm_context *ctx);
 
 /*
- * The target of ctx, a root or a child context, has created a thread that has not run yet; child is for
- * ops->fork(). Under the root's lock, not in PMU context. A thread that cannot be counted is noted as dropped.
+ * The target of ctx, a root or a child context, has created a thread that has not run yet; child is
+ * passed to ops->fork(). Called under the root's lock, not in PMU context. A thread that cannot be
+ * counted is counted as dropped.
  */
 void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_fork_done(struct pfm_context *root);
 void pfm_fork_failed(struct pfm_context *ctx);	/* the machine could not call pfm_fork() for a child */
 
 /*
- * A message that was posted for the part has been read. fill: parts[].post at the post, or 0 if the message is about no
- * fill. It may be called anywhere, but for one message at a time.
+ * A message that was posted for the part has been read. fill is the value of parts[].post at the
+ * post, or 0 if the message refers to no fill. It may be called anywhere, but only for one message
+ * at a time.
  */
 void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill);
 
 /*
- * The target has ended, or its CPU has gone; under the context's lock, not from inside access(), on any
- * CPU. The context is stopped and unloaded, and END posted (3.3.6). A root with child contexts (PFM_FL_INHERIT) waits
- * until the last of them has ended; a child context is freed.
+ * The target has ended, or its CPU is gone. Called under the context's lock, on any CPU, but not
+ * inside access(). The context is stopped and unloaded, and END posted (3.3.6). A root with child
+ * contexts (PFM_FL_INHERIT) waits until the last of them has ended; a child context is freed.
  */
 void pfm_target_exit(struct pfm_context *ctx);
-/* Does it use debug registers (5.6.2)? */
+/* Returns true if the context uses debug registers (5.6.2). */
 bool pfm_restricts_ranges(const struct pfm_context *ctx);
-/* For machines: around a change of a view, which others may be reading. */
+/* For machines: these enclose a change of a view, which others may be reading. */
 void pfm_view_begin(pfm_set_view_t *view);
 void pfm_view_end(pfm_set_view_t *view);
-/* Where a set's view is in the mappings of its context's descriptor. */
+/* The offset of a set's view for mmap() on its context's descriptor. */
 #define PFM_VIEW_OFFSET(id, page)	(0x40000000ULL + (uint64_t)(id) * (page))
 
 /*
- * Counts n overflows of the active set that the machine lost: pfm_count_lost() if their records were lost,
- * pfm_count_late() if a timer came so late that the next overflows were already due, pfm_count_throttled() if its
- * kernel throttled them. In PMU context.
+ * Count n overflows of the active set that were lost, in PMU context: pfm_count_lost() if their
+ * records were lost, pfm_count_late() if a timer came so late that the next overflows were already
+ * due, pfm_count_throttled() if the machine's kernel throttled them.
  */
 void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
 void pfm_count_late(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 
 /*
- * For machines with a bare PMU (bare_pmu.c): counters of pmu->counter_width bits, read and written
- * register by register, which interrupt when they wrap. ops->install, collect, write_pmc and
- * write_pmd can be the pfm_bare_* functions; the machine provides struct pfm_bare_ops.
+ * For machines with a bare PMU (bare_pmu.c), whose counters have pmu->counter_width bits, are read
+ * and written register by register, and interrupt when they wrap. ops->install, collect, write_pmc
+ * and write_pmd can be the pfm_bare_*() functions; the machine provides struct pfm_bare_ops.
  */
 struct pfm_bare_ops {
 	void	 (*set_pmc)(struct pfm_context *ctx, uint16_t num, uint64_t value);
@@ -343,23 +394,30 @@ int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_bare_collect(struct pfm_context *ctx, struct pfm_set *set);
 int pfm_bare_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
-/* The hardware counters of wrapped (a bit-vector) wrapped: 64-bit emulation, then pfm_overflow(). */
+/*
+ * The hardware counters in "wrapped", a bit-vector, have wrapped: emulates 64 bits, then calls
+ * pfm_overflow().
+ */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
 /*
- * For machines on which threads start and stop monitoring by an instruction (3.1.5, 3.1.6). In PMU context, after
- * pfm_bare_collect() or what else brought the values up to date.
+ * For machines on which threads start and stop monitoring by an instruction (3.1.5, 3.1.6). Called
+ * in PMU context, when the values are up to date, for example after pfm_bare_collect().
  */
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
 void pfm_target_exec(struct pfm_context *ctx);
 /*
- * 6.5, contexts with PFM_FL_PREEMPTIBLE: pfm_preempt() when a per-thread context takes the PMU, pfm_regain() when it
- * has given the PMU back; tid is its thread. Between the two on_pmu() is false. In PMU context, or while no register of
- * ctx is on the PMU yet.
+ * For contexts with PFM_FL_PREEMPTIBLE (6.5). pfm_preempt() is called when a per-thread context
+ * takes the PMU, pfm_regain() when it has given the PMU back; tid is the thread of that context.
+ * Between the two calls on_pmu() returns false. They are called in PMU context, or while no
+ * register of ctx is on the PMU yet.
  */
 void pfm_preempt(struct pfm_context *ctx);
 void pfm_regain(struct pfm_context *ctx, uint32_t tid);
-/* The target leaves or enters the CPU; system-wide, a thread that is not monitored enters or leaves it (3.7.6). */
+/*
+ * The target leaves or enters the CPU; for a system-wide context, a thread that is not monitored
+ * enters or leaves it (3.7.6).
+ */
 void pfm_ctxsw_out(struct pfm_context *ctx);
 void pfm_ctxsw_in(struct pfm_context *ctx);
 

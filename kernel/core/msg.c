@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * msg.c - composing messages (3.3.2, 3.4.3). The queue itself is the machine's.
- */
+/* msg.c - composes messages (3.3.2, 3.4.3). The queue belongs to the machine. */
 #include "core.h"
 
 int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where)
@@ -15,13 +13,13 @@ int pfm_post_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struc
 	m->msg_ovfl_tid = where->tid;
 	m->msg_ovfl_cpu = where->cpu;
 	m->msg_ovfl_ip = where->ip;
-	/* the set that was active at the overflow, even if there was a switch since */
+	/* the set that was active at the overflow, even if sets have been switched since */
 	m->msg_active_set = ctx->ovfl_arg.active_set;
 	memcpy(m->msg_ovfl_pmds, ovfl, sizeof(m->msg_ovfl_pmds));
 	return pfm_ops(ctx)->post(pfm_root(ctx), &msg);
 }
 
-/* 6.5: tid is the thread of the context that had the PMU. */
+/* Posts the message of a preemption (6.5); tid is the thread of the context that took the PMU. */
 void pfm_post_preempted(struct pfm_context *ctx, uint32_t tid)
 {
 	pfarg_msg_t msg;

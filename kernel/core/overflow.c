@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * overflow.c - counter overflows (3.4.3, 3.5.14, 3.7.6, 3.7.7). In PMU context.
- *
- * The order: thresholds; the format, or the rules without one; mask, which defers resets and the
- * switch to pfm_restart(); else short resets and the switch; then the notification.
+ * overflow.c - counter overflows (3.4.3, 3.5.14, 3.7.6, 3.7.7), in PMU context. An overflow is
+ * handled in this order: thresholds; the decision of the format, or of the rules without one; a
+ * mask, which defers resets and the switch to pfm_restart(), or else short resets and the switch;
+ * the notification.
  */
 #include "core.h"
 
 struct decision {
 	bool	notify, mask, block, to_switch, others, located;
 	bool	filled, by_format;	/* the format notifies or masks; the format masks */
-	unsigned int	resets;		/* hits with reset_now */
+	unsigned int	resets;		/* number of hits with reset_now */
 };
 
-/* The PMDs that overflowed, ascending. */
+/* Iterates over the PMDs that overflowed, in ascending order. */
 #define for_each_hit(pmd, ctx, set) \
 	for (unsigned int i_ = 0; i_ < (ctx)->num_hits && ((pmd) = &(set)->pmds[(ctx)->hits[i_]], true); i_++)
 
@@ -46,7 +46,7 @@ static void want_reset(struct pfm_pmd *pmd, struct decision *v)
 	v->resets++;
 }
 
-/* 3.7.6: each overflow of a trigger takes its threshold down; at zero the set is left. */
+/* 3.7.6: each overflow of a trigger decrements its threshold; at zero the set is left. */
 static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
 	struct pfm_pmd *pmd;
@@ -68,7 +68,8 @@ static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const st
 	unsigned int num, n = 0;
 
 	pfm_for_each_bit_of(num, pmd->smpl_pmds, set->pmd_words) {
-		const struct pfm_pmd *other = &set->pmds[set->pmd_at[num]];	/* in use, 3.1.3 */
+		/* sampled PMDs are in use (3.1.3) */
+		const struct pfm_pmd *other = &set->pmds[set->pmd_at[num]];
 
 		arg->smpl_pmds_values[n++] = other->reg->read ? other->reg->read(ctx, where) : other->value;
 	}
@@ -97,7 +98,10 @@ static int call_handler(struct pfm_context *ctx, struct pfm_set *set, struct pfm
 	return ctx->fmt->fmt_handler(pfm_buffer_of(ctx), arg, where->tstamp, (void *)where);
 }
 
-/* Has the machine complete where, once an overflow, and only if a sample or a message needs it. */
+/*
+ * Asks the machine to complete "where", once per overflow, and only if a sample or a message needs
+ * it.
+ */
 static void get_location(struct pfm_context *ctx, struct decision *v)
 {
 	if (pfm_ops(ctx)->get_location && !v->located)
@@ -105,7 +109,10 @@ static void get_location(struct pfm_context *ctx, struct decision *v)
 	v->located = true;
 }
 
-/* 3.5.14: one call per overflowed PMD, ascending; the first error ends the calls. */
+/*
+ * 3.5.14: the handler is called once for each overflowed PMD, in ascending order; the first error
+ * ends the calls.
+ */
 static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_where *where,
 			struct decision *v)
 {
@@ -133,8 +140,8 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 }
 
 /*
- * Without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9). A trigger of a switch is reset (3.7.6). Any
- * other counter wraps and goes on (3.4.3).
+ * The decision without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9), a trigger of a
+ * switch is reset (3.7.6), and any other counter wraps and goes on (3.4.3).
  */
 static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
@@ -152,7 +159,10 @@ static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct 
 	}
 }
 
-/* Notes the overflowed PMDs that are to be reset at the restart, or when the set becomes active again. */
+/*
+ * Notes the overflowed PMDs that must be reset at the restart, or when the set becomes active
+ * again.
+ */
 static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const struct decision *v)
 {
 	struct pfm_pmd *pmd;
@@ -168,7 +178,10 @@ static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const str
 	}
 }
 
-/* 3.5.14: a restart does not reset what is reset now, nor for an earlier overflow of it. */
+/*
+ * 3.5.14: the restart must not reset a PMD that is reset now, even if an earlier overflow had
+ * deferred its reset.
+ */
 static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct pfm_pmd *pmd;
@@ -179,8 +192,9 @@ static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
 }
 
 /*
- * Resets the hits with reset_now and the PMDs of their reset_pmds, and of those of counters that
- * wrap and go on (3.1.2), once each. Not inlined, so that not every overflow clears its array.
+ * Resets, once each, the hits with reset_now, the PMDs in their reset_pmds, and those in the
+ * reset_pmds of counters that wrap and go on (3.1.2). It is not inlined, because its array would be
+ * cleared at every overflow.
  */
 static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
@@ -190,14 +204,15 @@ static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, s
 	for_each_hit(pmd, ctx, set) {
 		if (pmd->reset_now)
 			pfm_bit_set(bits, pmd->num);
-		else if (pfm_bit(set->ovfl_pmds, pmd->num))	/* due later (3.7.7) */
+		/* the reset of this PMD is deferred (3.7.7) */
+		else if (pfm_bit(set->ovfl_pmds, pmd->num))
 			continue;
 		pfm_bits_or(bits, pmd->reset_pmds);
 	}
 	pfm_reset_these(ctx, set, bits, PFM_RESET_SHORT);
 }
 
-/* Resets all hits; mostly there is only one. */
+/* Resets all hits. Most overflows have only one. */
 static void reset_hits(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
 	if (ctx->num_hits == 1 && !set->resets_others)
@@ -214,7 +229,10 @@ static void block_target(struct pfm_context *ctx)
 	pfm_ops(ctx)->block(ctx);
 }
 
-/* If the message queue is full the message is lost, and monitoring is masked. */
+/*
+ * Posts the message of an overflow. If the message queue is full the message is lost, and
+ * monitoring is masked.
+ */
 static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct decision *v)
 {
 	bool lost;
@@ -240,7 +258,9 @@ void pfm_report_install_failure(struct pfm_context *ctx, const struct pfm_set *s
 	bool alone = ctx->parts && !ctx->part;
 	struct pfm_where where;
 
-	/* A child context without a format posts no message: it is counted as dropped when it ends. */
+	/*
+	 * A child context without a format posts no message. It is counted as dropped when it ends.
+	 */
 	if (ctx->root && !ctx->fmt) {
 		ctx->dropped_children++;
 		return;
@@ -261,7 +281,10 @@ static void decide(struct pfm_context *ctx, struct pfm_set *set, const struct pf
 	if (set->flags & PFM_SETFL_OVFL_SWITCH)
 		count_down(ctx, set, v);
 	if (pfm_throttle(ctx)) {
-		/* 4.4.4: too many overflows: masked until the restart, which a message asks for */
+		/*
+		 * 4.4.4: there were too many overflows. Monitoring is masked until the restart, for
+		 * which a message asks.
+		 */
 		set->throttled++;
 		v->notify = v->mask = v->block = true;
 	} else if (ctx->fmt) {
@@ -271,7 +294,10 @@ static void decide(struct pfm_context *ctx, struct pfm_set *set, const struct pf
 	}
 }
 
-/* Handles an overflow in full. only: the PMD that overflowed if it is the only one, else NULL. */
+/*
+ * Handles an overflow completely. "only" is the PMD that overflowed if it is the only one, else
+ * NULL.
+ */
 static __attribute__((__noinline__))
 void handle(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 	   const struct pfm_where *where)
@@ -306,7 +332,10 @@ void handle(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, 
 		notify(ctx, ovfl, where, &v);
 }
 
-/* The part of the buffer is taken, by a restart or by the code that this interrupted: the samples are lost. */
+/*
+ * A restart, or the code that this interrupted, has taken the part of the buffer: the samples are
+ * lost.
+ */
 static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {
 	unsigned int n = pfm_bits_rank(ovfl, PFM_MAX_PMDS);
@@ -316,7 +345,10 @@ static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct p
 	pfm_reset_pmds(ctx, set, ovfl, PFM_RESET_SHORT);
 }
 
-/* PFM_FL_INHERIT: samples go into a part of the buffer that the root shares with its child contexts. */
+/*
+ * With PFM_FL_INHERIT samples go into a part of the buffer that the root shares with its child
+ * contexts.
+ */
 static __attribute__((__noinline__))
 void serve_in_part(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, struct pfm_pmd *only,
 		   const struct pfm_where *where)
@@ -354,7 +386,8 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 	struct pfm_set *set = ctx->active;
 	struct pfm_pmd *pmd;
 
-	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))	/* a child context without format only counts */
+	/* a child context without a format only counts */
+	if (!pfm_counting(ctx) || (ctx->root && !ctx->fmt))
 		return;
 	pmd = only_hit(set, ovfl);
 	if (pmd && pfm_goes_on(ctx, set, pmd)) {

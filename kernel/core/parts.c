@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * parts.c - the buffer of a context with PFM_FL_INHERIT, for the samples of a thread and of all threads it creates.
- *
- * Threads run at the same time, but a format expects one writer. So there are several buffers, one after the other,
- * each complete: the parts. ops->num_parts() says how many. A thread fills the part of its CPU, and takes it first. It
- * does not wait for it, since it may be in an NMI which interrupted the code that has taken the part.
- *
- * A restart gives a full part back to its format, which then overwrites it. A part may fill up while the program reads
- * another one. So each fill of a part has a number, and with several parts a restart gives back those fills of which
- * the message was read. It gives back all fills if no message was ever read, or if the last fill's message was lost.
+ * parts.c - the buffer of a context with PFM_FL_INHERIT, for the samples of a thread and of all
+ * threads that it creates. Threads run at the same time, but a format expects one writer. So there
+ * are several buffers, one after the other, each of them complete: the parts. ops->num_parts()
+ * returns how many. A thread fills the part of its CPU, after it has taken the part. It does not
+ * wait for the part, because it may be in an NMI that interrupted the code which has taken it. A
+ * restart gives a full part back to its format, which then overwrites it. A part may fill up while
+ * the program reads another one. So each fill of a part has a number, and with several parts a
+ * restart gives back those fills whose messages have been read. It gives back all fills if no
+ * message was ever read, or if the last fill's message was lost.
  */
 #include "core.h"
 
@@ -79,7 +79,7 @@ void pfm_part_leave(struct pfm_context *ctx)
 	struct pfm_part *part = ctx->part;
 
 	ctx->part = NULL;
-	smp_store_release(&part->taken, 0);	/* for pfm_os_take() */
+	smp_store_release(&part->taken, 0);	/* pairs with pfm_os_take() */
 }
 
 /* --- fills ------------------------------------------------------------------------------------ */
@@ -103,7 +103,7 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 		WRITE_ONCE(root->parts[part].read, fill);
 }
 
-/* The number of fills that a restart gives back. */
+/* Returns the number of fills that a restart gives back. */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
 	uint32_t upto = READ_ONCE(root->heard) && part->reported ? READ_ONCE(part->read) : part->fills;
@@ -149,7 +149,7 @@ int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	return ret;
 }
 
-/* Forgets the fills of the load before. In PMU context, or before monitoring starts. */
+/* Forgets the fills of an earlier load. Runs in PMU context, or before monitoring starts. */
 void pfm_parts_begin(struct pfm_context *root)
 {
 	root->heard = false;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * pmu.c - looking up registers, and telling about them (3.1.13, 3.1.14, 3.2).
- */
+/* pmu.c - looks up registers, and describes them for programs (3.1.13, 3.1.14, 3.2). */
 #include "core.h"
 
 static const struct pfm_reg *find(const struct pfm_reg *regs, unsigned int n, unsigned int num)
 {
 	unsigned int lo = 0, hi = n;
 
-	if (num < n) {		/* most tables begin with 0, 1, 2, ... */
+	/*
+	 * most tables begin with registers 0, 1, 2, ..., so the number is tried as an index first
+	 */
+	if (num < n) {
 		const struct pfm_reg *reg = &regs[pfm_os_index(num, n)];
 
 		if (reg->num == num)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * pmu.h - a PMU description: the logical registers of a model and where they lie (2.2.1, 3.2).
- * Descriptions know nothing of events.
+ * pmu.h - a PMU description: the logical registers of a model, and the actual registers that they
+ * stand for (2.2.1, 3.2). Descriptions have no events.
  */
 #ifndef PFM_CORE_PMU_H
 #define PFM_CORE_PMU_H
@@ -14,34 +14,38 @@ struct pfm_set;
 struct pfm_where;
 
 struct pfm_reg {
-	uint16_t	num;		/* of the PMC or PMD; tables ascend by it */
-	uint16_t	type;		/* PFM_REG_TYPE_*: the actual register */
-	uint32_t	kind;		/* PFM_REG_I | ... */
-	uint64_t	dfl;		/* a PMC's default measures nothing (3.1.2) */
+	uint16_t	num;		/* number of the PMC or PMD; tables are sorted by it */
+	uint16_t	type;		/* PFM_REG_TYPE_*: the kind of the actual register */
+	uint32_t	kind;		/* a combination of PFM_REG_* flags */
+	uint64_t	dfl;		/* the default; that of a PMC measures nothing (3.1.2) */
 	uint64_t	rsvd;		/* reserved bits keep their default (3.1.13) */
-	uint64_t	index;		/* of the actual register, or PFM_REG_IDX_NONE */
-	uint16_t	ctrl;		/* PMD: the PMC that controls it, or PFM_REG_NO_CTRL */
-	uint16_t	width;		/* bits the hardware has; 0: 64 */
+	uint64_t	index;		/* number of the actual register, or PFM_REG_IDX_NONE */
+	uint16_t	ctrl;		/* in a PMD: the PMC that controls it, or PFM_REG_NO_CTRL */
+	uint16_t	width;		/* number of bits that the hardware has; 0: 64 */
 	const char	*name;
-	/* virtual PMDs: the value at where (NULL: now); and a write, NULL where it is read-only */
+	/*
+	 * Of virtual PMDs. read() returns the value at "where", or the present one if where is
+	 * NULL. write() is NULL if the PMD is read-only.
+	 */
 	uint64_t	(*read)(struct pfm_context *ctx, const struct pfm_where *where);
 	int		(*write)(struct pfm_context *ctx, uint64_t value);
 };
 
 struct pfm_pmu {
 	const char		*name;
-	uint16_t		counter_width;	/* bits of the hardware counters */
+	uint16_t		counter_width;	/* width of the hardware counters in bits */
 	const struct pfm_reg	*pmcs, *pmds;
 	uint16_t		num_pmcs, num_pmds;
 	/*
-	 * For registers with PFM_REG_WC, optional: inspect or amend *value; negative errno through
-	 * pfm_refuse() to refuse it. ctx may be loaded.
+	 * Optional, for registers with PFM_REG_WC: checks or changes *value; refuses it by a
+	 * negative errno from pfm_refuse(). ctx may be loaded.
 	 */
 	int (*check_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 	int (*check_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 };
 
-const struct pfm_reg *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned int num);	/* NULL: none */
+/* returns NULL if there is no such register */
+const struct pfm_reg *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned int num);
 const struct pfm_reg *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned int num);
 
 #endif

@@ -7,7 +7,10 @@
 
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS <= PFM_LOST_REASONS, "each reason has its count");
 
-/* Does any PMD of the active set notify? Then the program waits for a message, also when a record fills the buffer. */
+/*
+ * Returns true if any PMD of the active set notifies. Then the program waits for a message, even if
+ * a record fills the buffer.
+ */
 static bool notifies(const struct pfm_context *ctx)
 {
 	const struct pfm_set *set = ctx->active;
@@ -18,7 +21,7 @@ static bool notifies(const struct pfm_context *ctx)
 	return false;
 }
 
-/* Has the format store the record. Returns true if the buffer is full then. */
+/* Makes the format store the record. Returns true if the buffer is full afterwards. */
 static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	const struct pfm_fmt_ops *ops = ctx->fmt->fmt_ops;
@@ -26,7 +29,10 @@ static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
 	return ops ? ops->record(ctx->fmt_self, rec) : ctx->fmt->fmt_record(pfm_buffer_of(ctx), rec);
 }
 
-/* Stores a record. If it fills the buffer, monitoring is masked and the program notified, as by a sample (3.6.5). */
+/*
+ * Stores a record. If it fills the buffer, monitoring is masked and the program is notified, as for
+ * a sample (3.6.5).
+ */
 static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	bool tell = true;
@@ -106,7 +112,10 @@ void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
 	tell_lost(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
 }
 
-/* No sample is lost, so there is no record: there are only fewer overflows than periods have passed. */
+/*
+ * Counts them without a record: no sample was lost, but there were fewer overflows than periods
+ * that passed.
+ */
 void pfm_count_late(struct pfm_context *ctx, uint64_t n)
 {
 	ctx->active->lost += n;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * registers.c - writing PMCs and PMDs, reading PMDs (3.1.2 - 3.1.4).
- *
- * A vector is first checked element by element, which also makes the room its registers need; then
- * all elements before the first bad one are carried out together in PMU context.
+ * registers.c - writes PMCs and PMDs, reads PMDs (3.1.2 - 3.1.4). A vector is first checked element
+ * by element, and room is reserved for the registers. Then all elements before the first bad one
+ * are processed together in PMU context.
  */
 #include "core.h"
 
@@ -19,7 +18,7 @@ static int not_available(uint32_t *flags, const char *what, uint16_t num)
 	return pfm_refuse(-EINVAL, "%s%u is not available", what, num);
 }
 
-/* Marks the element. The caller has recorded the reason for err. */
+/* Marks the element as invalid. The caller has recorded the reason for err. */
 static int invalid(uint32_t *flags, int err)
 {
 	*flags |= PFM_REG_RETFL_EINVAL;
@@ -37,7 +36,10 @@ static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 
 /* --- PMCs ----------------------------------------------------------------------------------- */
 
-/* Adds to pmds the counters and buffer registers that PMC num controls: they come into use with it. */
+/*
+ * Adds the counters and buffer registers that PMC num controls to pmds, because they come into use
+ * with the PMC.
+ */
 static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
@@ -45,7 +47,10 @@ static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
 			pfm_bit_set(pmds, pmu->pmds[i].num);
 }
 
-/* Debug registers serve debuggers or range restrictions, not both (5.6.2). */
+/*
+ * Refuses debug registers that a debugger uses (5.6.2): they serve either debuggers or range
+ * restrictions.
+ */
 static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -57,7 +62,9 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 	return pfm_refuse(-EBUSY, "a debugger uses the debug registers");
 }
 
-/* 6.2.1: NO_EMUL64 is ignored if the PMC controls no counter. 5.6.3: debug registers have no flags. */
+/*
+ * 6.2.1: NO_EMUL64 is ignored if the PMC controls no counter. 5.6.3: debug registers have no flags.
+ */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
 	for (unsigned int i = 0; i < pmu->num_pmds; i++)
@@ -89,7 +96,9 @@ static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 	return pfm_set_reserve(ctx, set, pmcs, pmds);
 }
 
-/* Is it a register's number? Bounds it for speculative execution too. */
+/*
+ * Returns true if it is the number of a register. Bounds the number for speculative execution, too.
+ */
 static inline bool is_number(uint16_t *num, uint16_t max)
 {
 	if (*num >= max)
@@ -131,20 +140,26 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : prepare_new_pmc(ctx, set, req);
 }
 
-/* In PMU context, so that the active set does not change meanwhile. */
+/* Called in PMU context, so that the active set does not change meanwhile. */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
 }
 
-/* Updates the view of a set that is not on the PMU. For the other one the machine does it at the end of PMU context. */
+/*
+ * Updates the view of a set that is not on the PMU. The view of the active set is updated by the
+ * machine at the end of PMU context.
+ */
 static void update_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (set->view && !on_pmu(ctx, set))
 		pfm_view_write(ctx, set);
 }
 
-/* If the set is on the PMU, a PMD that comes into use is written: the PMU may have another set's value in it. */
+/*
+ * If the set is on the PMU, a PMD that comes into use is written to the PMU, which may still have
+ * another set's value in the register.
+ */
 static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
 {
 	bool is_new = !pfm_bit(set->used_pmds, num);
@@ -153,7 +168,10 @@ static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int nu
 	return is_new && on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, num) : 0;
 }
 
-/* Brings all of them into use, even if there is an error with one; returns the first error. */
+/*
+ * Brings all the PMDs into use, even if there is an error with one of them; returns the first
+ * error.
+ */
 static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmds)
 {
 	unsigned int num;
@@ -234,7 +252,7 @@ static bool subset(const uint64_t *bits, const uint64_t *of)
 	return true;
 }
 
-/* smpl_pmds must exist; reset_pmds must besides be writable. */
+/* PMDs in smpl_pmds must exist; PMDs in reset_pmds must also be writable. */
 static int check_vectors(const struct pfm_pmu *pmu, const pfarg_pmd_t *req)
 {
 	uint64_t all[PFM_PMD_BV] = { 0 }, writable[PFM_PMD_BV] = { 0 };
@@ -357,7 +375,7 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 
 	if (values) {
 		apply_values(pmd, req);
-		/* 3.4.2: a PMD that is written while masked is reset at the restart all the same */
+		/* 3.4.2: a PMD that is written while masked is nevertheless reset at the restart */
 		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
 			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
 	}
@@ -378,7 +396,7 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	int ret = 0;
 
 	(void)arg;
-	/* Counts up to now belong to the old values: PMDs that are not written keep theirs. */
+	/* What was counted so far belongs to the old values: PMDs that are not written keep it. */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (int i = 0; i < vec->n && !ret; i++) {
@@ -403,7 +421,10 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* The thread's own count exists only if the PMD was written with OWN: some machines need a second counter for it. */
+/*
+ * Refuses a read of the thread's own count unless the PMD was written with OWN, as some machines
+ * need a second counter for it.
+ */
 static int check_read_own(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
 	const struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
@@ -437,7 +458,10 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	if (!is_number(&req->reg_num, PFM_MAX_PMDS) ||
 	    (!pfm_set_pmd(set, req->reg_num) && !pfm_pmu_pmd(ctx->pmu, req->reg_num)))
 		return not_available(&req->reg_flags, "PMD", req->reg_num);
-	/* as in 2.x, the flags of a write are accepted, so that a program can read back the same vector */
+	/*
+	 * As in perfmon 2.x, the flags of a write are accepted, so that a program can read with the
+	 * vector that it has written.
+	 */
 	ret = check_word(&req->reg_flags, PMD_WRITE_FLAGS | PFM_REGFL_READ_RESET | PFM_REGFL_ENDED,
 			 pfm_zeros(req->reg_reserved, sizeof(req->reg_reserved)));
 	if (ret || !(req->reg_flags & (PFM_REGFL_OWN | PFM_REGFL_ENDED)))
@@ -446,7 +470,10 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 	return ret ? invalid(&req->reg_flags, ret) : 0;
 }
 
-/* 6.2.2: a long reset after the read, also of reset_pmds. Not inlined, so that reads without it have no such array. */
+/*
+ * Makes a long reset after the read, also of reset_pmds (6.2.2). It is not inlined, because its
+ * array would slow down reads without a reset.
+ */
 static __attribute__((__noinline__))
 void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
 {
@@ -459,7 +486,7 @@ void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pm
 	update_view(ctx, set);
 }
 
-/* A PMD that is not in use: a virtual PMD's value, else the default. */
+/* Reads a PMD that is not in use: returns the value of a virtual PMD, or the default. */
 static void read_unused(struct pfm_context *ctx, pfarg_pmd_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
@@ -489,7 +516,10 @@ static void read_one(struct pfm_context *ctx, pfarg_pmd_t *req)
 	req->reg_ovfl_switch_cnt = pfm_switches_left(set, pmd);
 }
 
-/* After all values are read: a reset of one may be a reset of another of the vector, too. */
+/*
+ * Resets PMDs after all values have been read, because a reset of one may reset another one of the
+ * vector, too.
+ */
 static void reset_read(struct pfm_context *ctx, const pfarg_pmd_t *req)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
@@ -520,8 +550,9 @@ static int read_all(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * 3.1.4: while masked all values are in memory, and only a command changes them. They are read on any CPU, without an
- * interrupt on the monitored one (4.3.2 asks for the monitored CPU, but 3.1.4 allows "any type of session").
+ * While masked all values are in memory, and only a command changes them. So they can be read on
+ * any CPU, without an interrupt on the monitored one. (4.3.2 asks for the monitored CPU, but 3.1.4
+ * allows "any type of session".)
  */
 static bool read_masked(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
@@ -549,6 +580,10 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 	if (!ret)
 		return bad;
 	if (good <= PFM_PART)
-		ctx->vector.n = 0;	/* nothing was read; in a longer vector n counts the parts before the error */
+		/*
+		 * nothing was read; n counts the parts of a longer vector that were read before the
+		 * error
+		 */
+		ctx->vector.n = 0;
 	return ret;
 }

@@ -5,8 +5,8 @@
 #include "core.h"
 
 /*
- * Carta's generator, the specification's reference [1]: state * 16807 mod 2^31-1. 0 and the multiples
- * of the modulus would stay what they are for ever, and any seed is allowed: they continue as 1 does.
+ * Carta's generator, the specification's reference [1]: state * 16807 mod 2^31-1. 0 and multiples
+ * of the modulus would never change. As any seed is allowed, they continue as 1 does.
  */
 static uint32_t carta_next(uint32_t state)
 {
@@ -23,7 +23,7 @@ static uint32_t carta_next(uint32_t state)
 	return lo;
 }
 
-/* The first draw is the seed itself; masks beyond 32 bits take two draws. */
+/* The first value is the seed itself. Masks of more than 32 bits use two values. */
 uint64_t pfm_draw(struct pfm_pmd *pmd)
 {
 	uint64_t r = pmd->random_state;
@@ -43,7 +43,7 @@ void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd 
 }
 #endif
 
-/* Resets the PMDs of bits, ascending. */
+/* Resets the PMDs in bits, in ascending order. */
 void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
 {
 	unsigned int num;
@@ -52,7 +52,10 @@ void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_
 		pfm_reset_pmd(ctx, set, &set->pmds[set->pmd_at[num]], kind);
 }
 
-/* Not inlined, so that its caller has no array: kernels clear and guard the frame of a function with an array. */
+/*
+ * Not inlined, so that its caller has no array: kernels clear and guard the frame of a function
+ * with an array.
+ */
 static __attribute__((__noinline__))
 void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		       enum pfm_reset kind)
@@ -66,7 +69,7 @@ void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint6
 	pfm_reset_these(ctx, set, all, kind);
 }
 
-/* Resets the PMDs of bits, and those their reset_pmds name, once each, ascending. */
+/* Resets the PMDs in bits, and those in their reset_pmds, once each and in ascending order. */
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind)
 {

@@ -49,7 +49,10 @@ static uint64_t mmap_offset(struct pfm_context *ctx, uint16_t id)
 	return ctx->flags & PFM_FL_MAP_SETS ? PFM_VIEW_OFFSET(id, pfm_ops(ctx)->page_size(ctx->machine)) : 0;
 }
 
-/* 2.2: with MAP_SETS a reserved field may be what an earlier call returned, if a program uses the structure again. */
+/*
+ * 2.2: with MAP_SETS a reserved field may have the value that an earlier call returned, because
+ * programs may reuse the structure.
+ */
 static bool reserved_ok(struct pfm_context *ctx, const pfarg_setdesc_t *d)
 {
 	bool viewed = ctx->flags & PFM_FL_MAP_SETS;
@@ -193,7 +196,10 @@ static int fill_live(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* 3.1.12: the call works at any time, so on any CPU. If the target is gone, the durations are the last ones. */
+/*
+ * 3.1.12: the call works at any time, and therefore on any CPU. If the target is gone, it returns
+ * the last durations.
+ */
 int pfm_do_getinfo_evtsets(struct pfm_context *ctx, pfarg_setinfo_t *v, int n)
 {
 	int bad = 0, good = 0, ret;

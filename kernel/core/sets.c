@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * sets.c - event sets as containers: which sets a context has, which registers a set uses.
- *
- * A set is found by its 16-bit id: the lowest in a table of their own, the others through a table of
- * pages, each of 256 sets. Sets are also linked in the order of their ids, which is the default order
- * of switching (3.7.5). A set keeps only the registers in use, in arrays ascending by register number;
- * a register's place in the array is the number of used registers below it.
+ * sets.c - event sets as containers: the sets of a context, and the registers of a set. A set is
+ * found by its 16-bit id: sets with the lowest ids in a table, the others through a table of pages
+ * of 256 sets each. Sets are also linked in the order of their ids, which is the default order of
+ * switching (3.7.5). A set has entries only for the registers in use, in arrays sorted by register
+ * number; the index of a register is the number of used registers below it.
  */
 #include "core.h"
 
@@ -28,7 +27,7 @@ struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id)
 	return page ? page->sets[id & 255] : NULL;
 }
 
-/* The set before id in the order; not of set 0. */
+/* Returns the set before id in the order, for any set but set 0. */
 static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 {
 	int p = id >> 8, at = (id & 255) - 1;
@@ -45,7 +44,7 @@ static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 	return ctx->low_sets[at];
 }
 
-/* Returns the page for id, which it allocates if there is none; NULL without memory. */
+/* Returns the page for id, which is allocated if it does not exist; NULL without memory. */
 static struct pfm_set_page *make_page(struct pfm_context *ctx, uint16_t id)
 {
 	struct pfm_set_page **page;
@@ -135,7 +134,7 @@ drop:
 	return ret;
 }
 
-/* Frees arrays of a set, unless they are the first ones, which are part of struct pfm_set. */
+/* Frees the arrays of a set, unless they are the first ones, which are a part of struct pfm_set. */
 static void free_regs(struct pfm_set *set, struct pfm_pmc *pmcs, struct pfm_pmd *pmds)
 {
 	if (pmcs != set->first_pmcs)
@@ -174,7 +173,7 @@ void pfm_sets_free(struct pfm_context *ctx)
 	pfm_os_free(ctx->set_pages);
 }
 
-/* 3.7.5: the explicit next, else the next in order, round-robin. */
+/* Returns the explicit next set, or else the next one in the order, round-robin (3.7.5). */
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (set->flags & PFM_SETFL_EXPL_NEXT)
@@ -189,7 +188,7 @@ struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num)
 
 struct growth {
 	struct pfm_set	*set;
-	struct pfm_pmc	*pmcs;	/* new arrays in, old ones out */
+	struct pfm_pmc	*pmcs;	/* the new arrays; after grow() the old ones */
 	struct pfm_pmd	*pmds;
 	unsigned int	room_pmcs, room_pmds;
 };
@@ -220,7 +219,7 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* Counts the bits of bits (or NULL) that are not in have. */
+/* Counts the bits in bits, which may be NULL, that are not in have. */
 static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 {
 	unsigned int n = 0;
@@ -231,7 +230,9 @@ static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 	return n;
 }
 
-/* A larger array if want registers do not fit into room; false without memory. */
+/*
+ * Allocates a larger array if the registers do not fit into the present one; false without memory.
+ */
 static bool larger(unsigned int want, unsigned int room, size_t size, void **array, unsigned int *new_room)
 {
 	if (want <= room)
@@ -241,7 +242,10 @@ static bool larger(unsigned int want, unsigned int room, size_t size, void **arr
 	return *array;
 }
 
-/* Moves a set's registers into larger arrays if need be. After grow() the old arrays are unused, and are freed. */
+/*
+ * Moves a set's registers into larger arrays if necessary. After grow() the old arrays are unused,
+ * and are freed.
+ */
 static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_pmcs, unsigned int num_pmds)
 {
 	struct growth g = { .set = set };

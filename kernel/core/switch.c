@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * switch.c - letting the active set count, holding it, and switching to another (3.7.6, 3.7.7).
- * All in PMU context.
+ * switch.c - makes the active set count, holds it, and switches to another one (3.7.6, 3.7.7).
+ * Everything runs in PMU context.
  */
 #include "core.h"
 
-/* Lets the active set count from now on. The timeout goes on with what was left of it. */
+/*
+ * Makes the active set count from now on. Its timeout continues with the time that was left of it.
+ */
 void pfm_run(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -16,7 +18,10 @@ void pfm_run(struct pfm_context *ctx)
 	ops->resume(ctx);
 }
 
-/* Ends what pfm_run() began: adds to the set's duration (3.1.12) and saves the rest of its timeout (3.7.6). */
+/*
+ * Called when the active set stops counting: updates its duration (3.1.12), and saves what is left
+ * of its timeout (3.7.6).
+ */
 static void account(struct pfm_context *ctx)
 {
 	struct pfm_set *set = ctx->active;
@@ -43,11 +48,11 @@ void pfm_note_blind(struct pfm_context *ctx)
 	ctx->blind_since = now;
 }
 
-/* 3.1.9: masked is not stopped; pfm_restart() alone ends it. */
+/* 3.1.9: masked is different from stopped, and only pfm_restart() ends it. */
 void pfm_mask(struct pfm_context *ctx)
 {
 	pfm_hold(ctx);
-	ctx->held_by = NULL;	/* if a format masked, the caller sets it after this */
+	ctx->held_by = NULL;	/* if a format has masked, the caller sets this afterwards */
 	pfm_set_state(ctx, PFM_CTX_MASKED);
 }
 
@@ -58,8 +63,9 @@ static void reload_thresholds(struct pfm_set *set)
 }
 
 /*
- * Makes set the active one: thresholds and timeout afresh (3.1.7, 3.7.6), one more run, and those
- * of its PMDs that overflowed last are reset (3.7.7). Frozen; the caller decides whether it counts.
+ * Makes set the active one. Its thresholds and timeout begin anew (3.1.7, 3.7.6), its runs are
+ * counted, and those of its PMDs that overflowed last are reset (3.7.7). Its counters are frozen;
+ * the caller decides whether they count.
  */
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind)
 {
@@ -67,7 +73,8 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 	uint64_t due[PFM_PMD_BV];
 	int ret;
 
-	WRITE_ONCE(ctx->active, set);	/* first_set() in inherit.c reads it outside of PMU context */
+	/* first_set() in inherit.c reads this outside of PMU context */
+	WRITE_ONCE(ctx->active, set);
 	if (left != set)
 		pfm_view_update(ctx, left);
 	ret = pfm_ops(ctx)->install(ctx, set);
@@ -83,16 +90,19 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 	return 0;
 }
 
-/* On to the next set. The old one is collected and held by now. */
+/* Switches to the next set. The old one has been collected, and its counters are held. */
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 {
 	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
 	int ret;
 
-	/* 3.7.6: noted as part of the switch, for a deferred one may never be made. */
+	/* 3.7.6: stored here, as part of the switch, because a deferred switch may never be made */
 	memcpy(ctx->active->switch_pmds, ctx->switch_pmds, sizeof(ctx->switch_pmds));
 	ret = pfm_enter_set(ctx, next, kind);
-	/* The set before keeps its counts; a restart tries again. */
+	/*
+	 * The new set could not be installed. The old one keeps its counts, and a restart tries
+	 * again.
+	 */
 	if (ret)
 		pfm_set_state(ctx, PFM_CTX_MASKED);
 	return ret;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * vector.c - how long vectors may be, and what is done with long ones (4.4.2).
- */
+/* vector.c - limits the length of vectors, and processes long ones in parts (4.4.2). */
 #include "core.h"
 
 int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size)

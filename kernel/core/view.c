@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * view.c - PMD values in memory that programs map, one page a set (2.2, fast user-level PMD read).
- *
- * The sequence number is odd while a view is being changed. A monitored thread that reads its own view is not running
- * then, or the change comes in an interrupt; others see the changes in order.
+ * view.c - PMD values in memory that programs map, one page for each set (2.2, fast user-level PMD
+ * read). The sequence number is odd while a view is being changed. A monitored thread that reads
+ * its own view is not running then, or the change comes in an interrupt; other threads see the
+ * changes in order.
  */
 #include "core.h"
 
@@ -47,7 +47,7 @@ void pfm_view_end(pfm_set_view_t *view)
 	WRITE_ONCE(view->set_seq, view->set_seq + 1);
 }
 
-/* The value of a virtual PMD is computed at each read, so such a read takes a call. */
+/* The value of a virtual PMD is computed at each read, so such a read takes a system call. */
 static void put_values(struct pfm_set *set, pfm_set_view_t *view)
 {
 	for (unsigned int i = 0; i < set->num_pmds; i++) {
@@ -79,7 +79,11 @@ void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set)
 	bool active = set == ctx->active;
 
 	if (view->set_seq & 1)
-		return;		/* this is an interrupt of the code that is writing the view, which writes it again */
+		/*
+		 * This is an interrupt of the code that is writing the view, and that code writes
+		 * it again.
+		 */
+		return;
 	pfm_view_begin(view);
 	view->set_runs = set->runs;
 	view->set_owner = 0;

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * bpf.h - classic BPF, as far as the format "program" has it. Nothing here asks where it runs.
+ * bpf.h - classic BPF, as far as the format "program" uses it. It is the same in the kernel and in
+ * user space.
  */
 #ifndef PFM_BPF_H
 #define PFM_BPF_H
 
 #include "os.h"
 
-/* struct sock_filter */
+/* an instruction, as struct sock_filter in the kernel */
 struct pfm_bpf_insn {
 	uint16_t	code;
-	uint8_t		jt, jf;		/* instructions to skip: the condition holds, or not */
+	/* how many instructions to skip if the condition holds, and if not */
+	uint8_t		jt, jf;
 	uint32_t	k;
 };
 
@@ -34,23 +36,23 @@ enum {
 };
 
 enum {
-	PFM_BPF_X = 0x08,		/* the operand is X, not k */
-	PFM_BPF_A = 0x10,		/* of RET: what is returned is A */
-	PFM_BPF_TXA = 0x80,		/* of MISC: A = X; else X = A */
+	PFM_BPF_X = 0x08,		/* the operand is the register X, not the constant k */
+	PFM_BPF_A = 0x10,		/* in RET: the register A is returned */
+	PFM_BPF_TXA = 0x80,		/* in MISC: A = X; without this bit: X = A */
 };
 
-#define PFM_BPF_WORDS	16		/* of scratch memory */
+#define PFM_BPF_WORDS	16		/* number of words of scratch memory */
 
 /*
- * Would the kernel accept the program, and does it load only words of a record of size bytes? room: n elements of
- * scratch space. 0, or -EINVAL with a reason.
+ * Checks whether the kernel would accept the program, and whether it loads only words of a record
+ * of size bytes. room is scratch space of n elements. Returns 0, or -EINVAL with a reason.
  */
 int pfm_bpf_check(const struct pfm_bpf_insn *insns, unsigned int n, uint32_t size, uint16_t *room);
 
-/* The end of the last word of the record that the program loads, in bytes. */
+/* Returns the end, in bytes, of the last word of the record that the program loads. */
 uint32_t pfm_bpf_reach(const struct pfm_bpf_insn *insns, unsigned int n);
 
-/* Runs a program that pfm_bpf_check() accepted, with the kernel's result. */
+/* Runs a program that pfm_bpf_check() has accepted, with the same result as the kernel's BPF. */
 uint32_t pfm_bpf_run(const struct pfm_bpf_insn *insns, const void *record, uint32_t size);
 
 #endif

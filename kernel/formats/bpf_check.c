@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * bpf_check.c - checks a program: it must end, load only its record, and read no scratch word that was not written.
- * These are the kernel's own checks (bpf_check_classic()); fewer loads are allowed, as in seccomp(2).
+ * bpf_check.c - checks a program: it must end, load only its record, and read no scratch word that
+ * was not written. These are the kernel's own checks (bpf_check_classic()), but fewer kinds of
+ * loads are allowed, as in seccomp(2).
  */
 #include "bpf.h"
 
@@ -25,7 +26,7 @@ static bool is_known(uint16_t code)
 	case PFM_BPF_ALU | PFM_BPF_NEG:
 		return true;
 	}
-	switch (code & ~PFM_BPF_X) {	/* with k or X */
+	switch (code & ~PFM_BPF_X) {	/* the operand may be k or X */
 	case PFM_BPF_ALU | PFM_BPF_ADD:
 	case PFM_BPF_ALU | PFM_BPF_SUB:
 	case PFM_BPF_ALU | PFM_BPF_MUL:
@@ -88,7 +89,10 @@ static bool returns(const struct pfm_bpf_insn *i)
 	return (i->code & 7) == PFM_BPF_RET;
 }
 
-/* left: the instructions that follow. */
+/*
+ * Returns true if the instruction jumps out of the program; left is the number of instructions that
+ * follow it.
+ */
 static bool jumps_out(const struct pfm_bpf_insn *i, unsigned int left)
 {
 	if (!is_jump(i))
@@ -112,7 +116,10 @@ static const char *bad_insn(const struct pfm_bpf_insn *i, unsigned int left, uin
 
 /* --- scratch memory ------------------------------------------------------------------------- */
 
-/* written: of scratch words, at pc; false: it reads another one. */
+/*
+ * Updates the scratch words that are written at this instruction; false: it reads a word that may
+ * be unwritten.
+ */
 static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 {
 	switch (i->code) {
@@ -127,7 +134,10 @@ static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 	return true;
 }
 
-/* Notes at the targets of the jump at pc the words that are written on this way: at[] has those of all ways. */
+/*
+ * Notes, at the targets of the jump at pc, which scratch words are written on this path. at[] has
+ * the words that are written on all paths.
+ */
 static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written, uint16_t *at)
 {
 	if (!is_jump(i))
@@ -140,7 +150,10 @@ static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written
 	}
 }
 
-/* Returns the first instruction that reads a word which may be unwritten; n: there is none. Jumps only go forwards. */
+/*
+ * Returns the first instruction that reads a word which may be unwritten; n: there is none. All
+ * jumps are forward.
+ */
 static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned int n, uint16_t *at)
 {
 	uint16_t written = 0;
@@ -152,7 +165,11 @@ static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned i
 			return pc;
 		meet(&insns[pc], pc, written, at);
 		if (is_jump(&insns[pc]))
-			written = 0xffff;	/* the next one is reached only by jumps, noted in at[] */
+			/*
+			 * only jumps lead to the next instruction, and at[] has the words that they
+			 * have written
+			 */
+			written = 0xffff;
 	}
 	return n;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * bpf_run.c - the interpreter of programs, where there is no kernel to run them.
- */
+/* bpf_run.c - the interpreter of programs in user space, where the kernel cannot run them. */
 #include "bpf.h"
 
 struct cpu {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * builtin.c - the sampling formats that come with perfmon, as libperfmon registers them. In the kernel
- * each is a module.
+ * builtin.c - the sampling formats that are part of perfmon, as libperfmon registers them. In the
+ * kernel each is a module.
  */
 #include "formats.h"
 

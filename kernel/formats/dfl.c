@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * dfl.c - the default sampling format (3.6), in the layout of the specification and in that of
- * perfmon2 2.x. One algorithm; a layout says where things lie.
+ * perfmon 2.x. Both use the same algorithm; a struct layout has their offsets.
  */
 #include "formats.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define KNOWN_FLAGS (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)
 
-/* The state between two samples, which either layout has in its header. */
+/* The state that the header has between two samples, in either layout. */
 struct fill {
 	uint64_t	count, offs, overflows, size;
 	uint32_t	flags;
@@ -29,13 +29,13 @@ static inline size_t head_size(const struct layout *l, uint32_t flags)
 	return flags & PFM_DFL_SMPL_IIP_HDR ? sizeof(uint64_t) : l->entry_size;
 }
 
-/* 3.6.5: the largest sample there can be; the formula knows no flags. */
+/* Returns the size of the largest possible sample (3.6.5). The formula ignores the flags. */
 static inline size_t max_sample(const struct layout *l, uint16_t num_pmds)
 {
 	return l->entry_size + (size_t)num_pmds * sizeof(uint64_t);
 }
 
-/* A sample of that many PMDs. */
+/* Returns the size of a sample with that many PMDs. */
 static inline size_t sample_size(const struct layout *l, uint32_t flags, uint16_t num_smpl_pmds)
 {
 	return head_size(l, flags) + (size_t)num_smpl_pmds * sizeof(uint64_t);
@@ -50,7 +50,7 @@ static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint
 	return 0;
 }
 
-/* Header as the flags want it, then the PMDs of interest; the sample's size. */
+/* Writes the header that the flags ask for, and the PMDs of interest; returns the sample's size. */
 static inline __attribute__((always_inline))
 size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ovfl_arg_t *arg,
 			 uint64_t tstamp, const struct pfm_where *where)
@@ -67,7 +67,10 @@ size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ov
 	return body - (char *)at;
 }
 
-/* 3.6.5: without a notification the buffer is saturated, and execution goes on. */
+/*
+ * The buffer is full: notifies and masks (3.6.5). Without OVFL_NOTIFY the thread is not blocked:
+ * the buffer stays saturated, and execution goes on.
+ */
 void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 {
 	arg->ovfl_ctrl.notify_user = arg->ovfl_ctrl.mask_monitoring = 1;
@@ -75,8 +78,8 @@ void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 }
 
 /*
- * Inlined for each layout, for it runs in the interrupt. 3.6.5, post-check: the buffer is full when
- * the largest sample would not fit any more.
+ * Handles an overflow. It is inlined for each layout, because it runs in the interrupt. 3.6.5,
+ * post-check: the buffer is full when the largest sample would not fit any more.
  */
 static inline __attribute__((always_inline))
 int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -87,7 +90,8 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 
 	l->load(buf, &f);
 	largest = max_sample(l, arg->num_pmds);
-	was_full = f.size - f.offs < largest;	/* another overflow at the same time has filled it */
+	/* another overflow at the same time has filled the buffer */
+	was_full = f.size - f.offs < largest;
 	if (!was_full || f.size - f.offs >= sample_size(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
 		f.count++;
@@ -102,7 +106,7 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 	return 0;
 }
 
-/* Only the header is reset (3.6.5); an active restart resets no PMD, for none is due. */
+/* Resets only the header (3.6.5). An active restart resets no PMD, because no reset is due. */
 static int restart(const struct layout *l, void *buf, pfm_ovfl_ctrl_t *ctrl)
 {
 	struct fill f;
@@ -166,7 +170,10 @@ static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	(void)ctx_flags;
 	if (a->reserved1 || !pfm_all_zero(a->reserved, sizeof(a->reserved)))
 		return EINVAL;
-	/* fmt_init() is not told of the PMU; arg is the core's copy */
+	/*
+	 * fmt_init() does not get the number of PMDs, so it is stored in arg, which is the core's
+	 * copy
+	 */
 	a->reserved[0] = max_sample(&layout_2x, num_pmds);
 	return check_arg(&layout_2x, a->buf_size, a->buf_flags, num_pmds);
 }
@@ -238,7 +245,8 @@ static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 {
 	pfm_default_smpl_entry_t *e = to;
 
-	memset(e, 0, sizeof(*e));	/* padding included, since the program can read it */
+	/* cleared with its padding, because the program can read that */
+	memset(e, 0, sizeof(*e));
 	e->pid = where->pid;
 	e->tid = where->tid;
 	e->ovfl_pmd = arg->ovfl_pmd;

@@ -67,8 +67,8 @@ static uint32_t after(const pfm_nway_smpl_hdr_t *h, uint32_t region)
 }
 
 /*
- * The region that is being filled is full. The next one is filled if the program has given it back. If not, monitoring
- * is masked, or the current region is overwritten.
+ * The region that is being filled is full. The next one is filled if the program has given it back.
+ * Otherwise monitoring is masked, or the current region is overwritten.
  */
 static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
@@ -98,7 +98,8 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	pfm_nway_region_t *r = &h->hdr_regions[h->hdr_cur];
 	uint64_t end = r->offs + h->hdr_region_size;
 
-	if (r->full) {	/* all regions are full, by another overflow at the same time */
+	/* all regions are full: another overflow at the same time has filled the last one */
+	if (r->full) {
 		arg->ovfl_ctrl.mask_monitoring = 1;
 		return 0;
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * oprofile.c - the format with a buffer like OProfile's: a ring of words for each CPU, in which changes of thread
- * and level are escaped.
+ * oprofile.c - the format with a buffer like OProfile's: a ring of words for each CPU, in which
+ * escape codes mark changes of thread and privilege level.
  */
 #include "formats.h"
 #include "perfmon/perfmon_oprofile_smpl.h"
@@ -75,7 +75,7 @@ static void put_thread(struct ring *r, const struct pfm_where *where)
 	r->cpu->pid = where->pid;
 }
 
-/* Addresses of the upper half are the kernel's. */
+/* Addresses in the upper half of the address space are the kernel's. */
 static void put_sample(struct ring *r, const struct pfm_where *where, uint16_t pmd)
 {
 	pfm_oprofile_cpu_t *c = r->cpu;
@@ -100,7 +100,10 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
 	return h->hdr_words - (c->head - c->tail) < PFM_OPROFILE_MAX_SAMPLE;
 }
 
-/* Is the program to be notified? Once, until it has given back the words that the notification was about. */
+/*
+ * Returns true if the program must be notified. It is notified once, until it has given back the
+ * words to which the notification referred.
+ */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {
 	if (c->told > c->tail || (c->head - c->tail < h->hdr_watermark && !is_full(h, c)))

@@ -64,7 +64,7 @@ static int pebs_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
-/* A format for records of that layout. */
+/* Defines a format whose records have the layout record_t. */
 #define PEBS_FORMAT(suffix, NAME, record_t)								\
 static int suffix##_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)				\
 {													\

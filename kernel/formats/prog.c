@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * prog.c - the format in which a classic BPF program decides about each overflow. Samples that the program keeps are
- * stored by another format, the base, in its part of the buffer (3.6.5).
+ * prog.c - the format in which a classic BPF program decides about each overflow. Samples that the
+ * program keeps are stored by another format, the base format, in its part of the buffer (3.6.5).
  */
 #include "formats.h"
 #include "pfm_prog.h"
@@ -13,7 +13,7 @@ _Static_assert(sizeof(pfm_dfl_smpl_arg_t) <= sizeof(((pfm_prog_smpl_arg_t *)0)->
 	       sizeof(pfm_stack_smpl_arg_t) <= sizeof(((pfm_prog_smpl_arg_t *)0)->base_arg),
 	       "there is room for each base's argument");
 
-/* The first part of the record is that of where, and read in one. */
+/* The record begins like struct pfm_where: the bytes up to LOCATED are copied at once. */
 #define LOCATED offsetof(pfm_prog_record_t, last_reset_val)
 _Static_assert(offsetof(pfm_prog_record_t, tstamp) == offsetof(struct pfm_where, tstamp) &&
 	       offsetof(pfm_prog_record_t, pid) == offsetof(struct pfm_where, pid) &&
@@ -22,17 +22,21 @@ _Static_assert(offsetof(pfm_prog_record_t, tstamp) == offsetof(struct pfm_where,
 
 #define ACTIONS (PFM_PROG_KEEP | PFM_PROG_NOTIFY | PFM_PROG_MASK | PFM_PROG_STOP | PFM_PROG_BLOCK)
 
-/* The state of a context. It has the program's record, as a context's overflows do not come at the same time. */
+/*
+ * The state of a context. It contains the program's record, because a context's overflows never
+ * come at the same time.
+ */
 struct judge {
 	pfm_prog_record_t	record;
 	struct pfm_prog		prog;
-	uint32_t		reach;		/* bytes of the record that the program can read */
+	/* how many bytes of the record the program can read */
+	uint32_t		reach;
 	uint32_t		num_buckets;
 	pfm_prog_smpl_hdr_t	*hdr;
 	uint64_t		*buckets;
-	const pfm_buffer_fmt_t	*base;		/* or NULL */
-	void			*samples;	/* the base's buffer */
-	size_t			size;		/* of the whole buffer */
+	const pfm_buffer_fmt_t	*base;		/* the base format, or NULL */
+	void			*samples;	/* the base format's buffer */
+	size_t			size;		/* size of the whole buffer */
 	uint64_t		stopped_at;	/* where->tstamp of the last STOP */
 	bool			stopped;
 };
@@ -43,7 +47,7 @@ static const pfm_buffer_fmt_t *const bases[] = {
 	[PFM_PROG_SMPL_STACK] = &pfm_fmt_stack,
 };
 
-/* NULL: none. */
+/* Returns the base format, or NULL if there is none. */
 static const pfm_buffer_fmt_t *base_of(const pfm_prog_smpl_arg_t *a)
 {
 	uint32_t n = sizeof(bases) / sizeof(bases[0]);
@@ -76,7 +80,7 @@ static int check_arg(const pfm_prog_smpl_arg_t *a)
 	return 0;
 }
 
-/* Bytes of the base's buffer. */
+/* Sets the size of the base format's buffer. */
 static int size_base(uint32_t ctx_flags, uint16_t num_pmds, pfm_prog_smpl_arg_t *a, size_t *size)
 {
 	const pfm_buffer_fmt_t *base = base_of(a);
@@ -190,7 +194,10 @@ static inline void count(struct judge *j, size_t bucket)
 		j->hdr->hdr_outside++;
 }
 
-/* A STOP holds until a later overflow is let through: then the context was loaded anew. */
+/*
+ * A STOP stays in force until a later overflow comes through, which means that the context was
+ * loaded anew.
+ */
 static void note_stop(struct judge *j, uint32_t verdict, uint64_t tstamp)
 {
 	if (verdict & PFM_PROG_STOP)
@@ -238,7 +245,8 @@ static int prog_handler(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where 
 	arg->ovfl_ctrl = (pfm_ovfl_ctrl_t){ .reset_ovfl_pmds = 1 };
 	if (verdict & ACTIONS)
 		return act(j, verdict, arg, where);
-	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))	/* favoured, as it takes longer */
+	/* marked as likely, because this path takes longer */
+	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))
 		count(j, verdict & PFM_PROG_NO_BUCKET);
 	return 0;
 }
@@ -259,7 +267,7 @@ static int prog_restart(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return err;
 }
 
-/* Passes records to the base, if it wants them. */
+/* Passes records to the base format, if it wants them. */
 static bool prog_record(void *self, const struct pfm_record *rec)
 {
 	struct judge *j = self;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * stack.c - the format of samples with call stacks, and of records of what programs do (6.3.2). Its buffer fills as
- * that of the default format (3.6.5); samples and records are of any length.
- *
- * The end of the buffer is kept free for records: those that come while it is full, and is being read, follow
- * the last one there, unseen, until the restart moves them to its beginning. A region is filled as a buffer is.
+ * stack.c - the format of samples with call stacks, and of records of what programs do (6.3.2). Its
+ * buffer fills like that of the default format (3.6.5); samples and records have any length. The
+ * end of the buffer is reserved for records. Those that come while the buffer is full, and is being
+ * read, are written there, after the last record, and become visible when the restart moves them to
+ * its beginning. A region is filled as a buffer is.
  */
 #include "formats.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -14,7 +14,7 @@
 
 #define ALL_LOST	(PFM_STACK_SMPL_LOST_REASONS * sizeof(pfm_stack_smpl_lost_t))
 #define MAX_RECORD	(sizeof(pfm_stack_smpl_map_t) + PFM_STACK_SMPL_MAX_PATH + ALL_LOST)
-#define KEPT_FREE_MAX	65536	/* what a restart may have to move */
+#define KEPT_FREE_MAX	65536	/* most bytes that a restart may have to move */
 
 _Static_assert(sizeof(pfm_stack_smpl_hdr_t) == sizeof(pfm_dfl_smpl_hdr_t) &&
 	       offsetof(pfm_stack_smpl_hdr_t, hdr_lost) == offsetof(pfm_dfl_smpl_hdr_t, hdr_reserved),
@@ -24,7 +24,7 @@ _Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS == sizeof(((pfm_stack_smpl_hdr_t *)0)->hdr_untold) / sizeof(uint64_t),
 	       "each reason has its count");
 
-/* What the argument asks of the machine, with the defaults for fields that are 0. */
+/* Fills in what the argument asks of the machine, with defaults for fields that are 0. */
 static void want(const void *arg, struct pfm_stack_want *w)
 {
 	const pfm_stack_smpl_arg_t *a = arg;
@@ -61,7 +61,10 @@ static uint64_t region_size(const pfm_stack_smpl_arg_t *a)
 	return a->num_regions > 1 ? (a->buf_size - head) / a->num_regions & ~7ULL : a->buf_size - head;
 }
 
-/* Bytes kept free for records that come while the buffer is full, and for LOST records before a sample. */
+/*
+ * Returns how many bytes are reserved for records that come while the buffer is full, and for LOST
+ * records before a sample.
+ */
 static size_t kept_free(const pfm_stack_smpl_arg_t *a)
 {
 	size_t part = (a->num_regions > 1 ? region_size(a) : a->buf_size) / 8 & ~7ULL;
@@ -75,7 +78,8 @@ static size_t kept_free(const pfm_stack_smpl_arg_t *a)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-enum { COUNT, OFFS, FILL_WORDS };	/* a pfm_stack_smpl_fill_t, with which the header begins, too */
+/* indices in a pfm_stack_smpl_fill_t, which is also how the header begins */
+enum { COUNT, OFFS, FILL_WORDS };
 
 _Static_assert(sizeof(pfm_stack_smpl_fill_t) == FILL_WORDS * sizeof(uint64_t) &&
 	       offsetof(pfm_stack_smpl_fill_t, cur_offs) == OFFS * sizeof(uint64_t) &&
@@ -88,7 +92,7 @@ static uint64_t *fill_at(pfm_stack_smpl_hdr_t *h, unsigned int region)
 	return h->hdr_num_regions ? (uint64_t *)(h + 1) + region * FILL_WORDS : (uint64_t *)h;
 }
 
-/* The count and offset of the region that is being filled. */
+/* Returns the count and offset of the region that is being filled. */
 static uint64_t *fill(pfm_stack_smpl_hdr_t *h)
 {
 	return fill_at(h, h->hdr_cur);
@@ -99,7 +103,7 @@ static uint64_t start_of(const pfm_stack_smpl_hdr_t *h, unsigned int region)
 	return h->hdr_num_regions ? h->hdr_cur_offs + region * h->hdr_region_size : sizeof(*h);
 }
 
-/* Free bytes in the region that is being filled. */
+/* Returns the number of free bytes in the region that is being filled. */
 static uint64_t room(pfm_stack_smpl_hdr_t *h)
 {
 	uint64_t end = h->hdr_num_regions ? start_of(h, h->hdr_cur) + h->hdr_region_size : h->hdr_buf_size;
@@ -126,10 +130,14 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	    (a->buf_flags & PFM_STACK_SMPL_SWITCHES && !(a->buf_flags & PFM_STACK_SMPL_RECORDS)))
 		return EINVAL;
 	want(a, &w);
-	/* fmt_init() is not told of the PMU; arg is the core's copy */
+	/*
+	 * fmt_init() does not get the number of PMDs, so it is stored in arg, which is the core's
+	 * copy
+	 */
 	a->reserved[0] = max_sample(&w, num_pmds) + kept_free(a);
 	least = a->reserved[0];
-	if (w.records)		/* the records that a restart moves must not fill it again */
+	/* the records that a restart moves must not fill the buffer again */
+	if (w.records)
 		least += a->reserved[0];
 	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;
 }
@@ -165,7 +173,10 @@ static int stack_init(uint32_t ctx_flags, void *arg, void *buf)
 	return 0;
 }
 
-/* Writes what the machine can give of the stack, from body on; returns the end of the sample. */
+/*
+ * Writes what the machine can provide of the stack, beginning at body; returns the end of the
+ * sample.
+ */
 static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, char *body,
 		       const struct pfm_where *where)
 {
@@ -189,7 +200,7 @@ static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s
 	return (char *)words + s->stack_size;
 }
 
-/* Writes a sample at s, where there is room for the largest; returns its size. */
+/* Writes a sample at s, where the largest possible sample has room; returns its size. */
 static size_t put_sample(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, const pfm_ovfl_arg_t *arg,
 			 uint64_t tstamp, const struct pfm_where *where)
 {
@@ -210,7 +221,10 @@ static bool is_full(pfm_stack_smpl_hdr_t *h)
 	return room(h) + h->hdr_held < h->hdr_min_buf_space;
 }
 
-/* The next region takes over from a full one, if the tool has given it back; false: they all are full. */
+/*
+ * After a full region, moves on to the next region if the program has given that back; false: all
+ * regions are full.
+ */
 static bool move_on(pfm_stack_smpl_hdr_t *h)
 {
 	if (h->hdr_num_full + 1 >= h->hdr_num_regions) {
@@ -218,18 +232,21 @@ static bool move_on(pfm_stack_smpl_hdr_t *h)
 		return false;
 	}
 	h->hdr_cur = after(h, h->hdr_cur);
-	/* The program may read the header at any time. */
+	/* atomic, because the program may read the header at any time */
 	__atomic_store_n(&h->hdr_num_full, h->hdr_num_full + 1, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* The end of the last record, where the next one goes. */
+/* Returns the end of the last record, where the next one is written. */
 static void *end_of(pfm_stack_smpl_hdr_t *h)
 {
 	return (char *)h + fill(h)[OFFS] + h->hdr_held;
 }
 
-/* The bytes in use: those that the program sees or, if the buffer is full, those that it sees after the restart. */
+/*
+ * Returns the counter of the bytes in use: of those that the program sees or, if the buffer is
+ * full, of those that it will see after the restart.
+ */
 static uint64_t *in_use(pfm_stack_smpl_hdr_t *h)
 {
 	return is_full(h) ? &h->hdr_held : &fill(h)[OFFS];
@@ -242,7 +259,10 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 	};
 }
 
-/* Writes LOST records before rec, or before a sample with rec's process, thread and time; used: of in_use(). */
+/*
+ * Writes LOST records before rec, or before a sample with rec's process, thread and time. used is
+ * the result of in_use().
+ */
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
 	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {
@@ -259,7 +279,7 @@ static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_
 	}
 }
 
-/* A sample has filled the region: the program is notified. */
+/* A sample has filled the region, so the program is notified. */
 static void end_region(pfm_stack_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
 	if (!move_on(h)) {
@@ -276,7 +296,7 @@ static int stack_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *
 	const struct pfm_record who = { .pid = where->pid, .tid = where->tid, .tstamp = tstamp };
 	pfm_stack_smpl_hdr_t *h = buf;
 
-	if (is_full(h)) {	/* another overflow at the same time has filled it */
+	if (is_full(h)) {	/* another overflow at the same time has filled the region */
 		h->hdr_lost++;
 		h->hdr_untold[PFM_STACK_SMPL_LOST_FULL] += !!(h->hdr_buf_flags & PFM_STACK_SMPL_RECORDS);
 		pfm_dfl_hold(arg);
@@ -386,7 +406,10 @@ static bool stack_record(void *buf, const struct pfm_record *rec)
 	return used != &h->hdr_held && is_full(h) && !move_on(h);
 }
 
-/* A restart gives back the oldest full region, which is filled next if the current region is full, too. */
+/*
+ * A restart gives back the oldest full region. If the current region is full, too, the returned one
+ * is filled next.
+ */
 static void give_back(pfm_stack_smpl_hdr_t *h)
 {
 	uint16_t free = h->hdr_tail;
@@ -402,7 +425,10 @@ static void give_back(pfm_stack_smpl_hdr_t *h)
 		__atomic_store_n(&h->hdr_num_full, h->hdr_num_full - 1, __ATOMIC_RELEASE);
 }
 
-/* As the default format's, but for records that came since the buffer was full. */
+/*
+ * Does what the default format's restart does, but keeps the records that came while the buffer was
+ * full.
+ */
 static int stack_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_stack_smpl_hdr_t *h = buf;

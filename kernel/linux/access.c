@@ -24,7 +24,7 @@ struct pt_regs *lx_user_regs(const struct lx_context *lx)
 	struct task_struct *task = lx->target.task ? lx->target.task : current;
 
 	if (task != current && lx->target.task && lx->target.ref->ended)
-		return NULL;	/* its stack may be gone */
+		return NULL;	/* the task is dead, and its stack may have been freed */
 	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
 }
 
@@ -35,7 +35,7 @@ static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	int ret;
 
 	lx_enter(lx);
-	/* an overflow that is pending came before the command, so it is handled first */
+	/* An overflow that is pending came before the command, so it is handled first. */
 	if (lx->running && lx_has_to_drain(lx))
 		lx_drain_overflows(lx, lx_user_regs(lx));
 	ret = fn(ctx, arg);
@@ -140,7 +140,8 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there"
 				       PFM_ANY_CPU_HINT, ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
-		call->ret = run_here(call);	/* the CPU is offline, so no event is scheduled in */
+		/* The CPU is offline, so perf cannot schedule an event in. */
+		call->ret = run_here(call);
 	}
 	put_cpu();
 	return call->ret;

@@ -15,7 +15,8 @@
 #include "compat.h"
 #include "linux.h"
 
-#define CLOCK_BIT	63		/* in lx->late: lx->clock; others are counters */
+/* the bit in lx->late that stands for lx->clock; bit n below stands for counter n */
+#define CLOCK_BIT	63
 
 static bool to_be_set(struct lx_context *lx)
 {
@@ -26,7 +27,10 @@ static void expire(struct lx_context *lx, struct perf_event *event, struct pt_re
 {
 	lx->armed = false;
 	event->hw.sample_period = LX_FAR;
-	/* an overflow that has not interrupted yet belongs to the set that is left, so it is handled first */
+	/*
+	 * An overflow whose interrupt is still pending belongs to the set that is being left:
+	 * handle it first.
+	 */
 	lx_drain_overflows(lx, regs);
 	if (!lx->armed)
 		pfm_set_timeout(lx->ctx);
@@ -41,7 +45,10 @@ static void on_timeout(struct perf_event *event, struct perf_sample_data *data, 
 	if (!lx->busy) {
 		lx_enter(lx);
 		lx->firing = event;
-		/* an NMI may just have switched sets: then this timeout was of the set before, and is ignored */
+		/*
+		 * If an NMI has just switched sets, this timeout belonged to the previous set, and
+		 * is ignored.
+		 */
 		if (lx->armed && !to_be_set(lx))
 			expire(lx, event, regs);
 		lx_leave(lx, regs);
@@ -79,7 +86,10 @@ static int open_clock(struct lx_context *lx, bool has_timer)
 	return 0;
 }
 
-/* Makes the clock event only for a timeout, or as anchor event without counters: it costs at every context switch. */
+/*
+ * Makes the clock event only for a timeout, or as anchor event of a context without counters: it
+ * costs time at every context switch.
+ */
 int lx_clock_open(struct lx_context *lx)
 {
 	bool has_timer = timed(lx->ctx);
@@ -102,7 +112,10 @@ static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 	return bit == CLOCK_BIT ? lx->clock : lx->counters[bit].event;
 }
 
-/* In an NMI: the interrupted code may hold the hrtimers' lock, so an interrupt (irq_work) sets the timer. */
+/*
+ * Called in an NMI: the interrupted code may hold the hrtimers' lock, so an interrupt (irq_work)
+ * sets the timer.
+ */
 static void set_later(struct lx_context *lx, const struct perf_event *event)
 {
 	unsigned int bit = CLOCK_BIT;
@@ -119,7 +132,10 @@ static bool is_here(const struct perf_event *event)
 	return lx_on_cpu(event) && event->oncpu == smp_processor_id();
 }
 
-/* If an event is not on this CPU, perf sets its timer when it schedules the event in. */
+/*
+ * Sets the timers that an NMI could not set. For an event that is not on this CPU perf sets the
+ * timer when it schedules the event in.
+ */
 static void set_late_ones(struct lx_context *lx)
 {
 	u64 late = atomic64_xchg(&lx->late, 0);
@@ -134,7 +150,10 @@ static void set_late_ones(struct lx_context *lx)
 	}
 }
 
-/* If the target has left the CPU, perf places its counters when it schedules them in. */
+/*
+ * Places the counters that an NMI could not place. If the target has left the CPU, perf places them
+ * when it schedules them in.
+ */
 static void catch_up(struct lx_context *lx)
 {
 	if (!(READ_ONCE(lx->missed) || READ_ONCE(lx->displaced)) || !is_here(lx->anchor_event))
@@ -169,7 +188,7 @@ void lx_clock_drain(struct lx_context *lx)
 	irq_work_sync(&lx->late_work);
 }
 
-/* As hrtimer_get_remaining(), without the lock. */
+/* Does what hrtimer_get_remaining() does, without taking the lock. */
 static s64 time_left(struct lx_context *lx)
 {
 	if (!in_nmi())

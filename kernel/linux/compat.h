@@ -90,8 +90,9 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 }
 
 /*
- * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): has the caller a capability in the user namespace of the
- * thread's program? Up to Linux 7.1 at the least its mm says both, to which the caller has a reference; later the task.
+ * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): does the caller have a capability in
+ * the user namespace of the thread's program? Up to Linux 7.1 at least, both are found in the
+ * thread's mm, to which the caller has a reference; in later kernels in the task.
  */
 static inline bool pfm_dumpable(struct task_struct *task, struct mm_struct *mm)
 {
@@ -113,7 +114,10 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #endif
 }
 
-/* 6.2: perf keeps its groups by PMU, which group.c has not been tried with: events stay on their own. */
+/*
+ * From 6.2 on perf sorts its groups by PMU. group.c has not been tried with that: events are not
+ * grouped there.
+ */
 #define PFM_KNOWS_GROUPS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
 
 /*
@@ -132,14 +136,14 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #define pfm_arm_counters(pmu)	(bitmap_weight((pmu)->cntr_mask, 31))
 #endif
 
-/* 6.16: sched_process_exit tells besides whether the whole group has died. */
+/* 6.16: sched_process_exit also passes whether the whole thread group has died. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define PFM_PROBE_EXIT_ARGS	void *data, struct task_struct *task
 #else
 #define PFM_PROBE_EXIT_ARGS	void *data, struct task_struct *task, bool group_dead
 #endif
 
-/* 6.12: seeking is off where there is no llseek. */
+/* 6.12 removed no_llseek(): there a file without llseek is not seekable. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_NO_LLSEEK .llseek = no_llseek,
 #else

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * counters.c - the kernel's perf events as counters: 64 bits wide, one for each counting PMD in use.
- *
- * perf puts events on the PMU and takes them off as threads come and go, and starts them when they
- * come. Held counters may thus go on counting in the hardware: that is never folded into a PMD. Where
- * the architecture can, counters of the PMU are held and let go all together by their enable bits,
- * without perf's knowledge; if a counter has moved while it was held, it is loaded anew when it is let go.
+ * counters.c - the kernel's perf events as counters: 64 bits wide, one for each counting PMD in
+ * use. perf puts events on the PMU and takes them off as threads are scheduled in and out, and
+ * starts them when it schedules them in. A counter that perfmon holds may thus go on counting in
+ * the hardware; what it counts then is never folded into a PMD. Where the architecture allows, the
+ * PMU's counters are held and released all together by their enable bits, without perf's knowledge.
+ * A counter that has moved while it was held is loaded anew when it is released.
  */
 #include <linux/slab.h>
 
@@ -36,7 +36,7 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 	}
 	attr->type = PERF_TYPE_SOFTWARE;
 	attr->config = pfm_software_perf_config(c->num);
-	/* a thread's own time is what both clocks measure there */
+	/* on a thread both clock events measure the time for which the thread ran */
 	if (c->kind == LX_CLOCK)
 		attr->config = task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 }
@@ -61,7 +61,10 @@ static void join_others(struct lx_context *lx, struct perf_event *event)
 		}
 }
 
-/* The time for which the target ran and the event was not on the PMU; constant while it is on, or the target sleeps. */
+/*
+ * Returns for how long the target ran while the event was not on the PMU. The result does not
+ * change while the event is on the PMU or the target sleeps.
+ */
 static u64 idle_of(const struct perf_event *event)
 {
 	return event->tstamp - event->total_time_running;
@@ -78,8 +81,8 @@ static u64 idle_at_first(struct perf_event *event)
 }
 
 /*
- * If others hold the counter when a child that is only counted begins, the load does not fail: the time for which the
- * event did not run tells what is missing.
+ * When a child context that only counts begins and other users occupy the PMU, the load does not
+ * fail: the time for which the event did not run tells how much is missing.
  */
 static bool may_do_without(const struct lx_context *lx)
 {
@@ -119,7 +122,7 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 		if (lx_has_views(lx))
 			lx_view_counters(lx, event);
 	}
-	/* from here on it is seen in PMU context, though it is not live yet */
+	/* from here on code in PMU context finds the counter, though it is not live yet */
 	smp_store_release(&lx->slot[num], lx->num_counters);
 	lx->num_counters++;
 	return 0;
@@ -141,13 +144,18 @@ static bool stopped(const struct perf_event *event)
 	return event->hw.state & PERF_HES_STOPPED;
 }
 
-/* Has perf throttled the event? Its tick then starts the event again, with the period that is set at that time. */
+/*
+ * Returns true if perf has throttled the event. perf's tick then restarts the event with the period
+ * that is set at that time.
+ */
 static bool throttled(const struct lx_counter *c)
 {
 	return c->kind == LX_HW && c->event->hw.interrupts == LX_THROTTLED;
 }
 
-/* Clock events are not stopped: what they count while held is left out when they are read. */
+/*
+ * Clock events are not stopped: what they count while they are held is skipped when they are read.
+ */
 static void stop(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
@@ -156,7 +164,10 @@ static void stop(struct lx_counter *c)
 		event->pmu->stop(event, PERF_EF_UPDATE);
 }
 
-/* The event has no place on the PMU, or had none for a time. What it misses while its set is held is not the set's. */
+/*
+ * Notes for how long the event had no place on the PMU. Time that passes while the counters are
+ * held is not charged to the set.
+ */
 static void note_missed(struct lx_counter *c)
 {
 	struct lx_context *lx = c->lx;
@@ -185,7 +196,7 @@ static noinline u64 count_away(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-/* The number of events counted so far, event->count brought up to date. */
+/* Returns how many events have been counted so far, after an update of event->count. */
 static __always_inline u64 count_of(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
@@ -224,7 +235,7 @@ static s64 rare_period(const struct lx_counter *c, u64 period)
 	return c->kind == LX_HW && period < LX_SHORTEST ? LX_SHORTEST : period;
 }
 
-/* Events until the value passes 2^64, as perf's period. */
+/* Returns perf's period for a PMD with this value: the number of events until it passes 2^64. */
 static __always_inline s64 period_of(const struct lx_counter *c, u64 value)
 {
 	u64 period = -value;
@@ -233,8 +244,9 @@ static __always_inline s64 period_of(const struct lx_counter *c, u64 value)
 }
 
 /*
- * perf's software counters count their period up to 0, the others down. A PMU's overflow gets lost when
- * the target is scheduled out before its interrupt comes: the next one, a period later, makes up for it.
+ * The period_left of perf's software events counts up to 0 from minus the period, that of other
+ * events counts down from the period. A PMU overflow is lost if the target is scheduled out before
+ * its interrupt comes; the next overflow, a period later, makes up for it.
  */
 static void set_period(struct lx_counter *c, s64 period)
 {
@@ -262,18 +274,22 @@ static void start(struct lx_counter *c)
 		event->pmu->start(event, PERF_EF_RELOAD);
 }
 
-/* perf's own count must be up to date before it is told another period. */
+/* perf's count of the event must be brought up to date before the period is changed. */
 static void update(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
 
 	if (c->kind == LX_HW && !throttled(c))
-		stop(c);	/* an NMI may confuse an update of what runs */
+		/* stopped first, because an NMI may confuse an update of a running counter */
+		stop(c);
 	else if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
 		event->pmu->read(event);
 }
 
-/* Returns the counter's enable bit, which the caller must set; 0: it counts already, or perf will start it. */
+/*
+ * Loads the counter. Returns its enable bit, which the caller must set; 0: the counter is counting
+ * already, or perf will start it.
+ */
 static __always_inline u64 load(struct lx_counter *c, u64 value)
 {
 	struct perf_event *event = c->event;
@@ -318,7 +334,10 @@ void lx_load_at_start(struct lx_counter *c)
 	set_period(c, rare_period(c, c->lx->running && lx_live(c) ? LX_SOON : 0));
 }
 
-/* The PMD passed 2^64 as its set was held. A shortest period brings the interrupt that delivers the overflow. */
+/*
+ * The PMD passed 2^64 while its set was held. The shortest period makes an interrupt come soon,
+ * which delivers the overflow.
+ */
 static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	pmd->passed = false;
@@ -326,7 +345,10 @@ static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 	return load(c, -(c->kind == LX_CLOCK ? LX_CLOCK_MIN_NS : 1));
 }
 
-/* A held counter keeps its value in the hardware: it is loaded only if it has moved or the PMD was changed. */
+/*
+ * Releases a held counter, which kept its value in the hardware: it is loaded only if the counter
+ * has moved or the PMD was changed.
+ */
 static u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
@@ -353,11 +375,11 @@ static int program(struct lx_counter *c, u64 pmc)
 
 /* --- the active set ------------------------------------------------------------------------- */
 
-/* Counters that count something in the active set. */
+/* Iterates over the counters that count something in the active set. */
 #define for_each_live(c, lx) \
 	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
 
-/* A live counter's PMD is in use, so it is found. */
+/* Returns the PMD of a live counter, which is always in use and therefore found. */
 static inline struct pfm_pmd *pmd_of(struct pfm_set *set, const struct lx_counter *c)
 {
 	return &set->pmds[set->pmd_at[c->num]];
@@ -402,7 +424,7 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
 		lx_collect_active(lx_of(ctx));
 }
 
-/* at: as lx->slot[] has it */
+/* Returns true if the counter at this place, which is an entry of lx->slot[], is live. */
 static inline bool live_at(const struct lx_context *lx, u8 at)
 {
 	return at != LX_NO_COUNTER && lx->live >> at & 1;
@@ -416,7 +438,10 @@ void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd)
 		fold(&lx->counters[at], pmd);
 }
 
-/* Holds at once the counters with an enable bit. Returns the others, by place, which are to be held one by one. */
+/*
+ * Holds all counters that have an enable bit at once. Returns, as bits by place, the other
+ * counters, which the caller must stop one by one.
+ */
 static u64 hold_many(struct lx_context *lx)
 {
 	struct lx_counter *c;
@@ -434,7 +459,10 @@ static u64 hold_many(struct lx_context *lx)
 	return others;
 }
 
-/* Notes overflows that came while the counters were being held: clocks run until then, and software events too. */
+/*
+ * Notes the overflows that came while the counters were being held: clock events and software
+ * events go on until each of them is held.
+ */
 static noinline void keep_wrapped(struct lx_context *lx, struct pfm_set *set)
 {
 	unsigned int num;
@@ -478,7 +506,7 @@ static void let_all_go(struct lx_context *lx)
 	if (lx->running)
 		return;
 	if (lx->kernel_hw)
-		lx_halt(lx);	/* all begin together */
+		lx_halt(lx);	/* all counters begin together when the PMU is enabled again */
 	for_each_live(c, lx) {
 		if (!lx_on_cpu(c->event))
 			count_away(c);
@@ -517,7 +545,7 @@ void lx_leave_out(struct lx_context *lx, bool away)
 		let_all_go(lx);
 }
 
-/* Programs the PMC's counter as the PMC of the set says, and notes whether the counter is live. */
+/* Programs the counter of the PMC as the set's PMC says, and notes whether the counter is live. */
 static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc *pmc)
 {
 	struct lx_context *lx = lx_of(ctx);

@@ -10,7 +10,10 @@
 #include "linux.h"
 #include "perfmon_module.h"
 
-/* Only a LIVE module is taken: if its init fails, the kernel unloads it regardless of references. */
+/*
+ * Takes a reference only if the module is LIVE: if its init fails, the kernel unloads it regardless
+ * of references.
+ */
 bool lx_module_hold(struct module *owner)
 {
 	return READ_ONCE(owner->state) == MODULE_STATE_LIVE && try_module_get(owner);
@@ -26,8 +29,9 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
-static struct lx_module_request request;		/* the request for all formats */
-static DEFINE_MUTEX(registering);	/* keeps the core's list and /sys the same */
+/* the request to modprobe for all formats */
+static struct lx_module_request request;
+static DEFINE_MUTEX(registering);	/* keeps the core's list and /sys in agreement */
 
 static int add(pfm_buffer_fmt_t *fmt)
 {
@@ -73,7 +77,7 @@ EXPORT_SYMBOL_GPL(pfm_module_remove_fmt);
 
 /* --- on demand ------------------------------------------------------------------------------ */
 
-/* Is the name fit for modprobe? It comes from the caller. */
+/* Returns true if the name may be passed to modprobe. The name comes from the caller. */
 static bool plain(const char *name)
 {
 	while (isalnum(*name) || *name == '-' || *name == '_' || *name == '.')

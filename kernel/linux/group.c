@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * group.c - the PMU's counters of a context as one group of perf events: perf then schedules them together,
- * which costs less at every context switch. perf has no call that makes a group of kernel events, but dissolves such
- * groups as any other: so they are made here, in perf's lists and under its locks.
+ * group.c - makes one group of perf events of a context's hardware counters: perf then schedules
+ * them together, which costs less at every context switch. perf has no call that groups kernel
+ * events, but it dissolves such groups like any others. So they are made here, in perf's lists and
+ * under perf's locks.
  */
 #include <linux/rbtree.h>
 
 #include "compat.h"
 #include "linux.h"
 
-/* Are both events in the same state, not in error, and neither in a group yet? */
+/*
+ * Returns true if both events are in the same state, which is not ERROR, and neither of them is in
+ * a group yet.
+ */
 static bool can_join(const struct perf_event *leader, const struct perf_event *event)
 {
 	const unsigned int attached = PERF_ATTACH_CONTEXT | PERF_ATTACH_GROUP;

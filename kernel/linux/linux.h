@@ -2,19 +2,22 @@
 /*
  * linux.h - perfmon.ko: the core inside the Linux kernel, as its files see each other.
  *
- * main.c starts and ends the module. file/: chardev.c is /dev/perfmon; context.c the file operations of a context,
- * calls.c its ioctls, fast_read.c the most frequent of them, buffer.c its sampling buffer, view.c its views, queue.c
- * its messages. target/: target.c binds a context to a thread or a CPU; lifetime.c notices that the target goes,
- * inherit.c that it has children; record.c tells what it does to formats that want to know; exclude.c leaves threads
- * out, notify_block.c holds a target, task_work.c has it do its part. machine.c holds the table of operations; pmu.c
- * the logical PMU; format.c the sampling formats; counters.c drives the kernel's counters, group.c has them scheduled
- * together, view.c tells threads where theirs are, clock.c is the set timeout, overflow.c takes interrupts, stack.c
- * walks stacks in them, access.c finds the place where all this may be touched. permit.c knows the caller's rights,
- * memory.c charges memory, os.c has the rest of core/os.h. arch/arm64.c and arch/x86.c are what an architecture has
- * of its own.
+ * main.c starts and ends the module. file/: chardev.c implements /dev/perfmon; context.c the file
+ * operations of a context, calls.c its ioctls, fast_read.c the most frequent of them, buffer.c its
+ * sampling buffer, view.c the pages of its views, queue.c its messages. target/: target.c binds a
+ * context to a thread or a CPU; lifetime.c notices the end of the target, and inherit.c its
+ * children; record.c passes records of what the target does to sampling formats; exclude.c leaves
+ * threads out of a set, notify_block.c blocks a target, task_work.c queues work for it. machine.c
+ * holds the table of operations; pmu.c the logical PMU; format.c the sampling formats; counters.c
+ * controls the kernel's counters, group.c makes perf schedule them together, view.c publishes for
+ * threads where their counters are, clock.c implements the set timeout, overflow.c handles
+ * interrupts, stack.c walks stacks in them, access.c runs functions in PMU context. permit.c checks
+ * the caller's rights, memory.c charges memory, os.c implements the rest of core/os.h. arch/arm64.c
+ * and arch/x86.c contain what is specific to an architecture.
  *
- * PMU context here: on the CPU that the target runs on, interrupts off, the target being current; or
- * anywhere, while the locks of the target's perf contexts keep it from being scheduled in.
+ * PMU context here: on the CPU that the target runs on, with interrupts off, the target being
+ * current; or anywhere, while the locks of the target's perf contexts keep it from being scheduled
+ * in.
  */
 #ifndef PFM_LINUX_H
 #define PFM_LINUX_H
@@ -40,8 +43,9 @@
 
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
-#define LX_FAR		(1LL << 62)	/* a period beyond any measurement */
-#define LX_SOON		100000		/* period until the overflow that delivers what an NMI had to leave */
+#define LX_FAR		(1LL << 62)	/* a period so long that it never ends */
+/* events until the overflow that delivers what an NMI could not */
+#define LX_SOON		100000
 #define LX_CLOCK_MIN_NS	10000ULL	/* the shortest period of perf's clock events */
 #define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf stopped till the next tick */
 
@@ -51,22 +55,23 @@ static inline bool lx_on_cpu(const struct perf_event *event)
 }
 
 enum lx_kind {
-	LX_HW,		/* of the PMU */
-	LX_SW,		/* counted by the kernel */
-	LX_CLOCK,	/* counts ns; overflows by a timer */
+	LX_HW,		/* counted by the PMU */
+	LX_SW,		/* a software event of the kernel */
+	LX_CLOCK,	/* counts ns by a clock event, whose overflow is a timer */
 };
 
-/* A counting PMD in use: one kernel event, whatever set is active. */
+/* A counting PMD that is in use, and its perf event. The event serves whichever set is active. */
 struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
 	u64			seen;	/* event->count that has been folded into the PMD */
-	u64			idle;	/* idle_of(event) at its creation, by the time of its perf context */
-	u16			num;	/* the PMD, and the PMC that controls it */
-	u8			at;	/* its place in lx->counters, and in lx->live */
+	u64			idle;	/* idle_of(event) when the event was created */
+	u16			num;	/* number of the PMD, and of the PMC that controls it */
+	u8			at;	/* its index in lx->counters, and its bit in lx->live */
 	u8			kind;
-	bool			loaded;	/* given a new value while its overflow was handled */
-	bool			stale;	/* held, and the hardware's value is not the PMD's */
+	bool			loaded;	/* the counter was loaded while its overflow was handled */
+	/* the counter is held, and the hardware does not have the PMD's value */
+	bool			stale;
 };
 
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
@@ -76,100 +81,128 @@ enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
  * context: such work may still be queued when the context has been loaded onto another thread.
  */
 struct lx_target_ref {
-	refcount_t		users;		/* the load has one reference, and each queued work */
-	struct lx_context	*lx;		/* held */
+	/* one reference for the load, and one for each queued work */
+	refcount_t		users;
+	struct lx_context	*lx;		/* with a reference */
 	struct callback_head	exit_work;
 	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
 	struct lx_fork_record	*fork_record;	/* for the thread's next child, with PFM_FL_INHERIT */
-	bool			ended;		/* the thread's end has been noticed */
-	bool			has_fd;		/* at its end the thread had the context's descriptor */
+	bool			ended;		/* the end of the thread has been noticed */
+	/* the thread had the context's descriptor when it ended */
+	bool			has_fd;
 	bool			block_queued;
-	bool			hold;		/* the thread is to wait for the restart */
+	bool			hold;		/* the thread must wait for the restart */
 };
 
 struct lx_message {
 	pfarg_msg_t		msg;
-	u32			fill;		/* the fill of a buffer's part that the message is about; or 0 */
+	/* number of the fill of the buffer's part to which the message refers; or 0 */
+	u32			fill;
 };
 
 struct lx_queue {
 	struct lx_message	*messages;
-	unsigned int		room, head, tail;	/* these two count up for ever */
+	/* head and tail only ever increase; modulo room they are indices */
+	unsigned int		room, head, tail;
 };
 
-/* A context with PFM_FL_INHERIT, and its child contexts. */
+/* What a context with PFM_FL_INHERIT shares with its child contexts. */
 struct lx_family {
-	const struct cred	*cred;		/* of the creator: child contexts are charged to it; or NULL */
+	/* the creator's, to which child contexts are charged; or NULL */
+	const struct cred	*cred;
 	unsigned long		lock_limit;	/* pages that the creator may lock */
-	atomic64_t		expected;	/* bits 0-31: children that have not run; above: number of the load */
-	atomic_t		dropped;	/* children not yet reported to the core */
-	struct lx_fork_record	*spare_record;	/* of a root: for the next that needs one; or NULL */
+	/* bits 0-31: children that have not run yet; above: number of the load */
+	atomic64_t		expected;
+	/* children that were not counted and are not yet reported to the core */
+	atomic_t		dropped;
+	/* in a root: kept for the next thread that needs one; or NULL */
+	struct lx_fork_record	*spare_record;
 };
 
 /* What a context monitors, while it is loaded. */
 struct lx_target {
-	struct task_struct	*task;		/* or NULL: a CPU */
-	u32			tid, pid;	/* in the creator's namespace */
-	struct task_struct	*pending;	/* of a load, with a reference and its exec lock; or NULL */
-	struct hlist_node	by_task;	/* or by CPU */
-	struct lx_target_ref	*ref;		/* with task */
+	struct task_struct	*task;		/* NULL if a CPU is monitored */
+	u32			tid, pid;	/* in the pid namespace of the creator */
+	/* the task of a load in progress, with a reference and its exec_update_lock; or NULL */
+	struct task_struct	*pending;
+	/* node in the table of watched tasks, or in the list of watched CPUs */
+	struct hlist_node	by_task;
+	struct lx_target_ref	*ref;		/* NULL if a CPU is monitored */
 	struct lx_target_ref	first_ref;
 	bool			first_ref_used;
-	bool			has_fd;		/* a thread that has ended had the context's descriptor */
+	/* the target thread had the context's descriptor when it ended */
+	bool			has_fd;
 	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
 	struct hlist_node	by_listener;	/* in a list while seen_mappings exists */
-	u64			*seen_mappings;	/* hashes of recorded mappings; a child context has its root's */
+	/* hashes of recorded mappings; a child context uses its root's */
+	u64			*seen_mappings;
 	struct irq_work		walk_work;
-	bool			sampled_user;	/* walk_work is for a sample of the thread's own code */
+	/* walk_work was queued for a sample taken at user level */
+	bool			sampled_user;
 	struct work_struct	cpu_work;
-	bool			cpu_left;	/* the CPU went offline since the load */
+	bool			cpu_left;	/* the CPU has gone offline since the load */
 };
 
 /* Messages: they are written in PMU context, and read under read_lock. */
 struct lx_messages {
 	struct mutex		read_lock;
 	struct lx_queue		queue;
-	struct lx_message	first_messages[2];	/* room for an overflow and END: mostly enough */
-	struct lx_queue		*part_queues;	/* for each part of the buffer (core/parts.c); or NULL */
-	unsigned int		num_parts;	/* one for each CPU that was online */
+	/* room for an overflow and END, which is enough for most contexts */
+	struct lx_message	first_messages[2];
+	/* a queue for each part of the buffer (core/parts.c); or NULL */
+	struct lx_queue		*part_queues;
+	/* number of parts: one for each CPU that was online */
+	unsigned int		num_parts;
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
-	atomic_t		wake;		/* LX_WAKE_* to be done outside of PMU context */
+	/* LX_WAKE_* bits of what must be done outside of PMU context */
+	atomic_t		wake;
 	struct irq_work		wake_work;
-	bool			over;		/* the context is unloaded for good: no message will come */
+	/* the context is unloaded for good: no message will come */
+	bool			over;
 };
 
-/* The pages by which threads read counters without a call. */
+/* The pages from which threads read counters without a system call. */
 struct lx_views {
-	struct xarray		pages;		/* of sets, by id: struct page */
-	struct list_head	old_pages;	/* of deleted sets; they may still be mapped */
-	struct mm_struct	*mm;		/* the address space with the mappings; only compared */
-	struct hlist_node	by_viewer;	/* while perf is set */
-	struct perf_event_context *perf;	/* of the PMU's counters, which threads may read */
-	struct mm_struct	*rdpmc_mm;	/* held: it may read them (x86) */
+	struct xarray		pages;		/* struct page by the id of the set */
+	/* pages of deleted sets, which may still be mapped */
+	struct list_head	old_pages;
+	/* the address space with the mappings; it is only compared */
+	struct mm_struct	*mm;
+	struct hlist_node	by_viewer;	/* linked while perf is set */
+	/* the perf context of the hardware counters that threads may read */
+	struct perf_event_context *perf;
+	/* the address space that may use rdpmc (x86), with a reference */
+	struct mm_struct	*rdpmc_mm;
 	bool			publishing;	/* a page is being changed */
-	bool			republish;	/* and must be changed once more */
+	bool			republish;	/* the page must be changed once more afterwards */
 };
 
 /* The sampling buffer. */
 struct lx_buffer {
-	struct user_struct	*payer;		/* the user that it is charged to */
-	struct list_head	maps;		/* struct lx_map: the address spaces that have it mapped */
+	struct user_struct	*payer;		/* the user to which the buffer is charged */
+	/* a struct lx_map for each address space that has the buffer mapped */
+	struct list_head	maps;
 	spinlock_t		maps_lock;
 };
 
-/* What a context's descriptor stands for; ctx->os and ctx->transport. */
+/* What a context's descriptor refers to; ctx->os and ctx->transport point to it. */
 struct lx_context {
-	struct kref		ref;		/* the file, and work in flight at the target */
-	struct mutex		lock;		/* around every command; a child context uses its root's */
-	struct lx_context	*root;		/* of a child context, with a reference; else itself */
-	struct pfm_context	*ctx;		/* NULL: closed */
-	struct file		*file;		/* to compare with */
-	struct pid_namespace	*ns;		/* the creator's: programs get ids in it */
-	kuid_t			uid;		/* the creator's */
-	bool			by_06;		/* made by perfmonctl(): mapped as 3.5.4 has it */
+	/* held by the file, and by work that is queued at the target */
+	struct kref		ref;
+	/* held during every command; a child context uses its root's */
+	struct mutex		lock;
+	/* in a child context the root, with a reference; else this one */
+	struct lx_context	*root;
+	struct pfm_context	*ctx;		/* NULL after the context was closed */
+	struct file		*file;		/* it is only compared */
+	/* the pid namespace of the creator, in which programs get ids */
+	struct pid_namespace	*ns;
+	kuid_t			uid;		/* the user id of the creator */
+	/* perfmonctl() made the context: its buffer is mapped as 3.5.4 says */
+	bool			by_06;
 	bool			kernel_ips;	/* creator and loader may see the kernel's addresses */
 	bool			sees_all;	/* creator and loader may look at any thread */
 
@@ -179,51 +212,80 @@ struct lx_context {
 	struct lx_views		view;
 	struct lx_buffer	buf;
 
-	/* its perf events */
-	struct perf_event_context *perf[2];	/* where they live; NULL beyond the first, if one */
-	struct perf_event	*anchor_event;	/* while it is active, the target runs */
-	struct perf_event	*clock;		/* the set timeout; NULL if no set has any */
-	struct pmu		*pmu;		/* of its hardware counters; NULL if it has none */
+	/* The perf events of the context: */
+	/* their perf contexts; [1] is NULL if they are all in one */
+	struct perf_event_context *perf[2];
+	struct perf_event	*anchor_event;	/* while this event is active, the target runs */
+	/* the set timeout's event; NULL if no set has a timeout */
+	struct perf_event	*clock;
+	/* the PMU of the hardware counters; NULL if there are none */
+	struct pmu		*pmu;
 	bool			armed;
 	u8			num_counters;
-	u64			live;		/* counters, by place, that count something in the active set */
-	u8			slot[PFM_MAX_PMDS];	/* PMD to counters[] or LX_NO_COUNTER */
+	/* bit n: counters[n] counts something in the active set */
+	u64			live;
+	/* index in counters[] by number of PMD, or LX_NO_COUNTER */
+	u8			slot[PFM_MAX_PMDS];
 
-	/* in PMU context */
-	bool			starved;	/* a counter of it or of a child context had no place on the PMU */
-	u64			missed_ns;	/* for which one of its own had none */
-	bool			hw;		/* some live counters are the PMU's */
-	bool			running;	/* live counters count into the active set */
-	bool			wanted;		/* live counters are to count */
-	bool			away;		/* the current thread is left out (exclude.c) */
-	bool			excludes;	/* some set leaves out some threads */
+	/* The following is accessed in PMU context only: */
+	/* a counter of this or of a child context had no place on the PMU */
+	bool			starved;
+	/* for how long a counter of this context had no place on the PMU */
+	u64			missed_ns;
+	bool			hw;		/* some live counters are hardware counters */
+	/* the live counters are now counting into the active set */
+	bool			running;
+	/* the live counters should be counting, unless "away" is set */
+	bool			wanted;
+	bool			away;		/* the current thread is excluded (exclude.c) */
+	bool			excludes;	/* some set excludes some threads */
 	bool			kernel_level;	/* some live counter counts in the kernel */
-	bool			kernel_hw;	/* and is the PMU's */
-	u64			displaced;	/* bit n: counter n's event code changed while on the PMU (x86) */
-	bool			busy;		/* code is in PMU context: an NMI leaves its overflow to it */
-	u8			missed_throttled;	/* missed overflows after which perf throttled the event */
+	/* some live hardware counter counts in the kernel */
+	bool			kernel_hw;
+	/* bit n: the event code of counters[n] changed while it was on the PMU (x86) */
+	u64			displaced;
+	/* code is in PMU context: an NMI leaves its overflow to that code */
+	bool			busy;
+	/* number of missed overflows after which perf throttled the event */
+	u8			missed_throttled;
 	union {
-		struct {	/* bytes, so that an NMI and the code that it interrupts can write different ones */
-			bool	missed;		/* an NMI had to wait */
-			bool	halts;		/* halted is set */
-			bool	has_views;	/* some set has a view: it is published */
+		/*
+		 * these are bytes, so that an NMI and the code that it interrupts can write
+		 * different ones
+		 */
+		struct {
+			/* an NMI left its overflow to the interrupted code */
+			bool	missed;
+			bool	halts;		/* lx_halt() has disabled the PMU "halted" */
+			/* some set has a view, which must be kept up to date */
+			bool	has_views;
 		};
-		u32		owed;		/* not 0: there is work at the end of PMU context */
+		/* all of the above; not 0: there is work at the end of PMU context */
+		u32		owed;
 	};
 	struct pmu		*halted;	/* the PMU that lx_halt() has disabled */
-	struct perf_event	*firing;	/* the clock event that is being handled in its timer's interrupt */
-	atomic64_t		late;		/* clock events with a timer that is to be set, as an NMI could not */
+	/* the clock event whose timer interrupt is being handled */
+	struct perf_event	*firing;
+	/* bits of the clock events whose timers an NMI could not set */
+	atomic64_t		late;
 	struct irq_work		late_work;
-	u64			wrapped[PFM_PMD_BV];	/* PMDs that passed 2^64 */
+	/* PMDs that passed 2^64, and are not yet delivered */
+	u64			wrapped[PFM_PMD_BV];
 	bool			any_wrapped;
-	u64			ovfl[PFM_PMD_BV];	/* the overflow that is being handled; where: its place */
+	/* the overflow that is being handled, and its location (where) */
+	u64			ovfl[PFM_PMD_BV];
 	struct pfm_where	where;
 
-	/* A child context has no more counters than its root, and ends there, or before vector if it has a format. */
+	/*
+	 * The structure of a child context has room for as many counters as its root uses, and ends
+	 * after them; with a sampling format it ends before vector.
+	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
-	unsigned long		trace[128];	/* of the kernel, where a format wants it */
-	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];	/* of a call in progress */
+	/* the kernel's frames, for a format that wants call stacks */
+	unsigned long		trace[128];
+	/* the vector of a call in progress */
+	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];
 	unsigned long		vector_used;
 };
 
@@ -243,7 +305,7 @@ static inline void lx_wrapped(struct lx_context *lx, unsigned int num)
 	lx->any_wrapped = true;
 }
 
-/* Forgets that the PMD passed 2^64, as it was written since. */
+/* Forgets that the PMD passed 2^64, because it has been written since. */
 static inline void lx_unwrap(struct lx_context *lx, unsigned int num)
 {
 	pfm_bit_clear(lx->wrapped, num);
@@ -258,56 +320,70 @@ static inline void lx_forget_wrapped(struct lx_context *lx)
 
 /* machine.c */
 extern struct pfm_machine lx_machine;
-extern struct mutex lx_config_lock;		/* around a change of its configuration */
+/* held during a change of the machine's configuration */
+extern struct mutex lx_config_lock;
 void lx_machine_init(const struct pfm_pmu *pmu);
 
-/* os.c: the reason of the last refusal, per thread. */
+/* os.c: lx_explain() returns the reason of the calling thread's last refusal. */
 const char *lx_explain(char *to, size_t size);
-void lx_refuse_for(pid_t tid);		/* reasons on this CPU are the thread's; interrupts are off; 0: current's */
+/* refusals on this CPU count as the thread's, until 0 is set again; interrupts are off */
+void lx_refuse_for(pid_t tid);
 
 /*
- * memory.c: lx_charge() charges size bytes, rounded up to pages, to the caller's user, until lx_uncharge() with the
- * user that it returned; NULL: the limit is exceeded. lx_lockable: bytes the user can still have; ~0: no limit.
+ * memory.c: lx_charge() charges size bytes, rounded up to pages, to the caller's user, until
+ * lx_uncharge() is called with the user that it returned; it returns NULL if the limit is exceeded.
+ * lx_lockable() returns how many bytes the user can still lock; ~0: no limit.
  */
 struct user_struct *lx_charge(size_t size);
 void lx_uncharge(struct user_struct *user, size_t size);
 u64 lx_lockable(void);
-unsigned long lx_lock_limit(void);		/* in pages, of all that the caller's user has locked; may sleep */
+/* in pages, for all memory that the caller's user has locked; may sleep */
+unsigned long lx_lock_limit(void);
 
 /* pmu.c */
 const struct pfm_pmu *lx_pmu_init(void);
 void lx_pmu_exit(void);
-void lx_pmu_load_module(void);			/* has modprobe load the module that describes the PMU */
-void lx_pmu_lock(void);				/* lx_machine.pmu stays; may sleep */
+/* asks modprobe for the module that describes the PMU */
+void lx_pmu_load_module(void);
+/* lx_machine.pmu does not change until lx_pmu_unlock(); may sleep */
+void lx_pmu_lock(void);
 void lx_pmu_unlock(void);
-const struct pfm_pmu *lx_pmu_get(void);		/* for a context, which holds its module */
+/* returns the PMU for a new context, with a reference to its module */
+const struct pfm_pmu *lx_pmu_get(void);
 void lx_pmu_put(const struct pfm_pmu *pmu);
 bool lx_is_hw(u16 num);
-bool lx_pmc_counts(u16 num, u64 value);		/* does this programming count anything? */
-bool lx_pmc_kernel(u16 num, u64 value);		/* in the kernel? */
-int lx_check_pmc_level(u16 num, u64 value);	/* may the caller have it count there? EPERM, reported */
+bool lx_pmc_counts(u16 num, u64 value);		/* does a PMC with this value count anything? */
+/* does a PMC with this value count in the kernel? */
+bool lx_pmc_kernel(u16 num, u64 value);
+/* EPERM, reported: the caller may not count at this level */
+int lx_check_pmc_level(u16 num, u64 value);
 
-/* format.c: returns the format with its use counted, or NULL; modprobe is asked for one that is not loaded. */
+/*
+ * format.c: these return the format with a reference to its module, or NULL. modprobe is asked for
+ * a format that is not loaded.
+ */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
-void lx_formats_load_module(void);			/* has modprobe load all formats, before they are listed */
+/* asks modprobe for all formats, before they are listed */
+void lx_formats_load_module(void);
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
 /*
- * A request to modprobe: lx_module_requested() says whether it is to be made now, lx_module_request_met() notes its
- * result, lx_module_request_again() allows it again, as the module may have been removed.
+ * A request to modprobe. lx_module_requested() says whether it should be made now,
+ * lx_module_request_met() notes its result, and lx_module_request_again() allows it again when the
+ * module may have been removed.
  */
 struct lx_module_request {
-	unsigned long	tried;		/* in jiffies; 0: never */
+	unsigned long	tried;		/* time of the last request in jiffies; 0: there was none */
 	bool		met;
 };
 bool lx_module_requested(struct lx_module_request *d);
 void lx_module_request_met(struct lx_module_request *d, int err);
 void lx_module_request_again(struct lx_module_request *d);
-bool lx_module_hold(struct module *owner);	/* module_put() lets go */
+bool lx_module_hold(struct module *owner);	/* takes a reference, which module_put() drops */
 
 /*
- * permit.c: the caller's rights. lx_paranoid: perf_event_paranoid, or LX_PARANOID_NOT for a privileged caller. From
- * LX_PARANOID_CPU on no CPU may be monitored, from LX_PARANOID_KERNEL on nothing in the kernel, from LX_PARANOID_ALL
- * on nothing.
+ * permit.c: the caller's rights. lx_paranoid() returns perf_event_paranoid, or LX_PARANOID_NOT for
+ * a privileged caller. From LX_PARANOID_CPU on the caller may not monitor a CPU, from
+ * LX_PARANOID_KERNEL on not the kernel, from LX_PARANOID_ALL on nothing.
  */
 enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOID_ALL };
 int lx_permit_init(void);
@@ -315,10 +391,15 @@ void lx_permit_exit(void);
 int lx_paranoid(void);				/* may sleep */
 int lx_check_monitor(int paranoid);		/* EPERM, reported */
 bool lx_capable(int cap);
-u64 lx_perf_mlock(void);			/* bytes that perf lets each user lock beyond the limit; may sleep */
-bool lx_may_attach(struct task_struct *task, bool blocks);	/* blocks: is the thread held at times? */
+/* bytes that perf lets each user lock beyond RLIMIT_MEMLOCK; may sleep */
+u64 lx_perf_mlock(void);
+/* blocks: the context may stop the thread (PFM_FL_NOTIFY_BLOCK) */
+bool lx_may_attach(struct task_struct *task, bool blocks);
 
-/* chardev.c, sysfs.c, lifetime.c: at the module's start and end */
+/*
+ * chardev.c, sysfs.c, lifetime.c: called when the module is loaded or removed, or a description or
+ * format comes or goes
+ */
 int lx_device_init(void);
 void lx_device_exit(void);
 int lx_sysfs_init(void);
@@ -333,17 +414,19 @@ void lx_lifetime_exit(void);
 /* context.c */
 extern const struct file_operations lx_context_fops;
 struct lx_context *lx_context_new(void);
-struct lx_context *lx_child_context(struct lx_context *root);	/* NULL: no memory */
+struct lx_context *lx_child_context(struct lx_context *root);	/* returns NULL without memory */
 void lx_context_put(struct lx_context *lx);
-struct file *lx_context_file(struct lx_context *lx);	/* takes over the reference; or ERR_PTR */
+/* takes over the caller's reference; may return an ERR_PTR */
+struct file *lx_context_file(struct lx_context *lx);
 
 /* calls.c */
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-long lx_common_ioctl(unsigned int cmd, void __user *arg);	/* calls without a context; -ENOTTY: not one of them */
+/* makes a call that needs no context; -ENOTTY: nr is not such a call */
+long lx_common_ioctl(unsigned int cmd, void __user *arg);
 
 long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
-/* fast_read.c: pfm_read_pmds() for one element, and for up to LX_FAST_READ. */
+/* fast_read.c: pfm_read_pmds() for one element, and for up to LX_FAST_READ elements. */
 #define LX_FAST_READ	4
 long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
@@ -366,7 +449,8 @@ bool lx_is_view(const struct vm_area_struct *vma);
 int lx_map_view(struct lx_context *lx, struct vm_area_struct *vma);
 
 /* view.c */
-#define LX_VIEW_FAR		S32_MAX		/* the longest period that fits every counter, with its sign */
+/* the longest period that fits into the signed value of every counter */
+#define LX_VIEW_FAR		S32_MAX
 #define LX_VIEW_MAX_INDEX	32
 static inline bool lx_has_views(const struct lx_context *lx)
 {
@@ -374,19 +458,22 @@ static inline bool lx_has_views(const struct lx_context *lx)
 }
 void lx_live_view(struct pfm_context *ctx, struct pfm_set *set);
 void lx_publish_now(struct lx_context *lx);
-static inline void lx_publish(struct lx_context *lx)	/* PMU context: the active set as it is now */
+/* publishes the active set as it is now; runs in PMU context */
+static inline void lx_publish(struct lx_context *lx)
 {
 	if (lx_has_views(lx))
 		lx_publish_now(lx);
 }
-void lx_view_counters(struct lx_context *lx, struct perf_event *event);	/* not in PMU context; nor: */
+/* not in PMU context; the same holds for lx_view_end() */
+void lx_view_counters(struct lx_context *lx, struct perf_event *event);
 void lx_view_end(struct lx_context *lx);
 void lx_view_exit(void);
 
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth);
-static inline unsigned int lx_part(const struct lx_context *root)	/* of this CPU */
+/* the part of the buffer that belongs to this CPU */
+static inline unsigned int lx_part(const struct lx_context *root)
 {
 	unsigned int cpu = raw_smp_processor_id();
 
@@ -396,9 +483,11 @@ void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);
 void lx_signal(struct pfm_context *ctx);
-void lx_wake(struct lx_context *lx);		/* does what lx->msgs.wake asks for; not in PMU context */
-void lx_wake_soon(struct lx_context *lx);	/* from anywhere */
-static inline void lx_unlock(struct lx_context *lx)	/* the end of a command */
+/* wakes what lx->msgs.wake names; not in PMU context */
+void lx_wake(struct lx_context *lx);
+/* makes an interrupt call lx_wake(); may be called anywhere */
+void lx_wake_soon(struct lx_context *lx);
+static inline void lx_unlock(struct lx_context *lx)	/* ends a command */
 {
 	if (atomic_read(&lx->msgs.wake))
 		lx_wake(lx);
@@ -408,26 +497,32 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t lx_poll(struct file *file, poll_table *wait);
 
 /* target.c */
-/* Before lx->lock is taken; NULL, or an ERR_PTR. */
+/* Called before lx->lock is taken; returns NULL for a CPU, or an ERR_PTR on failure. */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid);
 void lx_target_put(struct task_struct *task);
 int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
-int lx_attach_child(struct lx_context *lx, struct task_struct *child);	/* lx: a child context; child: current */
-/* A kernel event on the target: not in PMU context. ERR_PTR, reported. */
+/* lx is a child context, child is the current thread */
+int lx_attach_child(struct lx_context *lx, struct task_struct *child);
+/*
+ * Makes a kernel event on the target. Not in PMU context; returns an ERR_PTR on failure, which is
+ * reported.
+ */
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data);
 
 /* lifetime.c */
-struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);	/* NULL: no memory */
+struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);	/* returns NULL without memory */
 void lx_target_ref_put(struct lx_target_ref *target_ref);
-int lx_watch_task(struct lx_context *lx);	/* EBUSY: the thread has another context; ESRCH: it is exiting */
+/* EBUSY: another context monitors the thread; ESRCH: it is exiting */
+int lx_watch_task(struct lx_context *lx);
 int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: the CPU is going offline */
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
-struct tracepoint *lx_tracepoint(const char *name);	/* NULL: the kernel has none */
+/* returns NULL if the kernel has no such tracepoint */
+struct tracepoint *lx_tracepoint(const char *name);
 
 /* task_work.c */
 void lx_task_work_init(void);
@@ -439,24 +534,30 @@ int lx_check_create(struct pfm_machine *m, uint32_t flags);
 /* record.c */
 void lx_record_init(void);
 void lx_record_init_context(struct lx_context *lx);
-int lx_listen(struct lx_context *lx);		/* the last step of a load */
-void lx_listen_end(struct lx_context *lx);	/* before the context is detached from its target */
-void lx_listen_free(struct lx_context *lx);	/* after its events have been freed */
-void lx_record_exec(void);			/* this and the next ones: what the current thread does */
+int lx_listen(struct lx_context *lx);		/* called as the last step of a load */
+/* called before the context is detached from its target */
+void lx_listen_end(struct lx_context *lx);
+/* called after the context's events have been freed */
+void lx_listen_free(struct lx_context *lx);
+/* this and the next functions record what the current thread does */
+void lx_record_exec(void);
 void lx_record_rename(const char *name);
 void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
 void lx_record_mmap(void);
-void lx_record_sample(struct lx_context *lx);	/* PMU context */
-bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);	/* at the current thread, with that mm */
+void lx_record_sample(struct lx_context *lx);	/* runs in PMU context */
+/* may the context see mm, the address space of the current thread? */
+bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);
 
 /* inherit.c */
 int lx_inherit_begin(struct lx_target_ref *target_ref);
 void lx_inherit_end(struct lx_target_ref *target_ref);
-void lx_inherit_free(struct lx_context *lx);	/* at the end of the context */
-void lx_inherit_expect(struct lx_target_ref *target_ref);	/* current, which is watched, has created a thread */
-void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);	/* then; takes a reference */
-void lx_inherit_load(struct lx_context *root);	/* a new load begins, without children */
+void lx_inherit_free(struct lx_context *lx);	/* called at the end of the context */
+/* the current thread, which is watched, is creating a thread */
+void lx_inherit_expect(struct lx_target_ref *target_ref);
+/* called after lx_inherit_expect(); takes a reference */
+void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);
+void lx_inherit_load(struct lx_context *root);	/* a new load begins, which has no children yet */
 bool lx_forks_pending(struct pfm_context *root);
 int lx_fork(struct pfm_context *child_ctx, void *child);
 void lx_release(struct pfm_context *child_ctx);
@@ -466,26 +567,34 @@ void lx_count_dropped(struct lx_context *root);
 void lx_note_event(struct lx_context *lx, struct perf_event *event);
 int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
 void lx_counters_free(struct lx_context *lx);
-void lx_load(struct lx_counter *c, u64 value);		/* PMU context: counts from value on, as of now */
-void lx_load_at_start(struct lx_counter *c);		/* while perf has the PMU disabled; overflows soon after */
+/* the counter counts from this value on; runs in PMU context */
+void lx_load(struct lx_counter *c, u64 value);
+/* called while perf has the PMU disabled; the counter overflows soon after its start */
+void lx_load_at_start(struct lx_counter *c);
 static inline bool lx_live(const struct lx_counter *c)
 {
 	return c->lx->live >> c->at & 1;
 }
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
-/* PMU context, running: fold the counts into the PMDs of the active set, or into one of them */
+/*
+ * Fold the counts into the PMDs of the active set, or into one of them. They run in PMU context,
+ * while the context is running.
+ */
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
-/* The same for an overflow of the only live counter; it is loaded anew, unless lx_deliver() has something to do. */
+/*
+ * Folds the count into the PMD after an overflow of the only live counter, and reloads the counter
+ * unless lx_deliver() has work to do.
+ */
 void lx_serve_alone(struct lx_counter *c);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);
 void lx_freeze(struct pfm_context *ctx);
-void lx_leave_out(struct lx_context *lx, bool away);	/* PMU context */
+void lx_leave_out(struct lx_context *lx, bool away);	/* runs in PMU context */
 
-/* group.c: not in PMU context. If the event cannot join the leader's group, it stays on its own. */
+/* group.c: not in PMU context. If the event cannot join the leader's group, it stays alone. */
 void lx_group_join(struct perf_event *leader, struct perf_event *event);
 
 /* exclude.c */
@@ -496,7 +605,8 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
 void lx_clock_init_context(struct lx_context *lx);
-void lx_late(struct lx_context *lx);		/* has an interrupt handle lx->late and lx->missed; called anywhere */
+/* makes an interrupt handle lx->late and lx->missed; may be called anywhere */
+void lx_late(struct lx_context *lx);
 void lx_clock_drain(struct lx_context *lx);	/* waits for that interrupt; not in PMU context */
 int lx_clock_open(struct lx_context *lx);	/* makes the clock event if it is needed */
 void lx_clock_close(struct lx_context *lx);
@@ -509,15 +619,22 @@ uint64_t lx_ran(struct pfm_context *ctx);
 
 /* overflow.c */
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
-void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs);	/* collects, and delivers overflows */
+/* collects the counts and delivers the overflows found */
+void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs);
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* delivers the overflows in lx->wrapped */
 void lx_get_location(struct pfm_context *ctx);
 void lx_end_service(struct lx_context *lx, bool safe);
 void lx_where(struct pfm_context *ctx, struct pfm_where *where);
-/* Around work in PMU context that is not an overflow of the PMU; interrupts are off. */
-void lx_halt(struct lx_context *lx);		/* in between: the PMU counts nothing until lx_leave() */
+/*
+ * lx_enter() and lx_leave() enclose work in PMU context other than the handling of a PMU overflow;
+ * interrupts are off.
+ */
+void lx_halt(struct lx_context *lx);		/* disables the PMU until lx_leave() */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs);
-/* Has perf disabled the PMU? Not if lx_halt() has: an NMI that comes while lx_leave() enables it is handled at once. */
+/*
+ * Returns true if perf has disabled the PMU. It is false if only lx_halt() has: an NMI that comes
+ * while lx_leave() enables the PMU is handled at once.
+ */
 static __always_inline bool lx_perf_is_busy(const struct lx_context *lx, const struct pmu *pmu)
 {
 	const int ours = READ_ONCE(lx->halts) && lx->halted == pmu;
@@ -531,7 +648,8 @@ static __always_inline void lx_enter(struct lx_context *lx)
 	if (lx->running && lx->kernel_hw)
 		lx_halt(lx);
 }
-static __always_inline bool lx_left_clean(struct lx_context *lx)	/* false: lx_catch_up() ends it */
+/* false: lx_catch_up() must follow */
+static __always_inline bool lx_left_clean(struct lx_context *lx)
 {
 	barrier();
 	WRITE_ONCE(lx->busy, false);
@@ -548,35 +666,51 @@ extern const struct pfm_stack_ops lx_stack_ops;
 
 /* access.c */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
-/* Interrupts are off. Until lx_unlock_perf() with the returned context perf schedules no event of the target in. */
+/*
+ * Locks the target's perf contexts, so that perf schedules none of its events in until
+ * lx_unlock_perf() is called with the returned context. Interrupts are off.
+ */
 struct perf_event_context *lx_lock_perf(struct lx_context *lx);
 void lx_unlock_perf(struct lx_context *lx, struct perf_event_context *locked);
 bool lx_scheduled_in(const struct lx_context *lx);
-struct pt_regs *lx_user_regs(const struct lx_context *lx);	/* where the target entered the kernel; or NULL */
+/* the registers with which the target entered the kernel; or NULL */
+struct pt_regs *lx_user_regs(const struct lx_context *lx);
 
-/* notify_block.c: the target waits before it returns to user level, or waits no longer */
+/*
+ * notify_block.c: lx_block() makes the target wait before it returns to user level, and
+ * lx_unblock() ends the wait.
+ */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
 void lx_block_init(struct lx_target_ref *target_ref);
 
-/* The architecture. Events are raw ones of its CPU PMU. */
-unsigned int lx_arch_counters(void);		/* how many hardware counters perf has; 0: none */
-int lx_arch_check(u16 num, u64 pmc);		/* may the caller program that? */
-const char *lx_arch_module(void);		/* with the description of this processor, or NULL */
+/* What each architecture implements. Its events are raw events of the CPU's PMU. */
+/* number of hardware counters that perf has; 0: there are none */
+unsigned int lx_arch_counters(void);
+/* refuses a PMC value that this processor cannot count */
+int lx_arch_check(u16 num, u64 pmc);
+/* name of the module that describes this processor; or NULL */
+const char *lx_arch_module(void);
 u32 lx_arch_type(void);				/* attr.type and attr.config of a new event */
 u64 lx_arch_config(u16 num);
 bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
-/* PMU context, the event stopped or not on a CPU: from its next start it counts what pmc says, once it is placed. */
+/*
+ * Runs in PMU context, with the event stopped or not on a CPU. From its next start, after
+ * lx_arch_place(), the event counts what pmc says.
+ */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
-/* PMU context, the event throttled on this CPU: perf's tick is to start it again with the period in period_left. */
+/*
+ * Runs in PMU context, with the event throttled on this CPU: perf's tick will restart the event
+ * with the period in period_left.
+ */
 void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
- * For the registers of a thread at user level. lx_arch_is_64bit: is it a program of 64 bits, so that the layout of its
- * frames is known? lx_arch_frame_pointer; lx_arch_return_address: without the bits in which pointer authentication
- * signs, and which no address of the user has; lx_arch_user_regs: copies its LX_USER_REGS registers, as asm/perf_regs.h
- * numbers them, and returns how many.
+ * Registers of a thread at user level. lx_arch_is_64bit(): is it a 64-bit program, so that the
+ * layout of its frames is known? lx_arch_return_address() removes the bits of a pointer
+ * authentication code, which no user address has. lx_arch_user_regs() copies the LX_USER_REGS
+ * registers in the order of asm/perf_regs.h, and returns how many it copied.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_REGS	33
@@ -593,10 +727,11 @@ u64 lx_arch_frame_pointer(struct pt_regs *regs);
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to);
 
 /*
- * Reading at user level. LX_USER_READ: attr.config1 of an event that may be read so; lx_arch_unused_bits(): 64 less the
- * bits of a counter; lx_arch_thread_pointer(): of the current thread; lx_arch_may_read(): is the address space of the
- * context's views allowed to read counters? lx_arch_allow_read() allows it for the calling thread, which has no lock
- * but lx->lock; lx_arch_forbid_read() takes that back.
+ * Reads at user level. LX_USER_READ is the attr.config1 of an event that user level may read;
+ * lx_arch_unused_bits() is 64 less the width of a counter; lx_arch_thread_pointer() returns the
+ * current thread's; lx_arch_may_read(): may the address space of the context's views read counters?
+ * lx_arch_allow_read() permits it to the calling thread's address space, and is called with no lock
+ * but lx->lock held; lx_arch_forbid_read() undoes that.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_READ	2ULL
@@ -614,12 +749,14 @@ void lx_arch_forbid_read(struct lx_context *lx);
 u64 lx_arch_thread_pointer(void);
 
 /*
- * PMU context, of events on this CPU. lx_arch_count: the value that event->count would have if perf updated it now.
- * lx_arch_end_overflow: at the end of an overflow in perf's handler, lets counters count that were started in it. The
- * others access the hardware directly and are optional. lx_arch_bit: the enable bit of the event's counter; 0: only
- * perf can start and stop the event. lx_arch_enable, lx_arch_disable: for several such bits at once. lx_arch_load:
- * brings event->count up to date and loads the counter, enabled or not, so that it overflows after period.
- * lx_arch_pending: has a counter overflowed without an interrupt so far?
+ * These run in PMU context, on events of this CPU. lx_arch_count() returns the value that
+ * event->count would have if perf updated it now. lx_arch_end_overflow() runs at the end of an
+ * overflow in perf's handler, and makes counters count that were started in the handler. The others
+ * access the hardware directly and are optional. lx_arch_bit() returns the enable bit of the
+ * event's counter; 0: only perf can start and stop the event. lx_arch_enable() and
+ * lx_arch_disable() take several such bits at once. lx_arch_load() brings event->count up to date
+ * and loads the counter, enabled or not, so that it overflows after period. lx_arch_pending(): has
+ * a counter overflowed whose interrupt has not come yet?
  */
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
@@ -627,7 +764,10 @@ u64 lx_arch_thread_pointer(void);
 #define LX_SHORTEST	2	/* with a period of 1 perf would trace branches (BTS) */
 u64 lx_arch_count(const struct perf_event *event);
 void lx_arch_end_overflow(struct perf_event *event);
-/* PMU context: moves each event that was programmed anew to a counter that can count it; EBUSY: there is none. */
+/*
+ * Runs in PMU context. Moves each event that was reprogrammed to a counter that can count it;
+ * EBUSY: no such counter is left.
+ */
 int lx_arch_place(struct lx_context *lx);
 static inline u64 lx_arch_bit(const struct perf_event *event) { return 0; }
 static inline void lx_arch_enable(u64 bits) { }
@@ -636,7 +776,10 @@ static inline void lx_arch_load(struct perf_event *event, s64 period) { }
 static inline bool lx_arch_pending(void) { return false; }
 #endif
 
-/* At the begin of a command while counters run: an overflow that is pending came before it, and is handled first. */
+/*
+ * Called when a command begins while counters run: an overflow that is pending came before the
+ * command, and must be handled first.
+ */
 static inline bool lx_has_to_drain(const struct lx_context *lx)
 {
 	return lx->kernel_level || (lx->hw && lx_arch_pending());

@@ -12,7 +12,9 @@
 struct pfm_machine lx_machine;
 DEFINE_MUTEX(lx_config_lock);
 
-/* Set by an administrator to exclude per-thread and system-wide contexts from each other, as 3.1.7 allows. */
+/*
+ * set by an administrator: per-thread and system-wide contexts exclude each other, as 3.1.7 allows
+ */
 static bool exclusive;
 module_param(exclusive, bool, 0444);
 MODULE_PARM_DESC(exclusive, "per-thread and system-wide contexts exclude each other");
@@ -66,7 +68,10 @@ static uint64_t now(struct pfm_machine *m)
 	return ktime_get_mono_fast_ns();
 }
 
-/* Parts of the buffer of a root and its child contexts. part() is the caller's CPU if the target does not run. */
+/*
+ * Returns the number of parts of the buffer that a root and its child contexts share. part()
+ * returns the part of the caller's CPU if the target does not run.
+ */
 static unsigned int num_parts(struct pfm_context *root)
 {
 	return lx_of(root)->msgs.num_parts;

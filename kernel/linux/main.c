@@ -63,7 +63,10 @@ static void __exit perfmon_exit(void)
 	lx_pmu_exit();
 }
 
-/* The modules of formats and of PMU descriptions call these and the functions of perfmon_module.h. */
+/*
+ * These functions and those of perfmon_module.h are called by the modules of formats and of PMU
+ * descriptions.
+ */
 EXPORT_SYMBOL_GPL(pfm_all_zero);
 EXPORT_SYMBOL_GPL(pfm_refuse);
 EXPORT_SYMBOL_GPL(pfm_os_alloc);
@@ -77,5 +80,8 @@ MODULE_LICENSE("GPL");
 MODULE_AUTHOR("The lpfm project");
 MODULE_DESCRIPTION("perfmon2: performance monitoring contexts");
 MODULE_VERSION("3.0");
-/* Programs look into /sys/kernel/perfmon/formats before they ask for a format: modprobe loads what has that alias. */
+/*
+ * Programs look into /sys/kernel/perfmon/formats before they ask for a format, so modprobe also
+ * loads the modules with the alias perfmon-fmt.
+ */
 MODULE_SOFTDEP("post: perfmon-fmt");

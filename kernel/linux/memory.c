@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memory.c - the memory of contexts, and its charging to users (4.4.3): it cannot be swapped out, so it is limited.
- *
- * It is charged to the user who asks for it until it is freed, even if the process ends, as its descriptor may live on
- * in another one. The limit is RLIMIT_MEMLOCK and, in addition, kernel.perf_event_mlock_kb for each processor. It
- * applies to all of user->locked_vm, which others charge too (perf, BPF).
+ * memory.c - the memory of contexts, and how it is charged to users (4.4.3). It cannot be swapped
+ * out, so it is limited. It is charged to the user that asks for it until it is freed, even if the
+ * process ends, because another process may still have the descriptor. The limit is RLIMIT_MEMLOCK
+ * and, in addition, kernel.perf_event_mlock_kb for each processor. It applies to all of
+ * user->locked_vm, to which perf and BPF charge memory too.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -17,7 +17,10 @@
 
 /* --- charging ------------------------------------------------------------------------------- */
 
-/* In pages. CAP_IPC_LOCK and kernel.perf_event_mlock_kb are looked up only if RLIMIT_MEMLOCK does not suffice. */
+/*
+ * Returns the limit in pages. CAP_IPC_LOCK and kernel.perf_event_mlock_kb are looked up only if
+ * RLIMIT_MEMLOCK does not suffice.
+ */
 static unsigned long limit_for(unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
@@ -70,7 +73,7 @@ struct block {
 	u64			mem[];
 };
 
-/* Most blocks are small, and for these kzalloc() is faster than kvzalloc(). */
+/* Most blocks are small, and kzalloc() is faster for these than kvzalloc(). */
 static struct block *block_new(size_t size)
 {
 	return size <= PAGE_SIZE ? kzalloc(size, GFP_KERNEL_ACCOUNT) : kvzalloc(size, GFP_KERNEL_ACCOUNT);

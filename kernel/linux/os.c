@@ -25,8 +25,8 @@ void pfm_os_unlock(void)
 /* --- reasons -------------------------------------------------------------------------------- */
 
 /*
- * The last reason for a refusal, per thread. Threads may share a slot: then the later reason replaces the other, and
- * the other thread gets none.
+ * The reason of a thread's last refusal. Threads whose ids have the same hash share a slot: the
+ * later reason replaces the earlier one, and the thread that lost its reason gets none.
  */
 struct reason {
 	raw_spinlock_t	lock;
@@ -38,14 +38,18 @@ struct reason {
 static struct reason reasons[1 << REASON_BITS] = {
 	[0 ... (1 << REASON_BITS) - 1] = { .lock = __RAW_SPIN_LOCK_UNLOCKED(reasons) },
 };
-static DEFINE_PER_CPU(pid_t, on_behalf);	/* the thread for which an interrupt runs a command here */
+/* the thread on whose behalf an interrupt runs a command on this CPU */
+static DEFINE_PER_CPU(pid_t, on_behalf);
 
 void lx_refuse_for(pid_t tid)
 {
 	__this_cpu_write(on_behalf, tid);
 }
 
-/* The thread that a reason is stored for; 0: no thread made the call, so no one can ask for the reason. */
+/*
+ * Returns the thread for which a reason is stored; 0: no thread made the call, so no thread can ask
+ * for the reason.
+ */
 static pid_t asker(void)
 {
 	if (in_task())
@@ -53,7 +57,7 @@ static pid_t asker(void)
 	return in_nmi() ? 0 : this_cpu_read(on_behalf);
 }
 
-/* The text is formatted before the lock is taken, to hold it for a short time. */
+/* Formats the text before it takes the lock, to hold the lock only for a short time. */
 static noinline __printf(2, 0) void note(pid_t tid, const char *fmt, va_list args)
 {
 	struct reason *r = &reasons[hash_32(tid, REASON_BITS)];

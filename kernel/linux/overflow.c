@@ -28,7 +28,10 @@
 #include "compat.h"
 #include "linux.h"
 
-/* 4.4.1: without the right to see kernel addresses, the address at which the thread entered the kernel is given. */
+/*
+ * Without the right to see kernel addresses (4.4.1), the address at which the thread entered the
+ * kernel is returned.
+ */
 static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!regs)
@@ -38,7 +41,10 @@ static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 	return current->mm ? instruction_pointer(task_pt_regs(current)) : 0;
 }
 
-/* Completes lx->where for the overflow that is being handled; called only if a sample or message needs it. */
+/*
+ * Completes lx->where for the overflow that is being handled. It is called only if a sample or
+ * message needs it.
+ */
 void lx_get_location(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -87,7 +93,8 @@ void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 
 void lx_halt(struct lx_context *lx)
 {
-	struct pmu *pmu = READ_ONCE(lx->pmu);	/* a command may just have got the first counter */
+	/* read once, because a command may just be adding the first counter */
+	struct pmu *pmu = READ_ONCE(lx->pmu);
 
 	if (!pmu || lx->halts || !lx->busy)
 		return;
@@ -102,10 +109,14 @@ static void go_on(struct lx_context *lx)
 		return;
 	pfm_perf_pmu_enable(lx->halted);
 	barrier();
-	lx->halts = false;	/* only now: by it perf_is_busy() subtracts our own disabling of the PMU */
+	/* set last, because lx_perf_is_busy() uses it to subtract our own disabling of the PMU */
+	lx->halts = false;
 }
 
-/* The rest of lx_leave(): handles overflows of NMIs that found busy set. A later NMI handles its overflow itself. */
+/*
+ * The second part of lx_leave(): handles overflows of NMIs that found lx->busy set. An NMI that
+ * comes later handles its overflow itself.
+ */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 {
 	while (READ_ONCE(lx->missed)) {
@@ -134,8 +145,8 @@ void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs)
 }
 
 /*
- * A timer goes by another clock than the one that is counted: what little is missing is granted; if
- * it is more, the timer goes on.
+ * A timer and the counted time are measured by different clocks. If little of the period is missing
+ * when the timer fires, it counts as elapsed; if more is missing, the timer is set again.
  */
 static bool clock_is_due(struct lx_counter *c)
 {
@@ -154,7 +165,7 @@ static bool clock_is_due(struct lx_counter *c)
 	return true;
 }
 
-/* Parks a counter that perf started although its set is held: its overflow means nothing. */
+/* Parks a counter that perf started although its set is held. Its overflow must be ignored. */
 static void park_counter(struct lx_counter *c)
 {
 	c->stale = true;
@@ -170,7 +181,10 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 		park_counter(c);
 		return;
 	}
-	/* 4.4.4: perf protects the machine from its PMU's interrupts, and timers' */
+	/*
+	 * 4.4.4: perf throttles a PMU or timer that interrupts too often; the context counts how
+	 * often
+	 */
 	if (c->event->hw.interrupts == LX_THROTTLED)
 		pfm_count_throttled(lx->ctx, 1);
 	c->loaded = false;
@@ -179,7 +193,9 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 	else
 		lx_collect_active(lx);
 	deliver(lx, regs);
-	/* 3.4.3: it wraps and goes on; perf would interrupt again after the same period */
+	/*
+	 * 3.4.3: the PMD wraps and goes on; perf alone would interrupt again after the same period
+	 */
 	if (!c->loaded && lx_live(c) && lx->running)
 		lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
 }
@@ -200,7 +216,10 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 	}
 }
 
-/* Wakes the readers and threads that msgs.wake names. safe: no lock of the scheduler is held, so it is done at once. */
+/*
+ * Wakes the readers and threads that msgs.wake names. If safe is true, the scheduler's locks are
+ * not held, so they are woken at once.
+ */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
 	struct lx_context *root = lx->root;	/* child contexts have no messages of their own */
@@ -249,7 +268,10 @@ static noinline void serve_later(struct lx_counter *c)
 		lx_late(c->lx);
 }
 
-/* True if the overflow cannot be handled now: lx_leave() does it if PMU context is in use, else see serve_later(). */
+/*
+ * Returns true if the overflow cannot be handled now. lx_leave() handles it if PMU context is in
+ * use, otherwise serve_later() arranges that.
+ */
 static __always_inline bool comes_late(struct lx_counter *c)
 {
 	struct lx_context *lx = c->lx;
@@ -269,7 +291,7 @@ void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, str
 	struct lx_counter *c = event->overflow_handler_context;
 	unsigned long flags;
 
-	if (c->kind == LX_HW) {		/* in its interrupt */
+	if (c->kind == LX_HW) {		/* we are in the PMU's interrupt */
 		if (!comes_late(c))
 			handle_hw(c, regs);
 		return;

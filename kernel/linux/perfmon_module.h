@@ -58,7 +58,10 @@ static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *fo
 	return 0;
 }
 
-/* Start and end of a module that consists of formats: PFM_FORMAT_INIT(&pfm_fmt_toy, ...). */
+/*
+ * Defines the init and exit functions of a module that consists of formats:
+ * PFM_FORMAT_INIT(&pfm_fmt_toy, ...).
+ */
 #define PFM_FORMAT_INIT(...) \
 	static pfm_buffer_fmt_t *const pfm_module_fmts[] = { __VA_ARGS__ }; \
 	static int __init pfm_module_start(void) \
@@ -72,7 +75,10 @@ static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *fo
 	module_init(pfm_module_start); \
 	module_exit(pfm_module_end)
 
-/* All of a module that comes with perfmon: PFM_FORMAT_MODULE("what its formats are", &pfm_fmt_toy, ...). */
+/*
+ * Defines everything that a format module of perfmon itself needs: PFM_FORMAT_MODULE("what its
+ * formats are", &pfm_fmt_toy, ...).
+ */
 #define PFM_FORMAT_MODULE(description, ...) \
 	PFM_FORMAT_INIT(__VA_ARGS__); \
 	PFM_MODULE_ABOUT(description)
@@ -90,7 +96,10 @@ void pfm_module_remove_pmu(const struct pfm_pmu *pmu);
 #define pfm_register_pmu(pmu)	pfm_module_add_pmu(pmu, THIS_MODULE)
 #define pfm_unregister_pmu(pmu)	pfm_module_remove_pmu(pmu)
 
-/* Start and end of a module that consists of a description: PFM_PMU_INIT(&pfm_pmu_toy), or of a call that chooses. */
+/*
+ * Defines the init and exit functions of a module that consists of a description: the argument is
+ * the description, as in PFM_PMU_INIT(&pfm_pmu_toy), or a call that returns one.
+ */
 #define PFM_PMU_INIT(choose) \
 	static const struct pfm_pmu *pfm_module_pmu; \
 	static int __init pfm_module_start(void) \
@@ -105,7 +114,10 @@ void pfm_module_remove_pmu(const struct pfm_pmu *pmu);
 	module_init(pfm_module_start); \
 	module_exit(pfm_module_end)
 
-/* All of a module that comes with perfmon: PFM_PMU_MODULE("the PMU of ...", &pfm_pmu_toy). */
+/*
+ * Defines everything that a description module of perfmon itself needs: PFM_PMU_MODULE("the PMU of
+ * ...", &pfm_pmu_toy).
+ */
 #define PFM_PMU_MODULE(description, choose) \
 	PFM_PMU_INIT(choose); \
 	PFM_MODULE_ABOUT(description)

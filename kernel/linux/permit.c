@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * permit.c - what the caller may monitor. perf checks nothing for the kernel's own events: the same
- * rules, by CAP_PERFMON and kernel.perf_event_paranoid, are kept here, or stricter ones.
+ * permit.c - what the caller may monitor. perf checks no permission for events that the kernel
+ * makes. So its rules, by CAP_PERFMON and kernel.perf_event_paranoid, or stricter ones, are
+ * enforced here.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -13,7 +14,10 @@
 #include "compat.h"
 #include "linux.h"
 
-/* The check makes no entry in the audit log if an unprivileged caller lacks the capability. */
+/*
+ * Checks the capability without an entry in the audit log, as unprivileged callers commonly lack
+ * it.
+ */
 bool lx_capable(int cap)
 {
 	return ns_capable_noaudit(&init_user_ns, cap);
@@ -21,7 +25,10 @@ bool lx_capable(int cap)
 
 /* --- settings of perf's, which modules cannot look at ----------------------------------------- */
 
-/* A mount that only this module uses: the caller may have another file system at /proc, a kernel thread none. */
+/*
+ * A mount of procfs that only this module uses: the caller may have another file system at /proc,
+ * and a kernel thread has no /proc.
+ */
 static struct vfsmount *proc;
 
 int lx_permit_init(void)
@@ -41,11 +48,11 @@ void lx_permit_exit(void)
 
 struct question {
 	struct work_struct	work;
-	const char		*path;		/* below /proc */
+	const char		*path;		/* path below /proc */
 	int			answer;
 };
 
-/* Runs in a kernel thread, because a security module may deny the file to the caller. */
+/* Reads the file in a kernel thread, because a security module may deny it to the caller. */
 static void ask(struct work_struct *work)
 {
 	struct question *q = container_of(work, struct question, work);
@@ -81,7 +88,10 @@ u64 lx_perf_mlock(void)
 
 /* --- what may be counted ---------------------------------------------------------------------- */
 
-/* If perf_event_paranoid is above 2, as on Debian's kernels, only CAP_SYS_ADMIN lets in; CAP_PERFMON does not. */
+/*
+ * If perf_event_paranoid is above 2, as on Debian's kernels, CAP_SYS_ADMIN is required; CAP_PERFMON
+ * does not suffice.
+ */
 int lx_paranoid(void)
 {
 	int level;
@@ -110,7 +120,10 @@ static bool same_user(const struct cred *of)
 	       gid_eq(gid, of->egid) && gid_eq(gid, of->sgid) && gid_eq(gid, of->gid);
 }
 
-/* True if the task is dumpable: it runs no set-uid program and has not made itself undumpable by prctl(2). */
+/*
+ * Returns true if the task is dumpable: it runs no set-uid program, and prctl(2) has not made it
+ * undumpable.
+ */
 static bool dumpable(struct task_struct *task)
 {
 	struct mm_struct *mm = get_task_mm(task);
@@ -123,13 +136,13 @@ static bool dumpable(struct task_struct *task)
 	return ok;
 }
 
-/* True if the task has no capability that the caller lacks. */
+/* Returns true if the task has no capability that the caller lacks. */
 static bool no_more_capable(const struct cred *of)
 {
 	return of->user_ns == current_user_ns() && cap_issubset(of->cap_permitted, current_cred()->cap_permitted);
 }
 
-/* The rules of ptrace_may_access(PTRACE_MODE_READ), which modules cannot call. */
+/* Applies the rules of ptrace_may_access(PTRACE_MODE_READ), which modules cannot call. */
 static bool may_trace(struct task_struct *task)
 {
 	const struct cred *cred;
@@ -142,7 +155,7 @@ static bool may_trace(struct task_struct *task)
 	return ok && dumpable(task);
 }
 
-/* CAP_PERFMON lets one look at any thread, but not stop it. */
+/* CAP_PERFMON allows the caller to monitor any thread, but not to stop it. */
 bool lx_may_attach(struct task_struct *task, bool blocks)
 {
 	if (same_thread_group(task, current) || may_trace(task))

@@ -7,13 +7,15 @@
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/errno.h>
-#include <linux/build_bug.h>	/* before 6.2 nospec.h needs it, and does not say so */
+/* before Linux 6.2 nospec.h needs this header without including it */
+#include <linux/build_bug.h>
 #include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
 #define pfm_os_index(i, n)	array_index_nospec(i, n)
-#define pfm_os_wmb()		smp_wmb()	/* a comment at each use names the reader it pairs with */
+/* a comment at each use names the reader's barrier with which it pairs */
+#define pfm_os_wmb()		smp_wmb()
 #define pfm_os_take(p)		(!xchg_acquire(p, 1))
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * pfm_prog.h - the program of a context with the format "program", in the kernel: the kernel's own BPF runs it, as
- * machine code where net.core.bpf_jit_enable says so. kernel/formats/host has that of user space;
- * modules/fmt_prog.c is behind this one.
+ * pfm_prog.h - the program of a context with the format "program", in the kernel. The kernel's BPF
+ * runs it, as machine code if net.core.bpf_jit_enable says so. modules/fmt_prog.c implements these
+ * functions; kernel/formats/host has their counterpart in user space.
  */
 #ifndef PFM_PROG_H
 #define PFM_PROG_H
@@ -17,11 +17,12 @@ struct pfm_prog {
 	bpf_func_t		run;		/* bpf->bpf_func, copied to save a load at each call */
 	const struct bpf_insn	*insns;
 	struct bpf_prog		*bpf;
-	struct user_struct	*user;		/* the user that its memory is charged to */
-	size_t			charged;	/* bytes */
+	/* the user to which the program's memory is charged */
+	struct user_struct	*user;
+	size_t			charged;	/* in bytes */
 };
 
-/* As in kernel/formats/host/pfm_prog.h. */
+/* kernel/formats/host/pfm_prog.h describes these functions. */
 int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *reach);
 void pfm_prog_unload(struct pfm_prog *p);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu.c - the logical PMU: software counters and virtual PMDs. While a module describes the processor's registers, they
- * come before these, as far as perf has counters for them.
+ * pmu.c - the logical PMU. It has software counters and virtual PMDs. While a module describes the
+ * processor's registers, these come first, as far as perf has counters for them.
  */
 #include <linux/kmod.h>
 #include <linux/rwsem.h>
@@ -12,9 +12,10 @@
 #include "perfmon_module.h"
 #include "software.h"
 
-#define CYCLES_ALONE	31	/* a PMD up to here that is not one of the numbered counters */
+/* PMD 31 is arm64's cycle counter, which is not one of the numbered counters */
+#define CYCLES_ALONE	31
 
-/* The register tables, made with a module's description or without any. */
+/* A set of register tables. One is made without a module's description, and one with it. */
 struct lx_pmu {
 	struct pfm_pmu		pmu;
 	const struct pfm_pmu	*described;
@@ -22,7 +23,8 @@ struct lx_pmu {
 	struct pfm_reg		*pmcs, *pmds;
 };
 
-static DECLARE_RWSEM(current_pmu);	/* around lx_machine.pmu, which is one of these */
+/* protects lx_machine.pmu, which points to software->pmu or hardware->pmu */
+static DECLARE_RWSEM(current_pmu);
 static struct lx_pmu *software, *hardware;
 
 bool lx_is_hw(u16 num)
@@ -58,7 +60,10 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return lx->target.task ? task_cpu(lx->target.task) : ctx->cpu;
 }
 
-/* Outside of an overflow it is the target of a per-thread context, else the caller. */
+/*
+ * Outside of an overflow the thread is the target of a per-thread context, and the caller of a
+ * system-wide one.
+ */
 static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -141,7 +146,10 @@ static void pmu_free(struct lx_pmu *p)
 	kfree(p);
 }
 
-/* NO_EMUL64 is not supported: counters are always 64 bits wide. WC: writes are checked for the right to count. */
+/*
+ * Completes the PMCs. NO_EMUL64 is not supported, as counters are always 64 bits wide. WC: the
+ * right to count at the level is checked at each write.
+ */
 static void finish_pmcs(struct lx_pmu *p)
 {
 	for (u16 i = 0; i < p->pmu.num_pmcs; i++) {
@@ -201,7 +209,8 @@ void lx_pmu_exit(void)
 
 /* --- descriptions come and go --------------------------------------------------------------- */
 
-static struct lx_module_request request;		/* for the module that describes this processor */
+/* the request to modprobe for the module that describes this processor */
+static struct lx_module_request request;
 
 static int use(struct lx_pmu *p)
 {
@@ -239,7 +248,10 @@ int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner)
 }
 EXPORT_SYMBOL_GPL(pfm_module_add_pmu);
 
-/* No context uses the description any more: each context has a reference to its module. */
+/*
+ * No context uses the description any more when this is called: each context has a reference to the
+ * module.
+ */
 void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
 {
 	down_write(&current_pmu);

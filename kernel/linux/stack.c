@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * stack.c - call stacks for sampling formats, in the interrupt: the kernel's from its own unwinder, the user's by
- * frame pointers.
- *
- * Only the stack of the current thread can be walked. An overflow that is handled in another thread (one that moves
- * the target to another CPU) has no stack. User memory is read with page faults disabled: the chain ends at a page
- * that is not in memory, and at a frame pointer that leads out of the stack or back.
+ * stack.c - call stacks for sampling formats, taken in the interrupt: the kernel's by its own
+ * unwinder, the user's by frame pointers. Only the stack of the current thread can be walked: an
+ * overflow that is handled in another thread, one that moves the target to another CPU, has no
+ * stack. User memory is read with page faults disabled. The chain of frames ends at a page that is
+ * not in memory, and at a frame pointer that leaves the stack or points backwards.
  */
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
@@ -14,7 +13,7 @@
 
 #include "linux.h"
 
-/* What a frame pointer points at, on x86-64 and on arm64. */
+/* What a frame pointer points to, on x86-64 and on arm64. */
 struct lx_frame {
 	u64	next, ret;
 };
@@ -43,7 +42,7 @@ static __always_inline struct pt_regs *user_regs(const struct pfm_where *where, 
 	return !copied || lx->target.task || lx_may_look(lx, current->mm) ? regs : NULL;
 }
 
-/* The trace begins in the interrupt handler: frames before the sample's own address are dropped. */
+/* Drops the frames of the interrupt handler, which precede the sample's own address. */
 static uint16_t kernel_frames(struct lx_context *lx, struct pt_regs *regs, uint64_t *ips, uint16_t max)
 {
 	unsigned long ip = instruction_pointer(regs);
@@ -66,7 +65,10 @@ static bool may_be_frame(u64 at, u64 last)
 	return at > last && IS_ALIGNED(at, sizeof(u64));
 }
 
-/* Reads word by word, as modules have no call that copies without faulting. The caller has disabled page faults. */
+/*
+ * Reads two words one by one, because modules cannot call a function that copies without faulting.
+ * The caller has disabled page faults.
+ */
 static bool read_frame(u64 at, struct lx_frame *frame)
 {
 	const struct lx_frame __user *from = (const struct lx_frame __user *)(uintptr_t)at;
@@ -83,7 +85,10 @@ fault: __maybe_unused
 	return false;
 }
 
-/* The first is read by a call that finds out, too, whether an NMI came while the address space was being changed. */
+/*
+ * The first word is read by a call that also finds out whether an NMI came while the address space
+ * was being changed.
+ */
 static uint16_t user_frames(struct pt_regs *regs, uint64_t *ips, uint16_t max)
 {
 	u64 at = lx_arch_is_64bit(regs) ? lx_arch_frame_pointer(regs) : 0, last;
@@ -130,7 +135,10 @@ static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t 
 	return regs && max >= LX_USER_REGS && lx_arch_is_64bit(regs) ? lx_arch_user_regs(regs, to) : 0;
 }
 
-/* Copies page by page up to the first page that cannot be read: above the stack nothing may be mapped. */
+/*
+ * Copies page by page up to the first page that cannot be read: the memory above the stack may be
+ * unmapped.
+ */
 static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
 {
 	struct pt_regs *regs = user_regs(where, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * sysfs.c - /sys/kernel/perfmon: configuration, sessions, formats, and the logical PMU; its mapping is in
- * /proc/perfmon_map, too, where tools of 2005 look for it.
+ * sysfs.c - /sys/kernel/perfmon: configuration, sessions, formats, and the logical PMU. The mapping
+ * of its registers is also in /proc/perfmon_map, where tools of 2005 look for it.
  */
 #include <linux/kobject.h>
 #include <linux/proc_fs.h>
@@ -43,7 +43,7 @@ static ssize_t version_show(struct kobject *kobj, struct kobj_attribute *attr, c
 	return sysfs_emit(buf, "%u.%u\n", PFM_VERSION_MAJ, PFM_VERSION_MIN);
 }
 
-/* The core checks, as it does for pfm_set_config(). */
+/* Applies a new value. The core checks it, as it does for pfm_set_config(). */
 static ssize_t change(void (*apply)(pfarg_config_t *cfg, u64 value), u64 value, size_t n)
 {
 	pfarg_config_t cfg;
@@ -179,8 +179,12 @@ RO(mappings);
 struct lx_node {
 	struct kobject		kobj;
 	struct list_head	entry;
-	const void		*what;		/* struct pfm_reg, or struct pfm_buffer_fmt */
-	const void		*owner;		/* the PMU, or the format: nodes go together */
+	const void		*what;		/* a struct pfm_reg or a struct pfm_buffer_fmt */
+	/*
+	 * the PMU or the format to which the node belongs: all nodes of an owner are removed
+	 * together
+	 */
+	const void		*owner;
 };
 
 static LIST_HEAD(nodes);
@@ -232,7 +236,7 @@ static struct attribute *reg_attrs[] = {
 };
 ATTRIBUTE_GROUPS(reg);
 
-/* The version has no newline, as in 2.x. */
+/* The version is printed without a newline, as in perfmon 2.x. */
 static ssize_t fmt_version_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
 	u32 v = fmt_of(kobj)->fmt_version;
@@ -284,7 +288,10 @@ static int add_node(struct kobject *parent, const struct kobj_type *type, const 
 	return 0;
 }
 
-/* When it returns no file of the owner is being read: kobject_del() waits for readers, open files included. */
+/*
+ * Removes the owner's nodes. No file of the owner is being read afterwards: kobject_del() waits for
+ * readers and open files.
+ */
 static void remove_nodes(const void *owner)
 {
 	struct lx_node *node, *next;
@@ -374,7 +381,7 @@ static int fill(void)
 		ret = sysfs_create_file(pmu_dir, &model_attr.attr);
 	if (!ret)
 		ret = sysfs_create_file(pmu_dir, &mappings_attr.attr);
-	if (!ret)	/* on a kernel without /proc the file is missing, which is no error */
+	if (!ret)	/* On a kernel without /proc the file is missing, which is not an error. */
 		proc_create_single(MAP_PROC, 0444, NULL, perfmon_map_show);
 	return ret ? ret : add_pmu(lx_machine.pmu, false);
 }
@@ -395,7 +402,7 @@ int lx_sysfs_init(void)
 void lx_sysfs_exit(void)
 {
 	remove_proc_subtree(MAP_PROC, NULL);
-	remove_nodes(lx_machine.pmu);	/* formats' nodes were removed with their modules */
+	remove_nodes(lx_machine.pmu);	/* The nodes of formats were removed with their modules. */
 	kobject_put(pmu_dir);
 	kobject_put(formats_dir);
 	kobject_put(top);

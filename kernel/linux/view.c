@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of its active set
- * names the register of each counter, and what to add to it.
+ * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of
+ * its active set names the register of each counter, and the value to add to it.
  *
- * That changes in commands, overflows and timers, which end with lx_publish(). And whenever perf moves events: at
- * context switches, for other events that come and go, after throttling. All that it does between the PMU's disabling
- * and its enabling, so the PMU's pmu_enable() is redirected to this file while any context has views. Between these
- * a counter goes on from the value that it was loaded with, and when it wraps, its overflow changes the page: for
- * that no period of a counter with a view exceeds what a counter holds (LX_VIEW_FAR).
+ * The page changes in commands, overflows and timers, which end with lx_publish(). It also changes
+ * when perf moves events: at context switches, when other events come and go, after throttling. perf
+ * does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected to this file while
+ * any context has views. In the meantime a counter continues from the value that was loaded, and when
+ * it wraps, its overflow changes the page. For that reason no period of a counter with a view exceeds
+ * the range of the counter (LX_VIEW_FAR).
  *
- * A page is changed on the CPU of the thread that reads it, or while that thread cannot run; so it sees all of a
- * change or nothing, given that it looks at the sequence number. Only that thread may read counters (set_owner): it
- * is told by its thread pointer, in the address space that the page is mapped in.
+ * A page is changed on the CPU of the thread that reads it, or while that thread cannot run. So the
+ * thread, if it checks the sequence number, sees all of a change or nothing. Only this thread may
+ * read counters. It is identified by its thread pointer (set_owner), in the address space in which
+ * the page is mapped.
  */
 #include <linux/hashtable.h>
 #include <linux/rcupdate.h>
@@ -21,7 +23,10 @@
 
 /* --- a page --------------------------------------------------------------------------------- */
 
-/* The thread that may read the counters; 0 (every read takes a call) if moves of its counters would go unnoticed. */
+/*
+ * Returns the thread that may read the counters; 0 if perf could move its counters unnoticed: then
+ * every read takes a system call.
+ */
 static u64 owner_of(const struct lx_context *lx)
 {
 	bool own = lx->view.perf && lx->target.task == current && current->mm && current->mm == READ_ONCE(lx->view.mm);
@@ -34,7 +39,9 @@ static s64 extend(u64 bits, unsigned int shift)
 	return (s64)(bits << shift) >> shift;
 }
 
-/* Reads count and prev_count as a pair: an NMI between the two may have perf update both. */
+/*
+ * Reads count and prev_count as a pair, as an NMI that comes in between may make perf update both.
+ */
 static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 {
 	const struct perf_event *event = c->event;
@@ -48,7 +55,10 @@ static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 	return pmd->value + count - c->seen - extend(before, lx_arch_unused_bits());
 }
 
-/* The register's index as in perf's mmap page; 0 if programs may not read it, or the event is on no counter. */
+/*
+ * Returns the index of the event's register as in perf's mmap page; 0 if programs may not read it,
+ * or the event is on no counter.
+ */
 static unsigned int index_of(struct perf_event *event)
 {
 	unsigned int index;
@@ -87,7 +97,7 @@ void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
 		put_counters(lx, set);
 }
 
-/* Updates what changes when perf moves events: the owner and the counters' registers. */
+/* Updates what changes when perf moves events: the owner, and the registers of the counters. */
 static void put_moved(struct lx_context *lx, struct pfm_set *set)
 {
 	pfm_view_begin(set->view);
@@ -98,8 +108,9 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 }
 
 /*
- * If it interrupts another change, it only sets republish, and the interrupted one starts again. If the active set
- * changes meanwhile, the page of the set that was active at the start is written once more, too.
+ * Changes the page of the active set. If this interrupts another change, it only sets republish,
+ * and the interrupted one starts again. If the active set changes meanwhile, the page of the set
+ * that was active at the start is written once more, too.
  */
 static void change(struct lx_context *lx, bool only_moved)
 {
@@ -136,7 +147,8 @@ void lx_publish_now(struct lx_context *lx)
 /* --- the contexts that have views, by thread --------------------------------------------------- */
 
 static DEFINE_HASHTABLE(viewers, 6);
-static DEFINE_RAW_SPINLOCK(viewers_lock);	/* around changes, and what is found; innermost */
+/* protects the table and the contexts found in it; the innermost lock */
+static DEFINE_RAW_SPINLOCK(viewers_lock);
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
 {
@@ -173,7 +185,7 @@ static void perf_has_moved(void)
 
 struct enabler {
 	struct pmu	*pmu;
-	void		(*enable)(struct pmu *pmu);	/* its own */
+	void		(*enable)(struct pmu *pmu);	/* the PMU's own pmu_enable() */
 	unsigned int	users;
 };
 
@@ -199,7 +211,7 @@ static struct enabler *enabler_of(struct pmu *pmu)
 
 		if (!e->pmu) {
 			e->enable = pmu->pmu_enable;
-			smp_wmb();	/* on_enable() finds both */
+			smp_wmb();	/* on_enable() must find the function if it finds the PMU */
 			WRITE_ONCE(e->pmu, pmu);
 		}
 		if (e->pmu == pmu)
@@ -262,7 +274,7 @@ void lx_view_end(struct lx_context *lx)
 	lx_arch_forbid_read(lx);
 }
 
-/* on_enable() runs with interrupts off: synchronize_rcu() waits for all that are in it. */
+/* synchronize_rcu() waits for all calls of on_enable(), which run with interrupts off. */
 void lx_view_exit(void)
 {
 	synchronize_rcu();

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * access.c - the work around a function of the core: before it, overflows that came before it are replayed; after it,
- * the counters go on as the core has left the set.
+ * access.c - the work around a function of the core. Before it, overflows that came before the
+ * command are replayed. After it, the counters run as the core has left the set.
  */
 #include "perf.h"
 
 /*
- * Goes on after a mask. Without a format, what the kernel counted after the overflow that masked is not counted
- * (3.1.9). With one, the overflows that came until the kernel's events were stopped are replayed first: these are few,
- * as the events are stopped soon after the mask.
+ * Goes on after a mask. Without a format, events that the kernel counted after the masking overflow
+ * are not counted (3.1.9). With a format, the overflows that came until the kernel's events were
+ * stopped are replayed first. They are few, because the events are stopped soon after the mask.
  */
 static void go_on(struct pfm_context *ctx)
 {
@@ -25,7 +25,10 @@ static void go_on(struct pfm_context *ctx)
 	}
 }
 
-/* After a stop while masked the overflows that wait to be replayed are dropped, and counted as lost. */
+/*
+ * Drops the overflows that wait to be replayed after a stop in the masked state, and counts them as
+ * lost.
+ */
 static void give_up(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -65,7 +68,7 @@ int perf_resume_group(struct pfm_context *ctx)
 	return ret;
 }
 
-/* The error since the last command, which makes the counts invalid; 0: none. */
+/* Returns the error since the last command, which makes the counts invalid; 0: there was none. */
 static int complaint(struct pfm_context *ctx, bool was_started)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -73,14 +76,17 @@ static int complaint(struct pfm_context *ctx, bool was_started)
 
 	p->error = 0;
 	if (was_started && !ctx->started)
-		return 0;	/* a stop succeeds after an error, too */
+		return 0;	/* a stop succeeds even after an error */
 	if (err)
 		return pfm_refuse(err, "the counters could not go on: %s", strerror(-err));
-	/* what the counts lack is no error of a command that asks for it, as such are allowed on any CPU */
+	/*
+	 * Commands that only ask, which are allowed on any CPU, do not fail because counts are
+	 * incomplete.
+	 */
 	return p->failed && !ctx->from_anywhere ? perf_refuse_busy() : 0;
 }
 
-/* After a start that failed the context is stopped. */
+/* Stops the context after a start that failed. */
 static void undo_start(struct pfm_context *ctx)
 {
 	ctx->started = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * count.c - counting: running the installed set's group, holding it, reading it, and setting the kernel's periods.
+ * count.c - counting: starts and stops the events of the installed set, reads them, and sets their
+ * periods in the kernel.
  */
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 	pfm_count_lost(ctx, more);
 }
 
-/* Siblings come in the order they were opened. */
+/* The counts of the siblings follow in the order in which they were opened. */
 static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uint64_t *words)
 {
 	for (unsigned int i = 0; i < g->joined; i++) {
@@ -31,7 +32,7 @@ static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uin
 	}
 }
 
-/* Reads the events that are in no group, one by one. */
+/* Reads, one by one, the events that are in no group. */
 static bool read_alone(struct perf_group *g)
 {
 	uint64_t words[PERF_READ_WORDS];
@@ -46,7 +47,10 @@ static bool read_alone(struct perf_group *g)
 	return all;
 }
 
-/* For how many ns the active set has been active with these events; with INHERIT the sum of all threads. */
+/*
+ * Returns the time in ns for which the active set has been active since these events were opened;
+ * with INHERIT the sum over all threads.
+ */
 uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g)
 {
 	const struct perf_context *p = perf_of(ctx);
@@ -54,7 +58,7 @@ uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g)
 	return p->set->duration - g->before + (p->running ? perf_ran(ctx) - ctx->since : 0);
 }
 
-/* The events of the active set have been on the PMU for running ns. */
+/* Notes that the events of the active set have been on the PMU for this many ns. */
 void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -68,8 +72,9 @@ void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t ru
 }
 
 /*
- * A pinned group that is not on the PMU reads as no bytes, and its counts so far are lost; one that was on it for only
- * a part of the time fails too.
+ * Returns false if the counts are not available. A pinned group that is not on the PMU reads as 0
+ * bytes, and its counts so far are lost. A group that was on the PMU only part of the time fails
+ * too.
  */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 {
@@ -103,7 +108,10 @@ static void fold(struct pfm_set *set)
 	}
 }
 
-/* While an overflow is replayed, and while it has masked monitoring, the values stay as they were at the overflow. */
+/*
+ * While an overflow is replayed, and after it has masked monitoring, the values stay as they were
+ * at the overflow.
+ */
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -141,7 +149,10 @@ static uint64_t distance_of(const struct perf_counter *c)
 	return distance && distance < PERF_FAR ? distance : PERF_FAR;
 }
 
-/* Is the kernel's next overflow where it is wanted? A timer and its counter differ a little. */
+/*
+ * Returns true if the kernel's next overflow is close enough to the wanted count. A timer and its
+ * counter differ a little.
+ */
 static bool near_enough(const struct perf_counter *c, uint64_t want)
 {
 	int64_t off = (int64_t)(c->next - want);
@@ -151,8 +162,9 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 }
 
 /*
- * The shortest period that is set for the rest of one: until the service thread has set the next period, the kernel
- * overflows each time that this one has passed. Software events are rare, so 1 will do.
+ * Returns the shortest period that may be set for the remainder of a period. Until the service
+ * thread sets the next period, the kernel overflows again each time this one has passed. Software
+ * events are rare, so 1 is long enough.
  */
 static uint64_t shortest(const struct perf_counter *c)
 {
@@ -164,8 +176,9 @@ static uint64_t shortest(const struct perf_counter *c)
 }
 
 /*
- * Sets the kernel's period so that it overflows when the PMD does. If the PMD's overflow is already due, since the
- * period is set late, the shortest period is set, unless the kernel will overflow soon anyway.
+ * Sets the kernel's period so that it overflows when the PMD does. If the PMD's overflow is
+ * overdue, because the period is set late, the shortest period is set, unless the kernel will
+ * overflow soon anyway.
  */
 static int program(struct perf_counter *c)
 {
@@ -197,7 +210,10 @@ static bool periods_fit(const struct perf_group *g)
 	return true;
 }
 
-/* A software event must be stopped before its period is set: the kernel mishandles that while the event runs. */
+/*
+ * A software event must be stopped before its period is set, because the kernel mishandles a change
+ * of the period while the event runs.
+ */
 static bool must_stop(const struct perf_group *g)
 {
 	for (unsigned int i = 0; i < g->n; i++)
@@ -226,7 +242,9 @@ static int program_all(struct pfm_context *ctx, struct perf_group *g)
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* An event that stops at its overflow must be refreshed before it can overflow again. */
+/*
+ * Allows the next overflow of an event that stops at its overflows: it must be refreshed each time.
+ */
 static void arm_counter(struct perf_counter *c)
 {
 	if (!c->plan.stop || c->armed)
@@ -235,7 +253,7 @@ static void arm_counter(struct perf_counter *c)
 	c->armed = true;
 }
 
-/* The group, and each event that is in none. */
+/* Starts or stops the group, and each event that is in no group. */
 static void run_leaders(struct perf_group *g, unsigned long request)
 {
 	for (unsigned int i = g->n; i-- > 0;)
@@ -273,10 +291,13 @@ void perf_freeze(struct pfm_context *ctx)
 	if (!g->sampler)
 		return;
 	perf_sampler_run(g->sampler, false);
-	perf_drain(ctx, true);		/* after the stop no more records come */
+	perf_drain(ctx, true);		/* no more records come after the stop */
 }
 
-/* The counters run again when the core is done, in perf_resume_group(). */
+/*
+ * Only notes that counting goes on: perf_resume_group() starts the counters when the core has
+ * finished.
+ */
 void perf_resume(struct pfm_context *ctx)
 {
 	perf_of(ctx)->program = true;
@@ -293,6 +314,7 @@ int perf_start(struct pfm_context *ctx)
 	p->failed = false;
 	start_group(p, g);
 	if (g && g->hw)
-		perf_read_counts(ctx, g);	/* this notices if a pinned group has no place on the PMU */
+		/* this notices if a pinned group has no place on the PMU */
+		perf_read_counts(ctx, g);
 	return 0;
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * errors.c - messages for errors of the kernel, with their reason and remedy.
- */
+/* errors.c - messages for the kernel's errors, with the reason and a remedy. */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -10,7 +8,7 @@
 
 #include "perf.h"
 
-/* The value of a setting in /proc/sys/kernel, or dfl where it cannot be read. */
+/* Returns the value of a setting in /proc/sys/kernel, or dfl if it cannot be read. */
 static int setting(const char *name, int dfl)
 {
 	long value = dfl;
@@ -38,7 +36,10 @@ int perf_refuse_foreign(pid_t tid)
 			  "that user, or with CAP_PERFMON or CAP_SYS_PTRACE", tid);
 }
 
-/* Does the process belong to another user? perf_event_paranoid does not matter then. /proc may hide it. */
+/*
+ * Returns true if the process belongs to another user: perf_event_paranoid does not matter then.
+ * /proc may hide the process.
+ */
 static bool is_foreign(int pid)
 {
 	char path[32];
@@ -48,7 +49,10 @@ static bool is_foreign(int pid)
 	return stat(path, &st) ? perf_exists(pid) : st.st_uid != geteuid();
 }
 
-/* The rules of perf_event_open(2), what helps for certain first; 3 and above is a distribution's addition. */
+/*
+ * Explains a refusal by the rules of perf_event_open(2). The reasons that are certain are tried
+ * first. Values of perf_event_paranoid above 2 are additions of distributions.
+ */
 static int refuse_access(const struct perf_context *p, const char *what,
 			 const struct perf_event_attr *attr, int err)
 {
@@ -74,7 +78,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 	return perf_refuse_foreign(p->pid);
 }
 
-/* EMFILE or ENFILE. */
+/* Reports EMFILE or ENFILE. */
 int perf_refuse_files(const char *what, int err)
 {
 	struct rlimit limit = { 0, 0 };
@@ -88,7 +92,10 @@ int perf_refuse_files(const char *what, int err)
 
 #define CAPS	"/sys/bus/event_source/devices/cpu/caps"
 
-/* Up to which precise_ip the cores' PMU goes; -1: it does not say, or there is none. */
+/*
+ * Returns the largest precise_ip that the cores' PMU supports; -1: the PMU does not say, or there
+ * is none.
+ */
 static int most_precise(void)
 {
 	long most = -1;
@@ -97,7 +104,10 @@ static int most_precise(void)
 	return (int)most;
 }
 
-/* Not precise: the kernel does not say whether it minds that, or the event. */
+/*
+ * Refuses a precise event. The kernel's error does not say whether it rejects precise_ip or the
+ * event itself.
+ */
 static int refuse_precise(const char *what, const struct perf_event_attr *attr)
 {
 	int most = most_precise();

@@ -19,7 +19,7 @@
 
 bool perf_format_lost;
 
-/* The attributes of all events: events that share a ring must use the same clock. */
+/* Sets the attributes that all events have. Events that share a ring must use the same clock. */
 static void common(struct perf_event_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -33,7 +33,10 @@ static void common(struct perf_event_attr *attr)
 		attr->read_format |= PERF_FORMAT_LOST;
 }
 
-/* PERF_SAMPLE_PERIOD must not be asked for: a software event would then overflow at every event. */
+/*
+ * PERF_SAMPLE_PERIOD must not be requested, because a software event would then overflow at every
+ * event.
+ */
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 		     PERF_SAMPLE_CPU | PERF_SAMPLE_READ)
 
@@ -54,7 +57,10 @@ void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan)
 	attr->watermark = !plan->prompt;
 }
 
-/* A dummy event never happens: it owns rings, and is used for a target's run time and end. */
+/*
+ * A dummy event counts nothing: it owns a ring, or measures a target's run time and notices its
+ * end.
+ */
 void perf_attr_dummy(struct perf_event_attr *attr)
 {
 	common(attr);

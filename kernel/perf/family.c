@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * family.c - PFM_FL_INHERIT: a set's counters as a group of kernel events that the target's children inherit.
- *
- * The kernel reports only the sum of the target's count and its children's. So a PMD that is written with OWN, or that
- * has overflows, has a second event, in the set's own group, for the target alone: the difference is the children's
- * count. A PMD without a second event has the sum as its value.
+ * family.c - PFM_FL_INHERIT: a set's counters as a group of kernel events that the target's
+ * children inherit. The kernel reports only the sum of the target's count and its children's. So a
+ * PMD that is written with OWN, or that has overflows, has a second event, in the set's own group,
+ * for the target alone: the difference is the children's count. The value of a PMD without a second
+ * event is the sum.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -15,14 +15,17 @@ struct perf_kin {
 	struct perf_plan	plan;
 	int			fd;
 	uint64_t		count;
-	uint64_t		base, base_count;	/* at base_count the sum, or the children's part, was base */
-	uint64_t		own_count;		/* and the target's own event this */
+	/* base is the sum, or the children's part, at the time when the count was base_count */
+	uint64_t		base, base_count;
+	/* the count of the target's own event at that time */
+	uint64_t		own_count;
 };
 
 struct perf_family {
-	unsigned int	n, joined;	/* events; those that k[0] leads, with itself, come first */
+	/* number of events; number of those in the group that k[0] leads, which come first */
+	unsigned int	n, joined;
 	bool		hw;
-	bool		on_exec;	/* the next exec starts them, for the first time */
+	bool		on_exec;	/* the events were opened for the next exec to start them */
 	struct perf_kin	k[];
 };
 
@@ -90,7 +93,9 @@ void perf_family_close(struct perf_family *family)
 	pfm_os_free(family);
 }
 
-/* The leaders', in the target and in all children. */
+/*
+ * Starts or stops the group leaders, and the events in no group, in the target and in all children.
+ */
 void perf_family_run(struct perf_group *g, bool on)
 {
 	struct perf_family *family = g->family;
@@ -106,9 +111,10 @@ void perf_family_run(struct perf_group *g, bool on)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-#define HEAD_WORDS	3	/* nr, time enabled, time running */
-#define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* value, id, lost */
-#define SLACK_NS	2000000		/* between the stop of events and of the time */
+#define HEAD_WORDS	3	/* words of a group read: nr, time enabled, time running */
+#define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* words for each event: value, id, lost */
+/* most time between the stop of the events and the reading of the time */
+#define SLACK_NS	2000000
 
 static bool read_alone(struct perf_family *family)
 {
@@ -125,8 +131,9 @@ static bool read_alone(struct perf_family *family)
 }
 
 /*
- * A child's event that finds no place on the PMU ends, for the kernel, the time for which it is enabled. So where an
- * exec has started all events together, the time is that of the context, which was taken before the events were read.
+ * Returns true if the events missed some of the active time. If a child's event finds no place on
+ * the PMU, the kernel stops its enabled time, too. So if an exec has started all events together,
+ * the active time is the context's, which was taken before the events were read.
  */
 static bool starved(const struct pfm_context *ctx, uint64_t active, const uint64_t *words)
 {
@@ -204,7 +211,7 @@ void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set)
 		rebase(set, &family->k[i]);
 }
 
-/* A PMD was given another value; the counts were read in this access. */
+/* Sets the base of a PMD that was given another value. The counts have been read in this access. */
 void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_family *family = family_of(set);

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * fast_read.c - fast reads: counters are read by one system call if none of them can overflow, no record waits, no
- * timeout runs and there was no error.
+ * fast_read.c - fast reads: one system call reads the counters if none of them can overflow, no
+ * record waits, no timeout runs and there was no error.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perf.h"
 
-/* Not read(2): a thread must not be cancelled where a reader is counted. */
+/*
+ * Uses the system call, because read(2) is a cancellation point: a cancelled thread would stay
+ * counted as a reader.
+ */
 static bool read_counts(const struct pfm_fast_read *q, uint64_t *counts)
 {
 	uint64_t words[PERF_READ_WORDS];

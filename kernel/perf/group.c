@@ -23,7 +23,10 @@ static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 	return !plan->no_user || !plan->no_kernel;
 }
 
-/* Does an overflow of this PMD notify, switch sets or take a sample? If not, its value just wraps. */
+/*
+ * Returns true if an overflow of this PMD notifies, switches sets or takes a sample. Otherwise its
+ * value only wraps.
+ */
 static bool wants_overflow(const struct pfm_context *ctx, const struct pfm_set *set,
 			   const struct pfm_pmd *pmd)
 {
@@ -88,7 +91,7 @@ static bool make_plan(struct pfm_context *ctx, struct pfm_set *set, const struct
 	return counts;
 }
 
-/* Moves the plans of events in no group to the end. */
+/* Moves the plans of events that are in no group to the end. */
 static void alone_last(struct perf_plan *plans, unsigned int n)
 {
 	unsigned int joined = 0;
@@ -103,7 +106,10 @@ static void alone_last(struct perf_plan *plans, unsigned int n)
 	}
 }
 
-/* Has the PMD an event on the target alone? With INHERIT only if it was written with OWN or its overflows matter. */
+/*
+ * Returns true if the PMD has an event on the target alone. With INHERIT it has one only if it was
+ * written with OWN or its overflows matter.
+ */
 static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
 	if (perf_samples_family(ctx))
@@ -134,7 +140,10 @@ static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *s
 	return n;
 }
 
-/* Makes the plans of a set in the order of its group. A sampling event comes first: as leader it can stop the group. */
+/*
+ * Makes the plans of a set in the order of its group. A sampling event comes first, because as the
+ * leader it can stop the group.
+ */
 static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
 {
 	unsigned int n = 0;
@@ -174,7 +183,10 @@ static bool too_short(uint64_t value)
 	return -value && -value < PERF_CLOCK_MIN_NS;
 }
 
-/* A written period may not be too short; but a value that has counted since may be as near to its overflow as it is. */
+/*
+ * Refuses a written period that is too short. A value that has counted since it was written may be
+ * arbitrarily near to its overflow.
+ */
 static int check_period(const struct pfm_context *ctx, const struct pfm_set *set, const struct perf_plan *plan,
 			const struct pfm_pmd *pmd)
 {
@@ -236,7 +248,8 @@ static void prepare_attr(const struct pfm_context *ctx, const struct perf_group 
 	perf_attr_init(attr, &c->plan);
 	if (perf_leads(g, c)) {
 		attr->disabled = 1;
-		attr->pinned = g->hw || c->plan.alone;	/* all of the time, or an error */
+		/* the event is on the PMU all of the time, or in error */
+		attr->pinned = g->hw || c->plan.alone;
 	}
 	if (!c->plan.sampling)
 		return;
@@ -244,7 +257,8 @@ static void prepare_attr(const struct pfm_context *ctx, const struct perf_group 
 	attr->precise_ip = c->plan.precise;
 	perf_stack_attr(&ctx->format_needs, attr);
 	if (c->period != -pmd->short_reset) {
-		attr->wakeup_events = 1;	/* the period changes at the first overflow */
+		/* wake up at the first overflow, after which the period changes */
+		attr->wakeup_events = 1;
 		attr->watermark = 0;
 	}
 }
@@ -319,7 +333,10 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 	return ret;
 }
 
-/* Events that children inherit are opened once a load, since a child has copies only of those before its fork. */
+/*
+ * Opens events that children inherit only once in a load, because a child gets copies only of
+ * events that existed before its fork.
+ */
 static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
 	struct perf_group *old = set->os;
@@ -336,7 +353,7 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	return 0;
 }
 
-/* The sampling events that children inherit cannot be changed during a load. */
+/* Opens the sampling events that children inherit. They cannot be changed during a load. */
 static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
 	struct perf_group *old = set->os;
@@ -352,7 +369,7 @@ static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct per
 	return 0;
 }
 
-/* Replaces the set's events. */
+/* Replaces the set's events by those that the plans describe. */
 static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans, unsigned int n)
 {
 	struct perf_group *g = NULL;
@@ -373,7 +390,7 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 
 /* --- the core's requests -------------------------------------------------------------------- */
 
-/* Opens the installed set's events anew if its registers need others. */
+/* Opens the installed set's events anew if its registers need different events. */
 int perf_group_check(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -393,7 +410,7 @@ int perf_group_check(struct pfm_context *ctx)
 	if (!ret)
 		perf_family_rebase(ctx, p->set);
 	p->program = true;
-	p->unfit = ret;		/* if it failed, it is tried again before counting starts */
+	p->unfit = ret;		/* After a failure it is tried again before counting starts. */
 	return ret;
 }
 
@@ -434,7 +451,10 @@ int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	return 0;
 }
 
-/* The written value holds from the count at the overflow if one is being replayed, else from the count now. */
+/*
+ * The written value holds from the count at the overflow if one is being replayed, else from the
+ * present count.
+ */
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_context *p = perf_of(ctx);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * hw.c - the hardware counters: a PMC's value, as the processor has it, becomes a raw event.
+ * hw.c - the hardware counters: turns a PMC's value, in the processor's format, into a raw event.
  */
 #include <unistd.h>
 
@@ -18,7 +18,10 @@ const uint64_t perf_user_read;
 
 #include "x86.h"
 
-/* An event that no fixed-function counter counts, to find the number of programmable counters. */
+/*
+ * Makes an event that no fixed-function counter can count, to find the number of programmable
+ * counters.
+ */
 static void probe_event(struct perf_event_attr *attr)
 {
 	bool intel = perf_hw_pmu() == &pfm_pmu_x86_intel;
@@ -39,7 +42,10 @@ const struct pfm_pmu *perf_hw_pmu(void)
 	return &pfm_pmu_x86_intel;
 }
 
-/* EN, INT and PC are ignored, since the kernel sets them; a counter with a privilege level counts as enabled. */
+/*
+ * EN, INT and PC are ignored, because the kernel sets them. A counter with a privilege level counts
+ * as enabled.
+ */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 {
 	(void)pmc;
@@ -61,7 +67,7 @@ static void probe_event(struct perf_event_attr *attr)
 
 #define NO_EL1	(1ULL << 31)
 #define NO_EL0	(1ULL << 30)
-#define CYCLES	31	/* PMC of the cycle counter, which counts nothing else */
+#define CYCLES	31	/* the PMC of the cycle counter, which counts cycles only */
 #define CPU_CYCLES 0x11
 
 const struct pfm_pmu *perf_hw_pmu(void)
@@ -98,7 +104,9 @@ bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 
 #endif
 
-/* The kernel refuses a group that cannot be on the PMU as a whole. */
+/*
+ * Returns the number of counters: the kernel refuses a group that cannot be on the PMU as a whole.
+ */
 unsigned int perf_hw_probe(void)
 {
 	struct perf_event_attr attr;

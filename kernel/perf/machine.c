@@ -84,7 +84,10 @@ static int check_set(struct pfm_context *ctx, uint32_t flags)
 	return 0;
 }
 
-/* Fills in the caller for the core, which checks it for buffers and changes of the configuration. */
+/*
+ * Fills in the rights of the caller, which the core checks for buffers and changes of the
+ * configuration.
+ */
 static void caller(struct pfm_machine *m, struct pfm_caller *who)
 {
 	pfm_user_caller(m, who);
@@ -166,7 +169,10 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* An overflow's time stamp is monotonic: the real time then is the present one less the time since the overflow. */
+/*
+ * An overflow's time stamp is monotonic. Its real time is the present real time less the time since
+ * the overflow.
+ */
 static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	uint64_t now = clock_ns(CLOCK_REALTIME);
@@ -191,7 +197,9 @@ static struct pfm_pmu pmu = {
 	.check_pmc = check_pmc,
 };
 
-/* Appends the counters below n, and the cycle counter, which does not count towards n. */
+/*
+ * Appends the counters with numbers below n, and the cycle counter, which does not count towards n.
+ */
 static uint16_t append_hw(struct pfm_reg *to, const struct pfm_reg *from, unsigned int num, unsigned int n)
 {
 	uint16_t out = 0;
@@ -245,7 +253,7 @@ static int open_dummy(int *err)
 	return 0;
 }
 
-/* Kernels before 6.0 do not know PERF_FORMAT_LOST and say EINVAL. */
+/* Kernels before 6.0 do not know PERF_FORMAT_LOST and return EINVAL. */
 static int probe_kernel(void)
 {
 	int err, ret;
@@ -258,7 +266,7 @@ static int probe_kernel(void)
 	return open_dummy(&err);
 }
 
-/* Tried, not guessed from the setting: capabilities may allow more. */
+/* Tries it, because capabilities may allow more than the setting. */
 static bool may_measure(bool kernel, int pid, int cpu)
 {
 	struct perf_event_attr attr;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * named.c - the kernel's other events: tracepoints, and those of the PMUs that it describes in sysfs.
- *
- * pfm_perf_event() puts an event's attributes into a table, and returns the value for the PMC of any event register:
- * the place in the table, from 1, in the bits above the privilege levels.
+ * named.c - the kernel's other events: tracepoints, and events of the PMUs that sysfs describes.
+ * pfm_perf_event() stores an event's attributes in a table, and returns the value for the PMC of
+ * any event register: the index in the table, from 1, in the bits above the privilege levels.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,8 +16,8 @@
 struct perf_named {
 	uint32_t	type, flags;
 	uint64_t	config[3];
-	char		*filter;	/* or NULL */
-	char		*cpus;		/* as given, or NULL */
+	char		*filter;	/* the filter of a tracepoint, or NULL */
+	char		*cpus;		/* the list of CPUs in the caller's text, or NULL */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -39,7 +38,7 @@ const struct perf_named *perf_named_of(uint64_t value)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-/* The next range of "0-3,8"; false: that is none. */
+/* Parses the next range of a list like "0-3,8"; false: the text is not a range. */
 static bool next_range(const char **text, unsigned long *from, unsigned long *to)
 {
 	char *end;
@@ -66,7 +65,7 @@ static bool are_cpus(const char *text)
 	return true;
 }
 
-/* Does it count on this CPU? */
+/* Returns true if the event counts on this CPU. */
 static bool counts_on(const struct perf_named *e, unsigned int cpu)
 {
 	const char *text = e->cpus;
@@ -186,7 +185,7 @@ int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t v
 	return 0;
 }
 
-/* False: nothing is counted, on this CPU or at no level. */
+/* Returns false if the event counts nothing, on this CPU or at no privilege level. */
 bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint64_t value)
 {
 	const struct perf_named *e = perf_named_of(value);

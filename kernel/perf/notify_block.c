@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * notify_block.c - PFM_FL_NOTIFY_BLOCK: holding the target until pfm_restart(), by ptrace(2).
- *
- * ptrace(2) works only in the thread that traces, which must wait for the target, so each target has a tracer thread of
- * its own. To wake the tracer up, other threads set b->hold or b->end and send the target a SIGSTOP: the target stops
- * for the tracer, which recognizes the signal by its value and suppresses it. All other signals pass. While the target
- * is held, the tracer waits for a change of b->hold and b->end.
+ * notify_block.c - PFM_FL_NOTIFY_BLOCK: holds the target until pfm_restart(), by ptrace(2).
+ * ptrace(2) works only in the thread that traces, which must wait for the target, so each target
+ * has a tracer thread of its own. To wake the tracer, other threads set b->hold or b->end and send
+ * the target a SIGSTOP: the target stops, and the tracer recognizes the signal by its value and
+ * suppresses it. All other signals pass. While the target is held, the tracer waits for a change of
+ * b->hold and b->end.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,10 +28,12 @@ struct perf_block {
 	pthread_mutex_t	lock;
 	pthread_cond_t	changed;
 	uint32_t	pid, tid;
-	int		attached;	/* 1: yes; a negative errno */
-	bool		called;		/* our SIGSTOP is on its way to the target */
-	bool		hold, end;	/* what other threads want of the tracer */
-	bool		held, gone;	/* the state of the target, set by the tracer */
+	/* 1: the tracer is attached; negative: an errno; 0: it is not attached yet */
+	int		attached;
+	/* a SIGSTOP of ours has been sent and has not stopped the target yet */
+	bool		called;
+	bool		hold, end;	/* what other threads ask of the tracer */
+	bool		held, gone;	/* the state of the target, as the tracer sets it */
 };
 
 static void set_flag(struct perf_block *b, bool *flag, bool value)
@@ -44,7 +46,9 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 
 /* --- the tracer ----------------------------------------------------------------------------- */
 
-/* Looks at the target's state without consuming it (WNOWAIT): its parent will wait for its end. */
+/*
+ * Looks at the target's state without consuming it (WNOWAIT), as its parent will wait for its end.
+ */
 static int peek(struct perf_block *b, siginfo_t *info, int flags)
 {
 	int ret;
@@ -67,7 +71,11 @@ static struct timespec after(long ns)
 	return t;
 }
 
-/* A stopped target moves only by SIGKILL, or an exit() or exec() of another thread, which is not reported: polled. */
+/*
+ * Returns true if the target has changed its state. A stopped target proceeds only after SIGKILL,
+ * or after exit() or exec() in another thread, which ptrace does not report: so its state is
+ * polled.
+ */
 static bool has_news(struct perf_block *b)
 {
 	siginfo_t info = { 0 };
@@ -76,8 +84,9 @@ static bool has_news(struct perf_block *b)
 }
 
 /*
- * Keeps the stopped target so while b->hold is set and it is not killed. True: it is to be detached, which must wait
- * until the tracer's SIGSTOP has come, since that would stop it for good after the detach.
+ * Keeps the target stopped while b->hold is set and the target is not killed. Returns true if the
+ * target is to be detached. A detach must wait until the tracer's SIGSTOP has come, because a
+ * SIGSTOP after it would stop the target for good.
  */
 static bool hold(struct perf_block *b)
 {
@@ -110,7 +119,7 @@ static bool is_ours(const struct perf_block *b, int sig)
 	return info.si_code == SI_QUEUE && info.si_value.sival_ptr == b;
 }
 
-/* A stop by SIGSTOP and the like, which SIGCONT ends. */
+/* Returns true for a stop by SIGSTOP or another job control signal, which SIGCONT ends. */
 static bool is_group_stop(int event, int sig)
 {
 	return event == PTRACE_EVENT_STOP && sig != SIGTRAP;
@@ -122,8 +131,9 @@ static bool has_ended(const siginfo_t *info)
 }
 
 /*
- * Waits for a stop. *stop: its signal and, in the bits above, its event. They are those of the stop that is consumed: a
- * target that is killed may have gone on to its exit since peek(). False: there is nothing left to wait for.
+ * Waits for a stop. *stop receives the signal and, in the bits above, the event. They are those of
+ * the stop that was consumed: a target that is killed may have gone on to its exit since peek().
+ * Returns false if there is nothing left to wait for.
  */
 static bool wait_stop(struct perf_block *b, int *stop)
 {
@@ -140,7 +150,9 @@ static bool wait_stop(struct perf_block *b, int *stop)
 	return !ret;
 }
 
-/* A target stopped by job control reacts only to SIGCONT, so b->hold and b->end are polled. */
+/*
+ * A target that is stopped by job control reacts only to SIGCONT, so b->hold and b->end are polled.
+ */
 static void listen_to(struct perf_block *b)
 {
 	bool end = false;
@@ -159,7 +171,10 @@ static void listen_to(struct perf_block *b)
 		ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL);
 }
 
-/* SIGCONT cancels a pending SIGSTOP, and two SIGSTOPs become one: after either the tracer's does not come any more. */
+/*
+ * Notes that the tracer's SIGSTOP is not pending any more: SIGCONT cancels it, and it merges with
+ * another SIGSTOP.
+ */
 static void note_call(struct perf_block *b, int sig)
 {
 	pthread_mutex_lock(&b->lock);
@@ -207,8 +222,9 @@ static void *tracer(void *arg)
 /* --- the others ----------------------------------------------------------------------------- */
 
 /*
- * Sets what is wanted, and wakes the tracer up by a SIGSTOP. That is not needed if the target is held, as the tracer is
- * awake then, or if a SIGSTOP is on its way: a second one would stop the target for good.
+ * Sets a flag of b, and wakes the tracer by a SIGSTOP to the target. No signal is sent if the
+ * target is held, because the tracer is awake then, or if a SIGSTOP is on its way: a second one
+ * would stop the target for good.
  */
 static void call_tracer(struct perf_block *b, bool *wanted)
 {
@@ -264,7 +280,10 @@ static int wait_attached(struct perf_block *b)
 	return ret;
 }
 
-/* Signals are blocked here (user.h), so they are blocked in the tracer, which must handle none. */
+/*
+ * All signals are blocked here (user.h), and so they are in the tracer, which must not run
+ * handlers.
+ */
 int perf_block_start(struct pfm_context *ctx)
 {
 	struct perf_block *b = new_block(ctx);
@@ -288,8 +307,9 @@ int perf_block_start(struct pfm_context *ctx)
 }
 
 /*
- * Waits for the tracer, but not for ever. The tracer gets no stop if the target sleeps uninterruptibly, or if a
- * waitpid(2) of this program has consumed the stop. In either case the target is released when the tracer ends.
+ * Waits for the tracer, but not for ever. The tracer gets no stop if the target sleeps
+ * uninterruptibly, or if a waitpid(2) of this program has consumed the stop. In either case the
+ * target is released when the tracer ends.
  */
 static bool wait_for(struct perf_block *b, const bool *what)
 {
@@ -315,7 +335,10 @@ void perf_block_end(struct perf_block *b)
 	free_block(b);
 }
 
-/* The target then stops before it returns to user level, unless it has returned before the signal came. */
+/*
+ * Makes the target stop before it returns to user level, unless it has returned before the signal
+ * came.
+ */
 void perf_block(struct pfm_context *ctx)
 {
 	struct perf_block *b = perf_of(ctx)->block;

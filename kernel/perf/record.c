@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - passes the kernel's records of what programs do, which are in the ring among the overflows, to the core.
+ * record.c - passes the kernel's records of what programs do to the core. They are in the ring
+ * among the overflows.
  */
 #include <unistd.h>
 
@@ -11,7 +12,10 @@
 #define PERF_RECORD_MISC_MMAP_BUILD_ID	(1 << 14)
 #endif
 
-/* The fields after a record's own ones, in the order of perf_event.h for perf_record_attr()'s sample_type. */
+/*
+ * The fields that follow a record's own fields, in the order of perf_event.h for the sample_type of
+ * perf_record_attr().
+ */
 struct trailer {
 	uint32_t	pid, tid;
 	uint64_t	time, id;
@@ -21,7 +25,8 @@ struct mmap2 {
 	struct perf_event_header header;
 	uint32_t	pid, tid;
 	uint64_t	addr, len, pgoff;
-	uint8_t		build_id_size, reserved[3];	/* with MISC_MMAP_BUILD_ID; else device and inode */
+	/* valid with PERF_RECORD_MISC_MMAP_BUILD_ID; otherwise these bytes are device and inode */
+	uint8_t		build_id_size, reserved[3];
 	uint8_t		build_id[20];
 	uint32_t	prot, flags;
 	char		filename[];
@@ -61,7 +66,7 @@ static uint64_t time_of(const union perf_record *rec)
 	return trailer_of(rec).time;
 }
 
-/* Is there a text that ends with a 0 between the record's fields and the trailer? */
+/* Returns true if a text that ends with a 0 lies between the record's fields and the trailer. */
 static bool has_text(const union perf_record *rec, const char *text)
 {
 	const char *end = (const char *)rec + rec->header.size - sizeof(struct trailer);
@@ -99,7 +104,7 @@ static bool read_task(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* A COMM record: an exec, or a name that a thread gives itself. */
+/* Reads a COMM record: an exec, or a new name that a thread sets. */
 static bool read_name(const union perf_record *rec, struct pfm_record *out)
 {
 	const struct comm *c = (const struct comm *)rec;
@@ -113,7 +118,7 @@ static bool read_name(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* A kernel before 4.17 does not say that the thread was preempted. */
+/* Reads a SWITCH record. A kernel before 4.17 does not tell that the thread was preempted. */
 static bool read_switch(const union perf_record *rec, struct pfm_record *out)
 {
 	uint16_t misc = rec->header.misc;
@@ -149,7 +154,10 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
 	}
 }
 
-/* If the core masks at the record, the records after it in the ring wait, as after an overflow that masks. */
+/*
+ * Passes the record. If the core masks at it, the later records in the ring wait, as after an
+ * overflow that masks.
+ */
 static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -167,8 +175,8 @@ static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 }
 
 /*
- * A thread that has no number any more, but still runs on its last steps out of the kernel, is the one of the last EXIT
- * record in the same ring: both are of this CPU.
+ * A sample without ids is of a thread that has lost its ids, but still runs the last steps of its
+ * exit. It is the thread of the last EXIT record in the same ring, because both come from this CPU.
  */
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where)
 {
@@ -188,7 +196,10 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 		tell(ctx, &out);
 }
 
-/* Counts records that the ring had no room for, on kernels that count them by event (PERF_FORMAT_LOST). */
+/*
+ * Counts the records for which the ring had no room, on kernels that count them by event
+ * (PERF_FORMAT_LOST).
+ */
 void perf_record_lost(struct pfm_context *ctx)
 {
 	struct perf_ring *ring = perf_of(ctx)->rings.taken;

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: MIT
 /*
- * replay.c - passes the kernel's records to the core as overflows.
- *
- * A record has the counts of the whole group at the overflow, so that whenever it is replayed the
- * core sees the PMDs as they were. If by its counts the PMD has not overflowed, because the period has changed since,
- * the record is dropped.
+ * replay.c - passes the kernel's records to the core as overflows. A record has the counts of the
+ * whole group at the overflow, so that the core sees the PMDs as they were, whenever the record is
+ * replayed. If the counts show that the PMD has not overflowed, because its period has changed
+ * since, the record is dropped.
  */
 #include "perf.h"
 
 struct sample {
 	uint64_t	id;
 	struct pfm_where where;
-	uint64_t	n;		/* counters in values */
-	const uint64_t	*values;	/* {count, id[, lost]} each */
+	uint64_t	n;		/* number of counters in values */
+	const uint64_t	*values;	/* {count, id[, lost]} for each counter */
 	struct perf_stack stack;
 };
 
 #define VALUE_WORDS (perf_format_lost ? 3U : 2U)
 
-/* The order of fields is that of perf_event.h for SAMPLE_TYPE of event.c. */
+/* Parses a sample. The fields are those of SAMPLE_TYPE in event.c, in the order of perf_event.h. */
 static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct sample *s)
 {
 	const uint64_t *w = rec->words + 1;
@@ -31,14 +30,14 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 				       .regs = &s->stack, .stack = &perf_stack_ops };
 	perf_name_exited(ctx, &s->where);
 	s->n = w[5];
-	s->values = w + 8;	/* past nr, time enabled, time running */
+	s->values = w + 8;	/* skips nr, time enabled and time running */
 	if (s->n > PERF_MAX_COUNTERS || rec->header.size < (9 + s->n * VALUE_WORDS) * sizeof(*w))
 		return false;
 	return perf_stack_parse(&ctx->format_needs, &s->stack, s->values + s->n * VALUE_WORDS,
 				rec->words + rec->header.size / sizeof(*w));
 }
 
-/* The set timeout's record has only its id and its own count. */
+/* Returns true for a record of the set timeout, which has only its id and its own count. */
 static bool timer_record(struct pfm_context *ctx, const union perf_record *rec)
 {
 	struct perf_timer *t = &perf_of(ctx)->timer;
@@ -60,12 +59,14 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 /* --- what the counts say -------------------------------------------------------------------- */
 
 /*
- * By how much the kernel may overflow before the PMD does. A timer that fires late fires earlier the next time: so with
- * a fixed period that the kernel keeps, each of its overflows counts. Else a timer and its counter differ a little.
+ * Returns by how much the kernel may overflow before the PMD does. A timer that fires late fires
+ * earlier the next time: so if the kernel keeps a fixed period, each of its overflows counts.
+ * Otherwise a timer and its counter differ a little.
  */
 static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
 {
-	bool own = (int64_t)(count - c->set_at) > 0;	/* the overflow is after the last change of the period */
+	/* true if the overflow came after the last change of the period */
+	bool own = (int64_t)(count - c->set_at) > 0;
 
 	if (!c->plan.clock)
 		return 0;
@@ -81,18 +82,24 @@ static bool overflowed(const struct perf_counter *c, uint64_t count)
 	       (uint64_t)moved + slack(c, count, distance) >= distance;
 }
 
-/* Follows the kernel's reload: a counter reloads from where its period ended, a timer from where it fired. */
+/*
+ * Updates "next" as the kernel reloads: a counter reloads from where its period ended, a timer from
+ * where it fired.
+ */
 static void follow_kernel(struct perf_counter *c, uint64_t count)
 {
 	if ((int64_t)(count - c->set_at) <= 0)
-		return;		/* from before the period was set */
+		return;		/* the overflow came before the period was set */
 	if (c->plan.clock || count - c->next >= c->period)
 		c->next = count + c->period;
 	else
 		c->next += c->period;
 }
 
-/* How many periods a timer has skipped: its lateness is summed up, less a 64th each time, as slow drift is no loss. */
+/*
+ * Returns how many periods a timer has skipped. Its delays are summed up, and 1/64 of the sum is
+ * subtracted each time, so that slow drift does not count as a loss.
+ */
 static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t distance)
 {
 	uint64_t missed;
@@ -106,8 +113,9 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 }
 
 /*
- * Counts overflows that should have come before this one. Lost records have been reported already. A timer that leaves
- * out a privilege level runs on in it, so its overflows are not missing.
+ * Counts overflows that should have come before this one. Lost records have been reported already.
+ * A timer that excludes a privilege level runs on while the thread is at that level, so its
+ * overflows are not missing.
  */
 static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 {
@@ -147,7 +155,10 @@ static void load_counts(struct pfm_context *ctx, struct perf_group *g, const str
 	}
 }
 
-/* Finds the PMDs that passed 2^64: that of the record, and others with a record that is still to come. */
+/*
+ * Finds the PMDs that passed 2^64: the PMD of this record, and others whose records are still to
+ * come.
+ */
 static void find_overflows(struct perf_group *g, const struct perf_counter *cause, uint64_t *ovfl)
 {
 	for (unsigned int i = 0; i < g->n; i++) {
@@ -159,8 +170,9 @@ static void find_overflows(struct perf_group *g, const struct perf_counter *caus
 }
 
 /*
- * Sets the PMDs as they were at the overflow. The reset value of a counter holds from the count at which it passed
- * 2^64, so that no events are lost; that of a timer with a fixed period from the count at which it fired.
+ * Sets the PMDs to their values at the overflow. The reset value of a counter takes effect at the
+ * count at which it passed 2^64, so that no events are lost; that of a timer with a fixed period at
+ * the count at which it fired.
  */
 static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -173,15 +185,17 @@ static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_
 		if (!pfm_bit(ovfl, c->plan.num))
 			continue;
 		if (moved < distance)
-			pmd->value = 0;		/* a timer fired a little early: it counts as an overflow */
+			/* a timer that fired a little early counts as an overflow */
+			pmd->value = 0;
 		else if (!(c->plan.clock && c->plan.fixed))
 			c->count -= moved % distance;
 	}
 }
 
 /*
- * After the core has handled the overflow: PMDs that it reset count on from their new value. Others keep their base, as
- * a timer may have passed 2^64 with its record still to come.
+ * Takes over the PMDs after the core has handled the overflow. PMDs that it reset count on from
+ * their new values. Others keep their base, because a timer may have passed 2^64 while its record
+ * is still to come.
  */
 static void values_from_core(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -226,7 +240,7 @@ static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
 		return;
 	c = by_id(g, s.id);
 	if (!c)
-		return;		/* it is of a set that is no longer active */
+		return;		/* the overflow is of a set that is no longer active */
 	if (g->stop)
 		perf_freeze(ctx);
 	c->armed = false;
@@ -244,7 +258,7 @@ static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
 
 static void replay_throttle(struct pfm_context *ctx, const union perf_record *rec)
 {
-	/* {time, id, stream id} */
+	/* the record has {time, id, stream id} */
 	struct perf_counter *c = by_id(perf_group_of(perf_of(ctx)->set), rec->words[2]);
 
 	pfm_count_throttled(ctx, 1);
@@ -252,7 +266,10 @@ static void replay_throttle(struct pfm_context *ctx, const union perf_record *re
 		c->throttled = true;
 }
 
-/* {id, lost}; ignored on kernels that count lost records by event (PERF_FORMAT_LOST). */
+/*
+ * Handles a record with {id, lost}. It is ignored on kernels that count lost records by event
+ * (PERF_FORMAT_LOST).
+ */
 static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 {
 	perf_record_lost(ctx);
@@ -278,7 +295,10 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 		perf_record_replay(ctx, rec);
 }
 
-/* Are records to be replayed now? While monitoring is stopped there are no overflows. */
+/*
+ * Returns true if records are to be replayed now. While monitoring is stopped there are no
+ * overflows.
+ */
 static bool goes_on(struct pfm_context *ctx)
 {
 	bool records = ctx->format_needs.records && ctx->state == PFM_CTX_LOADED;
@@ -286,7 +306,10 @@ static bool goes_on(struct pfm_context *ctx)
 	return !perf_of(ctx)->held && (pfm_counting(ctx) || records);
 }
 
-/* Without a format, overflows after the one that masked came while masked, and are dropped. */
+/*
+ * Replays records. Without a format, overflows after the masking one came in the masked state, and
+ * are dropped.
+ */
 void perf_drain(struct pfm_context *ctx, bool all)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -329,7 +352,10 @@ uint64_t perf_drop(struct pfm_context *ctx)
 	return ctx->fmt ? n : 0;
 }
 
-/* Replays overflows that came before a command. Sampling groups are stopped during it, except those of children. */
+/*
+ * Replays the overflows that came before a command. Sampling groups are stopped during the command,
+ * except those of children.
+ */
 void perf_quiet(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);

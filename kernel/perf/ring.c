@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * ring.c - the buffer that the kernel writes records of overflows into.
- */
+/* ring.c - the buffers into which the kernel writes records of overflows. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -11,12 +9,16 @@
 #include "perf.h"
 #include <sys/mman.h>
 
-#define PAGES_FORMAT	128	/* data pages with a sampling format, at least: seconds of fast sampling */
-#define PAGES_MOST	4096	/* data pages with a sampling format, at most, if its buffer is large */
-#define PAGES_USER	16	/* data pages with a sampling format for users with limited locked memory */
-#define COPIES		4	/* PAGES_USER is multiplied by this if samples have copies of stacks */
-#define PAGES_NOTIFY	4	/* data pages without a format: there are few records at a time */
-#define ROUND_NS	1000000	/* longer than any record is on its way into its ring */
+/* least data pages with a sampling format, which last for seconds of fast sampling */
+#define PAGES_FORMAT	128
+/* most data pages with a sampling format, for a large sampling buffer */
+#define PAGES_MOST	4096
+/* data pages with a sampling format, for users with limited locked memory */
+#define PAGES_USER	16
+#define COPIES		4	/* factor of PAGES_USER if samples have copies of stacks */
+/* data pages without a format, when there are few records at a time */
+#define PAGES_NOTIFY	4
+#define ROUND_NS	1000000	/* longer than any record takes on its way into its ring */
 
 static size_t page_size(void)
 {
@@ -28,15 +30,16 @@ static void on_record(struct pfm_context *ctx, void *arg, uint32_t events)
 	struct perf_ring *ring = arg;
 
 	if ((events & (EPOLLHUP | EPOLLERR)) && perf_hung_up(ring->fd)) {
-		pfm_watch_del(ring->watch);	/* the target has ended: POLLHUP would be reported for ever */
+		/* the target has ended, and POLLHUP would be reported without end */
+		pfm_watch_del(ring->watch);
 		ring->watch = NULL;
 	}
 	perf_of(ctx)->rings.ready(ctx);
 }
 
 /*
- * With a format, records wait until a quarter of the ring, or of the buffer they go to, is full; one
- * that must be answered at once has plan.prompt.
+ * With a format, the kernel wakes us up when a quarter of the ring, or of the sampling buffer, is
+ * full. Overflows that must be handled at once have plan.prompt.
  */
 static void set_watermark(struct pfm_context *ctx, struct perf_event_attr *attr, size_t pages)
 {
@@ -66,7 +69,8 @@ static int open_owner(struct pfm_context *ctx, struct perf_ring *ring, size_t pa
 		perf_record_attr(&ctx->format_needs, &attr);
 	set_watermark(ctx, &attr, pages);
 	ring->fd = open_dummy(ctx, &attr, ring->cpu);
-	if (ring->fd < 0 && errno == EINVAL && attr.build_id) {	/* before Linux 5.12 */
+	/* Linux before 5.12 does not know attr.build_id */
+	if (ring->fd < 0 && errno == EINVAL && attr.build_id) {
 		attr.build_id = 0;
 		ring->fd = open_dummy(ctx, &attr, ring->cpu);
 	}
@@ -106,7 +110,10 @@ static int open_and_map(struct pfm_context *ctx, struct perf_ring *ring, size_t 
 	}
 }
 
-/* Half of the buffer that the records go to, to outlast the time until this process runs. */
+/*
+ * Returns the number of data pages. A ring about half as large as the sampling buffer holds the
+ * records that the kernel writes until this process runs.
+ */
 static size_t pages_for(const struct pfm_context *ctx)
 {
 	size_t half = ctx->buf_size / page_size() / 2, pages = PAGES_FORMAT;
@@ -199,7 +206,10 @@ int perf_ring_join(struct perf_ring *ring, int fd)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Pairs with the kernel's barrier between writing a record and moving data_head. */
+/*
+ * Reads data_head. The acquire pairs with the kernel's barrier between the writing of a record and
+ * the update of data_head.
+ */
 static uint64_t head_of(const struct perf_ring *ring)
 {
 	const struct perf_event_mmap_page *page = ring->map;
@@ -231,10 +241,10 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
 }
 
 /*
- * Is there a record that has been written? When a thread ends, the kernel writes its counts from the CPU where it
- * ends into the rings of all CPUs (inherit_stat), without a lock: two threads that end together may write over each
- * other. If that leaves a record without a size, nothing behind it can be read. Other times such a ring's data_head
- * moves no more.
+ * Returns true if the ring has a complete record. When a thread ends, the kernel writes its counts
+ * from the CPU where it ends into the rings of all CPUs (inherit_stat), without a lock: two threads
+ * that end together may overwrite each other's records. If that leaves a record without a size,
+ * nothing after it can be read. It may also leave data_head where it is for good.
  */
 static bool has_record(const struct perf_ring *ring)
 {
@@ -246,7 +256,9 @@ static bool has_record(const struct perf_ring *ring)
 	return header.size >= sizeof(header);
 }
 
-/* When the next record was written; those without a time are as old as the one before them. */
+/*
+ * Returns when the next record was written. A record without a time is as old as the one before it.
+ */
 static uint64_t next_time(const struct perf_ring *ring)
 {
 	struct perf_event_header header;
@@ -274,7 +286,7 @@ static uint64_t next_time(const struct perf_ring *ring)
 	return time > ring->time ? time : ring->time;
 }
 
-/* Gives the memory of the last record back to the kernel. */
+/* Returns the memory of the last record to the kernel. */
 static void give_back(struct perf_rings *rings)
 {
 	struct perf_ring *ring = rings->taken;
@@ -301,9 +313,10 @@ static const union perf_record *take(struct perf_rings *rings, struct perf_ring 
 }
 
 /*
- * Records of several CPUs are read in the order of time. One may still be on its way into its ring while a later one
- * is there already in another: what came since the last round, if that is not long ago, is left to the next. all: the
- * events are stopped, or a command wants everything.
+ * Begins a pass over the rings, which reads the records of several CPUs in the order of time. A
+ * record may still be on its way into its ring while a later one is already in another ring. So
+ * only records that were written before an earlier pass, at least ROUND_NS ago, are read. With
+ * "all" every record is read: the events are stopped, or a command needs everything.
  */
 void perf_rings_round(struct pfm_context *ctx, bool all)
 {

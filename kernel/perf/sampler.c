@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * sampler.c - PFM_FL_INHERIT with a sampling format: PMDs with a period sample the target and all threads that it
- * creates. The other PMDs count, and each thread's part is written into the buffer when it ends.
- *
- * The kernel lets an event with a ring be inherited only if the event is for one CPU: so there is an event for each
- * PMD, CPU and, with PFM_FL_PROCESS, thread. A child begins with a whole period, and its samples go into its parent's
- * rings. Samples cannot have other counters' values, as the children's counts are not known at an overflow. Periods
- * cannot be random or change, as the kernel repeats one period in all threads.
+ * sampler.c - PFM_FL_INHERIT with a sampling format. PMDs with a period sample the target and all
+ * threads that it creates. The other PMDs count, and each thread's part is written into the buffer
+ * when the thread ends. The kernel lets an event with a ring be inherited only if the event is for
+ * one CPU. So there is an event for each PMD, CPU and, with PFM_FL_PROCESS, thread. A child begins
+ * with a whole period, and its samples go into its parent's rings. Samples cannot have other
+ * counters' values, as the children's counts are not known at an overflow. Periods cannot be random
+ * or change, as the kernel repeats one period in all threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,9 @@
 struct inherited {
 	uint64_t	id;
 	int		fd;
-	uint16_t	num;		/* the PMD */
-	uint64_t	lost;		/* records that the rings had no room for, of all threads, as last read */
+	uint16_t	num;		/* number of the PMD */
+	/* number of records of all threads for which the rings had no room, as last read */
+	uint64_t	lost;
 };
 
 struct perf_sampler {
@@ -26,8 +27,9 @@ struct perf_sampler {
 	bool			on_exec;	/* the events are first started by an exec */
 	struct perf_plan	plans[PERF_MAX_COUNTERS];
 	uint64_t		resets[PERF_MAX_COUNTERS];	/* the reset values that the events were opened with */
-	uint64_t		base[PERF_MAX_COUNTERS];	/* values at the load, of those that count */
-	struct inherited	events[];			/* ascending by id */
+	/* the values of the counting PMDs at the load */
+	uint64_t		base[PERF_MAX_COUNTERS];
+	struct inherited	events[];			/* sorted by id, ascending */
 };
 
 static int num_cpus(void)
@@ -60,7 +62,10 @@ static uint64_t opened_with(const struct pfm_set *set, uint16_t num)
 	return 0;
 }
 
-/* The counts of threads are recorded, and exchanged rightly, if the rings and the counters were opened together. */
+/*
+ * Refuses a PMD that only counts if its counts would be wrong: the kernel records and exchanges the
+ * counts of threads correctly only if the rings and the counters were opened together.
+ */
 static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd, uint64_t now)
 {
 	const struct perf_context *p = ctx->os;
@@ -120,7 +125,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 	perf_stack_attr(&ctx->format_needs, attr);
 }
 
-/* Returns ESRCH if the thread has ended, which threads of a process may do at any time. */
+/* Returns ESRCH if the thread has ended, which a thread of a process may do at any time. */
 static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, const struct perf_plan *plan,
 		      struct inherited *e)
 {
@@ -142,7 +147,10 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 	return pfm_refuse(-errno, "%s: the kernel refuses its event: %s", what, strerror(errno));
 }
 
-/* Opens an event for a further thread's records of what it does: the rings' own events have the first thread's. */
+/*
+ * Opens an event for the records of what a further thread does. For the first thread the rings' own
+ * events write them.
+ */
 static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, struct inherited *e)
 {
 	struct perf_event_attr attr;
@@ -169,7 +177,7 @@ static int add(struct perf_sampler *s, struct inherited *e, int ret)
 	return ret;
 }
 
-/* The events of a CPU, of all threads. */
+/* Opens the events of a CPU for all threads. */
 static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring)
 {
 	const struct perf_context *p = perf_of(ctx);
@@ -189,9 +197,10 @@ static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf
 }
 
 /*
- * At a switch between threads with equal events the kernel exchanges their contexts, and swaps the threads' own counts
- * back event by event in the order of the contexts' lists. A child's list is sorted by CPUs. So here all events of a
- * CPU, the owner of its ring first, are opened before those of the next CPU.
+ * At a switch between threads with equal events the kernel exchanges their perf contexts, and then
+ * swaps the threads' own counts back, event by event in the order of the contexts' lists. A child's
+ * list is sorted by CPUs. So all events of a CPU, the owner of its ring first, are opened here
+ * before those of the next CPU.
  */
 static int open_cpus(struct pfm_context *ctx, struct perf_sampler *s)
 {
@@ -239,7 +248,7 @@ static int open_all(struct pfm_context *ctx, struct perf_sampler *s)
 	return ret;
 }
 
-/* Allocates for n CPUs. */
+/* Allocates the structures for n CPUs. */
 static int begin(struct pfm_context *ctx, unsigned int n, struct perf_sampler **out)
 {
 	const struct perf_context *p = perf_of(ctx);
@@ -301,7 +310,10 @@ bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *pla
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* Starts or stops sampling in the target and all children. The records of what they do go on. */
+/*
+ * Starts or stops sampling in the target and all children. Records of what they do are written all
+ * the time.
+ */
 void perf_sampler_run(struct perf_sampler *s, bool on)
 {
 	if (s && on && s->on_exec) {
@@ -329,8 +341,9 @@ struct sums {
 };
 
 /*
- * Each event of a PMD is enabled while its thread runs on any CPU, and counts on its own CPU alone. So if the events of
- * all CPUs together ran for less time than one was enabled, another user had the PMU for some of it.
+ * Returns true if another user had the PMU for some of the time. Each event of a PMD is enabled
+ * while its thread runs on any CPU, but counts on its own CPU alone. So the events of all CPUs
+ * together must have run as long as one was enabled.
  */
 static bool starved(const struct sums *sums, unsigned int cpus)
 {
@@ -339,7 +352,10 @@ static bool starved(const struct sums *sums, unsigned int cpus)
 	return sums->running < ran - ran / 64;
 }
 
-/* Notes an event's lost records. Kernels before 6.0 only write LOST records into the ring: replay.c. */
+/*
+ * Notes an event's lost records. Kernels before 6.0 write only LOST records, which replay.c
+ * handles.
+ */
 static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64_t *words)
 {
 	uint64_t lost = perf_format_lost ? words[PERF_HEAD_WORDS + 2] : e->lost;
@@ -348,7 +364,7 @@ static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64
 	e->lost = lost;
 }
 
-/* Sets the PMDs to the sums of all threads, ended and living. */
+/* Sets the PMDs to the sums over all threads, ended and living. */
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;
@@ -377,7 +393,7 @@ void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 	}
 }
 
-/* {pid, tid}, the group as it is read, {pid, tid}, time, id */
+/* The record has {pid, tid}, the words of a group read, {pid, tid}, time, id. */
 void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 {
 	const struct perf_sampler *s = perf_group_of(perf_of(ctx)->set)->sampler;
@@ -399,7 +415,10 @@ void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 
 /* --- replaying ------------------------------------------------------------------------------ */
 
-/* As perf_event.h has the fields of SAMPLE_TYPE, and those of a stack after them. */
+/*
+ * Parses a sample. The fields are those of SAMPLE_TYPE in the order of perf_event.h, followed by
+ * those of a stack.
+ */
 static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct pfm_where *where,
 		  struct pfm_pmd *pmd, struct perf_stack *stack)
 {

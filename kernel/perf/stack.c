@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * stack.c - call stacks: what the kernel writes of them into a sample's record, for formats that want them.
+ * stack.c - call stacks: finds what the kernel has written of them into a sample's record, for
+ * formats that want them.
  */
 #include <stdio.h>
 
 #include "perf.h"
 
 #if defined(__x86_64__)
-#define USER_REGS	0xff0fffULL	/* asm/perf_regs.h, all that a thread of 64 bits has */
+/* a mask for asm/perf_regs.h: all registers that a 64-bit thread has */
+#define USER_REGS	0xff0fffULL
 #elif defined(__aarch64__)
 #define USER_REGS	((1ULL << 33) - 1)
 #else
 #define USER_REGS	0ULL
 #endif
 
-/* A chain names the level of the frames that follow by such an address. */
+/* In a call chain, such a value is a marker: it names the level of the frames that follow. */
 #define IS_CONTEXT(ip)	((ip) >= (uint64_t)PERF_CONTEXT_MAX)
 
-/* kernel.perf_event_max_stack, more than which the kernel refuses. */
+/* Returns kernel.perf_event_max_stack: the kernel refuses more frames. */
 static uint16_t most_frames(void)
 {
 	long most = PERF_MAX_STACK_DEPTH;
@@ -43,7 +45,7 @@ void perf_stack_attr(const struct pfm_stack_want *want, struct perf_event_attr *
 	attr->sample_stack_user = want->max_stack;
 }
 
-/* {nr, ips}; words moves on. False: that is not in the record. */
+/* Parses {nr, ips} and advances *words. Returns false if the record is too short. */
 static bool parse_chain(struct perf_stack *s, const uint64_t **words, const uint64_t *end)
 {
 	const uint64_t *w = *words;
@@ -56,7 +58,10 @@ static bool parse_chain(struct perf_stack *s, const uint64_t **words, const uint
 	return true;
 }
 
-/* {abi, regs}, {size, bytes, size that is the stack's}; no registers where abi is 0, no last size where size is. */
+/*
+ * Parses {abi, regs} and {size, bytes, dynamic size}. There are no registers if abi is 0, and no
+ * dynamic size if size is 0.
+ */
 static bool parse_copy(struct perf_stack *s, const uint64_t *w, const uint64_t *end)
 {
 	if (w >= end)

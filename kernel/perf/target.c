@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * target.c - binding a context to a thread or a CPU, and noticing that the thread has ended.
- *
- * A dummy event on the thread tells both how long it has run and, hanging up, that it is gone.
+ * target.c - binds a context to a thread or a CPU, and notices that the thread has ended. A dummy
+ * event on the thread measures how long it has run and, by hanging up, tells that it has ended.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -163,7 +162,10 @@ static int open_life(struct pfm_context *ctx)
 	struct perf_event_attr attr;
 
 	perf_attr_dummy(&attr);
-	/* An event that children do not inherit would keep the kernel from exchanging equal contexts of theirs. */
+	/*
+	 * All events of the context are inherited: one that is not would keep the kernel from
+	 * exchanging equal contexts of children.
+	 */
 	attr.inherit = pfm_inherits(ctx);
 	attr.disabled = attr.enable_on_exec = p->on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
 	p->life = perf_open(&attr, p->pid, p->cpu, -1);
@@ -176,7 +178,10 @@ static int open_life(struct pfm_context *ctx)
 	return ctx->self && (ctx->tid == ctx->pid || pfm_inherits(ctx)) ? 0 : find_end(ctx);
 }
 
-/* If it cannot be found out whether a program or only its thread has ended, END is sent. */
+/*
+ * Opens an event that tells whether the target executes a program. If that cannot be found out, END
+ * is sent.
+ */
 static void watch_inherited(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -190,11 +195,14 @@ static void watch_inherited(struct pfm_context *ctx)
 	p->exec = perf_open(&attr, p->pid, p->cpu, -1);
 }
 
-/* 3.3.6: a thread of this process, or of a child that has the descriptor. What another program does is not known. */
+/*
+ * Returns true if the target is a thread of this process, or of a child that has the descriptor
+ * (3.3.6). What another program does is not known.
+ */
 bool perf_has_fd(struct pfm_context *ctx)
 {
 	const struct perf_context *p = perf_of(ctx);
-	uint64_t words[6] = { 0 };	/* nr, time enabled, ... */
+	uint64_t words[6] = { 0 };	/* receives nr, time enabled, ... */
 
 	if (pfm_user_has_fd(ctx))
 		return true;
@@ -203,7 +211,7 @@ bool perf_has_fd(struct pfm_context *ctx)
 
 uint64_t perf_ran(struct pfm_context *ctx)
 {
-	uint64_t words[6] = { 0 };	/* nr, time enabled, ... */
+	uint64_t words[6] = { 0 };	/* receives nr, time enabled, ... */
 
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
 		return pfm_user_now(ctx->machine);
@@ -221,7 +229,10 @@ static uint32_t number_of(const char *text, const char *name)
 	return at ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : 0;
 }
 
-/* State, process and parent of a thread, of /proc/TID/status; ESRCH: there is none. */
+/*
+ * Reads state, process and parent of a thread from /proc/TID/status; ESRCH: there is no such
+ * thread.
+ */
 static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 {
 	char path[40], text[512], *at;
@@ -229,7 +240,10 @@ static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	if (!pfm_os_read(path, text, sizeof(text)))
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) : -ESRCH;
-	/* the name before them may be anything, but a line's end in it is written as \n */
+	/*
+	 * The lines come after the name, which may contain anything, but a newline in it is written
+	 * as \n.
+	 */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
 	*pid = number_of(text, "\nTgid:\t");
@@ -243,8 +257,8 @@ bool perf_exists(uint32_t tid)
 }
 
 /*
- * Where /proc hides a process (hidepid), the kernel tells what may be done with it. If another thread is hidden, its
- * process is not known.
+ * If /proc hides a process (hidepid), the errors of system calls tell whether it exists. The
+ * process of another hidden thread is not known.
  */
 static int find_hidden(uint32_t tid, char *state, uint32_t *pid)
 {
@@ -274,7 +288,10 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 	return 0;
 }
 
-/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
+/*
+ * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
+ * PFM_FL_ANY_CPU the context can be loaded onto any CPU.
+ */
 static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	if (load_pid == who->tid)
@@ -301,7 +318,10 @@ int perf_right_cpu(struct pfm_context *ctx)
 			  "on CPU %u" PFM_ANY_CPU_HINT, ctx->cpu, who.cpu);
 }
 
-/* Field 39 of /proc/TID/stat; the name, field 2, may have spaces but ends with the last ')'. */
+/*
+ * Returns field 39 of /proc/TID/stat. The name, field 2, may have spaces but ends with the last
+ * ')'.
+ */
 static uint64_t last_cpu(uint32_t tid)
 {
 	char path[40], line[1024];
@@ -333,7 +353,10 @@ uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 	return who.cpu;
 }
 
-/* As far as it can be found from outside: the thread that runs on a monitored CPU is not known, for example. */
+/*
+ * Finds out the location of the target as far as that is possible from outside: for example, the
+ * thread that runs on a monitored CPU is not known.
+ */
 void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 {
 	*where = (struct pfm_where){ .tstamp = pfm_user_now(ctx->machine), .pid = ctx->pid, .tid = ctx->tid,
@@ -353,7 +376,7 @@ static int add_thread(struct perf_context *p, uint32_t tid)
 	return 0;
 }
 
-/* Reads /proc/PID/task. A thread that ends before its events are opened is left out then. */
+/* Reads /proc/PID/task. A thread that ends before its events are opened is skipped later. */
 static int find_threads(struct pfm_context *ctx)
 {
 	_Alignas(struct dirent64) char entries[2048];
@@ -377,7 +400,7 @@ static int find_threads(struct pfm_context *ctx)
 	return ret;
 }
 
-/* Finds the threads and CPUs that a sampler with INHERIT is opened for. */
+/* Finds the threads and CPUs for which a sampler with INHERIT is opened. */
 static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);

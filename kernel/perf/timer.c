@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * timer.c - the set timeout (3.7.6): a clock event of the target, which runs while the target
- * does, fires when the timeout has passed and writes its record into the ring.
- *
- * Without the right to measure the kernel there is no record if the timer fires in the kernel. So it then fires often,
+ * timer.c - the set timeout (3.7.6): a clock event of the target, which runs while the target does,
+ * fires when the timeout has passed and writes its record into the ring. Without the right to
+ * measure the kernel, a timer that fires in the kernel writes no record. So it then fires often,
  * and the first time in user code after the timeout has passed counts.
  */
 #include <unistd.h>
@@ -122,7 +121,10 @@ uint64_t perf_timer_ns(struct pfm_machine *m)
 	return GRANULARITY;
 }
 
-/* The timer has fired, perhaps long ago, or for a timeout that has been disarmed since. */
+/*
+ * Handles a record of the timer, which may have fired long ago, or for a timeout that has been
+ * disarmed since.
+ */
 void perf_timer_record(struct pfm_context *ctx, uint64_t count)
 {
 	struct perf_timer *t = &perf_of(ctx)->timer;

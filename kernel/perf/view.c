@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * view.c - reading the target's counters without a call, from the pages that the kernel keeps for its events.
- *
- * A view has a range of addresses with a page for each counter of the PMU. Where an event's page is not mapped there, a
- * page of zeros says that it cannot be read: so a read finds mapped memory even while events are closed.
+ * view.c - how the target reads its counters without a system call: from the pages that the kernel
+ * maintains for its events. A view has a range of addresses with a page for each counter of the
+ * PMU. If an event's page is not mapped there, a page of zeros says that it cannot be read: so a
+ * read finds mapped memory even while events are closed.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static void put_page(char *at, int fd)
 		mmap(at, page_size(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* Maps the pages of a set's events (come), or replaces them by zeros. */
+/* Maps the pages of a set's events, or replaces them by zeros if "come" is false. */
 void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come)
 {
 	struct pfm_user_view *v = set->view ? pfm_user_view_of(set) : NULL;
@@ -59,7 +59,10 @@ void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come)
 			put_page(place(set, &g->c[i]), come ? g->c[i].fd : -1);
 }
 
-/* arm64 says so of its events whatever the sysctl; but of one that runs here it then gives no index. */
+/*
+ * Returns true if the target may read the counter. On arm64 cap_user_rdpmc is set even if the
+ * sysctl forbids reads; but then the page of an event that runs on this CPU has index 0.
+ */
 static bool lets_read(const volatile struct perf_event_mmap_page *page, uint64_t self)
 {
 	return page->cap_user_rdpmc && (page->index || self != pfm_fast_thread());

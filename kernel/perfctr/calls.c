@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * calls.c - the calls of programs.
- */
+/* calls.c - the functions that programs call. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -89,7 +87,7 @@ static int find_attached(int fd, struct vperfctr **v)
 	return ret ? ret : perfctr_refuse(-ESRCH, "the counters of thread %d are detached from it", state.tid);
 }
 
-/* The new context is made while the old one counts: a control that is not valid changes nothing. */
+/* The new context is made while the old one still counts: an invalid control changes nothing. */
 static int do_control(int fd, const struct vperfctr_control *control)
 {
 	struct vperfctr *v;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * control.c - a control becomes a context with one event set, loaded and started.
- */
+/* control.c - turns a control into a context with one event set, which is loaded and started. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -164,7 +162,10 @@ static void begin_sums(struct vperfctr *v, const struct vperfctr_control *contro
 	perfctr_state_end(v, 0);
 }
 
-/* Does the machine count ended children apart from the living? If not, a read with ENDED fails with EINVAL. */
+/*
+ * Returns true if the machine counts ended children separately from living ones. If not, a read
+ * with ENDED fails with EINVAL.
+ */
 static bool tells_ended(const struct vperfctr *v)
 {
 	pfarg_pmd_t pmd = { .reg_flags = PFM_REGFL_ENDED };
@@ -215,7 +216,7 @@ int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *co
 	return ret;
 }
 
-/* Stops the sums: they keep their values. */
+/* Stops all sums, which keep their values. */
 static void hold_sums(struct vperfctr *v)
 {
 	struct perfctr_cpu_state *s = &v->state->cpu_state;
@@ -235,13 +236,17 @@ void perfctr_stop(struct vperfctr *v)
 	if (v->ctx < 0)
 		return;
 	pfm_stop(v->ctx);
-	perfctr_sample(v);	/* before the unload, after which living children would count as ended */
+	/* sampled before the unload, after which living children would count as ended */
+	perfctr_sample(v);
 	pfm_unload_context(v->ctx);
 	drop_context(v);
 	hold_sums(v);
 }
 
-/* "Before restarting, the counter sums are reset": as nothing is restarted here, they keep their sampled values. */
+/*
+ * "Before restarting, the counter sums are reset": as nothing is restarted here, the sums keep
+ * their sampled values.
+ */
 void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control)
 {
 	perfctr_stop(v);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * explain.c - why a call failed, in words.
- */
+/* explain.c - explains in words why a call failed. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - a thread's virtual counters. Inside kernel/perfctr.
- *
- * An object is a file in memory, of which the program has descriptors and maps, and, as long as it is attached, a
- * struct vperfctr. The file outlives the structure: its state is what reads of a detached object return, and the
- * system frees it with the last descriptor. Everything is under one lock, with signals blocked.
+ * object.h - a thread's virtual counters. Inside kernel/perfctr. An object is a file in memory,
+ * which the program has open and mapped. As long as it is attached, it also has a struct vperfctr.
+ * The file outlives the structure: a read of a detached object returns the state in the file, and
+ * the system frees the file with the last descriptor. One lock protects everything; signals are
+ * blocked while it is held.
  */
 #ifndef PERFCTR_OBJECT_H
 #define PERFCTR_OBJECT_H
@@ -20,16 +20,21 @@
 struct watcher;
 
 struct vperfctr {
-	pid_t			tid, tgid;	/* tgid 0: a simulated thread */
-	uint64_t		born;		/* start time: a later thread with the same id has another */
+	pid_t			tid, tgid;	/* tgid is 0 for a simulated thread */
+	/* start time of the thread, by which a later thread with the same id is recognized */
+	uint64_t		born;
 	int			file;
 	ino_t			ino;
 	dev_t			dev;
-	struct vperfctr_state	*state;		/* the file's page */
-	int			ctx;		/* of the control in force; -1: it has no counters */
-	bool			tells_ended;	/* the machine counts ended children apart from the living */
-	uint32_t		overflown;	/* the counters that overflowed, by which all are suspended */
-	uint64_t		clock_start;	/* CPU time of the thread at which the TSC's sum was clock_sum */
+	struct vperfctr_state	*state;		/* the page of the file */
+	/* descriptor of the present control's context; -1: it has no counters */
+	int			ctx;
+	/* the machine counts ended children separately from living ones */
+	bool			tells_ended;
+	/* the counters that overflowed, because of which all are suspended */
+	uint32_t		overflown;
+	/* the thread's CPU time at which the TSC's sum was clock_sum */
+	uint64_t		clock_start;
 	uint64_t		clock_sum;
 	struct watcher		*watcher;
 	struct vperfctr		*next;
@@ -37,40 +42,48 @@ struct vperfctr {
 
 /* --- table.c: the objects that are attached -------------------------------------------------------- */
 
-void perfctr_enter(void);		/* the lock */
-int perfctr_leave(int ret);		/* unlocks; returns ret, or -1 with errno -ret if it is negative */
-void perfctr_watch_forks(void);		/* called after libperfmon's: so its locks are taken after this one */
+void perfctr_enter(void);		/* takes the lock */
+/* releases the lock; returns ret, or -1 with errno -ret if ret is negative */
+int perfctr_leave(int ret);
+/* called after libperfmon has registered its handlers, so its locks are taken after this one */
+void perfctr_watch_forks(void);
 struct vperfctr *perfctr_of_thread(pid_t tid);
 struct vperfctr *perfctr_of_file(int fd);
 int perfctr_attach(pid_t tid, struct vperfctr **v);
-void perfctr_detach(struct vperfctr *v);	/* counters are stopped, and the object freed */
+/* called when the counters are stopped; frees the object */
+void perfctr_detach(struct vperfctr *v);
 
 /* --- state.c: the file -------------------------------------------------------------------------- */
 
 int perfctr_state_new(struct vperfctr *v);
 void perfctr_state_put(struct vperfctr *v);
-int perfctr_state_read(int fd, struct vperfctr_state *state);	/* of a detached one */
-void perfctr_state_begin(struct vperfctr *v);	/* its sums are being changed: readers try again */
+/* reads the state of a detached object */
+int perfctr_state_read(int fd, struct vperfctr_state *state);
+/* announces a change of the sums, for which readers try again */
+void perfctr_state_begin(struct vperfctr *v);
 void perfctr_state_end(struct vperfctr *v, uint64_t tsc_start);
 
 /* --- control.c: a control as a context ------------------------------------------------------------- */
 
 unsigned int perfctr_counters(const struct perfctr_cpu_control *c);
 
-#define PERFCTR_TSC 64			/* task-clock: PMC and PMD */
+#define PERFCTR_TSC 64			/* task-clock: the number of its PMC and PMD */
 
 bool perfctr_counts(const struct vperfctr_control *control);
-/* Makes a context with the control's registers; its descriptor. */
+/* Makes a context with the control's registers, and returns its descriptor. */
 int perfctr_program(const struct vperfctr_control *control);
 int perfctr_check(const struct vperfctr *v, const struct vperfctr_control *control);
-int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *control);	/* perfctr_program()'s */
+/* ctx is the result of perfctr_program() */
+int perfctr_start(struct vperfctr *v, int ctx, const struct vperfctr_control *control);
 void perfctr_stop(struct vperfctr *v);
-void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control);	/* one without counters */
+/* installs a control without counters */
+void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control);
 
 /* --- sample.c: sums ----------------------------------------------------------------------------- */
 
 int perfctr_sample(struct vperfctr *v);
-void perfctr_suspend(struct vperfctr *v, const uint64_t *pmds);	/* counters were stopped by these overflows */
+/* stops the counters because of these overflows */
+void perfctr_suspend(struct vperfctr *v, const uint64_t *pmds);
 int perfctr_resume(struct vperfctr *v);
 uint64_t perfctr_now(struct vperfctr *v, uint64_t pmd);
 uint64_t perfctr_tsc_now(struct vperfctr *v);
@@ -80,7 +93,7 @@ uint64_t perfctr_tsc_now(struct vperfctr *v);
 bool perfctr_thread_is_simulated(void);
 int perfctr_thread_find(struct vperfctr *v);
 bool perfctr_thread_ended(const struct vperfctr *v);
-uint64_t perfctr_thread_clock(const struct vperfctr *v);	/* ns; 0: not known */
+uint64_t perfctr_thread_clock(const struct vperfctr *v);	/* in ns; 0: it is not known */
 
 /* --- watcher.c: overflows ------------------------------------------------------------------------- */
 
@@ -91,6 +104,7 @@ void perfctr_forget_watcher(struct watcher *w);
 /* --- explain.c ---------------------------------------------------------------------------------- */
 
 int perfctr_refuse(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int perfctr_failed(void);		/* a call of libperfmon failed: -errno, with libperfmon's reason */
+/* returns the -errno of a failed call of libperfmon, and keeps libperfmon's reason */
+int perfctr_failed(void);
 
 #endif

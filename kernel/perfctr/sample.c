@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * sample.c - the sums, up to now; suspending and resuming.
- *
- * sum + (now - start) is a counter's value at any time: a sample moves what was counted from the register into the sum.
+ * sample.c - brings the sums up to date, suspends and resumes. A counter's value at any time is sum
+ * + (now - start): a sample adds what was counted to the sum, and moves start.
  */
 #include <errno.h>
 #include <string.h>
 
 #include "object.h"
 
-/* One vector, so that all values are of one moment: the thread's own counts, then in the same order the children's. */
+/*
+ * One vector reads all values at the same moment: first the thread's own counts, then the
+ * children's in the same order.
+ */
 struct values {
 	pfarg_pmd_t	pmds[2 * (PERFCTR_MAX + 1)];
 	int		n;
@@ -50,7 +52,10 @@ static int read_values(struct vperfctr *v, struct values *r)
 
 /* --- the TSC, which counts on while counters are suspended --------------------------------------------------- */
 
-/* The TSC's sum by the thread's CPU clock. It never decreases; a thread that has ended keeps the last one. */
+/*
+ * Computes the TSC's sum from the thread's CPU clock. It never decreases. A thread that has ended
+ * keeps the last value.
+ */
 static uint64_t clock_sum(const struct vperfctr *v)
 {
 	uint64_t now = perfctr_thread_clock(v), sum = v->state->cpu_state.tsc_sum;
@@ -146,7 +151,7 @@ void perfctr_suspend(struct vperfctr *v, const uint64_t *pmds)
 	perfctr_sample(v);
 }
 
-/* pfm_restart() loads each counter that overflowed with its ireset; the others go on. */
+/* pfm_restart() loads each counter that overflowed with its ireset; the others continue. */
 int perfctr_resume(struct vperfctr *v)
 {
 	struct perfctr_cpu_state *s = &v->state->cpu_state;

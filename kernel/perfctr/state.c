@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * state.c - the file in memory that programs have as an object: they read, map, pass on and close it.
+ * state.c - the file in memory that programs use as an object: they read, map, pass on and close
+ * it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +31,9 @@ static int open_file(struct vperfctr *v, size_t size)
 	return 0;
 }
 
-/* After this no process can map the file for writing, or change its size; existing mappings stay. */
+/*
+ * After this, no process can map the file for writing or change its size; existing mappings stay.
+ */
 static int seal(struct vperfctr *v)
 {
 	if (!fcntl(v->file, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
@@ -76,7 +79,7 @@ int perfctr_state_read(int fd, struct vperfctr_state *state)
 	return 0;
 }
 
-/* A reader that has read ~0 from tsc_start reads another value from it at its end, and so tries again. */
+/* A reader that finds ~0 in tsc_start finds another value at its end, and therefore tries again. */
 void perfctr_state_begin(struct vperfctr *v)
 {
 	__atomic_store_n(&v->state->cpu_state.tsc_start, ~0ULL, __ATOMIC_RELAXED);

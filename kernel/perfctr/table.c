@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * table.c - the objects that are attached to threads, and the lock.
- */
+/* table.c - the list of objects that are attached to threads, and the lock. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +10,8 @@
 #include "object.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t masked;		/* the signal mask of the thread that has the lock, to be restored */
+/* the signal mask of the thread that holds the lock; it is restored at the release */
+static sigset_t masked;
 static struct vperfctr *objects;
 static unsigned int count, sweep_at = 16;
 
@@ -94,7 +93,10 @@ void perfctr_detach(struct vperfctr *v)
 	drop(v);
 }
 
-/* The end of a thread is not reported: ended ones are looked for when there are twice as many as the last time left. */
+/*
+ * Drops objects of threads that have ended. The end of a thread is not reported, so they are
+ * searched for when there are twice as many objects as the last search left.
+ */
 static void sweep(void)
 {
 	struct vperfctr *v = objects, *next;
@@ -109,7 +111,10 @@ static void sweep(void)
 	sweep_at = 2 * count + 16;
 }
 
-/* Loads an empty context onto the thread, to find out if the caller may monitor it and it has no other context. */
+/*
+ * Loads an empty context onto the thread, to find out whether the caller may monitor it and it has
+ * no other context.
+ */
 static int try_context(pid_t tid)
 {
 	pfarg_load_t load = { .load_pid = (uint32_t)tid };
@@ -166,7 +171,10 @@ static void after_fork_parent(void)
 	unlock();
 }
 
-/* Drops the parent's objects in the child: its copies of their descriptors must not keep the contexts alive. */
+/*
+ * Drops the parent's objects in the child: its copies of the descriptors must not keep the contexts
+ * alive.
+ */
 static void after_fork_child(void)
 {
 	while (objects) {

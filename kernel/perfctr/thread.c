@@ -30,7 +30,10 @@ static bool slurp(char *text, size_t size, pid_t tid, const char *name)
 	return n > 0;
 }
 
-/* State, and start time in ticks: fields 3 and 22, after a name that may contain anything. */
+/*
+ * Reads the state and the start time in ticks: fields 3 and 22. The name before them may contain
+ * anything.
+ */
 static bool stat_of(pid_t tid, char *state, uint64_t *born)
 {
 	char text[1024], *p;
@@ -48,7 +51,10 @@ static bool stat_of(pid_t tid, char *state, uint64_t *born)
 	return p;
 }
 
-/* Is it a simulated computer that does not follow real threads? Its threads have ids of its own. */
+/*
+ * Returns true for a simulated computer that does not follow real threads. Its threads have ids of
+ * their own.
+ */
 static bool is_simulated(const pfm_machine_info_t *info)
 {
 	return !strncmp(info->name, "sim", 3) && !strstr(info->name, ",live");
@@ -90,10 +96,14 @@ bool perfctr_thread_ended(const struct vperfctr *v)
 	return !stat_of(v->tid, &state, &born) || born != v->born || state == 'Z' || state == 'X';
 }
 
-/* There is no clock id for a thread of another process; its file in /proc is up to date while it is stopped. */
+/*
+ * A thread of another process has no clock id. Its file in /proc is up to date while the thread is
+ * stopped.
+ */
 uint64_t perfctr_thread_clock(const struct vperfctr *v)
 {
-	const unsigned int per_thread = 6;	/* CLOCK_THREAD_CPUTIME_ID of that thread */
+	/* the clock CLOCK_THREAD_CPUTIME_ID of a given thread, as the kernel encodes it */
+	const unsigned int per_thread = 6;
 	struct timespec t;
 	char text[128];
 

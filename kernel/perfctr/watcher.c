@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * watcher.c - a thread that waits for a context's overflows, and sends signals for them.
- *
- * It has its own descriptor of the context, and ends when it is told to by a pipe. The thread that told it does not
- * wait for that: so the watcher finds out under the lock whether the object still exists.
+ * watcher.c - a thread that waits for a context's overflows, and sends signals for them. It has its
+ * own descriptor of the context, and ends when another thread asks it to through a pipe. That
+ * thread does not wait for the end, so the watcher must find out under the lock whether the object
+ * still exists.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 #include "object.h"
 
 struct watcher {
-	struct vperfctr	*v;		/* NULL: the watcher is to end */
+	struct vperfctr	*v;		/* NULL: the watcher must end */
 	int		ctx, wake[2];
 };
 
@@ -35,7 +35,10 @@ static void send(const struct vperfctr *v)
 	syscall(SYS_rt_tgsigqueueinfo, v->tgid, v->tid, info.si_signo, &info);
 }
 
-/* An overflow message without PMDs says that counters could not be had for a while. */
+/*
+ * Handles a message. An overflow message without PMDs says that counters were not available for
+ * some time.
+ */
 static void on_message(struct watcher *w, const pfarg_msg_t *msg)
 {
 	perfctr_enter();
@@ -82,7 +85,7 @@ static void *watch(void *arg)
 		;
 	while (poll(&told, 1, -1) < 0)
 		;
-	perfctr_enter();	/* the thread that woke this one may hold the lock still */
+	perfctr_enter();	/* the thread that woke this one may still hold the lock */
 	perfctr_leave(0);
 	close_all(w);
 	free(w);
@@ -101,7 +104,8 @@ static int run(struct watcher *w)
 	if (ret)
 		return ret;
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	ret = pthread_create(&thread, &attr, watch, w);	/* with all signals blocked, as here */
+	/* signals are blocked here, and so they are in the new thread */
+	ret = pthread_create(&thread, &attr, watch, w);
 	pthread_attr_destroy(&attr);
 	return ret;
 }
@@ -133,7 +137,7 @@ int perfctr_watch(struct vperfctr *v, int ctx, struct watcher **out)
 	return perfctr_refuse(-ret, "no watcher of overflows: %s", strerror(ret));
 }
 
-/* Under the lock. The watcher's thread frees w after that. */
+/* Called under the lock. The watcher's thread frees w afterwards. */
 void perfctr_unwatch(struct watcher *w)
 {
 	if (!w)
@@ -142,7 +146,7 @@ void perfctr_unwatch(struct watcher *w)
 	close(w->wake[1]);
 }
 
-/* In a child of fork(), which has no such thread. */
+/* Called in a child of fork(), which has no watcher thread. */
 void perfctr_forget_watcher(struct watcher *w)
 {
 	if (!w)

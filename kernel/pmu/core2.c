@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * core2.c - the PMU of Intel's Core 2: architectural perfmon, version 2. Two general counters, PMC/PMD 0 and 1; three
- * of fixed function, PMD16-18, which share PMC16; PMC17 has counter 0 sample precisely (PEBS); with bit 0 of PMC30,
- * IA32_DEBUGCTL, the last branches are in PMD32-39, the latest one where PMD31 says. Intel's Software Developer's
- * Manual, volume 3.
- *
- * The interrupt bits are always on: 64-bit emulation lives by them. IA32_PERF_GLOBAL_CTRL is the machine's: it
- * starts and stops all counters, by the bits that their own registers set.
+ * core2.c - the PMU of Intel's Core 2: architectural perfmon, version 2. It has two general
+ * counters, PMC/PMD 0 and 1, and three fixed-function counters, PMD16-18, which share PMC16. PMC17
+ * makes counter 0 sample precisely (PEBS). With bit 0 of PMC30, IA32_DEBUGCTL, the last branches
+ * are in PMD32-39, and PMD31 tells which is the latest. Source: Intel's Software Developer's
+ * Manual, volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
+ * IA32_PERF_GLOBAL_CTRL belongs to the machine, which starts and stops all counters, by the bits
+ * that their own registers set.
  */
 #include "models.h"
 
@@ -15,9 +15,9 @@
 #define RSVD	(0xffffffff00000000ULL | INT | 1ULL << 21)
 
 #define FIXED_INT	0x888ULL
-#define FIXED_BITS	0x333ULL	/* two levels each */
+#define FIXED_BITS	0x333ULL	/* two privilege level bits for each counter */
 #define LBR_BIT		1ULL
-#define LBR_FREEZE	(1ULL << 11)	/* on overflows: always on */
+#define LBR_FREEZE	(1ULL << 11)	/* freezes the branch records at an overflow; always on */
 
 #define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
 	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }

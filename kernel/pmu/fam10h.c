@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * fam10h.c - the PMU of AMD's family 10h: four counters of 48 bits as the K8 has them, and instruction-based sampling:
- * PMC4 samples fetches, into PMD5 and 6, PMC5 operations, into PMD8-13. AMD's BIOS and Kernel Developer's Guide for
- * family 10h, document 31116.
- *
- * PMD4 and 7 are the control registers as the hardware changes them: counters, valid bits, the fetch's latency.
- *
- * The interrupt bit (20) of a PerfEvtSel is always on: 64-bit emulation lives by it. Bits 32-35 are more of the event,
- * 40 and 41 count guest or host alone.
+ * fam10h.c - the PMU of AMD's family 10h: four counters of 48 bits like those of the K8, and
+ * instruction-based sampling. PMC4 makes it sample fetches, into PMD5 and 6, PMC5 operations, into
+ * PMD8-13. PMD4 and 7 are the control registers with the fields that the hardware changes:
+ * counters, valid bits, the fetch's latency. Source: AMD's BIOS and Kernel Developer's Guide for
+ * family 10h, document 31116. The interrupt bit (20) of a PerfEvtSel is always on, because 64-bit
+ * emulation needs it. Bits 32-35 extend the event number, 40 and 41 restrict counting to the guest
+ * or the host.
  */
 #include "models.h"
 
@@ -15,8 +14,9 @@
 #define INT	(1ULL << 20)
 #define RSVD	(0xfffffcf000000000ULL | INT | 1ULL << 21)
 
-#define FETCH_BITS	(0xffffULL | 1ULL << 48 | 1ULL << 57)	/* period / 16; on; randomized */
-#define OP_BITS		(0xffffULL | 1ULL << 17 | 1ULL << 19)	/* period / 16; on; of operations */
+#define FETCH_BITS	(0xffffULL | 1ULL << 48 | 1ULL << 57)	/* period / 16; enable; randomize */
+/* period / 16; enable; count operations instead of cycles */
+#define OP_BITS		(0xffffULL | 1ULL << 17 | 1ULL << 19)
 
 #define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc0010000ULL + n, .dfl = INT, \
 	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFSEL" #n }

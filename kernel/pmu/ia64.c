@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* ia64.c - checks of registers that Itanium processors have in common. */
+/* ia64.c - checks of registers that all Itanium processors need. */
 #include "core.h"
 #include "ia64.h"
 

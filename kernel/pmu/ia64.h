@@ -5,7 +5,8 @@
 
 #include "pmu.h"
 
-#define PFM_ITA_IBR	256	/* PMC256-263: instruction debug registers; 264-271: data */
+/* PMC256-263 are the instruction debug registers, 264-271 those for data */
+#define PFM_ITA_IBR	256
 #define PFM_ITA_DBR	264
 
 #define PFM_IBR(n, r) { .num = n, .type = PFM_REG_TYPE_IBR, .index = r, .kind = PFM_REG_WC, \
@@ -13,9 +14,12 @@
 #define PFM_DBR(n, r) { .num = n, .type = PFM_REG_TYPE_DBR, .index = r, .kind = PFM_REG_WC, \
 	.ctrl = PFM_REG_NO_CTRL, .name = "DBR" #r }
 
-/* 5.6.3: no rogue breakpoints: ibr.x, dbr.r and dbr.w stay clear in the odd registers. 0, or refused. */
+/* Refuses rogue breakpoints (5.6.3): ibr.x, dbr.r and dbr.w must be clear in the odd registers. */
 int pfm_ita_check_debug_reg(uint16_t num, uint64_t value);
-/* 5.2: system-wide contexts have privileged monitors, others user monitors, whatever was asked; pm is that bit. */
+/*
+ * Sets the bit pm of a PMC's value: monitors are privileged in system-wide contexts and user
+ * monitors in others, whatever the program has written (5.2).
+ */
 uint64_t pfm_ita_set_pm(struct pfm_context *ctx, unsigned int pm, uint64_t value);
 
 #endif

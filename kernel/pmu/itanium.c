@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * itanium.c - the PMU of the first Itanium: four counters of 32 bits, PMC/PMD 4-7; opcode matchers PMC8 and 9; event
- * address registers for instructions (PMC10, PMD0 and 1) and data (PMC11, PMD2, 3, 17); a branch trace buffer (PMC12,
- * PMD8-16); PMC13 puts the instruction debug registers in force, PMC256-263 (data: PMC264-271, by bit 28 of
- * PMC11). Intel's Itanium processor reference manual for software development, document 245320.
+ * itanium.c - the PMU of the first Itanium: four counters of 32 bits, PMC/PMD 4-7; opcode matchers,
+ * PMC8 and 9; event address registers for instructions (PMC10, PMD0 and 1) and data (PMC11, PMD2,
+ * 3, 17); a branch trace buffer (PMC12, PMD8-16). PMC13 enables range checks by the instruction
+ * debug registers, PMC256-263, and bit 28 of PMC11 those by the data debug registers, PMC264-271.
+ * Source: Intel's Itanium processor reference manual for software development, document 245320.
  */
 #include "core.h"
 #include "ia64.h"
@@ -15,10 +16,10 @@
 #define OPCODE_BITS	0xfffffffffffffff8ULL
 #define OPCODE_DFL	0xf00000003ffffff8ULL
 #define IEAR_BITS	0x30f00cfULL	/* plm, pm, TLB or cache, unit mask, ism */
-#define DEAR_BITS	0x130f00cfULL	/* and pt */
+#define DEAR_BITS	0x130f00cfULL	/* the fields of IEAR_BITS, and pt */
 #define BTB_BITS	0xffcfULL
-#define DEAR_DFL	0x10000000ULL	/* pt: no data ranges */
-#define IRANGE_DFL	0x3ffff00000001ULL	/* ta: no code ranges */
+#define DEAR_DFL	0x10000000ULL	/* pt is set: data is not restricted to ranges */
+#define IRANGE_DFL	0x3ffff00000001ULL	/* ta is set: code is not restricted to ranges */
 
 #define COUNTER_PMC(n) { .num = n, .type = PFM_REG_TYPE_PMC, .index = n, \
 	.ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_WC | PFM_REG_NO64, .rsvd = ~COUNTER_BITS, .name = "PMC" #n }

@@ -10,9 +10,9 @@
 
 #define WIDTH 47
 
-#define ENABLE	0x800000ULL	/* PMC4: bit 23 enables all counters */
+#define ENABLE	0x800000ULL	/* bit 23 of PMC4 enables all counters */
 
-/* Writable bits of the configuration registers; the others keep their default. */
+/* Writable bits of the configuration registers; the other bits keep their defaults. */
 #define COUNTER_BITS	0x0fffff7fULL
 #define OPCODE_BITS	0xffffffff3ffffffbULL
 #define IEAR_BITS	0xffffULL
@@ -62,7 +62,8 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 		return pfm_ita_check_debug_reg(num, *value);
 	*value = pfm_ita_set_pm(ctx, num == 10 ? 4 : 6, *value);
 	if (num == 4)
-		*value |= ENABLE;	/* raw values without it would stop the other counters, too */
+		/* a raw value without this bit would stop the other counters, too */
+		*value |= ENABLE;
 	return 0;
 }
 

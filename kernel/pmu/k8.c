@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * k8.c - the PMU of AMD's K8: four counters of 48 bits, PerfEvtSel0-3 and PerfCtr0-3.
- *
- * The interrupt bit (20) of a PerfEvtSel is always on: 64-bit emulation lives by it. Nothing is
- * counted until the enable bit (22) and USR (16) or OS (17) are set.
+ * k8.c - the PMU of AMD's K8: four counters of 48 bits, PerfEvtSel0-3 and PerfCtr0-3. The interrupt
+ * bit (20) of a PerfEvtSel is always on, because 64-bit emulation needs it. A counter counts only
+ * if its enable bit (22) and USR (16) or OS (17) are set.
  */
 #include "models.h"
 

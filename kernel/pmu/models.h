@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* models.h - the PMU models: what lists them reads it here. */
+/* models.h - the list of PMU models. */
 #ifndef PFM_PMU_MODELS_H
 #define PFM_PMU_MODELS_H
 
 #include "pmu.h"
 
 /*
- * One row a model: X(toy) is the description pfm_pmu_toy, which the simulated computer "sim:toy" has. The first
- * is that of "sim".
+ * A row for each model: X(toy) is the description pfm_pmu_toy, which the simulated computer
+ * "sim:toy" has. The first row is the model of "sim".
  */
 #define PFM_PMU_MODELS(X) \
 	X(itanium2) \
@@ -29,7 +29,7 @@
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)
 
-/* What a logical processor has of a model, with HyperThreading. */
+/* The registers of a model that a logical processor has with HyperThreading. */
 extern const struct pfm_pmu pfm_pmu_netburst_ht, pfm_pmu_em64t_ht;
 
 #endif

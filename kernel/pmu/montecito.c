@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * montecito.c - the PMU of the dual-core Itanium 2 (Montecito): twelve counters of 47 bits, PMC/PMD 4-15; opcode
- * matchers PMC32-36; event address registers for instructions (PMC37, PMD34 and 35) and data (PMC40, PMD32, 33, 36); an
- * execution trace buffer (PMC39, PMD38, 39 and 48-63) and its instruction pointer mode (PMC42); PMC38 and 41
- * put the debug registers, PMC256-271, in force. Intel's reference manual for software development and
- * optimization of the dual-core Itanium 2, document 308065.
- *
- * Bit 25 of a counter's PMC is one of a field that has to be 2.
+ * montecito.c - the PMU of the dual-core Itanium 2 (Montecito): twelve counters of 47 bits, PMC/PMD
+ * 4-15; opcode matchers, PMC32-36; event address registers for instructions (PMC37, PMD34 and 35)
+ * and data (PMC40, PMD32, 33, 36); an execution trace buffer (PMC39, PMD38, 39 and 48-63) and its
+ * instruction pointer mode (PMC42). PMC38 and 41 enable range checks by the debug registers,
+ * PMC256-271. Source: Intel's reference manual for software development and optimization of the
+ * dual-core Itanium 2, document 308065. Bit 25 of a counter's PMC belongs to a field that must be
+ * 2.
  */
 #include "core.h"
 #include "ia64.h"
@@ -14,7 +14,7 @@
 
 #define WIDTH 47
 
-/* Writable bits of the configuration registers; the others keep their default. */
+/* Writable bits of the configuration registers; the other bits keep their defaults. */
 #define COUNTER_DFL	0x2000000ULL
 #define COUNTER_BITS	0x7c7fff7fULL
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * nehalem.c - the PMU of Intel's Nehalem, a core of it: architectural perfmon, version 3. Four general counters,
- * PMC/PMD 0-3; three of fixed function, PMD16-18, which share PMC16; PMC17 and 18 have the general ones sample
- * precisely (PEBS), loads from a latency on; PMC19 says what offcore responses are; the last branches, as PMC30
- * chooses them, are in PMD32-63, the latest one where PMD31 says. Intel's Software Developer's Manual, volume 3.
- *
- * The interrupt bits are always on: 64-bit emulation lives by them. IA32_PERF_GLOBAL_CTRL is the machine's: it
- * starts and stops all counters, by the bits that their own registers set. The uncore is not a core's.
+ * nehalem.c - the PMU of a core of Intel's Nehalem: architectural perfmon, version 3. It has four
+ * general counters, PMC/PMD 0-3, and three fixed-function counters, PMD16-18, which share PMC16.
+ * PMC17 makes the general counters sample precisely (PEBS), and PMC18 sets the latency from which
+ * loads are sampled. PMC19 selects offcore responses. The last branches, which PMC30 filters, are
+ * in PMD32-63, and PMD31 tells which is the latest. Source: Intel's Software Developer's Manual,
+ * volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
+ * IA32_PERF_GLOBAL_CTRL belongs to the machine, which starts and stops all counters, by the bits
+ * that their own registers set. The uncore PMU is not described here.
  */
 #include "models.h"
 
@@ -15,8 +16,9 @@
 #define RSVD	(0xffffffff00000000ULL | INT)
 
 #define FIXED_INT	0x888ULL
-#define FIXED_BITS	0x777ULL	/* two levels and "any thread" each */
-#define PEBS_BITS	0xf0000000fULL	/* of each counter: records, and their latencies */
+/* two privilege level bits and "any thread" for each counter */
+#define FIXED_BITS	0x777ULL
+#define PEBS_BITS	0xf0000000fULL	/* for each counter: PEBS records, and latencies in them */
 
 #define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
 	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }

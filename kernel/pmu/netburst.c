@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * netburst.c - the PMU of Intel's Pentium 4, and of those with EM64T: 18 counters of 40 bits, PMD0-17; each has a CCCR
- * that controls it, PMC23-31 and 54-62, which chooses an ESCR that says what is counted: PMC0-22 those of the even
- * side, for PMD0-8, PMC32-53 those of the odd side, for PMD9-17. PMC63 and 96 tag operations for PEBS and replay
- * events. Numbers are those of libpfm 3, but for PEBS_ENABLE, 64 there, which is a software counter here. Intel's
- * Software Developer's Manual, volume 3.
+ * netburst.c - the PMU of Intel's Pentium 4, and of its successors with EM64T: 18 counters of 40
+ * bits, PMD0-17. A CCCR, PMC23-31 and 54-62, controls each counter. It selects an ESCR, which says
+ * what is counted: PMC0-22 are the ESCRs of the even side, for PMD0-8, PMC32-53 those of the odd
+ * side, for PMD9-17. PMC63 and 96 tag operations for PEBS and replay events. The numbers are those
+ * of libpfm 3, except that of PEBS_ENABLE, which is 64 there, a software counter here. Source:
+ * Intel's Software Developer's Manual, volume 3.
  *
- * The interrupt bit (26, of logical processor 0) and both of the field that says when to count (16, 17) are in a CCCR's
- * default; the former is always on: 64-bit emulation lives by it. The processors of EM64T have no IQ_ESCRs.
+ * A CCCR's default has the interrupt bit (26, of logical processor 0) and both bits of the field
+ * that says when to count (16, 17). The interrupt bit is always on, because 64-bit emulation needs
+ * it. Processors with EM64T have no IQ_ESCRs.
  *
- * With HyperThreading two logical processors share these registers. perfmon2 2.x divides them for good: the even side
- * is the first one's, the odd side the second one's, under the numbers of the even side. PEBS is neither's, for its two
- * registers exist once. What would name a logical processor is its own, in the bits of the first one: an ESCR's levels
- * of the second one (0, 1) are reserved, and when to count is always. Addresses are the first one's.
+ * With HyperThreading two logical processors share these registers. perfmon 2.x divides them
+ * permanently: the first one has the even side, the second one the odd side, under the numbers of
+ * the even side. Neither has PEBS, as its two registers exist only once. Bits that name a logical
+ * processor are those of the first one in both halves: the bits of an ESCR for the other one's
+ * levels (0, 1) are reserved, and a CCCR always counts, whichever threads run. Addresses are those
+ * of the first half.
  */
 #include "models.h"
 
 #define WIDTH		40
-#define ESCR_BITS	0x7fffffffULL	/* levels of two threads, tag, event mask, event select */
+#define ESCR_BITS	0x7fffffffULL	/* levels of both threads, tag, event mask, event select */
 #define CCCR_BITS	0x41fff000ULL	/* enable, ESCR select, thread, threshold, edge; cascade */
 #define CCCR_DFL	(1ULL << 26 | 3ULL << 16)
-#define OTHER_LEVELS	3ULL		/* an ESCR's, of logical processor 1 */
+#define OTHER_LEVELS	3ULL		/* an ESCR's level bits for logical processor 1 */
 #define COUNTERS	18
 #define EVEN_COUNTERS	9
 
@@ -31,7 +35,7 @@
 #define CONFIG(n, msr, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .rsvd = ~(bits), \
 	.ctrl = PFM_REG_NO_CTRL, .name = text }
 
-/* Of the whole processor; of a logical one. */
+/* registers of the whole processor, and those of a logical one */
 #define ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS, text)
 #define CCCR(n, counter, text)	CCCR_OF(n, counter, text, CCCR_BITS)
 #define HT_ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS & ~OTHER_LEVELS, text)
@@ -90,7 +94,7 @@ static const struct pfm_reg em64t_ht_pmcs[] = {
 	EVEN_ESCRS(HT_ESCR), EVEN_ESCRS_OF_IQ(HT_ESCR), EVEN_CCCRS(HT_CCCR),
 };
 
-/* The even side first. */
+/* The counters of the even side come first. */
 static const struct pfm_reg pmds[COUNTERS] = {
 	CTR(0, 23, 0, "BPU_COUNTER0"), CTR(1, 24, 1, "BPU_COUNTER1"), CTR(2, 25, 4, "MS_COUNTER0"),
 	CTR(3, 26, 5, "MS_COUNTER1"), CTR(4, 27, 8, "FLAME_COUNTER0"), CTR(5, 28, 9, "FLAME_COUNTER1"),

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * p6.c - the PMU of Intel's P6 family, which the Pentium M has as well: two counters of 40 bits, PerfEvtSel0-1 and
- * PerfCtr0-1.
- *
- * The interrupt bit (20) of a PerfEvtSel is always on: 64-bit emulation lives by it. The enable bit
- * (22) of PerfEvtSel0 is the one for both counters.
+ * p6.c - the PMU of Intel's P6 family and of the Pentium M: two counters of 40 bits, PerfEvtSel0-1
+ * and PerfCtr0-1. The interrupt bit (20) of a PerfEvtSel is always on, because 64-bit emulation
+ * needs it. The enable bit (22) of PerfEvtSel0 enables both counters.
  */
 #include "models.h"
 

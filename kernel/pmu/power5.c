@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * power5.c - the PMU of IBM's POWER5: six counters of 31 bits, PMD1-6, a 32nd bit that makes them interrupt. PMC0 is
- * MMCR0, which freezes all of them; PMC1, MMCR1, chooses what PMD1-4 count, all at once; PMD5 counts instructions, PMD6
- * cycles. PMC2, MMCRA, marks instructions; PMD7 and 8 have their addresses. A register's address is the number of its
- * special purpose register. IBM's PowerPC architecture book, and Linux's asm/reg.h.
+ * power5.c - the PMU of IBM's POWER5: six counters, PMD1-6, of 31 bits; their 32nd bit makes them
+ * interrupt. PMC0 is MMCR0, which freezes all counters. PMC1, MMCR1, chooses what PMD1-4 count
+ * together; PMD5 counts instructions, PMD6 cycles. PMC2, MMCRA, marks instructions, whose addresses
+ * are in PMD7 and 8. A register's address is the number of its special purpose register. Sources:
+ * IBM's PowerPC architecture book, and Linux's asm/reg.h.
  */
 #include "models.h"
 #include "power5.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * power5.h - groups of POWER5's events: what PMC1-4 count follows from the values of MMCR1 and MMCRA; numbers and
- * values are those of IBM's user guide of the performance monitor, as OProfile has them (events/ppc64/power5).
+ * power5.h - groups of POWER5's events: the values of MMCR1 and MMCRA determine what all counters
+ * count. Numbers and values are those of IBM's user guide of the performance monitor, which
+ * OProfile uses, too (events/ppc64/power5).
  */
 #ifndef PFM_PMU_POWER5_H
 #define PFM_PMU_POWER5_H

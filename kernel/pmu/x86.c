@@ -8,8 +8,10 @@
 #include "x86.h"
 
 #define WIDTH		48
-#define INTEL_RSVD	(0xfffffffc00000000ULL | PFM_X86_INT)	/* 32 and 33: transactions */
-#define AMD_RSVD	(0xfffffcf000200000ULL | PFM_X86_INT)	/* 32-35: event, 40 and 41: guest, host */
+/* bits 32 and 33 select transactions */
+#define INTEL_RSVD	(0xfffffffc00000000ULL | PFM_X86_INT)
+/* bits 32-35 extend the event number, 40 and 41 select guest and host */
+#define AMD_RSVD	(0xfffffcf000200000ULL | PFM_X86_INT)
 
 #define SEL(n, msr, reserved) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = PFM_X86_INT, \
 	.rsvd = reserved, .ctrl = PFM_REG_NO_CTRL, .name = "PERFEVTSEL" #n }

@@ -10,26 +10,30 @@
 #define PFM_X86_OS	(1ULL << 17)
 #define PFM_X86_PC	(1ULL << 19)
 #define PFM_X86_INT	(1ULL << 20)
-#define PFM_X86_ANY	(1ULL << 21)	/* Intel: of the core's other thread, too */
+#define PFM_X86_ANY	(1ULL << 21)	/* Intel: counts what the core's other thread does, too */
 #define PFM_X86_EN	(1ULL << 22)
 #define PFM_X86_INV	(1ULL << 23)
 #define PFM_X86_CMASK	(0xffULL << 24)
-#define PFM_X86_IN_TX	(1ULL << 32)	/* Intel: in transactions only */
-#define PFM_X86_IN_TXCP	(1ULL << 33)	/* Intel: not what a transaction takes back */
-#define PFM_X86_EVENT	0xffffULL	/* and its unit mask */
+#define PFM_X86_IN_TX	(1ULL << 32)	/* Intel: counts only in transactions */
+#define PFM_X86_IN_TXCP	(1ULL << 33)	/* Intel: does not count what an aborted transaction did */
+#define PFM_X86_EVENT	0xffffULL	/* the event number and its unit mask */
 
 #define PFM_X86_CYCLES_INTEL	0x3cULL
 #define PFM_X86_CYCLES_AMD	0x76ULL
 
-/* Event, unit mask, levels, edge, inversion, counter mask; 32-35: more of the event, 40 and 41: guest, host. */
+/*
+ * Event, unit mask, levels, edge, inversion, counter mask; 32-35 extend the event number, 40 and 41
+ * select guest or host.
+ */
 #define PFM_X86_COMMON_BITS	0xff87ffffULL
 #define PFM_X86_INTEL_BITS	(PFM_X86_COMMON_BITS | PFM_X86_ANY | PFM_X86_IN_TX)
 #define PFM_X86_AMD_BITS	(PFM_X86_COMMON_BITS | 0x30f00000000ULL)
 
 /*
- * What the kernel's driver is to program for a PMC's value, by which it also chooses the counter. EN and PC are
- * its business, INT is always on. Intel's counters of fixed function take an event only in its plain form; INV
- * without a counter mask means nothing to them, and keeps it off those.
+ * Returns what the kernel's driver must program for a PMC's value, by which it also chooses the
+ * counter. The driver itself sets EN and PC, and INT is always on. Intel's fixed-function counters
+ * accept an event only in its plain form. INV without a counter mask has no effect on an event, but
+ * keeps it off those counters.
  */
 static inline uint64_t pfm_x86_config(uint64_t pmc, bool intel)
 {

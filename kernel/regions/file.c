@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * file.c - the file of regions, as a program that is measured uses it, and as lpfm makes it.
- */
+/* file.c - the file of regions: how a measured program uses it, and how lpfm makes it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +19,7 @@ static struct head *head;
 
 /* --- the plan ------------------------------------------------------------------------------------ */
 
-/* Reads a line of the plan; false: it is not understood, or there are too many registers. */
+/* Reads a line of the plan; false: the line is invalid, or there are too many registers. */
 static bool read_line(struct plan *plan, const char *line)
 {
 	char value[32];
@@ -54,7 +52,10 @@ static bool read_plan(struct plan *plan, const char *text)
 
 /* --- in use ----------------------------------------------------------------------------------------- */
 
-/* The file, which must be the user's own; -1 with errno. It need not stay open: a program may close what it likes. */
+/*
+ * Opens the file, which must belong to the user; -1 with errno. The descriptor is needed only for
+ * the mapping, because a program may close descriptors that are not its own.
+ */
 static int open_file(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
@@ -132,7 +133,7 @@ int pfm_regions_end(void)
 	return 0;
 }
 
-/* A program with more rights than its user has is not measured. */
+/* A program with more rights than its user is not measured. */
 static __attribute__((constructor)) void begin(void)
 {
 	const char *path = secure_getenv(REGIONS_ENV);
@@ -174,7 +175,10 @@ void regions_lose(const char *why)
 
 /* --- making it ---------------------------------------------------------------------------------------- */
 
-/* The file is made in memory (/dev/shm) if possible, as a file on a disk would be written back now and then. */
+/*
+ * Makes the file in memory (/dev/shm) if possible, because the kernel would write a file on a disk
+ * back from time to time.
+ */
 static int make_file(char *path, unsigned int size)
 {
 	static const char *const folders[] = { "/dev/shm", "/tmp" };

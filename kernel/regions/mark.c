@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * mark.c - entering and leaving regions.
- */
+/* mark.c - enters and leaves regions. */
 #include "regions.h"
 
 #define rarely(x)	__builtin_expect(!!(x), 0)
@@ -14,7 +12,10 @@
  */
 #if defined(__aarch64__)
 
-/* Two instructions for each counter, called as what they are: they leave all registers but x0 and x30 alone. */
+/*
+ * A counter is read by two instructions. They are called by an asm that knows they change only x0
+ * and x30.
+ */
 #define READER(reg)	"mrs x0, " reg "\n\tret\n\t"
 #define READER_SIZE	8
 
@@ -54,7 +55,7 @@ static inline void set_reader(struct place *p, unsigned int index)
 
 #endif
 
-/* Returns false if some counter cannot be read without a call now. */
+/* Returns false if some counter cannot be read without a system call now. */
 static bool look_up(struct thread *t)
 {
 	const pfm_set_view_t *page = t->view.page;
@@ -78,11 +79,12 @@ static bool look_up(struct thread *t)
 	return true;
 }
 
-/* Reads with a new look-up of the counters' registers. */
+/* Reads after a new look-up of the counters' registers. */
 static __attribute__((noinline)) int read_anew(struct thread *t, uint64_t *values)
 {
 	if (!look_up(t))
-		t->seq = 1;	/* odd, so no mark uses the look-up */
+		/* an odd number matches no set_seq, so marks look the registers up again */
+		t->seq = 1;
 	return pfm_read_fast(&t->view, t->nums, values, t->n);
 }
 
@@ -100,7 +102,10 @@ static inline __attribute__((always_inline)) int read_known(struct thread *t, ui
 	return rarely(page->set_seq != seq) ? read_anew(t, values) : 1;
 }
 
-/* The usual numbers of counters are constants, so that the compiler unrolls the loops. */
+/*
+ * The most common numbers of counters are passed as constants, so that the compiler unrolls the
+ * loops.
+ */
 static inline __attribute__((always_inline)) int read_counters(struct thread *t, uint64_t *values)
 {
 	if (__builtin_expect(t->n == 2, 1))
@@ -115,7 +120,10 @@ int regions_read(struct thread *t, uint64_t *values)
 
 /* --- marks ----------------------------------------------------------------------------------------- */
 
-/* The thread's record of a region that it has entered before; NULL: the slow way. */
+/*
+ * Returns the thread's record of a region that it has entered before; NULL: it must be looked up or
+ * made.
+ */
 static inline struct record *known(struct thread *t, const struct pfm_region *r)
 {
 	uint32_t at = __atomic_load_n(&r->id, __ATOMIC_RELAXED) - 1;
@@ -176,7 +184,7 @@ static void unlink_record(struct thread *t, struct record *rec)
 		*link = rec->outer;
 }
 
-/* Leaves a region that was entered twice, is not the innermost, or was not entered. */
+/* Leaves a region that was entered more than once, is not the innermost one, or was not entered. */
 static __attribute__((noinline)) void leave_oddly(struct pfm_region *r)
 {
 	struct thread *t = regions_self;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * read.c - a file of regions, as lpfm reads it.
- */
+/* read.c - reads a file of regions for lpfm. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

@@ -24,10 +24,10 @@ struct plan {
 	int		num_pmcs, num_pmds;
 };
 
-/* How a running counter is read, and what is added to it. */
+/* How a running counter is read, and which base is added to the result. */
 struct place {
 #if defined(__aarch64__)
-	const char	*read;			/* code */
+	const char	*read;			/* address of the code that reads it */
 #else
 	unsigned int	index;
 #endif
@@ -35,27 +35,34 @@ struct place {
 };
 
 struct thread {
-	uint32_t	known;			/* entries of records */
-	int		n;			/* counters; 0 once they cannot be read */
-	struct record	*top;			/* the innermost region */
-	struct record	**records;		/* by region id - 1; NULL: never entered here */
-	unsigned long	seq;			/* set_seq for which places hold; odd: none */
+	uint32_t	known;			/* number of entries in records */
+	/* number of counters; 0 when they cannot be read any more */
+	int		n;
+	/* record of the innermost region that the thread is in */
+	struct record	*top;
+	/* records by region id - 1; NULL: this thread has not entered the region */
+	struct record	**records;
+	/* the set_seq for which the places are valid; odd: they are not valid */
+	unsigned long	seq;
 	struct place	places[REGIONS_COUNTERS];
 	pfm_view_t	view;
-	dev_t		dev;			/* of the view's descriptor */
+	dev_t		dev;			/* identify the file of the view's descriptor */
 	ino_t		ino;
 	uint16_t	nums[REGIONS_COUNTERS];
-	struct block	*block;			/* the thread's last block; its records are in blocks */
+	/* the thread's last block; its records are in all of its blocks */
+	struct block	*block;
 	struct block	**blocks;
 	unsigned int	num_blocks;
-	bool		full;			/* there was no room for a region */
-	bool		stale;			/* it measures into a file that is no longer in use */
+	bool		full;			/* the file had no room for a region */
+	/* the thread measures into a file that is no longer in use */
+	bool		stale;
 	struct thread	*next;
 };
 
 /*
- * The calling thread: regions_nobody before its first mark, regions_deaf if it cannot be measured; both have no
- * regions. Initial-exec: it takes eight bytes of every thread's static TLS.
+ * The calling thread's structure: regions_nobody before its first mark, regions_deaf if it cannot
+ * be measured; neither has regions. It uses the initial-exec model, with eight bytes of every
+ * thread's static TLS.
  */
 extern __thread struct thread *regions_self __attribute__((tls_model("initial-exec")));
 extern struct thread regions_nobody, regions_deaf;
@@ -68,7 +75,9 @@ static inline uint64_t regions_clock(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* A clock that costs an instruction or two. regions_hz: its frequency; 0: unknown, but constant. */
+/*
+ * Reads a clock in one or two instructions. regions_hz is its frequency; 0: unknown, but constant.
+ */
 #if defined(__aarch64__)
 static inline uint64_t regions_ticks(void)
 {
@@ -95,31 +104,43 @@ static inline uint64_t regions_hz(void)
 
 /* --- file.c: of this process -------------------------------------------------------------------- */
 
-/* The plan, once a file is in use. */
+/* The plan, valid once a file is in use. */
 extern struct plan regions_plan;
-/* Takes a block for a thread with owner as its first block; 0: this is its first. NULL with errno. */
+/*
+ * Takes a block for a thread whose first block is owner; 0: this is its first block. Returns NULL
+ * with errno.
+ */
 struct block *regions_take_block(uint64_t owner);
 void regions_drop_block(struct block *block);
-/* Counts a thread that cannot be measured in the file, which also has the reason for the first of them. */
+/*
+ * Counts, in the file, a thread that cannot be measured. The file keeps the reason of the first
+ * such thread.
+ */
 void regions_lose(const char *why);
 
 /* --- thread.c: all under the lock ---------------------------------------------------------------- */
 
 void regions_enter(void);
 void regions_leave(void);
-/* Without the lock: ends the calling thread's measurement, with all in any case, else if its file is out of use. */
+/*
+ * Ends the calling thread's measurement if its file is no longer in use, or always if "all" is set.
+ * Called without the lock.
+ */
 void regions_finish(bool all);
-/* Marks the threads' measurements as of a file that is no longer in use. */
+/* Marks the threads' measurements as belonging to a file that is no longer in use. */
 void regions_retire(void);
-/* Returns the calling thread's structure; NULL: it is not measured. */
+/* Returns the calling thread's structure; NULL: the thread is not measured. */
 struct thread *regions_thread(void);
-/* Returns the thread's record of the region; NULL: there is no room. */
+/* Returns the thread's record of the region; NULL: there is no room for it. */
 struct record *regions_record(struct thread *t, struct pfm_region *r);
-/* Was the calling thread in the region when its process was forked? If so, this leaves it. */
+/*
+ * Returns true if the calling thread was in the region when its process was forked, and then leaves
+ * the region.
+ */
 bool regions_was_parents(const char *name);
 /* Called when the thread's counters cannot be read any more. */
 void regions_break(struct thread *t);
-/* Ends the region's outermost call. values: the counters' values, or NULL if they cannot be read. */
+/* Ends the region's outermost call. values has the counters' values; NULL: they cannot be read. */
 void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
 
 /* --- mark.c -------------------------------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * thread.c - a thread that enters regions: its context, its records, its end; and what fork() leaves of it.
+ * thread.c - a thread that enters regions: its context, its records, its end; and what remains of
+ * it after fork().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,11 +24,13 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct thread *threads;
 static pthread_key_t at_end;
 
-/* Names by id - 1; copies, since the object file that a name is in may be unloaded. */
+/*
+ * Names by id - 1. They are copies, because the object file that contains a name may be unloaded.
+ */
 static char (*names)[sizeof(((struct record *)0)->name)];
 static unsigned int num_names;
 
-/* Regions that the thread was in which called fork(). */
+/* Names of the regions in which the thread was that called fork(). */
 static char (*parents)[sizeof(((struct record *)0)->name)];
 static unsigned int num_parents;
 
@@ -43,7 +46,10 @@ void regions_leave(void)
 
 /* --- a thread's end -------------------------------------------------------------------------------- */
 
-/* Is the number still the same file? A program may have closed descriptors that are not its own, and opened others. */
+/*
+ * Returns true if the number still refers to the same file. A program may have closed descriptors
+ * that are not its own, and opened others.
+ */
 static bool has_own_file(const struct thread *t)
 {
 	struct stat st;
@@ -68,7 +74,7 @@ static void forget(struct thread *t)
 	free(t);
 }
 
-/* A thread's end: the regions that it is in end with it. */
+/* Called at a thread's end, which also ends the regions that it is in. */
 static void finish(void *thread)
 {
 	uint64_t now[REGIONS_COUNTERS];
@@ -85,12 +91,13 @@ static void finish(void *thread)
 	for (unsigned int i = 0; i < t->num_blocks; i++)
 		t->blocks[i]->ended = 1;
 	if (pfm_getinfo_evtsets(t->view.fd, &info, 1))
-		t->ino = 0;	/* the program has closed it */
+		t->ino = 0;	/* the program has closed the descriptor */
 	regions_enter();
 	forget(t);
 	regions_leave();
 	pthread_setspecific(at_end, NULL);
-	regions_self = &regions_nobody;	/* destructors after this one may begin again */
+	/* other destructors that run later may enter regions again */
+	regions_self = &regions_nobody;
 }
 
 void regions_finish(bool all)
@@ -103,7 +110,7 @@ void regions_finish(bool all)
 		regions_self = &regions_nobody;
 }
 
-/* Threads notice at their next mark, since their records are forgotten here. */
+/* Threads notice this at their next mark, because their records are forgotten here. */
 void regions_retire(void)
 {
 	for (struct thread *t = threads; t; t = t->next) {
@@ -112,7 +119,7 @@ void regions_retire(void)
 	}
 }
 
-/* Called by exit(): threads that still run are left as they are. */
+/* Called by exit(). Threads that still run are not touched. */
 static __attribute__((destructor)) void at_exit(void)
 {
 	if (regions_self != &regions_nobody && regions_self != &regions_deaf)
@@ -122,7 +129,10 @@ static __attribute__((destructor)) void at_exit(void)
 
 /* --- fork ------------------------------------------------------------------------------------------- */
 
-/* A thread that has entered no region since it was forked itself keeps the regions of its own parent. */
+/*
+ * Remembers the regions that the thread is in. A thread that has entered none since it was forked
+ * keeps the regions of its own parent.
+ */
 static void remember_parents(const struct thread *t)
 {
 	unsigned int n = 0;
@@ -138,7 +148,7 @@ static void remember_parents(const struct thread *t)
 		memcpy(parents[num_parents++], rec->name, sizeof(*parents));
 }
 
-/* The contexts and records in the child are those of the parent's threads: they are dropped. */
+/* Drops the contexts and records in a child, because they belong to the parent's threads. */
 static void after_fork_child(void)
 {
 	remember_parents(regions_self);
@@ -167,9 +177,10 @@ bool regions_was_parents(const char *name)
 /* --- a thread's beginning ---------------------------------------------------------------------------- */
 
 /*
- * The program may close descriptors that are not its own. With the last one of a context its view may be unmapped: an
- * empty page in its place makes reads use a call, which gives the reason of its failure. Threads that are being set up
- * or ended do not read.
+ * Called before the program closes descriptors, which may include ones that are not its own. When
+ * the last descriptor of a context is closed, its view may be unmapped. An empty page in its place
+ * makes reads use a system call, which reports why it fails. Threads that are starting or ending do
+ * not read.
  */
 static void before_close(unsigned int first, unsigned int last)
 {
@@ -184,7 +195,10 @@ static void before_close(unsigned int first, unsigned int last)
 
 static bool prepared;
 
-/* Registered after libperfmon's handlers: in a child libperfmon has forgotten its contexts before this library does. */
+/*
+ * Registers handlers after libperfmon's: in a child, libperfmon forgets its contexts before this
+ * library does.
+ */
 static void prepare_process(void)
 {
 	if (prepared)
@@ -209,7 +223,10 @@ static int program(int fd)
 	       pfm_load_context(fd, &load) || pfm_start(fd, NULL) ? -1 : 0;
 }
 
-/* Makes and starts a context for the calling thread, and maps its view; at a failure the reason is in why. */
+/*
+ * Makes and starts a context for the calling thread, and maps its view. After a failure the reason
+ * is in why.
+ */
 static bool count(struct thread *t, char *why, size_t size)
 {
 	pfarg_ctx_t ctx = { .ctx_flags = PFM_FL_MAP_SETS };
@@ -282,7 +299,7 @@ struct thread *regions_thread(void)
 
 /* --- records ----------------------------------------------------------------------------------------- */
 
-/* Returns 0 without memory. */
+/* Returns the id of a region's name; 0 without memory. */
 static unsigned int id_of(const char *name)
 {
 	char key[sizeof(*names)] = "";

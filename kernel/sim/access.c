@@ -4,12 +4,12 @@
 
 #include "sim.h"
 
-#define FETCH	4	/* bytes, unless it says otherwise */
+#define FETCH	4	/* bytes of an instruction whose size the site does not say */
 #define DATA	8
 
 /* --- making --------------------------------------------------------------------------------- */
 
-/* The n-th number of the splitmix64 series. */
+/* Returns the n-th number of the splitmix64 series. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
 {
 	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ULL;
@@ -19,7 +19,10 @@ static uint64_t random_at(uint64_t seed, uint64_t n)
 	return z ^ z >> 31;
 }
 
-/* For each element the next one, so that the chain visits all once, in random order (Sattolo). */
+/*
+ * Makes an array with the successor of each element, so that the chain visits all elements once, in
+ * random order (Sattolo).
+ */
 static uint32_t *chase(const struct pfm_sim_pattern *p)
 {
 	uint32_t *next = pfm_os_alloc(p->count * sizeof(*next));
@@ -113,7 +116,7 @@ static uint64_t by_loops(const struct pfm_sim_pattern *p, const struct sim_progr
 	return addr;
 }
 
-/* Of the pattern's elements, the one that is next. */
+/* Returns the number of the pattern's next element. */
 static uint64_t by_element(const struct pfm_sim_pattern *p, uint64_t times, const uint32_t *next, uint32_t *at)
 {
 	uint64_t element = p->kind == PFM_SIM_RANDOM ? random_at(p->seed, times) % p->count : *at;
@@ -131,7 +134,10 @@ static inline uint64_t address(const struct pfm_sim_pattern *p, const struct sim
 
 /* --- asking --------------------------------------------------------------------------------- */
 
-/* The data that address registers are about is the load's, if there is one. */
+/*
+ * Returns true if address registers record this access: the instruction's load, if it has one, else
+ * its store.
+ */
 static inline bool is_about(struct sim_executed *done, enum cache_kind kind, uint64_t addr)
 {
 	if (done->load)
@@ -167,7 +173,10 @@ static void access_caches(struct sim_cpu *cpu, struct cache_core *core, enum cac
 
 /* --- store buffers -------------------------------------------------------------------------- */
 
-/* The oldest store to the caches and, as the line is there then, those right behind it that are to the same line. */
+/*
+ * Moves the oldest store to the caches, and with it the stores directly after it that are to the
+ * same line, as the line is in the cache then.
+ */
 static void drain_line(struct sim_cpu *cpu, struct cache_core *core, struct sim_executed *done)
 {
 	struct sim_stores *s = &cpu->stores;
@@ -202,7 +211,7 @@ static void store(struct sim_cpu *cpu, struct cache_core *core, uint64_t addr, u
 	is_about(done, CACHE_STORE, addr);
 }
 
-/* The latest store to any of these bytes; NULL: there is none. */
+/* Returns the latest store to any of these bytes; NULL: there is none. */
 static const struct sim_store *latest(const struct sim_stores *s, uint64_t addr, uint32_t size)
 {
 	for (uint32_t i = s->num; i--;)
@@ -211,7 +220,10 @@ static const struct sim_store *latest(const struct sim_stores *s, uint64_t addr,
 	return NULL;
 }
 
-/* A store that has all bytes of the load answers it; one that has some is waited for. */
+/*
+ * A store in the buffer that has all bytes of the load answers it. The load waits for a store that
+ * has only some of them.
+ */
 static void load(struct sim_cpu *cpu, struct cache_core *core, uint64_t addr, uint32_t size,
 		 struct sim_executed *done)
 {
@@ -298,7 +310,7 @@ static void finish(struct cache_core *core, uint64_t ns, const struct sim_execut
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
-/* The loop that the cursor is in, in its last iteration. */
+/* Returns true if the cursor is in the last iteration of its loop. */
 static bool is_last(const struct sim_program *prog, const struct sim_cursor *c)
 {
 	for (int i = c->depth - 1; i >= 0; i--) {
@@ -326,7 +338,10 @@ static bool is_taken(const struct pfm_sim_access *a, const struct sim_program *p
 	return false;
 }
 
-/* An access to data by an instruction, which learns what came of it. */
+/*
+ * The type of a function that makes a data access of an instruction, and records in "done" what
+ * happened.
+ */
 typedef void data_fn(struct sim_cpu *cpu, struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size,
 		     struct sim_executed *done);
 
@@ -345,7 +360,7 @@ static inline void load_and_store(struct sim_cpu *cpu, struct cache_core *core, 
 		     a->is.store.size ? a->is.store.size : DATA, done);
 }
 
-/* Those of a fence go past the buffer, which is empty then. */
+/* The accesses of a fence do not use the store buffer, which is empty then. */
 static void load_and_store_buffered(struct sim_cpu *cpu, struct cache_core *core, const struct sim_access *a,
 				    struct sim_progress *progress, uint64_t times, struct sim_executed *done)
 {
@@ -386,7 +401,10 @@ static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kin
 		done->branch |= SIM_TAKEN | SIM_INDIRECT;
 		done->target = addr;
 		break;
-	case TAPE_MODIFY:	/* one access, as cachegrind has it, and both events */
+	/*
+	 * cachegrind counts this as one access, but it causes the events of a load and of a store
+	 */
+	case TAPE_MODIFY:
 		core->count[CACHE_EV_STORES]++;
 		/* fall through */
 	default:

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * api.c - perfmon/sim.h.
- */
+/* api.c - implements the functions of perfmon/sim.h. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +8,7 @@
 #include "desc.h"
 #include "sim.h"
 
-/* Runs body under the computer's lock, and returns its status in the manner of C: -1 with errno. */
+/* Runs body with the computer's lock held, and turns its negative errno into -1 with errno. */
 #define LOCKED(sim, body) ({			\
 	int ret_;				\
 						\
@@ -65,7 +63,7 @@ static bool counts(const struct pfm_sim *sim, int pmd)
 	return false;
 }
 
-/* The code by which counter pmd counts the event of that name, or negative errno. */
+/* Returns the code by which counter pmd counts the event with that name, or a negative errno. */
 static int64_t code_of(struct pfm_sim *sim, const char *name, int pmd)
 {
 	const struct sim_codes *codes = sim->model->codes;
@@ -98,7 +96,10 @@ int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, 
 	return LOCKED(sim, encode(sim, event, levels, pmd, pmc_value));
 }
 
-/* A live computer's threads all do the same. */
+/*
+ * Returns true if the event happens in this computer. The threads of a live computer all run the
+ * same program.
+ */
 static bool happens(const struct pfm_sim *sim, uint64_t events)
 {
 	const struct sim_program *prog = sim->live_prog;
@@ -111,7 +112,10 @@ static bool happens(const struct pfm_sim *sim, uint64_t events)
 	return events & (1ULL << SIM_EV_CYCLES | 1ULL << SIM_EV_NEVER);
 }
 
-/* The code that counter pmd has by these PMCs; with_defaults: bits that enable the counters may be in none of them. */
+/*
+ * Returns the code that counter pmd has with these PMCs. With with_defaults their default bits are
+ * set, too, because the bits that enable a counter may be missing in the given values.
+ */
 static bool code_by(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *from, int n, bool with_defaults,
 		    uint64_t *code)
 {
@@ -345,7 +349,10 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* Is a SIGINT (Ctrl-C) or SIGTERM pending? Signals are blocked while the computer is locked. */
+/*
+ * Returns true if a SIGINT (Ctrl-C) or SIGTERM is pending. Signals are blocked while the computer
+ * is locked.
+ */
 static bool told_to_stop(const struct pfm_sim *sim)
 {
 	sigset_t pending;
@@ -355,7 +362,7 @@ static bool told_to_stop(const struct pfm_sim *sim)
 	       (sigismember(&pending, SIGTERM) && !sigismember(&sim->saved_signals, SIGTERM));
 }
 
-/* 1: done(sim, what); 0: the limit is reached; EINTR. */
+/* Moves time on. Returns 1 when done(sim, what) is true, 0 at the limit, or EINTR. */
 static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_sim *, const void *),
 		   const void *what)
 {
@@ -379,7 +386,7 @@ static void publish(struct pfm_sim *sim, struct pfm_context *ctx)
 	sim_leave(sim, &in);
 }
 
-/* 2.2: brings all views up to date when time stops. */
+/* Updates all views when time stops (2.2). */
 static void publish_all(struct pfm_sim *sim)
 {
 	sim_sync_all(sim);
@@ -389,7 +396,7 @@ static void publish_all(struct pfm_sim *sim)
 		publish(sim, sim->cpus[i].sys);
 }
 
-/* Frees contexts that were closed before it runs. */
+/* Frees contexts that were closed, and then runs the computer. */
 static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, const void *),
 	       const void *what)
 {
@@ -415,10 +422,10 @@ int pfm_sim_run_ns(struct pfm_sim *sim, uint64_t ns)
 
 struct awaited {
 	int		fd;
-	uint64_t	*posts;		/* as last looked */
+	uint64_t	*posts;		/* value of sim->posts at the last look */
 };
 
-/* Looks at the queue at first, and again only when a message was posted. */
+/* Looks at the queue the first time, and later only when a message has been posted. */
 static bool has_message(struct pfm_sim *sim, const void *what)
 {
 	const struct awaited *a = what;

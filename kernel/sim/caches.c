@@ -124,7 +124,7 @@ static bool make_room(struct pfm_sim *sim)
 	return true;
 }
 
-/* Without memory the miss is not counted. */
+/* Counts a miss at its site. Without memory the miss is not counted. */
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait)
 {
 	uint64_t *at = cache_blocks_at(&sim->site_of, ip);
@@ -270,11 +270,11 @@ int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
 /* --- traces --------------------------------------------------------------------------------- */
 
 struct pfm_sim_trace {
-	FILE			*file;		/* over bytes */
+	FILE			*file;		/* a stream over bytes */
 	char			*bytes;
 	size_t			size;
-	struct tape_writer	*writer;	/* NULL: ended */
-	struct tape_instr	instr;		/* not yet written */
+	struct tape_writer	*writer;	/* NULL after the end */
+	struct tape_instr	instr;		/* the instruction that is not written yet */
 	bool			begun;
 };
 
@@ -373,7 +373,7 @@ struct source {
 	int	(*stop)(void);
 };
 
-/* A trace that was stopped reads as ended. */
+/* A trace that was stopped appears to be at its end. */
 static ssize_t read_source(void *cookie, char *to, size_t size)
 {
 	const struct source *source = cookie;

@@ -23,7 +23,7 @@ bool sim_cpu_irqs_off(const struct sim_cpu *cpu)
 	return cpu->intr ? cpu->intr_cursor.irqs_off : cpu->cur->cursor.irqs_off;
 }
 
-/* An overflow interrupt that can be taken now. */
+/* Returns true if an overflow interrupt can be taken now. */
 bool sim_cpu_interrupted(const struct sim_cpu *cpu)
 {
 	return cpu->is_pending && !cpu->skid_left && !sim_cpu_irqs_off(cpu);
@@ -81,7 +81,10 @@ static void applied(void *arg, const struct sim_node *node, uint64_t n)
 
 	tally_unit(&cpu->truth, prog, node, n);
 	tally_unit(&cpu->cur->truth, prog, node, n);
-	/* an overflow freezes them until its interrupt: where that skids to, they hold what led to it */
+	/*
+	 * An overflow freezes the records until its interrupt, so that they still hold what led to
+	 * it.
+	 */
 	if (codes->trace && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
 		codes->trace(cpu, prog, node, n);
 }
@@ -94,7 +97,7 @@ static void passed(void *arg, unsigned int level, uint64_t ns)
 	cpu->cur->truth.time[level] += ns;
 }
 
-/* Time that the set's flags leave out does not belong to its duration (3.1.12). */
+/* Time that the set's flags exclude does not count towards its duration (3.1.12). */
 void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns)
 {
 	cpu->at += ns;
@@ -129,7 +132,7 @@ void sim_cpu_sync(struct sim_cpu *cpu)
 
 /* --- overflow interrupts -------------------------------------------------------------------- */
 
-/* 3.5.14, 3.6.4: a time stamp is unique on its CPU. */
+/* 3.5.14, 3.6.4: time stamps are unique on a CPU. */
 static uint64_t timestamp(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;
@@ -200,7 +203,10 @@ void sim_cpu_overflow(struct sim_cpu *cpu)
 
 /* --- what interrupts cost ------------------------------------------------------------------- */
 
-/* The kernel's work on top of what runs, a device's program included; nothing interrupts it. */
+/*
+ * Starts the kernel's work for an interrupt. It runs on top of the current program, which may be a
+ * device's, and cannot be interrupted.
+ */
 static void charge(struct sim_cpu *cpu)
 {
 	if (!cpu->sim->interrupt_prog)
@@ -220,8 +226,8 @@ static void take_overflow(struct sim_cpu *cpu)
 }
 
 /*
- * What overflowed meanwhile interrupts after one more instruction of what was interrupted: however short the period is,
- * the thread goes on.
+ * The work for an interrupt has ended. Overflows in it interrupt after one more instruction of the
+ * interrupted program, so that the thread proceeds however short the period is.
  */
 static void charged(struct sim_cpu *cpu)
 {
@@ -257,7 +263,7 @@ static void timeout(struct sim_cpu *cpu)
 	struct pfm_context *ctx = cpu->ctx;
 	struct sim_inside in;
 
-	if (cpu->is_pending) {	/* that overflow came first; the timeout is looked at again */
+	if (cpu->is_pending) {	/* the overflow came first; the timeout will be looked at again */
 		take_overflow(cpu);
 		return;
 	}
@@ -297,7 +303,7 @@ static void device(struct sim_cpu *cpu, struct sim_device *d)
 
 /* --- everything that is due ----------------------------------------------------------------- */
 
-/* One thing that is due besides the program; false: there is nothing more. */
+/* Handles one thing other than the program that is due; false: there is none left. */
 static bool take_one(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;
@@ -314,7 +320,7 @@ static bool take_one(struct sim_cpu *cpu)
 	if (masked)
 		return false;
 	if (timer && cpu->is_pending)
-		take_overflow(cpu);	/* it belongs to the set that is active still */
+		take_overflow(cpu);	/* the overflow belongs to the set that is still active */
 	else if (timer)
 		timeout(cpu);
 	else if (dev)
@@ -326,7 +332,7 @@ static bool take_one(struct sim_cpu *cpu)
 	return timer || dev || live || slice;
 }
 
-/* An instruction is done, or a counter of time wrapped within one. */
+/* An instruction has ended, or a counter of time has wrapped within it. */
 static void stepped(struct sim_cpu *cpu, bool was_pending)
 {
 	if (was_pending && cpu->skid_left)
@@ -347,7 +353,9 @@ static void finished(struct sim_cpu *cpu)
 	}
 }
 
-/* At an operation; false: time has moved, and what is due must be looked for again. */
+/*
+ * Executes an operation. Returns false if time has moved, and what is due must be determined again.
+ */
 static bool operate(struct sim_cpu *cpu)
 {
 	const struct sim_node *node = sim_cursor_node(cursor_of(cpu), program_of(cpu));
@@ -388,11 +396,15 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 		default:
 			more = take_one(cpu);
 		}
-		cpu->horizon = cpu->sim->now;	/* what happened may have changed it */
+		/* the operation may have changed what happens next */
+		cpu->horizon = cpu->sim->now;
 	}
 }
 
-/* Masked interrupts that are late wait for the program; those to come are noticed when they do. */
+/*
+ * Moves *first to "at" if that is earlier. A masked interrupt that is overdue waits for the
+ * program; one that is still to come is noticed when it comes.
+ */
 static void earlier(uint64_t *first, uint64_t at, uint64_t now, bool masked)
 {
 	if (at <= now && masked)

@@ -23,7 +23,7 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 		push(cursor, prog, 0);
 }
 
-/* A replay has many sites; it is over when there was none to execute. */
+/* A replay is left when it has no site to execute any more. It has many sites. */
 static bool stays(struct sim_cursor *c, const struct sim_program *prog)
 {
 	bool more = c->now && prog->nodes[c->now->last].op == PFM_SIM_REPLAY;
@@ -60,7 +60,7 @@ const struct sim_node *sim_cursor_into(struct sim_cursor *c, const struct sim_pr
 	return node;
 }
 
-/* What one site, or one iteration of a loop, adds to a counter that nothing restricts. */
+/* Returns what one site, or one iteration of a loop, adds to an unfiltered counter. */
 static uint64_t weight_of_all(const struct sim_watch *w, const struct sim_node *node)
 {
 	uint64_t sum = 0;
@@ -100,7 +100,7 @@ static uint64_t gain(const struct sim_run *run, struct sim_watch *w, const struc
 	return sim_watch_gain(w, run->prog, node, n, &w->counted);
 }
 
-/* How many iterations cannot make a counter wrap. */
+/* Returns how many iterations cannot make a counter wrap. */
 static uint64_t room(const struct sim_run *run, const struct sim_watch *w, const struct sim_node *loop)
 {
 	uint64_t one, left = run->mask - w->value;
@@ -116,7 +116,7 @@ static uint64_t room(const struct sim_run *run, const struct sim_watch *w, const
 	return one ? (left - begins) / one : UINT64_MAX;
 }
 
-/* How many of n iterations can pass without anything to notice. */
+/* Returns how many of n iterations can pass without an event that must be noticed. */
 static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint64_t n)
 {
 	if (!loop->skip || run->step || (run->stop_at_user && loop->user))
@@ -149,7 +149,7 @@ static void pass_iterations(struct sim_run *run, const struct sim_node *loop, ui
 		run->applied(run->arg, loop, n);
 }
 
-/* Adds to a counter; it wraps past its mask. */
+/* Adds n to a counter, which wraps above its mask. */
 static void add(struct sim_run *run, struct sim_watch *w, uint64_t n)
 {
 	if (n > run->mask - w->value)
@@ -157,7 +157,7 @@ static void add(struct sim_run *run, struct sim_watch *w, uint64_t n)
 	w->value = (w->value + n) & run->mask;
 }
 
-/* Time in a site, at most up to the wrap of a counter of time. */
+/* Lets time pass in a site, at most until a counter of time wraps. */
 static void pass_time(struct sim_run *run, const struct sim_node *site)
 {
 	struct sim_cursor *c = run->cursor;
@@ -222,7 +222,10 @@ static enum sim_stop move_site(struct sim_run *run, const struct sim_node *site)
 	return run->step ? SIM_STEPPED : SIM_NONE;
 }
 
-/* Whole iterations from the head of the loop the cursor is in; true if that was all of it. */
+/*
+ * Moves by whole iterations from the head of the loop that the cursor is in; true if the loop has
+ * ended.
+ */
 static bool move_loop(struct sim_run *run)
 {
 	struct sim_cursor *c = run->cursor;

@@ -11,9 +11,9 @@
 
 #include "sim.h"
 
-#define LONGEST_BATCH (1 << 20)	/* sites: signals are looked at between batches */
+#define LONGEST_BATCH (1 << 20)	/* most sites of a batch: signals are looked at between batches */
 
-/* Sites of such flags are for the cursor. */
+/* Sites with one of these flags are left to the cursor. */
 #define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
 
 /*
@@ -54,10 +54,11 @@ const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_FORWARDS] = SIM_EV_FORWARDS,
 };
 
-/* A thread's, for the program it runs. */
+/* The state of a thread's program. */
 struct sim_emergence {
-	struct sim_progress	*progress;	/* by node */
-	struct tape_reader	*reader;	/* of the replay it is in; or NULL */
+	struct sim_progress	*progress;	/* by index of the node */
+	/* reader of the replay that the thread is in; or NULL */
+	struct tape_reader	*reader;
 	struct sim_node		now;		/* the site that is being executed */
 	uint64_t		unit[SIM_MAX_SLOTS];
 };
@@ -95,7 +96,7 @@ static struct sim_emergence *emergence_of(struct sim_thread *t)
 
 /* --- what a batch knows --------------------------------------------------------------------- */
 
-/* A counter wraps when a count gets past its last value. */
+/* A counter that wraps when a count exceeds its last value. */
 struct trigger {
 	const uint64_t	*count;
 	uint64_t	last;
@@ -107,26 +108,33 @@ struct batch {
 	struct sim_emergence	*e;
 	struct cache_core	*core;
 	unsigned int		level;
-	bool			single;		/* one site, for the cursor */
-	bool			filtered;	/* a counter must see each site */
-	bool			looks;		/* at each site: filtered, or the program declares events */
-	bool			traced;		/* address registers or branch buffer may want it */
-	bool			watched;	/* wanted is in force */
-	bool			kept;		/* ... and wants the last site */
-	bool			sampled;	/* by the processor itself */
+	/* the batch is one site, which is left to the cursor */
+	bool			single;
+	bool			filtered;	/* a filtered counter must see each site */
+	/* each site is looked at: a counter is filtered, or the program declares events */
+	bool			looks;
+	/* address registers or the branch buffer may record sites */
+	bool			traced;
+	bool			watched;	/* "wanted" is valid */
+	bool			kept;		/* "wanted" matches the last site */
+	bool			sampled;	/* the processor itself takes samples */
 	bool			marking;	/* instructions are marked */
-	bool			by_mark;	/* ... and counters count what marked ones do */
+	bool			by_mark;	/* counters count what marked instructions do */
 	struct sim_wanted	wanted;
-	uint64_t		budget, used;	/* ns */
-	uint64_t		longest;	/* more than any site waits */
-	uint64_t		begun[CACHE_EVENTS];	/* counts at first */
-	uint64_t		counted[CACHE_EVENTS];	/* of what is over */
-	uint64_t		units[SIM_MAX_SLOTS];	/* by slot, of what is over */
+	uint64_t		budget, used;	/* in ns */
+	uint64_t		longest;	/* longer than any site can wait */
+	uint64_t		begun[CACHE_EVENTS];	/* counts at the beginning of the batch */
+	uint64_t		counted[CACHE_EVENTS];	/* counts of the sites that have ended */
+	/* counts by slot of the sites that have ended */
+	uint64_t		units[SIM_MAX_SLOTS];
 	struct trigger		triggers[SIM_MAX_COUNTERS];
 	unsigned int		num_triggers;
 };
 
-/* What a counter of these events looks at: *event, if there is one; false: it needs a look at every site. */
+/*
+ * Returns true if a counter of these events needs no look at each site: it counts *event alone, or
+ * nothing.
+ */
 static bool single_event(uint64_t events, int *event)
 {
 	*event = -1;
@@ -182,7 +190,10 @@ static void want_traces(struct batch *b)
 		codes->wanted(b->cpu, b->level, &b->wanted);
 }
 
-/* Of a fetch, the operations of an instruction and the stores it waits for, each by way of a TLB and another CPU. */
+/*
+ * Returns an upper limit for the wait of a fetch, an instruction's operations and the stores it
+ * waits for, each of which misses the TLB and asks another CPU.
+ */
 static uint64_t longest_wait(const struct pfm_sim *sim)
 {
 	const struct cache_shapes *shapes = &sim->shapes;
@@ -217,7 +228,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 
 /* --- one site ------------------------------------------------------------------------------- */
 
-/* The next instruction of a trace; NULL: it is over. */
+/* Returns the next instruction of a trace; NULL: the trace has ended. */
 static const struct tape_instr *replay(struct batch *b, const struct sim_node *node)
 {
 	const struct tape_instr *instr;
@@ -255,7 +266,7 @@ static void count_traces(struct batch *b, const struct sim_executed *done)
 	b->kept = data || fetch || branch;
 }
 
-/* Returns false if there was nothing more to execute. */
+/* Returns false if there was nothing left to execute. */
 static bool execute(struct batch *b, const struct sim_node *node, struct sim_executed *done)
 {
 	if (node->op == PFM_SIM_REPLAY) {
@@ -292,7 +303,7 @@ static void describe(struct sim_node *now, const struct sim_executed *done)
 	now->target = done->target;
 }
 
-/* The site as it came to be: what cursor, filters and address registers look at. */
+/* Describes the executed site as a node for the cursor, filters and address registers. */
 static void become(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
 {
 	struct sim_node *now = &b->e->now;
@@ -308,7 +319,9 @@ static void become(struct batch *b, const struct sim_node *node, const struct si
 	describe(now, done);
 }
 
-/* By slot, what emerged between two counts. Plain sites do not say themselves what instructions they are. */
+/*
+ * Stores, by slot, what happened between two counts. Plain sites do not declare their instructions.
+ */
 static void emerged(const struct batch *b, bool plain, const uint64_t *before, const uint64_t *after, uint64_t *unit)
 {
 	const struct sim_program *prog = b->t->prog;
@@ -331,7 +344,10 @@ static void count_site(struct batch *b, const struct sim_node *node)
 	now->ns = now->time[b->level] = now->cycles;
 }
 
-/* The site to all counters; false: one would wrap, and none has it. */
+/*
+ * Shows the site to all counters. Returns false if one would wrap; then no counter has counted the
+ * site.
+ */
 static bool look(struct batch *b)
 {
 	const struct sim_program *prog = b->t->prog;
@@ -366,7 +382,7 @@ static bool wraps(const struct batch *b)
 	return false;
 }
 
-/* The cursor is past the site. */
+/* Moves the cursor past the site. */
 static void pass(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
 {
 	struct sim_cursor *c = &b->t->cursor;
@@ -381,7 +397,7 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 	}
 }
 
-/* What the processor keeps of it by itself; true if that is a sample. */
+/* Lets the processor record the site for its own samples; true if it takes one. */
 static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 {
 	if (b->marking)
@@ -390,8 +406,9 @@ static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 }
 
 /*
- * Can it be passed here? What cannot has become a site for the cursor. So has one that had to be looked at and ends
- * with the budget: what takes no time after it is due at that moment, too.
+ * Returns true if the site can be passed here. A site that cannot becomes a node for the cursor. So
+ * does a site that was looked at and ends with the budget, because operations that take no time are
+ * due at that moment, too.
  */
 static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
 {
@@ -406,14 +423,17 @@ static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles
 	return !alone && look(b);
 }
 
-/* Then its counts have to be told from those before it. */
+/*
+ * Returns true if the site may be left to the cursor. Then its counts must be separable from those
+ * before it.
+ */
 static bool may_stand_alone(const struct batch *b, const struct sim_node *node)
 {
 	return b->single || b->looks || (b->by_mark && sim_mark_next(b->cpu)) ||
 	       b->budget - b->used < b->longest + node->ns;
 }
 
-/* One site, as far as there is time; false: the batch is over. */
+/* Executes one site, as far as there is time; false: the batch has ended. */
 static bool step(struct batch *b)
 {
 	struct sim_cursor *c = &b->t->cursor;
@@ -442,7 +462,7 @@ static bool step(struct batch *b)
 	pass(b, node, &done);
 	if (!taken && !wraps(b))
 		return true;
-	become(b, node, &done);	/* the overflow's handling looks at the site that caused it */
+	become(b, node, &done);	/* the handling of the overflow looks at the site that caused it */
 	return false;
 }
 
@@ -467,7 +487,7 @@ static bool count_watch(const struct batch *b, struct sim_watch *w, uint64_t mas
 	return w->wrapped;
 }
 
-/* By the differences; true: a counter wrapped. */
+/* Counts by the differences of the caches' counts; true: a counter wrapped. */
 static bool count_batch(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;
@@ -481,7 +501,7 @@ static bool count_batch(struct batch *b)
 	return wrapped;
 }
 
-/* Counts the sites that have been executed to their end, and moves time there. */
+/* Counts the sites that have ended, and moves time to their end. */
 static bool settle(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;
@@ -505,7 +525,7 @@ bool sim_emerge(struct sim_cpu *cpu)
 	struct batch b = { 0 };
 
 	b.e = emergence_of(cpu->cur);
-	if (!b.e) {	/* no memory: it cannot go on */
+	if (!b.e) {	/* without memory the thread cannot continue */
 		sim_thread_exit(cpu->cur);
 		return false;
 	}

@@ -38,7 +38,10 @@ bool sim_filter_passes(const struct sim_filter *f, const struct sim_node *site)
 
 /* --- cycles that reach a threshold ---------------------------------------------------------- */
 
-/* Of k events, spread evenly over some cycles: the cycles that have at_least so many. */
+/*
+ * k events are spread evenly over some cycles: returns how many of these cycles have at_least
+ * events.
+ */
 static uint64_t reaching(uint64_t k, uint64_t spread, uint64_t at_least)
 {
 	if (k / spread >= at_least)
@@ -46,7 +49,10 @@ static uint64_t reaching(uint64_t k, uint64_t spread, uint64_t at_least)
 	return k / spread + 1 >= at_least ? k % spread : 0;
 }
 
-/* The run of cycles that count: the first of a site's cycles where inverted, else the last. */
+/*
+ * Determines the run of cycles that count: the first of a site's cycles if inverted, else the last
+ * ones.
+ */
 static void weigh_cycles(const struct sim_filter *f, struct sim_weight *weight, uint64_t cycles, uint64_t run)
 {
 	weight->takes = f->edge && cycles;
@@ -75,7 +81,10 @@ static void weigh_site(const struct sim_watch *w, const struct sim_node *site, s
 
 /* --- sequences ------------------------------------------------------------------------------ */
 
-/* What n executions add after a cycle that counted, or not. A run that goes on has no new edge. */
+/*
+ * Returns what n executions add. before tells whether the last cycle counted: a run of cycles that
+ * continues has no new edge.
+ */
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted)
 {
 	uint64_t sum = n * weight->count;
@@ -98,7 +107,7 @@ static void append(struct sim_weight *to, const struct sim_weight *kid, uint64_t
 	to->last = kid->last;
 }
 
-/* A site, or one iteration of a loop, after a cycle that did not count. */
+/* Weighs a site, or one iteration of a loop, that follows a cycle which did not count. */
 void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
 	       struct sim_weight *weight)
 {
@@ -114,7 +123,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	}
 }
 
-/* An event besides programs has no address; it takes no cycle of its own, either. */
+/* An event outside of programs has no address, and takes no cycle. */
 bool sim_filter_passes_single(const struct sim_filter *f)
 {
 	return !f->code.used && !f->data.used && !f->opcodes && !f->marked && f->at_least <= 1 && !f->inverted;

@@ -19,24 +19,26 @@
 
 #define PERIOD_NS 1000000
 
-static struct pfm_sim *computers;	/* they last as long as the process */
+static struct pfm_sim *computers;	/* the computers, which exist as long as the process */
 /*
- * Serializes the moving of time and commands: a thread that moves time may have to wait for a context in the middle
- * of a switch (lock.c). Taken before a context's lock.
+ * Serializes commands and the moving of time: a thread that moves time may have to wait for a
+ * context in the middle of a switch (lock.c). It is taken before a context's lock.
  */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-static __thread unsigned int my_turns;	/* 2: a handler that a call runs forks */
+/* how often this thread holds it: twice if it forks in a handler during a call */
+static __thread unsigned int my_turns;
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
- * A thread that is held when its model has ended gets so many rounds of pace() for a restart, to do the rest: a second,
- * and longer where the machine is busy, for the tool has to wait for a CPU as pace() has.
+ * When its model has ended, a blocked thread waits for a restart for this many rounds of pace(), to
+ * do the rest. That is a second, or longer on a busy machine, where the tool has to wait for a CPU
+ * as pace() does.
  */
 #define END_ROUNDS	1000
 
 static pthread_cond_t loaded = PTHREAD_COND_INITIALIZER;
-static unsigned int num_loaded;		/* contexts on threads and CPUs */
-static bool pacing;			/* the thread has been started */
-static uint64_t rounds;			/* of it, under turn */
+static unsigned int num_loaded;		/* number of contexts on threads and CPUs */
+static bool pacing;			/* the thread that runs pace() has been started */
+static uint64_t rounds;			/* rounds of that thread; protected by turn */
 
 static const enum sim_event kinds[SIM_FOLLOWED] = {
 	[SIM_FOLLOW_MINOR] = SIM_EV_MINOR_FAULTS,
@@ -55,7 +57,7 @@ static uint32_t left_events(const struct sim_follow *f)
 	return sum;
 }
 
-/* The events left are spread evenly over the time left. */
+/* Spreads the events that are left evenly over the time that is left. */
 static void space(struct sim_thread *t)
 {
 	struct sim_follow *f = &t->follow;
@@ -86,8 +88,8 @@ static void credit(struct sim_thread *t, const struct sim_usage *u)
 }
 
 /*
- * What /proc has under the number of t; false: that is not its model, or not any more. The event on the model hangs up
- * while it is ending, and before it is a zombie.
+ * Reads /proc under the id of t's model. Returns false if that is another thread. The event on the
+ * model hangs up while the model is ending, before it is a zombie.
  */
 static bool look(const struct sim_thread *t, struct sim_usage *u)
 {
@@ -104,8 +106,9 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 }
 
 /*
- * A thread that calls exec(2) gets number and starting time of its process's first one, which ends (3.1.7). It may have
- * ended since; then the number is its own if its event tells of the exec.
+ * A thread that calls exec(2) gets the id and start time of the first thread of its process, which
+ * ends (3.1.7). It may have ended since. Then the id is the model's if its event has reported the
+ * exec.
  */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
@@ -146,7 +149,7 @@ uint64_t sim_live_at(const struct sim_cpu *cpu)
 	return next > t->ran ? cpu->at + (next - t->ran) : cpu->at;
 }
 
-/* The kind of which most are left. */
+/* Returns the kind of event of which most are left. */
 static unsigned int next_kind(const struct sim_follow *f)
 {
 	unsigned int kind = 0;
@@ -172,7 +175,8 @@ void sim_live_due(struct sim_cpu *cpu)
 {
 	struct sim_thread *t = cpu->cur;
 
-	if (t->block)	/* what its model did next was after the return to user level that it stops at */
+	/* the model did this after the return to user level at which the simulated thread stops */
+	if (t->block)
 		sim_sched_leave(t, PFM_SIM_BLOCKED);
 	else if (t->follow.next <= t->ran)
 		happen(cpu, t);
@@ -211,7 +215,10 @@ static bool any_behind(const struct pfm_sim *sim)
 	return false;
 }
 
-/* The model has ended, and the thread has done all that it did, or is held for too long to do the rest. */
+/*
+ * Returns true if the model has ended, and the simulated thread has done everything the model did,
+ * or has been blocked for too long.
+ */
 static bool is_over(struct sim_thread *t)
 {
 	struct sim_follow *f = &t->follow;
@@ -250,7 +257,7 @@ static void catch_up(struct pfm_sim *sim)
 	sim_unlock(sim);
 }
 
-/* With signals off. */
+/* Called with signals blocked. */
 void sim_live_begin(void)
 {
 	struct pfm_sim *sim = __atomic_load_n(&computers, __ATOMIC_ACQUIRE);
@@ -291,7 +298,7 @@ static void *pace(void *unused)
 	return NULL;
 }
 
-/* With live_lock held. */
+/* Called with live_lock held. */
 static void start_pacing(void)
 {
 	pthread_t thread;
@@ -299,7 +306,10 @@ static void start_pacing(void)
 	pacing = !pfm_thread_start(&thread, pace, PTHREAD_CREATE_DETACHED);
 }
 
-/* Without memory for the thread every call still catches up. */
+/*
+ * Counts loaded contexts. If pace()'s thread cannot be started for lack of memory, every call still
+ * makes the simulated threads catch up.
+ */
 void sim_live_loaded(struct pfm_sim *sim, int change)
 {
 	sigset_t saved;
@@ -336,7 +346,7 @@ static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usag
 	return 0;
 }
 
-/* The simulated thread of thread tid, new if need be; ESRCH. */
+/* Finds or makes the simulated thread that follows thread tid; ESRCH. */
 int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out)
 {
 	struct sim_usage u;
@@ -359,7 +369,7 @@ int sim_live_init(struct pfm_sim *sim)
 	return 0;
 }
 
-/* Called when the computer is complete: then other threads can see it. */
+/* Called when the computer is complete, because other threads can see it from then on. */
 void sim_live_publish(struct pfm_sim *sim)
 {
 	pthread_mutex_lock(&live_lock);
@@ -369,7 +379,7 @@ void sim_live_publish(struct pfm_sim *sim)
 	pthread_mutex_unlock(&live_lock);
 }
 
-/* In a child after fork: contexts and the pacing thread are the parent's. */
+/* Called in a child after fork: contexts and the thread of pace() belong to the parent. */
 void sim_live_forget(void)
 {
 	my_turns = 0;

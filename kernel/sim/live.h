@@ -9,12 +9,17 @@
 struct sim_usage {
 	uint64_t	ns;
 	uint64_t	events[SIM_FOLLOWED];
-	uint64_t	started;	/* tells it from an earlier thread of the same number */
+	/* start time, which distinguishes it from an earlier thread with the same id */
+	uint64_t	started;
 	uint32_t	pid, uid, cpu;
-	bool		ending, ended;	/* it runs no more code of its own; it is a zombie */
+	/* ending: it runs no more code of its own; ended: it is a zombie */
+	bool		ending, ended;
 };
 
-/* pid: its process, or 0 if that is not known. False: there is no such thread. */
+/*
+ * Reads what thread tid has used. pid is its process, or 0 if that is not known. Returns false if
+ * there is no such thread.
+ */
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 
 /*
@@ -24,10 +29,11 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
  */
 void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
 void sim_life_close(struct sim_follow *f);
-bool sim_life_ended(const struct sim_follow *f);	/* life is not -1 */
-bool sim_life_executed(const struct sim_follow *f);	/* its model has called exec(2) */
+/* has the model ended? life must not be -1 */
+bool sim_life_ended(const struct sim_follow *f);
+bool sim_life_executed(const struct sim_follow *f);	/* has the model called exec(2)? */
 
-/* The program of those that follow; NULL without memory. */
+/* Returns the program of the following threads; NULL without memory. */
 struct sim_program *sim_live_program(struct pfm_sim *sim);
 
 #endif

@@ -22,7 +22,7 @@
 #include "perf/perf.h"
 #include <sys/mman.h>
 
-/* A file of /proc as text; false: it is not there. */
+/* Reads a file of /proc as text; false: it does not exist. */
 static bool read_proc(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
 	char path[80];
@@ -46,7 +46,10 @@ static uint64_t status_field(const char *text, const char *name)
 	return at ? strtoull(at + strlen(name), NULL, 10) : 0;
 }
 
-/* Fields of stat by their numbers in proc(5), from the state, 3, on; they follow the last parenthesis. */
+/*
+ * Numbers of fields in /proc/PID/stat (proc(5)). Those from the state (3) on follow the last
+ * parenthesis.
+ */
 #define FIELD_STATE	3
 #define FIELD_FLAGS	9
 #define FIELD_MINFLT	10
@@ -56,7 +59,7 @@ static uint64_t status_field(const char *text, const char *name)
 #define FIELD_START	22
 #define FIELD_CPU	39
 #define NUM_FIELDS	40
-#define PF_EXITING	4	/* of the flags */
+#define PF_EXITING	4	/* a bit of the flags */
 
 static bool read_stat(uint32_t pid, uint32_t tid, uint64_t fields[NUM_FIELDS])
 {
@@ -84,7 +87,7 @@ static uint64_t cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields)
 	return (fields[FIELD_UTIME] + fields[FIELD_STIME]) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* /proc/TID knows every thread, also one that is not the first of its process. */
+/* /proc/TID exists for every thread, even for one that is not the first of its process. */
 static bool find_process(uint32_t tid, struct sim_usage *u)
 {
 	char path[40], text[2048];
@@ -144,7 +147,7 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
 
 /* --- is it the same thread? ----------------------------------------------------------------- */
 
-/* An event without a ring looks hung up at all times. */
+/* Returns the size of a ring. An event without a ring always appears hung up. */
 static size_t ring_size(void)
 {
 	return 2 * (size_t)sysconf(_SC_PAGESIZE);
@@ -159,7 +162,7 @@ void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
 	if (pid == (uint32_t)getpid())
 		return;
 	perf_attr_dummy(&attr);
-	attr.comm = 1;	/* its ring tells of exec(2) */
+	attr.comm = 1;	/* records of exec(2) are written into the ring */
 	f->life = perf_open_on(&attr, (int)tid, -1);
 	if (f->life < 0)
 		return;
@@ -170,7 +173,7 @@ void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
 		f->life_map = at;
 }
 
-/* In a child after fork the ring is not mapped, and life_map NULL. */
+/* In a child after fork the ring is not mapped, and life_map is NULL. */
 void sim_life_close(struct sim_follow *f)
 {
 	if (f->life_map)
@@ -186,7 +189,9 @@ bool sim_life_ended(const struct sim_follow *f)
 	return perf_hung_up(f->life);
 }
 
-/* Records of other kinds than COMM are not asked for; a ring that renames have filled tells of no later exec(2). */
+/*
+ * Only COMM records are requested. If renames have filled the ring, a later exec(2) is not noticed.
+ */
 bool sim_life_executed(const struct sim_follow *f)
 {
 	const struct perf_event_mmap_page *page = f->life_map;

@@ -24,7 +24,7 @@ void sim_lock_init(struct pfm_sim *sim)
 	sim->inside = NULL;
 }
 
-/* Signals stay off meanwhile: a handler may make calls (5.7). */
+/* Blocks signals while the lock is held, because a handler may make calls (5.7). */
 void sim_lock(struct pfm_sim *sim)
 {
 	sigset_t saved;
@@ -45,7 +45,9 @@ void sim_unlock(struct pfm_sim *sim)
 		pfm_signals_restore(&saved);
 }
 
-/* With the computer's lock held once. False: the context has gone meanwhile. */
+/*
+ * Called with the computer's lock held once. Returns false if the context has been freed meanwhile.
+ */
 static bool wait_for(struct pfm_sim *sim, struct pfm_desc *d, const struct pfm_context *ctx)
 {
 	bool there;

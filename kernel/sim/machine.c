@@ -63,7 +63,7 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 	sim_unlock(sim);
 }
 
-/* 5.3: sum and rum work on user monitors, in threads that monitor themselves or are not secured. */
+/* 5.3: sum and rum control user monitors, in threads that monitor themselves or are not secured. */
 static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
 {
 	if (!sim->model->codes->ia64 || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
@@ -71,7 +71,7 @@ static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx
 	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
 }
 
-/* If the thread has a context already, this one is not bound; the core will refuse it. */
+/* If the thread already has a context, this one is not bound: the core will refuse it. */
 static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
@@ -92,8 +92,8 @@ static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 }
 
 /*
- * The core would refuse a second context, too; but the first may be closed by the service thread between the
- * two, and this one would be loaded nowhere.
+ * Refuses a second context, as the core would. But the service thread may close the first one
+ * between the two checks, and then this one would be loaded but not bound.
  */
 static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t tid,
 			 const struct pfm_caller *who)
@@ -119,7 +119,7 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 	return 0;
 }
 
-/* PFM_FL_INHERIT. The computer's lock is held: the parent makes it now. */
+/* For PFM_FL_INHERIT. The computer's lock is held, because the parent is creating the child now. */
 static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
 	struct sim_ctx *sc = pfm_os_alloc(sizeof(*sc));
@@ -137,7 +137,10 @@ static void release_child_ctx(struct pfm_context *child_ctx)
 	pfm_os_free(child_ctx->os);
 }
 
-/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any CPU can be loaded onto. */
+/*
+ * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
+ * PFM_FL_ANY_CPU the context can be loaded onto any CPU.
+ */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
 {
@@ -206,7 +209,7 @@ static void detach(struct pfm_context *ctx)
 		sc->target->ctx = NULL;
 	if (sc->cpu && sc->cpu->sys == ctx)
 		sc->cpu->sys = NULL;
-	if (cpu && sim->locked == 1)	/* else the thread is about to leave the CPU */
+	if (cpu && sim->locked == 1)	/* otherwise the thread is about to leave the CPU */
 		sim_pmu_return(cpu, ctx->tid);
 	if (sc->cpu || sc->target)
 		sim_live_loaded(sim, -1);
@@ -216,7 +219,7 @@ static void detach(struct pfm_context *ctx)
 
 /* --- in PMU context ------------------------------------------------------------------------- */
 
-/* Brings the counters up to now, and takes a pending overflow interrupt. */
+/* Brings the counters up to the present time, and takes a pending overflow interrupt. */
 static void settle(struct pfm_context *ctx)
 {
 	struct sim_cpu *cpu = sim_pmu_of(ctx);
@@ -245,7 +248,10 @@ void sim_publish(struct pfm_context *ctx)
 	pfm_view_update(ctx, ctx->active);
 }
 
-/* A read takes a call if an overflow interrupt is pending, or on a live computer, as real threads' time goes on. */
+/*
+ * A read takes a call if an overflow interrupt is pending, and always on a live computer, because
+ * the time of real threads goes on.
+ */
 static void live_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (overflow_is_due(ctx) || (sim_of(ctx)->live && pfm_counting(ctx)))
@@ -407,7 +413,7 @@ static size_t page_size(struct pfm_machine *m)
 	return ((struct pfm_sim *)m->os)->page_size;
 }
 
-/* 5.4.1: insecure is a matter of user monitors. */
+/* Checks the flags: only user monitors can be insecure (5.4.1). */
 static int check_create(struct pfm_machine *m, uint32_t flags)
 {
 	(void)m;
@@ -416,7 +422,7 @@ static int check_create(struct pfm_machine *m, uint32_t flags)
 	return 0;
 }
 
-/* 5.5 */
+/* Checks the flags of a set (5.5). */
 static int check_set(struct pfm_context *ctx, uint32_t flags)
 {
 	uint32_t intr = flags & (PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * models.c - the models, and the names of what happens in programs. Which event code counts what is in models/,
- * a file a model: codes are those of the real processors.
+ * models.c - the list of models, and the names of events in programs. Which event code counts what
+ * is in models/, a file for each model: the codes are those of the real processors.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static int event_refused(const struct pfm_sim *sim, const char *name)
 			  name, sim->model->name);
 }
 
-/* A name that is a code becomes an event of this computer. */
+/* Makes an event of this computer from a name that is a code. */
 static int named_event(struct pfm_sim *sim, const char *name)
 {
 	char *end;
@@ -66,7 +66,7 @@ static int named_event(struct pfm_sim *sim, const char *name)
 	return SIM_EV_NAMED + sim->num_named++;
 }
 
-/* '-' is as good as '_', and a capital as a small letter. */
+/* Compares names: '-' equals '_', and upper case equals lower case. */
 static bool same_name(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {
@@ -97,7 +97,7 @@ const char *sim_event_name(const struct pfm_sim *sim, unsigned int event)
 	return event - SIM_EV_NAMED < sim->num_named ? sim->named[event - SIM_EV_NAMED] : NULL;
 }
 
-/* A code given by name counts where it is programmed, with or without its unit mask. */
+/* A code that is used as a name counts wherever it is programmed, with or without its unit mask. */
 uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 {
 	uint64_t events = 0;
@@ -111,7 +111,10 @@ uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 	return events;
 }
 
-/* All of them, not what marked instructions do. */
+/*
+ * Returns true if the encoding counts every event of that kind, not only those of marked
+ * instructions.
+ */
 static bool is_of(const struct sim_encoding *e, unsigned int event)
 {
 	return e->event == event && !(e->by & SIM_BY_MARK);

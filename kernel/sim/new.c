@@ -8,12 +8,15 @@
 
 #include "sim.h"
 
-/* Of a model that describes none: memory, and cachegrind's predictor. */
+/*
+ * The caches of a model that describes none: every access goes to memory, and the predictor is
+ * cachegrind's.
+ */
 static const struct cache_shapes no_caches = { .memory = 100, .mispredicted = 10 };
 
-static struct pfm_sim *current;	/* the computer that was made last; holds a reference */
+static struct pfm_sim *current;	/* the computer that was made last, with a reference */
 
-/* The idle thread turns in the kernel, 10 ns a round. */
+/* The idle thread loops in the kernel, 10 ns per iteration. */
 static struct sim_program *idle_program(struct pfm_sim *sim)
 {
 	static const struct pfm_sim_step steps[] = {
@@ -27,7 +30,7 @@ static struct sim_program *idle_program(struct pfm_sim *sim)
 	return sim_program_new(sim, &source, false, &err);
 }
 
-/* Masked, so that no interrupt comes on top of it. */
+/* Interrupts are masked in the program, so that no interrupt interrupts it. */
 static struct sim_program *interrupt_program(struct pfm_sim *sim, int *err)
 {
 	const struct pfm_sim_step step = { .op = PFM_SIM_SITE, .level = PFM_SIM_INTR, .ns = sim->interrupt_ns,
@@ -139,7 +142,7 @@ static const char *model_name(int i)
 	return model ? model->full_name : NULL;
 }
 
-/* Always NULL. */
+/* Refuses the name, and always returns NULL. */
 static struct pfm_machine *no_model(const char *name)
 {
 	const struct sim_model *model;
@@ -153,7 +156,7 @@ static struct pfm_machine *no_model(const char *name)
 	return NULL;
 }
 
-/* "k8,live": the model, and the first of the options. */
+/* Splits "k8,live" into the model and its first option. */
 static const struct sim_model *split_name(const char *name, const char **options)
 {
 	char model[32];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * options.c - "cpus=4,hz=1000": what a computer is made with, and what can be changed later.
+ * options.c - options like "cpus=4,hz=1000", with which a computer is made, and of which some can
+ * be changed later.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 struct option {
 	const char	*key;
 	uint64_t	min, max;
-	bool		later;		/* pfm_sim_set() knows it too */
+	bool		later;		/* pfm_sim_set() accepts the option, too */
 	void		(*set)(struct pfm_sim *sim, uint64_t value);
 };
 
@@ -62,7 +63,7 @@ static void set_tool_cpu(struct pfm_sim *sim, uint64_t v)
 	sim->tool_cpu = v;
 }
 
-/* 5.6.2: what restricts ranges and is loaded, on a thread or a CPU. */
+/* Returns true if a loaded context, on a thread or a CPU, restricts ranges (5.6.2). */
 static bool ranges_restricted(struct pfm_sim *sim)
 {
 	bool found = false;
@@ -97,7 +98,7 @@ static void set_debugger(struct pfm_sim *sim, uint64_t v)
 
 #define SHAPED_PREDICTOR CACHE_PARTS
 
-/* cachegrind's, where no other option says what they are. */
+/* Sets cachegrind's caches, unless other options describe them. */
 static void set_caches(struct pfm_sim *sim, uint64_t v)
 {
 	static const struct cache_shapes cachegrind = {
@@ -213,7 +214,7 @@ static int part_of(const char *key, size_t len)
 static const char *const policies[] = { [CACHE_LRU] = "lru", [CACHE_PLRU] = "plru", [CACHE_FIFO] = "fifo",
 					[CACHE_RANDOM] = "random" };
 
-/* False: there is no such policy. */
+/* Returns false if there is no such policy. */
 static bool find_policy(const char *name, uint32_t *policy)
 {
 	for (uint32_t i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
@@ -225,7 +226,7 @@ static bool find_policy(const char *name, uint32_t *policy)
 	return false;
 }
 
-/* "32768:8:64", "32768:8:64:plru" or "0". */
+/* Reads a shape such as "32768:8:64", "32768:8:64:plru" or "0". */
 static bool read_shape(const char *value, struct cache_shape *shape)
 {
 	char text[64], policy[8] = "lru";
@@ -243,7 +244,10 @@ static bool read_shape(const char *value, struct cache_shape *shape)
 	return !text[end] && find_policy(policy, &shape->policy);
 }
 
-/* After the key at *text. Its latency is the model's, if that has such a cache. */
+/*
+ * Parses what follows the key at *text. The latency is that of the model's cache, if the model has
+ * this cache.
+ */
 static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t len)
 {
 	static const uint32_t latencies[CACHE_PARTS] = { [CACHE_L2] = 10, [CACHE_L3] = 30, [CACHE_ITLB] = 20,
@@ -266,7 +270,7 @@ static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t 
 	return 0;
 }
 
-/* Is that word at text, and nothing more before the next option? */
+/* Returns true if the word at text is followed by the next option or the end. */
 static bool is_word(const char *text, const char *word)
 {
 	size_t len = strcspn(text, ",");
@@ -274,7 +278,7 @@ static bool is_word(const char *text, const char *word)
 	return strlen(word) == len && !strncmp(text, word, len);
 }
 
-/* One "key=value" at *text, which moves on to the next. */
+/* Parses one "key=value" at *text, and advances *text to the next one. */
 static int parse_one(struct pfm_sim *sim, const char **text)
 {
 	size_t len = strcspn(*text, "=,");
@@ -290,7 +294,8 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 				  "skid, page_size, memlock, tool_cpu, debugger, live, ht, cachegrind, predictor, "
 				  "explain, prefetch, store_buffer, interrupt_ns, l1i, l1d, l2, l3, itlb, dtlb)",
 				  *text);
-	if ((*text)[len] != '=' && o->max == 1) {	/* "live" */
+	/* an option without a value, such as "live" */
+	if ((*text)[len] != '=' && o->max == 1) {
 		*text += len + ((*text)[len] == ',');
 		return apply(sim, o, 1);
 	}

@@ -108,7 +108,7 @@ static bool decode(const struct sim_cpu *cpu, unsigned int pmd, uint64_t *events
 	return *events && *levels;
 }
 
-/* Does any counter monitor the most privileged level? */
+/* Returns true if any counter monitors the most privileged level. */
 static bool any_privileged(const struct sim_cpu *cpu)
 {
 	unsigned int levels;
@@ -123,8 +123,9 @@ static bool any_privileged(const struct sim_cpu *cpu)
 }
 
 /*
- * 5.5.1: while the idle thread is excluded, interrupts are monitored still, unless they are excluded
- * too. 5.5.2: flags about interrupts do not matter to a set that monitors user level alone.
+ * 5.5.1: while the idle thread is excluded, interrupts are still monitored, unless they are
+ * excluded too. 5.5.2: flags about interrupts have no effect on a set that only monitors user
+ * level.
  */
 static unsigned int monitored_levels(const struct sim_cpu *cpu)
 {

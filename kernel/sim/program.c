@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * program.c - programs: from the steps a caller wrote to a tree with totals.
- *
- * Each loop knows what one iteration of it takes and counts, as far as that is fixed. An iteration
- * that has an operation in it (sleep, fork...) or a loop without end cannot be passed at once.
+ * program.c - compiles programs: from the steps that a caller wrote to a tree with totals. Each
+ * loop has the time and counts of one iteration, as far as they are fixed. An iteration with an
+ * operation in it (sleep, fork...) and a loop without end cannot be passed at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +13,11 @@ struct compiler {
 	struct pfm_sim			*sim;
 	const struct pfm_sim_program	*source;
 	struct sim_program		*prog;
-	bool				interrupt;	/* only sites and finite loops */
-	uint32_t			step;		/* the next one to read */
-	uint32_t			at;		/* the one errors are about */
+	/* the program may only have sites and finite loops */
+	bool				interrupt;
+	uint32_t			step;		/* number of the next step to read */
+	/* number of the step to which errors refer */
+	uint32_t			at;
 	uint32_t			room_nodes;
 	int				err;
 };
@@ -72,7 +73,10 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 	return 0;
 }
 
-/* Can the computer's caches cause that event? If not, no counter would ever count it. */
+/*
+ * Returns true if the computer's caches can cause the event. If not, no counter would ever count
+ * it.
+ */
 static bool may_emerge(const struct pfm_sim *sim, int event)
 {
 	switch (event) {
@@ -344,7 +348,7 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE || kid->emerges))
 		loop->skip = false;
 	if (endless) {
-		loop->ns |= 1;	/* takes time, all there is */
+		loop->ns |= 1;	/* an endless loop takes all the time that there is */
 		return 0;
 	}
 	return add_totals(c, loop, kid, n);
@@ -354,7 +358,7 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 
 static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int depth);
 
-/* Other steps follow, up to an end. */
+/* Returns true for a step that encloses others, up to an end. */
 static bool is_nest(uint32_t op)
 {
 	return op == PFM_SIM_LOOP || op == PFM_SIM_CALL;
@@ -373,7 +377,7 @@ static int check_nest(struct compiler *c, const struct pfm_sim_step *step, int d
 	return 0;
 }
 
-/* A call is a loop of one iteration. */
+/* Compiles a nest. A call is a loop of one iteration. */
 static int compile_nest(struct compiler *c, struct sim_node *node, const struct pfm_sim_step *step, int depth)
 {
 	uint32_t index = node - c->prog->nodes;
@@ -388,7 +392,7 @@ static int compile_nest(struct compiler *c, struct sim_node *node, const struct 
 	return compile_loop(c, index, 1, depth + 1);
 }
 
-/* One child of a loop: a site, an operation or a whole loop; its index is stored. */
+/* Compiles one child of a loop (a site, an operation or a whole loop), and stores its index. */
 static int compile_kid(struct compiler *c, uint32_t parent, int depth, uint32_t *index)
 {
 	const struct pfm_sim_step *step = &c->source->steps[c->step];
@@ -410,7 +414,10 @@ static int compile_kid(struct compiler *c, uint32_t parent, int depth, uint32_t 
 	return 0;
 }
 
-/* The end of the loop that starts at the current step, or the number of steps. */
+/*
+ * Counts the children of the loop that starts at the current step, and finds its end, or the number
+ * of steps.
+ */
 static void count_kids(struct compiler *c, uint32_t *kids, uint32_t *end)
 {
 	int depth = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - records of what threads do, for contexts that want them: the thread's own, and that of its CPU.
+ * record.c - records of what threads do, for contexts that want them: the context of the thread,
+ * and that of its CPU.
  */
 #include "sim.h"
 

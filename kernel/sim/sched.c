@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sched.c - the scheduler: one queue, first come, first served; a slice of time ends at a tick
- * if another thread waits for the CPU. Also sleeping threads.
+ * sched.c - the scheduler: one queue, first come, first served. A time slice ends at a tick if
+ * another thread waits for the CPU. Also handles sleeping threads.
  */
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ static void switch_out(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
-/* before: the thread that has left. */
+/* "before" is the id of the thread that has left. */
 static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 {
 	struct pfm_context *ctx = cpu->cur->ctx;
@@ -100,7 +100,7 @@ static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 		sim_pmu_event(cpu, SIM_EV_CPU_MIGRATIONS, PFM_SIM_KERNEL, 1);
 }
 
-/* next is NULL for the idle thread; cpu->cur is not the one that should go on. */
+/* next is NULL for the idle thread. The current thread must not be the one that continues. */
 static void switch_to(struct sim_cpu *cpu, struct sim_thread *next)
 {
 	struct pfm_sim *sim = cpu->sim;
@@ -173,7 +173,10 @@ void sim_sched_rotate(struct sim_cpu *cpu)
 	dispatch(cpu);
 }
 
-/* If no thread waited for the CPU at the end of a slice, another slice has followed it. */
+/*
+ * Returns the end of the present slice. A slice at whose end no thread waited for the CPU was
+ * followed by another one.
+ */
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu)
 {
 	uint64_t slice = cpu->sim->slice, late;
@@ -235,7 +238,7 @@ static void heap_remove(struct pfm_sim *sim, unsigned int i)
 	heap_down(sim->sleepers, last, i);
 }
 
-/* There is room for every thread. */
+/* The heap has room for every thread. */
 void sim_sched_sleep(struct sim_thread *t, uint64_t until)
 {
 	struct pfm_sim *sim = t->sim;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * software.c - software counters and virtual PMDs (3.2.2) beside the model's registers, and what
- * they count here.
+ * software.c - software counters and virtual PMDs (3.2.2), which are added to the model's
+ * registers, and what they count here.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,10 @@
 
 /* --- what the counters count ---------------------------------------------------------------- */
 
-/* A software counter: does the computer simulate it, does it count time, or which events? */
+/*
+ * A software counter: whether the computer simulates it, whether it counts time, or which events it
+ * counts.
+ */
 struct counted {
 	bool		simulated, time;
 	uint64_t	events;
@@ -40,7 +43,7 @@ bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsig
 
 /* --- registers ------------------------------------------------------------------------------ */
 
-/* The simulated computer was made when 1970 began. */
+/* The clock of the simulated computer starts at the beginning of 1970. */
 static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	return where ? where->tstamp : sim_of(ctx)->now;
@@ -69,7 +72,7 @@ static bool is_simulated(const struct pfm_reg *reg)
 	return reg->num < PFM_SW_FIRST || reg->num > PFM_SW_LAST || counted[reg->num - PFM_SW_FIRST].simulated;
 }
 
-/* Takes away the registers of software events that the computer does not simulate. */
+/* Removes the registers of software events that the computer does not simulate. */
 static void remove_others(struct pfm_reg *regs, uint16_t *n)
 {
 	uint16_t kept = 0;
@@ -80,7 +83,7 @@ static void remove_others(struct pfm_reg *regs, uint16_t *n)
 	*n = kept;
 }
 
-/* The hardware's registers from first up to last, appended. */
+/* Appends the hardware's registers with numbers from first up to last. */
 static void append(struct pfm_reg *to, uint16_t *n, const struct pfm_reg *from, uint16_t num_from,
 		   unsigned int first, unsigned int last)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * stack.c - call stacks: the calls that a program's site lies in.
- */
+/* stack.c - call stacks: the calls that enclose a site of a program. */
 #include "sim.h"
 
 struct chain {
@@ -18,7 +16,7 @@ static void add(struct chain *to, const struct sim_node *node)
 		to->ips[to->n++] = node->ip;
 }
 
-/* The site last touched, then the calls around it. */
+/* Follows the calls, from the site last touched outwards. */
 static void follow(struct chain *to, const struct sim_program *prog, const struct sim_cursor *cursor)
 {
 	if (!cursor->site)
@@ -29,7 +27,7 @@ static void follow(struct chain *to, const struct sim_program *prog, const struc
 			add(to, &prog->nodes[i]);
 }
 
-/* What is interrupted has called the interrupt. */
+/* An interrupt's frames are followed by those of the code that it interrupted. */
 static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
 {
 	const struct sim_cpu *cpu = where->regs;
@@ -41,5 +39,5 @@ static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uin
 	return chain.n;
 }
 
-/* No program of the simulator has memory: there is no stack to copy. */
+/* Programs of the simulator have no memory, so there is no stack to copy. */
 const struct pfm_stack_ops sim_stack_ops = { .frames = frames };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * thread.c - threads and processes: made, forked, ended; and what they do to themselves.
+ * thread.c - threads and processes: how they are made, forked and ended, and what they do to
+ * themselves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid)
 	return NULL;
 }
 
-/* 3.1.1: a child has the descriptors of its parent. */
+/* A child gets the descriptors of its parent (3.1.1). */
 static int process_new(struct pfm_sim *sim, struct sim_process *parent, uint32_t pid,
 		       struct sim_process **out)
 {
@@ -99,7 +100,7 @@ struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid)
 		? sim->threads[tid - SIM_FIRST_TID] : NULL;
 }
 
-/* Makes room for one more thread, in the arrays of all threads and of the sleeping ones. */
+/* Makes room for one more thread in the arrays of all threads and of the sleeping ones. */
 static bool make_room(struct pfm_sim *sim)
 {
 	unsigned int room = sim->room_threads ? 2 * sim->room_threads : 16;
@@ -215,7 +216,7 @@ static void exec(struct sim_thread *t, const struct sim_node *node)
 	sim_pmu_changed(&t->sim->cpus[t->cpu]);
 }
 
-/* 5.3: sum and rum do what PFM_START and PFM_STOP do, where the thread may (3.1.5, 3.1.6). */
+/* sum and rum do what PFM_START and PFM_STOP do, if the thread may use them (3.1.5, 3.1.6, 5.3). */
 static void set_up_bit(struct sim_cpu *cpu, bool on)
 {
 	struct pfm_context *ctx = cpu->ctx;
@@ -257,7 +258,10 @@ static void tell_birth(struct sim_thread *t, struct sim_thread *child)
 	inherit(t, child);
 }
 
-/* 3.1.7: contexts are not inherited but with PFM_FL_INHERIT. Without memory for a child the computer goes on. */
+/*
+ * Contexts are inherited only with PFM_FL_INHERIT (3.1.7). Without memory for a child the computer
+ * goes on.
+ */
 static void spawn(struct sim_thread *t, const struct sim_node *node)
 {
 	bool fork = node->op == PFM_SIM_FORK;

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-/*
- * time.c - time: from one moment at which something happens to the next.
- */
+/* time.c - moves time from one moment at which something happens to the next one. */
 #include "sim.h"
 
-/* What happens elsewhere: a CPU may go on by itself until then. */
+/* Returns when something next happens on other CPUs: this CPU may run on its own until then. */
 static uint64_t horizon(const struct pfm_sim *sim, uint32_t cpu, uint64_t limit)
 {
 	uint64_t first = sim_sched_wake_at(sim);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * calls.c - the pfm_* calls as programs link with them: find the context, check the vector, do it.
+ * calls.c - the pfm_*() functions with which programs link: they find the context, check the
+ * vector, and call the core.
  */
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,12 +27,18 @@ static void have_formats(void)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	sigset_t saved;
 
-	pfm_signals_block(&saved);	/* a handler that came in pthread_once() would wait for itself */
+	/*
+	 * signals are blocked because a handler that interrupts pthread_once() would wait for
+	 * itself
+	 */
+	pfm_signals_block(&saved);
 	pthread_once(&once, register_formats);
 	pfm_signals_restore(&saved);
 }
 
-/* Makes a descriptor. If there are none left, contexts that the program has closed are freed first. */
+/*
+ * Makes a descriptor. If no number is left, contexts that the program has closed are freed first.
+ */
 static struct pfm_desc *new_desc(void)
 {
 	struct pfm_desc *d = pfm_desc_new();
@@ -60,7 +67,7 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 	return ret;
 }
 
-/* Ownership of fmt passes to the core, whatever happens. */
+/* The core takes over fmt, even if the call fails. */
 static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt,
 		     const void *fmt_arg, bool by_06)
 {
@@ -171,7 +178,10 @@ static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *f
 	return create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
-/* Programs written for 2.x do not know PFM_FL_ANY_CPU: their user can set it by LPFM_ANY_CPU=1. */
+/*
+ * Programs written for perfmon 2.x do not use PFM_FL_ANY_CPU: the user can set it by
+ * LPFM_ANY_CPU=1.
+ */
 static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 {
 	const char *any_cpu = ctx->ctx_flags & PFM_FL_SYSTEM_WIDE ? getenv("LPFM_ANY_CPU") : NULL;
@@ -206,7 +216,10 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
 }
 
-/* The function with the four arguments of 2.x, for programs that take its address or look up its name. */
+/*
+ * The function with the four arguments of perfmon 2.x, for programs that take its address or look
+ * up its name.
+ */
 int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
@@ -214,7 +227,7 @@ int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t
 
 /* --- calls on a context --------------------------------------------------------------------- */
 
-/* Vector calls: n elements of type at v, through the core's fn. */
+/* Defines a vector call: n elements of type at v, processed by the core's fn. */
 #define VECTOR_CALL(name, type, fn, nr)						\
 int name(int fd, type *v, int n)						\
 {										\
@@ -240,7 +253,7 @@ VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_C
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-/* The complete read, which publishes how the next read can be a fast one (fast_read.h). */
+/* Reads through the core, and publishes how the next read can be a fast one (fast_read.h). */
 static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
 	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
@@ -326,8 +339,8 @@ static int load_once(int fd, pfarg_load_t *load)
 }
 
 /*
- * A load that is refused is tried again: the conflict may be with a context that the program has just closed, which is
- * freed here, or was by the service thread meanwhile.
+ * A load that is refused is tried again: the conflict may be with a context that the program has
+ * just closed. It is freed here, unless the service thread has freed it meanwhile.
  */
 int pfm_load_context(int fd, pfarg_load_t *load)
 {
@@ -424,7 +437,10 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt)
 	return pfm_result(-err);
 }
 
-/* If the format is in use, it may be by a context that the program has closed and that is not freed yet. */
+/*
+ * If the format is in use, the user may be a context that the program has closed, and that has not
+ * been freed yet.
+ */
 int pfm_remove_format(pfm_buffer_fmt_t *fmt)
 {
 	int err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);
@@ -477,7 +493,7 @@ int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
 	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
 }
 
-/* 6.1.1 */
+/* The call of section 6.1.1. */
 int pfm_create_context_n(pfarg_ctx_t *ctx, int n)
 {
 	if (!ctx)

@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.h - what the two interfaces of libperfmon share. Inside kernel/user. */
+/* calls.h - what the pfm_*() calls and perfmonctl() share. Inside kernel/user. */
 #ifndef PFM_USER_CALLS_H
 #define PFM_USER_CALLS_H
 
 #include "core.h"
 
-/* As 0.6 creates contexts: the format by its UUID in ctx, and its argument without a size. */
+/*
+ * Creates a context as specification 0.6 does: the UUID in ctx names the format, whose argument has
+ * no size.
+ */
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 
-/* The errno of perfmonctl()'s command cmd for err: one of its list. errnos.c */
+/*
+ * errnos.c: returns the errno that perfmonctl() reports for err in command cmd, which is one of the
+ * command's list.
+ */
 int pfm_listed_errno(int cmd, int err);
 
-/* The PMU that the context of fd has; NULL with errno. */
+/* Returns the PMU of the context of fd; NULL with errno. */
 const struct pfm_pmu *pfm_pmu_of(int fd);
 
-/* Is the context of fd bound to something? -1 with errno. */
+/* Returns 1 if the context of fd is loaded, 0 if not; -1 with errno. */
 int pfm_is_loaded(int fd);
 
 #endif

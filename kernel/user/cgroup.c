@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * cgroup.c - pfm_set_cgroup(): a system-wide context counts the tasks of a cgroup alone.
- */
+/* cgroup.c - pfm_set_cgroup(): restricts a system-wide context to the tasks of a cgroup. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -48,7 +46,7 @@ static int set(struct pfm_desc *d, const char *path)
 	return 0;
 }
 
-/* The refusal for a descriptor that is not a context of this library: it may be one of perfmon.ko. */
+/* Refuses a descriptor that is not a context of this library. It may be one of perfmon.ko. */
 static int refuse_other(void)
 {
 	pfm_machine_info_t info;

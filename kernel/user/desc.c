@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * desc.c - from a file descriptor of the program to its context.
- *
- * The program holds one end of a socket pair and may duplicate, pass on or close it as it likes. It
- * is recognized by its inode number, which all duplicates share. When the last one is closed the library's
- * end hangs up, and the context is closed (3.1.15).
+ * desc.c - finds the context for a file descriptor of the program. The program has one end of a
+ * socket pair and may duplicate, pass on or close it. The descriptor is recognized by its inode
+ * number, which all duplicates share. When the last duplicate is closed the library's end hangs up,
+ * and the context is closed (3.1.15).
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -25,9 +24,14 @@
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_desc *table[BUCKETS];
-static _Atomic pid_t user;		/* of contexts: this process or, if that is what it is a copy of, another */
-static atomic_bool self_monitoring;	/* a thread has been loaded by itself */
-static uint32_t forks;	/* up to here; a child has none of the contexts */
+/*
+ * the process that uses the contexts: this one or, in a copy of it without fork handlers, the
+ * original
+ */
+static _Atomic pid_t user;
+static atomic_bool self_monitoring;	/* some thread has loaded a context onto itself */
+/* number of forks that led to this process; a child has none of its parent's contexts */
+static uint32_t forks;
 
 static struct pfm_desc **bucket(ino_t ino)
 {
@@ -44,7 +48,8 @@ int pfm_result(int ret)
 
 /* --- fork ----------------------------------------------------------------------------------- */
 
-static sigset_t before_fork_mask;	/* in the forking thread, behind all locks */
+/* signal mask of the forking thread; protected by all locks */
+static sigset_t before_fork_mask;
 
 /* Takes all locks, so that the child's copies of the data are consistent. */
 static void before_fork(void)
@@ -70,7 +75,10 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
-/* Closes the child's copies of the library's ends, which would keep contexts' descriptors alive. */
+/*
+ * Closes the child's copies of the library's ends, which would keep the contexts' descriptors
+ * alive.
+ */
 static void forget_contexts(void)
 {
 	for (int i = 0; i < BUCKETS; i++) {
@@ -84,10 +92,11 @@ static void forget_contexts(void)
 	pfm_fast_forget();
 }
 
-/* The child has no service thread. In a process without contexts this takes next to no time. */
+/* The child has no service thread. In a process without contexts this costs almost nothing. */
 static void after_fork_child(void)
 {
-	atomic_store(&self_monitoring, false);	/* first, so that closes here do not look for contexts to end */
+	/* cleared first, so that the closes here do not look for contexts to end */
+	atomic_store(&self_monitoring, false);
 	if (atomic_load(&user))
 		forget_contexts();
 	forks++;
@@ -102,7 +111,10 @@ uint32_t pfm_process(void)
 	return forks;
 }
 
-/* Registered at the start, as a fork may come during another thread's first call, which holds locks. */
+/*
+ * The handlers are registered when the library is loaded, because a fork may come during another
+ * thread's first call, which holds locks.
+ */
 static __attribute__((constructor)) void watch_forks(void)
 {
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
@@ -111,8 +123,9 @@ static __attribute__((constructor)) void watch_forks(void)
 /* --- life ----------------------------------------------------------------------------------- */
 
 /*
- * When a process is killed, the kernel as a rule releases the descriptor with the higher number first: that is the
- * program's end. If the library's end were released first, the owner would get a signal for the hang-up.
+ * When a process is killed, the kernel usually releases the descriptor with the higher number
+ * first, so the program's end gets the higher number. If the library's end were released first, the
+ * owner would get a signal for the hang-up.
  */
 static int open_ends(struct pfm_desc *d)
 {
@@ -197,7 +210,7 @@ static void unlist(struct pfm_desc *d)
 	pthread_mutex_unlock(&table_lock);
 }
 
-/* With the lock held: the program has closed its last duplicate. */
+/* Called with the lock held, when the program has closed its last duplicate. */
 static void end_context(struct pfm_desc *d)
 {
 	struct pfm_context *ctx = d->ctx;
@@ -207,8 +220,15 @@ static void end_context(struct pfm_desc *d)
 	pfm_watch_del(d->hangup);
 	pfm_do_close(ctx);
 	d->ctx = NULL;
-	unlist(d);	/* last: a thread that finds it before waits for the lock, and so for all this */
-	/* closed now, not with the last reference: a watch may hold that until the service thread wakes up */
+	/*
+	 * unlisted last: a thread that finds it earlier waits for the lock, and therefore for all
+	 * of this
+	 */
+	unlist(d);
+	/*
+	 * closed here and not with the last reference, which a watch may hold until the service
+	 * thread wakes up
+	 */
 	close(d->own);
 	d->own = -1;
 }
@@ -348,12 +368,17 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
 	else if (owner->type == F_OWNER_PID)
 		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
-	/* the kernel allows a si_code of its own only for signals to the own process: for others kill(2) is used */
+	/*
+	 * the kernel accepts a si_code of ours only for signals to our own process: kill(2) serves
+	 * for other ones
+	 */
 	if (ret)
 		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
 }
 
-/* With the table's lock. No signal is sent while d->silent is set by an exec. */
+/*
+ * Called with the table's lock held. No signal is sent while d->silent is set because of an exec.
+ */
 static void signal_owner(const struct pfm_desc *d)
 {
 	struct f_owner_ex owner;
@@ -397,7 +422,7 @@ static void with_all(void (*fn)(struct pfm_desc *d))
 {
 	sigset_t saved;
 
-	/* a child of vfork() or of a plain clone() has the table, but must not use its locks */
+	/* a child of vfork() or of a plain clone() shares the table, but must not use its locks */
 	if (atomic_load(&user) != getpid())
 		return;
 	pfm_signals_block(&saved);

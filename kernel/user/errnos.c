@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * errnos.c - "the value of errno can be any one of": what perfmonctl() reports is in its command's list.
- *
- * The pfm_* calls report the errnos of 2.x. Some that the lists leave out are kept, as no errno of the lists would mean
- * the same: EBADF, EINVAL for arguments that the command's text rules out, and ENOMEM.
+ * errnos.c - "the value of errno can be any one of": perfmonctl() reports an errno from its
+ * command's list. The pfm_*() calls report the errnos of perfmon 2.x. Some that the lists leave out
+ * are kept, because no errno in the lists means the same: EBADF, EINVAL for arguments that the
+ * command's text excludes, and ENOMEM.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -39,7 +39,10 @@ static const struct list {
 	[PFM_GET_CONFIG] = { 0, EINVAL },
 };
 
-/* Errors for which the caller lacks permission; it may not monitor a thread that does not exist, either (3.1.7). */
+/*
+ * Maps errors for which the caller lacks permission. A thread that does not exist may not be
+ * monitored either (3.1.7).
+ */
 static int permission(int err)
 {
 	return err == EACCES || err == ESRCH ? EPERM : err;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * fast_read.c - reading counters by one system call; fast_read.h says how.
- */
+/* fast_read.c - reads counters by one system call; fast_read.h describes how. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -15,24 +13,29 @@
 #include "interpose.h"
 #include "fast_read.h"
 
-#define NUMBERS	4096	/* descriptors beyond have no fast read */
-#define FIRST	3	/* nor have those that libc itself closes and replaces */
+#define NUMBERS	4096	/* descriptors from this number on have no fast read */
+/* the first number with a fast read: libc itself closes and replaces the lower ones */
+#define FIRST	3
 
 /* Slots are never freed, so a reader may access them without a lock. */
 struct slot {
 	atomic_uint		readers;
-	atomic_uint		state;		/* odd: published */
-	atomic_int		left_over;	/* a counter that the last reader closes, or -1 */
-	const struct pfm_desc	*owner;		/* the context with these counters; under the lock publishing */
-	uint64_t		cookie;		/* of its socket */
+	atomic_uint		state;		/* odd: the slot is published */
+	/* the descriptor of a counter that the last reader must close, or -1 */
+	atomic_int		left_over;
+	/* the context with these counters; protected by the lock "publishing" */
+	const struct pfm_desc	*owner;
+	uint64_t		cookie;		/* cookie of the descriptor's socket */
 	const struct pfm_machine *machine;
 	struct pfm_fast_read	q;
 };
 
 static _Atomic(struct slot *) slots[NUMBERS];
 static struct {
-	atomic_uint	closing, closed;	/* closes in progress; all closes so far */
-	atomic_bool	ours;			/* the number has been a context's */
+	/* number of closes in progress, and of all closes so far */
+	atomic_uint	closing, closed;
+	/* the number has been the descriptor of a context */
+	atomic_bool	ours;
 } numbers[NUMBERS];
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -51,7 +54,7 @@ static void withdraw(struct slot *s)
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Unlike an inode's, a socket's number is never used again. */
+/* Gets the socket's cookie. Unlike an inode number, a cookie is never used again. */
 static bool cookie_of(int fd, uint64_t *cookie)
 {
 	socklen_t size = sizeof(*cookie);
@@ -59,7 +62,10 @@ static bool cookie_of(int fd, uint64_t *cookie)
 	return !getsockopt(fd, SOL_SOCKET, SO_COOKIE, cookie, &size);
 }
 
-/* If the library cannot see closes, the socket's cookie tells whether fd is still the same descriptor. */
+/*
+ * If the library cannot see closes, the socket's cookie tells whether fd is still the same
+ * descriptor.
+ */
 static bool is_still(const struct slot *s, int fd)
 {
 	uint64_t cookie;
@@ -158,7 +164,7 @@ static struct slot *need_slot(int fd)
 	return s;
 }
 
-/* True if no read that began before the slot was withdrawn is still in progress. */
+/* Returns true if no read that began before the slot was withdrawn is still in progress. */
 static bool is_quiet(struct slot *s)
 {
 	return !s || (!atomic_load(&s->readers) && atomic_load(&s->left_over) < 0);
@@ -166,7 +172,7 @@ static bool is_quiet(struct slot *s)
 
 static bool write_slot(struct slot *s, struct pfm_desc *d, int fd)
 {
-	withdraw(s);	/* of a context that had the number before */
+	withdraw(s);	/* withdraws counters of a context that had this number before */
 	if (!is_quiet(s) || !is_quiet(slot_of(d->fast_read)))
 		return false;
 	memset(&s->q, 0, sizeof(s->q));
@@ -200,7 +206,9 @@ void pfm_fast_withdraw(struct pfm_desc *d)
 		withdraw(s);
 }
 
-/* Called when the context has been withdrawn: a read that is in progress began before that. */
+/*
+ * Called when the context has been withdrawn. A read that is still in progress began before that.
+ */
 static bool leave_to_readers(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(d->fast_read);
@@ -232,7 +240,10 @@ void pfm_fast_note(int fd)
 		atomic_store_explicit(&numbers[fd].ours, true, memory_order_relaxed);
 }
 
-/* Withdraws another context's counters from the number: a close that interpose.c did not see may have left them. */
+/*
+ * Withdraws counters of another context from the number. A close that interpose.c did not see may
+ * have left them.
+ */
 void pfm_fast_claim(const struct pfm_desc *d, int fd)
 {
 	struct slot *s = slot_of(fd);

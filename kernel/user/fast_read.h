@@ -26,12 +26,13 @@
 
 #include "desc.h"
 
-/* pfm_read_pmds(), if it can be done that way; false: nothing was done. */
+/* Does pfm_read_pmds() if a fast read is possible; false: nothing was done. */
 bool pfm_fast_read(int fd, pfarg_pmd_t *v, int n);
 
 /*
- * For the complete read of fd: a ticket is taken before the descriptor is looked up, and publishing goes by it:
- * nothing is published under a number that was closed meanwhile. publish: with d's lock held.
+ * For the complete read of fd. A ticket is taken before the descriptor is looked up, so that
+ * nothing is published under a number that was closed meanwhile. publish() is called with d's lock
+ * held.
  */
 struct pfm_fast_ticket {
 	bool		good;
@@ -39,19 +40,19 @@ struct pfm_fast_ticket {
 };
 struct pfm_fast_ticket pfm_fast_ticket(int fd);
 void pfm_fast_publish(struct pfm_desc *d, int fd, struct pfm_fast_ticket ticket);
-/* With d's lock held, before the context changes. */
+/* Called with d's lock held, before the context changes. */
 void pfm_fast_withdraw(struct pfm_desc *d);
-/* Around a close of the numbers first to last, of any kind: interpose.c. */
+/* interpose.c calls these before and after any close of the numbers first to last. */
 void pfm_fast_closing(unsigned int first, unsigned int last);
 void pfm_fast_closed(unsigned int first, unsigned int last);
 /*
- * note: the number fd is a context's. noted: has it ever been one's? Numbers beyond 4095 are not noted. claim: fd is
- * d's, or no context's if d is NULL.
+ * note(): the number fd is the descriptor of a context. noted(): has it ever been one? Numbers
+ * above 4095 are not noted. claim(): fd is d's descriptor, or no context's if d is NULL.
  */
 void pfm_fast_note(int fd);
 void pfm_fast_claim(const struct pfm_desc *d, int fd);
 bool pfm_fast_noted(int fd);
-/* Called in a child after fork: nothing is published in it, and no read is in progress. */
+/* Called in a child after fork, where nothing is published and no read is in progress. */
 void pfm_fast_forget(void);
 
 #endif

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fmt.h - sampling formats that a program brings along, for the machines in user space (3.5.8, 3.5.9).
- */
+/* fmt.h - sampling formats of programs, for the machines in user space (3.5.8, 3.5.9). */
 #ifndef PFM_USER_FMT_H
 #define PFM_USER_FMT_H
 
 #include "format.h"
 
-/* Both return 0, or -1 with errno as pfm_register_buffer_fmt() and pfm_unregister_buffer_fmt() have it. */
+/*
+ * Both return 0, or -1 with the errno of pfm_register_buffer_fmt() or pfm_unregister_buffer_fmt().
+ */
 int pfm_add_format(pfm_buffer_fmt_t *fmt);
 int pfm_remove_format(pfm_buffer_fmt_t *fmt);
 
-/* The format of that name or, name being NULL, UUID, kept until it is put; NULL: there is none. */
+/*
+ * Returns the format with that name or, if name is NULL, UUID, with a reference; NULL: there is
+ * none.
+ */
 pfm_buffer_fmt_t *pfm_hold_format(const char *name, const unsigned char *uuid);
 void pfm_put_format(pfm_buffer_fmt_t *fmt);
 

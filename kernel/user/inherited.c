@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * inherited.c - which children of fork() still have a context's descriptor; inherited.h says how.
+ * inherited.c - which children of fork() still have a context's descriptor; inherited.h describes
+ * how this is found out.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -23,9 +24,12 @@
 
 #define CHILDREN	512
 #define CLOSED		1536
-#define MOST_FDS	4096	/* that are looked at */
+#define MOST_FDS	4096	/* most descriptors of a process that are looked at */
 
-/* A note is a process and a serial: the last it has inherited, or one it has closed. 0: free. */
+/*
+ * A note is a process and a serial: the highest that the process inherited, or one that it has
+ * closed. 0 marks a free entry.
+ */
 struct notes {
 	atomic_uint	serial;
 	atomic_ullong	children[CHILDREN];
@@ -48,10 +52,11 @@ static uint32_t pid_of(unsigned long long n)
 
 void pfm_user_want_inherited(void)
 {
-	pfm_sees_closes();	/* its result is stored now, as it cannot be found out after a fork */
+	/* called now to store its result, which cannot be determined after a fork */
+	pfm_sees_closes();
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (notes == MAP_FAILED)
-		notes = NULL;	/* so END is sent to all */
+		notes = NULL;	/* without notes END is sent for all targets */
 }
 
 uint32_t pfm_inherited_serial(void)
@@ -66,7 +71,7 @@ static bool take(atomic_ullong *list, size_t n, unsigned long long new)
 	for (size_t i = 0; i < n; i++) {
 		unsigned long long old = atomic_load(&list[i]);
 
-		/* an entry of a process that has ended is not needed any more, and is replaced */
+		/* the entry of a process that has ended may be replaced */
 		if (old && (kill((pid_t)pid_of(old), 0) == 0 || errno != ESRCH))
 			continue;
 		if (atomic_compare_exchange_strong(&list[i], &old, new))
@@ -83,7 +88,10 @@ static bool has_closed(uint32_t pid, uint32_t serial)
 	return false;
 }
 
-/* Removes the process's note: if a close cannot be noted, the process counts as having no descriptors. */
+/*
+ * Removes the process's note. If a close cannot be noted, the process counts as having no
+ * descriptors.
+ */
 static void leave(uint32_t pid)
 {
 	for (size_t i = 0; i < CHILDREN; i++) {
@@ -107,7 +115,7 @@ bool pfm_inherited_holds(uint32_t pid, uint32_t serial)
 	return false;
 }
 
-/* One of the names in /proc/PID/fd. */
+/* Returns true if name, an entry of /proc/PID/fd, links to "wanted". */
 static bool leads_to(int dir, const char *name, const char *wanted)
 {
 	char text[64];
@@ -117,7 +125,7 @@ static bool leads_to(int dir, const char *name, const char *wanted)
 	return !strcmp(text, wanted);
 }
 
-/* Not by opendir(3), which allocates: a signal handler may close a descriptor, too. */
+/* opendir(3) cannot be used, because it allocates and a signal handler may close a descriptor. */
 bool pfm_inherited_has_open(uint32_t pid, ino_t ino)
 {
 	_Alignas(struct dirent64) char entries[2048];
@@ -150,14 +158,18 @@ void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 	inherited = i;
 }
 
-/* A child that cannot see closes makes no note, as it would claim descriptors that it has closed. */
+/*
+ * A child that cannot see closes makes no note, because it would claim descriptors that it has
+ * closed.
+ */
 void pfm_inherited_register(void)
 {
 	uint32_t pid = (uint32_t)getpid();
 
 	if (!notes || !inherited || !pfm_sees_closes())
 		return;
-	for (size_t i = 0; i < CLOSED; i++) {	/* notes of an earlier process with the same id */
+	/* removes notes of an earlier process with the same id */
+	for (size_t i = 0; i < CLOSED; i++) {
 		unsigned long long old = atomic_load(&notes->closed[i]);
 
 		if (pid_of(old) == pid)

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * interpose.c - read(2), what opens and closes descriptors and what executes programs, for programs that are linked
- * with this library: their calls pass here on the way to libc.
- *
- * An exec ends the contexts, and none of their signals may come after it (desc.h). Closing a number takes back what
- * fast_read.c has published under it, and ends self-monitoring (desc.h). A read of less than a message, which the
- * kernel would cut off a socket's, is refused (3.3.3). A file of /sys/kernel/perfmon that is not there is sysfs.c's.
- * Everything else is libc's.
+ * interpose.c - replaces read(2) and the calls that open and close descriptors or execute programs.
+ * The calls of programs that are linked with this library pass here on the way to libc. An exec
+ * ends the contexts, and none of their signals may come after it (desc.h). Closing a number
+ * withdraws what fast_read.c has published under it, and ends self-monitoring (desc.h). A read of
+ * less than a message, for which the kernel would truncate the message of a socket, is refused
+ * (3.3.3). sysfs.c opens files of /sys/kernel/perfmon that do not exist. Everything else is left to
+ * libc.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -48,14 +48,20 @@ static void *libc(enum call call)
 	return fn;
 }
 
-/* Not in a signal handler, where dlsym(3) may not be called. */
+/*
+ * Looks the functions up when the library is loaded, because dlsym(3) may not be called in a signal
+ * handler.
+ */
 static __attribute__((constructor)) void find_libc(void)
 {
 	for (enum call call = 0; call < NUM_CALLS; call++)
 		libc(call);
 }
 
-/* In a program without a dynamic linker, dlsym(3) finds nothing: the system call is made directly. */
+/*
+ * In a program without a dynamic linker, dlsym(3) finds nothing: then the system call is made
+ * directly.
+ */
 static int close_one(int fd)
 {
 	int (*fn)(int) = libc(CLOSE);
@@ -114,7 +120,10 @@ static int our_close(int fd)
 
 #define MOST_FDS 4096
 
-/* One by one, since each may be the last descriptor of a context in this process. */
+/*
+ * Closes descriptors one by one, because each may be the last descriptor of a context in this
+ * process.
+ */
 static void close_contexts(unsigned int first, unsigned int last)
 {
 	if (!pfm_desc_may_end())
@@ -158,7 +167,7 @@ static void our_closefrom(int first)
 		pfm_inherited_look();
 }
 
-/* dup3(2) where flags are given. */
+/* Calls dup3(2) if flags is not NULL, else dup2(2). */
 static int duplicate(int from, int to, const int *flags)
 {
 	int (*dup_2)(int, int) = libc(DUP2), (*dup_3)(int, int, int) = libc(DUP3);
@@ -190,7 +199,10 @@ static int our_dup3(int from, int to, int flags)
 	return duplicate(from, to, &flags);
 }
 
-/* fclose(3) closes it inside libc, unseen, so nothing is published under its number from now on. */
+/*
+ * fclose(3) closes the descriptor inside libc, where we cannot see it. So nothing is published
+ * under its number any more.
+ */
 static FILE *our_fdopen(int fd, const char *mode)
 {
 	FILE *(*fn)(int, const char *) = libc(FDOPEN);
@@ -223,7 +235,7 @@ static FILE *open_stream(enum call call, const char *path, const char *mode)
 	return fd < 0 ? NULL : from(fd, mode);
 }
 
-/* open()'s third argument is there with some flags alone. */
+/* open() has a third argument only with some flags. */
 #define OPENED(call) do { \
 	va_list args; \
 	mode_t mode = 0; \
@@ -311,7 +323,7 @@ static int our_execvp(const char *file, char *const argv[])
 	return our_execvpe(file, argv, environ);
 }
 
-/* argv and, after its end, envp if there is one. */
+/* Collects the arguments up to the NULL and, if there is one after it, envp. */
 #define LISTED(fn, first, has_env) do { \
 	va_list args; \
 	size_t n = 1; \
@@ -345,7 +357,10 @@ static int our_execlp(const char *path, const char *first, ...)
 	LISTED(our_execvpe, first, false);
 }
 
-/* Weak for libpfm.a: a program that is linked with it may have functions of these names. */
+/*
+ * The functions are weak for libpfm.a: a program that is linked with it may define functions with
+ * these names.
+ */
 #define EXPORT(name) __attribute__((weak, alias("our_" #name)))
 
 ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
@@ -384,7 +399,7 @@ static bool all_ours(void)
 	return true;
 }
 
-/* Not where the library is loaded by dlopen(3): libc comes before it then. */
+/* Returns false if the library was loaded by dlopen(3), because libc then precedes it. */
 bool pfm_sees_closes(void)
 {
 	static _Atomic int known = -1;

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* interpose.h - what the program does with descriptors on its own, seen on its way to libc. Inside kernel/user. */
+/*
+ * interpose.h - what the program does with descriptors, as its calls to libc show. Inside
+ * kernel/user.
+ */
 #ifndef PFM_USER_INTERPOSE_H
 #define PFM_USER_INTERPOSE_H
 
 #include <stdbool.h>
 
-/* Does what the program calls to close descriptors pass here? It does where it is linked with this library. */
+/*
+ * Returns true if the program's calls that close descriptors pass here. They do if it is linked
+ * with this library.
+ */
 bool pfm_sees_closes(void);
 
 /*
- * Before the numbers first to last are closed, whatever they are, fn is called; for a library of ours that has views
- * mapped of what may be closed there. One such library, once.
+ * Calls fn before the numbers first to last are closed, whatever they are. It is for one library of
+ * this project that maps views of contexts, and is called once.
  */
 void pfm_on_closing(void (*fn)(unsigned int first, unsigned int last));
 

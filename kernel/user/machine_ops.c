@@ -24,7 +24,10 @@
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-/* The number of unread messages, from the bytes in the socket's buffer that the kernel reports. */
+/*
+ * Returns the number of unread messages, from the number of bytes in the socket's buffer, which the
+ * kernel reports.
+ */
 static size_t unread(struct pfm_desc *d)
 {
 	int bytes = 0;
@@ -38,7 +41,7 @@ static ssize_t send_message(struct pfm_desc *d, const void *msg, size_t size)
 	return send(d->own, msg, size, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
-/* The message in the layout of perfmon 2.0. */
+/* Sends the message in the layout of perfmon 2.0. */
 static ssize_t send_20(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
@@ -74,7 +77,7 @@ int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 	return 0;
 }
 
-/* Called from pfm_load_context(fd): d->fd is the program's end as it is now. */
+/* Called from pfm_load_context(fd), so d->fd is the present number of the program's end. */
 void pfm_user_flush(struct pfm_context *ctx)
 {
 	pfarg_msg_t msg;
@@ -150,7 +153,7 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 		close(fd);
 		return pfm_refuse(-err, "no memory for a buffer of %zu bytes: %s", size, strerror(err));
 	}
-	/* 3.5.4: read-only for good, whatever mprotect(2) is asked; Linux before 5.1 cannot */
+	/* 3.5.4: read-only for ever, even for mprotect(2); Linux before 5.1 cannot ensure that */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	d->memfd = fd;
 	*buf = at;

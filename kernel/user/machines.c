@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * machines.c - the machine that contexts are created on: that of pfm_set_machine(), that of LPFM_MACHINE, or the first
- * one that works here. A simulated computer is used by name only.
+ * machines.c - chooses the machine on which contexts are created: that of pfm_set_machine(), that
+ * of LPFM_MACHINE, or the first one that works here. A simulated computer is used only if it is
+ * named.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -10,7 +11,8 @@
 #include "desc.h"
 #include "module_client.h"
 
-static const struct pfm_user_machine *kinds[4];	/* by rank, those used by name only last */
+/* by rank; those that are used only by name come last */
+static const struct pfm_user_machine *kinds[4];
 static int num_kinds;
 
 void pfm_machine_register(const struct pfm_user_machine *kind)
@@ -46,7 +48,7 @@ void pfm_machines_forget(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
-static bool was_told;		/* pfm_set_machine() or LPFM_MACHINE has chosen */
+static bool was_told;		/* pfm_set_machine() or LPFM_MACHINE has chosen the machine */
 
 const char *pfm_machine_name(int i)
 {
@@ -76,7 +78,7 @@ void pfm_machines_after_fork(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Refuses the name. Always returns NULL. */
+/* Refuses the name, and always returns NULL. */
 static const struct pfm_user_machine *no_machine(const char *name)
 {
 	const char *known;
@@ -90,7 +92,7 @@ static const struct pfm_user_machine *no_machine(const char *name)
 	return NULL;
 }
 
-/* "sim:itanium2": the kind, and in *model what follows the colon. */
+/* Splits "sim:itanium2": returns the kind, and sets *model to what follows the colon. */
 static const struct pfm_user_machine *find_kind(const char *name, const char **model)
 {
 	const char *colon = strchr(name, ':');
@@ -124,13 +126,16 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	return kind ? use(kind, model, options) : NULL;
 }
 
-/* Is it an error of a machine that exists but lacks resources now? A later call may succeed. */
+/*
+ * Returns true for errors of a machine that exists but lacks resources now: a later call may
+ * succeed.
+ */
 static bool just_lacks(int err)
 {
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;
 }
 
-/* The last of the real machines has said why it cannot be used, with errno. */
+/* Refuses when no machine works. The last one of the real machines has reported why, with errno. */
 static void refuse_all(void)
 {
 	int err = errno;
@@ -143,7 +148,10 @@ static void refuse_all(void)
 	errno = err;
 }
 
-/* If a machine only lacks resources now (just_lacks()), the call fails: no other machine is used in its place. */
+/*
+ * If a machine only lacks resources now (just_lacks()), the call fails, and no other machine is
+ * used instead.
+ */
 static struct pfm_machine *choose(void)
 {
 	const char *name = getenv("LPFM_MACHINE");
@@ -205,7 +213,7 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 	return pfm_result(ret);
 }
 
-/* Why it is not perfmon.ko, which would have been first: a line. */
+/* Adds a line that tells why perfmon.ko, the first choice, is not used. */
 static const char *with_obstacle(const char *notes)
 {
 	static char text[1024];

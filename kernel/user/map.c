@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * map.c - the sampling buffer (3.5.4), and views, in the program's address space.
- */
+/* map.c - maps the sampling buffer (3.5.4) and views into the program's address space. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -19,7 +17,7 @@ static void *failed(int err)
 	return MAP_FAILED;
 }
 
-/* What a program asks of mmap(2). */
+/* The arguments of the program's mmap(2). */
 struct request {
 	void	*addr;
 	size_t	size;
@@ -27,7 +25,7 @@ struct request {
 	off_t	offset;
 };
 
-/* 3.5.4: read-only, shared, as a whole, once. */
+/* Checks 3.5.4: the buffer is mapped read-only, shared, as a whole, and once. */
 static int check_06(const struct pfm_desc *d, const struct request *r)
 {
 	if (r->prot != PROT_READ)
@@ -43,7 +41,7 @@ static int check_06(const struct pfm_desc *d, const struct request *r)
 	return 0;
 }
 
-/* As 2.x: read-only, and not beyond the end; private or shared is the same. */
+/* Checks as perfmon 2.x does: read-only, and not beyond the end; it may be private or shared. */
 static int check_2x(const struct pfm_desc *d, const struct request *r)
 {
 	if (r->prot & PROT_WRITE)
@@ -63,7 +61,7 @@ static int check(const struct pfm_desc *d, const struct request *r)
 	return d->by_06 ? check_06(d, r) : check_2x(d, r);
 }
 
-/* The mapping is always shared: a private one could be made writable. */
+/* The mapping is always shared, because a private one could be made writable. */
 static int map(struct pfm_desc *d, const struct request *r, void **at)
 {
 	int ret = check(d, r);
@@ -77,7 +75,7 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	return 0;
 }
 
-/* The set with its view at an offset; NULL: none. */
+/* Returns the set whose view is at an offset; NULL: there is none. */
 static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 {
 	uint64_t page = pfm_ops(ctx)->page_size(ctx->machine), id = (offset - PFM_VIEW_OFFSET(0, 0)) / page;
@@ -86,7 +84,7 @@ static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 	return set && set->view && offset == PFM_VIEW_OFFSET(id, page) ? set : NULL;
 }
 
-/* Maps the view's memory a second time, read-only. */
+/* Maps the memory of the view a second time, read-only. */
 static int map_view(struct pfm_desc *d, const struct request *r, void **at)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);
@@ -122,7 +120,7 @@ static void *map_here(int fd, const struct request *r)
 	return ret ? failed(ret) : at;
 }
 
-/* Maps a descriptor of perfmon.ko: the kernel checks, and gives the reason of a refusal. */
+/* Maps a descriptor of perfmon.ko, which checks the request and gives the reason of a refusal. */
 static void *map_there(int fd, const struct request *r)
 {
 	void *at = mmap(r->addr, r->size, r->prot, r->flags, fd, r->offset);

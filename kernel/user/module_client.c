@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * module_client.c - the linux machine: libperfmon's way to perfmon.ko.
- */
+/* module_client.c - the linux machine: how libperfmon calls perfmon.ko. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,12 +9,13 @@
 #include "desc.h"
 #include "module_client.h"
 
-static _Atomic int device = -1;			/* /dev/perfmon, once it was found to work */
+/* descriptor of /dev/perfmon, once it has been found to work; or -1 */
+static _Atomic int device = -1;
 static struct pfm_reg *pmcs, *pmds;
 static char names[2 * PFM_MAX_PMDS][PFM_REG_NAME_LEN];
 static char model[sizeof(((pfarg_config_t *)0)->cf_pmu)];
 static struct pfm_pmu pmu = { .name = model };
-static struct pfm_machine machine = { .pmu = &pmu };	/* stands for the one in the kernel */
+static struct pfm_machine machine = { .pmu = &pmu };	/* represents the machine in the kernel */
 
 bool pfm_linux_is(const struct pfm_machine *m)
 {
@@ -53,7 +52,7 @@ static bool is_context(int fd)
 	return is;
 }
 
-/* Is there a perfmon.ko? If not, no descriptor can be one of its contexts. */
+/* Returns true if perfmon.ko exists. If not, no descriptor can be one of its contexts. */
 static bool there(void)
 {
 	static _Atomic int known = -1;
@@ -82,7 +81,10 @@ void pfm_linux_reason(int fd)
 		adopt_reason(fd);
 }
 
-/* Bounds n to what fits the ioctl's number, which is more than the kernel accepts: it refuses that, and 0. */
+/*
+ * Limits n to what fits into the ioctl's number. The kernel accepts less than that: it refuses the
+ * limit, and 0.
+ */
 static int clamp(int n)
 {
 	return n < 0 ? 0 : n < (int)PFM_IOC_MAX_N ? n : (int)PFM_IOC_MAX_N;
@@ -134,7 +136,7 @@ static int fetch_reg(struct pfm_reg *reg, char *name, uint16_t num, unsigned int
 	return 0;
 }
 
-/* The registers of bits, into a new table; how many, or -1. */
+/* Makes a table of the registers in bits; returns how many they are, or -1. */
 static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int nr, char (*name)[PFM_REG_NAME_LEN])
 {
 	unsigned int num;
@@ -155,7 +157,7 @@ static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int
 	return n;
 }
 
-/* -1 with errno and a reason. */
+/* Gets the PMU's description from the kernel. Returns -1 with errno and a reason. */
 static int fetch_pmu(void)
 {
 	pfarg_config_t cfg;
@@ -209,7 +211,7 @@ static int check_version(void)
 	return -1;
 }
 
-/* Closes the device, so that it is opened again the next time; keeps the reason. */
+/* Closes the device, so that it is opened again the next time. Keeps the reason. */
 static void forget_device(void)
 {
 	int saved = errno;
@@ -233,10 +235,11 @@ static int open_device(void)
 	return -1;
 }
 
-/* Why the module cannot be used though it is loaded, or NULL. */
+/* Returns why the module cannot be used though it is loaded, or NULL. */
 const char *pfm_linux_obstacle(void)
 {
-	if (faccessat(AT_FDCWD, "/sys/kernel/perfmon", F_OK, 0))	/* the kernel's, not sysfs.c's */
+	/* calls the system, so that the answer is not from sysfs.c */
+	if (faccessat(AT_FDCWD, "/sys/kernel/perfmon", F_OK, 0))
 		return NULL;
 	if (access(PFM_DEVICE, F_OK))
 		return PFM_DEVICE ": No such file, though perfmon.ko is loaded";
@@ -259,7 +262,7 @@ const struct pfm_pmu *pfm_linux_pmu(void)
 	return ready ? &pmu : NULL;
 }
 
-/* Called under the lock of machines.c. */
+/* Called with the lock of machines.c held. */
 static struct pfm_machine *linux_open(const char *model_name, const char *options)
 {
 	if (*model_name || *options)

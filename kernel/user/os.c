@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * os.c - the core's needs (core/os.h) in user space.
- */
+/* os.c - implements core/os.h in user space. */
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,12 +13,14 @@
 #include <sys/mman.h>
 
 static pthread_mutex_t global = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t before;		/* the signal mask of the thread that holds global, to be restored */
+/* the signal mask of the thread that holds "global"; it is restored at the release */
+static sigset_t before;
 static __thread char why[512];
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-#ifdef __SANITIZE_ADDRESS__	/* which watches malloc(3)'s */
+/* AddressSanitizer checks only memory from malloc(3), so malloc(3) is used then */
+#ifdef __SANITIZE_ADDRESS__
 
 void *pfm_os_alloc(size_t size)
 {
@@ -43,8 +43,9 @@ void pfm_memory_unlock(void) { }
 #else
 
 /*
- * malloc(3) is not used: a signal handler that has interrupted malloc() would wait for itself (5.7). Blocks have powers
- * of 2 as sizes, are cut from chunks, and are kept for later blocks of their size; larger ones are mmap()ed.
+ * malloc(3) is not used, because a signal handler that has interrupted malloc() would wait for
+ * itself (5.7). The sizes of blocks are powers of 2. They are cut from chunks, and are kept for
+ * later blocks of their size; larger ones are mmap()ed.
  */
 #define SMALLEST	6
 #define LARGEST		15
@@ -52,8 +53,8 @@ void pfm_memory_unlock(void) { }
 
 union block {
 	struct {
-		size_t		size;		/* with this */
-		union block	*next;		/* of those that are free */
+		size_t		size;		/* size of the block, with this header */
+		union block	*next;		/* the next block in the list of free ones */
 	};
 	max_align_t align;
 };
@@ -63,7 +64,7 @@ static union block *unused[LARGEST + 1];
 static char *chunk;
 static size_t chunk_left;
 
-/* Around a fork, too, with signals off. */
+/* Also taken around a fork; signals are blocked. */
 void pfm_memory_lock(void)
 {
 	pthread_mutex_lock(&memory);

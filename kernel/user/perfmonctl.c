@@ -25,7 +25,7 @@ static int fail(int err)
 	return -1;
 }
 
-/* 3.1.7, 3.1.16: a wrong number of structures is EFAULT. */
+/* A wrong number of structures is refused with EFAULT (3.1.7, 3.1.16). */
 static int wants_one(const void *arg, int n)
 {
 	if (arg && n == 1)
@@ -42,7 +42,7 @@ static int wants_none(const void *arg, int n)
 	return fail(EINVAL);
 }
 
-/* EINVAL for no elements, EFAULT for a vector that is NULL or too big (3.1.2). */
+/* Refuses no elements with EINVAL, and a vector that is NULL or too big with EFAULT (3.1.2). */
 static int wants_vector(int fd, const void *arg, int n, size_t size)
 {
 	pfarg_config_t cfg;
@@ -65,7 +65,7 @@ static int wants_vector(int fd, const void *arg, int n, size_t size)
 	return fail(EFAULT);
 }
 
-/* Start, stop, unload and restart have one errno: EBUSY, even if the context is not loaded. */
+/* Start, stop, unload and restart report one errno, EBUSY, even if the context is not loaded. */
 static int wants_loaded(int fd)
 {
 	int loaded = pfm_is_loaded(fd);
@@ -100,7 +100,7 @@ static struct timespec to_timespec(uint64_t ns)
 
 /* --- contexts ------------------------------------------------------------------------------- */
 
-/* 3.5.3: the format's argument follows the structure. */
+/* The format's argument follows the structure (3.5.3). */
 static int create_context(int fd, void *arg, int n)
 {
 	struct pfm06_ctx *req = arg;
@@ -162,8 +162,8 @@ static int restart(int fd, void *arg, int n)
 /* --- registers ------------------------------------------------------------------------------ */
 
 /*
- * Flags, bit-vectors and event id of a PMC go to the counting PMDs it controls. how: 0, or
- * PFM_REGFL_CHECK, after which writing them cannot fail.
+ * Writes the flags, bit-vectors and event id of a PMC to the counting PMDs that it controls. how is
+ * 0 or PFM_REGFL_CHECK, after which the writes cannot fail.
  */
 static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req, uint32_t how)
 {
@@ -186,7 +186,7 @@ static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req,
 	return 0;
 }
 
-/* 5.6.3: debug registers know none. */
+/* 5.6.3: debug registers have no flags. */
 static uint32_t pmc_flags(const struct pfm_pmu *pmu, uint16_t num)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmc(pmu, num);
@@ -207,7 +207,7 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 		return fail(EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
-	/* both are checked before either is written, since either may be refused */
+	/* both are checked before one is written, because either may be refused */
 	if (write_attrs(fd, pmu, req, PFM_REGFL_CHECK))
 		return -1;
 	if (!pfm_write_pmcs(fd, &pmc, 1))
@@ -301,7 +301,7 @@ static int read_pmds(int fd, void *arg, int n)
 		pmds[i].reg_set = v[i].reg_set;
 		pmds[i].reg_flags = v[i].reg_flags;
 	}
-	/* n of these can be larger than the limit that n of 0.6's kept */
+	/* n structures of this type can exceed the size limit, which n structures of 0.6 did not */
 	for (int done = 0, step; done < known && !ret; done += step) {
 		step = known - done < 16 ? known - done : 16;
 		ret = pfm_read_pmds(fd, pmds + done, step);
@@ -461,7 +461,7 @@ static int get_config(int fd, void *arg, int n)
 	return 0;
 }
 
-/* Settings that 0.6 does not have keep their values. */
+/* Settings that specification 0.6 does not have keep their values. */
 static int set_config(int fd, void *arg, int n)
 {
 	const struct pfm06_config *req = arg;
@@ -499,7 +499,10 @@ static const command_fn commands[] = {
 	[PFM_GET_CONFIG] = get_config,
 };
 
-/* Without a machine the errno is that of a kernel without perfmon, but a context may be refused with EPERM. */
+/*
+ * Returns the errno to report. Without a machine it is that of a kernel without perfmon, but a
+ * context may be refused with EPERM.
+ */
 static int errno_of(int cmd, int err)
 {
 	if (!pfm_current_machine())

@@ -14,7 +14,10 @@
 #define smp_load_acquire(p)	__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
-/* Nothing is masked: in the program's own process speculation can reveal only the program's own data. */
+/*
+ * Nothing is masked: in the program's own process, speculation can reveal only the program's own
+ * data.
+ */
 #define pfm_os_index(i, n)	(i)
 
 #define pfm_os_wmb()		__atomic_thread_fence(__ATOMIC_RELEASE)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * service.c - the one thread that waits for everything asynchronous: counter overflows, timeouts,
- * the end of targets, descriptors that the program closed.
+ * service.c - the thread that waits for everything asynchronous: counter overflows, timeouts, the
+ * end of targets, descriptors that the program closed.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -14,18 +14,19 @@
 #define BATCH 64
 
 struct pfm_watch {
-	struct pfm_desc		*desc;		/* holds a reference */
+	struct pfm_desc		*desc;		/* with a reference */
 	int			fd;
 	pfm_watch_fn		fn;
 	void			*arg;
-	bool			dead;		/* under the descriptor's lock */
+	bool			dead;		/* protected by the descriptor's lock */
 	struct pfm_watch	*next_dead;
 };
 
 static pthread_mutex_t service_lock = PTHREAD_MUTEX_INITIALIZER;
 static int epoll_fd = -1;
 static bool running;
-static struct pfm_watch *graveyard;	/* deleted, maybe still in the thread's hands */
+/* watches that were deleted, but that the thread may still be using */
+static struct pfm_watch *graveyard;
 
 static void bury(struct pfm_watch *w)
 {
@@ -35,7 +36,7 @@ static void bury(struct pfm_watch *w)
 	pthread_mutex_unlock(&service_lock);
 }
 
-/* Between two waits nothing in the thread's hands refers to a deleted watch. */
+/* Frees deleted watches. Between two waits the thread uses none of them. */
 static void clear_graveyard(void)
 {
 	struct pfm_watch *w, *next;
@@ -96,15 +97,16 @@ int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state)
 
 static void *nothing(void *unused)
 {
-	pthread_mutex_lock(&service_lock);	/* released when all have begun, so that each has its own stack */
+	/* the lock is released when all threads have begun, so that each has its own stack */
+	pthread_mutex_lock(&service_lock);
 	pthread_mutex_unlock(&service_lock);
 	return unused;
 }
 
 /*
- * pthread_create(3) calls malloc(3), unless libc has kept the stack and data of a thread that has ended, with a stack
- * of the same size. So that a signal handler may start the service thread and that of sim:MODEL,live, two threads are
- * started and ended here.
+ * pthread_create(3) calls malloc(3), unless libc has kept the stack and data of a thread that has
+ * ended, with a stack of the same size. Two threads are therefore started and ended here, so that a
+ * signal handler may start the service thread and that of sim:MODEL,live.
  */
 static __attribute__((constructor)) void keep_stacks(void)
 {

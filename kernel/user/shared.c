@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * shared.c - the limits that apply to several processes: one context per thread and CPU (3.1.7), memory of sampling
- * buffers (4.4.3), the configuration (3.1.16).
- *
- * A user's processes share a file, of which nothing but record locks is used: a byte locked is a thread or a CPU that
- * has a context, or a page of a buffer. The kernel gives them back when a process ends, however it does; none is
- * ever waited for. The file is the user's alone: what another user has put in its place is not used, and a file
- * in the next folder is. Where there is none, each process is by itself.
- *
- * The configuration is root's: a file in /run, which all may read and root alone can have written.
+ * shared.c - the limits that apply to several processes: one context per thread and CPU (3.1.7),
+ * memory of sampling buffers (4.4.3), the configuration (3.1.16). A user's processes share a file,
+ * of which only record locks are used: a locked byte represents a thread or a CPU that has a
+ * context, or a page of a buffer. The kernel releases the locks when a process ends, however it
+ * ends; nothing ever waits for one. The file belongs to the user: a file that another user has put
+ * in its place is not used, but one in the next folder. Without a file each process has limits of
+ * its own. The configuration belongs to root: it is a file in /run, which all may read and only
+ * root can have written.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,11 +27,11 @@
 /* --- the file ------------------------------------------------------------------------------- */
 
 static struct {
-	int	fd;		/* -1: there is none; -2: not open */
+	int	fd;		/* -1: there is no file; -2: it has not been opened yet */
 	dev_t	dev;
 	ino_t	ino;
 } file = { .fd = -2 };
-static struct pfm_machine *machine;	/* the machine of the contexts */
+static struct pfm_machine *machine;	/* the machine to which the contexts belong */
 
 static bool is_mine(int fd, struct stat *st)
 {
@@ -40,7 +39,7 @@ static bool is_mine(int fd, struct stat *st)
 	       st->st_nlink == 1;
 }
 
-/* The file's name has the pid namespace, as thread ids are unique only in it. */
+/* The file's name contains the pid namespace, because thread ids are unique only in it. */
 static bool open_in(const char *folder)
 {
 	struct stat ns, st;
@@ -75,7 +74,10 @@ static void find_file(void)
 	file.fd = -1;
 }
 
-/* Is it still the file? A program may have closed all its descriptors, and use the number for another file. */
+/*
+ * Returns true if the descriptor is still the file. A program may have closed all its descriptors,
+ * and use the number for another file.
+ */
 static bool is_ours(void)
 {
 	struct stat st;
@@ -97,14 +99,14 @@ static void close_file(void)
 	file.fd = -2;
 }
 
-/* Closes the file if this process has no locks in it. */
+/* Closes the file if this process holds no locks in it. */
 static void settle(const struct pfm_machine *m, uint64_t bytes)
 {
 	if (!m->thread_sessions && !m->sys_sessions && !bytes)
 		close_file();
 }
 
-/* In a child after fork the locks, and what they stand for, are the parent's. */
+/* Called in a child after fork: the locks, and what they represent, belong to the parent. */
 void pfm_shared_forget(void)
 {
 	close_file();
@@ -116,11 +118,12 @@ void pfm_shared_forget(void)
 
 /* --- locks ---------------------------------------------------------------------------------- */
 
-#define THREADS		0LL		/* a byte for each */
+#define THREADS		0LL		/* offset of the bytes for threads, by thread id */
 #define CPUS		(1LL << 32)
-#define CHARGING	(1LL << 33)	/* held while memory is counted */
-#define BUFFERS		(1LL << 40)	/* a byte for a page; a process's begin at a place of its own */
-#define ROOM		(1LL << 32)	/* for each process */
+#define CHARGING	(1LL << 33)	/* a byte that is locked while memory is counted */
+/* offset of the bytes for pages of buffers; each process has a range of its own */
+#define BUFFERS		(1LL << 40)
+#define ROOM		(1LL << 32)	/* size of each process's range */
 #define EVERYTHING	(1LL << 62)
 
 static int lock(short type, off_t from, off_t n)
@@ -131,7 +134,7 @@ static int lock(short type, off_t from, off_t n)
 	return fd < 0 ? 0 : fcntl(fd, F_SETLK, &l);
 }
 
-/* Returns a process that has a lock in the range, or 0. */
+/* Returns a process that has a lock in the range, or 0 if there is none. */
 static pid_t owner(off_t from, off_t n, struct flock *l)
 {
 	int fd = descriptor();
@@ -140,7 +143,10 @@ static pid_t owner(off_t from, off_t n, struct flock *l)
 	return fd < 0 || fcntl(fd, F_GETLK, l) || l->l_type == F_UNLCK ? 0 : l->l_pid;
 }
 
-/* Bytes that others have locked. F_GETLK returns any lock of the range, so both sides of it are searched again. */
+/*
+ * Returns how many bytes others have locked. F_GETLK returns any lock in the range, so both sides
+ * of it are searched again.
+ */
 static uint64_t locked(off_t from, off_t end)
 {
 	struct flock l;
@@ -203,7 +209,10 @@ static uint64_t others_bytes(void)
 	return locked(BUFFERS, EVERYTHING) * page_size();
 }
 
-/* A process that is stopped while it charges does not block the others: after a second they go on without the lock. */
+/*
+ * A process that is stopped while it charges does not block the others: after a second they
+ * continue without the lock.
+ */
 static void begin_charging(void)
 {
 	const struct timespec ms = { 0, 1000000 };
@@ -233,7 +242,7 @@ static bool hold(struct pfm_machine *m, uint64_t bytes, uint64_t was)
 	return fits;
 }
 
-/* Bytes for every user. */
+/* Returns the bytes that perf grants every user. */
 static uint64_t perf_grants(void)
 {
 	long kb = 516;
@@ -242,7 +251,10 @@ static uint64_t perf_grants(void)
 	return 1024ULL * (uint64_t)kb * (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* As perf_event_open(2) has it: RLIMIT_MEMLOCK, and what perf grants every user for each processor. */
+/*
+ * Applies the limit of perf_event_open(2): RLIMIT_MEMLOCK, and what perf grants every user for each
+ * processor.
+ */
 uint64_t pfm_user_lockable(struct pfm_machine *m)
 {
 	uint64_t used, limit;
@@ -269,7 +281,7 @@ static void others(struct pfm_machine *m, struct pfm_usage *others)
 /* --- the configuration: 3.1.16 -------------------------------------------------------------- */
 
 #define CONFIG		"perfmon.conf"
-#define CONFIG_FORM	0x70666d31U	/* changes with the structure */
+#define CONFIG_FORM	0x70666d31U	/* must be changed when the structure changes */
 
 struct config {
 	uint32_t	form;
@@ -278,7 +290,7 @@ struct config {
 	uint64_t	arg_size_max, smpl_buf_size_max, ovfl_rate_max;
 };
 
-/* In the folder that LPFM_SHARED names, or /run. */
+/* The file is in the folder that LPFM_SHARED names, or in /run. */
 static bool path_of_config(char *path, size_t size, const char *suffix)
 {
 	const char *chosen = secure_getenv("LPFM_SHARED");
@@ -305,7 +317,7 @@ static bool read_config(struct config *c)
 	return good;
 }
 
-/* Under pfm_os_lock(). */
+/* Called with pfm_os_lock() held. */
 static void refresh(struct pfm_machine *m)
 {
 	struct config c;
@@ -331,7 +343,9 @@ static bool write_config(const char *path, const struct config *c)
 	return !close(fd) && good;
 }
 
-/* Replaces the file as a whole. If it cannot be written, the configuration changes only in this process. */
+/*
+ * Replaces the whole file. If it cannot be written, the configuration changes only in this process.
+ */
 static void spread(struct pfm_machine *m)
 {
 	const struct config c = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sysfs.c - the files of /sys/kernel/perfmon for programs on the machines in user space, with what perfmon.ko has in
- * them: configuration and sessions, pmu_desc/, formats/. A file is made when it is opened, and can only be read.
+ * sysfs.c - the files of /sys/kernel/perfmon for programs on the machines in user space, with the
+ * same contents as those of perfmon.ko: configuration and sessions, pmu_desc/, formats/. A file is
+ * made when it is opened, and can only be read.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -59,7 +60,7 @@ static bool put_number(int fd, const char *name)
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		if (!strcmp(name, numbers[i].name))
 			return put(fd, "%lld\n", numbers[i].value);
-	if (!strcmp(name, "smpl_buffer_mem_max"))	/* without a limit it is 2^64 - 1 */
+	if (!strcmp(name, "smpl_buffer_mem_max"))	/* 2^64 - 1 means that there is no limit */
 		return put(fd, "%llu\n", (unsigned long long)c.cf_smpl_buf_size_max);
 	return !strcmp(name, "version") && put(fd, "%u.%u\n", PFM_VERSION_MAJ, PFM_VERSION_MIN);
 }
@@ -117,7 +118,7 @@ static bool put_uuid(int fd, const unsigned char *u)
 		   u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14], u[15]);
 }
 
-/* 2.x's version has no newline. */
+/* The version is printed without a newline, as in perfmon 2.x. */
 static bool put_format(int fd, const char *path)
 {
 	const char *file = strrchr(path, '/');
@@ -154,7 +155,7 @@ static bool make(int fd, const char *path)
 	       !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 }
 
-/* Where perfmon.ko is, what it does not have is not there. */
+/* Returns true if the file is made here. If perfmon.ko is loaded, only its own files exist. */
 static bool is_ours(const char *path)
 {
 	return !strncmp(path, ROOT "/", strlen(ROOT "/")) && syscall(SYS_faccessat, AT_FDCWD, ROOT, F_OK);
@@ -182,7 +183,7 @@ int pfm_sysfs_open(const char *path, int flags)
 	return -1;
 }
 
-/* A folder is there if one of its files is. */
+/* A folder exists if one of its files does. */
 int pfm_sysfs_access(const char *path, int mode)
 {
 	static const char *const within[] = { "", "/version", "/name", "/model", "/default/version" };

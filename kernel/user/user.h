@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * user.h - what libperfmon offers the machines that live in user space (perf, sim).
- *
- * A context's descriptor is one end of a pair of stream sockets; the library keeps the other. One
- * service thread per process waits for everything asynchronous. The context's lock is held around
+ * user.h - what libperfmon provides for the machines that run in user space (perf, sim). A
+ * context's descriptor is one end of a pair of stream sockets; the library has the other. One
+ * service thread per process waits for everything asynchronous. The context's lock is held during
  * every command and every call-back of the service thread; signals are blocked while it is held, so
- * that calls from signal handlers are safe (5.7). A handler may have interrupted malloc() or stdio: nothing here calls
- * what takes their locks.
+ * that calls from signal handlers are safe (5.7). A handler may have interrupted malloc() or stdio:
+ * nothing here calls a function that takes their locks.
  */
 #ifndef PFM_USER_H
 #define PFM_USER_H
@@ -14,13 +13,16 @@
 #include "core.h"
 
 /*
- * Memory as malloc(3)'s, which a handler that has interrupted malloc() may use; beside pfm_os_alloc(), pfm_os_free().
- * realloc leaves what is new undefined.
+ * Do what calloc(3), realloc(3) and so on do, and may be called from a handler that has interrupted
+ * malloc(); like pfm_os_alloc() and pfm_os_free(). realloc() leaves the new bytes undefined.
  */
 void *pfm_os_calloc(size_t n, size_t size);
 void *pfm_os_realloc(void *p, size_t size);
 char *pfm_os_strdup(const char *text);
-/* The beginning of a file, as text; false: it is empty or cannot be read. A number: *value stays if there is none. */
+/*
+ * pfm_os_read() reads the beginning of a file as text; false: it is empty or cannot be read.
+ * pfm_os_read_number() reads a number; without one *value does not change.
+ */
 bool pfm_os_read(const char *path, char *text, size_t size);
 bool pfm_os_read_number(const char *path, long *value);
 
@@ -30,32 +32,41 @@ struct pfm_watch;
 typedef void (*pfm_watch_fn)(struct pfm_context *ctx, void *arg, uint32_t events);
 
 /*
- * Calls fn(ctx, arg, epoll events) from the service thread, with ctx's lock held, whenever fd is
- * ready; level-triggered. The context's lock is held by the caller. NULL with errno on error.
+ * Makes the service thread call fn(ctx, arg, epoll events) with ctx's lock held whenever fd is
+ * ready; level-triggered. The caller holds the context's lock. Returns NULL with errno on failure.
  */
 struct pfm_watch *pfm_watch_add(struct pfm_context *ctx, int fd, uint32_t events, pfm_watch_fn fn,
 				void *arg);
-/* After this, with the lock held, fn is not called again; fd may then be closed. NULL is fine. */
+/*
+ * After this call, made with the lock held, fn is not called again, and fd may be closed. w may be
+ * NULL.
+ */
 void pfm_watch_del(struct pfm_watch *w);
 
 /* --- operations that user-space machines share; put them into struct pfm_machine_ops -------- */
 
 int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void pfm_user_flush(struct pfm_context *ctx);
-/* What the socket would do, had it got a message: SIGIO, or the signal of F_SETSIG (3.3.7). */
+/*
+ * Does what the socket does when it gets a message: sends SIGIO, or the signal of F_SETSIG (3.3.7).
+ */
 void pfm_user_signal(struct pfm_context *ctx);
 void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who);
 bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid);
-bool pfm_user_has_fd(struct pfm_context *ctx);	/* the target is a thread of this process */
+/* returns true if the target is a thread of this process */
+bool pfm_user_has_fd(struct pfm_context *ctx);
 /*
- * 3.3.6: has the target's process the descriptor open? And when it can be asked no more: is it a child that, unless it
- * called exec, had it to its end?
+ * 3.3.6: has_open(): has the target's process the descriptor? inherited_holds() answers this when
+ * it cannot be asked any more: is it a child that had the descriptor to its end, unless it called
+ * exec?
  */
-void pfm_user_want_inherited(void);	/* once, before the first context: children are to note it */
+/* called once, before the first context: children will note their descriptors */
+void pfm_user_want_inherited(void);
 bool pfm_user_has_open(struct pfm_context *ctx);
 bool pfm_user_inherited_holds(struct pfm_context *ctx);
-int pfm_user_cgroup(const struct pfm_context *ctx);	/* a descriptor, or -1: pfm_set_cgroup() */
-uint64_t pfm_user_now(struct pfm_machine *m);	/* CLOCK_MONOTONIC */
+/* returns a descriptor, or -1: pfm_set_cgroup() */
+int pfm_user_cgroup(const struct pfm_context *ctx);
+uint64_t pfm_user_now(struct pfm_machine *m);	/* returns the time of CLOCK_MONOTONIC */
 size_t pfm_user_page_size(struct pfm_machine *m);
 int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
@@ -63,44 +74,58 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 /* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */
 
 extern const struct pfm_sharing_ops pfm_user_sharing;
-uint64_t pfm_user_lockable(struct pfm_machine *m);	/* bytes that the user may still lock; ~0: no limit */
+/* bytes that the user may still lock; ~0: there is no limit */
+uint64_t pfm_user_lockable(struct pfm_machine *m);
 
 /* --- counters that are read by one system call: fast_read.h ------------------------------------- */
 
-#define PFM_FAST_MAX	64		/* counters */
+#define PFM_FAST_MAX	64		/* most counters of a fast read */
 
 struct pfm_fast_pmd {
-	uint64_t	add;		/* the PMD's value is the count and this */
+	uint64_t	add;		/* the PMD's value is the count plus this */
 	uint64_t	last_reset;
 	uint64_t	switch_left;
 };
 
-/* How the PMDs of the active set are read, by pfm_machine_ops.fast_read: no others are. */
+/*
+ * How pfm_machine_ops.fast_read makes the PMDs of the active set readable. PMDs of other sets are
+ * not.
+ */
 struct pfm_fast_read {
-	/* The counts in the order of pmd; false: not now, or the complete read has to decide. */
+	/*
+	 * Stores the counts in the order of pmd; false: they cannot be read now, or the complete
+	 * read must decide.
+	 */
 	bool		(*read)(const struct pfm_fast_read *q, uint64_t *counts);
-	int		fd;		/* of the counters, closed by pfm_fast_close() alone */
-	int		cpu;		/* where it may be read, or -1: anywhere */
-	bool		pinned;		/* counts of less than all of the time are none */
+	/* descriptor of the counters, which only pfm_fast_close() may close */
+	int		fd;
+	int		cpu;		/* the CPU on which it must be read, or -1: any */
+	/* counts are not valid unless the counters were on the PMU all of the time */
+	bool		pinned;
 	uint16_t	set;
 	unsigned int	n;
-	uint8_t		at[PFM_MAX_PMDS];	/* of a PMD: its place in pmd, from 1; 0: not there */
+	/* by PMD: its index in pmd, plus 1; 0: it is not there */
+	uint8_t		at[PFM_MAX_PMDS];
 	struct pfm_fast_pmd	pmd[PFM_FAST_MAX];
 };
 
-/* Closes a counter's descriptor that pfm_machine_ops.fast_read may have published. The context's lock is held. */
+/*
+ * Closes a counter's descriptor that pfm_machine_ops.fast_read may have published. The context's
+ * lock is held.
+ */
 void pfm_fast_close(struct pfm_context *ctx, int fd);
 /* --- views ---------------------------------------------------------------------------------- */
 
 /*
- * What a view's page is on the machines in user space. PMDs of PFM_VIEW_ELSEWHERE have a page of perf's each, at
- * perf + number * the page size, that the thread self of this process can read.
+ * The page of a view on the machines in user space. PMDs with the index PFM_VIEW_ELSEWHERE each
+ * have a page of perf's, at perf + number * the page size, which the thread "self" of this process
+ * can read.
  */
 struct pfm_user_view {
 	pfm_set_view_t	view;
 	const char	*perf;
-	uint64_t	self;		/* thread pointer */
-	uint32_t	process;	/* counts up with each fork */
+	uint64_t	self;		/* the thread pointer */
+	uint32_t	process;	/* incremented at each fork */
 	uint32_t	reserved;
 };
 
@@ -115,13 +140,15 @@ void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set);
 /* --- machines ------------------------------------------------------------------------------- */
 
 /*
- * A kind of machine. rank: its place among those of which the first that works is chosen; 0: it is used by name
- * only. open: make one ready, or use the one there is; model is what follows the colon
- * of "sim:itanium2" or "", options as in pfm_set_machine(). Returns NULL with errno, having said
- * why through pfm_refuse(). describe: see pfm_machine_info_t. model_name, optional: "sim:itanium2" and
- * so on, by i from 0; NULL after the last. begin_call and end_call, optional: around every command on a
- * context and around fork, with signals off and none of our locks held. forget, optional: in a child after
- * fork, which has none of the contexts. event, optional: pfm_perf_event(), with a negative errno.
+ * A kind of machine. rank is its position in the order in which machines are tried; 0: it is used
+ * only by name. open() prepares a machine, or returns the existing one. model is what follows the
+ * colon of "sim:itanium2", or ""; options are as for pfm_set_machine(). It returns NULL with errno
+ * after it has reported the reason through pfm_refuse(). describe(): see pfm_machine_info_t.
+ * model_name(), optional, returns "sim:itanium2" and so on by i, from 0; NULL after the last.
+ * begin_call() and end_call(), optional, enclose every command on a context, and a fork; signals
+ * are blocked and none of our locks is held. forget(), optional, is called in a child after fork,
+ * which has none of the contexts. event(), optional, implements pfm_perf_event() with a negative
+ * errno.
  */
 struct pfm_user_machine {
 	const char *name;
@@ -135,21 +162,24 @@ struct pfm_user_machine {
 	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
 };
 
-/* Called by a constructor of each kind's own file. */
+/* Each kind's own file calls this in a constructor. */
 void pfm_machine_register(const struct pfm_user_machine *kind);
 #define PFM_REGISTER_MACHINE(kind) \
 	__attribute__((constructor)) static void register_machine(void) { pfm_machine_register(&(kind)); }
 
-/* Those of all machines. */
+/* These call the functions of all kinds. */
 void pfm_machines_begin_call(void);
 void pfm_machines_end_call(void);
 void pfm_machines_forget(void);
 
-/* Around fork: no thread is choosing a machine, and all calls have ended. */
+/* Enclose a fork: no thread is choosing a machine meanwhile, and all calls have ended. */
 void pfm_machines_before_fork(void);
 void pfm_machines_after_fork(void);
 
-/* The machine contexts are created on now, choosing one if need be; NULL with errno. */
+/*
+ * Returns the machine on which contexts are now created, and chooses one if necessary; NULL with
+ * errno.
+ */
 struct pfm_machine *pfm_current_machine(void);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * view.c - views (2.2): mapped by one call on every machine, and read where perfmon_fast.h cannot.
+ * view.c - views (2.2): one call maps them on every machine, and they are read here if
+ * perfmon_fast.h cannot.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -28,7 +29,7 @@ pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set)
 	return &v->view;
 }
 
-/* The program's own mapping of it stays. */
+/* The program's own mapping of the view stays. */
 void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	(void)ctx;
@@ -66,7 +67,8 @@ int pfm_unmap_set(pfm_view_t *view)
 /* --- reading ------------------------------------------------------------------------------------ */
 
 #define CHUNK	16
-#define TRIES	1000	/* reads of a view that keeps changing, before one waits for the change by a call */
+/* how often a view that keeps changing is read before the read waits by a system call */
+#define TRIES	1000
 
 static int by_call(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
 {
@@ -91,7 +93,10 @@ static bool is_own(const struct pfm_user_view *v)
 	return v->self == pfm_fast_thread() && v->process == pfm_process();
 }
 
-/* Reads one of perf's pages as the comment in struct perf_event_mmap_page says. False: it cannot be read. */
+/*
+ * Reads one of perf's pages as the comment in struct perf_event_mmap_page describes. Returns false
+ * if it cannot be read.
+ */
 static bool read_perf_page(const void *at, uint64_t base, uint64_t *value)
 {
 	const volatile struct perf_event_mmap_page *page = at;
@@ -125,7 +130,7 @@ static bool read_one(const pfm_set_view_t *page, uint16_t num, uint64_t *value)
 	case PFM_VIEW_ELSEWHERE:
 		return is_own(v) && read_perf_page(v->perf + num * (size_t)sysconf(_SC_PAGESIZE),
 						   page->set_base[num], value);
-	default:	/* the set became the active one meanwhile */
+	default:	/* the set has become the active one meanwhile */
 		if (index - 1U >= PFM_FAST_COUNTERS || page->set_owner != pfm_fast_thread())
 			return false;
 		*value = page->set_base[num % PFM_VIEW_COUNTERS] + pfm_fast_extend(pfm_fast_register(index), page);

@@ -49,7 +49,10 @@ int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...)
 	return lua_error(L);
 }
 
-/* What the value is, for a message: numbers and short strings themselves, else the type. */
+/*
+ * Describes the value for a message: numbers and short strings by their text, other values by their
+ * type.
+ */
 static const char *describe(lua_State *L, int idx)
 {
 	switch (lua_type(L, idx)) {
@@ -81,7 +84,7 @@ static bool number_to_u64(double d, uint64_t *value)
 	return d == (d < 0 ? (double)(int64_t)*value : (double)*value);
 }
 
-/* [-] decimal or 0x digits; tail: what may follow. */
+/* Parses an optional "-" and decimal or 0x digits; tail receives what follows. */
 static bool parse(const char *text, const char **tail, uint64_t *value)
 {
 	bool negative = *text == '-';
@@ -109,7 +112,7 @@ static bool parse_u64(const char *text, uint64_t *value)
 	return parse(text, &tail, value) && !*tail;
 }
 
-/* LuaJIT prints its 64-bit cdata as "123LL" and "123ULL"; other cdata print otherwise. */
+/* LuaJIT prints 64-bit cdata as "123LL" and "123ULL"; other cdata are printed differently. */
 static bool cdata_to_u64(lua_State *L, int idx, uint64_t *value)
 {
 	const char *text, *tail;

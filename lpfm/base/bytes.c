@@ -13,7 +13,10 @@ enum type { U8, U16, U32, U64, DOUBLE };
 static const char *const names[] = { "u8", "u16", "u32", "u64", "double", NULL };
 static const unsigned char widths[] = { 1, 2, 4, 8, 8 };
 
-/* Argument idx: a type; the next one: an offset at which a value of it lies within size bytes. */
+/*
+ * Reads argument idx, a type, and the next one, an offset at which a value of that type lies within
+ * size bytes.
+ */
 static enum type place(lua_State *L, int idx, const char *call, size_t size, size_t *offset)
 {
 	struct lpfm_site site = { .call = call };
@@ -38,7 +41,8 @@ int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size
 		lua_pushnumber(L, number);
 		return 1;
 	}
-	memcpy(&value, (const char *)at + offset, widths[type]);	/* little-endian, as all machines here */
+	/* values are little-endian, as on all supported machines */
+	memcpy(&value, (const char *)at + offset, widths[type]);
 	lpfm_push_u64(L, value);
 	return 1;
 }

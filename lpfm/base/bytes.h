@@ -7,9 +7,12 @@
 
 #include "base/module.h"
 
-/* Arguments idx and idx + 1: type and offset. Pushes the value there; raises if it is not within. */
+/*
+ * Arguments idx and idx + 1 are type and offset. Pushes the value at the offset; raises if it does
+ * not lie within size bytes.
+ */
 int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size_t size);
-/* The same, and argument idx + 2, the value, is written there. */
+/* Writes argument idx + 2 at the place given by arguments idx and idx + 1. */
 void lpfm_bytes_put(lua_State *L, int idx, const char *call, void *at, size_t size);
 
 #endif

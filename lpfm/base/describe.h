@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* describe.h - short words for tables of struct lpfm_field; of .c files alone. */
+/* describe.h - macros for tables of struct lpfm_field; included by .c files only. */
 #ifndef LPFM_DESCRIBE_H
 #define LPFM_DESCRIBE_H
 
@@ -13,7 +13,10 @@
 #define NEED	(LPFM_IN | LPFM_OUT | LPFM_NEED)
 #define END	{ NULL, 0, 0, 0, NULL, 0 }
 
-/* plain: a number may stand for the first field. The PFM_REG_RETFL_* bits come in the field marks. */
+/*
+ * If plain is set, a number may be given instead of a table, for the first field. MARKED_STRUCT is
+ * for structures with PFM_REG_RETFL_* bits in the member "marks".
+ */
 #define STRUCT(name, type, plain, fields) \
 	const struct lpfm_struct name = { sizeof(type), -1, plain, fields }
 #define MARKED_STRUCT(name, type, marks, plain, fields) \

@@ -115,7 +115,7 @@ const struct lpfm_flag lpfm_buf_flags[] = {
 	END
 };
 
-/* Constants that are no flags of a call. */
+/* Constants that are not flags of a call. */
 static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, VERSION),
 	FLAG(PFM_, VERSION_MAJ),
@@ -126,10 +126,10 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, PMD_BV),
 	FLAG(PFM_, MAX_PMC_BITVECTOR),
 	FLAG(PFM_, MAX_PMD_BITVECTOR),
-	/* lpfm.perf_event's alone and whole_cpus */
+	/* ALONE and whole_cpus of lpfm.perf_event */
 	FLAG(PFM_PERF_, ALONE),
 	FLAG(PFM_PERF_, WHOLE_CPUS),
-	/* marks of the first bad element, which messages name */
+	/* marks of the first bad element, by which messages name it */
 	FLAG(PFM_REG_RETFL_, NOTAVAIL),
 	FLAG(PFM_REG_RETFL_, EINVAL),
 	FLAG(PFM_REG_RETFL_, NOSET),

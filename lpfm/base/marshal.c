@@ -26,13 +26,16 @@ enum { MAX_DEPTH = 100 };
 struct packer {
 	lua_State		*L;
 	const struct lpfm_site	*site;
-	const char		*owner;		/* key of the function being packed */
-	const char		*upvalue;	/* of it, being packed, or NULL */
-	int			buffer;		/* stack: a userdata with the bytes */
-	int			met;		/* stack: table or function -> its number */
-	int			names;		/* stack: what the libraries have -> its name; 0: data */
+	const char		*owner;		/* key of the function that is being packed */
+	/* name of its upvalue that is being packed, or NULL */
+	const char		*upvalue;
+	int			buffer;		/* stack index of a userdata with the bytes */
+	/* stack index of a table that maps tables and functions to their numbers */
+	int			met;
+	/* stack index of a table that maps library values to their names; 0 with LPFM_DATA */
+	int			names;
 	int			depth;
-	uint32_t		count;		/* of tables and functions */
+	uint32_t		count;		/* number of tables and functions so far */
 	size_t			n, room;
 };
 
@@ -76,7 +79,10 @@ static int refuse(struct packer *p, int idx)
 	return lpfm_bad(p->L, p->site, "a %s cannot leave this Lua state", what);
 }
 
-/* Is the value on top known by name, or was it met? Then that is put. */
+/*
+ * If the value on top has a library name, or has been packed before, packs a name or a reference,
+ * and returns true.
+ */
 static bool put_known(struct packer *p)
 {
 	lua_State *L = p->L;
@@ -197,7 +203,7 @@ static void put_number(struct packer *p)
 	put(p, &value, sizeof(value));
 }
 
-/* The value on top, which stays. */
+/* Packs the value on top, which stays on the stack. */
 static void put_value(struct packer *p)
 {
 	lua_State *L = p->L;
@@ -237,7 +243,7 @@ static void put_value(struct packer *p)
 
 /* --- the standard libraries ----------------------------------------------------------------- */
 
-/* names[the value on top] = text; pops both. */
+/* Sets names[the value on top] = text; pops both. */
 static void name_value(lua_State *L, int names, const char *library, const char *field)
 {
 	if (field)
@@ -247,7 +253,7 @@ static void name_value(lua_State *L, int names, const char *library, const char 
 	lua_rawset(L, names);
 }
 
-/* The functions of the library on top; of the globals those in C alone. */
+/* Names the functions of the library on top; of the globals only those written in C. */
 static void name_library(lua_State *L, int names, const char *library, bool globals)
 {
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
@@ -311,7 +317,8 @@ void lpfm_marshal_pack(lua_State *L, int first, int n, enum lpfm_marshal_kind ki
 struct opener {
 	lua_State	*L;
 	const char	*at;
-	int		met;	/* stack: number -> table or function */
+	/* stack index of a table that maps numbers to tables and functions */
+	int		met;
 	int		count;
 };
 
@@ -370,7 +377,7 @@ static void open_function(struct opener *o)
 	}
 }
 
-/* "string" or "string.format" */
+/* Opens a value by its name: "string" or "string.format". */
 static void open_library(struct opener *o)
 {
 	size_t n;

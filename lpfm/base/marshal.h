@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * marshal.h - Lua values on their way from one Lua state to another, as bytes.
- */
+/* marshal.h - converts Lua values into bytes and back, to pass them to another Lua state. */
 #ifndef LPFM_MARSHAL_H
 #define LPFM_MARSHAL_H
 
@@ -9,13 +7,16 @@
 
 enum lpfm_marshal_kind {
 	LPFM_DATA,	/* nil, booleans, numbers, strings, u64 objects, tables of these */
-	LPFM_CODE,	/* and functions, with the values of their local variables outside */
+	LPFM_CODE,	/* these and functions, with the values of their upvalues */
 };
 
-/* Pushes a string: the n values from first on. Raises, naming what cannot travel. */
+/*
+ * Pushes a string with the n values from first on. Raises with the name of a value that cannot be
+ * converted.
+ */
 void lpfm_marshal_pack(lua_State *L, int first, int n, enum lpfm_marshal_kind kind,
 		      const struct lpfm_site *site);
-/* Pushes the marshalled values; returns how many. */
+/* Pushes the values in the string; returns how many they are. */
 int lpfm_marshal_open(lua_State *L, const char *bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module.h - what every file of the module has: Lua 5.1's C API, and a few macros. */
+/* module.h - included by every file of the module: Lua 5.1's C API, and a few macros. */
 #ifndef LPFM_MODULE_H
 #define LPFM_MODULE_H
 

@@ -13,7 +13,7 @@ void lpfm_object_retire(void *object)
 	((struct lpfm_head *)object)->class = NULL;
 }
 
-/* Upvalue: the class. */
+/* The upvalue is the class. */
 static int retire(lua_State *L)
 {
 	void *object = lpfm_object_test(L, 1, lua_touserdata(L, lua_upvalueindex(1)));
@@ -37,7 +37,7 @@ static void push_names(lua_State *L)
 	lua_setfield(L, LUA_REGISTRYINDEX, names_key);
 }
 
-/* For the metatable on top. */
+/* Adds methods to the metatable on top. */
 static void add_methods(lua_State *L, const luaL_Reg *methods)
 {
 	lua_getfield(L, -1, "__index");
@@ -86,7 +86,7 @@ void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class)
 	((struct lpfm_head *)object)->class = class;
 }
 
-/* The name of the running function, where it is a method; it stays on the stack. */
+/* Returns the name of the running function if it is a method; the string stays on the stack. */
 static const char *method_name(lua_State *L)
 {
 	lua_Debug ar;

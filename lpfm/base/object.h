@@ -7,27 +7,33 @@
 #include "base/module.h"
 
 /*
- * Makes the class's metatable. Methods are found by name unless metas has an __index of its own; a
- * __gc of its own ends with lpfm_object_retire(), without one there is one that only does that.
+ * Makes the class's metatable. Methods are found by name unless metas has an __index. A __gc in
+ * metas must end with lpfm_object_retire(); without one, a __gc that only does this is added.
  */
 void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
 		    const luaL_Reg *metas);
 /* Adds methods to a class. */
 void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods);
 /*
- * Pushes a zeroed userdata that is nothing yet: the caller makes it harmless to __gc, then arms it,
- * and only then acquires what it will hold.
+ * Pushes a zeroed userdata, which is not an object yet. The caller first makes it safe for __gc,
+ * then calls lpfm_object_arm(), and only then acquires resources for it.
  */
 void *lpfm_object_new(lua_State *L, size_t size);
 void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class);
 void lpfm_object_retire(void *object);
-/* The object at idx, or a raise if it is not of this class. */
+/* Returns the object at idx; raises if it is not of this class. */
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
 
-/* Raises that the value at idx is not of this class, by the name of the method that is called on it. */
+/*
+ * Raises because the value at idx is not of this class; the message names the method that was
+ * called.
+ */
 void lpfm_object_refuse(lua_State *L, int idx, const struct lpfm_class *class);
 
-/* The object at idx, or NULL if it is not of this class. The class is recognized by the object's head. */
+/*
+ * Returns the object at idx, or NULL if it is not of this class. The class is recognized by the
+ * object's head.
+ */
 static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_class *class)
 {
 	struct lpfm_head *head = lua_touserdata(L, idx);
@@ -37,7 +43,7 @@ static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_cl
 	return head;
 }
 
-/* Keeps the value at idx alive as long as the userdata on top of the stack. */
+/* Keeps the value at idx alive as long as the userdata on top of the stack lives. */
 void lpfm_object_anchor(lua_State *L, int idx);
 
 #endif

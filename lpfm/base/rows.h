@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* rows.h - a list of records that prints as a table. */
+/* rows.h - lists of records that print as tables. */
 #ifndef LPFM_ROWS_H
 #define LPFM_ROWS_H
 
 #include "base/module.h"
 
 /*
- * tostring() of the list on top of the stack is a table from now on. Columns are names of fields with spaces between
- * them, "FIELD=TITLE" where the title is another.
+ * From now on tostring() of the list on top of the stack returns a table. columns has names of
+ * fields, separated by spaces; "FIELD=TITLE" gives a title that is different from the name.
  */
 void lpfm_rows_print(lua_State *L, const char *columns);
 

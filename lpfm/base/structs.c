@@ -212,7 +212,10 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* 4d72bec0-0664-4143-82b4-d3fd27243c97, dashes where they are or left out. */
+/*
+ * Parses a UUID like 4d72bec0-0664-4143-82b4-d3fd27243c97, with the dashes at these places or
+ * without dashes.
+ */
 bool lpfm_parse_uuid(const char *text, unsigned char *uuid)
 {
 	int n = 0;
@@ -246,7 +249,7 @@ static void push_group(lua_State *L, uint32_t gid)
 	lua_pushnumber(L, gid == PFM_GROUP_ANY ? -1.0 : (lua_Number)gid);
 }
 
-/* A value or, if it is the field's way of saying that there is none, nil. */
+/* Pushes a value, or nil if it is the field's value for "none". */
 static void push_unless_none(lua_State *L, const struct lpfm_field *field, uint64_t value)
 {
 	if (field->none && value == field->none)
@@ -298,7 +301,7 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 
 /* --- a structure ---------------------------------------------------------------------------- */
 
-/* The field that the key at -2 names. */
+/* Returns the field named by the key at -2. */
 static const struct lpfm_field *known_field(lua_State *L, const struct lpfm_struct *rec,
 					    struct lpfm_site *site)
 {
@@ -345,7 +348,7 @@ void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void
 		lpfm_bad_value(L, site, rec->plain ? "number or table" : "table", idx);
 }
 
-/* Pushes the names of the fields that are returned; how many they are. */
+/* Pushes the names of the fields that are returned; returns how many they are. */
 static int push_names(lua_State *L, const struct lpfm_struct *rec)
 {
 	int n = 0;
@@ -359,7 +362,7 @@ static int push_names(lua_State *L, const struct lpfm_struct *rec)
 	return n;
 }
 
-/* Pushes the structure as a table of n fields; the stack has their names from idx on. */
+/* Pushes the structure as a table of n fields, whose names are on the stack from idx on. */
 static void push_named(lua_State *L, const struct lpfm_struct *rec, const void *base, int idx, int n)
 {
 	lua_createtable(L, 0, n);
@@ -372,7 +375,7 @@ static void push_named(lua_State *L, const struct lpfm_struct *rec, const void *
 	}
 }
 
-/* The value on top takes the place of the names. */
+/* Replaces the names from idx on by the value on top. */
 static void drop_names(lua_State *L, int idx)
 {
 	lua_replace(L, idx);
@@ -419,7 +422,7 @@ void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const v
 
 /* --- lists of structures -------------------------------------------------------------------- */
 
-/* {num=4} where {{num=4}} is meant. */
+/* Refuses {num=4} where {{num=4}} is meant. */
 static void refuse_lone_record(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	lua_pushnil(L);
@@ -428,7 +431,10 @@ static void refuse_lone_record(lua_State *L, int idx, const struct lpfm_site *si
 			 "(a list of one is written {{...}})");
 }
 
-/* An element behind a hole would be left out without a word. Only what follows the last element is looked at. */
+/*
+ * Refuses a list with a hole, after which elements would be omitted silently. Only the element
+ * after the end is looked at.
+ */
 static void refuse_hole(lua_State *L, int idx, size_t n, const struct lpfm_site *site)
 {
 	for (lua_pushnumber(L, (lua_Number)n); lua_next(L, idx); lua_pop(L, 1))
@@ -454,7 +460,10 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const
 	return (int)n;
 }
 
-/* A number that fits stands for its record: the common case, without the full reading. */
+/*
+ * Fills in a record from a number, which stands for its first field: the common case, which needs
+ * no full reading.
+ */
 static inline bool fill_plain(lua_State *L, int idx, const struct lpfm_struct *rec, void *base)
 {
 	lua_Number num;
@@ -503,7 +512,7 @@ void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec,
 
 void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call, int *n)
 {
-	static uint64_t nothing;	/* of an empty list */
+	static uint64_t nothing;	/* the data of an empty list */
 
 	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* structs.h - structures of the ABI as tables, in both directions. */
+/* structs.h - structures of the C interface as Lua tables, in both directions. */
 #ifndef LPFM_STRUCTS_H
 #define LPFM_STRUCTS_H
 
@@ -8,12 +8,12 @@
 
 enum lpfm_kind {
 	LPFM_U16, LPFM_U32, LPFM_U64,
-	LPFM_NAT,	/* 64 bits that are a size, a number of things, or a time: never negative */
+	LPFM_NAT,	/* a 64-bit size, number of things, or time: never negative */
 	LPFM_BITS,	/* a bit-vector as a list of register numbers */
-	LPFM_FLAGS,	/* 32 bits by name */
-	LPFM_TYPE,	/* 16 bits by name */
+	LPFM_FLAGS,	/* 32 bits of flags, which have names */
+	LPFM_TYPE,	/* a 16-bit type, which has a name */
 	LPFM_GROUP,	/* a group id, -1 for any */
-	LPFM_TEXT,	/* characters ended by a zero */
+	LPFM_TEXT,	/* a string that ends with a zero */
 	LPFM_UUID,
 	LPFM_TIME,	/* a struct timespec as ns */
 };
@@ -23,17 +23,20 @@ enum { LPFM_IN = 1, LPFM_OUT = 2, LPFM_NEED = 4 };
 struct lpfm_field {
 	const char		*name;
 	uint8_t			kind;
-	uint8_t			dir;		/* LPFM_IN: can be given, _NEED: must be; _OUT: returned */
+	/* LPFM_IN: may be given; LPFM_NEED: must be given; LPFM_OUT: is returned */
+	uint8_t			dir;
 	uint16_t		offset;
-	const struct lpfm_flag	*flags;		/* FLAGS, TYPE */
-	uint64_t		none;		/* not 0: the value that is returned as nil */
+	const struct lpfm_flag	*flags;		/* the names, for LPFM_FLAGS and LPFM_TYPE */
+	uint64_t		none;		/* if not 0: the value for which nil is returned */
 };
 
 struct lpfm_struct {
 	size_t			size;
-	int			flags_offset;	/* of the PFM_REG_RETFL_* bits, -1: none */
-	bool			plain;		/* a number may stand for {first field = number} */
-	const struct lpfm_field	*fields;	/* ended by one without a name */
+	/* offset of the PFM_REG_RETFL_* bits; -1: the structure has none */
+	int			flags_offset;
+	/* a number may be given instead of {first field = number} */
+	bool			plain;
+	const struct lpfm_field	*fields;	/* a field without a name ends the list */
 };
 
 extern const struct lpfm_struct lpfm_pmc_struct, lpfm_pmd_struct, lpfm_read_struct;
@@ -41,11 +44,11 @@ extern const struct lpfm_struct lpfm_set_struct, lpfm_setinfo_struct, lpfm_delet
 extern const struct lpfm_struct lpfm_reginfo_struct, lpfm_config_struct, lpfm_fmt_struct;
 
 const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name);
-/* One field, the value being at idx. */
+/* Reads one field, whose value is at idx. */
 void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void *base,
 		     const struct lpfm_site *site);
 void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *base);
-/* The table (or plain number) at idx into the structure at base; unknown fields raise. */
+/* Reads the table (or plain number) at idx into the structure at base; raises on unknown fields. */
 void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
 		      struct lpfm_site *site);
 void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base);
@@ -55,12 +58,17 @@ void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const v
 void lpfm_push_uuid(lua_State *L, const unsigned char *u);
 bool lpfm_parse_uuid(const char *text, unsigned char *uuid);
 
-/* The list at idx as n structures, in a userdata that it pushes. */
+/* Reads the list at idx as n structures into a userdata, which is pushed. */
 void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call, int *n);
-/* The same; up to room bytes of them go to small, the caller's, and nothing is pushed. */
+/*
+ * Does the same; if the structures fit into the room bytes at small, they go there and nothing is
+ * pushed.
+ */
 void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 			   int *n, void *small, size_t room);
-/* The same into memory that has room for them: lua_objlen(L, idx) structures, zeroed. */
+/*
+ * Does the same into memory of the caller, which has zeroed room for lua_objlen(L, idx) structures.
+ */
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call);
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);

@@ -22,7 +22,10 @@ LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 
 #define EXACT_MAX	(1LL << 53)
 
-/* They are short-lived and many, so they have no __gc. A value is recognized by its head and by its metatable. */
+/*
+ * u64 objects are short-lived and many, so they have no __gc. An object is recognized by its head
+ * and by its metatable.
+ */
 struct lpfm_u64 {
 	struct lpfm_head	head;
 	const void		*meta;

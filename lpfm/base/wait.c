@@ -37,8 +37,9 @@ int64_t lpfm_deadline(int64_t ns)
 }
 
 /*
- * A wait must end early when on_interrupt() saw a signal, or when the host has set a hook with a count: that is how
- * hosts stop a script from a signal handler, and the hook fires in Lua code only.
+ * A wait must end early if on_interrupt() has seen a signal, or if the host has set a hook with a
+ * count. Hosts set such hooks to stop a script from a signal handler, and hooks run only in Lua
+ * code.
  */
 static bool interrupted_now(lua_State *L)
 {
@@ -58,7 +59,7 @@ static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, cons
 	return ppoll(fds, n, deadline < 0 ? NULL : &left, mask);
 }
 
-/* The signal comes before the look at what it brought, or in ppoll(), which it ends. */
+/* The signal arrives before the check for what it brought, or during ppoll(), which it ends. */
 static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
 	sigset_t set, saved;

@@ -7,35 +7,38 @@
 
 #include "base/module.h"
 
-/* Nanoseconds of the monotonic clock. */
+/* Returns the time of the monotonic clock in nanoseconds. */
 int64_t lpfm_now(void);
-/* The moment ns from now; -1 (no limit) stays. */
+/* Returns the moment ns nanoseconds from now; -1 (no limit) stays -1. */
 int64_t lpfm_deadline(int64_t ns);
 
-/* A signal that means something to this module: what it brings is dealt with while waiting. */
+/* A signal that this module handles: what it announces is processed while the module waits. */
 struct lpfm_wait_signal {
 	int	number;
-	bool	(*active)(void);		/* does it mean something now? */
-	bool	(*pending)(void);		/* did it come, and was not dispatched yet? */
-	void	(*dispatch)(lua_State *L);	/* deals with it; may raise */
-	bool	(*hooked)(lua_State *L);	/* is the hook that is set in L its own? */
+	bool	(*active)(void);		/* does the module handle the signal now? */
+	bool	(*pending)(void);		/* has the signal come, and not been handled yet? */
+	void	(*dispatch)(lua_State *L);	/* handles the signal; may raise */
+	bool	(*hooked)(lua_State *L);	/* has this signal's code set the hook in L? */
 };
 void lpfm_wait_signal(const struct lpfm_wait_signal *s);
 
 struct pollfd;
-/* poll(2) until the deadline, through signals. > 0 ready, 0 timeout, -1 errno (EINTR: interrupted). */
+/*
+ * Calls poll(2) until the deadline, and again after signals. Returns > 0: ready; 0: timeout; -1:
+ * errno (EINTR: interrupted).
+ */
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline);
 int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline);
 
-/* Has Ctrl-C come, where it is caught, and lpfm_take_interrupt() has not taken it yet? */
+/* Returns true if Ctrl-C is caught and has come, and lpfm_take_interrupt() has not taken it yet. */
 int lpfm_interrupted(void);
-/* The functions proc.on_interrupt and proc.interrupted. */
+/* The Lua functions proc.on_interrupt and proc.interrupted. */
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
 
-/* From now on a signal is remembered, instead of what it did before. 0 or -1, errno. */
+/* From now on the signal is only remembered. Returns 0, or -1 with errno. */
 int lpfm_catch_signal(int sig);
-/* Did one that is caught come since the last call? */
+/* Returns true if a caught signal has come since the last call. */
 bool lpfm_take_signal(int sig);
 
 #endif

@@ -230,7 +230,10 @@ static int context_load(lua_State *L)
 	return results;
 }
 
-/* Adds to EINVAL, if the context is not loaded, why its last load failed: the script may not have checked that. */
+/*
+ * Adds to EINVAL on a context that is not loaded the reason why its last load failed, as the script
+ * may not have checked it.
+ */
 static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results)
 {
 	if (results == 1 || !*ctx->refused || lua_tointeger(L, -1) != EINVAL)
@@ -240,7 +243,7 @@ static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results
 	return results;
 }
 
-/* The call's failure, or what the format written in Lua failed of. */
+/* Returns the failure of the call, or of the format written in Lua if that is the cause. */
 static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call)
 {
 	int results = lpfm_fmt_failure(L, ctx, call);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* context.h - contexts, as the files about them have them at hand. */
+/* context.h - access to contexts for the files that implement their methods. */
 #ifndef LPFM_CONTEXT_H
 #define LPFM_CONTEXT_H
 
@@ -8,10 +8,10 @@
 
 extern const struct lpfm_class lpfm_context_class;
 
-/* Raises: the argument is no context, or a closed one. */
+/* Raises: the argument is not a context, or it is closed. */
 struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx);
 
-/* Argument idx: an open context. */
+/* Returns argument idx, which must be an open context. */
 static inline struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
 {
 	struct lpfm_context *ctx = lpfm_object_test(L, idx, &lpfm_context_class);
@@ -19,13 +19,13 @@ static inline struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
 	return __builtin_expect(ctx && ctx->fd >= 0, 1) ? ctx : lpfm_context_refuse(L, idx);
 }
 
-/* Its descriptor. */
+/* Returns the descriptor of an open context. */
 static inline int lpfm_context_fd(lua_State *L, int idx)
 {
 	return lpfm_context_open(L, idx)->fd;
 }
 
-/* The methods join those of contexts. */
+/* Adds methods to the class of contexts. */
 void lpfm_context_methods(lua_State *L, const luaL_Reg *methods);
 void lpfm_open_context(lua_State *L);
 

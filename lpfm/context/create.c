@@ -28,22 +28,24 @@
 #include "perfmon/perfmon_stack_smpl.h"
 
 #define DEFAULT_BUF_SIZE	65536
-#define LONG_STACK		32768	/* bytes: more are certainly meant to be copied */
+/* a max_stack above this many bytes is certainly meant for copies, which need the flag COPY */
+#define LONG_STACK		32768
 
-/* What create{} was asked for. */
+/* The options of lpfm.create. */
 struct request {
 	pfarg_ctx_t	ctx;
-	const char	*fmt_name;	/* NULL: none, or by UUID */
+	const char	*fmt_name;	/* NULL: there is no format, or it is given by its UUID */
 	const char	*raw_arg;
 	size_t		raw_size;
-	uint64_t	buf_size;	/* 0: not given */
+	uint64_t	buf_size;	/* 0: the option is not given */
 	uint32_t	buf_flags;
-	uint32_t	regions;	/* 0: not given */
-	uint32_t	max_frames, max_stack;	/* 0: not given */
+	uint32_t	regions;	/* 0: the option is not given */
+	uint32_t	max_frames, max_stack;	/* 0: the options are not given */
 	enum lpfm_format format;
-	struct lpfm_program program;	/* of the format program */
-	bool		has_program;	/* format is then that of the samples it keeps */
-	bool		in_lua;		/* the format is written in Lua */
+	struct lpfm_program program;	/* options of the format "program" */
+	/* the format is "program"; format is then that of the samples it keeps */
+	bool		has_program;
+	bool		in_lua;		/* a format written in Lua */
 	bool		has_arg;
 	union {
 		pfm_dfl_smpl_arg_t	dfl_2x;
@@ -54,7 +56,7 @@ struct request {
 	pfm_prog_smpl_arg_t prog_arg;
 };
 
-/* A format in Lua has the buffer of its base. */
+/* A format written in Lua has the buffer layout of its base. */
 static void find_format(struct request *req)
 {
 	pfm_buffer_fmt_t *fmt = pfm_hold_format(req->fmt_name, req->ctx.ctx_smpl_buf_id);
@@ -109,7 +111,7 @@ static void read_option(lua_State *L, const char *key, struct request *req, stru
 	site->field = NULL;
 }
 
-/* The format's argument is given as its bytes, or there is none. */
+/* Returns true if the format's argument is given as bytes, or not at all. */
 static bool takes_bytes(const struct request *req)
 {
 	return req->raw_arg || req->format == LPFM_RAW_BUFFER || req->format == LPFM_NO_BUFFER;
@@ -127,10 +129,13 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 	if ((req->max_frames || req->max_stack) && (takes_bytes(req) || req->format != LPFM_STACK))
 		lpfm_bad(L, site, "max_frames and max_stack belong to the format stack");
 	if (req->max_stack > LONG_STACK && !(req->buf_flags & PFM_STACK_SMPL_COPY))
-		lpfm_bad(L, site, "max_stack is of what the flag COPY copies");
+		lpfm_bad(L, site, "max_stack limits the copy of the stack, and needs the flag COPY");
 }
 
-/* Of the format program the samples are its base's. Its argument has an address in it: no script gives it as bytes. */
+/*
+ * With the format "program", samples are those of its base. Its argument contains an address, so a
+ * script cannot give it as bytes.
+ */
 static void settle_program(lua_State *L, struct request *req, const struct lpfm_site *site)
 {
 	req->has_program = req->format == LPFM_PROGRAM;
@@ -142,7 +147,10 @@ static void settle_program(lua_State *L, struct request *req, const struct lpfm_
 	req->format = lpfm_program_samples(&req->program);
 }
 
-/* The argument of the table at idx: bytes or, for a format in Lua, a marshalled value, which is pushed. */
+/*
+ * Returns the argument in the table at idx: bytes or, for a format in Lua, a marshalled value,
+ * which is pushed.
+ */
 static const char *read_arg(lua_State *L, int idx, struct request *req, struct lpfm_site *site)
 {
 	if (!req->has_arg)
@@ -162,7 +170,10 @@ static const char *read_arg(lua_State *L, int idx, struct request *req, struct l
 	return NULL;
 }
 
-/* Strings stay alive in the table at idx, which the caller's frame holds. Returns the marshalled argument, or NULL. */
+/*
+ * Reads the options. Their strings stay alive in the table at idx, which the caller's frame holds.
+ * Returns the marshalled argument, or NULL.
+ */
 static const char *read_request(lua_State *L, int idx, struct request *req, const char *call)
 {
 	struct lpfm_site site = { .call = call };
@@ -186,7 +197,10 @@ static const char *read_request(lua_State *L, int idx, struct request *req, cons
 	return marshalled;
 }
 
-/* The argument of a format known here, made from the fields; others' as given. */
+/*
+ * Returns the argument of a format known here, made from the options; for other formats, the given
+ * bytes.
+ */
 static void *samples_arg(struct request *req, size_t *size)
 {
 	uint64_t bytes = req->buf_size ? req->buf_size : DEFAULT_BUF_SIZE;
@@ -239,7 +253,9 @@ static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size
 	return pfm_create_context_name(ctx, fmt_name, arg, size);
 }
 
-/* The flags that say how samples look, also when the argument came as bytes. */
+/*
+ * Returns the flags that determine the layout of samples, even if the argument was given as bytes.
+ */
 static uint32_t buffer_flags(const struct request *req)
 {
 	size_t at = req->format == LPFM_DFL_06 ? offsetof(pfm_default_smpl_arg_t, buf_flags) :
@@ -255,7 +271,10 @@ static uint32_t buffer_flags(const struct request *req)
 	return flags;
 }
 
-/* nil, "call: the format's reason, or the call's", errno. The reason is freed whatever happens. */
+/*
+ * Returns nil, "call: reason", errno; the reason is the format's, or else the call's. Frees why in
+ * any case.
+ */
 static int refused(lua_State *L, const char *call, char *why)
 {
 	char text[1024];
@@ -311,7 +330,8 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 	ctx->use = pending.use;
 	if (ctx->fd < 0)
 		return refused(L, call, pending.why);
-	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);	/* programs that a script runs do not hold it open */
+	/* programs that the script runs must not keep the context open */
+	fcntl(ctx->fd, F_SETFD, FD_CLOEXEC);
 	describe(ctx, &req, machine.name);
 	lpfm_programming_keep(L, idx);
 	return 1;

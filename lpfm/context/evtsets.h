@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* evtsets.h - event sets: methods of contexts. */
+/* evtsets.h - the methods of contexts for event sets. */
 #ifndef LPFM_EVTSETS_H
 #define LPFM_EVTSETS_H
 

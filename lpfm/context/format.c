@@ -45,7 +45,7 @@ static int context_format_error(lua_State *L)
 	return 1;
 }
 
-/* What C memory holds until it is Lua's. */
+/* An object that owns C memory until its contents are Lua values. */
 static const struct lpfm_class box_class = { "lpfm.box" };
 
 struct box {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* format.h - what a context has to do with its format, when that is written in Lua. */
+/* format.h - how a context deals with a format written in Lua. */
 #ifndef LPFM_CONTEXT_FORMAT_H
 #define LPFM_CONTEXT_FORMAT_H
 
 #include "context/context.h"
 
-/* Why the context's format has ended its session, or NULL. */
+/* Returns why the format has ended the context's session, or NULL. */
 const char *lpfm_fmt_error(const struct lpfm_context *ctx);
-/* nil, "call: the format failed: traceback", EIO, if that is why; 0: it is not. */
+/*
+ * Returns nil, "call: the format failed: traceback", EIO if that was the cause of a failure; 0: it
+ * was not.
+ */
 int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call);
 void lpfm_open_format(lua_State *L);
 

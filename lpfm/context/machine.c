@@ -20,7 +20,10 @@ static bool is_simulated(const char *name)
 	return name && !strncmp(name, "sim", 3) && (name[3] == ':' || !name[3]);
 }
 
-/* Is it a simulated machine that runs only in machine:run()? "sim:k8,live" runs by itself. */
+/*
+ * Returns true for a simulated machine whose time passes only in machine:run(). That of
+ * "sim:k8,live" passes by itself.
+ */
 bool lpfm_machine_is_sim(const char *name)
 {
 	return is_simulated(name) && !strchr(name, ',');
@@ -28,7 +31,7 @@ bool lpfm_machine_is_sim(const char *name)
 
 /* --- options: a table as "key=value,key=value" ---------------------------------------------- */
 
-/* "key=value" of the pair on top of the stack replaces the value. */
+/* Replaces the value of the pair on top of the stack by "key=value". */
 static void option_text(lua_State *L)
 {
 	static const struct lpfm_site site = { .call = "machine", .arg = "options" };
@@ -45,7 +48,7 @@ static void option_text(lua_State *L)
 	lua_replace(L, value);
 }
 
-/* Pushes the text of the table at idx. */
+/* Pushes the options in the table at idx as text. */
 static const char *options_text(lua_State *L, int idx)
 {
 	int text;
@@ -82,7 +85,7 @@ static void set_text(lua_State *L, const char *name, const char *text)
 	lua_setfield(L, -2, name);
 }
 
-/* Of a simulated machine: printed, it says so first. */
+/* tostring() of a simulated machine's table says first that it is simulated. */
 static int simulated_text(lua_State *L)
 {
 	lua_getfield(L, 1, "name");
@@ -232,7 +235,7 @@ static uint64_t field_u64(lua_State *L, const char *name)
 	return value;
 }
 
-/* It stays in the table. */
+/* Returns a string field of the table on top; the string stays in the table. */
 static const char *field_text(lua_State *L, const char *name)
 {
 	const struct lpfm_site site = { .call = "perf_event", .field = name };
@@ -267,7 +270,7 @@ static uint32_t field_u32(lua_State *L, const char *name, uint32_t most)
 	return (uint32_t)value;
 }
 
-/* 0 where it is not there. */
+/* Returns the field "precise", or 0 if it is missing. */
 static uint32_t field_precise(lua_State *L)
 {
 	bool given;
@@ -368,7 +371,7 @@ static int lpfm_config(lua_State *L)
 
 typedef int getinfo_fn(pfarg_reginfo_t *v, int n);
 
-/* 4.4.2: a vector is limited in bytes, so ask in pieces. */
+/* 4.4.2: a vector is limited in bytes, so the registers are requested in pieces. */
 static int getinfo(getinfo_fn *get, pfarg_reginfo_t *v, int n, uint64_t arg_size_max)
 {
 	uint64_t max = arg_size_max / sizeof(*v);

@@ -57,7 +57,7 @@ static void push_message(lua_State *L, const pfarg_msg_t *msg)
 	lua_setfield(L, -2, "pmds");
 }
 
-/* Nothing is in the queue: on the simulator nothing will come while we wait. */
+/* Called when the queue is empty: on the simulator no message can come while the script waits. */
 static int no_message(lua_State *L, const struct lpfm_context *ctx, int64_t timeout)
 {
 	if (!ctx->simulated || timeout >= 0)
@@ -68,8 +68,8 @@ static int no_message(lua_State *L, const struct lpfm_context *ctx, int64_t time
 }
 
 /*
- * Fetches a message: 0, or the number of results pushed that say why not. Another reader of the
- * descriptor may be faster: poll, then try, then wait again.
+ * Fetches a message. Returns 0, or the number of results pushed that say why there is none. Another
+ * reader of the descriptor may be faster: then it waits again.
  */
 static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, pfarg_msg_t *msg)
 {
@@ -90,7 +90,7 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 		if (got == (ssize_t)sizeof(*msg))
 			return 0;
 		if (got > 0)
-			return lpfm_fail_errno(L, EPROTO, "read: somebody else has read %d bytes of a message",
+			return lpfm_fail_errno(L, EPROTO, "read: another reader has taken %d bytes of a message",
 					       (int)(sizeof(*msg) - (size_t)got));
 		if (!got)
 			return lpfm_fail_errno(L, EPIPE, "read: the context is gone");
@@ -139,7 +139,7 @@ int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx)
 	return 1;
 }
 
-/* Upvalues: the context, the timeout in ns, whether the end was seen. */
+/* The upvalues are the context, the timeout in ns, and whether END has been seen. */
 static int next_message(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_object_test(L, lua_upvalueindex(1), &lpfm_context_class);
@@ -190,7 +190,7 @@ static int context_messages(lua_State *L)
 
 /* --- several at once ------------------------------------------------------------------------ */
 
-/* A context, a number, or whatever object has a method fd(). */
+/* Returns the descriptor of a context, a number, or any object with a method fd(). */
 static int fd_of(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	int fd;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* message.h - notifications. */
+/* message.h - messages of contexts. */
 #ifndef LPFM_MESSAGE_H
 #define LPFM_MESSAGE_H
 
 #include "context/context.h"
 
-/* ctx:read(0) on the context: pushes its results, returns how many. */
+/* Does what ctx:read(0) does on the context: pushes the results, and returns how many. */
 int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx);
 void lpfm_open_message(lua_State *L);
 

@@ -266,7 +266,8 @@ struct command {
 	int			number;
 	enum takes		takes;
 	bool			no_context;
-	bool			returns;	/* its structures; else true */
+	/* the command returns its structures; otherwise it returns true */
+	bool			returns;
 	const struct lpfm_struct *rec;
 	bool			(*prepare)(struct lpfm_context *ctx, const void *v, int n);
 	void			(*note)(struct lpfm_context *ctx, const void *v, int n);
@@ -319,7 +320,7 @@ static const struct command *command_at(lua_State *L, int idx)
 
 /* --- contexts: 3.1.1, 3.5.3 ----------------------------------------------------------------- */
 
-/* A format's UUID and the size of its argument, by name or by the UUID in info. */
+/* Finds a format's UUID and the size of its argument, by name or by the UUID in info. */
 static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 {
 	pfarg_fmtinfo_t all[64];
@@ -335,7 +336,10 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 	return false;
 }
 
-/* The format by UUID, its argument after the structure. What it cannot say the other call refuses. */
+/*
+ * Creates a context: the UUID names the format, and its argument follows the structure. Requests
+ * that this call cannot express are refused by lpfm.create's.
+ */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
 	struct {
@@ -364,7 +368,7 @@ static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size
 
 /* --- the call ------------------------------------------------------------------------------- */
 
-/* The structures of the argument at 3: how many. */
+/* Reads the structures of the argument at 3, and counts them. */
 static void *read_argument(lua_State *L, const struct command *c, const char *call, int *n)
 {
 	struct lpfm_site site = { .call = call };
@@ -379,7 +383,7 @@ static void *read_argument(lua_State *L, const struct command *c, const char *ca
 	}
 	base = memset(lua_newuserdata(L, c->rec->size), 0, c->rec->size);
 	if (c->takes == CONFIG && perfmonctl(0, PFM_GET_CONFIG, base, 1))
-		return base;	/* and setting it will fail as well */
+		return base;	/* setting the field will fail as well */
 	if (c->takes != NOTHING)
 		lpfm_struct_read(L, 3, c->rec, base, &site);
 	return base;
@@ -468,7 +472,7 @@ static int call_perfmonctl(lua_State *L)
 	return run(L, c, ctx, ctx ? ctx->fd : fd);
 }
 
-/* The commands' numbers join lpfm.const. */
+/* Adds the numbers of the commands to lpfm.const. */
 void lpfm_open_perfmonctl(lua_State *L)
 {
 	lua_getfield(L, -1, "const");

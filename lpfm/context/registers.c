@@ -17,10 +17,10 @@
 #include "context/registers.h"
 #include "context/vector.h"
 
-/* Vectors of no more elements than this are read on the C stack. */
+/* Vectors with no more elements than this are read into the C stack. */
 enum { SMALL = 8 };
 
-/* The vector at idx 2: a prepared one, or the list there in a new userdata. */
+/* Returns the vector at 2: a prepared one, or a new userdata made from a list. */
 static void *vector_arg(lua_State *L, const struct lpfm_class *class, const struct lpfm_struct *rec,
 			const char *call, int *n)
 {
@@ -117,7 +117,7 @@ static int context_write_pmds(lua_State *L)
 	return 1;
 }
 
-/* The prepared form: no table, no allocation. */
+/* Reads a prepared vector, without a table or an allocation. */
 static inline int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
 {
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
@@ -180,7 +180,10 @@ static int context_read_pmds(lua_State *L)
 	return n_failure + 1;
 }
 
-/* What a reader reads: its first upvalue. The others keep the context and the vector alive. */
+/*
+ * What a reader reads, as its first upvalue. The other upvalues keep the context and the vector
+ * alive.
+ */
 struct reader {
 	const struct lpfm_context	*ctx;
 	struct lpfm_vector		*v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* registers.h - the register vectors of a context: methods. */
+/* registers.h - the methods of contexts for register vectors. */
 #ifndef LPFM_REGISTERS_H
 #define LPFM_REGISTERS_H
 

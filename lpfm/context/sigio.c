@@ -23,18 +23,23 @@
 #include "context/message.h"
 #include "context/sigio.h"
 
-#define CONTEXTS "lpfm.sigio"	/* registry: the contexts that have a callback, weak keys */
+/* registry key of a table with the contexts that have a callback, as weak keys */
+#define CONTEXTS "lpfm.sigio"
 #define MAX_FD 65536
 
 static struct {
-	lua_State	*volatile L;	/* hooks go here; kept alive by the registry; NULL: there are no callbacks */
-	const void	*registry;	/* its state's identity */
+	/*
+	 * the thread in which hooks are set, which the registry keeps alive; NULL: there are no
+	 * callbacks
+	 */
+	lua_State	*volatile L;
+	const void	*registry;	/* identity of its Lua state */
 	pid_t		tid;
-	bool		busy;		/* callbacks are being called */
+	bool		busy;		/* callbacks are running */
 } owner;
 
 static volatile sig_atomic_t pending, everybody;
-static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal came for it */
+static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal has come for it */
 static struct sigaction before;
 
 static bool sigio_active(void)
@@ -42,7 +47,10 @@ static bool sigio_active(void)
 	return owner.L;
 }
 
-/* Not while callbacks are being called, and only to the thread that has them. */
+/*
+ * Returns true if callbacks must be called. They are not called while others run, and only in the
+ * thread that owns them.
+ */
 static bool sigio_pending(void)
 {
 	return pending && !owner.busy && owner.L && owner.tid == syscall(SYS_gettid);
@@ -65,7 +73,10 @@ static bool sigio_hooked(lua_State *L)
 	return lua_gethook(L) == on_hook;
 }
 
-/* A hook that the host or the script has set is not replaced: then the next wait calls the callbacks. */
+/*
+ * Sets a hook that calls the callbacks. A hook of the host or the script is not replaced: then the
+ * next wait calls them.
+ */
 static void hook(lua_State *L)
 {
 	if (L && !lua_gethook(L))
@@ -95,7 +106,10 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
 	errno = err;
 }
 
-/* It stays: a signal may be on its way, and its default is to end the process. */
+/*
+ * Installs the signal handler, which stays for ever: a signal may be on its way, and its default
+ * action ends the process.
+ */
 static int catch_signal(void)
 {
 	static bool caught;
@@ -119,7 +133,7 @@ static int ask_for_signals(int fd, bool on)
 
 /* --- the callbacks -------------------------------------------------------------------------- */
 
-/* Pushes the callback of a context at idx; false, pushing nothing: it has none. */
+/* Pushes the callback of the context at idx; false: it has none, and nothing is pushed. */
 static bool push_callback(lua_State *L, int idx)
 {
 	lua_getfenv(L, idx);
@@ -157,7 +171,10 @@ static bool take_mark(const struct lpfm_context *ctx, bool all)
 	return was;
 }
 
-/* Adds the error on top to the one at 1 (nil: none yet). Two strings are joined; otherwise the first error stays. */
+/*
+ * Adds the error on top to the one at 1, which is nil if there was none. Two strings are joined;
+ * otherwise the first error is kept.
+ */
 static void note_error(lua_State *L)
 {
 	if (lua_isnil(L, 1)) {
@@ -169,7 +186,10 @@ static void note_error(lua_State *L)
 	}
 }
 
-/* callback(message, context[, error]), the results of a read being on top; pops them. */
+/*
+ * Calls callback(message, context[, error]) with the results of a read, which are on top; pops
+ * them.
+ */
 static void call_back(lua_State *L, int idx, int results)
 {
 	int first = lua_gettop(L) - results + 1;
@@ -192,7 +212,10 @@ static bool has_callback(lua_State *L, int idx, const struct lpfm_context *ctx)
 	return has;
 }
 
-/* Everything that the context at idx has to say. A signal without a message is one of OVFL_NO_MSG. */
+/*
+ * Calls the callback for all messages of the context at idx. A signal without a message comes from
+ * OVFL_NO_MSG.
+ */
 static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool signalled)
 {
 	bool silent = signalled && ctx->flags & PFM_FL_OVFL_NO_MSG;
@@ -200,7 +223,7 @@ static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool si
 
 	while (results == 1 && has_callback(L, idx, ctx)) {
 		results = lpfm_message_take(L, ctx);
-		if (results == 2 && !silent) {	/* "timeout" */
+		if (results == 2 && !silent) {	/* the result is "timeout" */
 			lua_pop(L, results);
 			return;
 		}
@@ -209,7 +232,7 @@ static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool si
 	}
 }
 
-/* A list of the contexts: callbacks may change which there are. */
+/* Makes a list of the contexts, because callbacks may add or remove contexts. */
 static int list_contexts(lua_State *L)
 {
 	int n = 0;
@@ -224,7 +247,7 @@ static int list_contexts(lua_State *L)
 	return n;
 }
 
-/* Returns the callbacks' errors, or nil. */
+/* Calls the callbacks of all contexts; returns their errors, or nil. */
 static int serve_all(lua_State *L)
 {
 	bool all = everybody;
@@ -247,7 +270,7 @@ static int serve_all(lua_State *L)
 	return 1;
 }
 
-/* Should memory run out in between, those that were not reached have their turn at the next wait. */
+/* If memory runs out meanwhile, the contexts that were not reached are handled at the next wait. */
 static void sigio_dispatch(lua_State *L)
 {
 	int ret;
@@ -267,7 +290,7 @@ static void sigio_dispatch(lua_State *L)
 
 /* --- on_message ----------------------------------------------------------------------------- */
 
-/* This state and thread have the callbacks from now on; false: another has them. */
+/* Makes this state and thread the owner of the callbacks; false: another thread is. */
 static bool own(lua_State *L)
 {
 	const void *registry = lua_topointer(L, LUA_REGISTRYINDEX);
@@ -325,7 +348,7 @@ static int context_on_message(lua_State *L)
 	marked[ctx->fd] = 0;
 	if ((on && catch_signal()) || ask_for_signals(ctx->fd, on))
 		return lpfm_fail_errno(L, errno, "on_message: %s", strerror(errno));
-	if (on) {	/* for messages that are there already */
+	if (on) {	/* handles messages that have come already */
 		pending = 1;
 		hook(L);
 	}
@@ -367,7 +390,7 @@ void lpfm_open_sigio(lua_State *L)
 	lpfm_context_methods(L, methods);
 
 	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
-	open = lua_istable(L, -1);	/* the module may be loaded again */
+	open = lua_istable(L, -1);	/* the module may have been loaded before */
 	lua_pop(L, 1);
 	if (open)
 		return;

@@ -42,7 +42,7 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 	note_write_flags(v);
 }
 
-/* Flags of a write are no flags of a read: they are put aside. */
+/* Flags of a write are not flags of a read: they are removed during the read. */
 int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v)
 {
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
@@ -158,7 +158,7 @@ static int vector_len(lua_State *L)
 	return 1;
 }
 
-/* v[i]: the value of element i, nil beyond the end; v.name: a method. */
+/* v[i] is the value of element i, or nil beyond the end; v.name is a method. */
 static int vector_index(lua_State *L)
 {
 	struct lpfm_vector *v = self(L);
@@ -208,7 +208,7 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
-/* The methods' table becomes the upvalue of an __index that also takes numbers. */
+/* Makes the methods' table the upvalue of an __index that also accepts numbers. */
 static void class_new(lua_State *L, const struct lpfm_class *class)
 {
 	lpfm_class_new(L, class, methods, metas);

@@ -8,12 +8,12 @@
 
 extern const struct lpfm_class lpfm_pmds_class, lpfm_pmcs_class;
 
-/* Pushes the vector made of the list at idx. */
+/* Pushes a vector made of the list at idx. */
 void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 		     const struct lpfm_struct *rec, const char *call);
 int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v);
 
-/* pfm_read_pmds() with the flags of a read alone; a vector of lpfm.pmds. */
+/* Calls pfm_read_pmds() without the flags of writes, for a vector of lpfm.pmds. */
 static inline int lpfm_vector_read(int fd, struct lpfm_vector *v)
 {
 	if (__builtin_expect(v->write_flags, 0))

@@ -132,7 +132,7 @@ static int push_field(lua_State *L, const struct lpfm_view *v, const char *name)
 	return 1;
 }
 
-/* Upvalue: the methods. */
+/* The upvalue is the table of methods. */
 static int view_index(lua_State *L)
 {
 	lua_pushvalue(L, 2);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * demangler.h - what reads a mangled name by its grammar, a function for each rule: the place in the name, the text so
- * far, and limits, as names come from files. Whatever is wrong sets `failed`, after which nothing is read or written.
+ * demangler.h - the state of a demangler that reads a mangled name by its grammar, with a function
+ * for each rule: the position in the name, the text so far, and limits, because names come from
+ * files. Any error sets `failed`, after which nothing is read or written.
  */
 #ifndef LPFM_DEMANGLE_DEMANGLER_H
 #define LPFM_DEMANGLE_DEMANGLER_H
@@ -20,8 +21,10 @@ struct demangler {
 	char		*out;
 	size_t		n;
 	unsigned int	depth, rules;
-	uint64_t	lifetimes;	/* of Rust, bound by the binders around */
-	size_t		followed;	/* of D, where the back reference is that is being followed */
+	/* Rust: number of lifetimes bound by the enclosing binders */
+	uint64_t	lifetimes;
+	/* D: position of the back reference that is being followed */
+	size_t		followed;
 	bool		quiet;		/* what is read is not printed */
 	bool		failed;
 };
@@ -31,7 +34,7 @@ static inline void fail(struct demangler *d)
 	d->failed = true;
 }
 
-/* A limit is reached: unlike after fail(), nothing else can be tried. */
+/* Ends the demangling at a limit. Unlike after fail(), no other rule is tried. */
 static inline void give_up(struct demangler *d)
 {
 	d->rules = RULES_MAX;
@@ -77,7 +80,7 @@ static inline bool is_lower(char c)
 	return c >= 'a' && c <= 'z';
 }
 
-/* Numbers are lengths: none is longer than the text may be. */
+/* Reads a number. Numbers are lengths, so none is larger than the longest text. */
 static inline size_t read_decimal(struct demangler *d)
 {
 	size_t value = 0;
@@ -111,7 +114,7 @@ static inline void say(struct demangler *d, const char *text)
 	put(d, text, strlen(text));
 }
 
-/* A rule that may hold itself begins with enter() and ends with leave(). */
+/* A rule that may contain itself begins with enter() and ends with leave(). */
 static inline bool enter(struct demangler *d)
 {
 	if (++d->depth > DEPTH_MAX || ++d->rules > RULES_MAX)
@@ -124,7 +127,7 @@ static inline void leave(struct demangler *d)
 	d->depth--;
 }
 
-/* The text, from malloc; NULL where the name is none. */
+/* Returns the text, allocated by malloc(); NULL if the name could not be read. */
 static inline char *demangler_text(struct demangler *d)
 {
 	if (d->failed || !d->n) {

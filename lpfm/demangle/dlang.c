@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlang.c - the demangler of D's names, by the grammar in the chapter "Application Binary Interface" of D's
- * specification. libiberty's is not used: its time doubles with every 20 bytes of a name made for that, its recursion
- * is as deep as a name is long, and it ends the process where memory does.
+ * dlang.c - the demangler of D's names, by the grammar in the chapter "Application Binary
+ * Interface" of D's specification. libiberty's demangler is not used: its time can double with
+ * every 20 bytes of a malicious name, its recursion is as deep as the name is long, and it ends the
+ * process when memory runs out.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +37,10 @@ static bool eat_text(struct demangler *d, const char *text)
 	return is_there;
 }
 
-/* Where the back reference points at which the name is, and its end; to itself: it is none. */
+/*
+ * Returns the position to which the back reference at the present position points, and its end. It
+ * returns the present position itself if there is no valid back reference.
+ */
 static size_t find_target(const struct demangler *d, size_t *end)
 {
 	size_t at = d->at + 1, back = 0;
@@ -51,7 +55,8 @@ static size_t find_target(const struct demangler *d, size_t *end)
 }
 
 /*
- * Reads by rule what the back reference points at. Those within it must come before it, so that none leads to itself.
+ * Reads, by rule, what the back reference points to. Back references within that must come before
+ * it, so that none leads to itself.
  */
 static void follow(struct demangler *d, void (*rule)(struct demangler *d))
 {
@@ -80,7 +85,7 @@ static bool at_name(const struct demangler *d)
 	return is_digit(peek(d)) || at_template(d) || (peek(d) == 'Q' && is_digit(d->s[find_target(d, &end)]));
 }
 
-/* A length, which the name has from here on. */
+/* Reads a length, which must not exceed the rest of the name. */
 static size_t read_length(struct demangler *d)
 {
 	size_t len = read_decimal(d);
@@ -111,7 +116,7 @@ static void reverse(char *from, char *end)
 	}
 }
 
-/* Moves the text from `from` to `to` behind what comes after it. */
+/* Moves the text between `from` and `to` to the end. */
 static void put_behind(struct demangler *d, size_t from, size_t to)
 {
 	if (d->failed || d->quiet)
@@ -121,7 +126,7 @@ static void put_behind(struct demangler *d, size_t from, size_t to)
 	reverse(d->out + from, d->out + d->n);
 }
 
-/* Reads again, now printed, what was skipped at a place. */
+/* Reads and prints what was skipped at an earlier position. */
 static void print_from(struct demangler *d, size_t at, void (*rule)(struct demangler *d))
 {
 	size_t end = d->at;
@@ -144,7 +149,10 @@ static size_t skip(struct demangler *d, void (*rule)(struct demangler *d))
 
 /* --- names ---------------------------------------------------------------------------------- */
 
-/* Names that the compiler gives; those of data are "Z" alone afterwards, and are put before what they belong to. */
+/*
+ * Names that the compiler generates. Those of data are followed only by "Z", and are printed before
+ * the name to which they belong.
+ */
 static const struct {
 	const char *name, *after, *plain;
 } specials[] = {
@@ -153,7 +161,7 @@ static const struct {
 	{ "__Interface", "Z", "Interface for " }, { "__ModuleInfo", "Z", "ModuleInfo for " },
 };
 
-/* The len bytes of a name here; `start` is where the text of the whole path begins. */
+/* Prints the next len bytes as a name; `start` is where the text of the whole path begins. */
 static void put_name(struct demangler *d, size_t len, size_t start)
 {
 	size_t own = d->n;
@@ -169,7 +177,7 @@ static void put_name(struct demangler *d, size_t len, size_t start)
 		d->at += len + (is_data ? 0 : strlen(after));
 		if (is_data && !d->quiet && !d->failed && own > start) {
 			put_behind(d, start, own);
-			d->n--;		/* the "." */
+			d->n--;		/* removes the "." */
 		}
 		return;
 	}
@@ -177,7 +185,7 @@ static void put_name(struct demangler *d, size_t len, size_t start)
 	d->at += len;
 }
 
-/* "__S" and a number keep apart what has one name in one function. */
+/* "__S" and a number is an invented parent, which distinguishes equal names in one function. */
 static bool is_fake_parent(const struct demangler *d, size_t len)
 {
 	return len >= 4 && begins(d, "__S") && 3 + strspn(d->s + d->at + 3, "0123456789") >= len;
@@ -238,7 +246,7 @@ static const char *const attributes[] = {
 	['f'] = "@safe ", ['i'] = "@nogc ", ['j'] = "return ", ['l'] = "scope ", ['m'] = "@live ",
 };
 
-/* Those up to the first 'N' that belongs to a parameter. */
+/* Reads attributes up to the first 'N' that belongs to a parameter. */
 static void read_attributes(struct demangler *d)
 {
 	while (peek(d) == 'N') {
@@ -251,7 +259,7 @@ static void read_attributes(struct demangler *d)
 	}
 }
 
-/* Of what `this` points at. */
+/* Reads the modifiers of what `this` points to. */
 static void read_modifiers(struct demangler *d)
 {
 	for (;;) {
@@ -289,7 +297,10 @@ static void read_parameter(struct demangler *d)
 	read_type(d);
 }
 
-/* 'Z' ends the parameters, and so do the two kinds of a variable number: "int[] a..." and "int a, ...". */
+/*
+ * Reads parameters up to 'Z' or one of the two marks of a variable number: "int[] a..." and "int a,
+ * ...".
+ */
 static void read_parameters(struct demangler *d)
 {
 	size_t n = 0;
@@ -314,7 +325,10 @@ static void read_head(struct demangler *d)
 	read_attributes(d);
 }
 
-/* What a function of a path takes. Where it is none after all, a type comes here, which is the path's. */
+/*
+ * Reads the parameters of a function in a path. If it is not a function, the type that comes here
+ * is that of the whole path.
+ */
 static void read_signature(struct demangler *d, bool is_symbol)
 {
 	struct demangler before = *d;
@@ -340,7 +354,7 @@ static void read_qualified(struct demangler *d, bool is_symbol)
 
 	if (enter(d)) {
 		do {
-			if (eat(d, '0'))	/* without a name */
+			if (eat(d, '0'))	/* a symbol without a name */
 				continue;
 			say(d, n++ ? "." : "");
 			read_identifier(d, start);
@@ -350,7 +364,7 @@ static void read_qualified(struct demangler *d, bool is_symbol)
 	leave(d);
 }
 
-/* "_D", a path, and what it returns or is; 'Z': it has no type. */
+/* Reads "_D", a path, and the result or type; 'Z' means that there is no type. */
 static void read_mangle(struct demangler *d)
 {
 	if (!eat_text(d, "_D") || !at_name(d))
@@ -370,7 +384,9 @@ static const char *const basic[] = {
 	['b'] = "bool", ['a'] = "char", ['u'] = "wchar", ['w'] = "dchar",
 };
 
-/* It returns first in the text, and last in the name; its attributes are last in the text. */
+/*
+ * The return type is first in the text and last in the name; the attributes are last in the text.
+ */
 static void read_function(struct demangler *d)
 {
 	size_t attributes_at, parameters, returns;
@@ -398,7 +414,7 @@ static void read_delegate(struct demangler *d)
 	print_from(d, modifiers, read_modifiers);
 }
 
-/* The type of a key comes before that of what it finds. */
+/* The type of the key comes before that of the value. */
 static void read_assoc_type(struct demangler *d)
 {
 	size_t key = d->n, value;
@@ -589,7 +605,7 @@ static const char *const escapes[] = {
 	['\t'] = "\\t", ['\n'] = "\\n", ['\v'] = "\\v", ['\f'] = "\\f", ['\r'] = "\\r",
 };
 
-/* After its letter: a length, "_", and two digits for each byte. */
+/* Reads what follows the letter: a length, "_", and two digits for each byte. */
 static void read_text(struct demangler *d, char letter)
 {
 	size_t len = read_decimal(d);
@@ -618,7 +634,7 @@ static void read_text(struct demangler *d, char letter)
 		put(d, &letter, 1);
 }
 
-/* A number of values; of an associative array, of pairs. */
+/* Reads a list of values; in an associative array, of pairs. */
 static void read_values(struct demangler *d, const char *open, const char *close, bool in_pairs)
 {
 	size_t n = read_decimal(d);
@@ -688,7 +704,7 @@ static void read_value(struct demangler *d, char type)
 
 /* --- templates ------------------------------------------------------------------------------ */
 
-/* A value after its type, which is printed before those of a structure. */
+/* Reads a value that follows its type, which is printed only before values of a structure. */
 static void read_typed_value(struct demangler *d)
 {
 	size_t end, begin = d->n;
@@ -710,7 +726,7 @@ static void read_foreign_name(struct demangler *d)
 
 static void read_argument(struct demangler *d)
 {
-	eat(d, 'H');	/* specialised */
+	eat(d, 'H');	/* the template is specialised */
 	switch (next(d)) {
 	case 'S':
 		if (begins(d, "_D"))
@@ -751,7 +767,10 @@ static void read_template(struct demangler *d)
 
 /* --- symbols -------------------------------------------------------------------------------- */
 
-/* What the compiler made of a function, as ".part.0", is told as of C++'s. */
+/*
+ * A suffix for a part that the compiler made of a function, such as ".part.0", is printed as in
+ * C++.
+ */
 static void read_clone(struct demangler *d)
 {
 	if (!peek(d))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* dlang.h - names of D's functions: "_D...". */
+/* dlang.h - demangles names of D functions: "_D...". */
 #ifndef LPFM_DEMANGLE_DLANG_H
 #define LPFM_DEMANGLE_DLANG_H
 
 /*
- * A mangled name as c++filt prints it: parameters and template arguments, but neither what the function returns nor its
- * attributes. It is from malloc. NULL: it is no such name, or one that would be longer than 16 KiB or is nested deeper
- * than 200 levels; or there is no memory.
+ * Returns a mangled name as c++filt prints it, allocated by malloc(): with parameters and template
+ * arguments, but neither the return type nor attributes. Returns NULL if it is not such a name, is
+ * longer than 16 KiB when demangled or nested deeper than 200 levels, or if there is no memory.
  */
 char *symdlang(const char *name);
 

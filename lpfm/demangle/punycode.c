@@ -7,7 +7,7 @@
 
 enum { BASE = 36, T_MIN = 1, T_MAX = 26, SKEW = 38, DAMP = 700, FIRST_BIAS = 72, FIRST_CHAR = 0x80 };
 
-/* Characters of ASCII first, then those to be inserted among them. */
+/* The ASCII characters come first, followed by those that are inserted among them. */
 struct text {
 	uint32_t	chars[PUNYCODE_MAX / 4];
 	size_t		n;
@@ -43,7 +43,7 @@ static int digit_of(char c)
 	return c >= 'a' && c <= 'z' ? c - 'a' : c >= '0' && c <= '9' ? c - '0' + 26 : -1;
 }
 
-/* A number of variable length; moves *text on. */
+/* Reads a number of variable length, and advances *text. */
 static bool read_delta(const char **text, const char *end, uint32_t bias, uint32_t *delta)
 {
 	uint32_t weight = 1;

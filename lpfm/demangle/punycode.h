@@ -6,11 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PUNYCODE_MAX	1024	/* bytes of UTF-8 */
+#define PUNYCODE_MAX	1024	/* size of a result in bytes of UTF-8 */
 
-/* Into out, which has PUNYCODE_MAX bytes; how many, 0: it is no such text, or a longer one. */
+/*
+ * Decodes into out, which has room for PUNYCODE_MAX bytes. Returns how many were written; 0: the
+ * text is invalid or too long.
+ */
 size_t punycode_decode(const char *text, size_t len, char *out);
-/* Into out, which has 4 bytes; how many, 0: c is no character. */
+/*
+ * Encodes c into out, which has room for 4 bytes. Returns how many were written; 0: c is not a
+ * character.
+ */
 size_t utf8_encode(uint32_t c, char *out);
 
 #endif

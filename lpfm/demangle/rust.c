@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* rust.c - names of Rust functions, in the mangling that is called legacy: C++'s, with a hash as the last part. */
+/*
+ * rust.c - demangles names of Rust functions in the so-called legacy mangling, which is C++'s with
+ * a hash as the last part.
+ */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -11,7 +14,7 @@
 #define HEX	"0123456789abcdef"
 enum { DIGITS = 16 };
 
-/* Where the hash begins, or NULL. */
+/* Returns where the hash begins, or NULL. */
 static char *hash_of(char *name)
 {
 	size_t len = strlen(name), tail = strlen(HASH) + DIGITS;
@@ -30,7 +33,7 @@ static const struct {
 	{ "$RP$", ')' }, { "$C$", ',' },
 };
 
-/* What an escape at `at` stands for, of len bytes; false: there is none. */
+/* Decodes an escape at `at`, and stores its length in *len; false: there is none. */
 static bool unescape(const char *at, char *c, size_t *len)
 {
 	unsigned int code;
@@ -49,7 +52,7 @@ static bool unescape(const char *at, char *c, size_t *len)
 	return true;
 }
 
-/* The part of a path that begins with an escape has a "_" before it. */
+/* Returns true for the "_" that is put before a part of a path which begins with an escape. */
 static bool is_filler(const char *name, const char *at)
 {
 	return at[0] == '_' && at[1] == '$' && (at == name || at[-1] == ':');

@@ -3,12 +3,15 @@
 #ifndef LPFM_SYMBOLS_RUST_H
 #define LPFM_SYMBOLS_RUST_H
 
-/* Where a mangled name ends that Rust wrote as C++ writes names; what follows is the compiler's. NULL: it is none. */
+/*
+ * Returns the end of a legacy Rust name, after which suffixes of the compiler may follow. NULL: it
+ * is not such a name.
+ */
 const char *symrust_end(const char *name);
 
 /*
- * A name that Rust wrote as C++ writes names, demangled so far: becomes, in place, the function's path without the hash
- * at its end. Others stay.
+ * Turns a legacy Rust name that was demangled as C++, in place, into the function's path without
+ * the hash. Other names do not change.
  */
 void symrust_tidy(char *name);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rust_v0.c - the demangler of Rust's names, by the grammar of RFC 2603 and the chapter "v0 symbol format" of the rustc
- * book. Back references count from what follows "_R".
+ * rust_v0.c - the demangler of Rust's v0 names, by the grammar of RFC 2603 and the chapter "v0
+ * symbol format" of the rustc book. Back references count from the byte after "_R".
  */
 #include <inttypes.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@
 struct ident {
 	const char	*name;
 	size_t		len;
-	uint64_t	number;		/* of those of one name */
+	uint64_t	number;		/* distinguishes identifiers with the same name */
 	bool		is_puny;
 };
 
@@ -33,7 +33,7 @@ static int digit_62(char c)
 	return is_digit(c) ? c - '0' : is_lower(c) ? c - 'a' + 10 : is_upper(c) ? c - 'A' + 36 : -1;
 }
 
-/* "_" is 0, "0_" 1, "1_" 2. */
+/* Reads a base-62 number: "_" is 0, "0_" is 1, "1_" is 2. */
 static uint64_t read_62(struct demangler *d)
 {
 	uint64_t value = 0;
@@ -52,7 +52,7 @@ static uint64_t read_62(struct demangler *d)
 	return value;
 }
 
-/* A number that may be there, behind its tag; 0: it is not. */
+/* Reads an optional number that follows its tag; 0: it is absent. */
 static uint64_t read_opt_62(struct demangler *d, char tag)
 {
 	uint64_t value = eat(d, tag) ? read_62(d) + 1 : 0;
@@ -132,7 +132,10 @@ static void put_lifetime(struct demangler *d, uint64_t index)
 
 /* --- rules that nest ------------------------------------------------------------------------ */
 
-/* After 'B': goes back to where it points; false: that need not be read. *back: where to go on afterwards. */
+/*
+ * Called after 'B': goes back to its target; false: the target need not be read. *back receives
+ * where to continue.
+ */
 static bool go_back(struct demangler *d, size_t *back)
 {
 	size_t from = d->at - 1;
@@ -147,7 +150,7 @@ static bool go_back(struct demangler *d, size_t *back)
 	return true;
 }
 
-/* What a list holds, up to its 'E'. Returns how many. */
+/* Reads the elements of a list up to its 'E'; returns how many they are. */
 static size_t read_list(struct demangler *d, void (*element)(struct demangler *d), const char *between)
 {
 	size_t n = 0;
@@ -160,7 +163,7 @@ static size_t read_list(struct demangler *d, void (*element)(struct demangler *d
 	return n;
 }
 
-/* Binders: how many lifetimes come, which the caller takes away again. */
+/* Reads a binder; returns how many lifetimes it binds, which the caller must release. */
 static uint64_t read_binder(struct demangler *d)
 {
 	uint64_t n = read_opt_62(d, 'G');
@@ -192,7 +195,7 @@ static void read_generic_arg(struct demangler *d)
 		read_type(d);
 }
 
-/* The path in which an impl is, which only keeps names apart. */
+/* Skips the path that contains an impl: it only serves to make names unique. */
 static void skip_impl_path(struct demangler *d)
 {
 	bool quiet = d->quiet;
@@ -203,7 +206,7 @@ static void skip_impl_path(struct demangler *d)
 	d->quiet = quiet;
 }
 
-/* Closures and the like have a number, and perhaps a name. */
+/* Prints a closure or the like, which has a number and possibly a name. */
 static void put_special(struct demangler *d, char space, const struct ident *ident)
 {
 	say(d, "::{");
@@ -324,7 +327,7 @@ static void read_abi(struct demangler *d)
 	if (!eat(d, 'C'))
 		abi = read_plain_ident(d);
 	say(d, "extern \"");
-	for (size_t i = 0; i < abi.len; i++)	/* names of ABIs have "-" */
+	for (size_t i = 0; i < abi.len; i++)	/* names of ABIs have "-" instead of "_" */
 		put(d, abi.name[i] == '_' ? "-" : abi.name + i, 1);
 	say(d, "\" ");
 }
@@ -408,7 +411,7 @@ static void read_dyn(struct demangler *d)
 	}
 }
 
-/* Of an array, a slice, a tuple. */
+/* Reads an array, a slice or a tuple. */
 static void read_compound(struct demangler *d, char tag)
 {
 	if (tag == 'T') {
@@ -478,7 +481,7 @@ static int digit_16(char c)
 	return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Hexadecimal digits up to a "_". */
+/* Reads hexadecimal digits up to a "_". */
 static struct ident read_hex(struct demangler *d)
 {
 	struct ident hex = { .name = d->s + d->at };
@@ -556,7 +559,7 @@ static void read_bool(struct demangler *d)
 	say(d, value ? "true" : "false");
 }
 
-/* The bytes of a text, in UTF-8: what is none of ASCII is given on as it is. */
+/* Prints the bytes of a text in UTF-8; bytes beyond ASCII are printed as they are. */
 static void read_text(struct demangler *d)
 {
 	struct ident hex = read_hex(d);
@@ -589,7 +592,7 @@ static void read_field(struct demangler *d)
 	read_const(d, true);
 }
 
-/* A value of a structure or of an enumeration. */
+/* Reads a value of a structure or of an enumeration. */
 static void read_variant(struct demangler *d)
 {
 	read_path(d, true);
@@ -611,7 +614,7 @@ static void read_variant(struct demangler *d)
 	}
 }
 
-/* Constants with parts, which among generic arguments have braces around. */
+/* Reads a constant with parts, which is enclosed in braces among generic arguments. */
 static void read_compound_const(struct demangler *d, char tag)
 {
 	switch (tag) {
@@ -679,7 +682,10 @@ static void read_const(struct demangler *d, bool in_value)
 
 /* --- symbols -------------------------------------------------------------------------------- */
 
-/* What follows the path: the crate that instantiated it, and what compilers add, as ".cold". LLVM's numbers go. */
+/*
+ * Reads what follows the path: the crate that instantiated it, and suffixes of compilers such as
+ * ".cold". Numbers that LLVM adds are omitted.
+ */
 static void read_rest(struct demangler *d)
 {
 	if (is_upper(peek(d))) {

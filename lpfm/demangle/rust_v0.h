@@ -4,8 +4,9 @@
 #define LPFM_SYMBOLS_RUST_V0_H
 
 /*
- * The path of a mangled name as the source would have it, without the hashes of crates, from malloc. NULL: it is no
- * such name, or one that would be longer than 16 KiB or is nested deeper than 200 levels; or there is no memory.
+ * Returns the path of a mangled name as in the source, without the hashes of crates, allocated by
+ * malloc(). Returns NULL if it is not such a name, is longer than 16 KiB when demangled or nested
+ * deeper than 200 levels, or if there is no memory.
  */
 char *symrust_v0(const char *name);
 

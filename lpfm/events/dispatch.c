@@ -13,22 +13,24 @@
 #include "base/u64.h"
 #include "events/events.h"
 
-/* A request: pfmlib's input, and which of its events each name became. */
+/* A request: the input for pfmlib, and which of its events each name has become. */
 struct request {
 	pfmlib_input_param_t	in;
 	pfmlib_output_param_t	out;
 	unsigned int		names;
 	struct {
-		uint16_t	first, count;			/* terms, in order */
+		/* the terms of a name, in order: index of the first, and number */
+		uint16_t	first, count;
 		char		formula[96];
 	} name[PFMLIB_MAX_PMCS];
-	uint16_t		term[PFMLIB_MAX_PMCS * PFMLIB_MAX_TERMS];	/* index into in.pfp_events */
+	/* index into in.pfp_events */
+	uint16_t		term[PFMLIB_MAX_PMCS * PFMLIB_MAX_TERMS];
 	unsigned int		terms;
 };
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* "u", "k", "uk", digits 0 to 3, or a number as PFM_PLM0 | ... */
+/* Returns the levels "u", "k", "uk", digits 0 to 3, or a number as PFM_PLM0 | ... */
 static unsigned int to_levels(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	unsigned int plm = 0;
@@ -57,7 +59,7 @@ static bool same_event(const pfmlib_event_t *a, const pfmlib_event_t *b)
 		memcmp(a->unit_masks, b->unit_masks, a->num_masks * sizeof(a->unit_masks[0])) == 0;
 }
 
-/* An event that a formula and another name have in common is counted once. */
+/* Adds an event to the input. An event that several names have in common is counted once. */
 static unsigned int place_event(struct request *r, const pfmlib_event_t *e, bool share)
 {
 	unsigned int i = 0;
@@ -92,7 +94,7 @@ static int add_name(struct request *r, const char *pmu, const char *name, unsign
 	return PFMLIB_SUCCESS;
 }
 
-/* A name, or {name=, plm=}; on top of the stack. */
+/* Adds a name or {name=, plm=}, which is on top of the stack. */
 static int add_element(lua_State *L, struct request *r, const char *pmu, struct lpfm_site *site)
 {
 	unsigned int plm = 0;
@@ -187,7 +189,10 @@ static void check_fields(lua_State *L, int idx, const char *call, bool options)
 	}
 }
 
-/* The options at idx as a request, in a userdata that it pushes; *ret: the library's answer. */
+/*
+ * Reads the options at idx as a request into a userdata, which is pushed; *ret receives the
+ * library's status.
+ */
 static struct request *read_request(lua_State *L, int idx, const char *call, bool options, int *ret)
 {
 	struct lpfm_site site = { .call = call, .field = "plm" };
@@ -246,7 +251,10 @@ static void push_events(lua_State *L, const pfmlib_input_param_t *in)
 	}
 }
 
-/* {addr=, alt_addr=} of each register: of the actual ones, where there are such. */
+/*
+ * Pushes {addr=, alt_addr=} for each register, with the addresses of the actual registers, if there
+ * are any.
+ */
 static void push_addresses(lua_State *L, const pfmlib_reg_t *regs, unsigned int n)
 {
 	lua_createtable(L, (int)n, 0);
@@ -276,7 +284,7 @@ static void push_result(lua_State *L, const pfmlib_input_param_t *in, const pfml
 	lua_setfield(L, -2, "pmd_addrs");
 }
 
-/* The i-th of the names that were asked for, from the table of options at idx. */
+/* Pushes the i-th of the names that were requested, from the table of options at idx. */
 static void push_asked_name(lua_State *L, int idx, unsigned int i)
 {
 	lua_getfield(L, idx, "events");
@@ -441,7 +449,7 @@ static int dispatch_events(lua_State *L)
 
 /* --- sets ----------------------------------------------------------------------------------- */
 
-/* The events of one set as a request of their own; returns how many. */
+/* Makes a request of the events of one set; returns how many they are. */
 static unsigned int take_set(const struct request *r, const unsigned int *set_of, unsigned int set,
 			     struct request *part, unsigned int *members)
 {
@@ -546,7 +554,10 @@ static int event_conflict(lua_State *L)
 	return 2;
 }
 
-/* An event without unit masks, or with the first that can be encoded beside the others. */
+/*
+ * Returns true if the event can be added without unit masks, or with the first mask that can be
+ * encoded together with the others.
+ */
 static bool can_add(struct request *r, pfmlib_event_t *e)
 {
 	unsigned int masks = 0;

@@ -68,7 +68,7 @@ int lpfm_event_error_number(const char *name)
 	return 1;
 }
 
-/* The model an event index names, NULL for the current one. */
+/* Returns the name of the model that an event index refers to, NULL for the current one. */
 static const char *model_of(unsigned int event)
 {
 	pfmlib_pmu_info_t info;
@@ -94,7 +94,7 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e)
 
 /* --- options -------------------------------------------------------------------------------- */
 
-/* A field of the options at idx, pushed; raises on a field that is not in names. */
+/* Checks the options at idx: raises on a field that is not in names. */
 static void check_options(lua_State *L, int idx, const char *call, const char *const *names)
 {
 	struct lpfm_site site = { .call = call };
@@ -112,7 +112,7 @@ static void check_options(lua_State *L, int idx, const char *call, const char *c
 	}
 }
 
-/* Field "pmu" of the options at idx, or NULL; the string stays in the table. */
+/* Returns the field "pmu" of the options at idx, or NULL; the string stays in the table. */
 static const char *option_pmu(lua_State *L, int idx, const char *call)
 {
 	struct lpfm_site site = { .call = call, .field = "pmu" };
@@ -143,7 +143,7 @@ static int same_char(char a, char b)
 	return strncasecmp(&a, &b, 1) == 0 || (a == '-' && b == '_') || (a == '_' && b == '-');
 }
 
-/* '*' any characters, '?' one. */
+/* Matches a pattern: '*' stands for any characters, '?' for one. */
 static bool glob(const char *p, const char *s)
 {
 	const char *star = NULL, *retry = NULL;
@@ -187,7 +187,7 @@ static bool matches(const char *name, const char *pattern)
 	return strpbrk(pattern, "*?") ? glob(pattern, name) : contains(name, pattern);
 }
 
-/* Appends the string on top to the list at list if it matches; pops it. */
+/* Appends the string on top to the list at "list" if it matches; pops the string. */
 static void append_match(lua_State *L, int list, const char *pattern)
 {
 	if (matches(lua_tostring(L, -1), pattern))
@@ -367,7 +367,7 @@ static void push_levels(lua_State *L, unsigned int plm)
 	lua_pushlstring(L, text, n);
 }
 
-/* The table of one event of the library. */
+/* Pushes the table that describes one event of the library. */
 static void push_event(lua_State *L, const pfmlib_event_t *e)
 {
 	char name[NAME_MAX_LEN] = "";

@@ -107,7 +107,7 @@ static uint64_t to_mode(lua_State *L, const struct ia64_field *f, const struct l
 					"\"cache\" or \"tlb\"", -1);
 }
 
-/* The value on top as a field of the structure at to. */
+/* Reads the value on top into a field of the structure at to. */
 static void read_value(lua_State *L, unsigned char *to, const struct ia64_field *f, const struct lpfm_site *site)
 {
 	uint64_t value = 0;
@@ -134,13 +134,13 @@ static void want_table(lua_State *L, int idx, const struct lpfm_site *site)
 		lpfm_bad_value(L, site, "table", idx);
 }
 
-/* The key of a table's next pair, as text. */
+/* Returns the key of a table's next pair as text. */
 static const char *key_of(lua_State *L)
 {
 	return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
 }
 
-/* The table on top as the structure at to; a mode must be said. */
+/* Reads the table on top into the structure at to; the mode must be given. */
 static void read_fields(lua_State *L, unsigned char *to, const struct ia64_field *fields, struct lpfm_site site)
 {
 	const struct ia64_field *f;
@@ -208,7 +208,7 @@ static uint64_t limit(lua_State *L, int i, const struct lpfm_site *site)
 	return value;
 }
 
-/* {start, end, plm =}, on top, as the range at to. */
+/* Reads {start, end, plm =}, which is on top, into the range at to. */
 static void read_range(lua_State *L, unsigned char *to, const struct ia64_ranges *r, struct lpfm_site site)
 {
 	if (!lua_istable(L, -1))
@@ -241,7 +241,7 @@ static void read_ranges(lua_State *L, unsigned char *to, const struct ia64_range
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-/* The value on top of an option that is a list; false: it is none. */
+/* Reads the value on top, an option that is a list; false: the option is not a list. */
 static bool read_list(lua_State *L, struct lpfm_ia64 *x, const char *key, const struct lpfm_site *site)
 {
 	const struct ia64_options *o = x->options;
@@ -285,13 +285,16 @@ static void read_option(lua_State *L, struct lpfm_ia64 *x, struct lpfm_site site
 		lpfm_bad(L, &site, "unknown field");
 }
 
-/* The library takes the model's own structures as they come: another model's would be read as something else. */
+/*
+ * Refuses the options of another model: the library would interpret its structure as that of the
+ * model in use.
+ */
 static void check_model(lua_State *L, const struct ia64_options *o, const struct lpfm_site *site,
 			const pfmlib_input_param_t *in)
 {
 	unsigned int maxincr;
 
-	/* events of two models are refused anyway */
+	/* the library refuses events of two models anyway */
 	for (unsigned int i = 0; i < in->pfp_event_count; i++)
 		if (o->is_event(in->pfp_events[i].event, &maxincr) == PFMLIB_SUCCESS)
 			return;
@@ -344,7 +347,7 @@ static void append_registers(lua_State *L, int pmcs, const pfmlib_ita2_output_rr
 	}
 }
 
-/* What is covered beyond the limits of each range. */
+/* Pushes what is covered beyond the limits of each range. */
 static void push_excess(lua_State *L, const unsigned char *in, const struct ia64_ranges *r,
 			const pfmlib_ita2_output_rr_t *out)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* ia64.h - the Itaniums' own options of dispatch_events: where each is in libpfm 3's structures. Inside lpfm/events. */
+/*
+ * ia64.h - the options of dispatch_events for Itaniums, and their places in libpfm 3's structures.
+ * Inside lpfm/events.
+ */
 #ifndef LPFM_EVENTS_IA64_H
 #define LPFM_EVENTS_IA64_H
 
@@ -14,26 +17,27 @@
 enum ia64_kind { IA64_NUMBER, IA64_BOOLEAN, IA64_MODE };
 
 struct ia64_field {
-	const char	*name;		/* NULL: the part is a number, this one */
+	/* NULL: the part itself is a number, described by this field */
+	const char	*name;
 	size_t		offset, size;
 	uint64_t	max;
 	enum ia64_kind	kind;
 };
 
-/* A structure of the input that begins with a byte: it is used. */
+/* A structure of the input. Its first byte says whether it is used. */
 struct ia64_part {
 	const char		*name;
 	size_t			offset;
 	const struct ia64_field	*fields;
 };
 
-/* Of one of the two lists of ranges. */
+/* One of the two lists of ranges. */
 struct ia64_ranges {
 	size_t	used, flags, limits, stride;
-	size_t	plm, start, end;	/* in each range */
+	size_t	plm, start, end;	/* offsets within each range */
 };
 
-/* What a boolean, true or false, sets in the flags of the code ranges. */
+/* The flag of the code ranges that a boolean option sets. */
 struct ia64_flag {
 	const char	*name;
 	bool		when;
@@ -49,11 +53,13 @@ struct ia64_options {
 	const struct ia64_field		*counter;
 	const struct ia64_ranges	*ranges;
 	const struct ia64_flag		*flags;
-	size_t				code, data;		/* ranges, in the input */
-	size_t				code_out, data_out;	/* pfmlib_ita2_output_rr_t, in the output */
+	/* offsets of the ranges in the input */
+	size_t				code, data;
+	/* offsets of the pfmlib_ita2_output_rr_t in the output */
+	size_t				code_out, data_out;
 };
 
-/* Up to one without a name. */
+/* An entry without a name ends the array. */
 extern const struct ia64_options lpfm_ia64_options[];
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cdef.h - the declarations for LuaJIT's ffi.cdef(): the public headers, and the objects of the Lua module.
- *
- * Of perfmonctl.h the structures have the names that do not clash with those of perfmon.h.
+ * cdef.h - the declarations for LuaJIT's ffi.cdef(): the public headers, and the objects of the Lua
+ * module. The structures of perfmonctl.h have names that do not clash with those of perfmon.h.
  */
 #include "ffi/objects.h"
 #include "perfmon/perfmon_nway_smpl.h"

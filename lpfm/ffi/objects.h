@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * objects.h - the structures of the Lua module that are looked at from outside it.
- *
- * LuaJIT's ffi gets them beside those of the public headers (cdef.c): pfm.ffi reads contexts and
- * prepared vectors where they are. Plain C declarations, and no more of them than that takes.
+ * objects.h - structures of the Lua module that are accessed from outside it. LuaJIT's ffi gets
+ * them together with those of the public headers (cdef.c), as pfm.ffi reads contexts and prepared
+ * vectors directly. They must be plain C declarations, and only those that are needed.
  */
 #ifndef LPFM_OBJECTS_H
 #define LPFM_OBJECTS_H
@@ -22,13 +21,15 @@ struct lpfm_vector {
 	struct lpfm_head		head;
 	const struct lpfm_struct	*rec;
 	int				n;
-	bool				write_flags;	/* some flags are not those of a read */
-	uint64_t			data[];	/* n structures, multiples of 8 bytes; n words of flags */
+	/* some elements have flags that are not flags of a read */
+	bool				write_flags;
+	/* n structures, whose sizes are multiples of 8 bytes, followed by n words of flags */
+	uint64_t			data[];
 };
 
-/* The PMDs that a sample holds when this PMD of this set overflowed. */
+/* The PMDs that a sample holds if this PMD of this set has overflowed. */
 struct lpfm_layout {
-	uint32_t	key;		/* set << 16 | pmd */
+	uint32_t	key;		/* key: set << 16 | pmd */
 	uint32_t	n;		/* number of PMDs */
 	uint64_t	pmds[PFM_PMD_BV];
 };
@@ -51,34 +52,36 @@ struct lpfm_programming {
 
 enum lpfm_format {
 	LPFM_NO_BUFFER,
-	LPFM_DFL_2X,		/* the default format, layout of 2.x */
-	LPFM_DFL_06,		/* the default format, layout of section 3.6 */
-	LPFM_NWAY,		/* samples of 2.x in several regions, 6.3.1 */
+	LPFM_DFL_2X,		/* the default format in the layout of perfmon 2.x */
+	LPFM_DFL_06,		/* the default format in the layout of section 3.6 */
+	LPFM_NWAY,		/* 6.3.1: samples like LPFM_DFL_2X in several regions */
 	LPFM_STACK,		/* samples with call stacks */
-	LPFM_RAW_BUFFER,	/* a format unknown here */
-	LPFM_PROGRAM,		/* of no context: that has the format of the samples it keeps */
+	LPFM_RAW_BUFFER,	/* a format that this module cannot decode */
+	/* no context has this one: a context with the format "program" has that of its samples */
+	LPFM_PROGRAM,
 };
 
 struct lpfm_fmt_use;
 struct lpfm_context;
 
-enum { LPFM_VIEW_MAX = 16 };	/* PMDs read at once */
+enum { LPFM_VIEW_MAX = 16 };	/* most PMDs that are read at once */
 
-/* The userdata of ctx:view(). */
+/* The userdata that ctx:view() returns. */
 struct lpfm_view {
 	struct lpfm_head	head;
-	pfm_view_t		view;		/* page NULL: closed, with its context */
-	struct lpfm_context	*ctx;		/* NULL then */
-	struct lpfm_view	*next;		/* of the context's */
-	uint16_t		nums[LPFM_VIEW_MAX];	/* of a read */
+	/* page is NULL when the view was closed with its context */
+	pfm_view_t		view;
+	struct lpfm_context	*ctx;		/* NULL when the view is closed */
+	struct lpfm_view	*next;		/* the next view of the context */
+	uint16_t		nums[LPFM_VIEW_MAX];	/* the registers of a read */
 	uint64_t		values[LPFM_VIEW_MAX];
 };
 
-/* The userdata of lpfm.create. */
+/* The userdata that lpfm.create returns. */
 struct lpfm_context {
 	struct lpfm_head	head;
-	int			fd;		/* -1: closed */
-	bool			simulated;	/* time passes only in machine:run() */
+	int			fd;		/* -1: the context is closed */
+	bool			simulated;	/* its time passes only in machine:run() */
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;
@@ -92,8 +95,9 @@ struct lpfm_context {
 	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
 	struct lpfm_programming	programming;
 	struct lpfm_view	*views;
-	struct lpfm_fmt_use	*use;		/* of a format written in Lua (register.h), or NULL */
-	char			refused[160];	/* what the last load() failed of */
+	/* the use of a format written in Lua (register.h), or NULL */
+	struct lpfm_fmt_use	*use;
+	char			refused[160];	/* why the last load() failed */
 };
 
 #endif

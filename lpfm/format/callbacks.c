@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * callbacks.c - the callbacks of a sampling format written in Lua, as the core makes them (3.5.10 - 3.5.15).
- *
- * An error in a callback ends the session of its context, and is kept for context:format_error().
+ * callbacks.c - runs the callbacks of a sampling format written in Lua when the core calls them
+ * (3.5.10 - 3.5.15). An error in a callback ends the session of its context, and is stored for
+ * context:format_error().
  */
 #include <errno.h>
 #include <signal.h>
@@ -37,13 +37,13 @@ void lpfm_fmt_end(void)
 
 struct creation {
 	struct lpfm_fmt_use	*use;
-	const char		*arg;		/* marshalled, or NULL */
+	const char		*arg;		/* the marshalled argument, or NULL */
 	uint32_t		flags;
 	uint16_t		num_pmds;
 	uint64_t		size;
 };
 
-/* self = { arg =, flags =, num_pmds = } */
+/* Makes self = { arg =, flags =, num_pmds = }. */
 static void make_self(lua_State *F, struct creation *c)
 {
 	lua_newtable(F);
@@ -56,7 +56,10 @@ static void make_self(lua_State *F, struct creation *c)
 	c->use->self = luaL_ref(F, LUA_REGISTRYINDEX);
 }
 
-/* nil or false with a message refuse; so does an error. */
+/*
+ * Calls validate(). A result of nil or false, possibly with a message, refuses the context, and so
+ * does an error.
+ */
 static void validate(lua_State *F, const struct lpfm_fmt_use *use)
 {
 	int top = lua_gettop(F);
@@ -123,7 +126,10 @@ static struct lpfm_fmt_use *new_use(struct lpfm_luafmt *f)
 	return use;
 }
 
-/* Keeps why the context is refused for the call that creates it, if that is a call of lpfm; takes why over. */
+/*
+ * Stores why the context is refused for the call of lpfm that creates it, if there is one; takes
+ * over why.
+ */
 static int refuse(char *why)
 {
 	if (pending)
@@ -202,7 +208,10 @@ static void set_u64(lua_State *F, const char *name, uint64_t value)
 	lua_setfield(F, -2, name);
 }
 
-/* overflow.pmds, by number of the PMD: the same table as long as the same PMDs are in it. */
+/*
+ * Fills in overflow.pmds, by number of the PMD. The same table is used as long as it contains the
+ * same PMDs.
+ */
 static void set_pmds(lua_State *F, struct lpfm_luafmt *f, const pfm_ovfl_arg_t *arg)
 {
 	unsigned int i = 0;
@@ -256,7 +265,7 @@ static int handler_body(lua_State *F)
 	return 0;
 }
 
-/* The session ends here, but what was measured can be read. */
+/* Ends the session. What was measured can still be read. */
 static int stop(struct lpfm_fmt_use *use, char *why)
 {
 	static const char no_words[] = "the format failed, and there was no memory to say how";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known.c - the sampling formats with buffer layouts that this module can read. */
+/* known.c - the sampling formats whose buffers this module can read. */
 #include <string.h>
 
 #include "base/module.h"

@@ -26,10 +26,10 @@ static const struct lpfm_class format_class = { "lpfm.format" };
 
 struct format {
 	struct lpfm_head	head;
-	struct lpfm_luafmt	*f;		/* NULL: gone */
+	struct lpfm_luafmt	*f;		/* NULL after the format was unregistered */
 };
 
-/* 0, or -1 with errno: in use. */
+/* Unregisters the format. Returns 0, or -1 with errno if it is in use. */
 static int drop(struct format *h)
 {
 	struct lpfm_luafmt *f = h->f;
@@ -42,7 +42,7 @@ static int drop(struct format *h)
 	return 0;
 }
 
-/* A format in use outlives its script. */
+/* A format that is in use survives its script. */
 static int format_gc(lua_State *L)
 {
 	struct format *h = lpfm_object_check(L, 1, &format_class);
@@ -56,7 +56,7 @@ static int format_gc(lua_State *L)
 
 static const char *const callbacks[] = { "validate", "getsize", "init", "handler", "restart", "exit" };
 
-/* What register_format{} was asked for, but the callbacks. */
+/* The options of register_format, except the callbacks. */
 struct request {
 	const char	*name, *base;
 	pfm_uuid_t	uuid;
@@ -88,7 +88,7 @@ static void check_calls(lua_State *L, int idx, const struct lpfm_site *site)
 			lpfm_bad(L, site, "functions by name expected");
 }
 
-/* The value on top; a callback goes into the table at code. */
+/* Reads the value on top; a callback is stored in the table at code. */
 static void read_function(lua_State *L, const char *key, struct request *req, int code,
 			  const struct lpfm_site *site)
 {
@@ -131,7 +131,10 @@ static void read_field(lua_State *L, const char *key, struct request *req, int c
 	site->field = NULL;
 }
 
-/* Two FNV-1a sums of the name: it is the same wherever the format is registered. */
+/*
+ * Makes a UUID from two FNV-1a sums of the name, so that it is the same wherever the format is
+ * registered.
+ */
 static void name_uuid(const char *name, unsigned char *uuid)
 {
 	uint64_t sum[2] = { 0xcbf29ce484222325ULL, 0x84222325cbf29ce4ULL };
@@ -158,7 +161,7 @@ static void check_request(lua_State *L, struct request *req, const struct lpfm_s
 		name_uuid(req->name, req->uuid);
 }
 
-/* Pushes the callbacks of the table at 1, marshalled. */
+/* Reads the options, and pushes the callbacks of the table at 1, marshalled. */
 static void read_request(lua_State *L, struct request *req)
 {
 	struct lpfm_site site = { .call = "register_format" };
@@ -196,7 +199,7 @@ static bool describe(struct lpfm_luafmt *f, const struct request *req)
 	return f->fmt.fmt_name;
 }
 
-/* nil, "register_format: why", EINVAL; no why: ENOMEM. The text is freed whatever happens. */
+/* Returns nil, "call: why", err; ENOMEM if why is NULL. Frees why in any case. */
 static int fail_freeing(lua_State *L, const char *call, int err, char *why)
 {
 	char text[2048];
@@ -314,7 +317,10 @@ static int register_format(lua_State *L)
 	return lpfm_fail(L, "register_format");
 }
 
-/* The handle in the table on top that goes by name or UUID, pushed with its name below; or nothing. */
+/*
+ * Finds the handle, in the table on top, of a format by its name or UUID, and pushes name and
+ * handle; pushes nothing if there is none.
+ */
 static struct format *find_handle(lua_State *L, const char *text)
 {
 	pfm_uuid_t uuid = { 0 };

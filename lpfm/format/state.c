@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state.c - the Lua state of a sampling format.
- *
- * The core holds the context's lock around a callback, and signals are blocked. The format's own lock
- * comes inside: one callback at a time. Everything done to the state is done protected.
+ * state.c - the Lua state of a sampling format. The core holds the context's lock during a
+ * callback, and signals are blocked. The format's own lock is taken inside that lock: one callback
+ * runs at a time. All operations on the state are protected calls.
  */
 #include <errno.h>
 #include <lualib.h>
@@ -17,13 +16,13 @@
 #include "base/u64.h"
 #include "format/state.h"
 
-#define TICK	1000000	/* VM instructions */
-#define TICKS	100	/* that a call may take */
+#define TICK	1000000	/* VM instructions between two hooks */
+#define TICKS	100	/* most hooks of one call */
 
 /* --- locks ---------------------------------------------------------------------------------- */
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct lpfm_luafmt *list;	/* all there are, for fork alone */
+static struct lpfm_luafmt *list;	/* all formats, needed only for forks */
 
 void lpfm_fmt_enter(struct lpfm_luafmt *f, sigset_t *saved)
 {
@@ -40,7 +39,7 @@ void lpfm_fmt_leave(struct lpfm_luafmt *f, const sigset_t *saved)
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
 }
 
-/* A child gets states that no thread is using. */
+/* Locks all states, so that a child gets states that no thread is using. */
 static void before_fork(void)
 {
 	pthread_mutex_lock(&list_lock);
@@ -110,7 +109,7 @@ void lpfm_fmt_use_put(struct lpfm_fmt_use *use)
 
 /* --- calls into the state ------------------------------------------------------------------- */
 
-/* The message on top, in memory of its own. */
+/* Returns a copy of the message on top. */
 static char *take_message(lua_State *F)
 {
 	const char *text = lua_tostring(F, -1);
@@ -118,7 +117,7 @@ static char *take_message(lua_State *F)
 	return strdup(text ? text : "an error that is no message");
 }
 
-/* body(F) with arg at 1, protected: NULL, or what went wrong. */
+/* Calls body(F) with arg at 1, protected. Returns NULL, or the error. */
 char *lpfm_fmt_run(struct lpfm_luafmt *f, lua_CFunction body, void *arg)
 {
 	static char no_memory[] = "not enough memory";
@@ -133,7 +132,7 @@ char *lpfm_fmt_run(struct lpfm_luafmt *f, lua_CFunction body, void *arg)
 	return why == no_memory ? strdup(no_memory) : why;
 }
 
-/* A message with its traceback, and a hint at what a format has to do without. */
+/* Adds a traceback to a message, and a hint about what a format cannot use. */
 static int add_traceback(lua_State *F)
 {
 	if (!lua_isstring(F, 1))
@@ -152,7 +151,7 @@ static int add_traceback(lua_State *F)
 	return 1;
 }
 
-/* As lua_call(), but errors have a traceback. */
+/* Does what lua_call() does, but errors have a traceback. */
 void lpfm_fmt_call(lua_State *F, int nargs, int nresults)
 {
 	int at = lua_gettop(F) - nargs;
@@ -164,7 +163,9 @@ void lpfm_fmt_call(lua_State *F, int nargs, int nresults)
 	lua_remove(F, at);
 }
 
-/* Pushes callback name and self; false, pushing nothing: the format has no such callback. */
+/*
+ * Pushes callback "name" and self; false: the format has no such callback, and nothing is pushed.
+ */
 bool lpfm_fmt_push_callback(lua_State *F, const struct lpfm_fmt_use *use, const char *name)
 {
 	lua_getfield(F, LUA_REGISTRYINDEX, "lpfm.format");
@@ -204,7 +205,7 @@ struct question {
 	char			*answer;
 };
 
-/* The function, self, and the arguments; the answer leaves the state marshalled. */
+/* Calls the function with self and the arguments; the results are marshalled. */
 static int ask_body(lua_State *F)
 {
 	struct question *q = lua_touserdata(F, 1);
@@ -267,7 +268,7 @@ static int no_exit(lua_State *F)
 	return luaL_error(F, "a sampling format cannot end the process");
 }
 
-/* library[name] = function; pops the library. */
+/* Sets library[name] = function; pops the library. */
 static void replace(lua_State *F, const char *name, lua_CFunction function)
 {
 	lua_pushcfunction(F, function);
@@ -275,7 +276,7 @@ static void replace(lua_State *F, const char *name, lua_CFunction function)
 	lua_pop(F, 1);
 }
 
-/* Compiled code calls no hooks: a loop without end would have none. */
+/* Turns the compiler off: compiled code runs no hooks, so an endless loop could not be stopped. */
 static void interpret(lua_State *F)
 {
 	lua_getglobal(F, "jit");
@@ -296,7 +297,8 @@ static void restrain(lua_State *F)
 	replace(F, "lpfm", no_module);
 	lua_getglobal(F, "os");
 	replace(F, "exit", no_exit);
-	lua_getglobal(F, "debug");	/* the hook and the registry are ours */
+	/* removes functions of debug that give access to our hook and to the registry */
+	lua_getglobal(F, "debug");
 	lua_pushnil(F);
 	lua_setfield(F, -2, "sethook");
 	lua_pushnil(F);
@@ -305,7 +307,7 @@ static void restrain(lua_State *F)
 	interpret(F);
 }
 
-/* What the callbacks' frames find in the registry. */
+/* Stores in the registry what the callbacks will need. */
 static void furnish(lua_State *F, struct lpfm_luafmt *f)
 {
 	lua_getglobal(F, "debug");
@@ -324,11 +326,14 @@ static void furnish(lua_State *F, struct lpfm_luafmt *f)
 	lua_setfield(F, LUA_REGISTRYINDEX, "lpfm.luafmt");
 }
 
-/* LuaJIT's own; NULL in PUC Lua. */
+/* LuaJIT's library; the symbol is NULL in PUC Lua. */
 extern int luaopen_bit(lua_State *F) __attribute__((weak));
 extern int luaopen_jit(lua_State *F) __attribute__((weak));
 
-/* Not io: in PUC Lua, when memory runs out while it is opened, the process's standard output is closed. */
+/*
+ * Opens the libraries except io: if memory runs out while PUC Lua opens that, the process's
+ * standard output is closed.
+ */
 static void open_libraries(lua_State *F)
 {
 	static const luaL_Reg libraries[] = {

@@ -11,22 +11,25 @@
 
 /* --- state.c ------------------------------------------------------------------------------ */
 
-/* The state is ours, and no signal comes, until it is left. */
+/* Locks the format's state and blocks signals, until lpfm_fmt_leave(). */
 void lpfm_fmt_enter(struct lpfm_luafmt *f, sigset_t *saved);
 void lpfm_fmt_leave(struct lpfm_luafmt *f, const sigset_t *saved);
-/* body(F) with arg at 1, protected: NULL, or what went wrong, to be freed. */
+/* Calls body(F) with arg at 1, protected. Returns NULL, or the error, which the caller frees. */
 char *lpfm_fmt_run(struct lpfm_luafmt *f, lua_CFunction body, void *arg);
-/* As lua_call(), but errors have a traceback. For calls inside a callback. */
+/* Does what lua_call() does, but errors have a traceback. It is for calls inside a callback. */
 void lpfm_fmt_call(lua_State *F, int nargs, int nresults);
-/* Inside: pushes callback name and self; false, pushing nothing: the format has no such callback. */
+/*
+ * Called inside a callback: pushes callback "name" and self; false: the format has no such
+ * callback, and nothing is pushed.
+ */
 bool lpfm_fmt_push_callback(lua_State *F, const struct lpfm_fmt_use *use, const char *name);
 
 /* --- view.c -------------------------------------------------------------------------------- */
 
-/* The results from first on as control bits: names, nil and false for none. */
+/* Converts the results from first on (names; nil and false count as none) into control bits. */
 pfm_ovfl_ctrl_t lpfm_fmt_read_controls(lua_State *F, int first, const char *who);
 void lpfm_fmt_open_view(lua_State *F);
-/* self.buf, until it is dropped. */
+/* Pushes self.buf, which is valid until lpfm_fmt_drop_view(). */
 void lpfm_fmt_push_view(lua_State *F, struct lpfm_fmt_use *use);
 void lpfm_fmt_drop_view(struct lpfm_fmt_use *use);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view.c - what the functions of a sampling format work with: control bits, and the buffer as self.buf.
+ * view.c - what the functions of a sampling format use: control bits, and the buffer as self.buf.
  */
 #include <string.h>
 
@@ -31,7 +31,7 @@ static unsigned int control_bit(lua_State *F, int idx, const char *who)
 					name);
 }
 
-/* The results from first on: names, nil and false for none. */
+/* Converts the results from first on: names; nil and false count as none. */
 pfm_ovfl_ctrl_t lpfm_fmt_read_controls(lua_State *F, int first, const char *who)
 {
 	unsigned int bits = 0;
@@ -76,7 +76,7 @@ static struct lpfm_fmt_use *buf_use(lua_State *F)
 	return b->use;
 }
 
-/* Its own header is not for scripts to break. */
+/* A buffer that has a base format cannot be written, because scripts must not damage its header. */
 static struct lpfm_fmt_use *writable(lua_State *F, const char *call)
 {
 	struct lpfm_fmt_use *use = buf_use(F);
@@ -186,7 +186,7 @@ void lpfm_fmt_push_view(lua_State *F, struct lpfm_fmt_use *use)
 	lua_pop(F, 1);
 }
 
-/* Scripts may have put the object anywhere. */
+/* The object may still be referenced anywhere in the script, so it is marked as dropped. */
 void lpfm_fmt_drop_view(struct lpfm_fmt_use *use)
 {
 	if (use->buf_view)

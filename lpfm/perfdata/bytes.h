@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* bytes.h - a cursor over bytes of a file, which may be damaged: it never leaves them. */
+/*
+ * bytes.h - a cursor over bytes of a file, which may be damaged: the cursor never leaves the bytes.
+ */
 #ifndef LPFM_PERFDATA_BYTES_H
 #define LPFM_PERFDATA_BYTES_H
 
@@ -9,10 +11,10 @@
 
 struct bytes {
 	const unsigned char *at, *end;
-	bool short_of;		/* more was wanted than there is */
+	bool short_of;		/* more bytes were requested than there are */
 };
 
-/* The next n bytes, or NULL. */
+/* Returns the next n bytes, or NULL. */
 static inline const unsigned char *bytes_take(struct bytes *b, uint64_t n)
 {
 	const unsigned char *at = b->at;
@@ -25,7 +27,10 @@ static inline const unsigned char *bytes_take(struct bytes *b, uint64_t n)
 	return at;
 }
 
-/* The next number of `width` bytes, at most 8, of this machine's byte order; 0 where there is none. */
+/*
+ * Returns the next number of `width` bytes, at most 8, in this machine's byte order; 0 if there are
+ * too few bytes.
+ */
 static inline uint64_t bytes_number(struct bytes *b, unsigned int width)
 {
 	const unsigned char *at = bytes_take(b, width);

@@ -10,7 +10,8 @@
 
 enum {
 	PIPE_HEADER = 16, FILE_HEADER = 104,
-	ATTR_MIN = 64, ATTR_MAX = 4096,		/* bytes of a perf_event_attr in a file */
+	/* least and most bytes of a perf_event_attr in a file */
+	ATTR_MIN = 64, ATTR_MAX = 4096,
 	SECTION = 16, ATTRS_MAX = 1 << 16, IDS_MAX = 1 << 24
 };
 
@@ -99,7 +100,10 @@ bool perf_file_add_part(struct perf_file *f, struct perf_part part)
 	return true;
 }
 
-/* The records of the file itself: to its end, if perf could not say where they end. */
+/*
+ * Adds the records of the file itself. They extend to its end if perf could not write where they
+ * end.
+ */
 static bool add_own_part(struct perf_file *f)
 {
 	bool within = f->data.size && f->data.size <= f->size - f->data.at;
@@ -163,7 +167,9 @@ static const char *read_attrs(struct perf_file *f, struct perf_section s, uint64
 	return why;
 }
 
-/* Sections of features follow the data, in the order of their bits. A file that was cut has none. */
+/*
+ * The sections of features follow the data, in the order of their bits. A truncated file has none.
+ */
 static void read_features(struct perf_file *f, const unsigned char *bits)
 {
 	uint64_t at = f->data.at + f->data.size;

@@ -26,8 +26,8 @@ static const struct lpfm_class perfdata_class = { "lpfm.perfdata" };
 
 struct perfdata {
 	struct perf_file	file;
-	struct perf_sample	sample;		/* that perfdata:next() gave last */
-	uint32_t		attr;		/* its event */
+	struct perf_sample	sample;		/* the sample that perfdata:next() returned last */
+	uint32_t		attr;		/* index of its event */
 	bool			has_sample;
 };
 
@@ -42,7 +42,10 @@ static struct perfdata *check_file(lua_State *L)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-/* What comes through a pipe goes to a file without a name, so that it can be read twice. -1 with errno. */
+/*
+ * Copies a pipe's content to a file without a name, so that it can be read twice. Returns -1 with
+ * errno on failure.
+ */
 static int spool(int from)
 {
 	FILE *file = tmpfile();
@@ -69,7 +72,7 @@ static int spool(int from)
 	return to;
 }
 
-/* What a directory of perf's has of that name; -1 with errno. */
+/* Opens the file with that name in a directory written by perf; -1 with errno. */
 static int open_within(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -80,7 +83,7 @@ static int open_within(const char *folder, const char *name)
 	return -1;
 }
 
-/* The files of records that threads of perf wrote: data.0, data.1, ... NULL, or what is wrong. */
+/* Adds the files that threads of perf wrote: data.0, data.1, ... Returns NULL, or an error text. */
 static const char *add_parts(struct perf_file *f, const char *folder)
 {
 	for (int i = 0;; i++) {
@@ -100,7 +103,10 @@ static const char *add_parts(struct perf_file *f, const char *folder)
 	}
 }
 
-/* The file of that name, "-" for standard input; a pipe's whole content; a directory's main file. -1 with errno. */
+/*
+ * Opens a file by name; "-" is standard input. Of a pipe it opens a copy of the content, of a
+ * directory the main file. Returns -1 with errno on failure.
+ */
 static int open_file(const char *path, bool *piped, bool *is_folder)
 {
 	bool is_input = !strcmp(path, "-");
@@ -269,7 +275,7 @@ static int file_event_of(lua_State *L)
 	return 1;
 }
 
-/* Pushes its bytes, if there are not too many. */
+/* Pushes the bytes of a section, unless they are too many. */
 static int push_section(lua_State *L, const struct perf_file *f, struct perf_section s)
 {
 	char *bytes;
@@ -330,7 +336,10 @@ static int file_set_base(lua_State *L)
 	return 0;
 }
 
-/* A word of a record's body, counted from its start, or, from 1, from its end; 0 where there is none. */
+/*
+ * Returns a word of a record's body, counted from its start or, from 1, from its end; 0 if the
+ * record is too short.
+ */
 static uint64_t word_of(const struct perf_record *r, int at, bool from_end)
 {
 	size_t offset = (size_t)at * sizeof(uint64_t);
@@ -342,7 +351,10 @@ static uint64_t word_of(const struct perf_record *r, int at, bool from_end)
 	return bytes_u64(&b);
 }
 
-/* The event that a record is of: of one without an id, the first. -1: there is no such event. */
+/*
+ * Returns the index of the event to which a record belongs. A record without an id belongs to the
+ * first event. -1: there is no such event.
+ */
 static int64_t event_of(struct perf_file *f, const struct perf_record *r)
 {
 	struct perf_id_place place;
@@ -359,7 +371,10 @@ static int64_t event_of(struct perf_file *f, const struct perf_record *r)
 	return found >= 0 || r->head.type == PERF_RECORD_SAMPLE ? found : 0;
 }
 
-/* A record of a pipe's that tells an event: false, where it is too short, or there is no memory. */
+/*
+ * Reads a record, in a file written to a pipe, that describes an event; false: it is too short, or
+ * there is no memory.
+ */
 static bool take_attr(struct perf_file *f, const struct perf_record *r)
 {
 	struct bytes b = { r->body, r->body + r->size, false };
@@ -376,7 +391,7 @@ static bool take_attr(struct perf_file *f, const struct perf_record *r)
 	return true;
 }
 
-/* Adds what a pipe has of tracepoints, which follows its record. */
+/* Pushes the data of tracepoints, which follow their record in a file written to a pipe. */
 static void push_tracing(lua_State *L, const struct perf_file *f, const struct perf_record *r)
 {
 	struct bytes b = { r->body, r->body + r->size, false };
@@ -389,7 +404,10 @@ static void push_tracing(lua_State *L, const struct perf_file *f, const struct p
 	lua_setfield(L, -2, "kind");
 }
 
-/* Pushes a record without its time, which is in *time; false: it is not sound, and nothing is pushed. */
+/*
+ * Pushes a record without its time, which is stored in *time; false: the record is damaged, and
+ * nothing is pushed.
+ */
 static bool push_record(lua_State *L, struct perfdata *self, const struct perf_record *r, uint64_t *time)
 {
 	static const struct perf_event_attr none;

@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* record.c - the records of a perf.data file as tables of Lua, by one description of each kind. */
+/*
+ * record.c - converts the records of a perf.data file into Lua tables, by a description of each
+ * kind.
+ */
 #include <stdio.h>
 
 #include "base/u64.h"
 #include "perfdata/bytes.h"
 #include "perfdata/record.h"
 
-#define CONTEXT_DEFERRED	((uint64_t)-640)	/* these headers may not have it */
+#define CONTEXT_DEFERRED	((uint64_t)-640)	/* older headers lack this constant */
 
 enum { FIELDS_MAX = 8, BUILD_ID_MAX = 20, BUILD_ID_ROOM = 24 };
 
-/* What a field is: numbers of 4 and 8 bytes, what is passed over, a word as it is, words with their number before. */
+/*
+ * The form of a field: a number of 4 or 8 bytes, bytes to skip, a text, the remaining words, words
+ * preceded by their number, and so on.
+ */
 enum form { NONE, U64, S32, SKIP64, TEXT, REST, BUILD_ID, MAPPED_FILE, WORD, CHAIN };
 
 struct field {
@@ -28,7 +34,10 @@ struct kind {
 #define PARENT { "pid", S32 }, { "ppid", S32 }, { "tid", S32 }, { "ptid", S32 }
 #define RANGE { "addr", U64 }, { "len", U64 }, { "offset", U64 }
 
-/* Kinds that are not here have no fields that are of use, only their number. */
+/*
+ * The known kinds of records. Other kinds have no useful fields: only their type number is
+ * returned.
+ */
 static const struct kind kinds[] = {
 	{ PERF_RECORD_MMAP, "MMAP", { PROCESS, RANGE, { "path", TEXT } } },
 	{ PERF_RECORD_MMAP2, "MMAP", { PROCESS, RANGE, { "build_id", MAPPED_FILE }, { NULL, SKIP64 },
@@ -65,7 +74,7 @@ static void push_text(lua_State *L, const char *name, const void *bytes, size_t 
 	lua_setfield(L, -2, name);
 }
 
-/* Up to its 0, or to the end. */
+/* Takes a text up to its 0, or to the end. */
 static void take_text(lua_State *L, struct bytes *b, const char *name)
 {
 	size_t n = (size_t)(b->end - b->at);
@@ -78,7 +87,7 @@ static void push_build_id(lua_State *L, const char *name, const unsigned char *i
 {
 	char text[2 * BUILD_ID_MAX + 1];
 
-	while (n && !id[n - 1])		/* perf fills shorter ids with zeros */
+	while (n && !id[n - 1])		/* perf fills up shorter ids with zeros */
 		n--;
 	if (!n)
 		return;
@@ -95,7 +104,10 @@ static void take_build_id(lua_State *L, struct bytes *b, const char *name)
 		push_build_id(L, name, at, BUILD_ID_MAX);
 }
 
-/* Of MMAP2: device and inode of the file, or its build id, as the record's bit says. */
+/*
+ * Takes the file of an MMAP2 record: device and inode or, as a bit of the record says, the build
+ * id.
+ */
 static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, const struct perf_record *record)
 {
 	const unsigned char *at = bytes_take(b, BUILD_ID_ROOM);
@@ -127,7 +139,7 @@ static void add_frame(luaL_Buffer *out, uint64_t ip)
 	luaL_addlstring(out, (const char *)&ip, sizeof(ip));
 }
 
-/* Takes the frames of a call chain, without the words that mark where the kernel's or the user's frames begin. */
+/* Takes the frames of a call chain, without the markers of the kernel's and the user's frames. */
 static void take_chain(lua_State *L, struct bytes *b, const char *name)
 {
 	uint64_t n = bytes_u64(b);
@@ -208,7 +220,7 @@ static void push_flag(lua_State *L, const char *name, bool value)
 	lua_setfield(L, -2, name);
 }
 
-/* As a text of decimal digits: a configuration may have any of its 64 bits. */
+/* Pushes a word as text of decimal digits, because a configuration may use all of its 64 bits. */
 static void push_word(lua_State *L, const char *name, uint64_t value)
 {
 	char text[24];
@@ -216,7 +228,7 @@ static void push_word(lua_State *L, const char *name, uint64_t value)
 	push_text(L, name, text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)value));
 }
 
-/* Which fields its samples have. */
+/* Pushes which fields the event's samples have. */
 static void push_fields(lua_State *L, uint64_t type)
 {
 	static const struct perf_value_name names[] = {
@@ -261,9 +273,10 @@ void perf_attr_push(lua_State *L, const struct perf_event_attr *attr)
 /* --- samples -------------------------------------------------------------------------------- */
 
 /*
- * Pushes the call chain without the words that mark where the kernel's or the user's frames begin. Where the user's
- * calls are in the branch stack (LBR), they come from there, but for the innermost frame. A branch holds the address
- * of the call; 1 is added, for a frame lies after its call.
+ * Pushes the call chain without the markers of the kernel's and the user's frames. If the user's
+ * calls are in the branch stack (LBR), the frames except the innermost one are taken from there. A
+ * branch has the address of the call, to which 1 is added, because a frame's address lies after its
+ * call.
  */
 static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branches)
 {
@@ -293,7 +306,7 @@ static void push_chain(lua_State *L, const struct perf_sample *s, bool by_branch
 		push_word_as_is(L, "cookie", cookie);
 }
 
-/* What counters had counted: a list of {id, value}. */
+/* Pushes the counts of the event's group: a list of {id, value}. */
 static void push_counts(lua_State *L, const struct perf_event_attr *attr, const struct perf_sample *s)
 {
 	uint64_t format = attr->read_format;
@@ -312,7 +325,10 @@ static void push_counts(lua_State *L, const struct perf_event_attr *attr, const 
 	lua_setfield(L, -2, "counts");
 }
 
-/* Has the sample values that mean something? perf_event sets the data source even where it is not available. */
+/*
+ * Returns true if the sample's values have a meaning. perf_event sets the data source even if it is
+ * not available.
+ */
 static bool says_more(const struct perf_sample *s)
 {
 	for (int i = 0; i < PERF_VALUES; i++)

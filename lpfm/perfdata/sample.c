@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* sample.c - a sample of a perf.data file, in the order of fields that perf_event_open(2) gives. */
+/*
+ * sample.c - parses a sample of a perf.data file; the fields are in the order of
+ * perf_event_open(2).
+ */
 #include "perfdata/bytes.h"
 #include "perfdata/sample.h"
 
-/* Bits that these headers may not have. */
+/* Bits that older headers lack. */
 #define SAMPLE_WEIGHT_STRUCT	(1ULL << 24)
 #define BRANCH_COUNTERS		(1ULL << 19)
 #define FORMAT_LOST		(1ULL << 4)
@@ -72,13 +75,17 @@ static struct perf_words take_words(struct bytes *b, uint64_t n, uint64_t words_
 	struct perf_words w = { 0 };
 
 	if (n > UINT16_MAX)
-		b->short_of = true;	/* no record holds them; and the product would wrap */
+		/* no record can hold so many, and the product would overflow */
+		b->short_of = true;
 	w.at = bytes_take(b, n * words_each * sizeof(uint64_t));
 	w.n = w.at ? n : 0;
 	return w;
 }
 
-/* The values of counters, with their ids: of one alone `counts` has no id, which is the sample's. */
+/*
+ * Reads the values of counters with their ids. A counter that is read alone has no id in `counts`:
+ * its id is that of the sample.
+ */
 static void read_counts(struct bytes *b, uint64_t format, struct perf_sample *s)
 {
 	uint64_t times = format & (PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING), n = 1;
@@ -134,7 +141,7 @@ static void read_weight(struct bytes *b, uint64_t type, uint64_t *values)
 	values[PERF_VALUE_STAGE_CYCLES] = bytes_number(b, 2);
 }
 
-/* What says where and when, up to the period. */
+/* Reads the fields for place and time, up to the period. */
 static void read_first(struct bytes *b, const struct perf_event_attr *attr, struct perf_sample *s)
 {
 	uint64_t type = attr->sample_type;
@@ -162,7 +169,7 @@ static void read_first(struct bytes *b, const struct perf_event_attr *attr, stru
 	s->period = type & PERF_SAMPLE_PERIOD ? bytes_u64(b) : attr->sample_period;
 }
 
-/* What varies in size, up to the copy of the stack. */
+/* Reads the fields of variable size, up to the copy of the stack. */
 static void read_middle(struct bytes *b, const struct perf_event_attr *attr, struct perf_sample *s)
 {
 	uint64_t type = attr->sample_type;

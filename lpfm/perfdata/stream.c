@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* stream.c - the records of a perf.data file one after the other; compressed ones are unpacked by libzstd. */
+/*
+ * stream.c - reads the records of a perf.data file one after the other; libzstd unpacks compressed
+ * ones.
+ */
 #include <stdlib.h>
 #include <zstd.h>
 
@@ -25,7 +28,7 @@ void perf_stream_begin(struct perf_file *f)
 	begin_part(f, 0);
 }
 
-/* Makes room for n more bytes after those that are still to be used. */
+/* Makes room for n more bytes after those that are still unused. */
 static bool make_room(struct perf_window *w, size_t n)
 {
 	size_t have = w->to - w->from, room = w->room ? w->room : WINDOW;
@@ -48,7 +51,7 @@ static bool make_room(struct perf_window *w, size_t n)
 	return true;
 }
 
-/* The next n bytes of the part, or fewer at its end; NULL without memory. */
+/* Returns the next n bytes of the part, or fewer at its end; NULL without memory. */
 static const unsigned char *look(struct perf_file *f, size_t n, size_t *got)
 {
 	const struct perf_part *part = &f->parts[f->part];
@@ -77,7 +80,10 @@ static void go_on(struct perf_file *f, uint64_t n)
 	f->next = n < end - f->next ? f->next + n : end;
 }
 
-/* Reads the record at these bytes; its head is complete. False: the size in it is less than the head's. */
+/*
+ * Reads the record at these bytes, which contain its whole header. False: the size in the header is
+ * less than the header's own.
+ */
 static bool read_record(struct perf_record *r, const unsigned char *at)
 {
 	memcpy(&r->head, at, sizeof(r->head));
@@ -91,7 +97,7 @@ static struct bytes body_of(const struct perf_record *r)
 	return (struct bytes){ r->body, r->body + r->size, false };
 }
 
-/* Bytes that follow a record and do not count in its size. */
+/* Returns the size of data that follow a record and are not included in its size. */
 static uint64_t size_after(const struct perf_record *r)
 {
 	struct bytes b = body_of(r);
@@ -101,7 +107,7 @@ static uint64_t size_after(const struct perf_record *r)
 	return r->head.type == PERF_TRACING_RECORD ? bytes_u32(&b) : 0;
 }
 
-/* A record of the file itself; f->next is where the one after it lies. */
+/* Returns a record of the file itself; f->next is the offset of the one after it. */
 static enum perf_state next_raw(struct perf_file *f, struct perf_record *r)
 {
 	const unsigned char *at;
@@ -156,7 +162,7 @@ static enum perf_state unpack(struct perf_file *f, const struct perf_record *r)
 	return in.pos == in.size ? PERF_SOUND : PERF_PACKED;
 }
 
-/* The next record that was unpacked; PERF_END: there is none that is whole. */
+/* Returns the next unpacked record; PERF_END: no complete one is left. */
 static enum perf_state next_unpacked(struct perf_file *f, struct perf_record *r)
 {
 	struct perf_window *w = &f->unpacked;
@@ -172,7 +178,7 @@ static enum perf_state next_unpacked(struct perf_file *f, struct perf_record *r)
 	return PERF_SOUND;
 }
 
-/* The next record of the part, unpacked. */
+/* Returns the next record of the part, unpacked if it was compressed. */
 static enum perf_state next_of_part(struct perf_file *f, struct perf_record *r)
 {
 	for (;;) {

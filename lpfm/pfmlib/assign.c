@@ -16,7 +16,7 @@ struct problem {
 	const struct pfl_model		*m;
 	const struct pfl_demand *const	*d;
 	unsigned int			*choice;
-	unsigned int			ev[MAX_EVENTS];	/* the events to place */
+	unsigned int			ev[MAX_EVENTS];	/* indices of the events to place */
 	unsigned int			n;
 };
 
@@ -45,8 +45,8 @@ static bool shared_conflict(const struct pfl_demand *const *d, unsigned int n)
 
 struct matching {
 	const struct problem	*p;
-	int			owner[PFL_NUM_CLAIMS];	/* of each PMD: index into p->ev, or -1 */
-	unsigned int		alt[MAX_EVENTS];	/* of each event */
+	int			owner[PFL_NUM_CLAIMS];	/* by PMD: index into p->ev, or -1 */
+	unsigned int		alt[MAX_EVENTS];	/* by event: its alternative */
 	struct pfl_mask		seen;
 };
 
@@ -73,7 +73,7 @@ static bool take_free(struct matching *mt, unsigned int i)
 	return false;
 }
 
-/* Kuhn's augmenting path: an owner moves on if it can. */
+/* Searches an augmenting path (Kuhn): an owner moves to another PMD if it can. */
 static bool augment(struct matching *mt, unsigned int i)
 {
 	const struct pfl_demand *d = demand(mt->p, i);
@@ -122,7 +122,7 @@ static bool judged(const struct problem *p, unsigned int i)
 	return p->m->ops->judged && p->m->ops->judged(demand(p, i));
 }
 
-/* Those that ops->accept looks at come before all others, so that it can be asked early. */
+/* Events that ops->accept looks at come before all others, so that it can be asked early. */
 static bool harder(const struct problem *p, unsigned int a, unsigned int b)
 {
 	if (judged(p, a) != judged(p, b))
@@ -157,7 +157,7 @@ static bool rest_has_room(const struct problem *p, unsigned int from, const stru
 	return true;
 }
 
-/* Of the first n events placed. */
+/* Asks the model whether it accepts the assignment of the first n events. */
 static bool accepted(const struct problem *p, unsigned int n)
 {
 	const struct pfl_demand *d[MAX_EVENTS];
@@ -222,7 +222,10 @@ static struct pfl_mask reach(const struct pfl_demand *d)
 	return all;
 }
 
-/* Registers that belong together for this model: all of its own if it accepts or refuses whole assignments. */
+/*
+ * Returns the registers that belong together for this model: all of its own if it accepts or
+ * refuses whole assignments.
+ */
 static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_demand *d)
 {
 	struct pfl_mask r = reach(d);
@@ -232,7 +235,7 @@ static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_d
 	return r;
 }
 
-/* Moves all events connected with the first one left into p; what remains stays in left. */
+/* Moves all events that are connected with the first one in left to p; the others stay in left. */
 static void next_component(struct problem *p, unsigned int *left, unsigned int *nleft)
 {
 	struct pfl_mask all = first_reach(p->m, p->d[left[0]]);

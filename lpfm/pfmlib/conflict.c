@@ -19,7 +19,7 @@ struct kinds {
 	unsigned int		count[MAX_KINDS];	/* events of each kind */
 	unsigned int		*member;		/* the events, kind by kind */
 	unsigned int		first[MAX_KINDS];	/* where a kind's members start */
-	unsigned int		chosen[MAX_KINDS];	/* how many of a kind are tried */
+	unsigned int		chosen[MAX_KINDS];	/* how many events of a kind are tried */
 };
 
 static bool same_alt(const struct pfl_alt *a, const struct pfl_alt *b)
@@ -27,7 +27,7 @@ static bool same_alt(const struct pfl_alt *a, const struct pfl_alt *b)
 	return a->pmd == b->pmd && memcmp(&a->claims, &b->claims, sizeof(a->claims)) == 0;
 }
 
-/* Does it make no difference which of the two is counted? */
+/* Returns true if it makes no difference which of the two is counted. */
 bool pfl_same_kind(const struct pfl_demand *a, const struct pfl_demand *b)
 {
 	if (a->nalts != b->nalts || a->tag != b->tag || a->nshared != b->nshared)

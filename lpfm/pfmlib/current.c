@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * current.c - the model in force: the forced one, else that of libperfmon's machine if libperfmon is
+ * current.c - the current model: the forced one, else that of libperfmon's machine if libperfmon is
  * in this process, else the host's.
  */
 #include <dlfcn.h>
@@ -13,7 +13,10 @@
 #include "perfmon/sim.h"
 #include "model.h"
 
-/* In libpfm.so and libpfm.a it is beside us; else NULL, or that of a libperfmon that was there before. */
+/*
+ * In libpfm.so and libpfm.a the function is in the same library; otherwise it is NULL, or that of a
+ * libperfmon which was loaded before.
+ */
 #pragma weak pfm_get_machine
 #pragma weak pfm_get_config
 #pragma weak pfm_sim_get
@@ -21,7 +24,8 @@
 #pragma weak pfm_sim_simulates
 
 static const struct pfl_model *current, *forced;
-static const struct pfl_model *machine_model;	/* NULL: no machine, or not asked */
+/* NULL: there is no machine, or it was not asked yet */
+static const struct pfl_model *machine_model;
 static pfm_machine_info_t machine_info;
 static pfarg_config_t machine_config;
 
@@ -44,7 +48,7 @@ const char *pfl_why_no_hardware_event(const struct pfl_model *m)
 		": there are no hardware counters";
 }
 
-/* Does the simulated machine in use know what the counter would count? */
+/* Returns true if the simulated machine in use simulates what the counter would count. */
 static bool simulates(unsigned int pmd, const struct pfm_sim_pmc *pmcs, int n)
 {
 	struct pfm_sim *(*get)(void) = pfm_sim_get;
@@ -81,7 +85,10 @@ const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand 
 	return simulates(alt->pmd, pmcs, n) ? NULL : machine_info.name;
 }
 
-/* libpfm4 finds its model of any Intel processor besides the very one: which knows more events. */
+/*
+ * For an Intel processor libpfm4 also finds its generic model: the one that has more events is
+ * used.
+ */
 static const struct pfl_model *present_model(void)
 {
 	const struct pfl_model *found = NULL;
@@ -108,13 +115,13 @@ static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
 	const struct pfl_model *m = NULL;
 	char name[32];
 
-	if (colon) {	/* "sim:k8", "sim:k8,live" */
+	if (colon) {	/* a name such as "sim:k8" or "sim:k8,live" */
 		snprintf(name, sizeof(name), "%.*s", (int)strcspn(colon + 1, ","), colon + 1);
 		m = pfl_model_named(name);
 	}
 	if (m)
 		return m;
-	if (colon || info->hw_counters == 0)	/* a simulated model that has no table here */
+	if (colon || info->hw_counters == 0)	/* a simulated model without a table here */
 		return &pfl_software;
 	m = present_model();
 	if (!m && strcasestr(info->pmu, "armv8"))
@@ -122,7 +129,7 @@ static const struct pfl_model *model_of_machine(const pfm_machine_info_t *info)
 	return m ? m : &pfl_software;
 }
 
-/* libperfmon is looked for at run time: a program need not be linked with it. */
+/* Looks for libperfmon at run time, because a program need not be linked with it. */
 static bool ask_machine(void)
 {
 	int (*get_machine)(pfm_machine_info_t *) = pfm_get_machine;
@@ -143,7 +150,7 @@ static bool ask_machine(void)
 	return true;
 }
 
-/* A number as in libpfm 3, or a name. */
+/* Returns the model given by libpfm 3's number, or by a name. */
 static const struct pfl_model *model_in_text(const char *text)
 {
 	char *end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* demand.c - what an event demands, less the registers that are not available. */
+/* demand.c - the registers that an event demands, without those that are not available. */
 #include <string.h>
 
 #include "model.h"
@@ -57,7 +57,10 @@ static void drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail,
 	d->nalts = kept;
 }
 
-/* A count that stays at 0 whatever happens would be a false one. */
+/*
+ * Removes alternatives whose counter would stay at 0 in a simulated machine: such a count would be
+ * wrong.
+ */
 static int drop_idle(struct pfl_demand *d, const struct pfl_model *m)
 {
 	const char *machine = NULL;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* dispatch.c - pfm_dispatch_events() and the questions around it. */
+/* dispatch.c - pfm_dispatch_events() and related queries. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "model.h"
 
-/* An input as demands of one model. */
+/* An input, converted into demands of one model. */
 struct job {
 	const pfmlib_input_param_t	*in;
 	const void			*model_in;
@@ -117,7 +117,7 @@ static bool all_one_event(const struct pfl_demand *const *d, unsigned int n)
 	return n > 1;
 }
 
-/* Says which events are in each other's way; an event that is in its own way is EVTMANY. */
+/* Explains which events conflict. An event that conflicts with itself gets the error EVTMANY. */
 static int explain_failure(const struct job *j)
 {
 	unsigned int *positions = calloc(j->n, sizeof(*positions)), n = 0;
@@ -172,7 +172,7 @@ static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
 	return NULL;
 }
 
-/* A PMC that several counters have in common is put once. */
+/* A PMC that several counters share is output once. */
 static void put_field(const struct pfl_model *m, pfmlib_output_param_t *out, unsigned int num, uint64_t field)
 {
 	pfmlib_reg_t *reg = find_pmc(out, num);

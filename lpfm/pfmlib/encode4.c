@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* encode4.c - events of libpfm4's models: names and codes as libpfm4 has them. */
+/* encode4.c - events of libpfm4's models, with libpfm4's names and codes. */
 #include <string.h>
 
 #include "encode4.h"
@@ -29,7 +29,10 @@ void pfl4_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, stru
 		attr->level = a4.name[0];
 }
 
-/* "PMU::EVENT:MASK:c=2" in libpfm4's spelling; NULL if a mask's index or the length is wrong. */
+/*
+ * Returns "PMU::EVENT:MASK:c=2" in libpfm4's spelling; NULL if the index of a mask or the length is
+ * wrong.
+ */
 static const char *spell(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 			 char *buf, size_t size)
 {

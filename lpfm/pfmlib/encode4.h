@@ -8,7 +8,7 @@
 
 void pfl4_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev);
 void pfl4_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, struct pfl_attr *attr);
-/* libpfm4's codes for the event; *n of them. */
+/* Gets libpfm4's codes for the event; *n receives their number. */
 int pfl4_codes(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 	       unsigned int plm, uint64_t codes[L4_MAX_CODES], unsigned int *n);
 

@@ -57,7 +57,7 @@ static int unknown(const struct pfl_model *m, const char *text, size_t len)
 
 static int expand(struct expansion *s, const char *text, size_t len, const char *mods, int depth);
 
-/* A formula's terms, each with the modifiers of the name that stands for it. */
+/* Expands the terms of a formula. Each gets the modifiers of the name that has the formula. */
 static int expand_formula(struct expansion *s, const char *formula, const char *mods, int depth)
 {
 	bool several = strchr(formula, ' ') != NULL && depth > 1;
@@ -79,7 +79,7 @@ static int expand_formula(struct expansion *s, const char *formula, const char *
 	return ret == PFMLIB_SUCCESS && several ? append(s, ")", 1) : ret;
 }
 
-/* "name:mods" with the modifiers of an outer name added. */
+/* Parses "name:mods", with the modifiers of an outer name added. */
 static int parse_with(struct expansion *s, const char *text, size_t len, const char *mods,
 		      pfmlib_event_t *e)
 {
@@ -100,7 +100,9 @@ static int expand(struct expansion *s, const char *text, size_t len, const char 
 	int ret;
 
 	formula = depth < DEEPEST ? pfl_preset(s->m, text, head) : NULL;
-	/* dTLB-load-misses is not DTLB_LOAD_MISSES: a dash tells the generic name from an event. */
+	/*
+	 * A dash distinguishes the generic name dTLB-load-misses from the event DTLB_LOAD_MISSES.
+	 */
 	if (!formula || !memchr(text, '-', head)) {
 		ret = parse_with(s, text, len, mods, &e);
 		if (ret == PFMLIB_SUCCESS)

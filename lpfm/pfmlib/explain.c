@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* explain.c - why a call failed, in words, for each thread. */
+/* explain.c - explains in words, for each thread, why a call failed. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ void pfl_event_text(const pfmlib_event_t *e, char *buf, size_t size)
 		snprintf(buf, size, "event %u", e->event);
 }
 
-/* "A, B and C" */
+/* Lists names as in "A, B and C". */
 static void list_names(const struct pfl_demand *const *d, unsigned int n, char *buf, size_t size)
 {
 	size_t len = 0;
@@ -52,7 +52,7 @@ static void list_names(const struct pfl_demand *const *d, unsigned int n, char *
 	}
 }
 
-/* The register that two of the events want with different values, or -1. */
+/* Returns a register that two of the events need with different values, or -1. */
 static int disputed_register(const struct pfl_demand *const *d, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++)

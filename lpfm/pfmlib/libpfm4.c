@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* libpfm4.c - the only file that sees libpfm4's header and calls libpfm4. */
+/* libpfm4.c - the only file that includes libpfm4's header and calls libpfm4. */
 #include <dlfcn.h>
 #include <perfmon/pfmlib.h>
 #include <stdlib.h>
@@ -9,7 +9,10 @@
 
 static __thread int last_error;
 
-/* What is called of it, found in it: in libpfm.so and libpfm.a we have some of these names ourselves. */
+/*
+ * The functions of libpfm4 that are called. They are looked up in it, because libpfm.so and
+ * libpfm.a have functions with some of these names.
+ */
 #define CALLS(X) X(initialize) X(terminate) X(strerror) X(get_pmu_info) X(get_event_info) X(get_event_next) \
 	X(get_event_attr_info) X(get_os_event_encoding)
 #define POINTER(name)	__typeof__(pfm_##name) *name;
@@ -33,7 +36,9 @@ static bool find_libpfm4(void)
 	return found;
 }
 
-/* Variables of libpfm 3 that libpfm4 would read, and understand otherwise or chatter about. */
+/*
+ * Environment variables of libpfm 3 that libpfm4 would misunderstand, or that would make it print.
+ */
 static const char *const hidden[] = {
 	"LIBPFM_FORCE_PMU", "LIBPFM_VERBOSE", "LIBPFM_DEBUG", "LIBPFM_DEBUG_STDOUT"
 };
@@ -59,7 +64,7 @@ static void restore_environment(char *saved[NUM_HIDDEN])
 	}
 }
 
-/* libpfm4 encodes for absent models if this variable is set when it is initialized. */
+/* Initializes libpfm4. It encodes events of absent models only if this variable is set then. */
 static int init_for_all_models(void)
 {
 	bool was_set = getenv("LIBPFM_ENCODE_INACTIVE") != NULL;
@@ -103,7 +108,10 @@ static int try_first_event(const pfm_pmu_info_t *info)
 	return last_error;
 }
 
-/* Has other code of the process initialized libpfm4 already, with the models of the host alone? */
+/*
+ * Returns true if other code in the process has already initialized libpfm4 for the host's models
+ * only.
+ */
 static bool absent_models_refused(void)
 {
 	for (int id = 0; id < PFM_PMU_MAX; id++) {
@@ -178,7 +186,9 @@ static struct l4_event *read_events(const struct l4_pmu *pmu)
 	return events;
 }
 
-/* Of several threads that read the events at a time, the first to be done provides them. */
+/*
+ * If several threads read the events at the same time, the result of the first to finish is used.
+ */
 const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i)
 {
 	static const struct l4_event nothing = { .name = "?" };
@@ -276,7 +286,7 @@ void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4
 		info.type == PFM_ATTR_MOD_BOOL ? L4_BOOLEAN : L4_INTEGER;
 }
 
-/* PFM_ERR_* to PFMLIB_ERR_*, which pfmlib.h has. */
+/* Converts PFM_ERR_* into PFMLIB_ERR_*, which pfmlib.h defines. */
 static int map_error(int err)
 {
 	switch (err) {

@@ -24,8 +24,8 @@ struct l4_pmu {
 	unsigned int	nevents;
 	unsigned int	counters, fixed;
 	bool		present;
-	int		*ids;		/* libpfm4's index of each event */
-	struct l4_event	*events;	/* read when first asked for */
+	int		*ids;		/* libpfm4's index for each event */
+	struct l4_event	*events;	/* read at the first use */
 };
 
 enum l4_kind { L4_MASK, L4_BOOLEAN, L4_INTEGER };
@@ -39,22 +39,25 @@ struct l4_attr {
 
 enum l4_family { L4_OTHER, L4_X86, L4_NETBURST, L4_ARM };
 
-/* Any time; true if libpfm4's tables can be used, of models that are not present as well. */
+/*
+ * May be called at any time. Returns true if libpfm4's tables can be used, including those of
+ * absent models.
+ */
 bool l4_init(void);
 /* Fills pmu if id is a core PMU with events; ids stay allocated. ids go from 0 to l4_max_id() - 1. */
 bool l4_core_pmu(int id, struct l4_pmu *pmu);
 int l4_max_id(void);
 enum l4_family l4_family(const struct l4_pmu *pmu);
-/* Models that libpfm 3 had a number for: its number, else -1. */
+/* Returns libpfm 3's number of the model, or -1 if it had none. */
 int l4_old_type(int id);
 
-/* The i-th event; any thread. */
+/* Returns the i-th event; may be called by any thread. */
 const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i);
 void l4_attr(const struct l4_pmu *pmu, unsigned int i, unsigned int a, struct l4_attr *attr);
-/* Can the event, or its unit mask a (-1: the event without), be sampled precisely? */
+/* Returns true if the event with unit mask a (-1: without a mask) can be sampled precisely. */
 bool l4_precise(const struct l4_pmu *pmu, unsigned int i, int a);
-/* Codes of "PMU::EVENT:..."; 0 or a PFMLIB_ERR_*. */
+/* Gets the codes of "PMU::EVENT:..."; returns 0 or a PFMLIB_ERR_*. */
 int l4_encode(const char *str, unsigned int plm, uint64_t *codes, unsigned int *n);
-const char *l4_error(void);	/* libpfm4's words for the last error of l4_encode() */
+const char *l4_error(void);	/* returns libpfm4's text for the last error of l4_encode() */
 
 #endif

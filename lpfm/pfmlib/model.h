@@ -52,17 +52,24 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 
 #define PFL_MAX_ALTS	24
 #define PFL_NO_PMC	0xffff
-#define PFL_FIELDS	104	/* claims from here on are no PMCs, but counters that share one */
+/* claims from this one on are not PMCs, but stand for counters that share a PMC */
+#define PFL_FIELDS	104
 
-/* One way to count it: a PMD, the PMCs its values go to, and what is used up. */
+/*
+ * One way to count an event: a PMD, the PMCs to which its values go, and the registers that it
+ * claims.
+ */
 struct pfl_alt {
 	uint16_t	pmd;
 	uint16_t	pmc[2];
-	uint64_t	field;		/* not 0: instead of the values, ORed into pmc[0] with other counters' */
+	/*
+	 * if not 0: used instead of values; ORed into pmc[0] together with other counters' fields
+	 */
+	uint64_t	field;
 	struct pfl_mask	claims;
 };
 
-/* A register that events share if they want the same value there. */
+/* A register that events can share if they need the same value in it. */
 struct pfl_shared {
 	uint16_t	pmc;
 	uint64_t	value;
@@ -71,15 +78,19 @@ struct pfl_shared {
 struct pfl_demand {
 	unsigned int	nalts, nvalues, nshared;
 	struct pfl_alt	alts[PFL_MAX_ALTS];
-	uint64_t	values[2];		/* for pmc[0], pmc[1] of the alternative */
+	/* values for pmc[0] and pmc[1] of the alternative */
+	uint64_t	values[2];
 	struct pfl_shared shared[3];
-	const void	*tag;			/* the model's own */
+	const void	*tag;			/* private to the model */
 	pfmlib_event_t	event;
 };
 
-/* An alternative with one PMC and the PMD it controls. */
+/* Adds an alternative with one PMC and the PMD that it controls. */
 void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd);
-/* An alternative where the counter has a field of a PMC that several share; which: its number among these, 0 - 23. */
+/*
+ * Adds an alternative whose counter has a field of a PMC that several counters share; "which" is
+ * its number among these, 0 - 23.
+ */
 void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which);
 
 /* --- models --------------------------------------------------------------------------------- */
@@ -87,7 +98,8 @@ void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, un
 struct pfl_event {
 	const char	*name, *desc;
 	uint64_t	code;
-	unsigned int	nmasks;		/* unit masks; modifiers have the indices after them */
+	/* number of unit masks; the indices of modifiers follow theirs */
+	unsigned int	nmasks;
 	unsigned int	nmods;
 };
 
@@ -95,41 +107,44 @@ struct pfl_attr {
 	const char	*name, *desc;
 	uint64_t	code;
 	unsigned int	flags;		/* PFMLIB_MASK_* */
-	char		level;		/* 'u', 'k': a privilege level, not a modifier */
+	char		level;		/* 'u' or 'k': a privilege level; 0: a modifier */
 };
 
 struct pfl_model;
 
 struct pfl_ops {
-	/* Number of events, for models that do not know it at compile time. */
+	/* Returns the number of events, for models that do not know it at compile time. */
 	unsigned int (*count)(const struct pfl_model *m);
-	/* idx and a are in range. */
+	/* Describes an event, or one of its masks. idx and a are in range. */
 	void (*event)(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev);
 	void (*attr)(const struct pfl_model *m, unsigned int idx, unsigned int a,
 		     struct pfl_attr *attr);
 	/* Fills alternatives, values and shared registers; flags is pfp_flags, plm is not 0. */
 	int (*encode)(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		      unsigned int plm, unsigned int flags, struct pfl_demand *d);
-	/* Register numbers of the model itself. */
+	/* Returns the numbers of the model's own registers. */
 	void (*registers)(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 			  pfmlib_regmask_t *counters);
-	/* Address of the actual register of PMC or PMD n. Optional. */
+	/* Optional: returns the address of the actual register of PMC or PMD n. */
 	uint64_t (*address)(const struct pfl_model *m, bool pmd, unsigned int n);
 	const char *(*reg_name)(const struct pfl_model *m, unsigned int pmc);	/* optional */
-	/* Rules on a set of events that do not depend on the counters they get. Optional. */
+	/* Optional: checks rules on a set of events that do not depend on their counters. */
 	int (*check)(const struct pfl_demand *const *d, unsigned int n);
 	/*
-	 * Rules on an assignment: choice[i] is the PMD of event i; d has all events that are judged, and maybe others.
-	 * Optional, both.
+	 * Both optional. accept() checks rules on an assignment, where choice[i] is the PMD of
+	 * event i. d has all events on which judged() is true, and maybe others.
 	 */
 	bool (*accept)(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
 	bool (*judged)(const struct pfl_demand *d);
-	/* Amends event i by what model_in says of it; model_in is not NULL. Optional. */
+	/* Optional: changes event i as model_in says, which is not NULL. */
 	int (*amend)(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e);
-	/* Takes alternatives from event i by what model_in says; model_in is not NULL. Optional. */
+	/* Optional: removes alternatives of event i as model_in says, which is not NULL. */
 	void (*narrow)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		       unsigned int i, struct pfl_demand *d);
-	/* Adds what is not per event. Without it and amend, model_in and model_out must be NULL. Optional. */
+	/*
+	 * Optional: adds what does not belong to one event. Without this and amend(), model_in and
+	 * model_out must be NULL.
+	 */
 	int (*finish)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		      pfmlib_output_param_t *out, void *model_out);
 };
@@ -137,15 +152,16 @@ struct pfl_ops {
 struct pfl_model {
 	const char		*name, *desc;
 	int			type;
-	unsigned int		nevents;	/* its own; the system's follow (software.c) */
+	/* number of the model's own events, which those of the system follow (software.c) */
+	unsigned int		nevents;
 	unsigned int		ncounters;
 	unsigned int		width;
 	bool			present;
 	const struct pfl_ops	*ops;
-	const void		*data;		/* of ops */
+	const void		*data;		/* private to ops */
 };
 
-/* models.c: all models there are; a number each, in a fixed order. */
+/* models.c: all models; each has a number, in a fixed order. */
 void pfl_models_init(void);
 unsigned int pfl_models_count(void);
 const struct pfl_model *pfl_model_at(unsigned int i);
@@ -153,16 +169,22 @@ const struct pfl_model *pfl_model_named(const char *name);
 const struct pfl_model *pfl_model_of_type(int type);
 unsigned int pfl_model_number(const struct pfl_model *m);
 
-/* current.c: the model in force. */
-const struct pfl_model *pfl_current(void);	/* NULL before pfm_initialize() */
-/* PMCs that the machine does not have, if the model in force is the machine's. */
+/* current.c: the current model. */
+const struct pfl_model *pfl_current(void);	/* returns NULL before pfm_initialize() */
+/* Adds the PMCs that the machine lacks, if the current model is the machine's. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
-/* The end of a message that an event is unknown: why this machine has no hardware events, or "". */
+/*
+ * Returns the end of a message about an unknown event: why this machine has no hardware events, or
+ * "".
+ */
 const char *pfl_why_no_hardware_event(const struct pfl_model *m);
-/* The machine's name, if it is a simulated one that does not simulate what the alternative would count; or NULL. */
+/*
+ * Returns the machine's name if it is a simulated one that does not simulate what the alternative
+ * would count; or NULL.
+ */
 const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt);
 
-/* Model and index of a libpfm event index; INVAL, NOINIT. */
+/* Gets model and index from an event index of the library; returns INVAL or NOINIT on failure. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);
 unsigned int pfl_event_index(const struct pfl_model *m, unsigned int idx);
 unsigned int pfl_num_events(const struct pfl_model *m);
@@ -185,16 +207,22 @@ int pfl_split(const struct pfl_model *m, const struct pfl_demand *d, unsigned in
 	      unsigned int *set_of, unsigned int *nsets);
 
 /* names.c */
-bool pfl_same_name(const char *a, size_t alen, const char *b);	/* no case, '-' is '_' */
-bool pfl_lists(const char *names, const char *name);	/* names: each with a space after it */
+/* case is ignored, and '-' equals '_' */
+bool pfl_same_name(const char *a, size_t alen, const char *b);
+bool pfl_lists(const char *names, const char *name);	/* names has a space after each name */
 bool pfl_same_event(const pfmlib_event_t *a, const pfmlib_event_t *b);
 int pfl_find_event(const struct pfl_model *m, const char *name, size_t len, unsigned int *idx);
-/* "EVENT:MASK:..." of this model alone. */
+/* Parses "EVENT:MASK:..." of this model only. */
 int pfl_parse_event(const struct pfl_model *m, const char *str, size_t len, pfmlib_event_t *e);
-/* Splits "MODEL::" off; the model, m if there is none, NULL if it is unknown. */
+/*
+ * Removes "MODEL::" from the text, and returns this model; m if there is none, NULL if it is
+ * unknown.
+ */
 const struct pfl_model *pfl_name_model(const struct pfl_model *m, const char **str);
 
-/* presets.c: the formula a generic name or preset stands for on this model, NULL: none. */
+/*
+ * presets.c: returns the formula for a generic name or preset on this model, NULL if there is none.
+ */
 const char *pfl_preset(const struct pfl_model *m, const char *name, size_t len);
 
 /* explain.c */
@@ -215,21 +243,21 @@ int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d);
 void pfl_software_registers(pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds);
 const char *pfl_software_register(unsigned int num);
 
-/* The models this library has tables for, a row each: X(toy) is pfl_toy. */
+/* The models for which this library has tables, a row for each: X(toy) is pfl_toy. */
 #define PFL_OWN_MODELS(X) \
 	X(software) X(itanium) X(itanium2) X(montecito) X(p6) X(pentium_m) X(pentium2) X(pentium_pro) X(armv8) \
 	X(power5) X(mips20k) X(mips5k)
 #define PFL_DECLARE_MODEL(model)	extern struct pfl_model pfl_##model;
 PFL_OWN_MODELS(PFL_DECLARE_MODEL)
-/* Models of libpfm4: x86.c, netburst.c, arm.c say how theirs assign. */
+/* Models of libpfm4: x86.c, netburst.c and arm.c have their rules for counters. */
 extern const struct pfl_ops pfl_x86_ops, pfl_netburst_ops, pfl_arm_ops;
 
-/* x86_sampling.c: their narrow and finish. */
+/* x86_sampling.c: narrow() and finish() of x86 models. */
 void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
 		    struct pfl_demand *d);
 int pfl_x86_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		   pfmlib_output_param_t *out, void *model_out);
-/* x86_input.c: the amend of x86's models that had an input of their own in libpfm 3. */
+/* x86_input.c: amend() of the x86 models that had an input structure of their own in libpfm 3. */
 int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e);
 
 #endif

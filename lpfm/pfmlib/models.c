@@ -70,7 +70,7 @@ static void add_libpfm4_model(int id)
 	free(m);
 }
 
-/* Where libpfm4 has the model as well, it is libpfm4's that counts. */
+/* Returns true if libpfm4 has the model as well: then its table is used. */
 static bool libpfm4_has(const char *name)
 {
 	for (unsigned int i = 0; i < nmodels; i++)
@@ -140,7 +140,10 @@ const struct pfl_model *pfl_model_named(const char *name)
 	return m;
 }
 
-/* Several models can share a type of libpfm 3: the present one, else the last, which is the latest K8. */
+/*
+ * Several models can have the same type number of libpfm 3. Returns the present one, or else the
+ * last, which is the latest K8.
+ */
 const struct pfl_model *pfl_model_of_type(int type)
 {
 	const struct pfl_model *found = NULL;

@@ -70,14 +70,14 @@ struct parse {
 	unsigned int		idx;
 	struct pfl_event	ev;
 	pfmlib_event_t		*e;
-	unsigned int		levels;		/* given so far, as u=0 too */
+	unsigned int		levels;		/* levels given so far, also by u=0 */
 };
 
 /* A token: "NAME" or "NAME=VALUE". */
 struct token {
 	const char	*text;
 	size_t		len, name_len;
-	const char	*value;		/* after the '=', or NULL */
+	const char	*value;		/* the text after the '=', or NULL */
 };
 
 static struct token next_token(const char **p, const char *end)
@@ -150,7 +150,7 @@ static int add_modifier(struct parse *p, unsigned int a, const struct pfl_attr *
 	return add_mask(p, a, value);
 }
 
-/* libpfm 3: a number is the sum of the codes of unit masks. */
+/* In libpfm 3 a number stands for the sum of the codes of unit masks. */
 static int add_numeric(struct parse *p, unsigned long sum)
 {
 	for (unsigned int a = p->ev.nmasks; a-- > 0;) {
@@ -211,13 +211,13 @@ static int apply_token(struct parse *p, const struct token *t)
 		return add_numeric(p, value);
 	if (pfl_same_name(t->text, t->len, "u") || pfl_same_name(t->text, t->len, "k"))
 		return add_level(p, plain(t->text[0]), 1);
-	/* An event without unit masks counts all there is. */
+	/* An event without unit masks has the implicit mask "any". */
 	if (!p->ev.nmasks && pfl_same_name(t->text, t->len, "all"))
 		return PFMLIB_SUCCESS;
 	return unknown_mask(p, t);
 }
 
-/* "L2_DATA_REFERENCES:L2_ALL" for L2_DATA_REFERENCES_L2_ALL: the separators may differ. */
+/* Finds L2_DATA_REFERENCES_L2_ALL by "L2_DATA_REFERENCES:L2_ALL": the separators may differ. */
 static bool find_joined(struct parse *p, const char *str, size_t len, const char **rest)
 {
 	const char *end = str + len, *colon = memchr(str, ':', len), *second;
@@ -241,7 +241,7 @@ static bool find_joined(struct parse *p, const char *str, size_t len, const char
 	return false;
 }
 
-/* Is the first of what follows the name one of the event's unit masks? */
+/* Returns true if the first token after the name is one of the event's unit masks. */
 static bool has_mask(const struct parse *p, const char *masks, const char *end)
 {
 	struct token t = next_token(&masks, end);
@@ -264,7 +264,7 @@ static bool find_plain(struct parse *p, const char *str, size_t len)
 	return true;
 }
 
-/* Where there are both an event A with a mask B and an event A_B, A:B is the former. */
+/* If there are both an event A with a mask B and an event A_B, A:B is the former. */
 static int find_head(struct parse *p, const char *str, size_t len, const char **rest)
 {
 	const char *end = str + len, *colon = memchr(str, ':', len), *masks = colon ? colon + 1 : end;
@@ -278,7 +278,7 @@ static int find_head(struct parse *p, const char *str, size_t len, const char **
 	return PFMLIB_ERR_NOTFOUND;
 }
 
-/* Is the combination one that can be encoded? */
+/* Checks whether the combination can be encoded. */
 static int check_encoding(struct parse *p)
 {
 	struct pfl_demand d;
@@ -314,7 +314,7 @@ int pfl_parse_event(const struct pfl_model *m, const char *str, size_t len, pfml
 
 #define LONGEST 96
 
-/* Levenshtein's distance, case and '-' aside. */
+/* Computes Levenshtein's distance, ignoring case and '-' against '_'. */
 static unsigned int distance(const char *a, size_t alen, const char *b)
 {
 	unsigned int row[LONGEST + 1];

@@ -13,8 +13,9 @@ struct entry {
 };
 
 struct family {
-	const char		*models;	/* names, each with a space after it; NULL: all */
-	const struct entry	*entries;	/* ended by one without a name */
+	/* names of models, with a space after each; NULL: all models */
+	const char		*models;
+	const struct entry	*entries;	/* an entry without a name ends the list */
 };
 
 #define INTEL_ARCH \
@@ -163,7 +164,10 @@ static const struct entry goldmont[] = {
 	{ 0 }
 };
 
-/* Alder Lake's efficient cores have none of the architected names, and count misses of the last of three caches. */
+/*
+ * Alder Lake's efficient cores lack the architected names, and count misses of the last of three
+ * caches.
+ */
 static const struct entry gracemont[] = {
 	{ "cycles", "CPU_CLK_UNHALTED:CORE_P" }, { "instructions", "INST_RETIRED:ANY_P" },
 	{ "ref-cycles", "CPU_CLK_UNHALTED:REF_TSC_P" },
@@ -230,7 +234,7 @@ static const struct entry sandy_bridge[] = {
 	{ 0 }
 };
 
-/* Ivy Bridge's names differ in one. */
+/* Ivy Bridge differs in one name. */
 static const struct entry ivy_bridge[] = {
 	{ "dTLB-load-misses", "DTLB_LOAD_MISSES:MISS_CAUSES_A_WALK" }, { 0 }
 };
@@ -384,7 +388,7 @@ static const struct entry zen3[] = {
 	{ 0 }
 };
 
-/* Zen 5 counts a change to writable among the stores. */
+/* Zen 5 counts changes of a line to writable among the stores. */
 static const struct entry zen5[] = {
 	{ "cache-references", "REQUESTS_TO_L2_GROUP1:RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CACHEABLE_IC_READ" },
 	{ 0 }
@@ -436,7 +440,7 @@ static const struct entry common[] = {
 	{ 0 }
 };
 
-/* Names that are in no table above but the model's. */
+/* Names that are in no table above, but only in those of models. */
 static const char *const family_names[] = {
 	"cycles", "instructions", "ref-cycles", "bus-cycles", "cache-references", "cache-misses",
 	"branches", "branch-misses", "stalled-cycles", "stalled-cycles-frontend",
@@ -492,11 +496,15 @@ static const struct family arm_families[] = {
 	{ NULL, arm_libpfm4 }, { NULL, armv8 }, { NULL, common },
 };
 
-#define DEEPEST 8	/* presets by presets: CPU_CYCLES, where it is no event, is cycles, which is CPU_CYCLES */
+/*
+ * limits formulas that refer to each other: CPU_CYCLES, if it is not an event, is cycles, which is
+ * CPU_CYCLES
+ */
+#define DEEPEST 8
 
 static const char *find(const struct pfl_model *m, const char *name, size_t len, int depth);
 
-/* The first term of a formula, and whether it can be had on the model. */
+/* Returns true if the first term of a formula is available on the model. */
 static bool has_first_term(const struct pfl_model *m, const char *formula, int depth)
 {
 	size_t len = strcspn(formula, " ");

@@ -159,7 +159,7 @@ int pfm_get_max_event_name_len(size_t *len)
 	return PFMLIB_SUCCESS;
 }
 
-/* Everything from a colon on is ignored; a generic name works where it stands for one event. */
+/* Everything after a colon is ignored. A generic name works if it stands for one event. */
 int pfm_find_event(const char *str, unsigned int *idx)
 {
 	const struct pfl_model *m = pfl_current();
@@ -200,7 +200,8 @@ static int find_code(int code, unsigned int start, unsigned int *next)
 		return PFMLIB_ERR_INVAL;
 	if (!m)
 		return PFMLIB_ERR_NOINIT;
-	end = m->nevents ? m->nevents : pfl_num_events(m);	/* the hardware's, where there is any */
+	/* counts the hardware's events, if there are any */
+	end = m->nevents ? m->nevents : pfl_num_events(m);
 	for (unsigned int i = start; i < end; i++) {
 		struct pfl_event ev;
 
@@ -285,7 +286,7 @@ int pfm_get_event_code_counter(unsigned int idx, unsigned int cnt, int *code)
 	return pfm_regmask_isset(&counters, cnt) ? pfm_get_event_code(idx, code) : PFMLIB_ERR_INVAL;
 }
 
-/* A unit mask without which the event cannot be encoded is taken along: the first that can be. */
+/* Adds the first suitable unit mask if the event cannot be encoded without one. */
 static int any_encoding(const struct pfl_model *m, unsigned int idx, const struct pfl_event *ev,
 			struct pfl_demand *d)
 {

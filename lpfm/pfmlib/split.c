@@ -18,7 +18,8 @@ struct splitting {
 	unsigned int			*order;		/* events, hardest first, kinds together */
 	unsigned int			*set_of;
 	unsigned int			k;
-	const struct pfl_demand		**members;	/* scratch: the events of one set */
+	/* scratch space for the events of one set */
+	const struct pfl_demand		**members;
 	unsigned int			*choice;
 };
 
@@ -27,7 +28,7 @@ struct splitting {
 struct capacity {
 	const struct splitting	*s;
 	unsigned int		load[PFL_NUM_CLAIMS];
-	unsigned int		*alt;		/* of each event */
+	unsigned int		*alt;		/* by event: its alternative */
 	bool			seen[PFL_NUM_CLAIMS];
 };
 
@@ -99,13 +100,13 @@ static bool split_from(struct splitting *s, unsigned int i, unsigned int used)
 	return false;
 }
 
-/* Is a to be placed before b? */
+/* Returns true if a must be placed before b. */
 static bool harder(const struct pfl_demand *a, const struct pfl_demand *b)
 {
 	return a->nalts != b->nalts ? a->nalts < b->nalts : a->nshared > b->nshared;
 }
 
-/* By difficulty, and within that kind by kind in the events' order. */
+/* Orders events by difficulty and, if that is equal, kind by kind in the given order. */
 static void make_order(struct splitting *s)
 {
 	unsigned int n = 0;

@@ -5,8 +5,8 @@
 
 #include "model.h"
 
-#define TBL_DEFAULT	0x1	/* in force when no mask is given */
-#define TBL_ALONE	0x2	/* cannot be combined */
+#define TBL_DEFAULT	0x1	/* the mask is used if none is given */
+#define TBL_ALONE	0x2	/* the mask cannot be combined with others */
 
 struct tbl_mask {
 	const char	*name, *desc;
@@ -17,18 +17,20 @@ struct tbl_mask {
 struct tbl_event {
 	const char	*name;
 	uint16_t	code;
-	uint16_t	models;			/* bits: the models that have it */
-	uint32_t	counters;		/* bits: the counters it can be on */
-	const struct tbl_mask *masks;		/* ended by one without a name, or NULL */
+	uint16_t	models;			/* bits of the models that have the event */
+	uint32_t	counters;		/* bits of the counters that can count the event */
+	const struct tbl_mask *masks;		/* a mask without a name ends the list; or NULL */
 	const char	*desc;
 };
 
 struct tbl {
-	const struct tbl_event *events;		/* ended by one without a name */
-	uint16_t	model;			/* bit of struct tbl_event.models */
-	uint32_t	counters;		/* bits: all counters */
-	bool		x86;			/* modifiers and levels as in an EVTSEL, else as in PMEVTYPER */
-	uint32_t	pmc_address, pmd_address; /* of register 0; 0: numbers are addresses */
+	const struct tbl_event *events;		/* an event without a name ends the list */
+	uint16_t	model;			/* its bit in struct tbl_event.models */
+	uint32_t	counters;		/* bits of all its counters */
+	/* modifiers and levels are encoded as in an EVTSEL, else as in PMEVTYPER */
+	bool		x86;
+	/* addresses of register 0; 0: numbers are addresses */
+	uint32_t	pmc_address, pmd_address;
 };
 
 extern const struct pfl_ops pfl_table_ops;

@@ -35,23 +35,24 @@ static const struct lpfm_class child_class = { "lpfm.child" };
 
 struct child {
 	struct lpfm_head	head;
-	struct lpfm_process	*process;	/* NULL: closed */
-	int			sock;		/* it waits here for child:go(); -1: it was started */
+	struct lpfm_process	*process;	/* NULL: the object is closed */
+	/* socket on which the child waits for child:go(); -1: it was started */
+	int			sock;
 };
 
-/* What the child does; strings belong to the arguments of spawn(). */
+/* What the child will do. Its strings belong to the arguments of spawn(). */
 struct plan {
 	char		**argv, **envp;
 	const char	*cwd;
-	bool		group;			/* leads a process group */
-	bool		bound;			/* ends with this process */
-	int		stdio[3];		/* -1: as the parent's */
-	int		pass;			/* a descriptor that it gets, too; or -1 */
+	bool		group;			/* the child leads a process group */
+	bool		bound;			/* the child ends with this process */
+	int		stdio[3];		/* descriptors; -1: the same as the parent's */
+	int		pass;			/* a further descriptor for the child; or -1 */
 };
 
 /* --- between fork and exec ------------------------------------------------------------------ */
 
-/* First out of each other's way, then to their places. */
+/* Moves descriptors out of the way of each other first, and then to their numbers. */
 static int redirect(const struct plan *plan)
 {
 	int from[3];
@@ -67,7 +68,10 @@ static int redirect(const struct plan *plan)
 	return 0;
 }
 
-/* What the interpreter would do about them is not for the child; what is ignored stays so. */
+/*
+ * Resets the signals that the interpreter handles, as the child must not inherit handlers. Ignored
+ * signals stay ignored.
+ */
 static void take_signals(const sigset_t *mask)
 {
 	static const int sigs[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
@@ -89,9 +93,13 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	int err;
 
 	if (plan->bound)
-		prctl(PR_SET_PDEATHSIG, SIGTERM);	/* a parent that has gone already does not say go */
+		/* if the parent has ended before this, its byte will not come */
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
 
-	/* tell that the fork is over: what its copies cost is not the program's */
+	/*
+	 * tells the parent that the fork is over: the costs of copied pages are not counted for the
+	 * program
+	 */
 	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(127);
 	do
@@ -123,7 +131,7 @@ static const char *plain_string(lua_State *L, int idx, const struct lpfm_site *s
 	return lua_tostring(L, idx);
 }
 
-/* The list at idx as an argument vector, in a userdata that it pushes. */
+/* Makes an argument vector of the list at idx in a userdata, which is pushed. */
 static char **read_argv(lua_State *L, int idx)
 {
 	struct lpfm_site site = { .call = "spawn", .arg = "argv" };
@@ -143,7 +151,7 @@ static char **read_argv(lua_State *L, int idx)
 	return argv;
 }
 
-/* Is NAME=... overridden by the table at idx? */
+/* Returns true if the table at idx replaces the variable of NAME=... */
 static bool overridden(lua_State *L, int idx, const char *entry)
 {
 	const char *end = strchr(entry, '=');
@@ -158,7 +166,10 @@ static bool overridden(lua_State *L, int idx, const char *entry)
 	return found;
 }
 
-/* "NAME=value" of the pair on top of the stack is kept in the table at keep; false removes a name. */
+/*
+ * Makes "NAME=value" of the pair on top of the stack, and keeps it in the table at keep; false
+ * removes a name.
+ */
 static char *env_entry(lua_State *L, int keep, const struct lpfm_site *site)
 {
 	int top = lua_gettop(L);
@@ -188,7 +199,7 @@ static size_t count_pairs(lua_State *L, int idx)
 	return n;
 }
 
-/* The environment with the changes of the table at idx; pushes a table and a userdata. */
+/* Makes the environment with the changes of the table at idx; pushes a table and a userdata. */
 static char **read_env(lua_State *L, int idx, struct lpfm_site *site)
 {
 	size_t room = 1, n = 0;
@@ -214,7 +225,9 @@ static char **read_env(lua_State *L, int idx, struct lpfm_site *site)
 	return envp;
 }
 
-/* stdin, stdout, stderr: a descriptor's number, or false for /dev/null, or a file's name. */
+/*
+ * Checks stdin, stdout or stderr: the number of a descriptor, false for /dev/null, or a file name.
+ */
 static void check_stdio(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	if (lua_type(L, idx) == LUA_TNUMBER)
@@ -270,19 +283,23 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 		plan->envp = read_env(L, lua_gettop(L), &site);
 }
 
-/* Opens what one of stdin, stdout, stderr asks for: -1 with errno. mine: to be closed again. */
+/*
+ * Opens the file for one of stdin, stdout, stderr; returns -1 with errno. mine tells that the
+ * descriptor must be closed again.
+ */
 static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 {
 	const char *name;
 
-	*mine = lua_type(L, idx) != LUA_TNUMBER;	/* before lua_tostring makes a string of it */
+	/* tested before lua_tostring() turns the number into a string */
+	*mine = lua_type(L, idx) != LUA_TNUMBER;
 	if (!*mine)
 		return (int)lua_tointeger(L, idx);
 	name = lua_isboolean(L, idx) ? "/dev/null" : lua_tostring(L, idx);
 	return open(name, O_CLOEXEC | (i ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY), 0666);
 }
 
-/* The child, made but waiting; -1 with errno and what failed. */
+/* Makes the child, which waits; returns -1 with errno, and what failed. */
 static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 {
 	sigset_t all, mask;
@@ -295,7 +312,8 @@ static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 	*what = "fork";
 	lpfm_keep_descriptors();
 	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &mask);	/* a Ctrl-C now ends the child as well */
+	/* from here on, Ctrl-C ends the child as well */
+	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pid = fork();
 	if (!pid) {
 		take_signals(&mask);
@@ -312,7 +330,7 @@ static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 	return pid;
 }
 
-/* Until the child is where it waits for go(); if it died on its way, go() will tell. */
+/* Waits until the child waits for go(). If the child has died before that, go() will report it. */
 static void await_child(int sock)
 {
 	char ready;
@@ -341,7 +359,7 @@ static int start(struct child *c, const struct plan *plan, const char **what)
 	return -1;
 }
 
-/* No Lua between the opening of files and their closing: nothing raises there. */
+/* Opens files, forks and closes the files without a call of Lua that could raise. */
 static int start_with_stdio(lua_State *L, struct child *c, struct plan *plan, const int *values,
 			    const char **what)
 {
@@ -366,7 +384,7 @@ static int start_with_stdio(lua_State *L, struct child *c, struct plan *plan, co
 	return ret;
 }
 
-/* Pushes the values of stdin, stdout, stderr; where they are, 0: not given. */
+/* Pushes the values of stdin, stdout, stderr, and stores their indices; 0: not given. */
 static void push_stdio(lua_State *L, int options, int *values)
 {
 	for (int i = 0; i < 3; i++) {
@@ -461,7 +479,7 @@ static const char *program_name(lua_State *L)
 	return lua_tostring(L, -1);
 }
 
-/* The errno of the failed exec; 0: it runs; -1: it was gone. */
+/* Returns the errno of the failed exec; 0: the program runs; -1: the child had ended. */
 static int exec_outcome(int sock)
 {
 	ssize_t got;
@@ -498,7 +516,7 @@ static int child_go(lua_State *L)
 	int sock = c->sock, err;
 
 	if (sock < 0)
-		return luaL_error(L, "go: the child was told before");
+		return luaL_error(L, "go: the child has been started already");
 	c->sock = -1;
 	err = exec_outcome(sock);
 	close(sock);
@@ -551,7 +569,7 @@ static void push_usage(lua_State *L, const struct rusage *u)
 	}
 }
 
-/* Where the kernel has no pidfd, look again every few milliseconds. */
+/* Without a pidfd, checks again after a few milliseconds. */
 static int wait_a_while(lua_State *L, const struct lpfm_process *p, int64_t deadline)
 {
 	int64_t soon = lpfm_deadline(5000000);
@@ -648,7 +666,7 @@ static int child_fd(lua_State *L)
 	return 1;
 }
 
-/* A child that was never started is ended; one that runs goes on, and is reaped if it has ended. */
+/* Ends a child that was never started. One that runs continues, and is reaped if it has ended. */
 static void release(struct child *c)
 {
 	struct lpfm_process *p = c->process;
@@ -693,7 +711,7 @@ static int child_gc(lua_State *L)
 	return 0;
 }
 
-/* Upvalue: the methods; and the field pid. */
+/* The upvalue is the table of methods; pid is a field. */
 static int child_index(lua_State *L)
 {
 	const struct child *c = any_child(L);

@@ -19,7 +19,8 @@ enum { MOST = 4096 };
 
 static struct rlimit before;
 static bool raised;
-static unsigned char given[MOST / 8];	/* a bit for each descriptor that was open when this was loaded */
+/* a bit for each descriptor that was open when the module was loaded */
+static unsigned char given[MOST / 8];
 
 static void each_descriptor(void (*fn)(int fd))
 {
@@ -63,7 +64,7 @@ void lpfm_keep_descriptors(void)
 	each_descriptor(keep);
 }
 
-/* Async-signal-safe: a child gets the limit that we were started with. */
+/* Async-signal-safe: restores for a child the limit with which this process was started. */
 void lpfm_restore_limits(void)
 {
 	if (raised)

@@ -9,23 +9,29 @@
 
 struct lpfm_process;
 
-/* A signal by name ("TERM", "SIGTERM") or number; raises. */
+/* Returns a signal given by name ("TERM", "SIGTERM") or number; raises if there is none. */
 int lpfm_to_signal(lua_State *L, int idx, const char *call);
-/* NULL: it has none here. */
+/* Returns NULL if the signal has no name here. */
 const char *lpfm_signal_name(int sig);
 
-/* Adds fields status (exit status) or signal, signal_name, of a status as of wait4() to the table on top. */
+/*
+ * Adds the fields status (exit status), or signal and signal_name, for a wait4() status to the
+ * table on top.
+ */
 void lpfm_add_status(lua_State *L, int status);
 
-/* child.c: proc.spawn, and the process id of a child object; -1 if idx holds none */
+/* child.c: proc.spawn(); and the process id of a child object, or -1 if idx holds none */
 int lpfm_proc_spawn(lua_State *L);
 int lpfm_child_pid(lua_State *L, int idx);
 void lpfm_open_child(lua_State *L);
 
-/* limits.c: proc.raise_nofile, and the undoing of it in a child */
+/* limits.c: proc.raise_nofile(), and its reversal in a child */
 int lpfm_proc_raise_nofile(lua_State *L);
 void lpfm_restore_limits(void);
-/* Notes the descriptors that are open; those opened since are closed in programs that are executed from now on. */
+/*
+ * Notes the open descriptors. From now on, those that are opened later are closed in programs that
+ * are executed.
+ */
 void lpfm_note_descriptors(void);
 void lpfm_keep_descriptors(void);
 

@@ -54,7 +54,7 @@ static void finish(struct lpfm_process *p, int status, const struct rusage *usag
 	p->usage = *usage;
 }
 
-/* Has it ended? A stop is left as it is. */
+/* Checks whether the process has ended, without consuming a stop. */
 static int has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -91,7 +91,7 @@ int lpfm_process_poll(struct lpfm_process *p)
 	return ret;
 }
 
-/* Under the lock: a process not reaped keeps its number. */
+/* Called with the lock held: a process that is not reaped keeps its id. */
 int lpfm_process_kill(struct lpfm_process *p, int sig)
 {
 	int ret = -1;
@@ -115,7 +115,7 @@ int lpfm_process_threads(pid_t pid, pid_t *tids, int room)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir) {
-		/* it may be there, and /proc hide it */
+		/* the process may exist although /proc hides it */
 		if (errno == ENOENT)
 			errno = kill(pid, 0) && errno != EPERM ? ESRCH : EPERM;
 		return -1;

@@ -11,14 +11,14 @@
 
 struct lpfm_process {
 	pid_t			pid;
-	int			pidfd;		/* -1 where the kernel has none */
+	int			pidfd;		/* -1 if the kernel has no pidfds */
 	bool			done;
-	int			status;		/* as of wait4(), when done */
+	int			status;		/* status of wait4(), when done */
 	struct rusage		usage;
 	struct lpfm_process	*next;
 };
 
-/* A record of a child just made; NULL without memory. */
+/* Makes a record of a new child; NULL without memory. */
 struct lpfm_process *lpfm_process_new(pid_t pid);
 void lpfm_process_free(struct lpfm_process *p);
 /* Reaps the child if it has ended. 1: it is done; 0: not yet; -1: errno. */
@@ -26,7 +26,10 @@ int lpfm_process_poll(struct lpfm_process *p);
 /* Signals the child; 0, or -1 with errno, ESRCH if it is done. */
 int lpfm_process_kill(struct lpfm_process *p, int sig);
 
-/* Fills up to room thread ids of a process, ascending; how many there are, or -1 with errno. */
+/*
+ * Stores up to room thread ids of a process, ascending; returns how many there are, or -1 with
+ * errno.
+ */
 int lpfm_process_threads(pid_t pid, pid_t *tids, int room);
 
 #endif

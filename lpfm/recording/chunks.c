@@ -32,8 +32,8 @@ static const struct lpfm_class chunks_class = { "lpfm.chunks" };
 
 struct chunks {
 	struct lpfm_head head;
-	int fd;			/* -1: closed */
-	uint64_t at;		/* of the next chunk */
+	int fd;			/* -1: the file is closed */
+	uint64_t at;		/* offset of the next chunk */
 };
 
 static struct chunks *check_chunks(lua_State *L, int idx)
@@ -90,11 +90,11 @@ static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
 	return (uint32_t)crc32_z(crc, bytes, n);
 }
 
-/* Sound, or what is wrong with it. */
+/* The state of a chunk: sound, or what is wrong with it. */
 enum state { SOUND, ENDED, CUT, DAMAGED };
 static const char *const state_names[] = { "sound", "end", "cut", "damaged" };
 
-/* The CRC of a body; false if the file ends within it. */
+/* Updates the CRC with a body; false if the file ends within it. */
 static bool add_body(struct chunk_part *body, uint32_t *crc)
 {
 	char window[WINDOW];
@@ -127,7 +127,7 @@ static enum state check_chunk(const struct chunks *f, unsigned char head[HEAD_SI
 	return crc == from_le32(head + 12) ? SOUND : DAMAGED;
 }
 
-/* To the next place after this one that looks like a chunk, or to the end. */
+/* Moves to the next place that looks like a chunk, or to the end. */
 static void resync(struct chunks *f)
 {
 	char window[WINDOW];
@@ -229,7 +229,7 @@ static int chunks_body(lua_State *L)
 	return 1;
 }
 
-/* 0, or an errno. */
+/* Writes all bytes; returns 0 or an errno. */
 static int write_all(int fd, const char *bytes, size_t n)
 {
 	while (n) {
@@ -320,7 +320,7 @@ static int refuse(lua_State *L, const char *path, const char *why)
 	return 2;
 }
 
-/* Says what the file is if it is none of chunks; NULL if it begins like one. */
+/* Says what the file is if it does not consist of chunks; NULL if it begins like one that does. */
 static const char *look_at(int fd)
 {
 	char start[sizeof(magic)];

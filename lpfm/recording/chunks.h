@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chunks.h - a file of chunks, for code that reads parts of one without having it in memory. */
+/* chunks.h - reads parts of a file of chunks without loading the whole file. */
 #ifndef LPFM_CHUNKS_H
 #define LPFM_CHUNKS_H
 
@@ -8,12 +8,12 @@
 /* A part of an open file. */
 struct chunk_part {
 	int fd;
-	uint64_t at, left;	/* bytes */
+	uint64_t at, left;	/* offset of the next byte, and number of bytes left */
 };
 
-/* The part at..at+length of the file at idx, or a raise if it is closed. */
+/* Returns the part at..at+length of the file at idx; raises if the file is closed. */
 struct chunk_part lpfm_chunks_part(lua_State *L, int idx, uint64_t at, uint64_t length);
-/* Reads up to n bytes of what is left, fewer where the file ends or cannot be read. */
+/* Reads up to n of the bytes left, or fewer if the file ends or cannot be read. */
 size_t chunk_read(struct chunk_part *part, void *to, size_t n);
 
 #endif

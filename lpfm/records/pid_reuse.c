@@ -31,7 +31,7 @@ static bool is_before(const struct life *a, uint64_t pid, uint64_t tstamp)
 	return a->pid != pid ? a->pid < pid : a->tstamp < tstamp;
 }
 
-/* How many are before that. */
+/* Returns how many lives began before that time. */
 static size_t count_before(const struct lives *lives, uint64_t pid, uint64_t tstamp)
 {
 	size_t low = 0, high = lives->n;
@@ -107,7 +107,10 @@ static uint64_t time_arg(lua_State *L, const char *call)
 	return (uint64_t)lpfm_arg_int(L, 3, call, "tstamp", 0, 1LL << 53);
 }
 
-/* Samples of a damaged file have any time; one that no number holds exactly is after everything. */
+/*
+ * Returns the time of a sample. Samples of a damaged file may have any time; one that a number
+ * cannot hold exactly comes after everything.
+ */
 static uint64_t sample_time_arg(lua_State *L)
 {
 	lua_Number time = luaL_checknumber(L, 3);

@@ -7,20 +7,26 @@
 
 #include "base/module.h"
 
-/* A process has another life from that time on: it is new, or executes a program. */
+/* A life of a process begins at this time: the process is new, or executes a program. */
 struct life {
 	uint64_t	pid, tstamp;
 };
 
-/* Sorted. */
+/* The lives, sorted by process and time. */
 struct lives {
 	struct life	*list;
 	size_t		n;
 };
 
-/* The process in the life that it had then: pid + 2^32 * number of the life; 0 is before the first that is known. */
+/*
+ * Returns pid + 2^32 * the number of the life that the process had then; 0 is the time before the
+ * first known life.
+ */
 uint64_t lives_at(const struct lives *lives, uint64_t pid, uint64_t tstamp);
-/* A copy of those of the object at idx, or a raise; its list is to be freed. */
+/*
+ * Returns a copy of the lives in the object at idx, whose list the caller frees; raises if it is no
+ * such object.
+ */
 struct lives lives_copy(lua_State *L, int idx);
 
 int lpfm_lives_new(lua_State *L);	/* lpfm.samples.lives() */

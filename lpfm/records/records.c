@@ -25,7 +25,7 @@ static const char *const hows[] = {
 
 /* --- the kinds ------------------------------------------------------------------------------ */
 
-/* Each fills in the table on top from the record's size bytes, as far as they are there. */
+/* Fills in the table on top from the size bytes of a record, as far as it has the fields. */
 typedef void (*fill_fn)(lua_State *L, const unsigned char *at, size_t size);
 
 static void set_address(lua_State *L, const char *name, uint64_t value)
@@ -155,7 +155,7 @@ static const struct {
 
 /* --- the loop ------------------------------------------------------------------------------- */
 
-/* Pushes the record there; false, and nothing is pushed: one of a kind that is not known. */
+/* Pushes the record; false: its kind is unknown, and nothing is pushed. */
 static bool push_record(lua_State *L, const unsigned char *at)
 {
 	pfm_stack_smpl_event_t e;
@@ -174,7 +174,7 @@ static bool push_record(lua_State *L, const unsigned char *at)
 	return true;
 }
 
-/* Upvalues: the walk, and the buffer, which it keeps. */
+/* The upvalues are the walk, and the buffer, which must stay alive. */
 static int next_record(lua_State *L)
 {
 	struct lpfm_walk *w = lua_touserdata(L, lua_upvalueindex(1));

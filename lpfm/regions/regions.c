@@ -15,7 +15,7 @@ Regions of programs: the files in which they are measured (kernel/regions/file.h
 
 /* --- marks ---------------------------------------------------------------------------------- */
 
-/* The place of the name at 1; ids are kept in the upvalue's table. */
+/* Returns the region with the name at 1. The upvalue is a table that caches ids. */
 static struct pfm_region place(lua_State *L)
 {
 	struct pfm_region r = { .name = luaL_checkstring(L, 1) };
@@ -151,7 +151,7 @@ static void set_u64(lua_State *L, const char *field, uint64_t value)
 	lua_setfield(L, -2, field);
 }
 
-/* Strings of the file need not have an end. */
+/* Strings in the file may lack the terminating 0. */
 static void set_string(lua_State *L, const char *field, const char *text, size_t size)
 {
 	lua_pushlstring(L, text, strnlen(text, size));
@@ -251,7 +251,7 @@ LPFM_EXPORT int luaopen_lpfm_regions(lua_State *L)
 
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
-	lua_newtable(L);		/* ids by name */
+	lua_newtable(L);		/* the cache of ids by name */
 	lua_pushvalue(L, -1);
 	lua_pushcclosure(L, enter, 1);
 	lua_setfield(L, -3, "enter");

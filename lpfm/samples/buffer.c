@@ -68,7 +68,7 @@ bool lpfm_buffer_map(struct lpfm_context *ctx)
 	return true;
 }
 
-/* ctx->buf is that of the part, from now on. */
+/* From now on ctx->buf is the buffer of this part. */
 static void choose(struct lpfm_context *ctx, unsigned int part)
 {
 	ctx->buf -= ctx->part * ctx->buf_size;
@@ -208,7 +208,7 @@ static int buffer_header(lua_State *L)
 	return 1;
 }
 
-/* Bytes that are in use: up to the last sample, with regions all. */
+/* Returns how many bytes are in use: up to the last sample, or all of them if there are regions. */
 static size_t used(const struct lpfm_context *ctx)
 {
 	size_t least = lpfm_smpl_hdr_size(ctx->format);
@@ -241,7 +241,7 @@ static int buffer_snapshot(lua_State *L)
 
 /* --- copies: a buffer without a context ------------------------------------------- */
 
-/* What a view and its walks know of a context, with memory of its own for a buffer. */
+/* Data about a context that a view and its walks need, with memory for a copy of the buffer. */
 static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };
 
 static int copy_gc(lua_State *L)

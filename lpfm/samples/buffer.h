@@ -6,15 +6,20 @@
 #include "base/module.h"
 #include "ffi/objects.h"
 
-/* An open, decodable buffer's context; the buffer view is at idx. */
+/*
+ * Returns the context of the buffer view at idx; raises unless the buffer is open and can be
+ * decoded.
+ */
 struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx);
-/* Where at, in a part of its buffer, is in that part. */
+/* Converts an address in a part of the buffer into an offset in that part. */
 size_t lpfm_buffer_offset(const struct lpfm_context *ctx, const unsigned char *at);
-/* Has the context's buffer mapped; false, with errno: it cannot be. */
+/* Maps the context's buffer; false, with errno: it cannot be mapped. */
 bool lpfm_buffer_map(struct lpfm_context *ctx);
 void lpfm_open_buffer(lua_State *L);
 
-/* The argument at idx, optional: how many regions are to be read before the one that is meant. */
+/*
+ * Returns the optional argument at idx: how many regions must be read before the one that is meant.
+ */
 unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call);
 
 #endif

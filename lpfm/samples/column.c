@@ -33,7 +33,7 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 	}
 }
 
-/* What numbers a stream: it is small, as the keys of struct column_stream must be. */
+/* Returns the number of a stream. It is small, as the keys of struct column_stream must be. */
 static unsigned int stream_at(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	unsigned int f = lua_type(L, idx) == LUA_TSTRING ?
@@ -55,7 +55,7 @@ static void read_lives(lua_State *L, int idx, struct lpfm_site *site, struct col
 	lua_pop(L, 1);
 }
 
-/* { "ip" or number, shift =, delta = "tid", from =, step = } or { ..., bits = } */
+/* Reads { "ip" or number, shift =, delta = "tid", from =, step = } or { ..., bits = }. */
 static void read_table(lua_State *L, int idx, struct lpfm_site *site, struct column *c)
 {
 	lua_rawgeti(L, idx, 1);
@@ -139,7 +139,9 @@ static int grow(struct column_streams *t)
 	return 0;
 }
 
-/* *v becomes the difference to the stream's last value; 0 for the first, and where it was set back. */
+/*
+ * Sets *v to the difference from the stream's last value; 0 for the first value, and after a reset.
+ */
 static int difference(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	uint64_t now = *v, key = lpfm_walk_field(w, (enum lpfm_smpl_field)c->stream);
@@ -165,7 +167,7 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
 }
 
-/* False: the sample does not hold the PMD. */
+/* Returns false if the sample does not hold the PMD. */
 static bool find_value(struct column *c, const struct lpfm_walk *w)
 {
 	if (c->key == w->key)

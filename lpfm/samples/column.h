@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * column.h - a value that every sample has, or may have: a field, a PMD's value, how much either grew
- * since the last sample of the same thread; as it is or by the number of its bin.
+ * column.h - a value that every sample has, or may have: a field, a PMD's value, or the growth of
+ * either since the last sample of the same thread; as a value, or as the number of its bin.
  */
 #ifndef LPFM_COLUMN_H
 #define LPFM_COLUMN_H
@@ -9,17 +9,17 @@
 #include "records/pid_reuse.h"
 #include "samples/walk.h"
 
-/* One of enum lpfm_smpl_field, or: */
+/* A field of enum lpfm_smpl_field, or one of these: */
 enum {
 	COLUMN_PERIOD = LPFM_SMPL_FIELDS,	/* last_reset as a number of events */
-	COLUMN_VALUE,				/* of a PMD */
+	COLUMN_VALUE,				/* the value of a PMD */
 	COLUMN_NONE
 };
 
 /* The last value of each stream of samples: an open hash table. */
 struct column_streams {
 	struct column_stream {
-		uint64_t key;		/* + 1; 0: free */
+		uint64_t key;		/* the stream's number + 1; 0: the slot is free */
 		uint64_t last;
 	} *slots;
 	size_t used, room;
@@ -27,34 +27,43 @@ struct column_streams {
 
 struct column {
 	unsigned int field;
-	struct lpfm_place place;	/* of the field; of last_reset for PERIOD */
-	unsigned int pmd;		/* of VALUE */
-	unsigned int stream;		/* NONE: the value; else what it grew by in the same TID, PID, CPU */
+	struct lpfm_place place;	/* place of the field, or of last_reset for COLUMN_PERIOD */
+	unsigned int pmd;		/* number of the PMD for COLUMN_VALUE */
+	/*
+	 * NONE: the value itself; otherwise its growth since the last sample of the same TID, PID
+	 * or CPU
+	 */
+	unsigned int stream;
 	enum { COLUMN_PLAIN, COLUMN_LINEAR, COLUMN_LOG } scale;
-	uint64_t shift;			/* added to the value: for clocks that are apart */
-	uint64_t from, step;		/* LINEAR */
-	unsigned int bits;		/* LOG: 2^bits bins for each power of two */
+	uint64_t shift;			/* added to the value, to align clocks that differ */
+	uint64_t from, step;		/* for LINEAR bins */
+	unsigned int bits;		/* for LOG bins: 2^bits bins for each power of two */
 	struct column_streams streams;
-	struct lives lives;		/* a pid in the life that it had at the time; list NULL: as it is */
-	bool plain;			/* a field as it is */
-	bool value;			/* a PMD's value as it is */
-	uint64_t key;			/* VALUE: at rank in samples with this key (walk.h); column_forget() */
+	/* for a pid that is combined with its life at that time; list NULL: the pid itself */
+	struct lives lives;
+	bool plain;			/* the column is a field without changes */
+	bool value;			/* the column is a PMD's value without changes */
+	/*
+	 * COLUMN_VALUE: the value is at rank in samples with this key (walk.h); column_forget()
+	 * clears it
+	 */
+	uint64_t key;
 	unsigned int rank;
 };
 
 /* Reads the column at idx: a field's name, a PMD's number, or a table. */
 void column_read(lua_State *L, int idx, const char *call, struct column *c);
-/* column_get() of columns that are not plain. */
+/* Does what column_get() does, for columns that are not plain. */
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v);
 void column_free(struct column *c);
 
-/* Samples with the same keys may hold other values from now on. */
+/* From now on samples with the same keys may hold other values. */
 static inline void column_forget(struct column *c)
 {
-	c->key = UINT64_MAX;	/* no sample's */
+	c->key = UINT64_MAX;	/* a key that no sample has */
 }
 
-/* The field of the current sample. */
+/* Returns the field of the current sample. */
 static inline uint64_t column_field(const struct column *c, const struct lpfm_walk *w)
 {
 	uint64_t v = lpfm_load(lpfm_walk_at(w) + c->place.offset, c->place.width);
@@ -62,7 +71,10 @@ static inline uint64_t column_field(const struct column *c, const struct lpfm_wa
 	return c->field == COLUMN_PERIOD ? -v : v;
 }
 
-/* 1: the sample has it; 0: it does not; -1: no memory. Of samples in their order: see stream. */
+/*
+ * Returns 1: the sample has the value; 0: it does not; -1: no memory. Columns with a stream need
+ * the samples in their order.
+ */
 static inline int column_get(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
 	if (c->plain) {

@@ -25,13 +25,16 @@ struct test {
 	uint64_t from, to;
 };
 
-/* How two columns go together, over all samples (Welford). */
+/* The correlation of two columns over all samples (Welford). */
 struct pair {
 	struct column x, y;
 	double n, mean_x, mean_y, xx, yy, xy, min_x, max_x;
 };
 
-/* A slot: samples (0: free), events (the periods, summed), the keys, the sums. */
+/*
+ * A slot: number of samples (0: the slot is free), of events (the sum of periods), the keys, the
+ * sums.
+ */
 enum { SAMPLES, EVENTS, KEYS };
 
 struct counter {
@@ -113,7 +116,7 @@ static int grow(struct counter *t)
 
 /* --- a sample ------------------------------------------------------------------------------- */
 
-/* Of every column that has a past each sample is looked at, passed or not. */
+/* Columns that depend on earlier samples must see each sample, whether it passes or not. */
 static int read_tests(struct counter *t, const struct lpfm_walk *w)
 {
 	int passed = 1;
@@ -188,7 +191,7 @@ static int count_key(struct counter *t, const struct lpfm_walk *w, const uint64_
 	return 0;
 }
 
-/* 0, or -1 without memory. */
+/* Counts a sample. Returns 0, or -1 without memory. */
 static int count_sample(struct counter *t, const struct lpfm_walk *w)
 {
 	uint64_t key[KEYS_MAX], sums[SUMS_MAX];
@@ -204,7 +207,7 @@ static int count_sample(struct counter *t, const struct lpfm_walk *w)
 
 /* --- making one ----------------------------------------------------------------------------- */
 
-/* The columns of the list `name` of the table at 1. */
+/* Reads the columns in the list `name` of the table at 1. */
 static int read_list(lua_State *L, const char *name, struct column *columns, int max)
 {
 	int n;
@@ -227,7 +230,7 @@ static int read_list(lua_State *L, const char *name, struct column *columns, int
 	return n;
 }
 
-/* An element of where, on top: {column, from, to}. */
+/* Reads an element of "where", on top: {column, from, to}. */
 static void read_test(lua_State *L, struct test *test)
 {
 	struct lpfm_site site = { .call = "counter", .arg = "where" };
@@ -278,7 +281,7 @@ static void read_pair(lua_State *L, struct counter *t)
 	t->pair.y = xy[1];
 }
 
-/* The fields as arguments make keys alone. */
+/* Arguments that are names of fields make a counter with these keys only. */
 static void options_from_names(lua_State *L)
 {
 	int n = lua_gettop(L);
@@ -381,7 +384,7 @@ static int counter_add(lua_State *L)
 
 /* --- what was counted ----------------------------------------------------------------------- */
 
-/* Header fields are read as two's complement, so that the kernel's addresses stay exact. */
+/* Fields of the header are read as two's complement, so that the kernel's addresses stay exact. */
 static void push_key(lua_State *L, const struct column *c, uint64_t v)
 {
 	if (c->field == COLUMN_VALUE)
@@ -400,7 +403,7 @@ static void push_row(lua_State *L, const struct counter *t, const uint64_t *slot
 		lpfm_push_u64(L, slot[KEYS + t->num_keys + i]);
 }
 
-/* The iterator's state is the position, an upvalue. */
+/* The iterator's position is an upvalue. */
 static int next_row(lua_State *L)
 {
 	const struct counter *t = lua_touserdata(L, lua_upvalueindex(1));

@@ -22,12 +22,12 @@ buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else n
 
 static const struct lpfm_class cursor_class = { "lpfm.sample" };
 
-/* The keys of a sample: its header's fields, and properties that are computed. */
+/* The keys of a sample: the fields of its header, and computed properties. */
 enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };
 
 /*
- * The names of the keys as this state's strings, which are found by their address; the metatable
- * keeps them.
+ * The names of the keys as strings of this Lua state, which are compared by address; the metatable
+ * keeps them alive.
  */
 struct keys {
 	const char	*name[KEYS];
@@ -56,7 +56,7 @@ static struct cursor *cursor_new(lua_State *L)
 	return c;
 }
 
-/* The cursor at 1, which stands on a sample. */
+/* Returns the cursor at 1, which must be on a sample. */
 static inline const struct cursor *on_sample(lua_State *L)
 {
 	const struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
@@ -69,13 +69,13 @@ static inline const struct cursor *on_sample(lua_State *L)
 	return c;
 }
 
-/* Its walk. */
+/* Returns the cursor's walk. */
 static const struct lpfm_walk *self(lua_State *L)
 {
 	return &on_sample(L)->walk;
 }
 
-/* Upvalue: the cursor, which it returns. */
+/* Returns the cursor, which is the upvalue. */
 static int next_sample(lua_State *L)
 {
 	struct cursor *c = lua_touserdata(L, lua_upvalueindex(1));
@@ -198,7 +198,7 @@ static int sample_values(lua_State *L)
 	return 1;
 }
 
-/* False, pushing nothing: samples of this layout do not have the field. */
+/* Pushes a field; false: samples of this layout do not have it, and nothing is pushed. */
 static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 {
 	struct lpfm_place place = lpfm_smpl_names[i].at[w->entry];
@@ -259,7 +259,10 @@ static int find_key(const struct keys *keys, const char *name)
 	return i;
 }
 
-/* What is no key is a method, the upvalue has those; a field is nil where this layout does not have it. */
+/*
+ * A name that is no key is looked up among the methods, in the upvalue. A field is nil if this
+ * layout does not have it.
+ */
 static int push_key(lua_State *L, const struct cursor *c, int key)
 {
 	if (key == KEY_PMDS)
@@ -313,7 +316,7 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
-/* The metatable on top gets the keys, and a list of their strings, which keeps them. */
+/* Stores the keys in the metatable on top, and a list of their strings, which keeps these alive. */
 static void keep_keys(lua_State *L)
 {
 	struct keys *keys = lua_newuserdata(L, sizeof(*keys));

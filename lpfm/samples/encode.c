@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* encode.c - blocks that a tool makes itself: the bytes of the default format (layout of 2.x). */
+/*
+ * encode.c - makes blocks of samples as a tool needs them, in the default format (layout of 2.x).
+ */
 /***
 @submodule lpfm.samples
 */
@@ -32,7 +34,7 @@ int lpfm_encode_head(lua_State *L)
 	return 1;
 }
 
-/* The lower width bytes of a value. */
+/* Stores the lower width bytes of a value. */
 static void store(unsigned char *at, unsigned int width, uint64_t value)
 {
 	uint16_t half = (uint16_t)value;
@@ -42,7 +44,7 @@ static void store(unsigned char *at, unsigned int width, uint64_t value)
 	       width);
 }
 
-/* The fields of the table at 1 into an entry. */
+/* Reads the fields of the table at 1 into an entry. */
 static void read_fields(lua_State *L, unsigned char *entry)
 {
 	struct lpfm_site site = { .call = "sample" };

@@ -11,7 +11,7 @@
 	[LPFM_ENTRY_06] = PLACE(pfm_default_smpl_entry_t, in_06), \
 	[LPFM_ENTRY_STACK] = PLACE(pfm_stack_smpl_sample_t, entry.in_2x)
 
-/* 2.x calls the thread pid and the process tgid. */
+/* Perfmon 2.x calls the thread pid and the process tgid. */
 const struct lpfm_smpl_name lpfm_smpl_names[LPFM_SMPL_FIELDS] = {
 	[LPFM_SMPL_IP] = { "ip", NULL, { AT(ip, ip), [LPFM_ENTRY_IIP] = { 0, sizeof(uint64_t) } } },
 	[LPFM_SMPL_TID] = { "tid", NULL, { AT(pid, tid) } },

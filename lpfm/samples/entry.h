@@ -20,20 +20,20 @@ enum lpfm_smpl_field {
 enum lpfm_entry {
 	LPFM_ENTRY_2X,		/* pfm_dfl_smpl_entry_t */
 	LPFM_ENTRY_06,		/* pfm_default_smpl_entry_t, of section 3.6 */
-	LPFM_ENTRY_IIP,		/* IIP_HDR: the instruction pointer alone */
-	LPFM_ENTRY_NONE,	/* NO_HDR */
+	LPFM_ENTRY_IIP,		/* with IIP_HDR: only the instruction pointer */
+	LPFM_ENTRY_NONE,	/* with NO_HDR: nothing */
 	LPFM_ENTRY_STACK,	/* pfm_stack_smpl_sample_t */
 	LPFM_ENTRIES
 };
 
-/* Where a field lies in a sample; width 0: such samples do not have it. */
+/* The place of a field in a sample; width 0: such samples do not have the field. */
 struct lpfm_place {
-	uint8_t	offset, width;		/* bytes */
+	uint8_t	offset, width;		/* in bytes */
 };
 
 struct lpfm_smpl_name {
 	const char		*name;
-	const char		*also;		/* another name that is taken for it, or NULL */
+	const char		*also;		/* an alternative name, or NULL */
 	struct lpfm_place	at[LPFM_ENTRIES];
 };
 
@@ -41,11 +41,11 @@ extern const struct lpfm_smpl_name lpfm_smpl_names[LPFM_SMPL_FIELDS];
 /* Pushes the names, for messages. */
 const char *lpfm_smpl_names_text(lua_State *L);
 
-/* The field of that name, or LPFM_SMPL_FIELDS. */
+/* Returns the field with that name, or LPFM_SMPL_FIELDS. */
 enum lpfm_smpl_field lpfm_smpl_field(const char *name);
 
 enum lpfm_entry lpfm_entry_of(const struct lpfm_context *ctx);
-/* Bytes. */
+/* Returns the size in bytes. */
 uint8_t lpfm_entry_size(enum lpfm_entry entry);
 
 #endif

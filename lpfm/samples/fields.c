@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * fields.c - fields of samples as the values of a loop: the fast way through a buffer.
- */
+/* fields.c - iterates over fields of samples, the fast way through a buffer. */
 /***
 @submodule buffer
 */
@@ -17,24 +15,25 @@ static const struct lpfm_class fields_class = { "lpfm.fields" };
 
 enum { FIELDS_MAX = 16 };
 
-/* What a compiled loop (ffi/step.lua) knows of the state, in front of LPFM_STEP. */
+/* The part of the state that a compiled loop (ffi/step.lua) uses, before LPFM_STEP. */
 #define LOOP \
-	const char *kind;		/* what it is compiled for; NULL: it is not */ \
+	const char *kind;		/* the kind of loop for which it is compiled; NULL: it is not */ \
 	void (*turn)(void *); \
-	const void *refs, *tests;	/* struct lpfm_ref [] */ \
-	const uint64_t *values;		/* that the tests want */ \
+	const void *refs, *tests;	/* arrays of struct lpfm_ref */ \
+	const uint64_t *values;		/* the values that the tests require */ \
 	uint32_t num_refs, num_tests;
 
 /*
- * The state of a loop. It is not the iterator's upvalue: LuaJIT compiles a loop anew for each closure
- * that is its iterator, and gives up after some; so all loops of a kind have the same function.
+ * The state of a loop. It is not an upvalue of the iterator: LuaJIT compiles a loop anew for each
+ * closure that is its iterator, and gives up after some. So all loops of a kind use the same
+ * function.
  */
 struct fields {
 	struct lpfm_head	head;
 	LOOP
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
-	bool			words;		/* what next_words() is for */
+	bool			words;		/* next_words() can be used */
 	struct lpfm_ref		list[];
 };
 
@@ -71,14 +70,14 @@ static int next_fields(lua_State *L)
 	return n;
 }
 
-/* The common case: no filter, and fields of 64 bits that all samples have. */
+/* Iterates in the common case: no filter, and 64-bit fields that all samples have. */
 static int next_words(lua_State *L)
 {
 	struct fields *f = self(L);
 	const unsigned char *at = f->walk.next;
 	int got, n = (int)f->num_refs;
 
-	if (!f->words || f->walk.varies)	/* the state of another loop */
+	if (!f->words || f->walk.varies)	/* the state belongs to another loop */
 		return next_fields(L);
 	got = lpfm_walk_next(&f->walk);
 	if (got <= 0)
@@ -98,7 +97,10 @@ static bool only_words(const struct fields *f)
 
 /* --- loops that LuaJIT compiles ------------------------------------------------------------- */
 
-/* Looks up what the sample at hand to a compiled loop holds; there is a header of it. */
+/*
+ * Looks up what the current sample holds, for a compiled loop, which has checked that its header is
+ * complete.
+ */
 static void turn(void *state)
 {
 	struct fields *f = state;
@@ -107,7 +109,9 @@ static void turn(void *state)
 	lpfm_walk_settle(&f->walk, &f->filter, f->list, f->num_refs);
 }
 
-/* What a loop is compiled for: the samples' layout, and where in it its fields are. */
+/*
+ * Pushes the kind for which a loop is compiled: the samples' layout, and the places of its fields.
+ */
 static void push_kind(lua_State *L, const struct fields *f)
 {
 	unsigned char kind[4 + 2 * (FIELDS_MAX + LPFM_TESTS_MAX)] = {
@@ -136,7 +140,7 @@ static void make_step(lua_State *L, int idx, int class, int steps, int kind)
 	lua_rawset(L, steps);
 }
 
-/* jit.status() */
+/* Returns true if jit.status() says that the compiler is on. */
 static bool compiles(lua_State *L, int class)
 {
 	bool on;
@@ -149,15 +153,16 @@ static bool compiles(lua_State *L, int class)
 }
 
 /*
- * Pushes the step for the state at idx, of this class; false: there is none that is better than C. Steps
- * are found by the address of the kind's string, which the table keeps alive.
+ * Pushes the step for the state at idx, of this class; false: none is better than C. Steps are
+ * found by the address of the kind's string, which the table keeps alive.
  */
 static bool push_step(lua_State *L, struct fields *f, int idx, int class)
 {
 	int steps = class + 1, kind = class + 2;
 
 	lua_getfield(L, class, "steps");
-	if (lua_isnil(L, steps) || f->walk.varies)	/* no LuaJIT; or what it does not compile */
+	/* there is no LuaJIT, or it does not compile this */
+	if (lua_isnil(L, steps) || f->walk.varies)
 		return false;
 	push_kind(L, f);
 	f->kind = lua_tostring(L, kind);
@@ -242,7 +247,10 @@ static const char step[] =
 #define TEXT(...) #__VA_ARGS__
 #define TEXT_OF(...) TEXT(__VA_ARGS__)
 
-/* The metatable on top gets compile, status and steps, if this is LuaJIT. The module's table is at idx. */
+/*
+ * Adds compile, status and steps to the metatable on top, if this is LuaJIT. The module's table is
+ * at idx.
+ */
 static void open_steps(lua_State *L, int idx)
 {
 	static const char state[] = TEXT_OF(struct { const void *class; LOOP LPFM_STEP } *);

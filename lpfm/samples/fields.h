@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fields.h - fields of samples as the values of a loop. */
+/* fields.h - iterates over fields of samples. */
 #ifndef LPFM_FIELDS_H
 #define LPFM_FIELDS_H
 

@@ -22,7 +22,10 @@ static void read_06(const pfm_default_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
 	};
 }
 
-/* The region at hdr_tail: the oldest full one or, if none is full, the one being written. */
+/*
+ * Reads the region at hdr_tail: the oldest full one or, if none is full, the one that is being
+ * written.
+ */
 static void read_nway(const pfm_nway_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
 {
 	const pfm_nway_region_t *r = &h->hdr_regions[h->hdr_tail % PFM_NWAY_MAX_REGIONS];
@@ -44,7 +47,8 @@ static bool holds_no_more(const struct lpfm_smpl_hdr *hdr, uint64_t size, uint64
 
 static bool read_stack(const pfm_stack_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr, unsigned int ahead)
 {
-	unsigned int num_full = __atomic_load_n(&h->hdr_num_full, __ATOMIC_ACQUIRE);	/* before how far */
+	/* the number of the region up to which regions are full */
+	unsigned int num_full = __atomic_load_n(&h->hdr_num_full, __ATOMIC_ACQUIRE);
 	const pfm_stack_smpl_fill_t *fill = (const void *)(h + 1);
 	uint64_t size = h->hdr_buf_size - sizeof(*h);
 

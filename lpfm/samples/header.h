@@ -5,21 +5,28 @@
 
 #include "ffi/objects.h"
 
-/* Of n-way, and of stack with regions, count, cur_offs and first are those of the region to be read next. */
+/*
+ * For n-way, and for stack with regions, count, cur_offs and first are those of the region that is
+ * read next.
+ */
 struct lpfm_smpl_hdr {
 	uint64_t	count, cur_offs, overflows, size;
 	uint32_t	version, flags;
 	uint64_t	first;		/* offset of the first sample */
-	uint64_t	lost;		/* n-way: samples overwritten; stack: that found it full */
-	uint32_t	regions;	/* n-way, stack; 0: it has none */
-	bool		full;		/* nothing more will come to what is to be read */
+	/* n-way: samples overwritten; stack: samples that found the buffer full */
+	uint64_t	lost;
+	uint32_t	regions;	/* number of regions of n-way or stack; 0: no regions */
+	bool		full;		/* no more samples will be added to what is read next */
 };
 
-/* The header of the format's at buf. */
+/* Reads the format's header at buf. */
 void lpfm_smpl_hdr_read(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf);
-/* Of stack, the same of a region that is to be read later: after so many others. False: there is none. */
+/*
+ * Does the same for a region of stack that is read later, after so many other ones. False: there is
+ * no such region.
+ */
 bool lpfm_smpl_hdr_ahead(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf, unsigned int ahead);
-/* How large that header is. */
+/* Returns the size of that header. */
 size_t lpfm_smpl_hdr_size(enum lpfm_format format);
 
 #endif

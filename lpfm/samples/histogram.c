@@ -23,15 +23,15 @@ struct slot {
 };
 
 struct table {
-	size_t		slots;		/* a power of two */
+	size_t		slots;		/* number of slots, a power of two */
 	size_t		used;
 	unsigned int	keys;
 	unsigned char	*data;
 };
 
 /*
- * What is done for each sample takes the number of keys as an argument of its own: where it is
- * inlined with a constant the compiler knows how large a slot is, and has no loops over the keys.
+ * What is done for each sample gets the number of keys as an argument. Where it is inlined with a
+ * constant, the compiler knows the size of a slot, and unrolls the loops over the keys.
  */
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -63,7 +63,7 @@ INLINE bool same(const uint64_t *a, const uint64_t *b, unsigned int n)
 	return !differ;
 }
 
-/* The keys' slot, or the free one they go to. */
+/* Returns the slot of the keys, or the free one where they belong. */
 INLINE struct slot *find(const struct table *t, const uint64_t *keys, unsigned int n)
 {
 	for (size_t i = hash(keys, n);; i++) {
@@ -84,7 +84,7 @@ static void table_alloc(lua_State *L, struct table *t, size_t slots)
 	memset(t->data, 0, size);
 }
 
-/* The new memory takes the old one's place on the stack. */
+/* The new memory replaces the old one on the stack. */
 static void grow(lua_State *L, struct table *t)
 {
 	struct table old = *t;
@@ -111,7 +111,7 @@ INLINE void count(lua_State *L, struct table *t, const uint64_t *keys, unsigned 
 		grow(L, t);
 }
 
-/* Samples without one of the fields (a PMD they do not hold) are left out. */
+/* Samples that lack one of the fields (a PMD that they do not hold) are skipped. */
 INLINE bool read_keys(const unsigned char *at, const struct lpfm_ref *refs, uint64_t *keys,
 		      unsigned int n)
 {
@@ -149,7 +149,10 @@ static void count_all(lua_State *L, struct lpfm_walk *w, struct lpfm_filter *fil
 		lpfm_walk_broken(L, w);
 }
 
-/* u64 objects are no good as keys: each is another. Those values come as their hexadecimal digits. */
+/*
+ * A u64 object cannot be a key, because each is a different object. Such values are converted into
+ * hexadecimal digits.
+ */
 static void push_key(lua_State *L, uint64_t key)
 {
 	char text[32];
@@ -163,7 +166,7 @@ static void push_key(lua_State *L, uint64_t key)
 	lua_pushstring(L, text);
 }
 
-/* The table under that key of the table on top takes its place. */
+/* Replaces the table on top by the table under that key in it. */
 static void descend(lua_State *L, uint64_t key)
 {
 	push_key(L, key);

@@ -15,7 +15,7 @@ sample without values, in bytes.
 #include "samples/stack_table.h"
 #include "samples/stored_walk.h"
 
-/* What each() walks over. */
+/* What each() iterates over. */
 struct each {
 	struct stored_layouts	layouts;
 	struct stored_walk	stored;
@@ -30,7 +30,7 @@ static void push_values(lua_State *L, const struct lpfm_walk *w)
 	}
 }
 
-/* Addresses are read as two's complement, so that the kernel's stay exact. */
+/* Addresses are read as two's complement, so that those of the kernel stay exact. */
 static void push_sample(lua_State *L, const struct lpfm_walk *w)
 {
 	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 1);
@@ -83,7 +83,7 @@ LPFM_EXPORT int luaopen_lpfm_samples(lua_State *L)
 		{ "sample", lpfm_encode_sample },
 		{ "samples", lpfm_stack_samples },
 		{ "stack_table", lpfm_stack_table_new },
-		{ "tally", lpfm_counter_new },	/* its former name */
+		{ "tally", lpfm_counter_new },	/* the former name of counter() */
 		{ NULL, NULL }
 	};
 

@@ -6,7 +6,9 @@
 #include "base/args.h"
 #include "samples/walk.h"
 
-/* What a field's name or a PMD's number stands for in a walk, and where it is in the current sample. */
+/*
+ * What a field's name or a PMD's number refers to in a walk, and its place in the current sample.
+ */
 #define LPFM_REF \
 	uint8_t is_pmd; \
 	uint8_t width;			/* 0: the sample does not hold this PMD */ \
@@ -17,20 +19,20 @@ struct lpfm_ref { LPFM_REF };
 
 enum { LPFM_TESTS_MAX = 8 };
 
-/* Samples to be left out: those in which one of these differs. */
+/* A filter: samples in which one of these values differs are skipped. */
 struct lpfm_filter {
 	unsigned int	n;
 	struct lpfm_ref	refs[LPFM_TESTS_MAX];
 	uint64_t	values[LPFM_TESTS_MAX];
 };
 
-/* Finds the places of what the filter and n refs name in samples as they are now. */
+/* Finds, for samples in the present layout, the places of what the filter and n refs name. */
 void lpfm_walk_settle(struct lpfm_walk *w, struct lpfm_filter *filter, struct lpfm_ref *refs,
 		      unsigned int n);
-/* The field name or PMD number at idx. */
+/* Reads the field name or PMD number at idx. */
 void lpfm_ref_read(lua_State *L, int idx, const struct lpfm_walk *w, const struct lpfm_site *site,
 		   struct lpfm_ref *ref);
-/* The table of required values at idx, none: no filter. */
+/* Reads the table of required values at idx; if there is none, there is no filter. */
 void lpfm_filter_read(lua_State *L, int idx, const struct lpfm_walk *w, const char *call,
 		      struct lpfm_filter *filter);
 
@@ -52,7 +54,7 @@ static inline bool lpfm_filter_passes(const struct lpfm_filter *filter, const un
 	return true;
 }
 
-/* To the next sample that passes, to which filter and refs are settled. */
+/* Moves to the next sample that passes, for which filter and refs are settled. */
 static inline int lpfm_walk_filtered(struct lpfm_walk *w, struct lpfm_filter *filter,
 				     struct lpfm_ref *refs, unsigned int n)
 {

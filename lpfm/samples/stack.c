@@ -22,10 +22,11 @@ static const struct lpfm_class stack_class = { "lpfm.stack" };
 
 struct stack {
 	struct lpfm_head	head;
-	const struct lpfm_walk	*walk;		/* of the cursor that the environment holds */
+	/* the walk of the cursor, which the environment keeps alive */
+	const struct lpfm_walk	*walk;
 };
 
-enum { ENV_STACK = 2 };		/* in the environment of a cursor */
+enum { ENV_STACK = 2 };		/* index in the environment of a cursor */
 
 void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w)
 {
@@ -60,7 +61,7 @@ void lpfm_stack_push_frames(lua_State *L, const struct lpfm_walk *w)
 	}
 }
 
-/* The walk of the stack at 1, which is on a sample. */
+/* Returns the walk of the stack at 1, which must be on a sample. */
 static const struct lpfm_walk *self(lua_State *L)
 {
 	const struct stack *s = lpfm_object_test(L, 1, &stack_class);
@@ -143,7 +144,7 @@ static int stack_memory(lua_State *L)
 	return 1;
 }
 
-/* Methods are in the upvalue. */
+/* The upvalue is the table of methods. */
 static int stack_index(lua_State *L)
 {
 	const struct lpfm_walk *w = self(L);

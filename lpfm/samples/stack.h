@@ -5,9 +5,12 @@
 
 #include "samples/walk.h"
 
-/* Pushes the view of the stack of the cursor at idx, which has the walk w; nil where samples have no stacks. */
+/*
+ * Pushes the view of the stack of the cursor at idx, whose walk is w; nil if samples have no
+ * stacks.
+ */
 void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w);
-/* Pushes the frames of the current sample, a list. */
+/* Pushes the frames of the current sample as a list. */
 void lpfm_stack_push_frames(lua_State *L, const struct lpfm_walk *w);
 void lpfm_open_stack(lua_State *L);
 

@@ -20,10 +20,13 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "symbols/unwinder.h"
 
 enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
-#define EXACT	(1LL << 53)	/* no address that a Lua number does not hold exactly */
+#define EXACT	(1LL << 53)	/* not an address that a Lua number can hold exactly */
 enum { UNWINDER = 5, AHEAD };	/* arguments of stack_table:samples */
 
-/* The last word of a stack with further callers that cannot be found, plus why: an enum symunwind_end. */
+/*
+ * Set in the last word of a stack with further callers that could not be found; the rest of the
+ * word is the reason, an enum symunwind_end.
+ */
 #define CUT_MARK	(1ULL << 63)
 
 static const char *const end_words[SYMUNWIND_NUM_ENDS] = {
@@ -32,17 +35,21 @@ static const char *const end_words[SYMUNWIND_NUM_ENDS] = {
 #undef X
 };
 
-/* In words each stack lies as the number of its frames, then these; the mark of one that is cut counts as a frame. */
+/*
+ * Each stack is in words as the number of its frames, followed by them; the mark of an incomplete
+ * stack counts as a frame.
+ */
 struct table {
 	struct lpfm_head	head;
 	uint64_t		*words;
 	size_t			used, room;
-	size_t			*at;		/* of stack i + 1, in words */
+	size_t			*at;		/* index in words of stack i + 1 */
 	size_t			n, room_at;
-	uint32_t		*slots;		/* numbers, by what they are; 0: free */
+	uint32_t		*slots;		/* numbers by hash of the stack; 0: free */
 	size_t			num_slots;	/* a power of two, or 0 */
-	size_t			told;		/* stacks that fresh() has given */
-	uint64_t		ended[SYMUNWIND_NUM_ENDS];	/* samples, by how their stacks end */
+	size_t			told;		/* number of stacks that fresh() has returned */
+	/* number of samples by how their stacks end */
+	uint64_t		ended[SYMUNWIND_NUM_ENDS];
 };
 
 static const struct lpfm_class table_class = { "lpfm.stack_table" };
@@ -65,7 +72,7 @@ static size_t hash(const uint64_t *ips, size_t n)
 	return (size_t)h;
 }
 
-/* The slot of the stack, or the free one where it belongs. */
+/* Returns the slot of the stack, or the free one where it belongs. */
 static uint32_t *find(const struct table *t, const uint64_t *ips, size_t n)
 {
 	size_t i = hash(ips, n) & (t->num_slots - 1);
@@ -124,7 +131,7 @@ static bool reserve(struct table *t, size_t n)
 	return t->n * 4 < t->num_slots * 3 || grow_slots(t);
 }
 
-/* The number of a stack; raises without memory. */
+/* Returns the number of a stack; raises without memory. */
 static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, size_t n)
 {
 	uint32_t *slot;
@@ -160,14 +167,17 @@ int lpfm_stack_table_new(lua_State *L)
 
 /* --- out of a buffer ------------------------------------------------------------------------ */
 
-/* The stack of a sample, and the room to unwind it. */
+/* A sample's stack, and the room to unwind it. */
 struct unwinding {
 	struct symunwind	*by;
-	uint16_t		max_frames;	/* of a sample, both levels together */
+	uint16_t		max_frames;	/* most frames of a sample, both levels together */
 	uint64_t		ips[UINT16_MAX + FRAMES_MAX + 1];
 };
 
-/* The frames of a sample in u->ips: the kernel's as they are, the user's as far as they are true, and a mark. */
+/*
+ * Stores the frames of a sample in u->ips: the kernel's, the user's as far as they are certain, and
+ * a mark.
+ */
 static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunwind_end *end)
 {
 	const unsigned char *at = lpfm_walk_at(w);
@@ -190,7 +200,10 @@ static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunw
 	return n;
 }
 
-/* The sample as the default format has it, and, with a table, its stack's number as one more value. */
+/*
+ * Writes the sample in the default format and, if there is a table, the number of its stack as a
+ * further value.
+ */
 static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const struct lpfm_walk *w,
 		       struct unwinding *u)
 {
@@ -212,7 +225,7 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 	luaL_addlstring(out, (const char *)&number, sizeof(number));
 }
 
-/* By the unwinder at UNWINDER; it is on top. */
+/* Makes the state for the unwinder at UNWINDER, which is on top. */
 static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx)
 {
 	struct unwinding *u = lua_newuserdata(L, sizeof(*u));
@@ -225,7 +238,10 @@ static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *
 	return u;
 }
 
-/* For stack_table:samples, and without a table: its arguments are on the stack. */
+/*
+ * Implements stack_table:samples, and without a table blocks.samples. The arguments are on the
+ * stack.
+ */
 static int take_samples(lua_State *L, struct table *t)
 {
 	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 2);
@@ -302,7 +318,7 @@ int lpfm_stack_samples(lua_State *L)
 {
 	lua_settop(L, 4);
 	lua_pushnil(L);
-	lua_insert(L, 1);	/* for the table */
+	lua_insert(L, 1);	/* in place of the table */
 	lua_pushnil(L);
 	lua_insert(L, UNWINDER);
 	return take_samples(L, NULL);
@@ -354,7 +370,7 @@ static int table_bytes(lua_State *L)
 	return push_bytes(L, self(L), 0);
 }
 
-/* The i-th word of bytes that lie anywhere. */
+/* Returns the i-th word of bytes that may be unaligned. */
 static uint64_t word_at(const char *bytes, size_t i)
 {
 	uint64_t word;
@@ -363,7 +379,7 @@ static uint64_t word_at(const char *bytes, size_t i)
 	return word;
 }
 
-/* Numbers up to before the first were lost: those stacks have no frames. */
+/* Numbers below the first one were lost: stacks without frames take their places. */
 static bool pass_over(struct table *t, uint64_t first)
 {
 	if (first <= t->n || first - t->n > GAP_MAX)
@@ -403,7 +419,7 @@ static int table_load(lua_State *L)
 
 		number_of(L, t, ips + i + 1, ips[i]);
 		if (t->n == before)
-			break;		/* one that was there */
+			break;		/* the stack was in the table already */
 		i += ips[i] + 1;
 	}
 	t->told = t->n;
@@ -458,7 +474,7 @@ static int table_copy(lua_State *L)
 
 /* --- looking -------------------------------------------------------------------------------- */
 
-/* The stack of the number at 2: {n, frames}; NULL: there is none. */
+/* Returns the stack with the number at 2: {n, frames}; NULL: there is none. */
 static const uint64_t *stack_at(lua_State *L)
 {
 	const struct table *t = self(L);
@@ -468,7 +484,9 @@ static const uint64_t *stack_at(lua_State *L)
 	return number && number <= t->n ? t->words + t->at[number - 1] : NULL;
 }
 
-/* Why a stack is cut; WHOLE: it is not. A reason that is not known is one all the same. */
+/*
+ * Returns why a stack is incomplete; WHOLE: it is complete. An unknown reason counts as a reason.
+ */
 static enum symunwind_end end_of(const uint64_t *stack)
 {
 	uint64_t last = stack && stack[0] ? stack[stack[0]] : 0;
@@ -478,7 +496,7 @@ static enum symunwind_end end_of(const uint64_t *stack)
 	return last - CUT_MARK < SYMUNWIND_NUM_ENDS ? (enum symunwind_end)(last - CUT_MARK) : SYMUNWIND_TABLE;
 }
 
-/* Without its mark. */
+/* Counts the frames without the mark. */
 static uint64_t count_frames(const uint64_t *stack)
 {
 	return stack ? stack[0] - (end_of(stack) != SYMUNWIND_WHOLE) : 0;
@@ -546,13 +564,18 @@ static int table_frames(lua_State *L)
 	return 1;
 }
 
-/* What frame pointers lead to may be anything: the stack ends at 0, and where no address follows. */
+/*
+ * Frame pointers may lead to anything: the stack ends at 0, and at a word that is not an address.
+ */
 static bool is_address(int64_t frame, int64_t before)
 {
 	return frame && frame > -EXACT && frame < EXACT && (frame > 0 || before < 0);
 }
 
-/* A frame says where its function goes on: the call is before that. Where the kernel was entered it is exact. */
+/*
+ * Returns the address of the call: a frame has the address at which its function continues, which
+ * is after the call. The address at which the kernel was entered is exact.
+ */
 static int64_t call_of(int64_t frame, int64_t before)
 {
 	return before < 0 && frame >= 0 ? frame : frame - 1;

@@ -11,7 +11,7 @@
 
 enum { STORED_LAYOUTS_MAX = 64, STORED_WINDOW = 1 << 16 };
 
-/* What follows each sample, by the PMD that overflowed and, where it matters, the set. */
+/* Which values follow each sample, by the PMD that overflowed and, if it matters, the set. */
 struct stored_layouts {
 	struct lpfm_table	all;
 	struct lpfm_layout	room[STORED_LAYOUTS_MAX];
@@ -19,7 +19,8 @@ struct stored_layouts {
 
 struct stored_walk {
 	struct lpfm_walk	walk;
-	struct chunk_part	rest;	/* what is not in the window yet; nothing of a block in memory */
+	/* what is not in the window yet; empty for a block in memory */
+	struct chunk_part	rest;
 	unsigned char		*window;
 };
 
@@ -28,15 +29,18 @@ struct stored_walk {
  * follow a sample, or the list of the PMDs that they are the values of.
  */
 void stored_layouts_read(lua_State *L, int arg, struct stored_layouts *layouts);
-/* A walk over the block that is the string arg. */
+/* Begins a walk over the block in the string arg. */
 void stored_walk_string(lua_State *L, int arg, struct stored_walk *s, const struct stored_layouts *layouts);
-/* Over the block in the file of chunks at idx; where it lies and its length are at idx + 1 and idx + 2. */
+/*
+ * Begins a walk over the block in the file of chunks at idx; its offset and length are at idx + 1
+ * and idx + 2.
+ */
 void stored_walk_file(lua_State *L, int idx, struct stored_walk *s, const struct stored_layouts *layouts,
 		      unsigned char window[STORED_WINDOW]);
-/* Has more of the file in the window; false: there is no more. */
+/* Reads more of the file into the window; false: there is no more. */
 bool stored_walk_refill(struct stored_walk *s);
 
-/* To the next sample; false at the end, or where the block is cut. */
+/* Moves to the next sample; false at the end, or if the block is truncated. */
 static inline bool stored_walk_next(struct stored_walk *s)
 {
 	int got;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * walk.c - how a walk over samples begins, and what the next one holds (3.6).
- */
+/* walk.c - begins walks over samples, and finds out what the next sample holds (3.6). */
 #include <string.h>
 
 #include "base/table.h"
@@ -9,7 +7,7 @@
 #include "samples/header.h"
 #include "samples/walk.h"
 
-/* From now on samples hold this. */
+/* From now on samples hold these PMDs. */
 static void hold(struct lpfm_walk *w, const struct lpfm_layout *body)
 {
 	w->body = *body;
@@ -43,7 +41,7 @@ void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lp
 
 /* --- records ------------------------------------------------------------------------------- */
 
-/* The head of the record at w->next; false: it does not lie in the buffer. */
+/* Reads the head of the record at w->next; false: it does not lie in the buffer. */
 static bool read_head(const struct lpfm_walk *w, pfm_stack_smpl_rec_t *rec)
 {
 	size_t left = (size_t)(w->limit - w->next);
@@ -54,7 +52,7 @@ static bool read_head(const struct lpfm_walk *w, pfm_stack_smpl_rec_t *rec)
 	return rec->rec_size >= sizeof(*rec) && rec->rec_size <= left && rec->rec_size % sizeof(uint64_t) == 0;
 }
 
-/* Is there room in the sample for what it says it holds? */
+/* Returns true if the sample is large enough for its declared contents. */
 static bool is_whole(const pfm_stack_smpl_sample_t *s)
 {
 	size_t words = (size_t)s->num_pmds + s->num_kernel + s->num_user + s->num_regs;
@@ -73,7 +71,7 @@ static bool read_sample(struct lpfm_walk *w, const pfm_stack_smpl_rec_t *rec)
 	if (!is_whole(&s))
 		return false;
 	lpfm_walk_body(w);
-	if (w->body.n != s.num_pmds)	/* programmed otherwise since */
+	if (w->body.n != s.num_pmds)	/* the PMD was programmed differently since */
 		hold(w, &nothing);
 	w->kernel = s.num_kernel;
 	w->user = s.num_user;
@@ -115,7 +113,10 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 
 /* --- the beginning --------------------------------------------------------------------------- */
 
-/* 3.6.2: if samples do not say which PMD overflowed, all must have the same layout: else they cannot be read. */
+/*
+ * 3.6.2: if samples do not say which PMD overflowed, all must have the same layout. Otherwise they
+ * cannot be read.
+ */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
 {
 	for (size_t i = 0; i < w->layouts->n; i++) {

@@ -14,25 +14,25 @@
 #include "samples/entry.h"
 
 /*
- * What it takes to step. A macro, because LuaJIT reads it, too: it compiles loops that step by
- * themselves (ffi/step.lua).
+ * The members that stepping needs. It is a macro because LuaJIT reads it, too: it compiles loops
+ * that step by themselves (ffi/step.lua).
  */
 #define LPFM_STEP \
-	const unsigned char *next;	/* where the current sample ends, the next begins */ \
-	const unsigned char *limit;	/* of the samples' memory */ \
-	uint64_t size;			/* of a sample that holds body */ \
-	uint64_t index;			/* of the current one, from 1; 0: not at one */ \
+	const unsigned char *next;	/* where the current sample ends and the next one begins */ \
+	const unsigned char *limit;	/* end of the samples' memory */ \
+	uint64_t size;			/* size of a sample that holds body */ \
+	uint64_t index;			/* number of the current sample, from 1; 0: the walk is not at one */ \
 	uint64_t count; \
-	const unsigned int *now;	/* the context's epoch */ \
-	unsigned int epoch;		/* when the walk began: an older one is stale */ \
-	uint32_t key;			/* set << 16 | pmd that body is of; all ones: none yet */ \
-	uint8_t head_size;		/* of a sample's header */ \
-	uint8_t set_at, pmd_at;		/* where it says what the sample holds */ \
-	uint8_t fixed;			/* all samples hold body: no need to look */
+	const unsigned int *now;	/* points to the context's epoch */ \
+	unsigned int epoch;		/* the epoch when the walk began; an older walk is stale */ \
+	uint32_t key;			/* set << 16 | pmd to which body belongs; all ones: none yet */ \
+	uint8_t head_size;		/* size of a sample's header */ \
+	uint8_t set_at, pmd_at;		/* offsets in it of the set and the PMD */ \
+	uint8_t fixed;			/* all samples hold body, so no look-up is needed */
 
 struct lpfm_walk {
 	LPFM_STEP
-	bool			turned;		/* body has changed: refs have to be settled */
+	bool			turned;		/* body has changed: refs must be settled */
 	bool			varies;		/* samples are records, each of its own size */
 	uint16_t		kernel, user;	/* frames of the current sample, where it varies */
 	uint32_t		frames_at;	/* where in it */
@@ -47,14 +47,17 @@ struct lpfm_walk {
 void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_table *layouts);
 /* A walk before the first sample of a context's buffer; raises if a sample's layout cannot be known. */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
-/* Raises, the walk's context having been closed or restarted since. */
+/* Raises, because the walk's context has been closed or restarted. */
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
-/* Raises: the next sample does not lie in the buffer. The walk is at its end, and at no sample. */
+/*
+ * Raises, because the next sample does not lie in the buffer. The walk is then at its end, and at
+ * no sample.
+ */
 int lpfm_walk_broken(lua_State *L, struct lpfm_walk *w);
-/* The next sample holds what this PMD of this set has it hold. */
+/* Sets what the next sample holds: the smpl_pmds of this PMD in this set. */
 void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd);
 
-/* The width bytes at. */
+/* Returns the value of width bytes. */
 static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 {
 	uint16_t half;
@@ -73,14 +76,17 @@ static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 	return half;
 }
 
-/* Of a walk over a context's buffer. Closing counts as a restart here: one comparison for both. */
+/*
+ * Checks a walk over a context's buffer. Closing counts as a restart, so that one comparison serves
+ * for both.
+ */
 static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
 {
 	if (__builtin_expect(w->epoch != *w->now, 0))
 		lpfm_walk_stale(L, w);
 }
 
-/* Looks up what the sample at w->next holds, if that is not what the last one held. */
+/* Looks up what the sample at w->next holds, unless it is the same as for the last one. */
 static inline void lpfm_walk_body(struct lpfm_walk *w)
 {
 	uint16_t set, pmd;
@@ -91,18 +97,21 @@ static inline void lpfm_walk_body(struct lpfm_walk *w)
 		lpfm_walk_turn(w, set, pmd);
 }
 
-/* lpfm_walk_next() where samples vary. */
+/* Implements lpfm_walk_next() if samples vary in size. */
 int lpfm_walk_record(struct lpfm_walk *w);
 /*
- * A walk over what came to such a context's buffer since its byte `from`; 0: all of it. With regions it is of the one
- * to be read after so many others.
+ * Begins a walk over what was added to such a context's buffer after its byte `from`; 0: all of it.
+ * With regions the walk is over the region that is read after so many other ones.
  */
 void lpfm_walk_from(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx, uint64_t from,
 		    unsigned int ahead);
-/* Past samples to the next record that is none, which begins at *at: 1; 0 after the last; -1: it does not fit. */
+/*
+ * Skips samples up to the next record of another kind, which begins at *at. Returns 1; 0 at the
+ * end; -1: a record does not fit into the buffer.
+ */
 int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at);
 
-/* To the next sample: 1; 0 after the last; -1 if it does not fit into the buffer. */
+/* Moves to the next sample. Returns 1; 0 at the end; -1 if it does not fit into the buffer. */
 static inline int lpfm_walk_next(struct lpfm_walk *w)
 {
 	size_t left = (size_t)(w->limit - w->next);
@@ -122,25 +131,25 @@ static inline int lpfm_walk_next(struct lpfm_walk *w)
 	return 1;
 }
 
-/* The current sample. */
+/* Returns the current sample. */
 static inline const unsigned char *lpfm_walk_at(const struct lpfm_walk *w)
 {
 	return w->next - w->size;
 }
 
-/* The i-th value of the current sample, from 0; there are w->body.n. */
+/* Returns the i-th value of the current sample, from 0; there are w->body.n. */
 static inline uint64_t lpfm_walk_value(const struct lpfm_walk *w, unsigned int i)
 {
 	return lpfm_load(lpfm_walk_at(w) + w->head_size + i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
-/* The i-th frame of the current sample, from 0; there are w->kernel + w->user. */
+/* Returns the i-th frame of the current sample, from 0; there are w->kernel + w->user. */
 static inline uint64_t lpfm_walk_frame(const struct lpfm_walk *w, unsigned int i)
 {
 	return lpfm_load(lpfm_walk_at(w) + w->frames_at + i * sizeof(uint64_t), sizeof(uint64_t));
 }
 
-/* Field f of the current sample; 0: it has none. */
+/* Returns field f of the current sample; 0 if it has none. */
 static inline uint64_t lpfm_walk_field(const struct lpfm_walk *w, enum lpfm_smpl_field f)
 {
 	struct lpfm_place place = lpfm_smpl_names[f].at[w->entry];
@@ -153,7 +162,7 @@ static inline bool lpfm_walk_holds(const struct lpfm_walk *w, unsigned int num)
 	return w->body.pmds[num / 64] >> (num % 64) & 1;
 }
 
-/* How many PMDs below num the sample holds. */
+/* Returns how many PMDs below num the sample holds. */
 static inline unsigned int lpfm_walk_rank(const struct lpfm_walk *w, unsigned int num)
 {
 	unsigned int rank = 0, i;
@@ -163,7 +172,7 @@ static inline unsigned int lpfm_walk_rank(const struct lpfm_walk *w, unsigned in
 	return rank + (unsigned int)__builtin_popcountll(w->body.pmds[i] & ((1ULL << num % 64) - 1));
 }
 
-/* The value of PMD num in the current sample, if it is there. */
+/* Gets the value of PMD num in the current sample, if it is there. */
 static inline bool lpfm_walk_pmd(const struct lpfm_walk *w, unsigned int num, uint64_t *value)
 {
 	if (num >= PFM_MAX_PMDS || !lpfm_walk_holds(w, num))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* access.c - what sites of simulated programs load, store and branch to, from tables. */
+/* access.c - reads from tables what sites of simulated programs load, store and branch to. */
 #include <string.h>
 
 #include "base/args.h"
@@ -41,7 +41,7 @@ static void pattern_field(lua_State *L, const struct lpfm_site *site, const char
 	}
 }
 
-/* { base, stride, stride of the loop around... , size =, random = | chase =, seed = } */
+/* Reads { base, stride, stride of the enclosing loop... , size =, random = | chase =, seed = }. */
 static void pattern_table(lua_State *L, const struct lpfm_site *site, struct pfm_sim_pattern *p)
 {
 	int n = (int)lua_objlen(L, -1);

@@ -19,7 +19,8 @@ struct builder {
 	lua_State			*L;
 	char				path[200];
 	int				nesting;
-	int				anchors;	/* table of what the program refers to */
+	/* stack index of a table that keeps alive what the program refers to */
+	int				anchors;
 	struct pfm_sim_step		*steps, *steps_end, *program_end;
 	struct pfm_sim_event		*events, *events_end;
 	struct pfm_sim_program		*programs, *programs_end;
@@ -43,14 +44,16 @@ static int bad(struct builder *b, const char *text)
 	return lpfm_bad(b->L, &site, "%s", text);
 }
 
-/* What was measured is not what is there. */
+/* Raises if the tables have changed since they were measured. */
 static void expect(struct builder *b, bool as_measured)
 {
 	if (!as_measured)
 		bad(b, "the program changed while it was read");
 }
 
-/* The field of the table on top of the stack, pushed; false: there is none, nothing is pushed. */
+/*
+ * Pushes the field of the table on top of the stack; false: there is none, and nothing is pushed.
+ */
 static bool field(lua_State *L, const char *name)
 {
 	lua_pushstring(L, name);
@@ -79,7 +82,9 @@ static uint32_t small(struct builder *b, const char *name)
 
 typedef void (*visit_fn)(struct builder *b, void *arg);
 
-/* visit with each element of the list on top of the stack pushed, and the path naming it. */
+/*
+ * Calls visit with each element of the list on top of the stack pushed, and the path that names it.
+ */
 static void each(struct builder *b, visit_fn visit, void *arg)
 {
 	lua_State *L = b->L;
@@ -102,7 +107,7 @@ static void each(struct builder *b, visit_fn visit, void *arg)
 	b->nesting--;
 }
 
-/* Does the step on top of the stack hold others? */
+/* Returns true if the step on top of the stack contains others. */
 static bool is_nest(lua_State *L)
 {
 	if (!field(L, "loop") && !field(L, "call"))
@@ -141,13 +146,13 @@ static void measure_step(struct builder *b, void *arg)
 
 static void fill_program(struct builder *b, struct pfm_sim_program *prog);
 
-/* The program keeps what is on top of the stack, which goes. */
+/* Makes the program keep what is on top of the stack, which is popped. */
 static void keep(struct builder *b)
 {
 	lua_rawseti(b->L, b->anchors, (int)lua_objlen(b->L, b->anchors) + 1);
 }
 
-/* The string there, which the program keeps. */
+/* Returns the string at i, which the program keeps alive. */
 static const char *kept(struct builder *b, int idx)
 {
 	const char *string = lua_tostring(b->L, idx);
@@ -264,7 +269,7 @@ static void fill_site(struct builder *b, struct pfm_sim_step *step)
 		bad(b, "field 'ns': a time is not negative");
 }
 
-/* An operation has nothing besides its one field. */
+/* Refuses further fields of an operation, which has only one. */
 static void only_field(struct builder *b)
 {
 	lua_State *L = b->L;
@@ -276,7 +281,7 @@ static void only_field(struct builder *b)
 		bad(b, "this operation takes no other fields");
 }
 
-/* No fields but these in a step that holds others. */
+/* Refuses other fields than these in a step that contains others. */
 static void only_beside(struct builder *b, const char *nest, const char *also)
 {
 	lua_State *L = b->L;
@@ -339,7 +344,7 @@ static void fill_map_field(struct builder *b, struct pfm_sim_step *step, const c
 		bad(b, lua_pushfstring(b->L, "unknown field '%s' beside map", name));
 }
 
-/* map = a path, ip =, size =, offset = */
+/* Reads map = a path, ip =, size =, offset =. */
 static bool fill_map(struct builder *b, struct pfm_sim_step *step)
 {
 	lua_State *L = b->L;
@@ -353,7 +358,7 @@ static bool fill_map(struct builder *b, struct pfm_sim_step *step)
 	return true;
 }
 
-/* trace = a file, or ops = a function */
+/* Reads trace = a file, or ops = a function. */
 static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
 {
 	bool file = field(b->L, "trace");
@@ -391,7 +396,7 @@ static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
 	return true;
 }
 
-/* Steps of one program are contiguous: *arg is where the next goes. */
+/* Steps of one program are contiguous: *arg is the place of the next one. */
 static void fill_step(struct builder *b, void *arg);
 
 static struct pfm_sim_step *take(struct builder *b, struct pfm_sim_step **at)
@@ -418,7 +423,7 @@ static void fill_loop(struct builder *b, struct pfm_sim_step **at)
 	take(b, at)->op = PFM_SIM_END;
 }
 
-/* call = the address in its frame */
+/* Reads call = the address in its frame. */
 static void fill_call(struct builder *b, struct pfm_sim_step **at)
 {
 	lua_State *L = b->L;

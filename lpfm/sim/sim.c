@@ -41,7 +41,7 @@ which go past it: alone it is a fence, with a load and a store an operation that
 #include "context/context.h"
 #include "sim/sim.h"
 
-#define DEFAULT_LIMIT 10000000000ULL	/* of a run until something */
+#define DEFAULT_LIMIT 10000000000ULL	/* default limit in ns for a run until an event */
 
 struct lpfm_sim {
 	struct lpfm_head	head;
@@ -70,7 +70,7 @@ static int sim_gc(lua_State *L)
 
 /* --- fields of an argument table ------------------------------------------------------------- */
 
-/* Argument idx is a table with no other fields than these (ended by NULL). */
+/* Checks that argument idx is a table without fields other than these; NULL ends the list. */
 static void check_fields(lua_State *L, int idx, const char *call, const char *const *names)
 {
 	struct lpfm_site site = { .call = call };
@@ -127,7 +127,7 @@ static uint32_t tid_at(lua_State *L, int idx, const char *call)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* cpu=2, or affinity={0, 1} */
+/* Returns the CPUs of cpu=2, or affinity={0, 1}. */
 static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 {
 	struct lpfm_site site = { .call = call, .field = "affinity" };
@@ -548,7 +548,7 @@ static int sim_encode(lua_State *L)
 	return 1;
 }
 
-#define MAX_PMCS 4	/* of one counter */
+#define MAX_PMCS 4	/* most PMCs of one counter */
 
 /***
 All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`; counters of netburst
@@ -879,7 +879,7 @@ static const luaL_Reg sim_metas[] = {
 	{ NULL, NULL }
 };
 
-/* The methods hold the computer, which is the current one. */
+/* The methods refer to the computer that is the current one now. */
 void lpfm_push_sim(lua_State *L)
 {
 	struct lpfm_sim *s;

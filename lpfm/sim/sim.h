@@ -12,7 +12,7 @@
  */
 void lpfm_push_sim(lua_State *L);
 
-/* The list of steps at idx as a program; pushes the userdata that it lives in. */
+/* Reads the list of steps at idx as a program; pushes the userdata that contains it. */
 const struct pfm_sim_program *lpfm_sim_program(lua_State *L, int idx, const char *call);
 
 #endif

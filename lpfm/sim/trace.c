@@ -33,7 +33,7 @@ static int trace_gc(lua_State *L)
 	return 0;
 }
 
-/* Pushed; its trace is NULL without memory. */
+/* Pushes a new trace, which is NULL without memory. */
 static struct lpfm_trace *new_trace(lua_State *L)
 {
 	static const luaL_Reg metas[] = { { "__gc", trace_gc }, { NULL, NULL } };
@@ -86,7 +86,7 @@ const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size)
 
 static const char *const kinds[] = { "load", "store", "modify", "branch", "jump" };
 
-/* An address, kind, address or taken, and size are on top of the stack. */
+/* Adds an operation; its address, kind, address or taken, and size are on top of the stack. */
 static int add_op(lua_State *L, const struct lpfm_site *site, struct pfm_sim_trace *trace)
 {
 	static const uint32_t numbers[] = { PFM_SIM_LOAD, PFM_SIM_STORE, PFM_SIM_MODIFY, PFM_SIM_BRANCH_NOT,
@@ -105,7 +105,7 @@ static int add_op(lua_State *L, const struct lpfm_site *site, struct pfm_sim_tra
 	return pfm_sim_trace_op(trace, numbers[kind], lpfm_to_u64(L, -2, site), size);
 }
 
-/* False: it returned nothing. */
+/* Returns false if the function returned nothing. */
 static bool call(lua_State *L, const struct lpfm_site *site, int function, struct pfm_sim_trace *trace)
 {
 	uint64_t ip;

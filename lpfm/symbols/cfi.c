@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cfi.c - call frame information by rows, through elfutils' libdw. */
+/* cfi.c - rows of call frame information, read by elfutils' libdw. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <gelf.h>
@@ -13,10 +13,11 @@
 #include "symbols/table.h"
 
 enum { SLOTS = 4096 };		/* a power of two */
-enum { UNSIZED_MAX = 1 << 16 };	/* bytes of a function whose symbol does not tell, at most */
-enum { ENTRY_SIZE = 256 };	/* bytes of the code where a program begins, at most, if no symbol tells */
+enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function whose symbol has no size */
+/* most bytes of code where a program begins, if no symbol has its size */
+enum { ENTRY_SIZE = 256 };
 
-/* A part of the file that is loaded as code. */
+/* A segment of the file that is loaded as code. */
 struct segment {
 	uint64_t	offset, size, align, addr;
 };
@@ -24,11 +25,11 @@ struct segment {
 struct symcfi {
 	int		fd;
 	Elf		*elf;
-	Dwarf		*dwarf;		/* NULL: not asked for yet, or there is none */
+	Dwarf		*dwarf;		/* NULL: not opened yet, or there is none */
 	Dwarf_CFI	*eh, *debug;
-	bool		has_asked;	/* for debug */
+	bool		has_asked;	/* debug has been looked for */
 	bool		is_32bit;
-	uint64_t	entry;		/* where programs begin */
+	uint64_t	entry;		/* address at which programs begin */
 	bool		has_starts, has_functions;
 	struct symstart	starts[SYMSTART_RANGES];
 	struct symtab	functions;
@@ -126,7 +127,7 @@ bool symcfi_is_start(struct symcfi *c, uint64_t addr)
 	return false;
 }
 
-/* Do bytes end with a call? */
+/* Returns true if the bytes end with a call. */
 #if defined(__x86_64__)
 static bool ends_with_call(const unsigned char *code, size_t n)
 {
@@ -149,7 +150,7 @@ static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint6
 	return true;
 }
 
-/* mov %rsp,%rbp, in both ways in which it is written; of 32 bits the same without the first byte. */
+/* mov %rsp,%rbp in both of its encodings; in 32-bit code the same without the first byte */
 static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
 {
 	static const char store[] = { 0x48, (char)0x89, (char)0xe5 }, load[] = { 0x48, (char)0x8b, (char)0xec };
@@ -168,7 +169,7 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
 }
 
-/* A leaf returns to a register, so that this need not be known. */
+/* Reads what is called. A call of a leaf through a register has no known target. */
 static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint64_t *function)
 {
 	(void)code, (void)n, (void)end, (void)function;
@@ -189,7 +190,7 @@ static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
 }
 #endif
 
-/* The code before an address, *n bytes of it. */
+/* Returns the code before an address, *n bytes of it. */
 static const unsigned char *code_before(const struct symcfi *c, uint64_t addr, size_t *n)
 {
 	size_t size;
@@ -229,7 +230,7 @@ bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to)
 	return code && to - from <= n && makes_frame(code + n - (to - from), to - from, c->is_32bit);
 }
 
-/* Labels within functions are local, or not functions. */
+/* Returns true for functions: labels within functions are local, or have another type. */
 static bool is_function(const GElf_Sym *sym)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
@@ -268,7 +269,7 @@ bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function)
 	return e;
 }
 
-/* Of .debug_frame, which most files do not have. */
+/* Returns the contents of .debug_frame, which most files do not have. */
 static Dwarf_CFI *debug_of(struct symcfi *c)
 {
 	if (c->has_asked)
@@ -326,7 +327,7 @@ static bool read_cfa(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *ro
 	return keep_expression(row, ops, n, &row->cfa_offset);
 }
 
-/* A register alone. */
+/* Recognizes an expression that is only a register. */
 static bool read_moved(const Dwarf_Op *ops, size_t n, unsigned int num, struct symcfi_change *change)
 {
 	unsigned int atom = ops[0].atom;
@@ -337,7 +338,7 @@ static bool read_moved(const Dwarf_Op *ops, size_t n, unsigned int num, struct s
 	       (unsigned int)change->offset < num;
 }
 
-/* call_frame_cfa [plus_uconst OFFSET] [stack_value] */
+/* Recognizes call_frame_cfa [plus_uconst OFFSET] [stack_value]. */
 static bool read_offset(const Dwarf_Op *ops, size_t n, bool is_value, struct symcfi_change *change)
 {
 	int64_t offset = n == 2 ? (int64_t)ops[1].number : 0;
@@ -386,7 +387,10 @@ static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct sy
 	return row->lost >> reg & 1 ? SYMCFI_OUTERMOST : SYMCFI_COMMON;
 }
 
-/* To be freed; NULL: there is no information about the place. */
+/*
+ * Returns the frame at an address, which the caller frees; NULL: there is no information about the
+ * place.
+ */
 static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 {
 	Dwarf_Frame *frame;
@@ -396,7 +400,10 @@ static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 	return debug_of(c) && !dwarf_cfi_addrframe(c->debug, addr, &frame) ? frame : NULL;
 }
 
-/* Where a program or its loader begins nothing has called; that code often has no information. */
+/*
+ * Returns true where a program or its loader begins: nothing has called that code, which often has
+ * no information.
+ */
 static bool is_entry(struct symcfi *c, uint64_t addr)
 {
 	Dwarf_Frame *frame;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dwarf.c - source lines and inlined functions, by elfutils' libdw.
- *
- * The units are found by their own ranges: .debug_aranges, by which libdwfl finds them, is not written by clang.
+ * dwarf.c - source lines and inlined functions, read by elfutils' libdw. The units are found by
+ * their own ranges, because clang does not write .debug_aranges, which libdwfl would use.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -38,7 +37,8 @@ static int add_ranges(struct symdwarf *d, Dwarf_Die *die)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &low, &high)) > 0)
-		if (low && low < high && add_unit(d, low, high, die)) /* 0: its section was dropped */
+		/* an address of 0 means that the section was dropped */
+		if (low && low < high && add_unit(d, low, high, die))
 			return -1;
 	return 0;
 }
@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* Once; without memory for all units some stay unknown. */
+/* Reads all units once. Without memory for all, some remain unknown. */
 static void read_units(struct symdwarf *d, Dwfl_Module *mod)
 {
 	Dwarf_CU *cu = NULL;
@@ -126,7 +126,7 @@ static Dwarf_Word number_of(Dwarf_Die *die, unsigned int name)
 	return dwarf_attr(die, name, &attr) && dwarf_formudata(&attr, &value) == 0 ? value : 0;
 }
 
-/* Where an inlined function is called from. */
+/* Reads the place from which an inlined function is called. */
 static void read_call(Dwarf_Die *unit, Dwarf_Die *die, struct symdwarf_frame *caller)
 {
 	Dwarf_Files *files;
@@ -140,12 +140,12 @@ static void read_call(Dwarf_Die *unit, Dwarf_Die *die, struct symdwarf_frame *ca
 
 enum { DEEPEST = 64 };
 
-/* The scopes around an address, the outermost first. */
+/* The scopes around an address, from the outermost one. */
 struct scopes {
 	uint64_t addr;
 	Dwarf_Die die[DEEPEST];
 	int n;
-	bool nested;		/* look for functions within others, too */
+	bool nested;		/* functions within other functions are searched, too */
 };
 
 static bool has_ranges(Dwarf_Die *die)
@@ -155,7 +155,7 @@ static bool has_ranges(Dwarf_Die *die)
 
 static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth);
 
-/* True: the address is in it, and its scopes are there. */
+/* Returns true if the address is in the entry, and adds its scopes. */
 static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
 {
 	switch (dwarf_tag(die)) {
@@ -187,7 +187,10 @@ static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
 	return true;
 }
 
-/* The tree is followed as the code has it: an inlined function's definition may be in another unit, where LTO is. */
+/*
+ * Follows the tree as the code is nested. With LTO, the definition of an inlined function may be in
+ * another unit.
+ */
 static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth)
 {
 	Dwarf_Die die;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dwarf.h - source lines and inlined functions out of an object's DWARF. */
+/* dwarf.h - source lines and inlined functions from an object's DWARF. */
 #ifndef LPFM_SYMBOLS_DWARF_H
 #define LPFM_SYMBOLS_DWARF_H
 
@@ -12,23 +12,29 @@ struct symdwarf_unit;
 
 struct symdwarf {
 	Dwarf *dw;
-	Dwarf_Addr bias;		/* ours - that of the debug information */
-	struct symdwarf_unit *units;	/* by address */
+	Dwarf_Addr bias;		/* our address minus that in the debug information */
+	struct symdwarf_unit *units;	/* sorted by address */
 	size_t n, room;
 	bool ready;
 };
 
-/* A function at an address and where in it: of an inlined one's caller, the call. */
+/*
+ * A function at an address, and the place in it; in the caller of an inlined function this is the
+ * call.
+ */
 struct symdwarf_frame {
 	const char *name;
-	const char *file;		/* NULL: not known */
+	const char *file;		/* NULL: it is not known */
 	int line;
 };
 
-/* File (NULL: not known) and line of an address. */
+/* Returns the file (NULL: not known) and line of an address. */
 const char *symdwarf_line(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, int *line);
 
-/* The functions at an address: the innermost inlined one first, the one that has the code last. Returns how many. */
+/*
+ * Finds the functions at an address: the innermost inlined one first, and last the one that
+ * contains the code. Returns how many there are.
+ */
 int symdwarf_frames(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, struct symdwarf_frame frames[], int max);
 
 void symdwarf_free(struct symdwarf *d);

@@ -46,7 +46,10 @@ static void dereference(struct machine *m, const struct symexpr_place *p)
 	push(m, value);
 }
 
-/* Of two operands, the upper one is y. False: it is no such operation. */
+/*
+ * Applies an operation to two operands, of which y is the upper one. False: it is not such an
+ * operation.
+ */
 static bool combine(struct machine *m, unsigned int atom)
 {
 	uint64_t y, x, value;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* expression.h - DWARF expressions of call frame information: of PLTs, and of what returns from signal handlers. */
+/*
+ * expression.h - DWARF expressions in call frame information: that of PLTs, and of code that
+ * returns from signal handlers.
+ */
 #ifndef LPFM_SYMBOLS_EXPRESSION_H
 #define LPFM_SYMBOLS_EXPRESSION_H
 
@@ -13,7 +16,7 @@ struct symexpr {
 	size_t		n;
 };
 
-/* What an expression may ask for. Both are false where it is not to be had. */
+/* What an expression may read. Both functions return false if the value is not available. */
 struct symexpr_place {
 	bool		(*reg)(const void *from, unsigned int num, uint64_t *value);
 	bool		(*read)(const void *from, uint64_t addr, uint64_t *word);
@@ -21,10 +24,10 @@ struct symexpr_place {
 	uint64_t	cfa;		/* the canonical frame address */
 };
 
-/* Evaluates a DWARF expression; false: it has no value, or needs a register or memory that is not known. */
+/* Evaluates a DWARF expression; false: it has no value, or needs an unknown register or memory. */
 bool symexpr_evaluate(const struct symexpr *e, const struct symexpr_place *place, uint64_t *value);
 
-/* Is it always what the register holds? */
+/* Returns true if the result is always the value of the register. */
 bool symexpr_is_register(const struct symexpr *e, unsigned int reg);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* mapped.c - what processes had mapped as code, and when: a list of events for each process, by time. */
+/*
+ * mapped.c - what code processes had mapped, and when: a list of events for each process, sorted by
+ * time.
+ */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,32 +20,33 @@ enum { FIRST_BUCKETS = 256, FORKS_MAX = 64 };
 enum kind { MAP, CLEAR, FORK };
 
 struct event {
-	struct symmapping	map;	/* its time is that of all kinds */
-	uint64_t		parent;	/* FORK: the process that these mappings are inherited from */
+	struct symmapping	map;	/* its time is valid for events of all kinds */
+	/* for a FORK: the process from which the mappings are inherited */
+	uint64_t		parent;
 	enum kind		kind;
 };
 
 struct process {
-	struct process	*next;		/* in its bucket */
+	struct process	*next;		/* next process in its bucket */
 	uint64_t	pid;
-	struct event	*events;	/* by time */
+	struct event	*events;	/* sorted by time */
 	size_t		n, room;
 };
 
-/* A file, by its identity. */
+/* A file, with its identity. */
 struct file {
 	struct file	*next;
 	dev_t		dev;
 	ino_t		ino;
 	struct timespec	mtime;
-	struct symcfi	*cfi;		/* NULL: it is of no use */
+	struct symcfi	*cfi;		/* NULL: the file cannot be used */
 };
 
 struct symmapped {
 	struct process	**buckets;
 	size_t		num_buckets, num_processes;
 	struct file	*files;
-	struct symcfi	*vdso[2];	/* of 64 bits, and of 32 */
+	struct symcfi	*vdso[2];	/* the 64-bit one, and the 32-bit one */
 };
 
 struct symmapped *symmapped_new(void)
@@ -81,7 +85,7 @@ void symmapped_free(struct symmapped *m)
 
 /* --- files ---------------------------------------------------------------------------------- */
 
-/* The vdso of a program of 32 bits is not ours: it is read from the process. */
+/* Copies the vdso of a 32-bit program from the process, because this program has another one. */
 static int copy_vdso(uint64_t pid, uint64_t start, uint64_t size)
 {
 	char path[64], bytes[4096];
@@ -105,7 +109,7 @@ static int copy_vdso(uint64_t pid, uint64_t start, uint64_t size)
 	return fd;
 }
 
-/* Devices are not to be opened: that may do something. */
+/* Opens only regular files: the mere opening of a device may have an effect. */
 static int open_regular(const char *path)
 {
 	struct stat s;
@@ -113,7 +117,10 @@ static int open_regular(const char *path)
 	return stat(path, &s) || !S_ISREG(s.st_mode) ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
-/* What the process itself has mapped, where the kernel lets us; else what its path means to the process, or here. */
+/*
+ * Opens the file that the process has mapped, if the kernel permits; else the file at its path in
+ * the process, or here.
+ */
 static int open_mapped(uint64_t pid, uint64_t start, uint64_t stop, const char *path)
 {
 	char from[64 + 4096];
@@ -142,7 +149,7 @@ static struct file *find_file(const struct symmapped *m, const struct stat *s)
 	return NULL;
 }
 
-/* The information of the open file, which is closed or kept; NULL: there is none. */
+/* Returns the information of the open file, which is closed or kept; NULL: there is none. */
 static struct symcfi *cfi_of(struct symmapped *m, int fd)
 {
 	struct stat s;
@@ -167,7 +174,10 @@ static struct symcfi *cfi_of(struct symmapped *m, int fd)
 	return f->cfi;
 }
 
-/* That of 64 bits and that of 32 are each the same in all processes of this machine: one copy is enough. */
+/*
+ * Returns the vdso. The 64-bit one and the 32-bit one are each the same in all processes of a
+ * machine, so one copy is enough.
+ */
 static struct symcfi *vdso_of(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop)
 {
 	struct symcfi **known = &m->vdso[start < BELOW_4G];
@@ -216,7 +226,7 @@ static void enter(struct process **buckets, size_t n, struct process *p)
 	*at = p;
 }
 
-/* More buckets, where there is memory for them. */
+/* Adds buckets, if there is memory for them. */
 static void spread(struct symmapped *m)
 {
 	size_t n = m->num_buckets * 4;
@@ -252,7 +262,7 @@ static struct process *process(struct symmapped *m, uint64_t pid)
 	return p;
 }
 
-/* How many events are not later than that. */
+/* Returns how many events are not later than that time. */
 static size_t count_until(const struct process *p, uint64_t time)
 {
 	size_t low = 0, high = p->n;
@@ -268,7 +278,7 @@ static size_t count_until(const struct process *p, uint64_t time)
 	return low;
 }
 
-/* Events mostly come by time; those of several buffers do not. */
+/* Inserts an event. Most come in the order of time, but those of several buffers do not. */
 static bool insert(struct symmapped *m, uint64_t pid, const struct event *e)
 {
 	struct process *p = process(m, pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* object.c - one object and what is known of its code: its ELF file through elfutils' libdwfl. */
+/* object.c - an object and what is known of its code: its ELF file, read by elfutils' libdwfl. */
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -16,16 +16,16 @@
 #include "symbols/plt.h"
 #include "symbols/ranges.h"
 
-#define PAGE 4096	/* the least of all machines */
-#define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's own */
+#define PAGE 4096	/* the smallest page size of all machines */
+#define DEBUG_PATH ":.debug:/usr/lib/debug"	/* libdwfl's default */
 
 struct symobj {
-	Dwfl *dwfl;		/* NULL: the kernel */
+	Dwfl *dwfl;		/* NULL for the kernel */
 	Dwfl_Module *mod;
 	Elf *elf;
 	struct symtab funcs;
-	size_t functions;		/* that the symbol table has */
-	struct symplt_names made;	/* some of the functions' names */
+	size_t functions;		/* number of functions in the symbol table */
+	struct symplt_names made;	/* names that were made for functions */
 	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
 };
@@ -39,7 +39,10 @@ static const Dwfl_Callbacks offline = {
 	.debuginfo_path = &debug_path,
 };
 
-/* Debug files lie beside the object, in .debug there, in the distribution's place; first in LPFM_DEBUG_PATH. */
+/*
+ * Debug files are searched in LPFM_DEBUG_PATH first, then beside the object, in .debug there, and
+ * in the distribution's directory.
+ */
 static void set_debug_path(void)
 {
 	const char *own = getenv("LPFM_DEBUG_PATH");
@@ -57,11 +60,12 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	unsigned int bind = GELF_ST_BIND(sym->st_info);
 	int rank = bind <= STB_WEAK ? by_binding[bind] : 0;
 
-	rank = 2 * rank + (name[0] != '_');	/* of aliases, the one without underscores */
+	/* of aliases, one without a leading underscore is preferred */
+	rank = 2 * rank + (name[0] != '_');
 	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? rank : rank + 8;
 }
 
-/* The section that a symbol is in, if it has code. */
+/* Returns true if the section of a symbol contains code. */
 static bool has_code(Elf *elf, GElf_Word section, GElf_Shdr *sh)
 {
 	Elf_Scn *scn = elf ? elf_getscn(elf, section) : NULL;
@@ -69,7 +73,10 @@ static bool has_code(Elf *elf, GElf_Word section, GElf_Shdr *sh)
 	return scn && gelf_getshdr(scn, sh) && (sh->sh_flags & SHF_EXECINSTR);
 }
 
-/* Labels of assembler code are functions if they have a name of their own: not "$x" or ".L1", which mark places. */
+/*
+ * Labels in assembler code count as functions if they have a real name, and not one like "$x" or
+ * ".L1" that marks a place.
+ */
 static bool is_function(const GElf_Sym *sym, const char *name)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
@@ -111,7 +118,7 @@ static void explain(char *why, const char *what)
 	snprintf(why, SYMOBJ_ERROR_LEN, "%s", what);
 }
 
-/* Takes fd over. */
+/* Opens a file, and takes over fd. */
 static int report(struct symobj *o, const char *path, int fd, char *why)
 {
 	GElf_Addr bias;
@@ -238,8 +245,9 @@ static char *read_all(const char *path)
 }
 
 /*
- * "ffffffff81000000 T _text" or, for modules, with "\t[module]" at the end. Data ends code. The last function before a
- * gap has no end: as perf has it, it may go on in the page after its own.
+ * Adds a line like "ffffffff81000000 T _text", which has "\t[module]" at the end for modules. A
+ * data symbol ends the code before it. The last function before a gap has no end: it may extend to
+ * the end of the page after its own, as perf assumes.
  */
 static int add_kernel_line(struct symobj *o, char *line)
 {
@@ -403,7 +411,7 @@ int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID])
 	return (int)len;
 }
 
-#define ZSTD 2		/* of ELF's compression types; older headers lack it */
+#define ZSTD 2		/* one of ELF's compression types, which older headers lack */
 
 const char *symobj_trouble(struct symobj *o)
 {

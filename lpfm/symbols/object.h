@@ -11,52 +11,64 @@
 
 struct symobj;
 
-/* Why a call failed, for people; "" after success. */
+/* The reason why a call failed, as text; "" after success. */
 #define SYMOBJ_ERROR_LEN 256
-#define SYMOBJ_BUILD_ID 64	/* bytes, at most */
+#define SYMOBJ_BUILD_ID 64	/* most bytes of a build id */
 
 /*
- * Opens an ELF file, with its separate debug file where there is one; "[vdso]" for this machine's
- * own; "[kernel]" for the running kernel's. file: where it is to be had, path or elsewhere; its debug file is looked
- * for by path. NULL with *why filled in.
+ * Opens an ELF file, with its separate debug file if there is one; "[vdso]" is this machine's own,
+ * and "[kernel]" the running kernel's symbols. file is where the contents are read: path, or
+ * another place; the debug file is searched by path. Returns NULL with *why filled in on failure.
  */
 struct symobj *symobj_open(const char *path, const char *file, char why[SYMOBJ_ERROR_LEN]);
 void symobj_close(struct symobj *o);
 
-/* A file with this machine's vdso; -1 with *why filled in. */
+/* Makes a file with this machine's vdso; returns -1 with *why filled in on failure. */
 int symobj_vdso(char why[SYMOBJ_ERROR_LEN]);
 
-/* A part of the file that is loaded. */
+/* A segment of the file that is loaded. */
 struct symobj_segment {
 	uint64_t offset, size, addr;
 };
 
-/* The loaded segment with the program header *i or a later one; *i moves past it. False: none. */
+/*
+ * Gets the loaded segment with the program header *i or a later one, and moves *i past it. False:
+ * there is none.
+ */
 bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg);
 
-/* From an offset in the file to the object's own address (p_vaddr); the kernel's is the same. */
+/*
+ * Converts an offset in the file into the object's own address (p_vaddr). For the kernel they are
+ * the same.
+ */
 bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr);
 
-/* The function at the object's address, or NULL. */
+/* Returns the function at the object's address, or NULL. */
 const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr);
-/* A function without a symbol: its start and its size in bytes. False: it is not known. */
+/* Finds the start and size of a function without a symbol. False: it is not known. */
 bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size);
-/* Functions known at all: 0 for a stripped object. */
+/* Returns how many functions are known: 0 for a stripped object. */
 size_t symobj_functions(const struct symobj *o);
 
-/* Source file and line of an address; NULL where debug information does not say. */
+/* Returns source file and line of an address; NULL if the debug information does not say. */
 const char *symobj_line(struct symobj *o, uint64_t addr, int *line);
 
-/* The functions at an address, see symdwarf_frames(). */
+/* Finds the functions at an address, as symdwarf_frames() does. */
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max);
 
-/* Why debug information that is there cannot be read, in words; NULL: it can, or there is none. */
+/*
+ * Returns why existing debug information cannot be read, as text; NULL: it can be read, or there is
+ * none.
+ */
 const char *symobj_trouble(struct symobj *o);
 
-/* The build id of a file that is not opened: its length in bytes, and id, or 0: none. */
+/*
+ * Reads the build id of a file that is not opened as an object. Returns its length in bytes, or 0
+ * if there is none.
+ */
 int symobj_read_build_id(const char *file, unsigned char id[SYMOBJ_BUILD_ID]);
 
-/* The build id; NULL where there is none. */
+/* Returns the build id; NULL if there is none. */
 const unsigned char *symobj_build_id(const struct symobj *o, int *len);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plt.c - the stubs by which functions of other objects are called. No symbol names them: each jumps to where a slot
- * of the global offset table points, and the relocation of that slot names the function.
+ * plt.c - the stubs through which functions of other objects are called. They have no symbols: each
+ * jumps to the address in a slot of the global offset table, and the relocation of that slot names
+ * the function.
  */
 #include <gelf.h>
 #include <stdbool.h>
@@ -11,7 +12,7 @@
 
 #include "symbols/plt.h"
 
-/* A slot, and the function that it is for. */
+/* A slot, and the function to which it belongs. */
 struct slot {
 	uint64_t addr;
 	const char *name;
@@ -30,7 +31,10 @@ struct stubs {
 
 /* --- slots ---------------------------------------------------------------------------------- */
 
-/* A function that is chosen when the object is loaded has no symbol there: the one that chooses has its name. */
+/*
+ * Returns the name of a function that is chosen when the object is loaded (IFUNC). Its slot has no
+ * symbol, so the function that chooses gives the name.
+ */
 static const char *name_of_choice(const struct symtab *funcs, uint64_t addr)
 {
 	const struct symtab_entry *best = NULL;
@@ -142,7 +146,7 @@ static bool is_jump(const unsigned char *code)
 	return code[0] == 0xff && code[1] == 0x25;
 }
 
-/* Bytes of a stub, where the section does not say. */
+/* Returns the size of a stub if the section does not say it. */
 static uint64_t stub_size(const unsigned char *code, uint64_t size)
 {
 	for (uint64_t i = 0; i + 10 <= size; i++)
@@ -151,7 +155,7 @@ static uint64_t stub_size(const unsigned char *code, uint64_t size)
 	return 16;
 }
 
-/* There is a jump somewhere in each stub. */
+/* Finds the jump, which may be anywhere in a stub. */
 static int read_x86(struct stubs *s, const unsigned char *code, uint64_t size, uint64_t addr, uint64_t each)
 {
 	if (!each)
@@ -167,7 +171,10 @@ static int read_x86(struct stubs *s, const unsigned char *code, uint64_t size, u
 	return 0;
 }
 
-/* adrp x16, slot's page; ldr x17, [x16, #in page]; ... br x17; perhaps bti before. */
+/*
+ * A stub is: adrp x16, slot's page; ldr x17, [x16, #in page]; ... br x17; possibly with a bti
+ * before it.
+ */
 static int read_arm64(struct stubs *s, const unsigned char *code, uint64_t size, uint64_t addr)
 {
 	enum { BTI_C = 0xd503245f, BR_X17 = 0xd61f0220 };

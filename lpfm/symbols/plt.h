@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* plt.h - the stubs by which functions of other objects are called, named after these: "f@plt". */
+/*
+ * plt.h - the stubs through which functions of other objects are called. They are named after
+ * these: "f@plt".
+ */
 #ifndef LPFM_SYMBOLS_PLT_H
 #define LPFM_SYMBOLS_PLT_H
 
@@ -7,13 +10,15 @@
 
 #include "symbols/table.h"
 
-/* Names that were made, each from malloc. */
+/* Names that were made, each allocated by malloc(). */
 struct symplt_names {
 	char **v;
 	size_t n;
 };
 
-/* Adds the stubs of elf to funcs, which has its functions. 0, or -1 without memory. */
+/*
+ * Adds the stubs of elf to funcs, which has the functions of elf. Returns 0, or -1 without memory.
+ */
 int symplt_add(Elf *elf, struct symtab *funcs, struct symplt_names *names);
 void symplt_free(struct symplt_names *names);
 

@@ -45,12 +45,12 @@ static bool open_file(struct file *f, const char *path)
 
 /* --- frame pointers ------------------------------------------------------------------------- */
 
-/* Functions that use the stack, by what finds their frame. */
+/* Numbers of functions that use the stack, by the register that finds their frames. */
 struct census {
 	size_t	by_pointer, by_stack;
 };
 
-/* The section of that name. */
+/* Returns the section with that name. */
 static Elf_Data *named_section(Elf *elf, const char *wanted)
 {
 	size_t names;
@@ -82,14 +82,15 @@ static uint64_t read_uleb(const uint8_t **at, const uint8_t *end)
 	return value;
 }
 
-/* Passes over the operands of an operation that says nothing about the canonical frame address. */
+/* Skips the operands of an operation that does not concern the canonical frame address. */
 static void pass_operands(unsigned int op, const uint8_t **at, const uint8_t *end)
 {
 	size_t left = (size_t)(end - *at), fixed = 0;
 
 	switch (op) {
 	case DW_CFA_set_loc:
-		fixed = left;	/* which is not for programs of today: the rest is left out */
+		/* current compilers do not emit other operations: the rest is skipped */
+		fixed = left;
 		break;
 	case DW_CFA_advance_loc1:
 		fixed = 1;
@@ -129,7 +130,7 @@ static void pass_operands(unsigned int op, const uint8_t **at, const uint8_t *en
 	*at += fixed < left ? fixed : left;
 }
 
-/* What the call frame information of a function makes of it; fp: the frame pointer's number. */
+/* Counts a function by its call frame information; fp is the number of the frame pointer. */
 static void count_function(struct census *c, const uint8_t *at, const uint8_t *end, unsigned int fp)
 {
 	bool by_pointer = false, by_stack = false;
@@ -147,7 +148,7 @@ static void count_function(struct census *c, const uint8_t *at, const uint8_t *e
 			by_stack = true;
 			read_uleb(&at, end);
 		} else if (op == DW_CFA_def_cfa_expression) {
-			return;		/* a PLT, or a function that aligns its stack */
+			return;		/* it is a PLT, or a function that aligns its stack */
 		} else if (!high) {
 			pass_operands(op, &at, end);
 		}
@@ -175,7 +176,7 @@ static bool take_census(Elf *elf, struct census *c, unsigned int fp)
 	return c->by_pointer + c->by_stack;
 }
 
-/* Instructions that set the frame pointer, in code of arm64. */
+/* Counts the instructions that set the frame pointer in arm64 code. */
 static size_t count_frames(Elf *elf)
 {
 	size_t n = 0, num = 0, size;
@@ -200,15 +201,19 @@ static size_t count_frames(Elf *elf)
 }
 
 /*
- * Each stack through a function without one ends there. A few are assembler code; more are a part of the program, as in
- * Rust, whose library has frame pointers in programs that have none.
+ * A stack ends at a function without a frame pointer. A few such functions are assembler code. If
+ * there are more, they are a part of the program, as in Rust, whose library has frame pointers in
+ * programs that have none.
  */
 static bool has_pointers(const struct census *c)
 {
 	return c->by_stack * 50 <= c->by_pointer;
 }
 
-/* 1: functions that use the stack keep a frame pointer; 0: more than a few do not; -1: it is not known. */
+/*
+ * Returns 1: functions that use the stack keep a frame pointer; 0: more than a few do not; -1: it
+ * is not known.
+ */
 static int judge(Elf *elf)
 {
 	struct census c;
@@ -221,7 +226,7 @@ static int judge(Elf *elf)
 		return take_census(elf, &c, 6) ? has_pointers(&c) : -1;
 	case EM_386:
 		return take_census(elf, &c, 5) ? has_pointers(&c) : -1;
-	case EM_AARCH64:	/* where the stack pointer finds the frames of all */
+	case EM_AARCH64:	/* here the stack pointer finds the frames of all functions */
 		return take_census(elf, &c, 29) ? count_frames(elf) * 2 >= c.by_pointer + c.by_stack : -1;
 	default:
 		return -1;
@@ -252,7 +257,7 @@ static int frame_pointers(lua_State *L)
 
 /* --- what it needs -------------------------------------------------------------------------- */
 
-/* The section of that type; its data, and what links its names. */
+/* Returns the section of that type, its data, and the index of the section with its names. */
 static Elf_Data *section(Elf *elf, GElf_Word type, GElf_Shdr *sh)
 {
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn))
@@ -295,7 +300,7 @@ static bool starts_programs(const char *name)
 	return !strncmp(name, "exec", 4) || !strncmp(name, "fexecve", 7) || !strncmp(name, "posix_spawn", 11);
 }
 
-/* Does it import what starts other programs? */
+/* Returns true if the file imports a function that starts other programs. */
 static bool imports_start(Elf *elf)
 {
 	GElf_Shdr sh;

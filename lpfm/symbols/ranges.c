@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranges.c - functions by their call frame information, which stripped programs keep: .eh_frame_hdr has a table of
- * where they begin, sorted, and of what describes them in .eh_frame.
+ * ranges.c - finds functions by their call frame information, which stripped programs keep:
+ * .eh_frame_hdr has a sorted table of their beginnings and of their descriptions in .eh_frame.
  */
 #include <gelf.h>
 #include <string.h>
 
 #include "symbols/ranges.h"
 
-enum { HEAD = 12, ROW = 8, LENGTH_AT = 12 };	/* bytes: of the table's head and rows; in a description */
+/* sizes in bytes of the table's head and of a row, and the offset of the length in a description */
+enum { HEAD = 12, ROW = 8, LENGTH_AT = 12 };
 
 struct table {
 	const unsigned char *rows;
-	uint64_t addr;		/* of the section, to which what is in it is relative */
+	uint64_t addr;		/* address of the section, to which its contents are relative */
 	uint32_t n;
 };
 
@@ -24,7 +25,7 @@ static int32_t word_at(const unsigned char *at)
 	return word;
 }
 
-/* The file's byte of an address, if so many are there. */
+/* Returns the file's bytes at an address, if there are so many. */
 static const unsigned char *bytes_at(Elf *elf, uint64_t addr, uint64_t count)
 {
 	size_t n = 0, size;
@@ -45,7 +46,10 @@ static const unsigned char *bytes_at(Elf *elf, uint64_t addr, uint64_t count)
 	return NULL;
 }
 
-/* The usual encodings: a count of 4 bytes, rows of two 4-byte words relative to the section. */
+/*
+ * Accepts only the usual encodings: a count of 4 bytes, and rows of two 4-byte words relative to
+ * the section.
+ */
 static bool find_table(Elf *elf, struct table *t)
 {
 	size_t n = 0;
@@ -91,7 +95,10 @@ bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size)
 	const unsigned char *description = bytes_at(elf, at, LENGTH_AT + 4);
 
 	*start = start_of(&t, lo);
-	/* It says where the function begins, relative to itself, then its length: else it is of another encoding. */
+	/*
+	 * The description has the function's beginning, relative to itself, and then its length;
+	 * otherwise its encoding is another one.
+	 */
 	if (!description || at + 8 + (uint64_t)(int64_t)word_at(description + 8) != *start)
 		return false;
 	*size = (uint32_t)word_at(description + LENGTH_AT);

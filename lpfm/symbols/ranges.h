@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ranges.h - where functions begin and end that no symbol names, as .eh_frame says. */
+/* ranges.h - where functions without symbols begin and end, as .eh_frame says. */
 #ifndef LPFM_SYMBOLS_RANGES_H
 #define LPFM_SYMBOLS_RANGES_H
 
@@ -7,7 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function of elf that has addr: its start and its size in bytes. False: it is not known. */
+/*
+ * Finds the start and size in bytes of the function in elf that contains addr. False: it is not
+ * known.
+ */
 bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size);
 
 #endif

@@ -37,7 +37,10 @@ static bool open_table(struct table *t, Elf *elf, GElf_Word type)
 	return false;
 }
 
-/* The function i, or a later one that is defined; *i moves past it. NULL: there is none. */
+/*
+ * Returns the name of function i, or of a later one that is defined, and moves *i past it. NULL:
+ * there is none.
+ */
 static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
 {
 	while (gelf_getsym(t->data, (*i)++, sym)) {
@@ -53,7 +56,7 @@ static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
 	return NULL;
 }
 
-/* The function of that name; false: there is none. */
+/* Finds the function with that name; false: there is none. */
 static bool find(const struct table *t, const char *name, struct symstart *range)
 {
 	GElf_Sym sym;
@@ -73,7 +76,7 @@ static bool is_exported(const GElf_Sym *sym)
 	return GELF_ST_BIND(sym->st_info) != STB_LOCAL && GELF_ST_VISIBILITY(sym->st_other) != STV_HIDDEN;
 }
 
-/* From where the exported function before ends. */
+/* Extends the range down to the end of the exported function before it. */
 static void extend(const struct table *t, struct symstart *range)
 {
 	uint64_t end = 0;

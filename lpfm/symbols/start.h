@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* start.h - the code of a C library that calls main(), and what threads begin with. */
+/* start.h - the code of a C library that calls main(), and that with which threads begin. */
 #ifndef LPFM_SYMBOLS_START_H
 #define LPFM_SYMBOLS_START_H
 
@@ -9,10 +9,10 @@
 #define SYMSTART_RANGES 4
 
 struct symstart {
-	uint64_t	from, to;	/* equal: none */
+	uint64_t	from, to;	/* an address range; it is empty if both are equal */
 };
 
-/* Fills in where it lies in a file, by the file's own addresses. */
+/* Fills in where that code lies, by the file's own addresses. */
 void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES]);
 
 #endif

@@ -20,10 +20,10 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 #define OBJECT_TYPE "lpfm.symbols.object"
 #define INLINE_MAX 16
 #define EXACT (1ULL << 53)
-#define NOWHERE (1ULL << 62)	/* neither a user's nor the kernel's */
+#define NOWHERE (1ULL << 62)	/* an address that is neither a user's nor the kernel's */
 
 struct object {
-	struct symobj *o;	/* NULL: closed */
+	struct symobj *o;	/* NULL: the object is closed */
 };
 
 static struct symobj *check_object(lua_State *L)
@@ -36,8 +36,8 @@ static struct symobj *check_object(lua_State *L)
 }
 
 /*
- * Addresses are numbers read as two's complement, like everywhere in lpfm. Those of other machines, and of damaged
- * files, may be more than a number holds exactly: nothing is there.
+ * Addresses are numbers in two's complement, as everywhere in lpfm. Addresses from other machines
+ * or damaged files may exceed what a number holds exactly: nothing is found there.
  */
 static uint64_t check_address(lua_State *L, int arg)
 {
@@ -99,7 +99,7 @@ static int object_address(lua_State *L)
 	return 1;
 }
 
-/* Names readable; without the version that a library's symbols may have ("f@@V_1"), with "@plt". */
+/* Pushes a readable name, without the version of a library's symbol ("f@@V_1"), but with "@plt". */
 static void push_name(lua_State *L, const char *name)
 {
 	size_t len = strcspn(name, "@");
@@ -142,7 +142,7 @@ static int object_func(lua_State *L)
 		push_address(L, e->size);
 		return 3;
 	}
-	if (symobj_frames(o, addr, &own, 1) == 1) {	/* only debug information */
+	if (symobj_frames(o, addr, &own, 1) == 1) {	/* there is only debug information */
 		push_name(L, own.name);
 		push_address(L, addr);
 		lua_pushnumber(L, 0);

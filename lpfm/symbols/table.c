@@ -27,7 +27,10 @@ int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, co
 	return 0;
 }
 
-/* By address; of equal ones the best first: sized, then ranked, named before ends. */
+/*
+ * Sorts by address. Of entries with the same address the best comes first: one with a size, then
+ * the higher rank, then a name before an end.
+ */
 static int compare(const void *a, const void *b)
 {
 	const struct symtab_entry *x = a, *y = b;
@@ -41,7 +44,7 @@ static int compare(const void *a, const void *b)
 	return y->rank - x->rank;
 }
 
-/* One of each address; a label within a function that says how long it is is no function. */
+/* Keeps one function for each address. A label with a size inside a function is dropped. */
 static void keep_functions(struct symtab *t)
 {
 	uint64_t reach = 0;
@@ -107,7 +110,7 @@ void symtab_free(struct symtab *t)
 
 typedef char *demangle_fn(const char *name, char *buf, size_t *len, int *status);
 
-/* Looked up at run time: a C library's users need no C++ runtime. */
+/* Looks the demangler up at run time, so that users of C need no C++ runtime. */
 static demangle_fn *find_demangler(void)
 {
 	static demangle_fn *fn;
@@ -122,7 +125,10 @@ static demangle_fn *find_demangler(void)
 	return fn;
 }
 
-/* OCaml's "camlModule__function_12" is Module.function_12; "$" and two hexadecimal digits are a character. */
+/*
+ * Demangles OCaml's names: "camlModule__function_12" becomes Module.function_12; "$" and two
+ * hexadecimal digits stand for a character.
+ */
 static char *demangle_ocaml(const char *name)
 {
 	char *plain = malloc(strlen(name) + 1), *to = plain;
@@ -145,7 +151,10 @@ static char *demangle_ocaml(const char *name)
 	return plain;
 }
 
-/* Of C++, or of Rust in its older mangling, to whose names compilers add things that are no C++: LLVM's numbers go. */
+/*
+ * Demangles names of C++, and of Rust in its older mangling, to which compilers add suffixes that
+ * are not C++. LLVM's numbers are dropped.
+ */
 static char *demangle_cpp(const char *name)
 {
 	const char *end = symrust_end(name);

@@ -10,30 +10,34 @@
 struct symtab_entry {
 	uint64_t addr;
 	uint64_t size;
-	uint64_t reach;		/* the end of the longest up to here */
-	const char *name;	/* NULL: it only ends what comes before */
-	int rank;		/* of several at one address the highest counts */
-	bool sized;		/* the symbol says how long it is */
+	uint64_t reach;		/* the largest end of all entries up to this one */
+	const char *name;	/* NULL: the entry only ends the one before it */
+	/* of several entries at one address, that with the highest rank counts */
+	int rank;
+	bool sized;		/* the symbol has a size */
 };
 
 struct symtab {
 	struct symtab_entry *v;
 	size_t n, room;
-	size_t names;		/* entries with one */
+	size_t names;		/* number of entries with a name */
 };
 
 /*
- * size: 0: not known, it ends with the next entry or after most bytes. name must outlive the table; NULL: an end. 0, or
- * -1 without memory.
+ * Adds a function. size 0: not known; it ends at the next entry or after the most bytes. name must
+ * outlive the table; NULL marks an end. Returns 0, or -1 without memory.
  */
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank);
-/* To be called once, after the last symtab_add(). */
+/* Must be called once, after the last symtab_add(). */
 void symtab_sort(struct symtab *t);
-/* The innermost function that holds addr, or NULL. */
+/* Returns the innermost function that contains addr, or NULL. */
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr);
 void symtab_free(struct symtab *t);
 
-/* The name in C++, D, OCaml or Rust of a mangled one, from malloc; NULL if it is none. C++'s needs libstdc++. */
+/*
+ * Demangles a name of C++, D, OCaml or Rust; the result is allocated by malloc(). Returns NULL if
+ * it is no such name. C++ needs libstdc++.
+ */
 char *symtab_demangle(const char *name);
 
 #endif

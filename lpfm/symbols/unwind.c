@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.c - the callers in user stacks.
- *
- * Each step goes by the row of call frame information of the place. What the row says of memory is read in the copy
- * of the stack's top. Where frame pointers are used, the chain of return addresses that the kernel found by them stands
- * for the memory that was not copied: it begins with the frame that the frame pointer leads to, and belongs to a
- * function as soon as its row says that its frame is this one. A leaf that has no frame, and a function that has not
- * made it yet, return to what lies in the copy, or in a register.
+ * unwind.c - finds the callers in user stacks. Each step follows the row of call frame information
+ * for the address. Memory that the row refers to is read from the copy of the stack's top. If frame
+ * pointers are used, the chain of return addresses that the kernel found by them replaces the
+ * memory that was not copied. The chain begins with the frame to which the frame pointer leads, and
+ * belongs to a function when its row says that its frame is this one. A leaf without a frame, and a
+ * function that has not made its frame yet, have their return address in the copy, or in a
+ * register.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +16,14 @@
 #include "symbols/mapped.h"
 #include "symbols/unwind.h"
 
-/* How registers are numbered: by_dwarf has the place of each of DWARF's in asm/perf_regs.h, packed. */
+/*
+ * How registers are numbered: by_dwarf has, for each of DWARF's numbers, the packed index in
+ * asm/perf_regs.h.
+ */
 struct layout {
 	const unsigned char	*by_dwarf;
 	unsigned int		num, sp, fp;
-	unsigned int		word;		/* bytes */
+	unsigned int		word;		/* in bytes */
 	uint64_t		address;	/* the bits of an address */
 };
 
@@ -35,7 +38,7 @@ static const struct layout narrow = {
 #define IS_FRAME_BY_POINTER(row, l)	((row)->cfa_reg == (l)->fp)
 #elif defined(__aarch64__)
 enum { SP = 31, PC = 32, REGS = 33 };
-/* Above the address lies what signs it. */
+/* The bits above an address contain its signature. */
 static const struct layout native = {
 	(const unsigned char[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
 		24, 25, 26, 27, 28, 29, 30, 31 }, 32, 31, 29, 8, (1ULL << 48) - 1
@@ -49,7 +52,8 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 #define IS_FRAME_BY_POINTER(row, l)	false
 #endif
 
-#define FAR	(16ULL << 20)	/* bytes from the stack pointer on: that is another stack */
+/* more bytes from the stack pointer than this: it is another stack */
+#define FAR	(16ULL << 20)
 
 struct symunwind {
 	struct symmapped	*mapped;
@@ -57,19 +61,24 @@ struct symunwind {
 	bool			by_pointers;
 };
 
-/* The frame that the walk has reached; a register has a known value in regs if its bit is set in known. */
+/*
+ * The frame that the walk has reached. A register has a known value in regs if its bit is set in
+ * known.
+ */
 struct walk {
 	struct symunwind	*u;
 	const struct symunwind_stack *s;
 	const struct layout	*l;
-	uint64_t		base;		/* the address of the copy */
+	uint64_t		base;		/* address of the copy */
 	uint64_t		pc;
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
-	size_t			next;		/* of the chain, at the frame pointer's frame; 0: none */
+	/* index in the chain at the frame pointer's frame; 0: there is none */
+	size_t			next;
 	enum symunwind_end	why;		/* why the last word could not be read */
-	bool			called;		/* pc is where a call returns to */
-	bool			is_made;	/* pc is the beginning of a function that nothing called */
+	bool			called;		/* pc is an address to which a call returns */
+	/* pc is the beginning of a function that nothing has called */
+	bool			is_made;
 };
 
 struct symunwind *symunwind_open(bool by_pointers)
@@ -166,7 +175,7 @@ static bool find_cfa(struct walk *w, const struct symcfi_row *row, uint64_t *cfa
 	return true;
 }
 
-/* Expressions ask for the registers of before. */
+/* Expressions read the registers of the callee. */
 static bool fetch_by_expression(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 				const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
 {
@@ -200,8 +209,9 @@ static bool fetch(struct walk *w, const struct walk *before, const struct symcfi
 /* --- steps ---------------------------------------------------------------------------------- */
 
 /*
- * The return address of the chain's next frame, which is the function's own. From here on the chain is followed alone,
- * and no memory: how far the copy reaches depends on the depth of the stack, and equal paths are to end at one place.
+ * Takes the return address of the chain's next frame, which is that of the function. From here on
+ * only the chain is followed, and no memory: how far the copy reaches depends on the depth of the
+ * stack, but equal paths must end at the same place.
  */
 static enum symunwind_end take_from_chain(struct walk *w)
 {
@@ -213,7 +223,10 @@ static enum symunwind_end take_from_chain(struct walk *w)
 	return SYMUNWIND_WHOLE;
 }
 
-/* Does the function have a frame that frame pointers lead to: its caller's, and above that the return address? */
+/*
+ * Returns true if the function has a frame to which frame pointers lead: the caller's frame
+ * pointer, and above it the return address.
+ */
 static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 {
 	const struct symcfi_change *fp = symcfi_change(row, w->l->fp), *ret = symcfi_change(row, row->return_reg);
@@ -223,8 +236,8 @@ static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 }
 
 /*
- * Is the frame's address a multiple of more than the stack's? Then its distance from the caller's is not known, and the
- * compiler puts the return address there a second time.
+ * Returns true if the frame is aligned more strictly than the stack. Then its distance from the
+ * caller's frame is not known, and the compiler stores the return address there a second time.
  */
 static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -233,7 +246,10 @@ static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row
 	return fp && fp->how == SYMCFI_SAVED_BY && symexpr_is_register(&row->expressions[fp->offset], w->l->fp);
 }
 
-/* Is that frame the one at which the chain is? Where its address or the frame pointer is not known, it has to be. */
+/*
+ * Returns true if the frame is the one at which the chain is. If its address or the frame pointer
+ * is not known, it is assumed to be.
+ */
 static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, const uint64_t *cfa)
 {
 	const struct symcfi_change *fp = symcfi_change(row, w->l->fp);
@@ -245,14 +261,20 @@ static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, cons
 	return !cfa || !is_known(w, w->l->fp) || *cfa + (uint64_t)(int64_t)fp->offset == w->regs[w->l->fp];
 }
 
-/* At its end a function has a register back already that lay where is no stack any more. */
+/*
+ * Returns true if a function, at its end, has already restored a register that was saved below the
+ * present stack pointer.
+ */
 static bool is_popped(const struct walk *w, const struct symcfi_change *change, uint64_t cfa)
 {
 	return !w->called && change->how == SYMCFI_SAVED && is_known(w, w->l->sp) &&
 	       cfa + (uint64_t)(int64_t)change->offset < w->regs[w->l->sp];
 }
 
-/* Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers cannot be used. */
+/*
+ * Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers
+ * cannot be used.
+ */
 static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 {
 	const struct walk before = *w;
@@ -273,7 +295,7 @@ static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 		w->next = 0;
 }
 
-/* By a row. */
+/* Makes a step by a row. */
 static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *row)
 {
 	uint64_t own, sp = w->regs[w->l->sp];
@@ -299,7 +321,7 @@ static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
 }
 
-/* NULL: there is none. */
+/* Returns the row for the address; NULL: there is none. */
 static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
 {
 	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
@@ -307,7 +329,10 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
 	return row && row->kind != SYMCFI_NONE ? row : NULL;
 }
 
-/* Does the frame pointer matter where a call returns to? Not with a table, nor where the stack ends. */
+/*
+ * Returns true if the frame pointer matters where a call returns to. It does not if the code has a
+ * table, or the stack ends there.
+ */
 static bool needs_pointer(const struct walk *w, uint64_t ret)
 {
 	const struct symmapping *map = mapping_at(w, ret - 1);
@@ -315,7 +340,10 @@ static bool needs_pointer(const struct walk *w, uint64_t ret)
 	return !map || (!row_at(w, map, ret - 1) && !(map->file && symcfi_is_start(map->file, ret - 1 - map->bias)));
 }
 
-/* Can a call return there? Where the code's bytes are at hand, a call is before it. */
+/*
+ * Returns true if a call may return to the address. If the code's bytes are available, a call must
+ * precede it.
+ */
 static bool may_return_to(const struct walk *w, uint64_t pc)
 {
 	const struct symmapping *map = pc ? mapping_at(w, (pc & w->l->address) - 1) : NULL;
@@ -323,7 +351,7 @@ static bool may_return_to(const struct walk *w, uint64_t pc)
 	return map && (!map->file || symcfi_is_after_call(map->file, (pc & w->l->address) - map->bias));
 }
 
-/* Where a frame that the frame pointer leads to returns to. */
+/* Reads the return address of a frame to which the frame pointer leads. */
 static bool read_return(struct walk *w, uint64_t *ret)
 {
 	if (w->next) {
@@ -333,7 +361,10 @@ static bool read_return(struct walk *w, uint64_t *ret)
 	return is_known(w, w->l->fp) && read_word(w, w->regs[w->l->fp] + w->l->word, ret);
 }
 
-/* Does what a call returns to say that it called the function that begins there? */
+/*
+ * Returns true if the instruction before the return address called the function that begins at the
+ * given address.
+ */
 static bool has_called(struct walk *w, uint64_t ret, uint64_t function)
 {
 	const struct symmapping *map = ret ? mapping_at(w, ret - 1) : NULL;
@@ -344,7 +375,7 @@ static bool has_called(struct walk *w, uint64_t ret, uint64_t function)
 
 enum frame { FRAME_MADE, FRAME_NOT_MADE, FRAME_UNKNOWN };
 
-/* Is there what looks like the return address of a function that has not made its frame yet, or has left it? */
+/* Looks for the return address of a function that has not made its frame yet, or has left it. */
 static bool find_on_top(struct walk *w, uint64_t *from, uint64_t *ret)
 {
 	uint64_t fp = w->regs[w->l->fp], top;
@@ -352,15 +383,17 @@ static bool find_on_top(struct walk *w, uint64_t *from, uint64_t *ret)
 	*from = w->regs[w->l->sp];
 	if (w->called || !is_known(w, w->l->sp) || fp == *from || !read_word(w, *from, &top))
 		return false;
-	if (top == fp)	/* it has just put that there */
+	if (top == fp)	/* the function has just pushed the frame pointer */
 		*from += w->l->word;
 	return read_word(w, *from, ret) && may_return_to(w, *ret);
 }
 
 /*
- * Of a function whose code has no table. One that has a frame has made it since its beginning, where its symbol tells
- * that. What lies on top of the stack is the return address of the function in hand if this is at its beginning, or
- * was called from there and not from where the frame returns to. *from: where the return address is.
+ * Finds the frame of a function in code without a table. A function with a frame made it after its
+ * beginning, if its symbol tells where that is. The word on top of the stack is the function's
+ * return address if the function is at its beginning, or if the call before that address was of
+ * this function, and the call before the frame's return address was not. *from receives the address
+ * of the return address.
  */
 static enum frame find_frame(struct walk *w, const struct symmapping *map, uint64_t *from)
 {
@@ -379,9 +412,10 @@ static enum frame find_frame(struct walk *w, const struct symmapping *map, uint6
 }
 
 /*
- * In code without a table, as a JIT compiler makes it, functions are taken to have frame pointers. That of the function
- * in hand leads up the stack, to a caller's that does so, too, and to where a call returns; and where it may not have
- * made its frame yet, and it is not known that it has not, nothing is said of its caller.
+ * Makes a step in code without a table, such as a JIT compiler's, whose functions are assumed to
+ * have frame pointers. The frame pointer must lead up the stack, to a caller's frame for which this
+ * also holds, and to an address to which a call returns. If the function may not have made its
+ * frame yet, and this cannot be excluded, its caller is not reported.
  */
 static enum symunwind_end step_by_pointer(struct walk *w, const struct symmapping *map)
 {
@@ -414,9 +448,10 @@ static enum symunwind_end step_by_pointer(struct walk *w, const struct symmappin
 }
 
 /*
- * Goes to the caller; anything but WHOLE: it cannot be found. Where frame pointers lead to the code of the C
- * library that calls main(), or a thread's function, or to the function that a made stack begins with, it is whole. So
- * it is where that code has no table.
+ * Goes to the caller. A result other than WHOLE means that it cannot be found. The stack is
+ * complete if frame pointers lead to the code of the C library that calls main(), to a thread's
+ * function, or to the function with which a stack that a program made begins; even if that code has
+ * no table.
  */
 static enum symunwind_end step(struct walk *w)
 {
@@ -445,9 +480,10 @@ static enum symunwind_end step(struct walk *w)
 /* --- a stack -------------------------------------------------------------------------------- */
 
 /*
- * Is pc an address in mapped code? Takes its signature (pointer authentication) off. A return address at the first
- * instruction of a function follows no call: the kernel has put it there for a signal handler's return, or a program
- * at the start of a stack that it made.
+ * Returns true if pc is an address in mapped code, and removes its signature (pointer
+ * authentication). A return address at the first instruction of a function follows no call: the
+ * kernel has put it there for the return of a signal handler, or a program at the start of a stack
+ * that it made.
  */
 static bool is_code(struct walk *w)
 {
@@ -464,7 +500,7 @@ static bool is_code(struct walk *w)
 	return true;
 }
 
-/* By the program's width, which that of its code tells. */
+/* Chooses the layout by the width of the program, which its code determines. */
 static void choose_layout(struct walk *w)
 {
 	const struct symmapping *map = mapping_at(w, w->pc);
@@ -472,7 +508,7 @@ static void choose_layout(struct walk *w)
 	w->l = map && map->file && symcfi_is_32bit(map->file) ? &narrow : &native;
 }
 
-/* False: nothing is known of where it is. */
+/* Returns false if nothing is known of where the program is. */
 static bool begin(struct walk *w)
 {
 	const struct symunwind_stack *s = w->s;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unwind.h - the callers in user stacks, by registers, a copy of the stack's top, and a chain of frame pointers.
- *
- * A frame is kept if it can be one: its address is code that was mapped then, and the call frame information of the
- * function that it called says that the address was found where that one returns to. Where that cannot be said, the
- * stack ends.
+ * unwind.h - finds the callers in user stacks, from registers, a copy of the stack's top, and a
+ * chain of frame pointers. A frame is kept if it is plausible: its address was mapped as code at
+ * that time, and the call frame information of the function that it called says that the address
+ * was found where that function returns to. If that cannot be said, the stack ends.
  */
 #ifndef LPFM_SYMBOLS_UNWIND_H
 #define LPFM_SYMBOLS_UNWIND_H
@@ -29,7 +28,7 @@ struct symunwind;
 	X(8, REGISTERS, "registers", "in a program whose registers the kernel does not give")
 
 enum symunwind_end {
-	SYMUNWIND_WHOLE = 0,	/* at the program's or the thread's start */
+	SYMUNWIND_WHOLE = 0,	/* at the start of the program or thread */
 #define X(number, name, word, words) SYMUNWIND_##name = (number),
 	SYMUNWIND_ENDS(X)
 #undef X
@@ -38,26 +37,30 @@ enum symunwind_end {
 
 /* What is known of a stack. */
 struct symunwind_stack {
-	uint64_t	pid, time;	/* ns */
-	const uint64_t	*regs;		/* as asm/perf_regs.h numbers them, packed */
-	size_t		num_regs;	/* 0: none */
+	uint64_t	pid, time;	/* time in ns */
+	const uint64_t	*regs;		/* registers in the order of asm/perf_regs.h, packed */
+	size_t		num_regs;	/* 0: there are none */
 	const void	*copy;		/* size bytes from the stack pointer on */
 	size_t		size;
-	const uint64_t	*chain;		/* the address, and what frame pointers lead to */
+	const uint64_t	*chain;		/* the address, followed by what frame pointers lead to */
 	size_t		num_chain;
-	bool		is_cut;		/* the chain goes on, but no more of it is kept */
+	bool		is_cut;		/* the chain is longer, but the rest was not kept */
 };
 
-/* An unwinder that knows no processes, and may follow chains of frame pointers. NULL without memory. */
+/*
+ * Makes an unwinder that knows no processes, and may follow chains of frame pointers. Returns NULL
+ * without memory.
+ */
 struct symunwind *symunwind_open(bool by_pointers);
 void symunwind_close(struct symunwind *u);
 
-/* Where what processes have mapped is added. */
+/* Returns the list to which mappings of processes are added. */
 struct symmapped *symunwind_mapped(struct symunwind *u);
 
 /*
- * The frames of a stack, the innermost first: its address, and those to which its functions return (one more than the
- * address of a function that a signal interrupted). At most max; returns how many, and in *end why there are no more.
+ * Finds the frames of a stack, the innermost first: its address, and the addresses to which its
+ * functions return (one more than the address of a function that a signal interrupted). Stores at
+ * most max; returns how many, and in *end why there are no more.
  */
 size_t symunwind_frames(struct symunwind *u, const struct symunwind_stack *s, uint64_t *frames, size_t max,
 			enum symunwind_end *end);

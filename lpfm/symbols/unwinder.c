@@ -14,7 +14,7 @@
 #define EXACT 9007199254740992.0	/* 2^53 */
 
 struct unwinder {
-	struct symunwind *u;	/* NULL: closed */
+	struct symunwind *u;	/* NULL: the unwinder is closed */
 };
 
 static struct symunwind *check_unwinder(lua_State *L)
@@ -44,7 +44,7 @@ static int no_memory(lua_State *L)
 	return luaL_error(L, "not enough memory");
 }
 
-/* A pid or a time. */
+/* Returns a pid or a time. */
 static uint64_t number(lua_State *L, int idx)
 {
 	lua_Number v = luaL_checknumber(L, idx);
@@ -53,7 +53,7 @@ static uint64_t number(lua_State *L, int idx)
 	return (uint64_t)v;
 }
 
-/* Element i of the mapping on top, an address. */
+/* Returns element i of the mapping on top, an address. */
 static uint64_t element(lua_State *L, int i)
 {
 	lua_Number v;
@@ -65,7 +65,7 @@ static uint64_t element(lua_State *L, int i)
 	return (uint64_t)v;
 }
 
-/* The mapping on top: {start, stop, offset, path}. */
+/* Adds the mapping on top: {start, stop, offset, path}. */
 static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_t time)
 {
 	const char *path;
@@ -73,9 +73,10 @@ static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_
 	luaL_argcheck(L, lua_istable(L, -1), 1, "not a list of mappings");
 	lua_rawgeti(L, -1, 4);
 	path = lua_tostring(L, -1);
-	lua_insert(L, -2);	/* the string stays on the stack while C uses it */
+	lua_insert(L, -2);	/* the string must stay on the stack while C uses it */
 	path = path ? path : "";
-	if (strcmp(path, "[vsyscall]") &&	/* which is in the kernel's half */
+	/* [vsyscall] is in the kernel's half of the address space */
+	if (strcmp(path, "[vsyscall]") &&
 	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path))
 		no_memory(L);
 	lua_remove(L, -2);
@@ -221,7 +222,7 @@ static int unwinder_frames(lua_State *L)
 	s.chain = words(L, 4, "not a chain", chain, FRAMES_MAX, &s.num_chain);
 	n = symunwind_frames(u, &s, frames, FRAMES_MAX, &end);
 	lua_pushlstring(L, (const char *)frames, n * sizeof(uint64_t));
-	lua_pushstring(L, ends[end]);	/* nil of NULL */
+	lua_pushstring(L, ends[end]);	/* pushes nil for NULL */
 	return 2;
 }
 

@@ -47,7 +47,7 @@ describe("proc.spawn", function()
          assert.equal("number", type(result.rusage[field]))
       end
       assert.same(result, child:wait())
-      assert.has_error(function() child:go() end, "go: the child was told before")
+      assert.has_error(function() child:go() end, "go: the child has been started already")
       child:close()
    end)
 

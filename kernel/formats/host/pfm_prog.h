@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * pfm_prog.h - the program of a context with the format "program", in user space: it is interpreted. kernel/linux has
- * the kernel's.
+ * pfm_prog.h - the program of a context with the format "program", in user space, where it is
+ * interpreted. kernel/linux has the kernel's counterpart.
  */
 #ifndef PFM_PROG_H
 #define PFM_PROG_H
@@ -14,8 +14,9 @@ struct pfm_prog {
 };
 
 /*
- * Copies and checks the program of a valid argument; *reach: the bytes of the record that it can read. 0; EFAULT (it
- * cannot be read), EINVAL (it is refused, with the reason), ENOMEM.
+ * Copies and checks the program of a valid argument. *reach receives how many bytes of the record
+ * it can read. Returns 0, EFAULT (the program cannot be read), EINVAL (it is refused, with the
+ * reason) or ENOMEM.
  */
 static inline int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *reach)
 {

@@ -19,46 +19,58 @@
 
 #define PFM_DEVICE	"/dev/perfmon"
 #define PFM_IOC_MAGIC	0xb7
-#define PFM_IOC_ABI	1U		/* changes with everything in this file */
-#define PFM_IOC_MAX_N	_IOC_SIZEMASK	/* elements of a vector */
+#define PFM_IOC_ABI	1U		/* incremented when anything in this file changes */
+#define PFM_IOC_MAX_N	_IOC_SIZEMASK	/* most elements that a vector can have */
 
 enum pfm_ioc_nr {
-	/* on a context; argument: the vector */
+	/* These ioctls are made on a context's descriptor. Their argument is the vector. */
 	PFM_NR_WRITE_PMCS,
 	PFM_NR_WRITE_PMDS,
 	PFM_NR_READ_PMDS,
 	PFM_NR_CREATE_EVTSETS,
 	PFM_NR_GETINFO_EVTSETS,
 	PFM_NR_DELETE_EVTSETS,
-	/* on a context; argument: one structure (START: or NULL), or none */
+	/*
+	 * These are made on a context's descriptor. Their argument is one structure, or there is
+	 * none; NULL is allowed for START.
+	 */
 	PFM_NR_LOAD_CONTEXT,
 	PFM_NR_START,
 	PFM_NR_STOP,
 	PFM_NR_RESTART,
 	PFM_NR_UNLOAD_CONTEXT,
 	PFM_NR_IS_LOADED,		/* returns 0 or 1 */
-	PFM_NR_BUFFER_SIZE,		/* argument: uint64_t, out */
-	/* on both; argument: the vector */
+	/* its argument points to a uint64_t, which receives the size */
+	PFM_NR_BUFFER_SIZE,
+	/*
+	 * These are made on a context's descriptor or on the device. Their argument is the vector.
+	 */
 	PFM_NR_GETINFO_PMCS,
 	PFM_NR_GETINFO_PMDS,
-	PFM_NR_GETINFO_FMTS,		/* returns how many there are */
-	/* on both; argument: one structure */
+	PFM_NR_GETINFO_FMTS,		/* returns how many formats there are */
+	/*
+	 * These are made on a context's descriptor or on the device. Their argument is one
+	 * structure.
+	 */
 	PFM_NR_GET_CONFIG,
 	PFM_NR_SET_CONFIG,
-	PFM_NR_EXPLAIN,			/* struct pfm_ioc_why: of the caller's last failure */
+	/* struct pfm_ioc_why receives the reason of the caller's last failure */
+	PFM_NR_EXPLAIN,
 	PFM_NR_ABI,			/* returns PFM_IOC_ABI */
-	/* on the device */
+	/* This is made on the device. */
 	PFM_NR_CREATE_CONTEXT,		/* struct pfm_ioc_create */
 };
 
 #define PFM_IOC(nr, n)	_IOC(_IOC_READ | _IOC_WRITE, PFM_IOC_MAGIC, (nr), (n))
 
-#define PFM_IOC_BY_NAME	0x1U		/* the format is fmt_name, else the UUID in the context */
+/* fmt_name names the format; without this flag the UUID in the context does */
+#define PFM_IOC_BY_NAME	0x1U
 
 struct pfm_ioc_create {
-	uint64_t	ctx;		/* pfarg_ctx_t *, in and out */
+	uint64_t	ctx;		/* pfarg_ctx_t *, which is read and written */
 	uint64_t	fmt_arg;	/* the format's argument */
-	uint64_t	arg_size;	/* its size; ~0: as the format has it */
+	/* size of the format's argument; ~0: the size that the format declares */
+	uint64_t	arg_size;
 	uint32_t	flags;
 	char		fmt_name[36];
 };

@@ -13,14 +13,17 @@
 #include "compat.h"
 #include "linux.h"
 
-#define EVENT		0xffffULL		/* of PMEVTYPER_EL0 and of a PMC */
+/* the event number, in PMEVTYPER_EL0 and in a PMC */
+#define EVENT		0xffffULL
 #define CPU_CYCLES	0x11
 #define INST_RETIRED	0x08
-#define CHAIN		0x1e		/* overflows of the counter before it */
+#define CHAIN		0x1e		/* the event that counts overflows of the counter below */
 #define NO_EL1		(1ULL << 31)
 #define NO_EL0		(1ULL << 30)
-#define WITH_EL2	(1ULL << 27)		/* where the kernel runs there */
-#define PMUVER_OTHER	0xf			/* of ID_AA64DFR0_EL1.PMUVer; 0: none */
+/* PMEVTYPER_EL0: count in EL2, too, if the kernel runs in EL2 */
+#define WITH_EL2	(1ULL << 27)
+/* ID_AA64DFR0_EL1.PMUVer: not a PMUv3; a value of 0 means that there is no PMU */
+#define PMUVER_OTHER	0xf
 
 /*
  * The type of new events. If one PMU serves all processors, it is that PMU's; with PERF_TYPE_RAW perf would try every
@@ -74,7 +77,10 @@ static void write_type(const struct perf_event *event)
 
 /* --- programming ----------------------------------------------------------------------------- */
 
-/* Is the event on the cycle or the instruction counter, and does it now count something else? */
+/*
+ * Returns true if the event is on the cycle or the instruction counter, and is now programmed to
+ * count something else.
+ */
 static bool misplaced(const struct perf_event *event)
 {
 	u64 what = event->hw.config_base & EVENT;
@@ -98,19 +104,25 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	event->pmu->del(event, 0);
 	if (!event->pmu->add(event, 0))
 		return 0;
-	/* del() must find the event on a counter; perf assigns one anew when the event is next scheduled in */
+	/*
+	 * del() must find the event on a counter. perf assigns a new one when the event is
+	 * scheduled in.
+	 */
 	event->hw.config_base = typer(LX_CYCLE_PMD, pmc);
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
 		return -EBUSY;
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
-/* Nothing is to be done: the driver writes type and value at each start. */
+/* A throttled event needs no reload: the driver writes type and value at each start. */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 }
 
-/* CHAIN counts overflows of the counter below it. perf assigns that one, perhaps to another context or program. */
+/*
+ * CHAIN counts overflows of the counter below it, which perf may assign to another context or
+ * program.
+ */
 int lx_arch_check(u16 num, u64 pmc)
 {
 	if (num == LX_CYCLE_PMD || (pmc & EVENT) != CHAIN)
@@ -118,7 +130,10 @@ int lx_arch_check(u16 num, u64 pmc)
 	return pfm_refuse(-EINVAL, "PMC%u: event %#x counts overflows of a counter that may be another's", num, CHAIN);
 }
 
-/* Is the PMU a PMUv3, so that its registers can be accessed? Other PMUs accept raw events, too. */
+/*
+ * Returns true if the PMU is a PMUv3, so that its registers can be accessed. Other PMUs accept raw
+ * events, too.
+ */
 static bool is_pmuv3(void)
 {
 	unsigned int version = cpuid_feature_extract_unsigned_field(read_sanitised_ftr_reg(SYS_ID_AA64DFR0_EL1),

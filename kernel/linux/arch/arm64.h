@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arm64.h - the counters that perf has on this CPU, by their registers: what interrupts and commands do
- * most. Part of linux.h.
+ * arm64.h - access to the hardware counters on which perf has placed events of this CPU, without
+ * perf's callbacks. Interrupts and commands do this most often. This file is a part of linux.h.
  */
 #ifndef PFM_ARM64_H
 #define PFM_ARM64_H
@@ -11,13 +11,13 @@
 #include "compat.h"
 
 #define LX_CYCLE_PMD	31
-#define LX_SHORTEST	1	/* period */
+#define LX_SHORTEST	1	/* the shortest period */
 
 #define LX_EACH_COUNTER(X) \
 	X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) \
 	X(16) X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30)
 
-/* Is it the instruction counter (Armv9.4)? Only perf starts, stops and loads it. */
+/* Returns true for the instruction counter (Armv9.4). Only perf starts, stops and loads it. */
 static __always_inline bool lx_arm_counts_instructions(int idx)
 {
 	return PFM_ARM_INSTR_IDX >= 0 && idx == PFM_ARM_INSTR_IDX;
@@ -81,7 +81,7 @@ static __always_inline u64 lx_arch_bit(const struct perf_event *event)
 
 static inline void lx_arch_enable(u64 bits)
 {
-	isb();		/* values and types must be written before the counters are enabled */
+	isb();		/* The values and types must be written before the counters are enabled. */
 	write_sysreg(bits, pmcntenset_el0);
 }
 
@@ -113,7 +113,7 @@ static inline void lx_arch_end_overflow(struct perf_event *event)
 {
 }
 
-/* lx_arch_program() has done that. */
+/* Nothing is left to place: lx_arch_program() moves events to other counters itself. */
 static inline int lx_arch_place(struct lx_context *lx)
 {
 	return 0;

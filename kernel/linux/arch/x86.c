@@ -17,15 +17,20 @@
 #include "linux.h"
 #include "x86.h"
 
-#define PERFMON_LEAF		10		/* of CPUID; EAX: version, counters, their width, 8 bits each */
-#define AMD_PERFMON_LEAF	0x80000022	/* EBX, the lowest 4 bits: counters */
+/* CPUID leaf: EAX has version, number and width of the counters, 8 bits each */
+#define PERFMON_LEAF		10
+/* CPUID leaf: the lowest 4 bits of EBX are the number of counters */
+#define AMD_PERFMON_LEAF	0x80000022
 #define AMD_WIDTH		48
-#define PLACED_BY		(~(PFM_X86_USR | PFM_X86_OS))	/* of hw.config: what may decide on the counter */
-#define ANY_FROM		3		/* version of architectural perfmon */
-#define ANY_IS_GONE		BIT(15)		/* EDX of PERFMON_LEAF */
+/* the bits of hw.config by which the driver may choose the counter */
+#define PLACED_BY		(~(PFM_X86_USR | PFM_X86_OS))
+/* the version of architectural perfmon that introduced the AnyThread bit */
+#define ANY_FROM		3
+#define ANY_IS_GONE		BIT(15)		/* PERFMON_LEAF, EDX: AnyThread is deprecated */
 
-static unsigned int unused_bits;	/* of 64, above what a counter holds */
-static int version;			/* of architectural perfmon, or AMD's; 0 for AMD's before */
+static unsigned int unused_bits;	/* 64 less the width of a counter */
+/* the version of architectural perfmon or of AMD's PerfMon; 0: AMD before PerfMonV2 */
+static int version;
 
 static bool is_intel(void)
 {
@@ -155,7 +160,10 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return 0;
 }
 
-/* Puts an event that was taken off the PMU back. If no counter can count it, it is made one that all can count. */
+/*
+ * Puts an event that was taken off the PMU back on it. If no counter can count the event, it is
+ * replaced by one that every counter can count.
+ */
 static int put_back(struct lx_counter *c, bool ran)
 {
 	struct perf_event *event = c->event;
@@ -167,7 +175,10 @@ static int put_back(struct lx_counter *c, bool ran)
 	return pfm_refuse(-EBUSY, "no counter that can count the event of PMC%u is left", c->num);
 }
 
-/* Takes the displaced events off that are on the PMU, which those are that remain in *displaced. Returns which ran. */
+/*
+ * Takes the displaced events that are on the PMU off it, and clears the others' bits in *displaced.
+ * Returns the bits of the events that were running.
+ */
 static u64 take_off(struct lx_context *lx, u64 *displaced)
 {
 	u64 ran = 0;
@@ -187,7 +198,7 @@ static u64 take_off(struct lx_context *lx, u64 *displaced)
 	return ran;
 }
 
-/* On another counter a throttled event is to be loaded anew. */
+/* A throttled event has been moved to another counter, which must be loaded. */
 static void reload_if_throttled(struct perf_event *event)
 {
 	if (event->hw.interrupts == LX_THROTTLED)
@@ -313,7 +324,10 @@ void lx_arch_forbid_read(struct lx_context *lx)
 	mmdrop(mm);
 }
 
-/* perf's tick starts the event without loading the counter: so it is loaded here, and the event stays stopped. */
+/*
+ * perf's tick starts the event without loading its counter. So the counter is loaded here, while
+ * the event stays stopped.
+ */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 	event->pmu->stop(event, PERF_EF_UPDATE);

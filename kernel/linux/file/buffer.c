@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * buffer.c - sampling buffers, and their mappings (3.5.4).
- *
- * A mapping keeps the file, and thus the context, alive. So when a process closes its last descriptor
- * its mapping goes too, as the specification wants it.
+ * buffer.c - sampling buffers, and their mappings (3.5.4). A mapping keeps the file, and thus the
+ * context, alive. When a process closes its last descriptor, its mapping is therefore removed too,
+ * as the specification demands.
  */
 #include <linux/fdtable.h>
 #include <linux/mm.h>
@@ -39,7 +38,7 @@ void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 
 struct lx_map {
 	struct list_head	entry;
-	struct mm_struct	*mm;	/* compared, never followed */
+	struct mm_struct	*mm;	/* only compared, never dereferenced */
 	unsigned int		pieces;
 };
 
@@ -53,7 +52,7 @@ static struct lx_map *find_map(struct lx_context *lx, struct mm_struct *mm)
 	return NULL;
 }
 
-/* A mapping was copied by a fork, or cut in two. */
+/* Counts one more mapping: a fork has copied one, or munmap() has cut one in two. */
 static void piece_added(struct vm_area_struct *vma)
 {
 	struct lx_context *lx = vma->vm_private_data;
@@ -94,7 +93,7 @@ static const struct vm_operations_struct map_ops = {
 
 /* --- mmap ----------------------------------------------------------------------------------- */
 
-/* 3.5.4: read-only, shared, as a whole, once. */
+/* Checks 3.5.4: the buffer is mapped read-only, shared, as a whole, and once. */
 static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, size_t size)
 {
 	if ((vma->vm_flags & (VM_READ | VM_EXEC)) != VM_READ)
@@ -109,7 +108,7 @@ static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, siz
 	return 0;
 }
 
-/* For contexts made by the pfm_* calls the rules of perfmon 2.x apply. */
+/* Contexts that the pfm_*() calls made follow the rules of perfmon 2.x, others those of 3.5.4. */
 static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
 {
 	size_t size = vma->vm_end - vma->vm_start;
@@ -126,7 +125,7 @@ static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
 	return lx->by_06 ? check_06(lx, vma, size) : 0;
 }
 
-/* As remap_vmalloc_range(), which takes only memory that is charged to no control group. */
+/* Does what remap_vmalloc_range() does, which refuses memory that is charged to a control group. */
 static int map_pages(struct vm_area_struct *vma, char *buf)
 {
 	int ret = 0;
@@ -143,7 +142,7 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (lx_is_view(vma))
 		return lx_map_view(lx, vma);
-	/* not lx->lock, which is held while user memory is copied, maybe faulted in */
+	/* lx->lock cannot be used: it is held while user memory is accessed, which may fault */
 	spin_lock(&lx->buf.maps_lock);
 	ret = check_map(lx, vma);
 	spin_unlock(&lx->buf.maps_lock);
@@ -155,7 +154,8 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 		return pfm_refuse(ret, "cannot map the sampling buffer");
 	vma->vm_private_data = lx;
 	vma->vm_ops = &map_ops;
-	piece_added(vma);	/* the caller holds mmap_lock: no second one of this process comes between */
+	/* the caller holds mmap_lock, so the process cannot make a second mapping meanwhile */
+	piece_added(vma);
 	return 0;
 }
 
@@ -176,7 +176,7 @@ static bool holds(struct task_struct *task, struct file *file)
 	return held;
 }
 
-/* Threads may have descriptors of their own: unshare(CLONE_FILES). */
+/* Looks at each thread's descriptors, because threads may have called unshare(CLONE_FILES). */
 static bool process_holds(struct file *file)
 {
 	bool held = holds(current, file);
@@ -203,9 +203,10 @@ static bool shares_memory(void)
 }
 
 /*
- * Does another process have the descriptor in this address space? A child of vfork(2) only borrows its parent's,
- * until it executes a program or exits: what it closes leaves the parent's mapping, and what the parent closes does
- * not wait for it.
+ * Returns true if another process that shares this address space has the descriptor. A child of
+ * vfork(2) borrows its parent's address space until it executes a program or exits. If the child
+ * closes the descriptor, the parent's mapping stays; if the parent closes it, the child's
+ * descriptor does not keep the mapping.
  */
 static bool sharers_hold(struct file *file)
 {
@@ -261,7 +262,10 @@ static void unmap(struct file *file)
 			break;
 }
 
-/* Is the target a thread of this process, and was the context loaded by it? lifetime.c handles threads that exit. */
+/*
+ * Returns true if the target is a thread of this process and this process loaded the context.
+ * lifetime.c handles threads that exit.
+ */
 static bool monitors_itself(const struct lx_context *lx)
 {
 	return lx->ctx && lx->ctx->self && lx->target.task && same_thread_group(lx->target.task, current);
@@ -276,9 +280,10 @@ static void end_self_monitoring(struct lx_context *lx)
 }
 
 /*
- * A descriptor is closed. With the last of a process goes its mapping, unless others have the descriptor in the same
- * address space, and its monitoring of itself, though others may have the context still (3.1.15, figure 3.10). With
- * the last of all, release() ends everything.
+ * A descriptor is being closed. The last one of a process takes the process's mapping with it,
+ * unless another process has the descriptor in the same address space, and ends the process's
+ * self-monitoring, though other processes may still have the context (3.1.15, figure 3.10). The
+ * last descriptor of all leads to release(), which ends everything.
  */
 int lx_flush(struct file *file, fl_owner_t id)
 {

@@ -22,10 +22,10 @@ static inline int enter(struct lx_context *lx)
 
 /* --- vectors -------------------------------------------------------------------------------- */
 
-#define CHUNK	64		/* elements that are worked on at once: interrupts are off */
+#define CHUNK	64		/* elements that are processed at a time with interrupts disabled */
 
 struct vector_call {
-	size_t	size;		/* of an element */
+	size_t	size;		/* size of an element */
 	int	(*fn)(struct pfm_context *ctx, void *v, int n);
 };
 
@@ -72,7 +72,10 @@ static const struct vector_call vectors[] = {
 	[PFM_NR_GETINFO_PMDS] = { sizeof(pfarg_pmdinfo_t), getinfo_pmds },
 };
 
-/* Small vectors have a place in the context, one at a time; others, and those without a context, are allocated. */
+/*
+ * A small vector uses the array in the context, if no other call uses it. Larger vectors, and those
+ * of calls without a context, are allocated.
+ */
 static inline void *vector_get(struct lx_context *lx, size_t size)
 {
 	void *v;
@@ -118,8 +121,8 @@ static int call_vector(struct lx_context *lx, const struct vector_call *call, vo
 }
 
 /*
- * Word by word where it is little: what copy_from_user() checks takes longer than that. Elements are of whole words,
- * and the kernel's side has room for size bytes by construction.
+ * Small structures are copied word by word, as the checks of copy_from_user() take longer than the
+ * copying. Elements consist of whole words, and the kernel's buffer has room for size bytes.
  */
 #define LITTLE	256
 
@@ -157,7 +160,10 @@ fault: __maybe_unused
 	return false;
 }
 
-/* Results are copied out also where the call failed: they tell which element did (3.1.2). */
+/*
+ * Results are copied out also if the call failed: they show which element caused the failure
+ * (3.1.2).
+ */
 static noinline long do_vector(struct lx_context *lx, const struct vector_call *call, int n, void __user *arg)
 {
 	size_t size = n * call->size;
@@ -182,7 +188,10 @@ static noinline long do_vector(struct lx_context *lx, const struct vector_call *
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Copies in what a read needs of each element: the register, set and flags, and the reserved words. */
+/*
+ * Copies in what a read needs of each element: the number of the register, set and flags, and the
+ * reserved words, which must be 0.
+ */
 static bool elements_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg, int n)
 {
 	int err = 0;
@@ -317,7 +326,7 @@ static noinline long start_with(struct lx_context *lx, void __user *arg)
 	return ret;
 }
 
-/* The calls without an argument. */
+/* Makes a call that has no argument. */
 static long plain_call(struct pfm_context *ctx, unsigned int nr)
 {
 	switch (nr) {
@@ -346,7 +355,7 @@ static inline long plain(struct lx_context *lx, unsigned int nr)
 	return ret;
 }
 
-/* The ioctl's number has the number of elements in its size field, so n is known before user memory is read. */
+/* The ioctl's number contains the number of elements, so n is known before user memory is read. */
 static inline long read_pmds(struct lx_context *lx, unsigned int n, void __user *arg)
 {
 	if (n == 1)
@@ -356,7 +365,8 @@ static inline long read_pmds(struct lx_context *lx, unsigned int n, void __user 
 
 static noinline long buffer_size(struct lx_context *lx, void __user *arg)
 {
-	return put_user((u64)lx->ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;	/* it never changes */
+	/* no lock is needed: buf_size never changes */
+	return put_user((u64)lx->ctx->buf_size, (u64 __user *)arg) ? -EFAULT : 0;
 }
 
 static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg)

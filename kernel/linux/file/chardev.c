@@ -28,7 +28,7 @@ static int pick_format(struct pfm_ioc_create *req, const pfarg_ctx_t *ctx, struc
 	return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format has this UUID");
 }
 
-/* A copy of the format's argument; NULL where it has none. */
+/* Returns a copy of the format's argument, or NULL if the format has none. */
 static void *copy_fmt_arg(const struct pfm_ioc_create *req, const struct pfm_buffer_fmt *fmt)
 {
 	size_t want = fmt ? fmt->fmt_arg_size : 0;
@@ -69,7 +69,7 @@ static int make_context(struct pfm_ioc_create *req, pfarg_ctx_t *ctx, struct lx_
 	return ret;
 }
 
-/* From here on the file is what holds the context. */
+/* Makes the context's file, which from then on holds the reference to the context. */
 static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 {
 	struct lx_context *lx = lx_context_new();
@@ -92,7 +92,10 @@ static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 	return file;
 }
 
-/* The descriptor is installed last: then the context is the program's. */
+/*
+ * The descriptor is installed as the last step, because from then on the program can use the
+ * context.
+ */
 static long create_with_fd(struct pfm_ioc_create *req, pfarg_ctx_t *ctx, int fd)
 {
 	void __user *to = (void __user *)(uintptr_t)req->ctx;
@@ -150,7 +153,7 @@ static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "perfmon",
 	.fops = &device_fops,
-	.mode = 0660,		/* to a group: a rule of udev, 60-perfmon.rules */
+	.mode = 0660,		/* the udev rule 60-perfmon.rules gives access to a group */
 };
 
 int lx_device_init(void)

@@ -48,7 +48,10 @@ struct lx_context *lx_context_new(void)
 	return lx;
 }
 
-/* A child context has neither file nor messages. Of the arrays at the end it has what its root makes it need. */
+/*
+ * Makes a child context, which has neither a file nor messages. Of the arrays at the end of the
+ * structure it has as much as its root requires.
+ */
 struct lx_context *lx_child_context(struct lx_context *root)
 {
 	unsigned int counters = root->num_counters;
@@ -63,7 +66,7 @@ struct lx_context *lx_child_context(struct lx_context *root)
 	lx->family.cred = get_cred(root->family.cred);
 	lx->kernel_ips = root->kernel_ips;
 	lx->sees_all = root->sees_all;
-	lx_queue_init(lx, 1);	/* a child context has no descriptor: its queue is never read */
+	lx_queue_init(lx, 1);	/* a child context has no descriptor, so nothing reads its queue */
 	return lx;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fast_read.c - the read that programs do most: a few PMDs of the active set, by the monitored thread itself, with no
- * flags. Whatever else is asked, or does not fit, is left as it was to the way that all calls go, in calls.c.
- *
- * The rules are those of lx_access(): the context's lock, no interrupts, lx->busy. User memory is touched
- * before and after that.
+ * fast_read.c - the most frequent read: a few PMDs of the active set, by the monitored thread
+ * itself, with no flags. Any other read, and one that fails here, changes nothing and is then done
+ * by calls.c. The rules are those of lx_access(): the context's lock is held, interrupts are off,
+ * and lx->busy is set. User memory is accessed only before and after that.
  */
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
@@ -12,9 +11,9 @@
 #include "compat.h"
 #include "linux.h"
 
-/* Of a pfarg_pmd_t, what goes in and out. */
+/* the words of a pfarg_pmd_t that are copied in and out */
 struct element {
-	u64	asked;		/* number, set and flags, as they are there */
+	u64	asked;		/* number, set and flags, in the layout of pfarg_pmd_t */
 	u64	value, last_reset, switches;
 };
 
@@ -77,7 +76,10 @@ fault: __maybe_unused
 	return false;
 }
 
-/* In PMU context. NULL: not of the active set, not in use, or not simply a value. */
+/*
+ * Runs in PMU context. Returns NULL if the PMD is not in the active set, is not in use, or needs
+ * more than a look at its value.
+ */
 static __always_inline struct pfm_pmd *find_pmd(struct pfm_set *active, const struct element *e)
 {
 	struct pfm_pmd *pmd;
@@ -102,7 +104,7 @@ static __always_inline bool read_one(struct lx_context *lx, struct pfm_set *acti
 	return true;
 }
 
-/* In PMU context, the target being the caller. */
+/* Runs in PMU context; the target is the caller. */
 static __always_inline bool read_all(struct lx_context *lx, struct element *e, int n)
 {
 	struct pfm_context *ctx = lx->ctx;
@@ -110,7 +112,8 @@ static __always_inline bool read_all(struct lx_context *lx, struct element *e, i
 
 	if (!pfm_loaded(ctx) || pfm_inherits(ctx) || (running && lx_has_to_drain(lx)))
 		return false;
-	if (lx_has_views(lx) && !lx_arch_may_read(lx))	/* the first read after the mapping allows it */
+	/* the first read after a view was mapped allows rdpmc */
+	if (lx_has_views(lx) && !lx_arch_may_read(lx))
 		return false;
 	if (n > 1 && running)
 		lx_collect_active(lx);
@@ -143,7 +146,10 @@ static __always_inline bool read_these(struct lx_context *lx, struct element *e,
 	return elements_in(e, arg, n) && read_here(lx, e, n) && elements_out(e, arg, n);
 }
 
-/* One, which is most frequent of all, needs no array: arrays are cleared and guarded. */
+/*
+ * Reads one element, which is the most frequent case and needs no array: the compiler clears and
+ * guards arrays.
+ */
 long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg)
 {
 	struct element e;
@@ -155,6 +161,7 @@ long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 {
 	struct element e[LX_FAST_READ];
 
-	BUILD_BUG_ON(LX_FAST_READ * sizeof(*arg) > PAGE_SIZE);	/* arg_size_max is a page at least */
+	/* copying never exceeds the limit arg_size_max, which is at least a page */
+	BUILD_BUG_ON(LX_FAST_READ * sizeof(*arg) > PAGE_SIZE);
 	return read_these(lx, e, n, arg) ? 0 : lx_read_pmds(lx, n, arg);
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * queue.c - the message queue of a context, and the readers that wait for messages (3.3).
- *
- * Messages are appended in PMU context, where there is one writer and no lock can be waited for; readers
- * are serialized. END always finds room (3.3.6). A root and its child contexts that sample (PFM_FL_INHERIT) write on
- * several CPUs: each part of their buffer has a queue, and only the context that has taken the part writes to it.
+ * queue.c - the message queue of a context, and the readers that wait for messages (3.3). Messages
+ * are appended in PMU context, where there is one writer, which cannot wait for a lock; readers are
+ * serialized. One place is reserved for END (3.3.6). A root and its child contexts that sample
+ * (PFM_FL_INHERIT) write on several CPUs: each part of their buffer has a queue, and only the
+ * context that has taken the part writes to it. Pairs of barriers are marked: A orders the read of
+ * a message before the reuse of its place, B its writing before its reading, F the last message
+ * before "over".
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -30,7 +32,10 @@ int lx_queue_init(struct lx_context *lx, unsigned int depth)
 	return q->messages ? 0 : pfm_refuse(-ENOMEM, "no memory for the message queue");
 }
 
-/* With room for depth messages in each; none of them is END. */
+/*
+ * Makes a queue for each part of the buffer, with room for depth messages. END is never in these
+ * queues.
+ */
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth)
 {
 	size_t each = size_add(sizeof(struct lx_queue), array_size(depth, sizeof(struct lx_message)));
@@ -56,14 +61,16 @@ void lx_queue_free(struct lx_context *lx)
 
 static int append(struct lx_queue *q, unsigned int room, const pfarg_msg_t *msg, u32 fill)
 {
-	unsigned int head = q->head, unread = head - smp_load_acquire(&q->tail);	/* A */
+	/* pairs with the releases marked A */
+	unsigned int head = q->head, unread = head - smp_load_acquire(&q->tail);
 	struct lx_message *at = &q->messages[head % q->room];
 
 	if (unread >= room)
 		return -ENOSPC;
 	at->msg = *msg;
 	at->fill = fill;
-	smp_store_release(&q->head, head + 1);		/* B */
+	/* B: the message is written before head is advanced */
+	smp_store_release(&q->head, head + 1);
 	return 0;
 }
 
@@ -88,10 +95,11 @@ int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 
 static bool has_unread(const struct lx_queue *q)
 {
-	return smp_load_acquire(&q->head) != READ_ONCE(q->tail);	/* pairs with B */
+	/* pairs with the release marked B */
+	return smp_load_acquire(&q->head) != READ_ONCE(q->tail);
 }
 
-/* END, which is in the queue of no part, comes last. */
+/* Returns a queue with an unread message. END, which is in no part's queue, is read last. */
 static struct lx_queue *unread(struct lx_context *lx)
 {
 	for (unsigned int i = 0; i < lx->msgs.num_parts; i++)
@@ -100,7 +108,10 @@ static struct lx_queue *unread(struct lx_context *lx)
 	return has_unread(&lx->msgs.queue) ? &lx->msgs.queue : NULL;
 }
 
-/* Copies the next message and leaves it in its queue, from which was_read() removes it. Returns NULL without any. */
+/*
+ * Copies the oldest message, which stays in its queue until was_read() removes it. Returns NULL if
+ * there is no message.
+ */
 static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsigned int *at)
 {
 	struct lx_queue *q;
@@ -115,7 +126,10 @@ static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsig
 	return q;
 }
 
-/* Removes the message. False: another reader has, or a command has discarded all messages. */
+/*
+ * Removes the message. Returns false if another reader has removed it, or a command has discarded
+ * all messages.
+ */
 static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at, u32 fill)
 {
 	bool mine;
@@ -125,17 +139,19 @@ static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at,
 	if (mine && q != &lx->msgs.queue)
 		pfm_part_read(lx->ctx, q - lx->msgs.part_queues, fill);
 	if (mine)
-		smp_store_release(&q->tail, at + 1);	/* pairs with A */
+		/* A: the message is copied before its place is reused */
+		smp_store_release(&q->tail, at + 1);
 	mutex_unlock(&lx->msgs.read_lock);
 	return mine;
 }
 
 static void forget(struct lx_queue *q)
 {
-	smp_store_release(&q->tail, smp_load_acquire(&q->head));	/* pairs with A; and B with it */
+	/* the release is an A; the acquire pairs with B */
+	smp_store_release(&q->tail, smp_load_acquire(&q->head));
 }
 
-/* 3.3.5 */
+/* Discards all messages (3.3.5). */
 void lx_flush_messages(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -152,7 +168,7 @@ void lx_signal(struct pfm_context *ctx)
 	atomic_or(LX_WAKE_SIGNAL, &lx_of(ctx)->msgs.wake);
 }
 
-/* The message is in the queue by now (3.3.7). */
+/* Wakes readers and sends signals. The message is in the queue by now (3.3.7). */
 void lx_wake(struct lx_context *lx)
 {
 	int what = atomic_xchg(&lx->msgs.wake, 0);
@@ -172,7 +188,10 @@ void lx_wake_soon(struct lx_context *lx)
 
 /* --- reading: 3.3.3 ------------------------------------------------------------------------- */
 
-/* As many as there are and fit; 0: none. No lock is held while user memory is written, which may take its time. */
+/*
+ * Reads as many messages as exist and fit, and returns their size; 0: there is none. No lock is
+ * held while user memory is written, which may fault.
+ */
 static ssize_t read_some(struct lx_context *lx, char __user *buf, size_t size)
 {
 	ssize_t done = 0;
@@ -199,7 +218,8 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos)
 		return pfm_refuse(-EINVAL, "messages are read in multiples of %u bytes",
 				  (unsigned int)sizeof(pfarg_msg_t));
 	do {
-		over = smp_load_acquire(&lx->msgs.over);	/* F */
+		/* pairs with the release marked F in lifetime.c */
+		over = smp_load_acquire(&lx->msgs.over);
 		done = read_some(lx, buf, size);
 		if (done || over)
 			return done;

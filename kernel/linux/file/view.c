@@ -35,7 +35,7 @@ void lx_view_init_context(struct lx_context *lx)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-/* The user that the page is charged to is stored in page_private(). */
+/* Allocates a page. The user to which it is charged is stored in page_private(). */
 static struct page *page_new(void)
 {
 	struct user_struct *payer = lx_charge(PAGE_SIZE);
@@ -71,7 +71,10 @@ pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set)
 	return page_address(page);
 }
 
-/* A page that may still be mapped is not freed: it stays charged until the context can have no more mappings. */
+/*
+ * A page that may still be mapped is not freed: it stays charged until the context can have no more
+ * mappings.
+ */
 void lx_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct lx_context *lx = lx_of(ctx);

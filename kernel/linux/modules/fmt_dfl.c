@@ -4,7 +4,7 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 #include "perfmon_module.h"
 
-/* for formats that keep its samples */
+/* used by formats that keep samples of the default format */
 EXPORT_SYMBOL_GPL(pfm_dfl_max_sample);
 EXPORT_SYMBOL_GPL(pfm_dfl_put_sample);
 EXPORT_SYMBOL_GPL(pfm_dfl_put_entry);

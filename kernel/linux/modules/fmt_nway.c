@@ -4,7 +4,8 @@
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon_module.h"
 
-EXPORT_SYMBOL_GPL(pfm_fmt_nway);	/* for a format that decides what it keeps */
+/* used by the format "program", which can keep samples in this one */
+EXPORT_SYMBOL_GPL(pfm_fmt_nway);
 
 PFM_FMT_ALIAS(PFM_NWAY_SMPL);
 PFM_FORMAT_MODULE("a sampling buffer of several regions", &pfm_fmt_nway);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fmt_prog.c - perfmon_prog_smpl.ko: the sampling format that a classic BPF program decides in.
- *
- * As in kernel/seccomp.c: the kernel's checker goes over the program, then ours, which has it load nothing but its
- * record, and says so to the converter. It is not run before, and no counter runs when it is freed.
+ * fmt_prog.c - perfmon_prog_smpl.ko: the sampling format in which a classic BPF program decides. A
+ * program is loaded as kernel/seccomp.c loads one: the kernel checks it first, then pfm_bpf_check()
+ * ensures that it loads nothing but its record, and its loads are converted. It cannot run before
+ * that, and it is freed when no counter runs.
  */
 #include <linux/sched/user.h>
 #include <linux/slab.h>
@@ -16,7 +16,7 @@
 
 static_assert(sizeof(struct pfm_bpf_insn) == sizeof(struct sock_filter));
 
-/* Turns loads from the packet into loads from the record: the program runs on a record, not on a packet. */
+/* Turns loads from a packet into loads from the record on which the program runs. */
 static void convert(struct sock_filter *f)
 {
 	switch (f->code) {
@@ -48,7 +48,10 @@ static int check(struct sock_filter *filter, unsigned int n)
 	return ret;
 }
 
-/* The bytes that the kernel has allocated for it: BPF instructions, machine code and the classic program. */
+/*
+ * Returns the size of what the kernel has allocated for the program: BPF instructions, machine code
+ * and the classic program.
+ */
 static size_t footprint(const struct bpf_prog *bpf)
 {
 	return (size_t)bpf->pages * PAGE_SIZE + bpf->jited_len + bpf_classic_proglen(bpf->orig_prog);
@@ -61,7 +64,10 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 	};
 	int ret;
 
-	/* the reason that is reported if bpf_prog_create_from_user() fails without recording one */
+	/*
+	 * Sets the reason that is reported if bpf_prog_create_from_user() fails without a reason of
+	 * its own.
+	 */
 	pfm_refuse(0, "the kernel refuses the program, or cannot read it");
 	ret = bpf_prog_create_from_user(&p->bpf, &from, check, true);
 	if (ret)

@@ -4,7 +4,8 @@
 #include "perfmon/perfmon_stack_smpl.h"
 #include "perfmon_module.h"
 
-EXPORT_SYMBOL_GPL(pfm_fmt_stack);	/* for a format that decides what it keeps */
+/* used by the format "program", which can keep samples in this one */
+EXPORT_SYMBOL_GPL(pfm_fmt_stack);
 
 PFM_FMT_ALIAS(PFM_STACK_SMPL);
 PFM_FORMAT_MODULE("samples with call stacks", &pfm_fmt_stack);

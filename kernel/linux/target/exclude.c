@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * exclude.c - threads that a set of a system-wide context leaves out: the idle thread (3.1.10), or all that
- * live in the kernel only (6.2.3). A probe at every context switch holds the counters and lets them go; it
- * is there only while a context with such a set is loaded. Interrupts on top of a thread that is left out
- * are left out too.
+ * exclude.c - threads that a set of a system-wide context leaves out: the idle thread (3.1.10), or
+ * all kernel threads (6.2.3). A probe at every context switch holds or releases the counters. It is
+ * registered only while a context with such a set is loaded. Interrupts that occur in a thread
+ * which is left out are left out too.
  */
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -14,7 +14,8 @@
 
 #define EXCLUDING (PFM_SETFL_EXCL_IDLE | PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 
-static DEFINE_PER_CPU(struct lx_context *, excluder);	/* the CPU's context; read with interrupts off */
+/* the system-wide context of the CPU; it is read with interrupts off */
+static DEFINE_PER_CPU(struct lx_context *, excluder);
 static DEFINE_MUTEX(probing);
 static unsigned int excluders;
 static struct tracepoint *sched_switch;
@@ -26,7 +27,10 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task)
 	return (set->flags & PFM_SETFL_EXCL_IDLE) && (task->flags & PF_IDLE);
 }
 
-/* Interrupts are off. What wraps while the counters are held has overflowed all the same. */
+/*
+ * Interrupts are off. A counter that wraps while the counters are being held has overflowed, as at
+ * any other time.
+ */
 static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state)
 {
@@ -81,7 +85,10 @@ int lx_exclude_begin(struct lx_context *lx)
 	if (ret)
 		return ret;
 	lx->excludes = true;
-	/* one system-wide context a CPU: if another one has set excluder, this one is refused */
+	/*
+	 * There is one system-wide context per CPU. If another one has set excluder, this one is
+	 * refused.
+	 */
 	if (cmpxchg(per_cpu_ptr(&excluder, lx->ctx->cpu), NULL, lx))
 		lx->excludes = false;
 	if (!lx->excludes)
@@ -89,7 +96,7 @@ int lx_exclude_begin(struct lx_context *lx)
 	return lx->excludes ? 0 : pfm_refuse(-EBUSY, "CPU %u has a context already", lx->ctx->cpu);
 }
 
-/* When it returns no probe uses the context any more. */
+/* When this returns, no probe uses the context any more. */
 void lx_exclude_end(struct lx_context *lx)
 {
 	if (!lx->excludes)

@@ -21,8 +21,8 @@
 
 struct lx_fork_record {
 	struct callback_head	work;
-	struct lx_context	*root;	/* held, while queued */
-	u32			load;	/* of the root then */
+	struct lx_context	*root;	/* with a reference while the work is queued */
+	u32			load;	/* number of the root's load when the work was queued */
 };
 
 /* --- the records ------------------------------------------------------------------------------ */
@@ -54,7 +54,10 @@ void lx_inherit_free(struct lx_context *lx)
 
 /* --- the child -------------------------------------------------------------------------------- */
 
-/* Do the pages of a child context with one set fit the limit of the root's creator? The current user is ignored. */
+/*
+ * Returns true if the pages of a child context with one set fit the limit of the root's creator.
+ * The limit of the current user does not matter.
+ */
 static bool fits(const struct lx_context *root)
 {
 	unsigned long pages = PFN_UP(sizeof(struct lx_context)) + PFN_UP(sizeof(struct pfm_context));
@@ -137,14 +140,17 @@ void lx_inherit_end(struct lx_target_ref *target_ref)
 	target_ref->fork_record = NULL;
 }
 
-/* The load number cannot change meanwhile: the current thread is watched, so its context is loaded. */
+/*
+ * The child counts as expected for this load. Its number cannot change meanwhile, because the
+ * current thread is watched and its context thus loaded.
+ */
 void lx_inherit_expect(struct lx_target_ref *target_ref)
 {
 	if (target_ref->fork_record)
 		target_ref->fork_record->load = (u64)atomic64_inc_return(&target_ref->lx->root->family.expected) >> 32;
 }
 
-/* Both works run after the probe, the child's and the parent's in any order. */
+/* Queues work for the child and work for its parent, which run after the probe in any order. */
 void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child)
 {
 	struct lx_context *root = target_ref->lx->root;

@@ -13,10 +13,12 @@
 #include "compat.h"
 #include "linux.h"
 
-static DEFINE_HASHTABLE(watched, 8);		/* by task */
-static DEFINE_RAW_SPINLOCK(watched_lock);	/* around all that is watched; probes may not sleep */
+static DEFINE_HASHTABLE(watched, 8);		/* watched contexts, by task */
+/* protects the watched contexts; a raw lock, as probes may not sleep */
+static DEFINE_RAW_SPINLOCK(watched_lock);
 
-static struct workqueue_struct *unloaders;	/* unload contexts when the code that notices the end may not sleep */
+/* its workers unload contexts when the code that notices the end may not sleep */
+static struct workqueue_struct *unloaders;
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
 {
@@ -44,14 +46,18 @@ int lx_watch_task(struct lx_context *lx)
 	raw_spin_unlock(&watched_lock);
 	if (taken)
 		return pfm_refuse(-EBUSY, "the thread has a context already");
-	smp_mb();	/* A: an exiting task that did not find lx in the table has set PF_EXITING before */
+	/*
+	 * A: pairs with find_end(). An exiting task that did not find lx in the table has set
+	 * PF_EXITING before.
+	 */
+	smp_mb();
 	if (!(READ_ONCE(lx->target.task->flags) & PF_EXITING))
 		return 0;
 	lx_unwatch(lx);
 	return pfm_refuse(-ESRCH, "the thread is ending");
 }
 
-/* After this no probe finds the context. */
+/* After this, no probe finds the context. */
 void lx_unwatch(struct lx_context *lx)
 {
 	raw_spin_lock(&watched_lock);
@@ -97,28 +103,29 @@ static void end_target_ref(struct lx_target_ref *target_ref)
 	lx_target_ref_put(target_ref);
 }
 
-/* In the target. */
+/* Runs in the target. */
 static void target_is_gone(struct callback_head *work)
 {
 	end_target_ref(container_of(work, struct lx_target_ref, exit_work));
 }
 
-/* Runs in a worker, on kernels without task_work_add(). */
+/* Runs in a worker on kernels without task_work_add(). */
 static void target_went(struct work_struct *work)
 {
 	end_target_ref(container_of(work, struct lx_target_ref, exit_later));
 }
 
 /*
- * Returns the current thread's target reference, held, if its end is noticed for the first time, else NULL. With
- * only_lost the end is that perf has removed the thread's events.
+ * Returns the current thread's target reference, with a reference, if the thread's end is noticed
+ * for the first time, else NULL. With only_lost, the end is that perf has removed the thread's
+ * events.
  */
 static struct lx_target_ref *find_end(bool only_lost)
 {
 	struct lx_target_ref *target_ref = NULL;
 	struct lx_context *lx;
 
-	smp_mb();	/* A */
+	smp_mb();	/* pairs with the barrier A in lx_watch_task() */
 	if (hlist_empty(bucket_of(current)))
 		return NULL;
 	raw_spin_lock(&watched_lock);
@@ -143,7 +150,8 @@ static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 	target_ref->has_fd = has_fd(target_ref->lx, current->files);
 	if (!lx_has_task_work())
 		queue_work(unloaders, &target_ref->exit_later);
-	else if (WARN_ON_ONCE(lx_task_work(current, &target_ref->exit_work, mode)))	/* before exit_task_work() */
+	/* exit_task_work() has not run yet */
+	else if (WARN_ON_ONCE(lx_task_work(current, &target_ref->exit_work, mode)))
 		refcount_dec(&target_ref->users);
 }
 
@@ -153,7 +161,7 @@ static void on_exit(PFM_PROBE_EXIT_ARGS)
 	queue_end(false, TWA_NONE);
 }
 
-/* After an exec by a thread that did not lead its process, the thread has the leader's id. */
+/* If a thread other than the leader of its process calls exec, it gets the leader's id. */
 static void renumber(void)
 {
 	struct lx_context *lx;
@@ -196,7 +204,7 @@ static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct 
 	queue_end(true, TWA_RESUME);
 }
 
-/* Another thread may write this one's /proc/PID/comm: such a rename is not recorded. */
+/* A thread may write another thread's /proc/PID/comm: such a rename is not recorded. */
 static void on_rename(void *data, struct task_struct *task, const char *name)
 {
 	if (task == current)
@@ -214,7 +222,10 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 		return;
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
-	/* a thread that lost its events to an exec stays watched until its context is unloaded; it is not inherited */
+	/*
+	 * A thread that lost its events to an exec stays watched until its context is unloaded. It
+	 * is not inherited.
+	 */
 	if (lx && lx->family.cred && !lx->target.ref->ended) {
 		target_ref = lx->target.ref;
 		refcount_inc(&target_ref->users);
@@ -231,7 +242,10 @@ static void on_mmap(void *data, unsigned long addr, struct vm_unmapped_area_info
 	lx_record_mmap();
 }
 
-/* Asked by the core, at the end: as it was while there still were descriptors. */
+/*
+ * The core asks this when the thread has ended: the answer was stored while the thread still had
+ * its descriptors.
+ */
 bool lx_task_has_fd(struct lx_context *lx)
 {
 	return lx->target.has_fd;
@@ -241,7 +255,8 @@ struct lx_target_ref *lx_target_ref_new(struct lx_context *lx)
 {
 	struct lx_target_ref *target_ref = &lx->target.first_ref;
 
-	if (smp_load_acquire(&lx->target.first_ref_used))	/* E */
+	/* pairs with the release E in lx_target_ref_put() */
+	if (smp_load_acquire(&lx->target.first_ref_used))
 		target_ref = pfm_os_alloc(sizeof(*target_ref));
 	if (!target_ref)
 		return NULL;
@@ -269,13 +284,14 @@ void lx_target_ref_put(struct lx_target_ref *target_ref)
 	if (own)
 		pfm_os_free(target_ref);
 	else
-		smp_store_release(&lx->target.first_ref_used, false);	/* E */
+		/* E: the last use of first_ref comes before its reuse */
+		smp_store_release(&lx->target.first_ref_used, false);
 	lx_context_put(lx);
 }
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-static HLIST_HEAD(on_cpus);		/* system-wide ones */
+static HLIST_HEAD(on_cpus);		/* system-wide contexts that are loaded */
 static struct cpumask here;		/* CPUs that hotplug will report when they go offline */
 
 int lx_watch_cpu(struct lx_context *lx)
@@ -292,8 +308,9 @@ int lx_watch_cpu(struct lx_context *lx)
 }
 
 /*
- * Hotplug holds a lock which the creation of perf events takes too, so a worker unloads the contexts later. Until then
- * they count nothing: perf has taken their events off the CPU.
+ * Unloads a context when its CPU has gone offline. A worker does that, because hotplug holds a lock
+ * which the creation of perf events takes too. Until then the context counts nothing: perf has
+ * taken its events off the CPU.
  */
 static void cpu_is_gone(struct work_struct *work)
 {
@@ -302,7 +319,8 @@ static void cpu_is_gone(struct work_struct *work)
 	mutex_lock(&lx->lock);
 	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->target.task && READ_ONCE(lx->target.cpu_left)) {
 		pfm_target_exit(lx->ctx);
-		smp_store_release(&lx->msgs.over, true);	/* F: after the last message */
+		/* F: after the last message; pairs with lx_read() */
+		smp_store_release(&lx->msgs.over, true);
 		atomic_or(LX_WAKE_READERS, &lx->msgs.wake);
 	}
 	lx_wake(lx);
@@ -328,7 +346,8 @@ static int cpu_leaves(unsigned int cpu)
 		if (lx->ctx->cpu == cpu && kref_get_unless_zero(&lx->ref)) {
 			WRITE_ONCE(lx->target.cpu_left, true);
 			if (!queue_work(unloaders, &lx->target.cpu_work))
-				lx_context_put(lx);	/* the work in the queue holds another */
+				/* the work that is queued already holds a reference of its own */
+				lx_context_put(lx);
 		}
 	raw_spin_unlock(&watched_lock);
 	return 0;
@@ -427,7 +446,10 @@ end_workers:
 	return ret;
 }
 
-/* No context is left, but a preempted target may still have to return from work in this module. */
+/*
+ * No context is left. But a target that was preempted in this module's work may still have to
+ * return from it.
+ */
 void lx_lifetime_exit(void)
 {
 	cpuhp_remove_state_nocalls(hotplug_state);

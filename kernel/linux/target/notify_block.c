@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * notify_block.c - PFM_FL_NOTIFY_BLOCK: the target waits, on its way back to its own code, for the restart.
+ * notify_block.c - PFM_FL_NOTIFY_BLOCK: the target waits for the restart before it returns to user
+ * level.
  */
 
 #include "linux.h"
@@ -10,7 +11,10 @@ static void wait_for_restart(struct callback_head *work)
 	struct lx_target_ref *target_ref = container_of(work, struct lx_target_ref, block_work);
 
 	WRITE_ONCE(target_ref->block_queued, false);
-	/* an exiting thread does not return to its own code, and a killable wait in it would never end */
+	/*
+	 * An exiting thread does not return to user level, and a killable wait in it would never
+	 * end.
+	 */
 	if (!(current->flags & PF_EXITING))
 		wait_event_state(target_ref->lx->target.blocked, !READ_ONCE(target_ref->hold),
 				 (TASK_KILLABLE | TASK_FREEZABLE));
@@ -22,7 +26,7 @@ void lx_block_init(struct lx_target_ref *target_ref)
 	init_task_work(&target_ref->block_work, wait_for_restart);
 }
 
-/* In the overflow, in the target's context. */
+/* Called during the overflow, in the target's context. */
 void lx_block(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -33,11 +37,17 @@ void lx_block(struct pfm_context *ctx)
 		return;
 	WRITE_ONCE(target_ref->block_queued, true);
 	refcount_inc(&target_ref->users);
-	/* the work cannot run before this function returns; adding it fails once the target is past exit_task_work() */
+	/*
+	 * The work cannot run before this function returns. Adding it fails once the target is past
+	 * exit_task_work().
+	 */
 	if (lx_task_work(lx->target.task, &target_ref->block_work, TWA_RESUME))
 		refcount_dec(&target_ref->users);
 	else if (in_nmi())
-		lx_late(lx);	/* the thread may have looked for work already: an interrupt has it look again */
+		/*
+		 * The thread may already have looked for work, so an interrupt makes it look again.
+		 */
+		lx_late(lx);
 }
 
 void lx_unblock(struct pfm_context *ctx)

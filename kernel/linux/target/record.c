@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * record.c - records of what threads do, for contexts with a format that wants records (6.3.2). A record goes to the
- * context of the thread and to that of its CPU. A context that receives records is called a listener here.
- *
- * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. For MAP the thread walks over its mappings,
- * by task work before it returns to user level: after an exec, after a mmap() that may have mapped code, and after a
- * sample. There is a fixed number of works, as nothing can be allocated where a sample comes. A sample may come in an
- * NMI: it raises an interrupt (irq_work) which adds the task work.
- *
- * A listener remembers the mappings that it has recorded, as hashes in a table of fixed size. If another mapping has
- * taken its slot, a mapping is recorded again, which does no harm.
+ * record.c - records of what threads do, for contexts with a format that wants records (6.3.2). A
+ * record goes to the context of the thread and to that of its CPU. A context that receives records
+ * is called a listener here. EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread
+ * itself. For MAP the thread walks over its mappings, in task work before it returns to user level:
+ * after an exec, after a mmap() that may have mapped code, and after a sample. The number of such
+ * works is fixed, because nothing can be allocated where a sample is taken. A sample may be taken
+ * in an NMI: it raises an interrupt (irq_work), which adds the task work. A listener remembers the
+ * mappings that it has recorded, as hashes in a table of fixed size. If another mapping has taken
+ * its slot, a mapping is recorded again, which does no harm.
  */
 #include <linux/bitmap.h>
 #include <linux/cred.h>
@@ -27,25 +26,27 @@
 #include "linux.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
-#define SEEN_BITS	11		/* of the number of hashes that a listener remembers */
-#define MOST_VMAS	16384		/* of a process that are looked at */
+#define SEEN_BITS	11		/* a listener remembers 2^11 hashes */
+#define MOST_VMAS	16384		/* how many mappings of a process are looked at */
 
 /* --- listeners ---------------------------------------------------------------------------------- */
 
-/* By their thread, or CPU; probes in any context but NMIs may look. */
+/* Listeners, by thread or CPU. Probes in any context but NMIs search them. */
 static struct bucket {
 	raw_spinlock_t		lock;
 	struct hlist_head	list;
 } buckets[64];
 
-static atomic_t listening;		/* how many there are */
+static atomic_t listening;		/* number of listeners */
 
 static struct bucket *bucket_of(const struct task_struct *task, unsigned int cpu)
 {
 	return &buckets[hash_long(task ? (unsigned long)task : cpu + 1, ilog2(ARRAY_SIZE(buckets)))];
 }
 
-/* Called before the first record of a load can come; lx_listen_end() after the last. */
+/*
+ * Called before the first record of a load can come. lx_listen_end() is called after the last one.
+ */
 int lx_listen(struct lx_context *lx)
 {
 	struct bucket *b = bucket_of(lx->target.task, lx->ctx->cpu);
@@ -55,7 +56,7 @@ int lx_listen(struct lx_context *lx)
 	lx->target.seen_mappings = lx->root == lx ? pfm_os_alloc(sizeof(*lx->target.seen_mappings) << SEEN_BITS) :
 					     lx->root->target.seen_mappings;
 	if (!lx->target.seen_mappings)
-		return pfm_refuse(-ENOMEM, "no memory to remember what was told of programs");
+		return pfm_refuse(-ENOMEM, "no memory to remember the mappings that were recorded");
 	raw_spin_lock_irq(&b->lock);
 	hlist_add_head(&lx->target.by_listener, &b->list);
 	raw_spin_unlock_irq(&b->lock);
@@ -95,7 +96,7 @@ struct telling {
 	struct task_struct *child;
 	struct mm_struct *mm;
 	struct vm_area_struct *vma;
-	const char *name;	/* a mapping's path, a thread's new name */
+	const char *name;	/* the path of a mapping, or the new name of a thread */
 	u64	hash;
 	bool	any;
 };
@@ -154,7 +155,10 @@ static void tell(struct telling *t)
 	local_irq_restore(flags);
 }
 
-/* Fills in ids in the listener's pid namespace. False if the thread is not in it: nothing is recorded then. */
+/*
+ * Fills in the ids in the listener's pid namespace. Returns false if the thread is not in that
+ * namespace: it is not recorded then.
+ */
 static bool know(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct telling *t)
 {
 	rec->pid = task_tgid_nr_ns(task, lx->ns);
@@ -165,7 +169,10 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 
 /* --- exec, rename, fork, exit ------------------------------------------------------------------ */
 
-/* Has perf removed its events from the thread, since it executes a set-uid program? Nothing is recorded of that one. */
+/*
+ * Returns true if perf has removed its events from the thread, because the thread executes a
+ * set-uid program, of which nothing is recorded.
+ */
 static bool is_lost(const struct lx_context *lx)
 {
 	return lx->target.task && READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT;
@@ -246,7 +253,8 @@ static u64 hash_of(u64 what)
 {
 	u64 h = stir(stir(0, current->tgid), current->group_leader->start_time);
 
-	return stir(stir(h, current->self_exec_id), what) | 1;	/* 0: free */
+	/* The lowest bit is set because 0 marks a free slot. */
+	return stir(stir(h, current->self_exec_id), what) | 1;
 }
 
 static u64 hash_of_mapping(const struct vm_area_struct *vma)
@@ -257,8 +265,8 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
 }
 
 /*
- * Has this mapping been recorded before? Remembers it. In PMU context. Threads that share the context may race, and
- * then a mapping is recorded twice.
+ * Returns true if this mapping has been recorded before, and remembers it. Runs in PMU context.
+ * Threads that share the context may race, and then a mapping is recorded twice.
  */
 static bool remember(struct lx_context *lx, u64 hash)
 {
@@ -271,10 +279,11 @@ static bool remember(struct lx_context *lx, u64 hash)
 }
 
 /*
- * May the listener see what the current thread has mapped, and copies of its stack? perf shows these of all threads to
- * a process that may monitor the CPU. Here the listener must have the right to look at any thread, or the thread must
- * be dumpable and, system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context that
- * is loaded on it.
+ * Returns true if the listener may see what the current thread has mapped, and copies of its stack.
+ * perf shows these of all threads to a process that may monitor the CPU. Here the listener must
+ * have the right to look at any thread, or the thread must be dumpable and, if the context is
+ * system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context
+ * that is loaded on it.
  */
 bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm)
 {
@@ -326,8 +335,9 @@ static const char *path_of(struct vm_area_struct *vma, char *buf)
 }
 
 /*
- * The caller holds mmap_lock. After a mmap() (mapped) each mapping is looked at even if the number of executable pages
- * is known: the new mapping may have replaced one of the same size.
+ * Records the mappings; the caller holds mmap_lock. After a mmap() ("mapped") each mapping is
+ * looked at even if the number of executable pages is known: the new mapping may have replaced one
+ * of the same size.
  */
 static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 {
@@ -356,9 +366,9 @@ static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 /* --- the walk ----------------------------------------------------------------------------------- */
 
 /*
- * A thread that was sampled in the kernel may sleep there for hours before it returns to user level, and keeps its walk
- * until then. Such threads may take half of the walks. Other threads do their walk at once, or at the end of the exec
- * or mmap().
+ * A pool of walks over a thread's mappings. A thread that was sampled in the kernel may sleep there
+ * for hours before it returns to user level, and occupies a walk until then. Such threads may
+ * occupy half of the pool. Other threads walk at once, or at the end of the exec or mmap().
  */
 static struct walk {
 	struct callback_head	work;
@@ -368,7 +378,7 @@ static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
 enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
 
-/* Returns NULL if all that the reason may take are in use. */
+/* Returns NULL if all walks that the reason may use are occupied. */
 static struct walk *take_walk(enum walk_reason why)
 {
 	unsigned long i, n = why == SAMPLED_IN_KERNEL ? ARRAY_SIZE(walks) / 2 : ARRAY_SIZE(walks);
@@ -397,7 +407,11 @@ static void do_walk(struct callback_head *work)
 	char *buf = mm && !nobody_listens() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
-		migrate_disable();	/* the listener that lacks the hash of all must get the mappings too */
+		/*
+		 * The thread stays on this CPU, so that the listener which lacks hash_of_all() also
+		 * gets the mappings.
+		 */
+		migrate_disable();
 		tell_maps(mm, buf, walk->mapped);
 		migrate_enable();
 		mmap_read_unlock(mm);
@@ -435,7 +449,10 @@ static void add_walk(enum walk_reason why)
 		give_back(walk);
 }
 
-/* True if the current thread or this CPU has a listener; also if another one is in the same hash bucket. */
+/*
+ * Returns true if the current thread or this CPU may have a listener. Another listener in the same
+ * hash bucket gives the same answer.
+ */
 static bool somebody_listens(void)
 {
 	return !hlist_empty(&bucket_of(current, 0)->list) ||
@@ -443,8 +460,9 @@ static bool somebody_listens(void)
 }
 
 /*
- * The current thread may have mapped code; not in an NMI. If the thread moves before its walk, the listener to its
- * next CPU has the mapping after its first sample of the thread.
+ * Called when the current thread may have mapped code, but not in an NMI. If the thread moves to
+ * another CPU before its walk, that CPU's listener gets the mapping after its first sample of the
+ * thread.
  */
 void lx_record_mmap(void)
 {
@@ -459,7 +477,7 @@ static void walk_after_sample(struct irq_work *work)
 	add_walk(READ_ONCE(lx->target.sampled_user) ? SAMPLED : SAMPLED_IN_KERNEL);
 }
 
-/* PMU context, perhaps an NMI: the current thread is being sampled. */
+/* The current thread is being sampled. Runs in PMU context, perhaps in an NMI. */
 void lx_record_sample(struct lx_context *lx)
 {
 	const struct mm_struct *mm = READ_ONCE(current->mm);
@@ -477,7 +495,8 @@ void lx_record_sample(struct lx_context *lx)
 
 void lx_record_init_context(struct lx_context *lx)
 {
-	lx->target.walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);	/* in the thread that was sampled */
+	/* a hard interrupt even on PREEMPT_RT, so that it runs in the sampled thread */
+	lx->target.walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);
 }
 
 void lx_record_init(void)

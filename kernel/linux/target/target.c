@@ -25,8 +25,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 }
 
 /*
- * Every counter that some PMC in use controls, in whatever set. Descending: arm64's cycle counter comes
- * first, and thus is where its driver wants it.
+ * Makes a counter for every PMC that is in use in any set. The order is descending: arm64's cycle
+ * counter comes first, so that its driver places it on the cycle counter.
  */
 static int get_counters(struct lx_context *lx)
 {
@@ -88,7 +88,7 @@ static int check_task(struct task_struct *task, u32 tid, bool blocks)
 	return 0;
 }
 
-/* Notes the thread's ids, and makes the target reference by which its exit is noticed. */
+/* Notes the thread's ids, and makes the target reference through which its exit is noticed. */
 static int know_task(struct lx_context *lx)
 {
 	struct pfm_context *ctx = lx->ctx;
@@ -114,10 +114,11 @@ static int get_watched_events(struct lx_context *lx)
 }
 
 /*
- * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program changes its
- * credentials meanwhile. Rights are checked before, so that the lock of another user's process is not taken, and again
- * by the load, as they may have changed. The lock is taken before lx->lock: an exec holds it when it closes
- * descriptors, and lx_flush() takes lx->lock.
+ * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program
+ * changes its credentials meanwhile. The caller's rights are checked before the lock is taken, so
+ * that another user's process is not locked, and again by the load, as they may have changed. The
+ * lock is taken before lx->lock: an exec holds it when it closes descriptors, and lx_flush() takes
+ * lx->lock.
  */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid)
 {
@@ -201,7 +202,10 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-/* 3.1.7; as in 2.x, the current CPU's number is accepted too. With PFM_FL_ANY_CPU any online CPU can be loaded onto. */
+/*
+ * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
+ * PFM_FL_ANY_CPU the context can be loaded onto any online CPU.
+ */
 static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 {
 	u32 here = raw_smp_processor_id();
@@ -251,7 +255,10 @@ static int check_pmc(const struct pfm_pmc *pmc, int paranoid)
 	return ret || paranoid < LX_PARANOID_KERNEL ? ret : lx_check_pmc_level(pmc->num, pmc->value);
 }
 
-/* The PMCs are checked again at the load: the process that wrote them may have had more rights than the loader. */
+/*
+ * Checks the PMCs again at the load: the process that wrote them may have had more rights than the
+ * loader.
+ */
 static int check_pmcs(struct pfm_context *ctx, int paranoid)
 {
 	int ret = 0;
@@ -312,7 +319,7 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 	return ret;
 }
 
-/* On a CPU other than the monitored one nothing is done here: access() refuses the call. */
+/* Does nothing on a CPU other than the monitored one, where access() refuses the call. */
 int lx_need(struct pfm_context *ctx, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);

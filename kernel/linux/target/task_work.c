@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task_work.c - work that a thread is to do on its way back to its own code, or out of this life.
- *
- * Debian's kernels export task_work_add(), which kernel.org's do not: it is looked for when the module is loaded.
- * Without it, what only the thread itself can do is refused: PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, records.
+ * task_work.c - work that a thread does before it returns to user level, or when it exits. Debian's
+ * kernels export task_work_add(), but kernel.org's do not: the function is looked up when the
+ * module is loaded. Without it the features that depend on the thread itself are refused:
+ * PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, records.
  */
 #include <linux/module.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* blocks.c - a value for each block: a hash table with open addresses. */
+/* blocks.c - a hash table with open addressing that maps blocks to values. */
 #include <stdlib.h>
 
 #include "sim/cache/cache.h"

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * cache.c - one set-associative cache, and what it replaces.
- *
- * LRU and FIFO keep a set in order, the latest first. PLRU is the binary tree of bits that point away from what was
- * used; RANDOM takes a free way first. All start empty.
+ * cache.c - a set-associative cache and its replacement policies. LRU and FIFO keep the lines of a
+ * set in order, the latest first. PLRU keeps a binary tree of bits that point away from what was
+ * used; RANDOM takes a free way first. All caches start empty.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -49,7 +48,8 @@ bool cache_init(struct cache *c, const struct cache_shape *s)
 	c->missed = calloc(c->mask + 1, sizeof(*c->missed));
 	if (!c->tags || !c->tree || !c->missed)
 		return false;
-	memset(c->tags, 0xff, lines * sizeof(*c->tags));	/* CACHE_NO_BLOCK */
+	/* fills the tags with CACHE_NO_BLOCK */
+	memset(c->tags, 0xff, lines * sizeof(*c->tags));
 	return true;
 }
 
@@ -76,13 +76,14 @@ static void to_front(uint64_t *set, uint32_t way, uint64_t block)
 	set[0] = block;
 }
 
-/* The nodes of the tree on the way to a leaf point to the other side from now on. */
+/* Makes the nodes of the tree on the way to a leaf point to its other side. */
 static void point_away(struct cache *c, uint64_t *tree, uint32_t way)
 {
 	for (uint32_t node = way + c->assoc; node > 1; node /= 2) {
 		uint64_t bit = 1ULL << (node / 2);
 
-		*tree = node & 1 ? *tree & ~bit : *tree | bit;	/* 1: the victim is on the right */
+		/* 1 means that the victim is on the right */
+		*tree = node & 1 ? *tree & ~bit : *tree | bit;
 	}
 }
 
@@ -148,7 +149,7 @@ bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block)
 uint64_t cache_victim(const struct cache *c, uint64_t block)
 {
 	const uint64_t *set = c->tags + (block & c->mask) * c->assoc;
-	struct cache copy = *c;	/* a random choice is made twice alike */
+	struct cache copy = *c;	/* the copy makes the same random choice as the cache will */
 
 	return set[c->policy == CACHE_LRU || c->policy == CACHE_FIFO ? c->assoc - 1 : victim(&copy, set)];
 }
@@ -164,7 +165,7 @@ bool cache_has(const struct cache *c, uint64_t block)
 	return find(c, c->tags + (block & c->mask) * c->assoc, block) < c->assoc;
 }
 
-/* An ordered set closes the gap, so that what is free is at its end. */
+/* Removes a block. An ordered set closes the gap, so that free ways are at its end. */
 bool cache_drop(struct cache *c, uint64_t block)
 {
 	uint64_t *set = c->tags + (block & c->mask) * c->assoc;

@@ -30,58 +30,71 @@ enum cache_predictor { CACHE_TWO_LEVEL, CACHE_BIMODAL, CACHE_GSHARE };
 enum cache_prefetcher { CACHE_NO_PREFETCH, CACHE_ON_MISS, CACHE_TAGGED };
 enum cache_kind { CACHE_FETCH, CACHE_LOAD, CACHE_STORE, CACHE_KINDS };
 
-/* A cache: size bytes in lines of line bytes, assoc of them in a set; size 0: there is none. */
+/*
+ * A cache of size bytes, with lines of "line" bytes and sets of "assoc" lines. size 0: the cache
+ * does not exist.
+ */
 struct cache_shape {
 	uint64_t	size;
 	uint32_t	assoc, line;
-	uint32_t	policy;		/* enum cache_policy */
-	uint32_t	latency;	/* cycles of an access that is answered here, beyond those of the first level */
+	uint32_t	policy;		/* an enum cache_policy */
+	/* cycles of an access that is answered here, in addition to those of the first level */
+	uint32_t	latency;
 };
 
 enum { CACHE_L1I, CACHE_L1D, CACHE_L2, CACHE_L3, CACHE_ITLB, CACHE_DTLB, CACHE_PARTS };
 
-/* What a CPU has. TLBs are caches of translations: lines are pages, and latency is what a miss costs. */
+/*
+ * The caches and TLBs of a CPU. A TLB is a cache of translations: its lines are pages, and its
+ * latency is the cost of a miss.
+ */
 struct cache_shapes {
 	struct cache_shape part[CACHE_PARTS];
-	uint32_t	memory;		/* latency of memory, and of another CPU's cache */
+	uint32_t	memory;		/* latency of memory, and of a cache of another CPU */
 	uint32_t	mispredicted;	/* cycles that a wrong prediction costs */
-	uint32_t	predictor;	/* enum cache_predictor */
-	bool		write_around;	/* stores go past the L1D, which has no new lines for them */
-	uint32_t	prefetch;	/* enum cache_prefetcher: of the L1D */
+	uint32_t	predictor;	/* an enum cache_predictor */
+	/* stores go past the L1D, which allocates no lines for them */
+	bool		write_around;
+	uint32_t	prefetch;	/* an enum cache_prefetcher, for the L1D */
 };
 
-extern const char *const cache_part_names[CACHE_PARTS];	/* "L1I" ... */
+extern const char *const cache_part_names[CACHE_PARTS];	/* the names "L1I" and so on */
 
 #define CACHE_NO_BLOCK	(~0ULL)
 
 /* --- one cache: cache.c --------------------------------------------------------------------- */
 
 struct cache {
-	uint64_t	*tags;		/* blocks, set by set; LRU, FIFO: the latest first */
-	uint64_t	mask;		/* sets - 1 */
-	uint32_t	assoc, bits;	/* 1 << bits bytes a line */
+	/* block numbers, set by set; with LRU and FIFO the latest first */
+	uint64_t	*tags;
+	uint64_t	mask;		/* number of sets, minus 1 */
+	uint32_t	assoc, bits;	/* assoc ways; a line has 1 << bits bytes */
 	bool		lru;
 	uint32_t	policy, latency;
-	uint64_t	*tree;		/* PLRU: bits of each set */
-	uint64_t	random;		/* RANDOM: state */
+	uint64_t	*tree;		/* PLRU: the tree bits of each set */
+	uint64_t	random;		/* RANDOM: state of the generator */
 	uint64_t	accesses[CACHE_KINDS], misses[CACHE_KINDS];
-	uint64_t	*missed;	/* lines that were not there, by set */
+	uint64_t	*missed;	/* by set: how many lines were not present */
 };
 
-/* Why a shape cannot be; NULL: it can. */
+/* Returns why the shape is not possible; NULL: it is possible. */
 const char *cache_shape_wrong(const struct cache_shape *shape);
-bool cache_init(struct cache *c, const struct cache_shape *shape);	/* false without memory */
+/* returns false without memory */
+bool cache_init(struct cache *c, const struct cache_shape *shape);
 void cache_free(struct cache *c);
 bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block);
 bool cache_has(const struct cache *c, uint64_t block);
-/* What the block, which is not there, would replace; CACHE_NO_BLOCK: nothing. */
+/*
+ * Returns the block that would be replaced by block, which is not in the cache; CACHE_NO_BLOCK:
+ * none would.
+ */
 uint64_t cache_victim(const struct cache *c, uint64_t block);
-/* The block, which is not there, is brought without being asked for. */
+/* Brings a block, which is not in the cache, although no access asked for it. */
 void cache_bring(struct cache *c, uint64_t block);
-/* The block is no longer there; false: it was not. */
+/* Removes the block; false: it was not in the cache. */
 bool cache_drop(struct cache *c, uint64_t block);
 
-/* True on a miss; the block is there then. */
+/* Returns true on a miss. The block is in the cache afterwards. */
 static inline bool cache_touch(struct cache *c, uint64_t block)
 {
 	uint64_t *set = c->tags + (block & c->mask) * c->assoc;
@@ -91,7 +104,7 @@ static inline bool cache_touch(struct cache *c, uint64_t block)
 	return cache_touch_set(c, set, block);
 }
 
-/* size bytes from addr on; true on a miss, which is one at most. */
+/* Accesses size bytes from addr on. Returns true on a miss, of which there is one at most. */
 static inline bool cache_access(struct cache *c, enum cache_kind kind, uint64_t addr, uint32_t size)
 {
 	uint64_t first = addr >> c->bits, last = (addr + size - 1) >> c->bits;
@@ -108,13 +121,16 @@ static inline bool cache_access(struct cache *c, enum cache_kind kind, uint64_t 
 
 struct cache_blocks {
 	struct cache_block {
-		uint64_t	block;	/* + 1; 0: free */
+		uint64_t	block;	/* block number + 1; 0: the entry is free */
 		uint64_t	value;
 	}		*at;
 	uint64_t	room, num;
 };
 
-/* The value of a block, 0 at first; NULL without memory. Valid until a block is added. */
+/*
+ * Returns the place of a block's value, which is 0 at first; NULL without memory. The place is
+ * valid until a block is added.
+ */
 uint64_t *cache_blocks_at(struct cache_blocks *b, uint64_t block);
 void cache_blocks_free(struct cache_blocks *b);
 
@@ -124,13 +140,17 @@ void cache_blocks_free(struct cache_blocks *b);
 #define CACHE_TARGETS	512
 
 struct cache_branches {
-	uint32_t	kind;		/* enum cache_predictor */
+	uint32_t	kind;		/* an enum cache_predictor */
 	uint32_t	history;
-	uint8_t		counters[CACHE_COUNTERS];	/* two bits: taken from 2 on */
-	uint64_t	targets[CACHE_TARGETS];	/* the last one, by the low bits of the address */
+	/* two-bit counters, which predict "taken" from 2 on */
+	uint8_t		counters[CACHE_COUNTERS];
+	/* the last targets, by the low bits of the branch's address */
+	uint64_t	targets[CACHE_TARGETS];
 };
 
-/* A conditional branch, an indirect one: true if the prediction was wrong. */
+/*
+ * Execute a conditional branch and an indirect one. They return true if the prediction was wrong.
+ */
 bool cache_branch(struct cache_branches *b, uint64_t ip, bool taken);
 bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
 
@@ -138,18 +158,23 @@ bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
 
 enum cache_cause { CACHE_COMPULSORY, CACHE_CAPACITY, CACHE_CONFLICT, CACHE_COHERENCE, CACHE_CAUSES };
 
-/* What an L1D of the same size would hold if it were fully associative, and what it ever held. */
+/*
+ * For the causes of misses: what a fully associative L1D of the same size would hold, and which
+ * blocks were ever in it.
+ */
 struct cache_why {
-	struct cache_blocks	seen;	/* value: bits CACHE_SEEN... and the entry of the block + 1 */
-	struct cache_entry	*entry;	/* a list by last use */
+	/* the value has bits CACHE_SEEN..., and the index of the block's entry + 1 */
+	struct cache_blocks	seen;
+	struct cache_entry	*entry;	/* a list in the order of the last use */
 	uint32_t		num, room, first, last;
 };
 
 bool cache_why_init(struct cache_why *w, const struct cache_shape *shape);
 void cache_why_free(struct cache_why *w);
-/* An access to a block of the L1D; what its cause is if it missed there. */
+/* Called at each access to a block of the L1D; returns the cause of the miss, if it missed. */
 enum cache_cause cache_why(struct cache_why *w, uint64_t block);
-void cache_why_lost(struct cache_why *w, uint64_t block);	/* another CPU took it */
+/* another CPU has taken the block */
+void cache_why_lost(struct cache_why *w, uint64_t block);
 
 /* --- a CPU: core.c -------------------------------------------------------------------------- */
 
@@ -163,35 +188,42 @@ enum cache_event {
 };
 
 struct cache_core {
-	uint64_t		count[CACHE_EVENTS];	/* so far */
+	/* how often each event has happened so far */
+	uint64_t		count[CACHE_EVENTS];
 	struct cache		part[CACHE_PARTS];
 	bool			has[CACHE_PARTS];
 	struct cache_branches	branches;
 	struct cache_system	*system;
 	uint32_t		num;
-	uint32_t		clip;		/* the smallest line */
-	bool			in_page;	/* a line of the L1I is in one page */
-	uint64_t		last_fetch;	/* the line of the L1I that was fetched last */
-	uint64_t		invalidated;	/* lines lost to other CPUs */
-	struct cache_blocks	prefetched;	/* lines of the L1D; value: 1, not used yet */
-	uint64_t		lost_unused;	/* lost to other CPUs before use, and not counted yet */
-	uint64_t		next[2];	/* lines to prefetch */
+	/* size of the smallest line, to which data accesses are cut */
+	uint32_t		clip;
+	bool			in_page;	/* a line of the L1I never crosses a page */
+	uint64_t		last_fetch;	/* line of the L1I that was fetched last */
+	uint64_t		invalidated;	/* number of lines that other CPUs have taken */
+	/* prefetched lines of the L1D; the value is 1 until the line is used */
+	struct cache_blocks	prefetched;
+	/* prefetched lines that other CPUs took before their use, not counted yet */
+	uint64_t		lost_unused;
+	uint64_t		next[2];	/* lines that will be prefetched */
 	uint32_t		num_next;
 	struct cache_why	why;
-	enum cache_cause	cause;		/* of the last data access that missed the L1D, if explained */
+	/* cause of the last miss of a data access in the L1D, if causes are found */
+	enum cache_cause	cause;
 };
 
-/* All CPUs: their private caches on one bus. */
+/* The memory of all CPUs: their private caches on one bus. */
 struct cache_system {
 	struct cache_shapes	shapes;
 	uint32_t		num_cores;
-	bool			explain;	/* causes are found */
-	uint32_t		line_bits;	/* of coherence: the largest line */
-	struct cache_blocks	lines;		/* value: CPUs that may have it, and which one changed it */
+	bool			explain;	/* the causes of misses are determined */
+	/* log2 of the unit of coherence, the largest line */
+	uint32_t		line_bits;
+	/* the value tells which CPUs may have the line, and which one has changed it */
+	struct cache_blocks	lines;
 	struct cache_core	*cores;
 };
 
-/* NULL without memory. The shapes must be right: cache_shapes_wrong(). */
+/* Returns NULL without memory. The shapes must have been checked by cache_shapes_wrong(). */
 struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain);
 void cache_system_free(struct cache_system *s);
 const char *cache_shapes_wrong(const struct cache_shapes *shapes);
@@ -199,8 +231,9 @@ const char *cache_shapes_wrong(const struct cache_shapes *shapes);
 uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size);
 
 /*
- * Cycles that an access waits, beyond a hit in the first level. The line of the last fetch is the latest of its set
- * still, and so is its page: to ask for them again would change nothing.
+ * Returns the cycles that a fetch waits in addition to a hit in the first level. The line of the
+ * last fetch, and its page, are still the latest of their sets: a second look-up would change
+ * nothing.
  */
 static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
 {
@@ -215,49 +248,61 @@ static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint3
 	return 0;
 }
 uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size);
-/* The block has left the L1D; true if it was prefetched and never used. */
+/* Called when the block has left the L1D; returns true if it was prefetched and never used. */
 bool cache_left_unused(struct cache_core *core, uint64_t block);
 
 /* --- tapes: tape.c -------------------------------------------------------------------------- */
 
-#define TAPE_OPS	8	/* operations of one instruction */
-#define TAPE_SIZE	65536	/* the largest access */
+#define TAPE_OPS	8	/* most operations of an instruction */
+#define TAPE_SIZE	65536	/* size of the largest access */
 
 enum tape_kind { TAPE_LOAD, TAPE_STORE, TAPE_MODIFY, TAPE_NOT_TAKEN, TAPE_TAKEN, TAPE_JUMP, TAPE_KINDS };
 
-/* An instruction executed. size 0: not fetched, what goes on is the one before. */
+/*
+ * An executed instruction. If size is 0 it was not fetched: its operations belong to the
+ * instruction before it.
+ */
 struct tape_instr {
 	uint64_t	ip;
 	uint32_t	size, num;
 	struct {
-		uint64_t	addr;		/* of data; jump: the target */
+		uint64_t	addr;		/* address of the data; target of a jump */
 		uint32_t	size;
-		uint32_t	kind;		/* enum tape_kind */
+		uint32_t	kind;		/* an enum tape_kind */
 	}		op[TAPE_OPS];
 };
 
 struct tape_writer;
 
-/* Writes to file until the end; the file is the caller's. NULL without memory. */
+/* Makes a writer to file, which the caller closes after tape_end(). Returns NULL without memory. */
 struct tape_writer *tape_writer_new(FILE *file);
-bool tape_write(struct tape_writer *w, const struct tape_instr *instr);	/* false: no memory, or not written */
-uint64_t tape_total(const struct tape_writer *w);	/* instructions written so far */
-bool tape_end(struct tape_writer *w);		/* and frees w; false: not all was written */
+/* returns false without memory, or if writing failed */
+bool tape_write(struct tape_writer *w, const struct tape_instr *instr);
+/* returns the number of instructions written so far */
+uint64_t tape_total(const struct tape_writer *w);
+/* ends the tape and frees w; false: not everything was written */
+bool tape_end(struct tape_writer *w);
 
-/* Writes what valgrind's lackey prints of memory (--trace-mem=yes), to its end; false: as tape_write(). */
+/*
+ * Writes the memory accesses in the output of valgrind's lackey (--trace-mem=yes), up to its end;
+ * false as for tape_write().
+ */
 bool tape_from_lackey(struct tape_writer *w, FILE *text);
 
 struct tape_reader;
 
-/* Reads bytes, which stay the caller's. NULL: no memory. */
+/* Makes a reader of bytes, which the caller keeps. Returns NULL without memory. */
 struct tape_reader *tape_reader_new(const void *bytes, size_t size);
 void tape_reader_free(struct tape_reader *r);
-/* The next instruction; NULL at the end, or where the tape is bad: *wrong then says so. Valid until the next call. */
+/*
+ * Returns the next instruction, valid until the next call; NULL at the end, or if the tape is
+ * damaged, with the reason in *wrong.
+ */
 const struct tape_instr *tape_read(struct tape_reader *r, const char **wrong);
 
 /* --- coherence: coherence.c ----------------------------------------------------------------- */
 
-/* Before an access to data of core; cycles that it waits for the others. */
+/* Called before core accesses data. Returns the cycles that the access waits for other CPUs. */
 uint32_t cache_cohere(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size);
 
 #endif

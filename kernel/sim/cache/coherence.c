@@ -9,7 +9,8 @@
  */
 #include "sim/cache/cache.h"
 
-#define CHANGED	63	/* bit: the one CPU in the others has changed it. CPUs: 0 - 62 */
+/* the bit which says that the only CPU in the set has changed the line; CPUs are bits 0 - 62 */
+#define CHANGED	63
 #define CPUS	(~(1ULL << CHANGED))
 
 static uint64_t bit_of(const struct cache_core *core)
@@ -17,7 +18,7 @@ static uint64_t bit_of(const struct cache_core *core)
 	return 1ULL << core->num;
 }
 
-/* Each block of a part within a line of coherence. */
+/* Iterates over the blocks of a cache that lie in a line of coherence. */
 #define each_block(core, p, line, block)						\
 	for (uint64_t shift_ = (core)->system->line_bits - (core)->part[p].bits,	\
 	     block = (line) << shift_; block < ((line) + 1) << shift_; block++)
@@ -55,7 +56,7 @@ static bool take(struct cache_core *core, uint64_t line)
 	return had;
 }
 
-/* From all the others that have it; true if any had. */
+/* Removes the line from the other CPUs that have it; returns true if any had it. */
 static bool take_from(struct cache_core *core, uint64_t others, uint64_t line)
 {
 	bool had = false;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* core.c - a CPU's caches and TLBs: what an access asks, and how long it waits; and the system of all CPUs. */
+/*
+ * core.c - a CPU's caches and TLBs: which of them an access uses, and how long it waits; and the
+ * system of all CPUs.
+ */
 #include <stdlib.h>
 
 #include "sim/cache/cache.h"
@@ -8,7 +11,7 @@ const char *const cache_part_names[CACHE_PARTS] = { "L1I", "L1D", "L2", "L3", "I
 
 /* --- accesses ------------------------------------------------------------------------------- */
 
-/* Beyond the first level. */
+/* Returns the cycles of an access that missed the first level. */
 static uint32_t beyond(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
 {
 	for (int p = CACHE_L2; p <= CACHE_L3; p++) {
@@ -49,7 +52,7 @@ uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size)
 	return wait + beyond(core, CACHE_FETCH, addr, size);
 }
 
-/* A store that goes past the cache: what is there is used. */
+/* A store goes past the cache: lines that are present count as used. */
 static void renew(struct cache *c, uint64_t addr, uint32_t size)
 {
 	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
@@ -76,7 +79,8 @@ static bool first_level_misses(struct cache_core *core, enum cache_kind kind, ui
 
 /* --- prefetching ---------------------------------------------------------------------------- */
 
-#define PAGE_BITS 12	/* what is beyond the page has another translation: nothing is prefetched there */
+/* nothing is prefetched beyond a page, because the next page has another translation */
+#define PAGE_BITS 12
 
 bool cache_left_unused(struct cache_core *core, uint64_t block)
 {
@@ -87,7 +91,7 @@ bool cache_left_unused(struct cache_core *core, uint64_t block)
 	return was;
 }
 
-/* Before the block, which is not there, comes. */
+/* Called before the block, which is not in the L1D, replaces another one. */
 static void replace(struct cache_core *core, uint64_t block)
 {
 	uint64_t victim = cache_victim(&core->part[CACHE_L1D], block);
@@ -96,7 +100,7 @@ static void replace(struct cache_core *core, uint64_t block)
 		core->count[CACHE_EV_UNUSED] += cache_left_unused(core, victim);
 }
 
-/* A prefetch takes no time; without memory it is not known to be one. */
+/* A prefetch takes no time. Without memory it is not recorded as a prefetch. */
 static void prefetch(struct cache_core *core, uint64_t block)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -115,7 +119,7 @@ static void prefetch(struct cache_core *core, uint64_t block)
 	beyond(core, CACHE_LOAD, block << c->bits, 1);
 }
 
-/* True if the line missed. The line behind it may be prefetched, once the access is over. */
+/* Returns true if the line missed. The next line may be prefetched when the access is over. */
 static bool touch_line(struct cache_core *core, uint64_t block)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -144,7 +148,7 @@ static bool access_prefetching(struct cache_core *core, enum cache_kind kind, ui
 	return miss;
 }
 
-/* Nothing is prefetched for stores past the L1D. */
+/* A store that goes past the L1D causes no prefetch. */
 static bool pass_prefetched(struct cache_core *core, uint64_t addr, uint32_t size)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -155,7 +159,7 @@ static bool pass_prefetched(struct cache_core *core, uint64_t addr, uint32_t siz
 	return true;
 }
 
-/* An access to data with a prefetcher. */
+/* Makes a data access in a CPU with a prefetcher. */
 static uint32_t data_prefetching(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
 {
 	bool around = kind == CACHE_STORE && core->system->shapes.write_around;
@@ -245,7 +249,7 @@ static uint32_t largest_line(const struct cache_shapes *shapes)
 	for (int p = CACHE_L1D; p <= CACHE_L3; p++)
 		if (shapes->part[p].size && shapes->part[p].line > line)
 			line = shapes->part[p].line;
-	return line ? line : 64;	/* without caches nothing depends on it */
+	return line ? line : 64;	/* without caches the size of a line does not matter */
 }
 
 struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain)
@@ -263,7 +267,8 @@ struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_
 			break;
 	if (s->num_cores == cores)
 		return s;
-	s->num_cores += s->cores != NULL;	/* the one that failed has some */
+	/* the core whose creation failed has some parts, too */
+	s->num_cores += s->cores != NULL;
 	cache_system_free(s);
 	return NULL;
 }

@@ -37,7 +37,9 @@ static bool numbers(const char *at, uint64_t *addr, uint32_t *size)
 	return n && *at == '\n';
 }
 
-/* What does not fit in one instruction goes on in another that is not fetched. */
+/*
+ * Operations that do not fit in one instruction are written as a further one that is not fetched.
+ */
 static bool add_op(struct tape_writer *w, struct tape_instr *instr, uint32_t kind, uint64_t addr, uint32_t size)
 {
 	bool written = true;
@@ -54,7 +56,8 @@ static bool add_op(struct tape_writer *w, struct tape_instr *instr, uint32_t kin
 
 static bool add_line(struct tape_writer *w, struct tape_instr *instr, const char *line)
 {
-	static const char kinds[] = "LSM";	/* TAPE_LOAD ... */
+	/* letters in the order TAPE_LOAD, TAPE_STORE, TAPE_MODIFY */
+	static const char kinds[] = "LSM";
 	const char *kind = line[0] == ' ' && line[1] ? strchr(kinds, line[1]) : NULL;
 	bool written = true;
 	uint64_t addr;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
 /*
- * tape.c - instructions executed, and their operations, in few bytes.
+ * tape.c - writes executed instructions and their operations in few bytes, and reads them.
  *
- * Writer and reader keep the same table of instructions seen: what came after each one last time, what its operations
- * were, and the last address and stride of each. An instruction that is as foretold takes no byte: a count of those is
- * written when one is not. A tape is "lpfmtape", a version, then records of numbers, 7 bits a byte, the lowest first:
+ * Writer and reader keep the same table of the instructions seen: for each the instruction that came
+ * after it last time, its operations then, and the last address and stride of each operation. An
+ * instruction that the table predicts completely takes no byte: when one is not predicted, the
+ * number of predicted ones before it is written. A tape consists of "lpfmtape", a version, and
+ * records of numbers, which are written with 7 bits in each byte, the lowest first:
  *
- *   foretold, flags [distance, size] [num, (kind, size)...] [distance]...
+ *   predicted, flags [distance, size] [num, (kind, size)...] [distance]...
  *
- * flags: 1, the instruction follows, as the distance from the end of the one before, and its size; 2, so do its
- * operations; 4 << i, so does the address of operation i, as the distance from the last one. Distances have the sign in
- * bit 0. flags 0 is the end, after it the number of all instructions.
+ * flags has a bit for each part that follows: 1 is the instruction, as its distance from the end of
+ * the previous one, and its size; 2 is its operations; 4 << i is the address of operation i, as its
+ * distance from the last one. Distances have the sign in bit 0. flags 0 is the end, and is followed
+ * by the number of all instructions.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,15 +30,16 @@ static const char magic[] = "lpfmtape\1";
 struct known {
 	struct tape_instr	last;
 	uint64_t		stride[TAPE_OPS];
-	uint32_t		next;		/* what came after it; 0: nothing yet */
+	/* index of the instruction that came after it; 0: not known yet */
+	uint32_t		next;
 };
 
-/* All instructions seen; at[0] is before the first. */
+/* The instructions seen so far. at[0] precedes the first one. */
 struct table {
 	struct known		*at;
 	uint32_t		num, room;
 	uint32_t		current;
-	struct cache_blocks	index;		/* by address and size */
+	struct cache_blocks	index;		/* maps address and size to the index */
 };
 
 static bool table_init(struct table *t)
@@ -52,7 +56,10 @@ static void table_free(struct table *t)
 	cache_blocks_free(&t->index);
 }
 
-/* Its place in the table, a new one if need be; 0: no memory. */
+/*
+ * Returns the index of the instruction in the table, to which it is added if it is new; 0: no
+ * memory.
+ */
 static uint32_t look_up(struct table *t, uint64_t ip, uint32_t size)
 {
 	uint64_t *index = cache_blocks_at(&t->index, ip ^ (uint64_t)size << 48);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * why.c - why a data access missed the L1D: compulsory, the line was never there; coherence, another CPU took it;
- * capacity, a fully associative LRU cache of the same size would not have it either; conflict, that one would.
+ * why.c - why a data access missed the L1D: compulsory means that the line was never there;
+ * coherence, that another CPU took it; capacity, that a fully associative LRU cache of the same
+ * size would not have it either; conflict, that such a cache would have it.
  */
 #include <stdlib.h>
 
@@ -9,11 +10,11 @@
 
 #define SEEN	1ULL
 #define LOST	2ULL
-#define ENTRY	2	/* bit: from here on, its entry + 1 */
+#define ENTRY	2	/* the bits from this one on have the index of its entry + 1 */
 
 struct cache_entry {
 	uint64_t	block;
-	uint32_t	newer, older;	/* entry + 1; 0: none */
+	uint32_t	newer, older;	/* index of the entry + 1; 0: none */
 };
 
 bool cache_why_init(struct cache_why *w, const struct cache_shape *shape)
@@ -57,7 +58,10 @@ static void put_first(struct cache_why *w, uint32_t n, uint64_t block)
 	w->first = n;
 }
 
-/* An entry for a block that has none: a free one, or that of the block not used for longest. */
+/*
+ * Gets an entry for a block that has none: a free one, or that of the block which was unused for
+ * the longest time.
+ */
 static uint32_t entry_for(struct cache_why *w)
 {
 	uint32_t n = w->last;
@@ -67,7 +71,7 @@ static uint32_t entry_for(struct cache_why *w)
 		return ++w->num;
 	take_out(w, n);
 	old = cache_blocks_at(&w->seen, w->entry[n - 1].block);
-	*old &= SEEN | LOST;	/* it is in the table: no memory is needed */
+	*old &= SEEN | LOST;	/* no memory is needed, because the block is in the table */
 	return n;
 }
 

@@ -3,8 +3,8 @@
 #include "sim/sim.h"
 
 #define CYCLE_COUNTER	31
-#define ARM_P		(1ULL << 31)	/* not EL1 */
-#define ARM_U		(1ULL << 30)	/* not EL0 */
+#define ARM_P		(1ULL << 31)	/* excludes EL1 */
+#define ARM_U		(1ULL << 30)	/* excludes EL0 */
 #define ARM_CYCLES	0x11
 
 static const struct sim_encoding encodings[] = {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * core2.c - what the event codes of the Core 2 count (Intel's Software Developer's Manual, volume 3, events of the
- * Core microarchitecture). Unit masks matter. Of the L2 cache's, bits 4-5 (prefetches) do not: there are none.
+ * core2.c - what the event codes of the Core 2 count (Intel's Software Developer's Manual, volume
+ * 3, events of the Core microarchitecture). Unit masks matter, except bits 4-5 (prefetches) of
+ * those of the L2 cache, because this computer has no prefetches.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"
@@ -33,7 +34,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* A Core 2 Duo E6600. Its two cores share the L2; here each has one. */
+/* A Core 2 Duo E6600. Its two cores share the L2; here each has an L2 of its own. */
 static const struct cache_shapes conroe = {
 	.part = {
 		[CACHE_L1I] = { .size = 32 << 10, .assoc = 8, .line = 64, .policy = CACHE_PLRU },

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fam10h.c - what the event codes of AMD's family 10h count (AMD's BIOS and Kernel Developer's Guide for family 10h,
- * document 31116). Event select bits 8-11 are bits 32-35 of the PerfEvtSel, and 16-19 of a code here; unit masks
- * matter to the L3's events alone.
+ * fam10h.c - what the event codes of AMD's family 10h count (AMD's BIOS and Kernel Developer's
+ * Guide for family 10h, document 31116). Bits 8-11 of an event select are bits 32-35 of the
+ * PerfEvtSel, and bits 16-19 of a code here. Unit masks matter only for the events of the L3.
  */
 #include "sim/models/x86.h"
 
@@ -46,7 +46,10 @@ static uint64_t encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return sim_x86_encode(pmd, code, levels) | (code >> 16 & 0xf) << 32;
 }
 
-/* An Opteron of four cores, Barcelona; they share the L3, here each has one. The TLBs are those of the second level. */
+/*
+ * A quad-core Opteron (Barcelona). Its cores share the L3; here each has an L3 of its own. The TLBs
+ * are those of the second level.
+ */
 static const struct cache_shapes barcelona = {
 	.part = {
 		[CACHE_L1I] = { .size = 64 << 10, .assoc = 2, .line = 64 },

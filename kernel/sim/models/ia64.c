@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * ia64.c - what Itanium processors have in common: a counter's PMC, and what restricts an event: code ranges (the
- * IBRs), data ranges (the DBRs), opcode matchers; 5.6.
+ * ia64.c - what Itanium processors have in common: the PMC of a counter, and the restrictions of an
+ * event (5.6): code ranges (the IBRs), data ranges (the DBRs) and opcode matchers.
  */
 #include "pmu/ia64.h"
 #include "sim/models/ia64.h"
 
-/* plm: bit 0 the kernel's level (interrupts too), bit 3 the user's. */
+/* plm: bit 0 is the kernel's level, which includes interrupts, bit 3 the user's. */
 static unsigned int plm_levels(uint64_t plm)
 {
 	unsigned int levels = 0;
@@ -38,12 +38,14 @@ uint64_t sim_ia64_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 /* --- what an event is restricted by --------------------------------------------------------- */
 
 #define PAIRS		4
-#define ADDR_BITS	0x00ffffffffffffffULL	/* of a mask register; its plm is in bits 56-59 */
-#define RETIRED		0x08	/* its unit mask chooses the pair, and the matcher that goes with it */
+/* bits of a mask register; its plm is in bits 56-59 */
+#define ADDR_BITS	0x00ffffffffffffffULL
+/* the unit mask of this event chooses the pair, and the matcher that belongs to the pair */
+#define RETIRED		0x08
 #define PREFETCH(code)	((code) == 0x44 || (code) == 0x45 || (code) == 0x5f)
 #define FINE(r)		((r)->code >> 13 & 1)
 
-/* Bits 63-56 of an address are compared always. */
+/* Reads a pair of debug registers. Bits 63-56 of an address are always compared. */
 struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br)
 {
 	struct sim_range *range = &ranges->at[ranges->n++];
@@ -56,7 +58,8 @@ struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br)
 }
 
 /*
- * Code addresses are those of bundles. Fine mode: pair 0 has the first one, pair 2 the last; 1 and 3 likewise.
+ * Adds a code range. Code addresses are those of bundles. In fine mode pair 0 has the first bundle
+ * and pair 2 the last; so do pairs 1 and 3.
  */
 static void add_code_pair(const struct sim_ia64_restriction *r, struct sim_ranges *ranges, const uint64_t *pmcs,
 			  unsigned int pair)
@@ -70,7 +73,9 @@ static void add_code_pair(const struct sim_ia64_restriction *r, struct sim_range
 		range->last = pmcs[PFM_ITA_IBR + 2 * (pair + 2)];
 }
 
-/* The pairs that the register puts in force (a 0 each), of those that matter to the event. */
+/*
+ * Adds the pairs that the register enables (by a 0 each), out of those that matter for the event.
+ */
 static void by_code(const struct sim_ia64_restriction *r, const uint64_t *pmcs, unsigned int pairs,
 		    struct sim_ranges *ranges)
 {
@@ -83,7 +88,7 @@ static void by_code(const struct sim_ia64_restriction *r, const uint64_t *pmcs, 
 			add_code_pair(r, ranges, pmcs, p);
 }
 
-/* Without a bit that matters, of any unit, it matches everything. */
+/* Adds a matcher. It matches everything if its mask is empty and it accepts all units. */
 void sim_ia64_match(struct sim_ia64_matcher m, struct sim_filter *f)
 {
 	if (!m.mask && m.units == 0xf)
@@ -96,7 +101,10 @@ void sim_ia64_match(struct sim_ia64_matcher m, struct sim_filter *f)
 	f->op_units |= m.units == 0xf ? 1 << PFM_SIM_UNIT_ANY : 0;
 }
 
-/* For each pair: bit 45 + n, it constrains; by what: 0 all, 1 code and opcode, 2 data, 3 nothing. */
+/*
+ * Bit 45 + n enables pair n; two more bits say for what: 0 all, 1 code and opcode, 2 data, 3
+ * nothing.
+ */
 static unsigned int memory_by(const struct sim_ia64_restriction *r, const uint64_t *pmcs, struct sim_ranges *data)
 {
 	static const unsigned int by[] = { IOD, IO, SIM_BY_DATA, 0 };
@@ -121,7 +129,7 @@ unsigned int sim_ia64_restricted_by(const struct sim_encoding *encodings, uint64
 	return e->mask ? e->by : IO;
 }
 
-/* More events than that in a cycle. */
+/* Counts cycles with more events than the threshold. */
 void sim_ia64_threshold(uint64_t pmc, struct sim_filter *f)
 {
 	f->at_least = pmc >> 20 & 7 ? (pmc >> 20 & 7) + 1 : 0;

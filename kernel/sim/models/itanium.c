@@ -34,11 +34,12 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-#define RETIRED	0x08	/* its unit mask: 3 what PMC8 matches, 2 what PMC9 does */
+/* the unit mask of this event: 3 counts what PMC8 matches, 2 what PMC9 matches */
+#define RETIRED	0x08
 #define NOPS	0x30
 #define PAIRS	4
 
-/* PMC4 and 5 have adders for events of which several happen in a cycle. */
+/* Only PMC4 and 5 have adders for events of which several can happen in a cycle. */
 static bool takes(unsigned int pmd, uint64_t code)
 {
 	return ((code & 0xff) != RETIRED && (code & 0xff) != NOPS) || pmd < 6;
@@ -50,7 +51,7 @@ static void add_pairs(struct sim_ranges *ranges, const uint64_t *br)
 		sim_ia64_pair(ranges, br + 2 * p);
 }
 
-/* 27 bits of an instruction, 40-27 and 12-0. */
+/* A matcher compares 27 bits of an instruction: 40-27 and 12-0. */
 static struct sim_ia64_matcher matcher(uint64_t pmc)
 {
 	uint64_t mask = ~pmc >> 3 & 0x7ffffff, match = pmc >> 33 & 0x7ffffff;
@@ -61,7 +62,10 @@ static struct sim_ia64_matcher matcher(uint64_t pmc)
 	};
 }
 
-/* What both match: all bits that either has, of units that both have; none where they contradict. */
+/*
+ * Combines two matchers: compares all bits that either compares, for units that both accept;
+ * matches nothing if they contradict each other.
+ */
 static struct sim_ia64_matcher both(struct sim_ia64_matcher a, struct sim_ia64_matcher b)
 {
 	bool apart = (a.match ^ b.match) & a.mask & b.mask;
@@ -87,7 +91,7 @@ static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim
 		sim_ia64_match(both(matcher(pmcs[8]), matcher(pmcs[9])), f);
 }
 
-/* 4 MB of L3 in the cartridge; stores go to the L2 past the L1D. Pages have 16 KB. */
+/* Merced with 4 MB of L3 in the cartridge. Stores go past the L1D to the L2. Pages have 16 KB. */
 static const struct cache_shapes merced = {
 	.part = {
 		[CACHE_L1I] = { .size = 16 << 10, .assoc = 4, .line = 32 },

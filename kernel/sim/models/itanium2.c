@@ -46,7 +46,10 @@ static uint64_t encode(unsigned int pmd, uint64_t code, unsigned int levels)
 
 /* --- what an event is restricted by --------------------------------------------------------- */
 
-/* PMC8 goes with pairs 0 and 2, PMC9 with 1 and 3: 27 bits of an instruction, 40-27 and 12-0. */
+/*
+ * PMC8 belongs to pairs 0 and 2, PMC9 to pairs 1 and 3. They compare 27 bits of an instruction:
+ * 40-27 and 12-0.
+ */
 static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 {
 	uint64_t pmc = pmcs[8 + (pair & 1)], mask = ~pmc >> 3 & 0x7ffffff, match = pmc >> 33 & 0x7ffffff;
@@ -57,7 +60,7 @@ static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 	};
 }
 
-/* PMC8, bit 1: what is outside of code pair 0; bit 0: not pair 0. */
+/* PMC8, bit 1: code pair 0 selects what is outside of it; bit 0: code pair 0 is not used. */
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	struct sim_ia64_restriction r = {

@@ -35,13 +35,13 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* Of the bus there is one for two cores, behind PMD4-9. */
+/* Two cores share one bus: its events can be counted only by PMD4-9. */
 static bool takes(unsigned int pmd, uint64_t code)
 {
 	return (code & 0xff) != 0x87 || pmd < 10;
 }
 
-/* A set bit of a mask frees a bit of the instruction. */
+/* In a mask, a set bit excludes a bit of the instruction from the comparison. */
 static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 {
 	const uint64_t *pmc = &pmcs[32 + 2 * (pair & 1)];
@@ -51,7 +51,7 @@ static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 	};
 }
 
-/* PMC32, bit 56: what is outside of code pair 0; bit 57: not pair 0. */
+/* PMC32, bit 56: code pair 0 selects what is outside of it; bit 57: code pair 0 is not used. */
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	struct sim_ia64_restriction r = {
@@ -63,8 +63,9 @@ static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim
 }
 
 /*
- * One core of a dual-core Itanium 2 9050 with 12 MB of L3. The L2 is that of data, through which instructions go here:
- * they have one of their own, of 1 MB. Pages have 16 KB.
+ * One core of a dual-core Itanium 2 9050 with 12 MB of L3. The L2 is that for data, which
+ * instructions use here, too; the real one has a separate L2 of 1 MB for instructions. Pages have
+ * 16 KB.
  */
 static const struct cache_shapes montecito = {
 	.part = {

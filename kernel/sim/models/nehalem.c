@@ -36,7 +36,10 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* A Core i7-920. Its four cores share the L3; here each has one. The TLBs: its second level, and the ITLB. */
+/*
+ * A Core i7-920. Its four cores share the L3; here each has an L3 of its own. The TLBs are the one
+ * of the second level, and the ITLB.
+ */
 static const struct cache_shapes bloomfield = {
 	.part = {
 		[CACHE_L1I] = { .size = 32 << 10, .assoc = 4, .line = 64, .policy = CACHE_PLRU },
@@ -51,7 +54,10 @@ static const struct cache_shapes bloomfield = {
 
 #define PMC_LATENCY	18
 
-/* Loads that take more cycles than PEBS_LD_LAT has, of those that the L1D does not answer; and branches. */
+/*
+ * Records loads that the L1D does not answer and that take more cycles than PEBS_LD_LAT says; and
+ * branches.
+ */
 static void wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted)
 {
 	wanted->data = (uint32_t)cpu->pmcs[PMC_LATENCY] + 1;

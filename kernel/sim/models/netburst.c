@@ -21,7 +21,7 @@
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
 
-enum { BPU, MS, FLAME, IQ };	/* groups of counters */
+enum { BPU, MS, FLAME, IQ };	/* the groups of counters */
 
 #define CODE(group, select, event, mask) ((mask) << 11 | (group) << 9 | (select) << 6 | (event))
 #define ALL	CODE(3, 7, 0x3f, 0)
@@ -47,9 +47,12 @@ static const struct sim_encoding encodings[] = {
 };
 
 #define NO_ESCR	0xff
-#define FIRST_ODD 9	/* PMD */
+#define FIRST_ODD 9	/* number of the first PMD of the odd side */
 
-/* PMC numbers of the even side's ESCRs, by group and select; those of the odd side follow from them. */
+/*
+ * Numbers of the PMCs that are the even side's ESCRs, by group and ESCR select. Those of the odd
+ * side follow from them.
+ */
 static const uint8_t escrs[4][8] = {
 	[BPU] = { 0, 1, 2, 3, 4, 5, 6, 7 },
 	[MS] = { 8, 9, 10, NO_ESCR, NO_ESCR, NO_ESCR, NO_ESCR, NO_ESCR },
@@ -57,7 +60,7 @@ static const uint8_t escrs[4][8] = {
 	[IQ] = { 16, 17, 18, 19, 20, 21, 22, NO_ESCR },
 };
 
-#define SSU	19	/* the odd side has none */
+#define SSU	19	/* this ESCR exists only on the even side */
 
 static unsigned int group_of(unsigned int pmd)
 {
@@ -86,7 +89,7 @@ static unsigned int cccr_of(unsigned int pmd)
 #define CCCR_COMPLEMENT	(1ULL << 19)
 #define CCCR_EDGE	(1ULL << 24)
 #define CCCR_INT	(1ULL << 26)
-#define ESCR_USR	(1ULL << 2)	/* of logical processor 0 */
+#define ESCR_USR	(1ULL << 2)	/* the bit for logical processor 0 */
 #define ESCR_OS		(1ULL << 3)
 
 static bool decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
@@ -128,7 +131,10 @@ static unsigned int others(unsigned int pmd, uint64_t code, unsigned int levels,
 	return 1;
 }
 
-/* Compare: cycles with more events than the threshold; complement: with so many or fewer; edge: those after others. */
+/*
+ * compare: counts cycles with more events than the threshold; complement: with at most that many;
+ * edge: only the first of a run of such cycles.
+ */
 static void filter(const uint64_t *pmcs, uint64_t cccr, uint64_t code, struct sim_filter *f)
 {
 	(void)pmcs, (void)code;
@@ -139,7 +145,10 @@ static void filter(const uint64_t *pmcs, uint64_t cccr, uint64_t code, struct si
 	f->edge = cccr & CCCR_EDGE;
 }
 
-/* A Northwood of 512 KB. Its trace cache holds 12000 micro-operations, which is about what 16 KB of code become. */
+/*
+ * A Northwood with 512 KB of L2. Its trace cache holds 12000 micro-operations, the equivalent of
+ * about 16 KB of code.
+ */
 static const struct cache_shapes northwood = {
 	.part = {
 		[CACHE_L1I] = { .size = 16 << 10, .assoc = 8, .line = 64 },
@@ -163,7 +172,7 @@ static const struct cache_shapes nocona = {
 	.memory = 380, .mispredicted = 31, .predictor = CACHE_GSHARE,
 };
 
-/* Precise samples are IQ_COUNTER4's, by bit 24 of PEBS_ENABLE. */
+/* Only IQ_COUNTER4 takes precise samples, if bit 24 of PEBS_ENABLE is set. */
 #define CODES(shapes, half, pebs_record) { \
 	.caches = &(shapes), .ht = &(half), .encodings = encodings, .mask = ALL, .decode = decode, .encode = encode, \
 	.takes = takes, .others = others, .filter = filter, .skid = 113, \

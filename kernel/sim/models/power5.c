@@ -141,8 +141,8 @@ static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim
 }
 
 /*
- * Its L2 of 1.9 MB and its L3 of 36 MB have three slices each; here they have as many sets as a power of two allows, of
- * the same ways. Stores go to the L2 past the L1D.
+ * The real L2 of 1.9 MB and L3 of 36 MB have three slices each. Here they have the same
+ * associativity, and the number of sets is a power of two. Stores go past the L1D to the L2.
  */
 static const struct cache_shapes power5 = {
 	.part = {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* x86.c - what the event codes of AMD's K8, Intel's P6 and Pentium M count; PerfEvtSel, which others have, too. */
+/*
+ * x86.c - what the event codes of AMD's K8 and of Intel's P6 and Pentium M count; and PerfEvtSel,
+ * which other models use, too.
+ */
 #include "sim/models/x86.h"
 
 #define X86_EDGE (1ULL << 18)
@@ -67,7 +70,7 @@ bool sim_x86_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsi
 	return pmcs[pmd] & X86_EN;
 }
 
-/* The enable bit of PerfEvtSel0 is the one for both; counter 1 also accepts its own. */
+/* The enable bit of PerfEvtSel0 enables both counters; counter 1 also accepts its own. */
 static bool p6_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
 {
 	sim_x86_fields(pmcs[pmd], code, levels);
@@ -86,7 +89,10 @@ uint64_t sim_x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return sel;
 }
 
-/* CMASK: cycles with that many events; INV: with fewer; E: those after one that did not count. */
+/*
+ * CMASK: counts cycles with at least that many events; INV: with fewer; E: only the first of a run
+ * of such cycles.
+ */
 void sim_x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	(void)pmcs, (void)code;

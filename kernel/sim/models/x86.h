@@ -9,16 +9,19 @@
 #define X86_OS	(1ULL << 17)
 #define X86_EN	(1ULL << 22)
 
-/* Code (event select and unit mask) and levels of a PerfEvtSel. */
+/* Splits a PerfEvtSel into its code (event select and unit mask) and its privilege levels. */
 void sim_x86_fields(uint64_t sel, uint64_t *code, unsigned int *levels);
-/* As in struct sim_codes, where PMC n is the PerfEvtSel of PMD n, with an enable bit of its own. */
+/*
+ * Implements decode() of struct sim_codes for models where PMC n is the PerfEvtSel of PMD n, with
+ * its own enable bit.
+ */
 bool sim_x86_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 uint64_t sim_x86_encode(unsigned int pmd, uint64_t code, unsigned int levels);
 void sim_x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 
 /*
- * Intel's counters of fixed function, PMD16-18, four bits each in PMC16 (IA32_FIXED_CTR_CTRL): instructions, cycles,
- * and cycles of a constant clock, which here is that of the CPU.
+ * Intel's fixed-function counters, PMD16-18, with four bits each in PMC16 (IA32_FIXED_CTR_CTRL).
+ * They count instructions, cycles, and cycles of a constant clock, which is that of the CPU here.
  */
 #define X86_FIXED	16
 #define X86_REF_CYCLES	0x300

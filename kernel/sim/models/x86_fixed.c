@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* x86_fixed.c - architectural perfmon of Intel's processors: counters of fixed function beside the general ones. */
+/*
+ * x86_fixed.c - architectural perfmon of Intel's processors: fixed-function counters in addition to
+ * the general ones.
+ */
 #include "sim/models/x86.h"
 
 #define FIXED_OS	1
@@ -38,7 +41,10 @@ uint64_t sim_x86_fixed_encode(unsigned int pmd, uint64_t code, unsigned int leve
 	return ctrl << 4 * (pmd - X86_FIXED);
 }
 
-/* PMC16 has no thresholds; an event select that counts has its enable bit set, which is none of PMC16. */
+/*
+ * Fixed-function counters have no thresholds. pmc is a general counter's PMC if its enable bit is
+ * set, and PMC16 if not.
+ */
 void sim_x86_fixed_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	if (pmc & X86_EN)

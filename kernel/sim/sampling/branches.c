@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* branches.c - the last branches of a program that something keeps: Itanium's branch buffer, Intel's branch records. */
+/*
+ * branches.c - finds the last branches of a program, for Itanium's branch buffer and Intel's branch
+ * records.
+ */
 #include "sim/sim.h"
 
 static void last_branches(struct sim_branches *b, const struct sim_program *prog, const struct sim_node *node,

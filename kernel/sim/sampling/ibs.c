@@ -25,7 +25,7 @@ bool sim_ibs_on(const struct sim_cpu *cpu)
 	return cpu->sim->model->codes->ibs && ((cpu->pmcs[FETCH_PMC] & FETCH_ON) || (cpu->pmcs[OP_PMC] & OP_ON));
 }
 
-/* True when n more make it a period. */
+/* Returns true if n more complete a period. */
 static bool is_due(uint64_t *passed, uint64_t n, uint64_t period)
 {
 	*passed += n;
@@ -42,7 +42,10 @@ static uint64_t at_most_16_bits(uint64_t n)
 
 /* --- fetches ---------------------------------------------------------------------------------- */
 
-/* Latency in 47-32; complete 50, missed the L1I 51, both TLBs 55, 56; the address. */
+/*
+ * Composes a fetch's registers: latency in bits 47-32; complete in 50, missed the L1I in 51, both
+ * TLBs in 55, 56; the address.
+ */
 static void tag_fetch(struct sim_cpu *cpu, const struct sim_executed *done)
 {
 	uint64_t walked = done->walks & SIM_WALK_FETCH ? 3 : 0;
@@ -55,7 +58,10 @@ static void tag_fetch(struct sim_cpu *cpu, const struct sim_executed *done)
 
 /* --- operations ------------------------------------------------------------------------------- */
 
-/* Cycles from tag to retirement 31-16; a branch: taken 35, mispredicted 36, retired 37. */
+/*
+ * Composes IBS_OP_DATA: cycles from tag to retirement in bits 31-16; for a branch: taken in 35,
+ * mispredicted in 36, retired in 37.
+ */
 static uint64_t op_data(const struct sim_executed *done, uint64_t cycles)
 {
 	uint64_t data = at_most_16_bits(cycles) << 16;
@@ -66,7 +72,7 @@ static uint64_t op_data(const struct sim_executed *done, uint64_t cycles)
 	       (done->branch & SIM_TAKEN ? 1ULL << 35 : 0);
 }
 
-/* What answered a load beyond the L2: 1 the L3, 3 memory. */
+/* Returns which level beyond the L2 answered a load: 1 is the L3, 3 is memory. */
 static uint64_t op_data2(const struct sim_cpu *cpu, const struct sim_executed *done)
 {
 	const struct cache_shape *part = cpu->sim->shapes.part;
@@ -77,7 +83,10 @@ static uint64_t op_data2(const struct sim_cpu *cpu, const struct sim_executed *d
 	return wait == part[CACHE_L3].latency ? 1 : 3;
 }
 
-/* Load 0, store 1; missed both TLBs 2, 3, the L1D 7; addresses valid 17, 18; latency of a load that missed 47-32. */
+/*
+ * Composes IBS_OP_DATA3: load in bit 0, store in 1; missed both TLBs in 2, 3, the L1D in 7;
+ * addresses valid in 17, 18; the latency of a load that missed in 47-32.
+ */
 static uint64_t op_data3(const struct sim_executed *done)
 {
 	uint64_t data = done->load ? 1 : 2;

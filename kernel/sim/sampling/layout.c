@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * layout.c - what the bits of Itanium's event address registers and branch trace buffer say, as PMC and PMD. Those of
- * Itanium 2 and Montecito are in Intel's reference manuals for software development (251110, 308065), those of the
- * first Itanium in document 245320 and in libpfm's pfmlib_itanium.h.
+ * layout.c - the bits of Itanium's event address registers and branch trace buffer, in PMCs and
+ * PMDs. Those of Itanium 2 and Montecito are described in Intel's reference manuals for software
+ * development (251110, 308065), those of the first Itanium in document 245320 and in libpfm's
+ * pfmlib_itanium.h.
  */
 #include "sim/sim.h"
 
@@ -29,15 +30,19 @@ static uint64_t fetch_latency(const struct sim_node *miss)
 	return max ? max - 1 : 0;
 }
 
-/* Two bits of PMC12: the upper one lets pass what is so, the lower one what is not. */
+/*
+ * Two bits of PMC12 form a filter: the upper one accepts branches for which "so" is true, the lower
+ * one the others.
+ */
 static bool lets_pass(uint64_t pmc, unsigned int shift, bool so)
 {
 	return pmc >> (shift + so) & 1;
 }
 
 /*
- * Bits 8, 9 of PMC12: taken; 10, 11: target predicted rightly; 12, 13: so was whether it is taken. Without any of these
- * the processor would keep nothing; this one keeps all, as if all were set.
+ * Pairs of bits of PMC12 filter by: 8, 9 whether the branch is taken; 10, 11 whether its target was
+ * predicted correctly; 12, 13 whether its outcome was. A pair with both bits clear accepts nothing
+ * in the processor; here, if all bits are clear, everything is accepted.
  */
 static bool by_outcome(uint64_t pmc, unsigned int branch)
 {
@@ -54,15 +59,16 @@ static bool by_outcome(uint64_t pmc, unsigned int branch)
 #define STAT_CACHE	1ULL
 #define STAT_VHPT	2ULL
 
-/* A latency is in so many bits; the next one says that there were more. */
+/* Limits a latency to this many bits; the next bit says that it was longer. */
 static uint64_t or_more(uint64_t latency, unsigned int bits)
 {
 	return at_most(latency, bits) | (uint64_t)(latency >> bits != 0) << bits;
 }
 
 /*
- * Bits 7, 8 of PMC11, the mode: 0, misses of the data cache, by bits 16-19 from 4 << n cycles on; 1, of the TLB, those
- * that the VHPT walker served if bit 18 is set.
+ * Bits 7, 8 of PMC11 are the mode. 0: misses of the data cache that take at least 4 << n cycles,
+ * where n is in bits 16-19; 1: misses of the TLB, only those that the VHPT walker served if bit 18
+ * is set.
  */
 static struct sim_ear data2(uint64_t pmc)
 {
@@ -75,8 +81,8 @@ static struct sim_ear data2(uint64_t pmc)
 }
 
 /*
- * Bit 13 of PMC10: misses of the cache; bits 5-12, all those from the lowest 1 on being set, say how long. Else of the
- * TLB; bit 6: those that the walker served.
+ * With bit 13 of PMC10: misses of the cache, where the length of the run of ones at the top of bits
+ * 5-12 gives the latency. Else misses of the TLB, with bit 6 only those that the walker served.
  */
 static struct sim_ear fetch2(uint64_t pmc)
 {
@@ -91,7 +97,10 @@ static struct sim_ear fetch2(uint64_t pmc)
 	return ear;
 }
 
-/* Bits 14, 15 of PMC12, the type: 0 all, 1 relative, 2 returns (there are none), 3 indirect. */
+/*
+ * Bits 14, 15 of PMC12 are the type: 0 all, 1 relative, 2 returns (this computer has none), 3
+ * indirect.
+ */
 static bool branch2(uint64_t pmc, unsigned int branch)
 {
 	unsigned int type = pmc >> 14 & 3;
@@ -99,14 +108,19 @@ static bool branch2(uint64_t pmc, unsigned int branch)
 	return (!type || type == (branch & SIM_INDIRECT ? 3 : 1)) && by_outcome(pmc, branch);
 }
 
-/* 13 bits of latency, status in 14-15; the bundle, a valid bit 3, the slot. */
+/*
+ * Stores a miss: latency in 13 bits, status in 14-15; then the bundle with a valid bit, 3, and the
+ * slot.
+ */
 static void put_data2(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
 	*latency = or_more(data_latency(miss), 13) | (walked ? STAT_VHPT : STAT_CACHE) << 14;
 	*ip = (miss->ip & ~0xfULL) | 1ULL << 3 | (miss->ip & 3);
 }
 
-/* The line of 32 bytes, status in its low bits; 12 bits of latency. */
+/*
+ * Stores a miss: the line of 32 bytes with the status in its low bits; then the latency in 12 bits.
+ */
 static void put_fetch2(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {
 	*addr = (miss->ip & ~0x1fULL) | (walked ? STAT_VHPT : STAT_CACHE);
@@ -123,8 +137,9 @@ const struct sim_layout sim_layout_itanium2 = {
 #define NO_CYCLES	0xf
 
 /*
- * PMC10 and PMC11 alike: bit 7, misses of the TLB, those that the VHPT walker served if bit 18 is set; else of the
- * cache, by bits 16-19 from 4 << n cycles on, or none if all are set.
+ * Reads PMC10 or PMC11. With bit 7: misses of the TLB, only those that the VHPT walker served if
+ * bit 18 is set. Else misses of the cache that take at least 4 << n cycles, where n is in bits
+ * 16-19, or none if all these bits are set.
  */
 static struct sim_ear either(uint64_t pmc)
 {
@@ -138,14 +153,20 @@ static struct sim_ear either(uint64_t pmc)
 	return ear;
 }
 
-/* 12 bits of latency, the level in 62-63; the bundle, the slot in 2-3, a valid bit 0. */
+/*
+ * Stores a miss: latency in 12 bits, level in 62-63; then the bundle with the slot in 2-3 and a
+ * valid bit, 0.
+ */
 static void put_data(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
 	*latency = at_most(data_latency(miss), 12) | (walked ? LEVEL_VHPT << 62 : 0);
 	*ip = (miss->ip & ~0xfULL) | (miss->ip & 3) << 2 | 1;
 }
 
-/* The line of 32 bytes, a valid bit 0; bit 1 would say that software served the TLB. 12 bits of latency. */
+/*
+ * Stores a miss: the line of 32 bytes with a valid bit, 0; bit 1 would say that software served the
+ * TLB. Then the latency in 12 bits.
+ */
 static void put_fetch(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {
 	(void)walked;
@@ -153,7 +174,10 @@ static void put_fetch(const struct sim_node *miss, bool walked, uint64_t *addr, 
 	*latency = at_most(fetch_latency(miss), 12);
 }
 
-/* Bits 7, 14 and 15 of PMC12 choose by what predicted the branch, of which there is one. */
+/*
+ * Bits 7, 14 and 15 of PMC12 choose branches by their predictor. There is only one here, so they
+ * are ignored.
+ */
 const struct sim_layout sim_layout_itanium = {
 	.data = either, .fetch = either, .branch = by_outcome, .put_data = put_data, .put_fetch = put_fetch,
 };

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * lbr.c - the last branch records of Core 2 and Nehalem: registers in pairs, from where to where, of the branches taken
- * last; TOS is the number of the latest pair. They are kept while a set has them in use, and held from an overflow to
- * its interrupt (FREEZE_LBRS_ON_PMI). Intel's Software Developer's Manual, volume 3.
+ * lbr.c - the last branch records of Core 2 and Nehalem: pairs of registers with source and target
+ * of the last taken branches; TOS is the number of the latest pair. They are recorded while a set
+ * uses them, and frozen from an overflow to its interrupt (FREEZE_LBRS_ON_PMI). Source: Intel's
+ * Software Developer's Manual, volume 3.
  */
 #include "sim/sim.h"
 
-/* LBR_SELECT leaves out: branches of level 0, of the others; conditional ones; indirect jumps. There are no calls. */
+/*
+ * LBR_SELECT excludes branches at level 0, at other levels; conditional branches; indirect jumps.
+ * This computer has no calls.
+ */
 #define SELECT_RING0	1
 #define SELECT_OTHERS	2
 #define SELECT_JCC	4

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * mark.c - POWER5's marked instructions, of what comes from the caches: one instruction at a time is marked, and the
- * next one when it has left the processor, which has so many others on their way. Events of marked instructions are
- * those of others with a filter. From an overflow to its interrupt the addresses are held.
- *
- * A group has one instruction here, so that SIAR has the instruction's own address and MMCRA's slot is not needed. SDAR
- * is 0 for an instruction without data: MMCRA's bit that says which instruction SDAR is of cannot be read.
+ * mark.c - POWER5's marked instructions, for programs whose events come from the caches. One
+ * instruction at a time is marked. When it has left the processor, in which that many others are in
+ * progress, the next one is marked. Events of marked instructions are ordinary events with a
+ * filter. From an overflow to its interrupt the addresses are held. A group has one instruction
+ * here, so that SIAR has the instruction's own address and MMCRA's slot is not needed. SDAR is 0
+ * for an instruction without data, because the bit of MMCRA that tells to which instruction SDAR
+ * belongs cannot be read.
  */
 #include "sim/sim.h"
 
-/* 20 groups of 5 instructions, and that one: a prime, so that no loop hides its instructions. */
+/*
+ * 20 groups of 5 instructions, and the marked one: a prime, so that no loop hides its instructions
+ */
 #define APART 101
 
 static const struct sim_marking *marking_of(const struct sim_cpu *cpu)

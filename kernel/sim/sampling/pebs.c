@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * pebs.c - precise event-based sampling: at the overflow of a counter that PEBS_ENABLE has, the processor writes a
- * record into the debug store area of the context's buffer and reloads the counter. Where the records reach the
- * threshold, the overflow interrupts.
+ * pebs.c - precise event-based sampling: at the overflow of a counter that PEBS_ENABLE enables, the
+ * processor writes a record into the debug store area of the context's buffer and reloads the
+ * counter. The overflow interrupts only when the records reach the threshold.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
 
-/* Where it writes for that one of its counters; NULL: nowhere. */
+/*
+ * Returns the area into which the processor writes records of this counter; NULL: it writes none.
+ */
 static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int counter)
 {
 	const struct sim_pebs *pebs = &cpu->sim->model->codes->pebs;
@@ -19,7 +21,7 @@ static pfm_ds_area_t *area_of(const struct sim_cpu *cpu, unsigned int counter)
 	return ctx->buf;
 }
 
-/* By how long it took, without the walk. */
+/* Returns the data source, which follows from how long the load took without the page walk. */
 static uint64_t source_of(const struct sim_cpu *cpu, const struct sim_node *site, uint32_t wait)
 {
 	const struct cache_shape *part = cpu->sim->shapes.part;

@@ -49,7 +49,10 @@ static void restricted_as(const struct sim_cpu *cpu, uint64_t code, struct sim_f
 	cpu->sim->model->codes->filter(cpu->pmcs, 0, code, f);
 }
 
-/* The last site of node with at least that latency at an allowed level; NULL: none. */
+/*
+ * Returns the last site of node with at least that latency at an allowed level; NULL: there is
+ * none.
+ */
 static const struct sim_node *last_miss(const struct sim_program *prog, const struct sim_node *node,
 					bool data, uint64_t pmc, uint32_t latency, const struct sim_filter *f)
 {
@@ -70,7 +73,10 @@ static const struct sim_node *last_miss(const struct sim_program *prog, const st
 	return NULL;
 }
 
-/* A site that missed the TLB; only those executed one by one say that. */
+/*
+ * Returns the site if it missed the TLB. Only sites that are executed one by one have this
+ * information.
+ */
 static const struct sim_node *walk(const struct sim_node *node, unsigned int kind, uint64_t pmc,
 				   const struct sim_filter *f)
 {
@@ -115,7 +121,10 @@ static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, con
 
 /* --- branch buffer ------------------------------------------------------------------------------ */
 
-/* The index: which register is next, and whether the last one has been written. */
+/*
+ * Updates the index register: which register is written next, and whether the last one has been
+ * written.
+ */
 static void put_register(struct sim_cpu *cpu, uint64_t value)
 {
 	const struct sim_traces *at = traces_of(cpu);
@@ -126,7 +135,10 @@ static void put_register(struct sim_cpu *cpu, uint64_t value)
 	*index = (next + 1) % at->branch.size | (next + 1 == at->branch.size ? full : *index & full);
 }
 
-/* The branch: bit 0, its slot or 3 if not taken, bit 1 if predicted wrongly. Then its target, if any, with bit 1. */
+/*
+ * Stores a branch: its address with bit 0, its slot or 3 if it was not taken, bit 1 if it was
+ * mispredicted. Then its target with bit 1, if there is one.
+ */
 static void put_branch(struct sim_cpu *cpu, const struct sim_node *site)
 {
 	uint64_t slot = site->branch & SIM_TAKEN ? site->ip & 3 : 3;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfmonctl_20.c - perfmon 2.0's call on Linux/ia64, on top of specification 0.6's: the commands have the same
- * numbers, and registers the same meaning, in structures of another shape.
+ * perfmonctl_20.c - perfmon 2.0's call on Linux/ia64, on top of that of specification 0.6. The
+ * commands have the same numbers, and registers the same meaning, but the structures have another
+ * layout.
  */
 #include <stddef.h>
 #include <unistd.h>
@@ -15,7 +16,7 @@
 #include "smpl_20.h"
 
 #define VERSION_20	(2U << 16)
-#define IBR		256	/* PMCs that stand for debug registers (5.6.1) */
+#define IBR		256	/* numbers of the PMCs that represent debug registers (5.6.1) */
 #define DBR		264
 #define NUM_BREAKS	8
 
@@ -37,7 +38,7 @@ static int wants(const void *arg, int n, bool one)
 
 /* --- contexts ------------------------------------------------------------------------------- */
 
-/* From now on its messages are those of 2.0. */
+/* Marks the context: from now on its messages have the layout of 2.0. */
 static int speak_20(int fd)
 {
 	sigset_t saved;
@@ -61,7 +62,7 @@ static int map_buffer(struct pfm20_context *req, size_t size)
 	return 0;
 }
 
-/* 0.6 wants the format's argument right behind its own structure. */
+/* Specification 0.6 expects the format's argument directly after its own structure. */
 struct create_06 {
 	struct pfm06_ctx	ctx;
 	struct pfm_smpl_20_arg	smpl;
@@ -119,7 +120,7 @@ static void put_errors(unsigned long *flags, uint32_t from)
 	*flags = (*flags & ~(unsigned long)PFM_REG_RETFL_MASK) | (from & PFM_REG_RETFL_MASK);
 }
 
-/* 2.0 knows two errors: a set that does not exist is a bad value. */
+/* 2.0 has two errors: a set that does not exist counts as a bad value. */
 static int result(int ret, unsigned long *flags, uint32_t from)
 {
 	put_errors(flags, from & PFM_REG_RETFL_NOSET ? PFM_REG_RETFL_EINVAL : from);
@@ -162,7 +163,7 @@ static int read_pmd(int fd, struct pfm20_reg *req)
 	return result(ret, &req->reg_flags, pmd.reg_flags);
 }
 
-/* The default value of a PMC. */
+/* Gets the default value of a PMC. */
 static int reset_value(int fd, struct pfm20_reg *req)
 {
 	struct pfm06_reginfo info = { .reg_num = (uint16_t)req->reg_num };
@@ -242,8 +243,8 @@ static int features(void *arg, int n)
 }
 
 /*
- * 2.0's own commands; start, stop, restart and unload are 0.6's, without an argument: old programs
- * pass what they like with them.
+ * Handles 2.0's own commands. start, stop, restart and unload are those of 0.6 without an argument,
+ * because old programs pass any value with them.
  */
 int pfm_perfmonctl_20(int fd, int cmd, void *arg, int narg)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * smpl_20.c - perfmon 2.0's default sampling format: that of 2.x, but for the places of two fields. It has the UUID
- * of section 3.6's, which has another layout; so it gets one of its own here.
+ * smpl_20.c - perfmon 2.0's default sampling format, which differs from that of 2.x in the offsets
+ * of two fields. Its UUID is that of section 3.6's format, which has another layout; so it has a
+ * UUID of its own here.
  */
 #include <pthread.h>
 #include <stddef.h>
@@ -15,7 +16,7 @@
 #define VERSION		(2U << 16)
 #define MAX_ENTRY	(sizeof(pfm_dfl_smpl_entry_t) + 64 * sizeof(uint64_t))
 
-/* Where the layouts differ. */
+/* The part of the header where the layouts differ. */
 struct header {
 	uint64_t	count, offs, reserved2, overflows, size;
 	uint32_t	version, reserved1;
@@ -62,7 +63,9 @@ static void put_entry(struct header *h, void *at, const pfm_ovfl_arg_t *arg, uin
 	h->count++;
 }
 
-/* Full when the largest sample would not fit any more; then it waits for a restart. */
+/*
+ * The buffer is full when the largest sample would not fit any more. Then it waits for a restart.
+ */
 static int handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
 {
 	struct header *h = buf;

@@ -11,7 +11,7 @@ struct pfm_smpl_20_arg {
 	uint64_t	reserved[2];
 };
 
-/* The UUID of the format here that stands for 2.0's; -1 with EINVAL: there is none. */
+/* Stores the UUID of the format that is used here for 2.0's; -1 with EINVAL: there is none. */
 int pfm_smpl_20_choose(const unsigned char *asked, unsigned char *uuid);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ia64.c - what events and dispatch of the Itanium processors have in common. */
+/* ia64.c - events and dispatch, as far as all Itanium processors agree. */
 #include <string.h>
 
 #include "ia64.h"
@@ -84,7 +84,10 @@ static uint64_t pmc_value(const struct ia64_event *e, unsigned int plm, bool pm,
 		(uint64_t)(e->buffer > IA64_BTB ? 0 : e->umask) << 16;
 }
 
-/* Montecito has one instruction set, 2; lines count in each of the four states, bits 27 - 30. */
+/*
+ * Montecito has one instruction set, 2. Lines are counted in each of the four states, by bits 27 -
+ * 30.
+ */
 static uint64_t montecito_bits(const struct ia64_event *e)
 {
 	return (uint64_t)PFMLIB_ITA2_ISM_IA64 << 24 | (e->mesi ? 0xfULL << 27 : 0);

@@ -13,11 +13,12 @@ enum ia64_buffer {
 
 struct ia64_event {
 	const char	*name, *desc;
-	uint8_t		code, umask;	/* umask: of the counter, or of the EAR */
-	uint16_t	counters;	/* bits 4 - 7; Montecito: 4 - 15 */
+	uint8_t		code, umask;	/* umask is that of the counter, or of the EAR */
+	/* the counters that can count it: bits 4 - 7; on Montecito 4 - 15 */
+	uint16_t	counters;
 	uint8_t		maxincr;	/* most occurrences in a cycle */
 	uint8_t		group, set;	/* PFMLIB_ITA2_EVT_*_GRP, as PFMLIB_MONT_EVT_*_GRP; set 0xff: none */
-	uint8_t		buffer;		/* enum ia64_buffer */
+	uint8_t		buffer;		/* an enum ia64_buffer */
 	uint8_t		type;		/* Montecito: PFMLIB_MONT_EVT_ACTIVE and so on */
 	bool		irange, opcode, drange;
 	bool		mesi;		/* Montecito: counts lines by their state */
@@ -28,7 +29,10 @@ struct ia64_event {
 #define IA64_THRESHOLD_MAX 7
 #define IA64_FIRST_COUNTER 4
 
-/* Rows of the tables of ia64.c's models. What: 1 code ranges, 2 opcodes, 4 data ranges restrict it. */
+/*
+ * Rows of the tables of models that use ia64.c. "what" says by what the event can be restricted: 1
+ * code ranges, 2 opcodes, 4 data ranges.
+ */
 #define IA64_FIELDS(event, what, es, mask, where, most, grp, st, words) \
 	.name = event, .desc = words, .code = es, .umask = mask, .counters = where, .maxincr = most, .group = grp, \
 	.set = st, .irange = (what) & 1, .opcode = ((what) & 2) != 0, .drange = ((what) & 4) != 0
@@ -44,7 +48,10 @@ const struct ia64_event *ita2_at(unsigned int i);
 
 /* --- what the models do alike: ia64.c ------------------------------------------------------- */
 
-/* Behind an event index of the library; NULL if it is another architecture's, or another model's than m. */
+/*
+ * Returns the event behind an event index of the library; NULL if it is of another architecture, or
+ * of a model other than m.
+ */
 const struct ia64_event *ia64_located(unsigned int event);
 const struct ia64_event *ia64_of_model(const struct pfl_model *m, unsigned int event);
 const struct ia64_event *ia64_of(const pfmlib_event_t *e);
@@ -57,7 +64,7 @@ int ia64_encode(const struct pfl_model *m, unsigned int idx, const pfmlib_event_
 uint64_t ia64_address(const struct pfl_model *m, bool pmd, unsigned int n);
 void ia64_add_range(pfmlib_regmask_t *mask, unsigned int first, unsigned int last);
 
-/* itanium2.c: the rules on groups of events that Montecito has, too. */
+/* itanium2.c: the rules on groups of events, which Montecito has, too. */
 int ita2_check(const struct pfl_demand *const *d, unsigned int n);
 bool ita2_accept(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
 bool ita2_judged(const struct pfl_demand *d);
@@ -77,26 +84,34 @@ static inline bool ia64_is_dear(const struct ia64_event *e)
 struct ia64_dispatch;
 typedef int (*ia64_step)(struct ia64_dispatch *);
 
-/* Where a model has its buffers, how their registers look, and how its dispatch goes. */
+/*
+ * The numbers of a model's buffers, the layout of their registers, and the steps of its dispatch.
+ */
 struct ia64_model {
 	uint8_t		iear_pmc, dear_pmc, btb_pmc, code_pmc, data_pmc;
 	uint8_t		iear_pmd[2], dear_pmd[3];
-	uint8_t		btb_pmd[2], btb_entries[2];	/* first and last */
-	uint8_t		fine_bits;			/* a fine code range is within 1 << so many bytes */
-	uint16_t	all_branches;			/* bits of the branch buffer's PMC */
-	bool		dear_spoils_btb;		/* data EAR in TLB or ALAT mode */
+	uint8_t		btb_pmd[2], btb_entries[2];	/* first and last of each */
+	/* a fine code range must lie within an aligned block of 1 << this many bytes */
+	uint8_t		fine_bits;
+	/* the bits of the branch buffer's PMC that select all branches */
+	uint16_t	all_branches;
+	/* a data EAR in TLB or ALAT mode spoils the branch buffer */
+	bool		dear_spoils_btb;
 	uint64_t	(*iear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);
 	uint64_t	(*dear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);
-	void		(*take)(struct ia64_dispatch *x);	/* model_in, which is not NULL */
+	/* converts model_in, which is not NULL */
+	void		(*take)(struct ia64_dispatch *x);
 	const ia64_step	*steps;
 	unsigned int	nsteps;
-	size_t		out_size, code_out, data_out;	/* of the model's output */
+	size_t		out_size, code_out, data_out;	/* size and offsets of the model's output */
 };
 
 extern const struct ia64_model ia64_model_itanium, ia64_model_itanium2, ia64_model_montecito;
 const struct ia64_model *ia64_model(const struct pfl_model *m);
 
-/* What the steps work on: the model's own input, in the form of the Itanium 2. */
+/*
+ * The data of the dispatch steps: the model's own input, converted into the form of the Itanium 2.
+ */
 struct ia64_dispatch {
 	const struct pfl_model		*model;
 	const struct ia64_model		*regs;
@@ -113,7 +128,7 @@ struct ia64_dispatch {
 
 int ia64_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		pfmlib_output_param_t *out, void *model_out);
-/* Appends a PMC or changes it, NOASSIGN if it is not available; a PMD. */
+/* Append a PMC, or change it, which fails with NOASSIGN if it is not available; and a PMD. */
 int ia64_add_pmc(struct ia64_dispatch *x, unsigned int num, uint64_t value);
 void ia64_add_pmd(struct ia64_dispatch *x, unsigned int num);
 pfmlib_reg_t *ia64_find_pmc(pfmlib_output_param_t *out, unsigned int num);
@@ -129,7 +144,7 @@ int ia64_iear(struct ia64_dispatch *x);
 int ia64_dear(struct ia64_dispatch *x);
 int ia64_btb(struct ia64_dispatch *x);
 bool ia64_traces_branches(const struct ia64_dispatch *x);
-void ia64_add_trace(struct ia64_dispatch *x);		/* the buffer's PMDs */
+void ia64_add_trace(struct ia64_dispatch *x);		/* adds the buffer's PMDs */
 
 /* ia64_range.c */
 int ia64_count_ranges(const pfmlib_ita2_input_rr_t *rr, bool code, unsigned int *n);
@@ -142,7 +157,10 @@ bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs
 /* ia64_opcodes.c */
 int ita2_opcodes(struct ia64_dispatch *x);
 int mont_opcodes(struct ia64_dispatch *x);
-/* Number of retired-instruction events; *kinds: a bit for each of their four unit masks. */
+/*
+ * Returns the number of retired-instruction events; *kinds receives a bit for each of their four
+ * unit masks.
+ */
 unsigned int ia64_count_retired(const pfmlib_input_param_t *in, unsigned int *kinds);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* ia64_opcodes.c - opcode matchers: two, for register pairs 0 and 2, 1 and 3. */
+/* ia64_opcodes.c - the two opcode matchers: one for register pairs 0 and 2, one for 1 and 3. */
 #include <string.h>
 
 #include "ia64.h"
@@ -20,7 +20,7 @@ unsigned int ia64_count_retired(const pfmlib_input_param_t *in, unsigned int *ki
 	return n;
 }
 
-/* A bit for each register pair that an IA64_TAGGED_INST_RETIRED event names. */
+/* Returns a bit for each register pair that an IA64_TAGGED_INST_RETIRED event names. */
 static unsigned int tagged_pairs(const pfmlib_input_param_t *in)
 {
 	unsigned int pairs = 0;
@@ -34,7 +34,10 @@ static unsigned int tagged_pairs(const pfmlib_input_param_t *in)
 	return pairs;
 }
 
-/* Bits of PMC15 to clear for the two pairs of a matcher: those named by events, both if none is. */
+/*
+ * Returns the bits of PMC15 to clear for the two pairs of a matcher: those of the pairs that events
+ * name, or both if none is named.
+ */
 static uint64_t matched_pairs(const struct ia64_dispatch *x, unsigned int first)
 {
 	unsigned int pairs = tagged_pairs(x->in) & (1U << first | 4U << first);
@@ -124,7 +127,7 @@ static uint64_t match_value(const pfmlib_mont_opcm_t *m)
 	return reg.pmc_val;
 }
 
-/* PMC32 says what code ranges restrict, too. */
+/* PMC32 also says what code ranges restrict. */
 static int first_matcher(struct ia64_dispatch *x)
 {
 	const pfmlib_mont_input_param_t *p = x->model_in;

@@ -10,7 +10,10 @@ static unsigned int buffer_of(const struct pfl_model *m, unsigned int i)
 	return e ? e->buffer : IA64_PLAIN;
 }
 
-/* PFMLIB_ITA2_EAR_*_MODE; the other models' constants have the same values. -1: it is no event of an EAR. */
+/*
+ * Returns a PFMLIB_ITA2_EAR_*_MODE, whose values are the same for the other models. -1: it is not
+ * an event of an EAR.
+ */
 static int mode_of(const struct pfl_model *m, unsigned int i)
 {
 	switch (buffer_of(m, i)) {
@@ -23,7 +26,10 @@ static int mode_of(const struct pfl_model *m, unsigned int i)
 	}
 }
 
-/* What all three headers ask: a prefix of names, its model, and what it calls the branch buffer. */
+/*
+ * Defines the queries that all three headers have: "of" is the prefix of their names, m the model,
+ * and trace the name of the branch buffer.
+ */
 #define QUESTIONS(of, m, trace) \
 int pfm_##of##_is_ear(unsigned int i) { return buffer_of(m, i) > IA64_BTB; } \
 int pfm_##of##_is_dear(unsigned int i) { return buffer_of(m, i) >= IA64_DEAR_TLB; } \
@@ -44,7 +50,7 @@ int pfm_##of##_get_ear_mode(unsigned int i, pfmlib_##of##_ear_mode_t *mode) \
 	return PFMLIB_SUCCESS; \
 }
 
-/* pfm_OF_get_event_NAME(): a field of the event. */
+/* Defines pfm_OF_get_event_NAME(), which returns a field of the event. */
 #define FIELD(of, m, name, type, value) \
 int pfm_##of##_get_event_##name(unsigned int i, type *out) \
 { \
@@ -91,7 +97,7 @@ int pfm_mont_is_dear_alat(unsigned int i)
 	return buffer_of(&pfl_montecito, i) == IA64_DEAR_ALAT;
 }
 
-/* None of the table's events counts for both threads. */
+/* No event in the table counts for both threads. */
 int pfm_mont_support_all(unsigned int i)
 {
 	(void)i;

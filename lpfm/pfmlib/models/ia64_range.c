@@ -18,7 +18,8 @@ struct block {
 struct cover {
 	struct block	blocks[MAX_PAIRS];
 	unsigned int	n;
-	uint64_t	before, behind;		/* bytes covered outside of the range */
+	/* how many bytes are covered outside of the range */
+	uint64_t	before, behind;
 };
 
 static uint64_t align_down(uint64_t addr, unsigned int bits)
@@ -26,7 +27,7 @@ static uint64_t align_down(uint64_t addr, unsigned int bits)
 	return bits < 64 ? addr >> bits << bits : 0;
 }
 
-/* The smallest aligned block with [start, end) in it. */
+/* Returns the smallest aligned block that contains [start, end). */
 static struct block around(uint64_t start, uint64_t end)
 {
 	struct block b = { start, 0 };
@@ -37,7 +38,10 @@ static struct block around(uint64_t start, uint64_t end)
 	return b;
 }
 
-/* [c, end) or [start, c) with n blocks, c being aligned: largest first, the last may reach too far. */
+/*
+ * Covers [c, end) or [start, c) with n blocks, the largest first; c is aligned, and the last block
+ * may reach too far.
+ */
 static uint64_t cover_side(struct cover *cv, uint64_t c, uint64_t size, unsigned int n, bool up)
 {
 	uint64_t at = c;
@@ -76,7 +80,7 @@ static bool better(const struct cover *a, const struct cover *b)
 	return ax != bx ? ax < bx : a->n < b->n;
 }
 
-/* The tightest cover of [start, end) with at most n blocks. */
+/* Finds the tightest cover of [start, end) with at most n blocks. */
 static struct cover best_cover(uint64_t start, uint64_t end, unsigned int n)
 {
 	struct block one = around(start, end);
@@ -125,7 +129,7 @@ static unsigned int range_plm(const struct ia64_dispatch *x, const pfmlib_ita2_i
 	return r->rr_plm ? r->rr_plm & 0xf : x->in->pfp_dfl_plm;
 }
 
-/* Ranges with any number of pairs, each leaving one for every range after it. */
+/* Adds ranges that may use several pairs; each leaves a pair for every range after it. */
 int ia64_add_ranges(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
 		    pfmlib_ita2_output_rr_t *orr)
 {
@@ -213,9 +217,9 @@ static bool fine_possible(const struct ia64_dispatch *x, const pfmlib_ita2_input
 
 struct code_plan {
 	unsigned int	n, prefetches, retired, kinds;
-	unsigned int	pair;		/* the first that the range takes */
+	unsigned int	pair;		/* the first pair that the range uses */
 	bool		fine, retired_only;
-	bool		both;		/* in pair 0 and in pair 1 */
+	bool		both;		/* the range is in pair 0 and in pair 1 */
 };
 
 static bool is_prefetch(const struct ia64_event *e)
@@ -223,13 +227,16 @@ static bool is_prefetch(const struct ia64_event *e)
 	return e->code == 0x44 || e->code == 0x45 || e->code == 0x5f;
 }
 
-/* What Montecito counts for demand fetches by pair 0, for prefetches by pair 1. */
+/*
+ * Returns true for what Montecito counts for demand fetches by pair 0, and for prefetches by pair
+ * 1.
+ */
 static bool is_either(const struct ia64_dispatch *x, const struct ia64_event *e)
 {
 	return x->model == &pfl_montecito && (e->code == 0x41 || e->code == 0x46 || e->code == 0x65 || e->code == 0x66);
 }
 
-/* Prefetches are constrained by pair 1 alone. */
+/* Prefetches are restricted by pair 1 only. */
 static int plan_prefetches(const struct ia64_dispatch *x, struct code_plan *c)
 {
 	const unsigned int flags = x->code.rr_flags;
@@ -293,8 +300,8 @@ static unsigned int pairs_used(const pfmlib_ita2_output_rr_t *orr)
 }
 
 /*
- * Pairs 0 and 2 go with the first matcher, 1 and 3 with the other; and each pair in use wants its tagged event. In fine
- * mode pairs 2 and 3 are the ends of the ranges of 0 and 1.
+ * Pairs 0 and 2 belong to the first matcher, 1 and 3 to the other one, and each pair in use needs
+ * its tagged event. In fine mode pairs 2 and 3 hold the ends of the ranges of 0 and 1.
  */
 static int check_pairs(struct ia64_dispatch *x, const struct code_plan *c, unsigned int pairs)
 {
@@ -312,7 +319,7 @@ static int check_pairs(struct ia64_dispatch *x, const struct code_plan *c, unsig
 	return PFMLIB_SUCCESS;
 }
 
-/* The hardware inverts the range of pair 0, which the first matcher's register says: no other. */
+/* The first matcher's register inverts the range of pair 0; no other pair can be inverted. */
 static int check_inverted(const struct ia64_dispatch *x, const struct code_plan *c, unsigned int pairs)
 {
 	if (x->code.rr_flags & PFMLIB_ITA2_RR_INV && pairs & ~(c->fine ? 0x5U : 0x1U))
@@ -361,7 +368,7 @@ int ia64_code_ranges(struct ia64_dispatch *x)
 
 enum { BY_DATA = 1, BY_OPCODE = 2, BY_CODE = 4 };
 
-/* cfg_dbrp, cfg_dtag: 0 code, opcode and data, 1 code and opcode, 2 data, 3 nothing. */
+/* Returns cfg_dbrp or cfg_dtag: 0 code, opcode and data, 1 code and opcode, 2 data, 3 nothing. */
 static unsigned int pair_config(unsigned int by)
 {
 	if (by == BY_DATA)
@@ -389,7 +396,9 @@ bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs
 	return reg && reg->reg_value >> 13 & 1;
 }
 
-/* What loads and stores do goes by this register alone, by opcodes, too. */
+/*
+ * Returns true if opcodes restrict events of loads and stores, which only this register controls.
+ */
 static bool matches_memory(const struct ia64_dispatch *x)
 {
 	for (unsigned int i = 0; x->opcode[0] && i < x->in->pfp_event_count; i++) {
@@ -418,7 +427,7 @@ int ia64_data_ranges(struct ia64_dispatch *x)
 	if (ret != PFMLIB_SUCCESS || !(data || code || opcode))
 		return ret;
 	if (ia64_code_is_fine(x->out, x->regs))
-		code &= 3;	/* the hardware takes the partner along */
+		code &= 3;	/* the hardware enables the pair's partner, too */
 	for (unsigned int i = 0; i < MAX_PAIRS; i++) {
 		by[i] = (data >> i & 1 ? BY_DATA : 0) | (code >> i & 1 ? BY_CODE : 0);
 		by[i] |= by[i] && x->opcode[i & 1] ? BY_OPCODE : 0;

@@ -105,7 +105,8 @@ static const struct ia64_event itanium_events[] = {
 
 /* --- registers ------------------------------------------------------------------------------ */
 
-#define PASS_TAGS	(1ULL << 28)	/* PMC11: data ranges do not restrict */
+/* the bit of PMC11 that makes data ranges restrict nothing */
+#define PASS_TAGS	(1ULL << 28)
 
 static uint64_t iear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm)
 {
@@ -155,7 +156,7 @@ static int opcodes(struct ia64_dispatch *x)
 	return ret;
 }
 
-/* Every event takes as many register pairs as there are; with bit 0 of PMC13 clear they restrict. */
+/* Every event uses all register pairs. They restrict if bit 0 of PMC13 is clear. */
 static int code_ranges(struct ia64_dispatch *x)
 {
 	unsigned int n;
@@ -169,7 +170,7 @@ static int code_ranges(struct ia64_dispatch *x)
 	return ret == PFMLIB_SUCCESS ? ia64_add_pmc(x, x->regs->code_pmc, 0) : ret;
 }
 
-/* The data EAR's register says that they restrict, in use or not. */
+/* The data EAR's register enables data ranges, even if the EAR is not in use. */
 static int data_ranges(struct ia64_dispatch *x)
 {
 	pfmlib_reg_t *dear = ia64_find_pmc(x->out, x->regs->dear_pmc);
@@ -205,7 +206,10 @@ static void take_ranges(pfmlib_ita2_input_rr_t *to, const pfmlib_ita_input_rr_t 
 	}
 }
 
-/* Target register, target cache and address calculator are where the Itanium 2 has other fields, bits 7, 14 and 15. */
+/*
+ * Target register, target cache and address calculator are in bits 7, 14 and 15, where the Itanium
+ * 2 has other fields.
+ */
 static void take_branches(pfmlib_ita2_btb_t *to, const pfmlib_ita_btb_t *from)
 {
 	to->btb_used = from->btb_used;

@@ -62,7 +62,10 @@ int ita2_check(const struct pfl_demand *const *d, unsigned int n)
 	return PFMLIB_SUCCESS;
 }
 
-/* The event of the group on this counter; *present: is there any event of the group? */
+/*
+ * Returns the event of the group on this counter; *present tells whether there is any event of the
+ * group.
+ */
 static const struct ia64_event *group_on(const struct pfl_demand *const *d, unsigned int n,
 					 const unsigned int *choice, unsigned int group,
 					 unsigned int pmd, bool *present)
@@ -96,7 +99,7 @@ static bool umasks_follow(const struct pfl_demand *const *d, unsigned int n,
 	return true;
 }
 
-/* The groups' events have rules about their counters. */
+/* Returns true for events of the groups that have rules about their counters. */
 bool ita2_judged(const struct pfl_demand *d)
 {
 	const struct ia64_event *e = d->tag;
@@ -150,7 +153,7 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 
 /* --- what is not per event ------------------------------------------------------------------ */
 
-/* The bit of PMC4 that powers all counters. */
+/* Sets the bit of PMC4 that powers all counters. */
 static int power(struct ia64_dispatch *x)
 {
 	pfmlib_reg_t *pmc4 = ia64_find_pmc(x->out, 4);
@@ -174,7 +177,10 @@ static void take(struct ia64_dispatch *x)
 	x->opcode[1] = p->pfp_ita2_pmc9.opcm_used;
 }
 
-/* Code ranges come before what looks at them: data ranges (PMC13) and opcodes (PMC8). */
+/*
+ * Code ranges are handled before the steps that depend on them: data ranges (PMC13) and opcodes
+ * (PMC8).
+ */
 static const ia64_step steps[] = {
 	ia64_check_qualifiers, power, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
 	ia64_data_ranges, ita2_opcodes, ia64_btb

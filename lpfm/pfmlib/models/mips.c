@@ -6,11 +6,11 @@
  */
 #include "model.h"
 
-#define NOT	0xff	/* this counter cannot */
+#define NOT	0xff	/* this counter cannot count it */
 
 struct mips_event {
 	const char	*name, *desc;
-	uint8_t		code[2];	/* by counter */
+	uint8_t		code[2];	/* the code for each counter */
 };
 
 static const struct mips_event events_20k[] = {
@@ -113,7 +113,7 @@ static void mips_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pf
 	}
 }
 
-/* Coprocessor 0's register 25, times 8, plus the select. */
+/* Returns the address: 25, the register of coprocessor 0, times 8, plus the select. */
 static uint64_t mips_address(const struct pfl_model *m, bool pmd, unsigned int n)
 {
 	(void)m;

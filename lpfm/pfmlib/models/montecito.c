@@ -15,12 +15,12 @@
 enum { I = 1, IO = 3, IOD = 7 };
 
 #define ANY	0xfff0
-#define BUS	0x03f0	/* events of what both cores share */
+#define BUS	0x03f0	/* counters for events of what both cores share */
 #define TRACE(event, what, es, mask, where, of, words) \
 	{ IA64_FIELDS(event, what, es, mask, where, 1, PFMLIB_MONT_EVT_NO_GRP, IA64_NO_SET, words), .buffer = of }
 #define DEAR(event, mask, of, words)	IA64_BUFFER(event, IOD, 0xc8, mask, ANY, of, words)
 #define IEAR(event, mask, of, words)	IA64_BUFFER(event, I, 0x43, mask, ANY, of, words)
-/* Which thread's occurrences it counts */
+/* A row with a type, which says which thread's occurrences are counted. */
 #define TYPED(of, event, what, es, mask, where, most, words) \
 	{ IA64_FIELDS(event, what, es, mask, where, most, PFMLIB_MONT_EVT_NO_GRP, IA64_NO_SET, words), \
 	  .type = PFMLIB_MONT_EVT_##of }
@@ -176,7 +176,7 @@ static int one_thread(struct ia64_dispatch *x)
 #define IPEAR_MODE	4
 #define IPEAR_DELAY_MAX	255
 
-/* The retired instructions before a sample go to the trace buffer instead of branches. */
+/* The instructions that retire before a sample go to the trace buffer, instead of branches. */
 static int ip_ear(struct ia64_dispatch *x)
 {
 	const pfmlib_mont_input_param_t *p = x->model_in;
@@ -231,7 +231,10 @@ static void take(struct ia64_dispatch *x)
 	x->opcode[1] = p->pfp_mont_opcm2.opcm_used;
 }
 
-/* Code ranges come before what looks at them: data ranges (PMC41) and opcodes (PMC32). */
+/*
+ * Code ranges are handled before the steps that depend on them: data ranges (PMC41) and opcodes
+ * (PMC32).
+ */
 static const ia64_step steps[] = {
 	ia64_check_qualifiers, one_thread, ia64_tune_counters, ia64_iear, ia64_dear, ia64_code_ranges,
 	ia64_data_ranges, mont_opcodes, ia64_btb, ip_ear

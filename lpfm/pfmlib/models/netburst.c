@@ -14,7 +14,7 @@
 #define PEBS_MATRIX_VERT	63
 #define PEBS_ENABLE		96
 
-/* ESCRs of the even side, by PMC number; the groups follow each other. */
+/* ESCRs of the even side, in the order of their PMCs, group by group. */
 enum {
 	BPU, IS, MOB, ITLB, PMH, IX, FSB, BSU,		/* group BPU */
 	MS, TC, TBPU,					/* group MS */
@@ -55,7 +55,8 @@ static const struct place places[] = {
 	{ "machine_clear", CRU2, BOTH }, { "instr_completed", CRU0, BOTH },
 };
 
-static const uint8_t group_counters[][4] = {	/* PMDs of the even side; 0xff: none */
+/* PMDs of the even side for each group; 0xff: none */
+static const uint8_t group_counters[][4] = {
 	{ 0, 1, 0xff }, { 2, 3, 0xff }, { 4, 5, 0xff }, { 6, 7, 8, 0xff }
 };
 
@@ -64,7 +65,7 @@ static unsigned int group_of(unsigned int escr)
 	return escr < MS ? 0 : escr < FLAME ? 1 : escr < IQ ? 2 : 3;
 }
 
-/* The partner on the odd side, which has no SSU. */
+/* Returns the corresponding ESCR of the odd side, which has no SSU. */
 static unsigned int odd_escr(unsigned int escr)
 {
 	return escr < SSU ? escr + 32 : escr + 31;
@@ -100,7 +101,7 @@ static const struct place *place_of(const char *event)
 	return NULL;
 }
 
-/* Tags of replay_event live in two registers that all events share. */
+/* Adds the tags of replay_event, which are in two registers that all events share. */
 static void add_replay_tags(const struct pfl_model *m, unsigned int idx, struct pfl_demand *d)
 {
 	static const struct { const char *mask; uint32_t enable, matrix; } tags[] = {
@@ -178,7 +179,10 @@ static uint64_t escr_address(unsigned int escr, bool odd)
 	return address[escr] + odd;
 }
 
-/* MSR 0x300 and on are the counters, 0x360 and on their CCCRs, both in the order of the hardware. */
+/*
+ * The MSRs from 0x300 on are the counters, those from 0x360 on their CCCRs, both in the order of
+ * the hardware.
+ */
 static unsigned int hardware_counter(unsigned int pmd)
 {
 	static const uint8_t order[] = {

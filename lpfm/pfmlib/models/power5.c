@@ -12,7 +12,7 @@ enum { MMCR0, MMCR1, MMCRA };
 
 struct power5_event {
 	const char	*name, *desc;
-	uint16_t	group;		/* 0: any */
+	uint16_t	group;		/* number of the group; 0: any group */
 	uint16_t	counter;
 };
 
@@ -177,7 +177,7 @@ static void power5_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, 
 		pfm_regmask_set(counters, i);
 }
 
-/* Numbers of special purpose registers. */
+/* Returns the number of the special purpose register. */
 static uint64_t power5_address(const struct pfl_model *m, bool pmd, unsigned int n)
 {
 	static const uint16_t control[] = { 795, 798, 786 };

@@ -73,7 +73,7 @@ const char *pfl_software_register(unsigned int num)
 	return NULL;
 }
 
-/* Where there is no hardware counter, these are what a program of libpfm 3 has. */
+/* Without hardware counters, these are the counters that a program of libpfm 3 finds. */
 static void counters_alone(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 			   pfmlib_regmask_t *counters)
 {

@@ -12,21 +12,23 @@
 
 #define FIXED	16
 
-/* Shared MSRs: IA32_PEBS_LD_LAT, which PMC18 is, and the next ones. */
+/* PMCs that are shared MSRs, from PMC18 on: IA32_PEBS_LD_LAT and so on. */
 enum { LDLAT = FIXED + 2, RSP0, RSP1, FRONTEND, SHARED_END };
 
 struct rule {
-	uint16_t	first, last;	/* event select, 12 bits on AMD */
-	int16_t		umask;		/* -1: any */
-	uint32_t	counters;	/* general counters as bits; 0: none */
+	uint16_t	first, last;	/* range of the event select, which has 12 bits on AMD */
+	int16_t		umask;		/* -1: any unit mask */
+	uint32_t	counters;	/* the general counters as bits; 0: none */
 };
 
 struct family {
-	const char		*models;	/* names, each with a space after it */
-	unsigned int		general;	/* general counters; 0: as libpfm4 says */
+	const char		*models;	/* names of models, with a space after each */
+	unsigned int		general;	/* number of general counters; 0: as libpfm4 says */
 	bool			amd;
-	bool			merges;		/* large increments use two counters: family 17h on */
-	const struct rule	*rules;		/* the first that fits counts; ended by counters 0 */
+	/* large increments use two counters, from family 17h on */
+	bool			merges;
+	/* the first rule that matches applies; a rule with counters 0 ends the list */
+	const struct rule	*rules;
 };
 
 #define EVENT(e, c)		{ e, e, -1, c }
@@ -95,7 +97,7 @@ static const struct rule knc_rules[] = {
 	EVENTS(0xfc, 0xff, 1), END
 };
 
-/* Family 15h: groups of units have their own counters. */
+/* On family 15h groups of units have their own counters. */
 static const struct rule fam15h_rules[] = {
 	EVENT(0x003, 8), EVENT(0x00b, 8), EVENT(0x00d, 8), EVENTS(0x000, 0x01f, 0x38),
 	EVENT(0x023, 7), EVENT(0x02d, 8), EVENT(0x02e, 9), EVENT(0x031, 7), EVENT(0x043, 7),
@@ -153,15 +155,18 @@ static unsigned int umask_of(uint64_t evtsel)
 	return evtsel >> 8 & 0xff;
 }
 
-/* Edge, invert, threshold, transaction bits: fixed counters have none of them, but "any thread". */
+/*
+ * Returns true if edge, invert, threshold or transaction bits are set, which fixed counters do not
+ * have. They do have "any thread".
+ */
 static bool is_modified(uint64_t evtsel)
 {
 	return evtsel & (1ULL << 18 | 0xff800000ULL | 3ULL << 32);
 }
 
 /*
- * With event 0 the umask names a fixed counter, from 1 on; its first, which counts instructions, has
- * that name since Ice Lake only.
+ * Event 0 with a umask from 1 on names a fixed counter. The first one, which counts instructions,
+ * has such a name only since Ice Lake.
  */
 static bool names_fixed(const struct family *f, const struct l4_pmu *pmu, uint64_t evtsel)
 {
@@ -185,7 +190,7 @@ static uint32_t allowed_general(const struct family *f, const struct l4_pmu *pmu
 	return all;
 }
 
-/* The fixed counter that counts the same, or -1. */
+/* Returns the fixed counter that counts the same event, or -1. */
 static int fixed_counter(const struct family *f, const struct l4_pmu *pmu, uint64_t evtsel)
 {
 	unsigned int event = event_of(f, evtsel), umask = umask_of(evtsel);
@@ -236,7 +241,7 @@ static void add_general(const struct family *f, const struct l4_pmu *pmu, unsign
 	}
 }
 
-/* OS 0, user 1, any thread 2, interrupt 3. */
+/* Returns the field of a fixed counter: bit 0 OS, 1 user, 2 any thread, 3 interrupt. */
 static uint64_t fixed_field(uint64_t evtsel)
 {
 	return (evtsel >> 17 & 1) | (evtsel >> 16 & 1) << 1 | (evtsel >> 21 & 1) << 2 | 1 << 3;

@@ -14,13 +14,16 @@
 #include "perfmon/pfmlib_intel_atom.h"
 #include "perfmon/pfmlib_intel_nhm.h"
 
-/* Of one event, whatever the model; flags as libpfm 3's models all have them. */
+/*
+ * The input for one event, for all models; the flags are those that libpfm 3's models have in
+ * common.
+ */
 struct input {
 	unsigned long	cnt_mask;
 	unsigned int	flags;
 };
 
-/* Modifiers of the flags, from bit 0 on. */
+/* The modifiers for the flags, from bit 0 on. */
 static const char *const intel[] = { "i", "e", "t" }, *const amd[] = { "i", "e", "g", "h" };
 
 static int add_modifier(const struct pfl_model *m, pfmlib_event_t *e, const char *name, unsigned long value)
@@ -133,7 +136,7 @@ static int amend_p6(const struct pfl_model *m, const pfmlib_i386_p6_input_param_
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, 2);
 }
 
-/* Software events have no modifiers, and ask for none. */
+/* Software events have no modifiers, and none may be requested. */
 int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e)
 {
 	if ((e->event & 0xffff) >= m->nevents)
@@ -162,7 +165,10 @@ int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int 
 
 /* --- questions about events ----------------------------------------------------------------- */
 
-/* An event of this type of model, or one of another: what its table says of it and all its unit masks. */
+/*
+ * Returns true for an event that can be sampled precisely with all its unit masks, by the table of
+ * its model, whose type must be this one.
+ */
 static int is_precise(const pfmlib_event_t *e, int type, int or_type)
 {
 	const struct pfl_model *m;

@@ -19,7 +19,7 @@ static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
 	return NULL;
 }
 
-/* Instead of the value that an event gave it, if one did. */
+/* Sets a PMC, and replaces the value that an event has given it. */
 static int put_pmc(const struct pfl_model *m, const pfmlib_input_param_t *in, pfmlib_output_param_t *out,
 		   unsigned int num, uint64_t addr, uint64_t value)
 {
@@ -45,16 +45,16 @@ static void add_pmd(pfmlib_output_param_t *out, unsigned int num, uint64_t addr)
 
 /* --- precise samples ------------------------------------------------------------------------ */
 
-#define PEBS_ENABLE	17	/* PMCs */
+#define PEBS_ENABLE	17	/* numbers of PMCs */
 #define PEBS_LD_LAT	18
-#define LATENCY_EVENT	0x100b	/* MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD */
+#define LATENCY_EVENT	0x100b	/* the code of MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD */
 
 static bool core_samples(const struct pfl_model *m, const void *model_in)
 {
 	return m->type == PFMLIB_CORE_PMU && ((const pfmlib_core_input_param_t *)model_in)->pfp_core_pebs.pebs_used;
 }
 
-/* Core samples one event precisely: the first that can be. */
+/* Core samples only one event precisely: the first that can be. */
 static bool is_first_of_core(const pfmlib_input_param_t *in, unsigned int i)
 {
 	for (unsigned int before = 0; before < i; before++)
@@ -63,7 +63,10 @@ static bool is_first_of_core(const pfmlib_input_param_t *in, unsigned int i)
 	return pfm_core_is_pebs((pfmlib_event_t *)&in->pfp_events[i]);
 }
 
-/* Of Core's counters, 0 alone samples precisely; Nehalem's precise events are on general counters, which all do. */
+/*
+ * On Core only counter 0 samples precisely; on Nehalem all general counters do, so precise events
+ * must be on these.
+ */
 void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
 		    struct pfl_demand *d)
 {
@@ -114,8 +117,8 @@ static int nhm_pebs(const struct pfl_model *m, const pfmlib_input_param_t *in, c
 
 /* --- last branch records -------------------------------------------------------------------- */
 
-#define LBR_SELECT	30	/* PMC */
-#define LBR_TOS		31	/* PMD, and the pairs after it */
+#define LBR_SELECT	30	/* the number of a PMC */
+#define LBR_TOS		31	/* the number of a PMD, which the pairs follow */
 #define LBR_PAIRS	16
 
 static int nhm_lbr(const struct pfl_model *m, const pfmlib_input_param_t *in, const pfmlib_nhm_lbr_t *lbr,
@@ -152,9 +155,9 @@ static int finish_nhm(const struct pfl_model *m, const pfmlib_input_param_t *in,
 
 /* --- instruction-based sampling ------------------------------------------------------------- */
 
-#define IBS_MAXCNT	0xfffff	/* its lowest four bits are 0 */
+#define IBS_MAXCNT	0xfffff	/* a period; its lowest four bits are 0 */
 
-/* A control register as PMC and as PMD; *base: where that is among the PMDs. */
+/* Adds a control register as PMC and as PMD; *base receives the index of that PMD. */
 static int add_ibs(const struct pfl_model *m, const pfmlib_input_param_t *in, const ibs_param_t *ibs, uint64_t bits,
 		   unsigned int pmc, unsigned int pmd, uint64_t addr, pfmlib_output_param_t *out, uint32_t *base)
 {

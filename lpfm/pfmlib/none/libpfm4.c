@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* libpfm4.c - in place of ../libpfm4.c where there is no libpfm4: this library's own tables remain. */
+/*
+ * libpfm4.c - replaces ../libpfm4.c if libpfm4 is missing: then only this library's own tables are
+ * used.
+ */
 #include <stddef.h>
 
 #include "../libpfm4.h"
