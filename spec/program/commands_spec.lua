@@ -29,8 +29,8 @@ local function words_of(example, name)
    local path = scratch .. "/example"
    files.write(path, ("lpfm() { [ $1 = %s ] || return 0; shift; echo =; for w; do echo \"$w\"; done; exit; } >&3\n%s\n")
       :format(name, example))
-   local words = {}
-   for word in c.sh(("bash %s 3>&1 >/dev/null 2>&1"):format(path)):gmatch("[^\n]+") do words[#words + 1] = word end
+   local words, out = {}, c.sh(("cd %s && bash %s 3>&1 >/dev/null 2>&1"):format(scratch, path))
+   for word in out:gmatch("[^\n]+") do words[#words + 1] = word end
    return table.remove(words, 1) and words
 end
 
