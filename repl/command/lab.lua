@@ -235,7 +235,6 @@ local function hold(lab, params, args)
    kept.seed = args.seed or kept.seed
    for name, value in pairs(kept.params or {}) do params[name] = params[name] or value end
    kept.params = next(params) and params or nil
-   if kept.done then kept.page, kept.done = 1, nil end
    kept.page = options.number(args.at, "--at", true) or kept.page
    if args.at and kept.page > #lab.pages then
       options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)

@@ -405,7 +405,7 @@ end
 local function go(self, by)
    local index = self.index + by
    if index > #self.lab.pages then
-      self.kept.done, self.over = true, true
+      self.kept.done, self.kept.page, self.over = true, 1, true -- opened again, it begins anew
       local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
       return add(out, self.more and text.wrap(self.more, self.width) or {})
    end
