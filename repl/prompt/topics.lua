@@ -3,6 +3,7 @@
 -- in a shell, and `make doc` makes HTML of them. Lines that begin with spaces stay as they are;
 -- other lines are paragraphs, filled to the terminal's width. A spec runs each block of such lines
 -- that begins with `local` or `assert`, as Lua.
+-- @module repl.prompt.topics
 
 local parts = require "repl.parts"
 
