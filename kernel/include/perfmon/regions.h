@@ -43,19 +43,22 @@
 extern "C" {
 #endif
 
-/* A place that marks a region; zero but for its name. What id is becomes known at its first mark. */
+/* A place in the source that marks a region. All fields but the name are zero; its first mark
+ * sets id. */
 struct pfm_region {
 	const char	*name;
 	unsigned int	id;
 };
 
-/* Not 0: marks are measured. */
+/* Not 0 if regions are measured. */
 extern int pfm_regions_on;
 
-/* The calling thread enters and leaves. For where pfm_regions_on is set; without, they do nothing, at some cost. */
+/* The calling thread enters or leaves a region. Call them if pfm_regions_on is set; otherwise
+ * they only cost time. */
 void pfm_region_enter(struct pfm_region *region);
 void pfm_region_leave(struct pfm_region *region);
-/* Sets the calling thread up, which its first mark would do otherwise, in some microseconds. */
+/* Sets the calling thread up, which takes some microseconds, and which its first mark would do
+ * otherwise. */
 void pfm_region_prepare(struct pfm_region *region);
 
 #define PFM_REGION_MARK_(label, call) do { \
@@ -64,7 +67,7 @@ void pfm_region_prepare(struct pfm_region *region);
 		call(&pfm_region_); \
 } while (0)
 
-/* label: a string constant. */
+/* label is a string constant. */
 #define PFM_REGION_START(label)		PFM_REGION_MARK_(label, pfm_region_enter)
 #define PFM_REGION_STOP(label)		PFM_REGION_MARK_(label, pfm_region_leave)
 #define PFM_REGION_PREPARE(label)	PFM_REGION_MARK_(label, pfm_region_prepare)
@@ -74,7 +77,7 @@ void pfm_region_prepare(struct pfm_region *region);
 
 namespace pfm {
 
-/* In the region while it lives: left in whichever way the block is. name lives as long. */
+/* The thread is in the region during the life of the object. name must live as long. */
 class region {
 public:
 	explicit region(const char *name) : place_(), entered_(pfm_regions_on != 0)
