@@ -12,21 +12,19 @@
  *
  * Differences from perfctr's kernel:
  * - Only the process that opened an object can use it; a child of fork() has the descriptor, and
- * may map it and read a   detached object, but other commands fail (EBADF). A thread has one
- * object, or context.
- * - A thread need not be stopped and ptraced by the caller: permission to monitor it suffices
- * for all commands.
+ *   may map it and read a detached object, but other commands fail (EBADF). A thread has one
+ *   object, or context.
+ * - A thread need not be stopped and ptraced by the caller: permission to monitor it suffices for
+ *   all commands.
  * - Children are counted with their parent's control, but have no object that can be opened, and
- * their overflows send no   signal. Their counts are added when they end, not when they are
- * reaped. Grandchildren count as children. On machine   perf `children` includes running
- * children, as its kernel only reports the sum. Live simulated machines do not count   children:
- * 0.
- * - A control call that fails in its last step (EBUSY: another user has taken the counters)
- * leaves the counters stopped.
- * - Reading registers takes a call: PERFCTR_FEATURE_RDPMC is not set, and rdpmcl() is a
- * function. sum, start and "now"   have 64 bits.
- * - If a thread ends while its counters are suspended, its TSC keeps the value of the last read
- * or command.
+ *   their overflows send no signal. Their counts are added when they end, not when they are reaped.
+ *   Grandchildren count as children. On machine perf `children` includes running children, as its
+ *   kernel only reports the sum. Live simulated machines do not count children: 0.
+ * - A control call that fails in its last step (EBUSY: another user has taken the counters) leaves
+ *   the counters stopped.
+ * - Reading registers takes a call: PERFCTR_FEATURE_RDPMC is not set, and rdpmcl() is a function.
+ *   sum, start and "now" have 64 bits.
+ * - If a thread ends while its counters are suspended, its TSC keeps the last value that was seen.
  * - There are no forbidden CPUs, and no sampling timer: counters have 64 bits.
  */
 #ifndef PERFCTR_LIBPERFCTR_H

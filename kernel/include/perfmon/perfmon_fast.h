@@ -3,9 +3,11 @@
  * perfmon_fast.h - reads running counters of the calling thread without entering the kernel
  * (2.2).
  *
- *         static const uint16_t nums[] = { 0, 1 };        pfm_view_t view;
+ *	static const uint16_t nums[] = { 0, 1 };
+ *	pfm_view_t view;
  *
- *         pfm_map_set(fd, 0, &view);      pfm_read_fast(&view, nums, values, 2);
+ *	pfm_map_set(fd, 0, &view);
+ *	pfm_read_fast(&view, nums, values, 2);
  */
 #ifndef PERFMON_FAST_H
 #define PERFMON_FAST_H

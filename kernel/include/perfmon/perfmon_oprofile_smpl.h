@@ -7,8 +7,9 @@
  * process, or the level has changed since the last sample, the changes come before it, each
  * after PFM_OPROFILE_ESCAPE:
  *
- *         ESCAPE, CPU_SWITCH, cpu         ESCAPE, CTX_SWITCH, tid, 0, ESCAPE, CTX_TGID, pid
- * (0: OProfile's cookie)  ESCAPE, KERNEL_ENTER or USER_ENTER
+ *	ESCAPE, CPU_SWITCH, cpu
+ *	ESCAPE, CTX_SWITCH, tid, 0, ESCAPE, CTX_TGID, pid	(0: OProfile's cookie)
+ *	ESCAPE, KERNEL_ENTER or USER_ENTER
  *
  * Word n of a CPU, counted from 0, is at hdr_offs + (cpu * hdr_words + n % hdr_words) * 8. When
  * hdr_watermark words of a CPU are unread, a notification is sent, and monitoring continues. The
