@@ -129,7 +129,7 @@ end
 
 -- --- all contexts that have a name ---------------------------------------------------------------
 
---- How those contexts are programmed that global variables hold.
+--- How the contexts in global variables are programmed.
 -- @treturn table by context, with weak keys
 function programming.snapshot()
    local out = setmetatable({}, { __mode = "k" })

@@ -86,8 +86,8 @@ typedef unsigned char pfm_uuid_t[16];
  * their pid and tid, and messages of all in its queue. A PMD with a long or short reset value is
  * private to each thread and is not summed up. In a child it begins with the long reset value,
  * or where an ended child left it; random periods are a separate series. A thread that finds the
- * buffer full is masked, and others continue until they find it full, too. There is one message,
- * and one pfm_restart() resumes all threads.
+ * buffer full is masked, and others continue until they find it full, too: there is one message,
+ * and pfm_restart() lets them all go on.
  *
  * On machine linux, where threads on several CPUs sample at the same time, the buffer consists
  * of equal parts, one for each CPU: pfm_ctx_buf_parts() returns their number. They follow each
