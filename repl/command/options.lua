@@ -195,8 +195,7 @@ end
 --- Raises an error if options are given that another option makes meaningless.
 -- @tparam table args
 -- @string option the other option: "--ranks"
--- @tparam {string,...} heeded names in args of options that have a meaning with it, its own
--- included
+-- @tparam {string,...} heeded names in args of options that can be used with it, and its own name
 function options.heed(args, option, heeded)
    local is_heeded, rest = {}, {}
    for _, name in ipairs(heeded) do is_heeded[name] = true end

@@ -8,9 +8,9 @@
  *
  *	pfm::region guard("solve");		C++: to the end of the block, exceptions included
  *
- * Link as pkg-config pfmregions says: libpfmregions, and libperfmon before libc, to see what the program closes. Run
- * without lpfm, a mark is a test of one variable: nothing is opened, and nothing allocated. The events are lpfm's to
- * choose: the program stays as it is.
+ * Link with the flags of pkg-config pfmregions: libpfmregions, and libperfmon before libc, so that
+ * it sees which descriptors the program closes. In runs without lpfm, a mark only tests a variable:
+ * nothing is opened or allocated. lpfm chooses the events; the program is not changed for them.
  *
  * For users of LIKWID and PAPI:
  *	likwid_markerInit, likwid_markerThreadInit	nothing: a thread is set up by its first mark
@@ -20,21 +20,21 @@
  *	likwid_markerClose, PAPI_hl_stop		nothing: a thread's results are complete when it ends
  *	likwid-perfctr -m -g GROUP, PAPI_EVENTS		lpfm stat --regions -M GROUP, -e EVENTS
  *
- * What is measured, and what becomes of mistakes, which `lpfm stat` tells of at the end:
+ * What is measured, and how mistakes are treated; `lpfm stat` reports mistakes at the end:
  *
- *	nested regions		each has what was counted between its start and its stop, inner ones included
- *	a region in itself	each start is a call; counts are those of the outermost
- *	overlapping regions	each is counted right; told, since it is a mistake in most programs
- *	a stop without a start	told, and otherwise nothing
- *	a region not left	ended where its thread ends, or the process by exit(); told. After _exit(), exec or
- *				a signal that call's counts are missing
- *	fork() in a region	the parent's goes on; the child is in no region; its stop of the parent's does
- *				nothing, and is told
- *	dlopen(), dlclose()	regions of one name are one region, whichever object marks them
+ *	nested regions		each counts from its start to its stop, inner regions included
+ *	a region within itself	each start is a call; counts are those of the outermost call
+ *	overlapping regions	each counts correctly; reported, as most programs do not intend it
+ *	a stop without a start	ignored and reported
+ *	a region not left	it ends with its thread, or with the process at exit(); reported.
+ *				After _exit(), exec or a signal, the call's counts are missing
+ *	fork() in a region	the parent's goes on; the child is in no region: its stop of the
+ *				parent's region is ignored and reported
+ *	dlopen(), dlclose()	marks of one name in several objects are one region
  *
- *	all descriptors closed	nothing is counted from there on in threads that were measured then; told
+ *	all descriptors closed	threads that were measured then count no more; reported
  *
- * A name is at most 127 bytes, the rest is ignored. Marks are not for signal handlers.
+ * A name has at most 127 bytes; the rest is ignored. Signal handlers must not have marks.
  */
 #ifndef PERFMON_REGIONS_H
 #define PERFMON_REGIONS_H

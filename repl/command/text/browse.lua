@@ -455,12 +455,12 @@ local actions = {
    end,
 }
 
---- Begins to show a report.
--- @tparam table view `self` (the recording), `sort(filter, by_self)`: the samples sorted, as `pfm.analyze.by` does, or
--- by what rows have themselves (`browse.by_self`);
--- `heading(result, words)`: the first line (words: of the filter), `lines_of(self, result, rows)`: the title of the
--- columns, and a line for each row; `filter`, `warnings`; `keys`: what keys of its own do, `(view)`; `help`: a line on
--- those; `live`: samples are still taken
+--- Makes the view of a report, sorted and with its first page.
+-- @tparam table view `self`, the recording; `sort(filter, by_self)`, which sorts the samples as
+-- `pfm.analyze.by`, or by rows' own shares (`browse.by_self`);
+-- `heading(result, words)`, the first line, with the filter in words; `lines_of(self, result,
+-- rows)`, the title of the columns, and a line for each row; `filter`; `warnings`; `keys`,
+-- functions `(view)` of further keys, and `help`, a line about these; `live`: sampling goes on
 -- @treturn table the view
 function browse.open(view)
    local on = setmetatable(view.keys or {}, { __index = actions })
