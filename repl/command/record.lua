@@ -221,7 +221,7 @@ function command.losses(outcome)
    return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
 end
 
--- The number of off-CPU samples, and the waits that were not recorded.
+-- Says how often threads left the CPU, and which of their waits are not recorded.
 local function off_cpu_of(its)
    local out = { ("%s off the CPU, %s preempted"):format(render.plural(its.waited, "time"),
       render.number(its.preempted)) }

@@ -78,7 +78,7 @@ local function row_of(s, index, options, others)
    if wanted and row.params ~= wanted then -- its run could take long, and cannot change the verdict
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
-      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- a lab's errors raise
+      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- may raise
       local ok
       ok, right, why, say = pcall(function()
          return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)

@@ -59,7 +59,7 @@ local function tell(counts, folder)
       render.plural(counts.failed, "round"), counts.cpu, folder)
 end
 
---- Records periodically until it is stopped.
+--- Records periodically, as the options say.
 -- @tparam table args
 -- @tparam table spec of `profile.prepare`
 -- @treturn number exit status
