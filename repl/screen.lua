@@ -50,8 +50,9 @@ end
 
 --- Waits for a key.
 -- @number[opt] seconds at most
--- @treturn string a character, or a name: "up", "down", "left", "right", "page up", "page down", "home", "end",
--- "enter", "escape", "backspace", "quit" (Ctrl-C, Ctrl-D, or the terminal is gone), "resize", "timeout", "unknown"
+-- @treturn string a character, or a name: "up", "down", "left", "right", "page up", "page down",
+-- "home", "end", "enter", "escape", "backspace", "quit" (Ctrl-C, Ctrl-D, or the terminal is gone),
+-- "resize", "timeout", "unknown"
 function screen.key(seconds)
    local key, why = keys().key(seconds or 3600)
    if not key then return (why == "eof" or why == "interrupted") and "quit" or why end

@@ -137,7 +137,8 @@ end
 
 --- Counts a histogram.
 -- @param what a shell command line, or a table as for `histogram.run`
--- @tparam[opt] ?string|table expression the expression; or a table: `bucket`, `where`, `event`, `period`, `buckets`
+-- @tparam[opt] ?string|table expression the expression; or a table with `bucket`, `where`,
+-- `event`, `period`, `buckets`
 -- @treturn table of `histogram.run`; prints itself
 -- @usage histogram("ls -lR /etc >/dev/null", { bucket = "time / 1000000 % 10", event = "page-faults" })
 function command.call(what, expression)

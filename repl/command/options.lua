@@ -489,7 +489,8 @@ end
 --- The target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
--- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit, or --tid, says otherwise
+-- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit or --tid says
+-- otherwise
 function options.target(args, words)
    if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
    local online = require("lpfm.proc").cpus()

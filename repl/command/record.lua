@@ -391,7 +391,8 @@ end
 --- Samples a command into a file.
 -- @param what a shell command line, or a table as for `profile.prepare`, and:
 -- @string[opt="lpfm.data"] what.output the file
--- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as in `{ g = true }`
+-- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as
+-- in `{ g = true }`
 -- @treturn table of `profile.run`; prints itself
 -- @usage record("ls -lR /etc >/dev/null", { g = true }); report { g = "callee" }
 function command.call(what, path)
@@ -403,7 +404,8 @@ end
 --- Begins a recording in the background, for `repl.prompt.jobs`.
 -- @param what as for `command.call`
 -- @param[opt] path by default lpfm.data
--- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results), `discard()`
+-- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results),
+-- `discard()`
 function command.job(what, path)
    local spec
    spec, path = spec_for(what, path)

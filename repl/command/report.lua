@@ -20,7 +20,8 @@ local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
--- Options of perf and pfmon that lpfm report has under other names or not at all, and the message for each.
+-- Options of perf and pfmon that lpfm report has under other names or not at all, and the message
+-- for each.
 local meant = {
    ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
    ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
@@ -237,7 +238,8 @@ local function check_limit(args)
    if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
 end
 
--- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or -x with text output.
+-- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or
+-- -x with text output.
 local function check_choice(args)
    local chosen
    for _, name in ipairs { "phases", "histogram", "correlate", "samples", "call_graph" } do

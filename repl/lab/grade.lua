@@ -96,8 +96,9 @@ end
 -- @tparam session s of `repl.lab.session`
 -- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, which must have set
 -- the parameters
--- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, params=, seed=,
--- time=, points=, max=, why=, say=, log= }`; `why`: why it is not right; `say`: the explanation of such wrong answers
+-- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=,
+-- hints=, params=, seed=, time=, points=, max=, why=, say=, log= }`; `why`: the reason if it is
+-- not right; `say`: the explanation of such wrong answers
 function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }

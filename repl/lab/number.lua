@@ -83,7 +83,7 @@ function number.read(text, unit)
    return value * factor
 end
 
---- Reads a 64-bit value that is asked for in hexadecimal: "0xff", "ff", and in decimal "255" or "-1".
+--- Reads a 64-bit value: hexadecimal, as "0xff" or "ff", or decimal, as "255" or "-1".
 -- @string text
 -- @treturn[1] {u64,...} its possible values: digits without "0x" may be of either base
 -- @return[2] nil

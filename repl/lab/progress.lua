@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A student's progress: a JSON file for each lab, in lpfm's folder of $XDG_STATE_HOME (~/.local/state).
+--- A student's progress: a JSON file for each lab, in $XDG_STATE_HOME/lpfm/labs.
 -- @module repl.lab.progress
 
 local namespace = require "repl.prompt.namespace"

@@ -113,7 +113,8 @@ end
 --- Compiles what was typed. The chunk is called with a function, to which it passes the name and
 -- value of each outer local after it has run: the locals would otherwise be gone with the line.
 -- @string text
--- @treturn[1] table `fn`; `expression`, its text, where there is one, and `before`, the statements in front of it
+-- @treturn[1] table `fn`; `expression`, the text of the expression if there is one, and `before`,
+-- the statements in front of it
 -- @return[2] nil
 -- @treturn[2] string the compiler's message
 -- @usage chunk.compile("1 + 1").fn() --> 2

@@ -88,7 +88,8 @@ end
 --- The counters that a context is programmed with.
 -- @param ctx
 -- @tparam[opt] table nums PMDs of set 0 to use instead
--- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is reset), kind=}`
+-- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is
+-- reset), kind=}`
 function counters.of(ctx, nums)
    local programming = ctx:programming()
    local pmds = not nums and with_controlled(programming) or nil

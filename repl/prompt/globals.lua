@@ -76,7 +76,8 @@ function globals.provide()
    setmetatable(_G, on_demand)
 end
 
---- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.namespace.modules`.
+--- The names of the functions, and of lpfm and pfm. `repl.prompt.namespace.modules` has those of
+-- the library's modules.
 -- @treturn table sorted
 function globals.names()
    local out = { "lpfm", "pfm" }

@@ -76,7 +76,8 @@ local entries = {}
 
 --- The description of a call.
 -- @string key as of `reference.key`
--- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and `topic`; or nil
+-- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and
+-- `topic`; or nil
 function reference.entry(key)
    local item = all_items()[key]
    if item and not entries[key] then entries[key] = new_entry(key, item) end

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions.h - named regions of a program, measured thread by thread while `lpfm stat --regions ./prog` runs it.
+ * regions.h - named regions of a program, measured in each thread while `lpfm stat --regions
+ * ./prog` runs it.
  *
  *	PFM_REGION_START("solve");
  *	...
@@ -8,16 +9,17 @@
  *
  *	pfm::region guard("solve");		C++: to the end of the block, exceptions included
  *
- * Link with the flags of pkg-config pfmregions: libpfmregions, and libperfmon before libc, so that
- * it sees which descriptors the program closes. In runs without lpfm, a mark only tests a variable:
- * nothing is opened or allocated. lpfm chooses the events; the program is not changed for them.
+ * Link with the flags of pkg-config pfmregions: libpfmregions, and libperfmon before libc, so
+ * that it sees which descriptors the program closes. In runs without lpfm, a mark only tests a
+ * variable: nothing is opened or allocated. lpfm chooses the events; the program is not changed
+ * for them.
  *
  * For users of LIKWID and PAPI:
- *	likwid_markerInit, likwid_markerThreadInit	nothing: a thread is set up by its first mark
- *	likwid_markerRegisterRegion			PFM_REGION_PREPARE, as optional
+ *	likwid_markerInit, likwid_markerThreadInit	not needed: the first mark sets a thread up
+ *	likwid_markerRegisterRegion			PFM_REGION_PREPARE, which is optional, too
  *	likwid_markerStartRegion, PAPI_hl_region_begin	PFM_REGION_START, pfm_region_enter()
  *	likwid_markerStopRegion, PAPI_hl_region_end	PFM_REGION_STOP, pfm_region_leave()
- *	likwid_markerClose, PAPI_hl_stop		nothing: a thread's results are complete when it ends
+ *	likwid_markerClose, PAPI_hl_stop		not needed: a thread completes at its end
  *	likwid-perfctr -m -g GROUP, PAPI_EVENTS		lpfm stat --regions -M GROUP, -e EVENTS
  *
  * What is measured, and how mistakes are treated; `lpfm stat` reports mistakes at the end:

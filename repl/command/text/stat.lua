@@ -178,7 +178,8 @@ local function counted(row, result)
    return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
 end
 
---- A row as separated values: value, unit, event, [deviation,] ns counted, percent of it, metric, its unit.
+--- A row as separated values: value, unit, event, [deviation,] ns counted, its percentage, metric,
+-- unit of the metric.
 -- @tparam table row
 -- @tparam table result
 -- @string sep
