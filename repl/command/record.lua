@@ -21,7 +21,7 @@ local command = {}
 
 local BLINK = 1    -- s between updates of the progress
 local PREFIX = "lpfm record: "
-local SHARE = 0.01 -- fraction of the time from which on a loss is reported
+local SHARE = 0.01 -- losses are reported from this fraction of the time on
 
 -- Options of perf, and the option of lpfm for each.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }

@@ -482,7 +482,7 @@ int pfm_get_machine(pfm_machine_info_t *info);
  * perf: tracepoints, and events of the PMUs in /sys/bus/event_source/devices. The members are
  * those of perf_event_open(2).
  */
-#define PFM_PERF_ALONE		0x1U	/* cannot be in a group with others; counts only */
+#define PFM_PERF_ALONE		0x1U	/* in no group with others; does not sample */
 #define PFM_PERF_WHOLE_CPUS	0x2U	/* counts all tasks on its CPUs: for SYSTEM_WIDE */
 /*
  * For sampling, precise_ip of perf_event_open(2): how near addresses are to the instruction that

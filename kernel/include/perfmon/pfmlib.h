@@ -301,7 +301,7 @@ typedef struct {
 	unsigned int	present;	/* 1: the PMU of the host or of the machine */
 	unsigned int	first_event;	/* index of its first event in all models */
 	unsigned int	num_events;	/* number with software counters and virtual registers */
-	unsigned int	num_hw_events;	/* number without these */
+	unsigned int	num_hw_events;	/* number of hardware events */
 	unsigned int	num_counters;	/* hardware counters */
 	unsigned int	width;		/* width of a hardware counter in bits */
 } pfmlib_pmu_info_t;
