@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.c - a terminal's size and single keys; the module repl.keys, for views that are updated in
- * place.
+ * keys.c - the size of a terminal, and single keys; the module repl.keys, for views that are
+ * updated in place.
  */
 #include <errno.h>
 #include <poll.h>
@@ -21,12 +21,12 @@ static struct termios cooked;
 static struct sigaction before;
 static bool raw, full, resizes;
 
-/* What ends a program without a word: the terminal is put in order first. */
+/* Signals that end the program; their handler restores the terminal first. */
 static const int fatal[] = { SIGHUP, SIGTERM, SIGQUIT, SIGSEGV, SIGBUS, SIGABRT };
 #define FATAL (sizeof(fatal) / sizeof(*fatal))
 static struct sigaction was[FATAL];
 
-/* screen.size() -> columns, rows; nothing where stdout is no terminal. */
+/* screen.size() -> columns, rows; nothing if stdout is not a terminal. */
 static int screen_size(lua_State *L)
 {
 	struct winsize size;
@@ -38,13 +38,13 @@ static int screen_size(lua_State *L)
 	return 2;
 }
 
-/* It only ends a poll(). */
+/* Does nothing: the signal only has to interrupt poll(). */
 static void on_resize(int sig)
 {
 	(void)sig;
 }
 
-/* The other screen, without a cursor; or back. */
+/* Switches to the terminal's alternate screen, without a cursor, or back. */
 static void set_full(bool on)
 {
 	static const char enter[] = "\033[?1049h\033[?25l", leave[] = "\033[?25h\033[?1049l";
@@ -89,7 +89,7 @@ static void enter_raw(bool resize)
 	if (raw || tcgetattr(STDIN_FILENO, &cooked))
 		return;
 	keys = cooked;
-	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);	/* Ctrl-C is a key like others */
+	keys.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);	/* Ctrl-C is read as a key */
 	keys.c_cc[VMIN] = 1;
 	keys.c_cc[VTIME] = 0;
 	raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &keys) == 0;
@@ -113,8 +113,8 @@ static void leave_raw(void)
 }
 
 /*
- * screen.raw(bool, live): keys come one by one, and are not shown. Returns whether they do. Live: a
- * change of the terminal's size ends no poll().
+ * screen.raw(bool, live): reads single keys without echo, or stops that. Returns whether the
+ * terminal is raw. If live is true, a change of the terminal's size does not interrupt poll().
  */
 static int screen_raw(lua_State *L)
 {
@@ -126,7 +126,7 @@ static int screen_raw(lua_State *L)
 	return 1;
 }
 
-/* screen.full(bool): the other screen, without a cursor; or back. */
+/* screen.full(bool): switches to the alternate screen, without a cursor, or back. */
 static int screen_full(lua_State *L)
 {
 	set_full(lua_toboolean(L, 1));

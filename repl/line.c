@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.c - lines from a terminal through readline, from anything else through stdio; the module
- * repl.line, and the only file that knows readline.
+ * line.c - reads lines from a terminal by readline, from anything else by stdio; the module
+ * repl.line, and the only file that uses readline.
  */
 #include <errno.h>
 #include <locale.h>
@@ -21,16 +21,16 @@
 
 #include "repl.h"
 
-#define PROMPT_WIDTH	6	/* of the first line: columns before what is typed */
+#define PROMPT_WIDTH	6	/* columns of the prompt before the first line */
 #define IDLE_FDS	64
-#define LINE_MOST	4096	/* bytes of a line, its end included, that a terminal's driver keeps */
+#define LINE_MOST	4096	/* bytes, with the newline, of a line that the tty driver buffers */
 
-/* What a script has to say while a line is read: line.on() sets it. */
+/* Functions of the script that are called while a line is read; line.on() sets them. */
 enum { WORDS, QUOTE, MORE, IDLE, HOOKS };
 
 static const char *const hook_names[HOOKS] = { "words", "quote", "more", "idle" };
 static int hooks[HOOKS] = { LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF };
-static lua_State *state;	/* the state that reads, while it reads */
+static lua_State *state;	/* set while it reads a line */
 static char *got_line;
 static bool got_it;
 static bool struck;		/* Ctrl-C came while a hook ran */
@@ -44,7 +44,8 @@ static bool smart_terminal(void)
 
 /* --- hooks ---------------------------------------------------------------------------------- */
 
-/* Calls a hook with the n values on top of the stack; leaves as many results, or nothing and false. */
+/* Calls a hook with the n values on top of the stack. Leaves its results, or nothing if it
+ * returns false. */
 static bool call_hook(lua_State *L, int hook, int n, int results)
 {
 	if (hooks[hook] == LUA_NOREF) {
@@ -62,12 +63,12 @@ static bool call_hook(lua_State *L, int hook, int n, int results)
 	return false;
 }
 
-/* line.on{words=, quote=, more=, idle=}: functions that are asked while a line is edited.
- *    words(word, before, quote) -> the words that complete one
+/* line.on{words=, quote=, more=, idle=}: sets functions that are called while a line is edited.
+ *    words(word, before, quote) -> the words that complete a word
  *    quote(text) -> the quote that is open at the end of the text, or ""
- *    more(text, pasting) -> what to insert at Enter, since the text is not complete, or nil; and the text
- *       as it is to be instead, or nil
- *    idle() -> a list of descriptors and a number of seconds to wait for, text to show above the line
+ *    more(text, pasting) -> what Enter inserts if the text is not complete, or nil; and the text
+ *       that replaces the edited one, or nil
+ *    idle() -> descriptors and a number of seconds to wait for, and a text to show above the line
  */
 static int line_on(lua_State *L)
 {
@@ -86,7 +87,7 @@ static int line_on(lua_State *L)
 
 /* --- completion ----------------------------------------------------------------------------- */
 
-/* The quote that is open before the cursor, on top of the stack. */
+/* Pushes the quote that is open before the cursor. */
 static const char *push_quote(lua_State *L)
 {
 	lua_pushlstring(L, rl_line_buffer, (size_t)rl_point);
@@ -95,7 +96,7 @@ static const char *push_quote(lua_State *L)
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : "";
 }
 
-/* Inside strings '-' and ':' belong to names of events. */
+/* The characters that separate words; in strings, '-' and ':' belong to names of events. */
 static char *word_breaks(void)
 {
 	static char code[] = " \t\n\"'+-*/%^#=<>~;,(){}[]";
@@ -106,7 +107,7 @@ static char *word_breaks(void)
 	return quoted ? text : code;
 }
 
-/* Calls words(word, text before the word, open quote); a table of words on top. */
+/* Calls words(word, text before the word, open quote); leaves the table of words on the stack. */
 static bool ask_words(lua_State *L, const char *word, int start)
 {
 	lua_pushstring(L, word);
@@ -129,7 +130,7 @@ static size_t common_prefix(char **words, size_t n)
 	return len;
 }
 
-/* readline wants what all have in common first, then the words, all from malloc. */
+/* Makes the array for readline: the words' common prefix, then the words, all from malloc(). */
 static char **to_matches(lua_State *L)
 {
 	size_t n = lua_objlen(L, -1);
@@ -182,7 +183,7 @@ static void replace_text(const char *text)
 	rl_redisplay();
 }
 
-/* Enter: where the statement is not complete, a new line in it. */
+/* Enter: inserts a new line if the statement is not complete. */
 static int on_return(int count, int key)
 {
 	lua_pushlstring(state, rl_line_buffer, (size_t)rl_end);
@@ -212,7 +213,7 @@ static int line_end(int at)
 	return at;
 }
 
-/* The cursor goes to the line that begins at begin, below or above where it is. */
+/* Moves the cursor to the line that begins at begin, and keeps its column. */
 static void move_to_line(int begin)
 {
 	int from = line_begin(rl_point), end = line_end(begin);
@@ -224,7 +225,7 @@ static void move_to_line(int begin)
 		rl_point--;
 }
 
-/* Up and Down: through the lines of the buffer, beyond them through the history. */
+/* Up and Down move through the lines of the buffer, and beyond these through the history. */
 static int on_up(int count, int key)
 {
 	int begin = line_begin(rl_point);
@@ -280,7 +281,7 @@ static void take_line(char *line)
 {
 	got_line = line;
 	got_it = true;
-	rl_callback_handler_remove();	/* at once, or the prompt is shown again */
+	rl_callback_handler_remove();	/* before readline shows the prompt again */
 }
 
 static void prepare_readline(void)
@@ -291,16 +292,16 @@ static void prepare_readline(void)
 		return;
 	done = true;
 	rl_readline_name = "lpfm";
-	rl_catch_signals = 0;		/* Ctrl-C is the program's */
+	rl_catch_signals = 0;		/* main.c handles Ctrl-C */
 	rl_basic_quote_characters = "";
 	rl_completer_quote_characters = NULL;
 	rl_attempted_completion_function = complete;
 	rl_completion_word_break_hook = word_breaks;
-	setlocale(LC_CTYPE, "");	/* a character may have several bytes */
+	setlocale(LC_CTYPE, "");	/* for multibyte characters */
 	rl_initialize();
 	bind_keys();
 	using_history();
-	history_comment_char = '#';	/* time stamps: entries may have several lines */
+	history_comment_char = '#';	/* marks time stamps between entries */
 	history_write_timestamps = 1;
 }
 
@@ -311,7 +312,7 @@ static void drop_line(void)
 	fputs("^C", stdout);
 	rl_free_line_state();
 	rl_callback_sigcleanup();
-	rl_callback_handler_remove();	/* ends bracketed paste, in the first column */
+	rl_callback_handler_remove();	/* ends bracketed paste while the cursor is in column 0 */
 	fputs("\n", stdout);
 }
 
@@ -322,12 +323,12 @@ static int push_failure(lua_State *L, const char *why)
 	return 2;
 }
 
-/* --- what goes on meanwhile ----------------------------------------------------------------- */
+/* --- waiting for input ---------------------------------------------------------------------- */
 
 struct waiting {
 	struct pollfd	fds[IDLE_FDS];
 	nfds_t		n;
-	int		ms;	/* -1: as long as it takes */
+	int		ms;	/* -1: without a timeout */
 };
 
 static void add_fds(lua_State *L, int idx, struct waiting *w)
@@ -355,7 +356,7 @@ static void show_above(const char *text, bool editing)
 	rl_redisplay();
 }
 
-/* Lets the script do what it does in the background; stdin and what it waits for, to wait for. */
+/* Calls the script's idle(); fills w with stdin, the script's descriptors and its timeout. */
 static void idle(lua_State *L, struct waiting *w, bool editing)
 {
 	w->fds[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
@@ -374,7 +375,8 @@ static void idle(lua_State *L, struct waiting *w, bool editing)
 	lua_settop(L, top - 3);
 }
 
-/* Waits for stdin, and for what the script waits for: what ppoll() says; -1 and EINTR after a signal. */
+/* Calls idle(), then waits for stdin and the script's descriptors. Returns as ppoll(), with
+ * EINTR after a signal. */
 static int wait_for_input(lua_State *L, struct waiting *w, bool editing)
 {
 	sigset_t ctrl_c, before;
@@ -385,7 +387,7 @@ static int wait_for_input(lua_State *L, struct waiting *w, bool editing)
 	left = (struct timespec){ w->ms / 1000, w->ms % 1000 * 1000000L };
 	sigemptyset(&ctrl_c);
 	sigaddset(&ctrl_c, SIGINT);
-	sigprocmask(SIG_BLOCK, &ctrl_c, &before);	/* one that came until now is not slept through */
+	sigprocmask(SIG_BLOCK, &ctrl_c, &before);	/* ppoll() unblocks it: none is missed */
 	struck = repl_take_interrupt() || struck;
 	errno = EINTR;
 	n = struck ? -1 : ppoll(w->fds, w->n, w->ms < 0 ? NULL : &left, &before);
@@ -424,7 +426,8 @@ static int edit_line(lua_State *L, const char *prompt)
 	return 1;
 }
 
-/* A terminal gives whole lines, and stdio must not hide some of them from poll(). False: Ctrl-C came. */
+/* Waits for a line of the terminal, unbuffered, or stdio would hide lines from poll(). Returns
+ * false on Ctrl-C. */
 static bool await_line(lua_State *L)
 {
 	struct waiting w;
@@ -438,7 +441,7 @@ static bool await_line(lua_State *L)
 	return !struck;
 }
 
-/* A line of any length from a pipe, or from a terminal that cannot move its cursor. */
+/* Reads a line of any length from a pipe, or from a terminal that cannot move its cursor. */
 static int plain_line(lua_State *L, const char *prompt)
 {
 	char *line = NULL;
@@ -482,7 +485,7 @@ static int line_read(lua_State *L)
 
 /* --- history -------------------------------------------------------------------------------- */
 
-/* line.add(text): remembers an entry, unless it repeats the last one. */
+/* line.add(text): adds an entry to the history, unless it equals the last one. */
 static int line_add(lua_State *L)
 {
 	const char *text = luaL_checkstring(L, 1);
@@ -543,7 +546,8 @@ static int line_entries(lua_State *L)
 	return 1;
 }
 
-/* line.tty() -> are there a person's keyboard and screen; line.smart() -> and can it edit */
+/* line.tty() -> whether stdin and stdout are terminals; line.smart() -> whether they also permit
+ * editing */
 static int line_tty(lua_State *L)
 {
 	lua_pushboolean(L, isatty(STDIN_FILENO));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * main.c - the lpfm program: an interpreter that finds lpfm's modules. What it does with its
- * arguments is repl/command/init.lua.
+ * main.c - the lpfm program: a Lua interpreter that finds lpfm's modules. repl/command/init.lua
+ * handles its arguments.
  */
 #include <limits.h>
 #include <signal.h>
@@ -36,14 +36,14 @@ struct command_line {
 
 /* --- Ctrl-C --------------------------------------------------------------------------------- */
 
-enum { PATIENCE = 3 };				/* presses of Ctrl-C */
+enum { PATIENCE = 3 };				/* presses of Ctrl-C that end the prompt */
 
 static lua_State *running;
 static volatile sig_atomic_t keep_alive;	/* a prompt: one Ctrl-C never ends the program */
-static volatile sig_atomic_t pending;		/* it has not struck yet */
-static volatile sig_atomic_t presses;		/* of Ctrl-C, since the prompt had the word */
-static volatile time_t last_press;		/* s */
-static struct termios at_first;			/* of the terminal */
+static volatile sig_atomic_t pending;		/* the hook is set, but has not raised yet */
+static volatile sig_atomic_t presses;		/* of Ctrl-C, since the prompt last had control */
+static volatile time_t last_press;		/* CLOCK_MONOTONIC, s */
+static struct termios at_first;			/* the terminal's initial settings */
 static bool has_terminal;
 
 static bool ends_with(const char *text, const char *end)
@@ -61,7 +61,8 @@ static bool is_of_prompt(lua_State *L, lua_Debug *ar)
 	       ends_with(ar->source, "notebook/serve.lua");
 }
 
-/* A second one strikes until the prompt has the word again: what catches errors cannot go on. */
+/* After a second press, the hook raises until the prompt has control, or pcall() in a script
+ * could go on. */
 static void stop_script(lua_State *L, lua_Debug *ar)
 {
 	if (keep_alive && presses > 1) {
@@ -75,7 +76,8 @@ static void stop_script(lua_State *L, lua_Debug *ar)
 	luaL_error(L, "interrupted");
 }
 
-/* LuaJIT's compiled code runs no hooks: a script that still computes then ends with the program. */
+/* Handles SIGALRM: compiled code of LuaJIT runs no hooks, so the program ends if it still
+ * computes. */
 static void give_up(int sig)
 {
 	(void)sig;
@@ -83,7 +85,8 @@ static void give_up(int sig)
 	raise(SIGINT);
 }
 
-/* What runs hears nothing, as a search for a pattern in C: the terminal is left as it was found. */
+/* Ends the program if the hook cannot run, as in a long C call, and restores the terminal's
+ * settings. */
 static void end_prompt(int sig)
 {
 	static const char last_words[] = "\033[?2004l\r\nlpfm: what runs cannot be interrupted; the prompt ends\r\n";
@@ -102,7 +105,8 @@ static time_t seconds(void)
 	return now.tv_sec;
 }
 
-/* A second press within about a second of one that has not struck, or a third. */
+/* Whether this is a third press, or one within about a second of a press that has not raised
+ * yet. */
 static bool is_desperate(void)
 {
 	time_t now = seconds(), since = now - last_press;
@@ -112,7 +116,8 @@ static bool is_desperate(void)
 	return presses >= PATIENCE || (pending && since <= 1);
 }
 
-/* A signal cannot raise in a running state; the hook does, at the next instruction. */
+/* A signal handler cannot raise a Lua error; it sets a hook, which raises at the next
+ * instruction. */
 static void on_sigint(int sig)
 {
 	if (keep_alive ? is_desperate() : pending) {
@@ -135,13 +140,13 @@ static void catch_sigint(void)
 	struct sigaction sa = { .sa_handler = on_sigint }, before;
 
 	/*
-	 * A shell has commands in the background ignore it: then the commands that we run are to ignore it, too. A
-	 * prompt and a notebook are interrupted by it, whatever started them.
+	 * A shell makes background commands ignore SIGINT, and the commands that they run must
+	 * ignore it, too. A prompt or a notebook must be interruptible in any case.
 	 */
 	if (!keep_alive && !sigaction(SIGINT, NULL, &before) && before.sa_handler == SIG_IGN)
 		return;
 	sigemptyset(&sa.sa_mask);
-	sigaction(SIGINT, &sa, NULL);	/* no SA_RESTART: blocking calls come back */
+	sigaction(SIGINT, &sa, NULL);	/* no SA_RESTART: blocking calls return EINTR */
 }
 
 bool repl_take_interrupt(void)
@@ -155,7 +160,7 @@ bool repl_take_interrupt(void)
 	return was;
 }
 
-/* host.keep(bool): whether Ctrl-C leaves the program alive in any case. */
+/* host.keep(bool): whether Ctrl-C never ends the program. */
 static int host_keep(lua_State *L)
 {
 	keep_alive = lua_toboolean(L, 1);
@@ -164,23 +169,23 @@ static int host_keep(lua_State *L)
 	return 0;
 }
 
-/* host.calm(): forgets an interrupt that has not struck yet; returns whether there was one. */
+/* host.calm(): cancels an interrupt that has not raised yet; returns whether there was one. */
 static int host_calm(lua_State *L)
 {
 	lua_pushboolean(L, repl_take_interrupt());
 	return 1;
 }
 
-/* host.output_lost(): whether something that went to standard output could not be written. */
+/* host.output_lost(): whether a write to standard output has failed. */
 static int host_output_lost(lua_State *L)
 {
 	lua_pushboolean(L, ferror(stdout));
 	return 1;
 }
 
-/* --- where things are ----------------------------------------------------------------------- */
+/* --- paths ---------------------------------------------------------------------------------- */
 
-/* The directory of the program itself, links resolved; "." when /proc is not there. */
+/* Pushes the directory of the program, with links resolved; "." if there is no /proc. */
 static void push_exe_dir(lua_State *L)
 {
 	char path[PATH_MAX];
@@ -205,12 +210,12 @@ static bool has_scripts(lua_State *L, const char *dir)
 	return found;
 }
 
-/* Pushes the directory of the scripts: the environment's, the source tree's, the installed one. */
+/* Pushes the directory of the scripts: LPFM_SCRIPTS, the source tree's, or the installed one. */
 static void push_script_dir(lua_State *L, const char *exe_dir)
 {
 	const char *env = getenv("LPFM_SCRIPTS");
 	const char *const places[] = {
-		"%s/../../scripts", "%s/../../../scripts",	/* build/LUA, build/san/LUA */
+		"%s/../../scripts", "%s/../../../scripts",	/* from build/LUA, build/san/LUA */
 		"%s/../share/lpfm/scripts", LPFM_SCRIPTDIR,
 	};
 
@@ -252,7 +257,7 @@ static void set_cpath(lua_State *L, const char *exe_dir)
 		prepend(L, "cpath", lua_pushfstring(L, "%s/?.so", env));
 }
 
-/* --- what scripts get from the program ------------------------------------------------------ */
+/* --- modules that the program provides ------------------------------------------------------ */
 
 static int open_host(lua_State *L)
 {
@@ -293,7 +298,7 @@ static void prepare(lua_State *L)
 
 	lua_pushvalue(L, -1);
 	lua_setfield(L, LUA_REGISTRYINDEX, "lpfm.scripts");
-	prepend(L, "path", lua_pushfstring(L, "%s/../lua/?.lua", exe_dir));	/* made by the build */
+	prepend(L, "path", lua_pushfstring(L, "%s/../lua/?.lua", exe_dir));	/* generated */
 	prepend(L, "path", lua_pushfstring(L, "%s/?.lua;%s/../?.lua;%s/../?/init.lua", scripts, scripts, scripts));
 	set_cpath(L, exe_dir);
 	preload(L, "repl.host", open_host);
@@ -316,7 +321,7 @@ static int add_traceback(lua_State *L)
 	return 1;
 }
 
-/* require("repl.command").main(arguments) returns the exit status. */
+/* Calls require("repl.command").main(arguments), which returns the exit status. */
 static int protected_main(lua_State *L)
 {
 	struct command_line *cl = lua_touserdata(L, 1);
@@ -360,7 +365,7 @@ int main(int argc, char **argv)
 	catch_sigint();
 	if (lua_cpcall(L, protected_main, &cl))
 		complain(L);
-	if (signal(SIGINT, SIG_DFL) == SIG_IGN)	/* the state goes away: the handler must not touch it */
+	if (signal(SIGINT, SIG_DFL) == SIG_IGN)	/* the handler must not touch the closed state */
 		signal(SIGINT, SIG_IGN);
 	lua_close(L);
 	return cl.status;

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), of what the program says about itself.
---   lpfm repl/man.lua VERSION FOLDER [PART]      PART: only the pages of its commands
+-- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), from the commands' rows and
+-- options.   lpfm repl/man.lua VERSION FOLDER [PART]      PART: only the pages of its commands
 
 local commands = require "repl.command"
 local parts = require "repl.parts"
@@ -28,7 +28,7 @@ local function paragraph(text)
    put(quote(text))
 end
 
--- Lines as they are.
+-- Writes lines without filling them.
 local function verbatim(lines)
    put(".PP\n.RS 4\n.nf")
    for _, line in ipairs(lines) do put(quote(line)) end
@@ -45,7 +45,7 @@ local function command_row(row)
    item("lpfm-" .. row.name .. "(1)", row.summary)
 end
 
--- Paragraphs of running text, and as they are where lines begin with blanks.
+-- Writes text: filled paragraphs, and blocks with lines that begin with blanks as they are.
 local function notes(text)
    for block in (text .. "\n\n"):gmatch("(.-)\n\n+") do
       local lines = {}
@@ -73,7 +73,7 @@ local function environment()
    for _, row in ipairs(commands.environment) do item(row[1], row[2]) end
 end
 
--- Every other command's page, by commas.
+-- Lists the pages of all other commands.
 local function see_also(but)
    local pages = but and { "lpfm(1)" } or {}
    for _, name in ipairs(commands.names) do
@@ -84,7 +84,7 @@ local function see_also(but)
    paragraph(table.concat(pages, ", ") .. beyond)
 end
 
--- page(NAME, WRITE): a file of the folder
+-- page(NAME, WRITE): writes a file into the folder.
 local function page(name, write)
    out = assert(io.open(("%s/%s.1"):format(FOLDER, name), "w"))
    put(('.TH %s 1 "" "lpfm %s" "User Commands"'):format(name:upper():gsub("%-", "\\-"), VERSION))

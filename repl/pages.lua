@@ -1,15 +1,16 @@
 -- SPDX-License-Identifier: MIT
--- pages.lua - writes the pages of help for LDoc, which takes what looks like HTML as it is.
+-- pages.lua - writes the pages of help as HTML, which LDoc keeps as it is.
 --   LUA_PATH='scripts/?.lua;?.lua' lua repl/pages.lua FOLDER
 
 local topics = require "repl.prompt.topics"
 
 local FOLDER = ...
 
--- "`" and "@{" mean something to LDoc.
+-- Characters with a meaning in HTML or, as "`" and "@{", for LDoc.
 local codes = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ["`"] = "&#96;", ["@"] = "&#64;" }
 
--- Blocks are separated by empty lines: those that begin with spaces stay as they are, the others are paragraphs.
+-- Empty lines separate blocks: a block that begins with spaces is preformatted, others are
+-- paragraphs.
 local function html(text)
    local out = {}
    for block in (text:gsub("[&<>`@]", codes) .. "\n\n"):gmatch("(.-)\n\n+") do

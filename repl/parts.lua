@@ -1,19 +1,19 @@
 -- SPDX-License-Identifier: MIT
---- Parts of lpfm that are built, packaged and installed by themselves: for parallel jobs, for
--- fleets of computers, for notebooks, for OProfile's buffers. A part that is installed adds
--- commands, and options of commands, by its module `repl.parts.NAME`; of one that is not, it is
--- said here which package has it.
+--- Parts of lpfm that are built, packaged and installed separately: for parallel jobs, for fleets
+-- of computers, for notebooks, for OProfile's buffers. The module `repl.parts.NAME` of an
+-- installed part adds commands, and options to other commands. For parts that are not installed,
+-- this module knows which package has them.
 --
--- The module has `commands`, rows as those of `repl.command.rows`; `kinds`, lists of words that
--- these take; `topics`, pages as `repl.prompt.topics` has them; and `extend`, by the name of a
--- command: `options(c)` adds to what the command takes, `main(args, ...)` may do the command's
--- work, and returns its exit status then.
+-- A part's module has `commands`, rows as in `repl.command.rows`; `kinds`, lists of words that
+-- these take; `topics`, pages as in `repl.prompt.topics`; and `extend`, by the name of a command:
+-- `options(c)` adds options to the command, and `main(args, ...)` may do the command's work, in
+-- which case it returns the exit status.
 -- @module repl.parts
 
 local parts = {}
 
--- What a part has, for messages about it: `words`, its commands, topics and modules; options by
--- command.
+-- What each part has, for messages about missing parts: `words`, the names of its commands, topics
+-- and modules; `options`, by command.
 parts.rows = {
    { name = "jobs", words = { "merge", "ranks" }, options = { stat = { "--ranks", "--per-rank", "--per-host" } } },
    { name = "fleet", words = { "store", "collector", "databases" },
@@ -23,7 +23,8 @@ parts.rows = {
    { name = "oprofile", words = { "oprofile" }, options = {} },
 }
 
--- LPFM_PARTS, names separated by blanks: only these are taken, as if no others were installed.
+-- Whether LPFM_PARTS, names separated by blanks, permits a part; without the variable, all are
+-- permitted.
 local function is_wanted(name)
    local chosen = os.getenv("LPFM_PARTS")
    return not chosen or (" " .. chosen .. " "):find(" " .. name .. " ", 1, true) ~= nil
@@ -31,7 +32,8 @@ end
 
 local folder = debug.getinfo(1, "S").source:match("^@(.*)%.lua$")
 
--- A part that is installed lies beside this file; what else a path of require's has is none.
+-- Loads the module of a part if its file is beside this one; other folders of package.path do not
+-- count.
 local function load(name)
    local file = is_wanted(name) and io.open(("%s/%s.lua"):format(folder, name))
    if not file then return nil end
@@ -46,15 +48,15 @@ local function package_of(row)
       .. "make install PARTS=%s)"):format(row.name, row.name, row.name)
 end
 
--- What require says, too, if a module of such a part is not found.
+-- Adds the name of the package to require's error if a module of a missing part is not found.
 package.loaders[#package.loaders + 1] = function(name)
    for _, row in ipairs(parts.rows) do
       if name:find("^pfm%." .. row.name .. "%.") and not row.module then return "\n\t" .. package_of(row) end
    end
 end
 
---- The rows of the commands of the parts that are installed.
--- @string[opt] part of this part alone
+--- The rows of the installed parts' commands.
+-- @string[opt] part only this part's
 -- @treturn {table,...}
 function parts.commands(part)
    local out = {}
@@ -65,7 +67,7 @@ function parts.commands(part)
    return out
 end
 
---- The kinds of words that commands of parts take, as those of `repl.command.kinds`.
+--- The kinds of words that the parts' commands take, as in `repl.command.kinds`.
 -- @treturn table lists of words, by kind
 function parts.kinds()
    local out = {}
@@ -75,7 +77,7 @@ function parts.kinds()
    return out
 end
 
---- Which package has a command, a topic or a module whose part is not installed.
+--- Says which package has a command, a topic or a module, if its part is not installed.
 -- @string word
 -- @treturn ?string
 function parts.missing(word)
@@ -86,7 +88,7 @@ function parts.missing(word)
    end
 end
 
---- The pages of help of the parts that are installed.
+--- The installed parts' pages of help.
 -- @treturn {table,...} as `repl.prompt.topics` has them
 function parts.topics()
    local out = {}
@@ -96,10 +98,10 @@ function parts.topics()
    return out
 end
 
---- Adds the options of parts to a command; those of parts that are not installed are refused by the
--- package's name.
+--- Adds the options of installed parts to a command; options of other parts are refused with a
+-- message that names their package.
 -- @string name of the command
--- @tparam command c of `options.command`, complete but for these
+-- @tparam command c of `options.command`, with all other options
 function parts.add_options(name, c)
    for _, row in ipairs(parts.rows) do
       local extension = row.module and row.module.extend[name]
@@ -108,11 +110,11 @@ function parts.add_options(name, c)
    end
 end
 
---- Lets the parts do a command's work.
+--- Lets a part do a command's work.
 -- @string name of the command
 -- @tparam table args its options
--- @param ... what the command gives its parts
--- @treturn ?number exit status; nil: none of them did
+-- @param ... further arguments for the part's `main`
+-- @treturn ?number exit status; nil if no part did the work
 function parts.run(name, args, ...)
    for _, row in ipairs(parts.rows) do
       local extension = row.module and row.module.extend[name]

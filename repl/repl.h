@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* repl.h - what the parts of the program share. */
+/* repl.h - functions shared by the C files of the program. */
 #ifndef LPFM_REPL_H
 #define LPFM_REPL_H
 
@@ -7,13 +7,14 @@
 
 #include <lua.h>
 
-/* True if Ctrl-C was pressed since the last call; a script is no longer stopped by it. */
+/* Returns whether Ctrl-C was pressed since the last call, and cancels the interrupt of the
+ * script. */
 bool repl_take_interrupt(void);
 
-/* The module repl.line: reading lines from a person or a pipe. */
+/* Opens the module repl.line, which reads lines from a terminal or a pipe. */
 int luaopen_repl_line(lua_State *L);
 
-/* The module repl.keys: a terminal's size and keys. */
+/* Opens the module repl.keys: a terminal's size and keys. */
 int luaopen_repl_keys(lua_State *L);
 
 #endif

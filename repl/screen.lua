@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A whole terminal to draw on, with keys by name. Whatever happens in between, it is given back as it was.
+--- A full-screen terminal with names for keys. Its settings are restored in all cases.
 -- @module repl.screen
 
 local render = require "pfm.render"
@@ -7,7 +7,7 @@ local terminal = require "pfm.util.terminal"
 
 local screen = {}
 
-local SEQUENCE = 0.05 -- s: the bytes of one key come together
+local SEQUENCE = 0.05 -- s; the bytes of one key arrive within it
 local WIDTH, HEIGHT = 80, 24
 
 local names = {
@@ -23,13 +23,13 @@ local function keys()
    return ok and module or nil
 end
 
---- Can one be had: are keys typed at, and texts shown on, a terminal?
+--- Whether stdin and stdout are terminals on which single keys can be read.
 -- @treturn boolean
 function screen.possible()
    return terminal.is_terminal(true) and keys() ~= nil
 end
 
---- Its size.
+--- The size of the terminal.
 -- @treturn number columns
 -- @treturn number lines
 function screen.size()
@@ -37,7 +37,7 @@ function screen.size()
    return columns or WIDTH, lines or HEIGHT
 end
 
--- The rest of what a key that begins with an escape sends.
+-- Reads the rest of an escape sequence.
 local function sequence(first)
    local text = first
    while not (text:find("^\27O.") or text:find("^\27%[[%d;]*[^%d;%[]")) do
@@ -50,8 +50,9 @@ end
 
 --- Waits for a key.
 -- @number[opt] seconds at most
--- @treturn string a character, or a name: "up", "down", "left", "right", "page up", "page down", "home", "end",
--- "enter", "escape", "backspace", "quit" (Ctrl-C, Ctrl-D, or the terminal is gone), "resize", "timeout", "unknown"
+-- @treturn string a character, or a name: "up", "down", "left", "right", "page up", "page down",
+-- "home", "end", "enter", "escape", "backspace", "quit" (Ctrl-C, Ctrl-D, or the terminal is gone),
+-- "resize", "timeout", "unknown"
 function screen.key(seconds)
    local key, why = keys().key(seconds or 3600)
    if not key then return (why == "eof" or why == "interrupted") and "quit" or why end
@@ -59,10 +60,10 @@ function screen.key(seconds)
    return names[key] or key
 end
 
---- Draws lines from the top; `marked` is shown in reverse, the first and the last in bold.
+--- Draws lines from the top. Line `marked` is shown in reverse, the first and the last in bold.
 -- @tparam {string,...} lines
 -- @int[opt] marked
--- @func[opt] paint adds colours to the text of each other line: `(text, its number)`
+-- @func[opt] paint adds colours to the text of other lines: `(text, its number)`
 function screen.draw(lines, marked, paint)
    local columns, height = screen.size()
    local colours, out = terminal.colours(), {}
@@ -76,9 +77,10 @@ function screen.draw(lines, marked, paint)
    io.stdout:flush()
 end
 
---- Runs a function on the screen, and gives the terminal back when it returns or raises.
+--- Runs a function on the full screen, and restores the terminal when it returns or raises.
 -- @tparam function fn
--- @bool[opt] live keys are looked for (`key(0)`), not waited for: no change of size interrupts what `fn` waits for
+-- @bool[opt] live if true, `fn` polls keys by `key(0)`, and no change of the terminal's size
+-- interrupts its waiting
 function screen.run(fn, live)
    io.stdout:flush()
    local module = keys()

@@ -14,7 +14,7 @@ local symbols = require "pfm.symbols"
 
 local annotate = {}
 
-local HOT, WARM = 10, 1 -- percent, in colour on a screen
+local HOT, WARM = 10, 1 -- percent; the limits of colours
 
 -- --- output --------------------------------------------------------------------------------------
 
@@ -43,7 +43,8 @@ local function instruction_line(view, i)
    return ("%s |   %s"):format(percent_cell(view, i.samples, i.percent), (text:gsub(":? $", "")))
 end
 
--- Instructions in their order, under the source line whenever that changes; its share stands where it comes first.
+-- Lists instructions in order, under their source line whenever it changes; a line's share is
+-- shown at its first place.
 local function mixed(view, f, out)
    local lines, before = {}, {}
    for _, l in ipairs(f.lines) do lines[l.file .. ":" .. l.line] = l end
@@ -59,7 +60,8 @@ local function mixed(view, f, out)
    end
 end
 
--- The source from the first line with code to the last, lines without code too where they are few.
+-- Lists the source from the first line with code to the last; of lines without code, only short
+-- runs.
 local function source_only(view, f, out)
    local GAP, before = 5, nil
    for _, l in ipairs(f.lines) do
@@ -90,7 +92,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
--- What people from perf type.
+-- Options of perf, and the option of lpfm for each.
 local meant = { ["--top"] = "--functions", ["-d"] = "--object", ["--dso"] = "--object", ["--dsos"] = "--object",
    ["--no-source"] = "--asm" }
 local needless = { "--stdio", "--stdio2", "-l", "--print-line", "-P", "--full-paths", "-q", "-v" }
@@ -123,7 +125,7 @@ function annotate.options()
    return c
 end
 
--- A first word that is a recording is what to read; the other is the function.
+-- If the first word is a recording, it is the file to read, and the next word is the function.
 local function take_file(args, words)
    if not args.input and words[1] and recording.is_one(words[1]) then args.input = table.remove(words, 1) end
 end

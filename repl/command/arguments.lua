@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- The arguments of the prompt's functions: what is wrong with one is said before anything is done.
+--- Checks the arguments of the prompt's functions before anything is done.
 -- @module repl.command.arguments
 
 local fields = require "pfm.util.fields"
 
 local arguments = {}
 
--- "string?": or nothing; "string|table": either.
+-- Whether a value is of one of the kinds: "string?" permits nil, "string|table" either type.
 local function fits(value, kinds)
    if value == nil and kinds:find("?", 1, true) then return true end
    for kind in kinds:gmatch("%a+") do
@@ -15,10 +15,10 @@ local function fits(value, kinds)
    return false
 end
 
---- Raises an error unless each argument is of its kind.
--- @string call the function
--- @string example a call that is right
--- @param ... for each argument, {value, kinds, what it is}
+--- Raises an error unless each argument has its kind.
+-- @string call the function's name
+-- @string example a correct call
+-- @param ... for each argument, {value, kinds, what it means}
 function arguments.check(call, example, ...)
    for i, argument in ipairs { ... } do
       local value, kinds, what = argument[1], argument[2], argument[3]
@@ -29,8 +29,8 @@ function arguments.check(call, example, ...)
    end
 end
 
---- Raises an error where a table of options has one that is not known.
--- @string call the function
+--- Raises an error if a table of options has an unknown one.
+-- @string call the function's name
 -- @tparam ?table options
 -- @tparam {string,...} known
 function arguments.known(call, options, known)

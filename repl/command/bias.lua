@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm bias: is a sampling period in step with a program?
+--- lpfm bias: tests whether a sampling period is in step with a program.
 -- @module repl.command.bias
 
 local arguments = require "repl.command.arguments"
@@ -9,7 +9,7 @@ local render = require "pfm.render"
 
 local command = {}
 
-local SHOWN = 5 -- places
+local SHOWN = 5 -- number of places in the report
 
 -- --- the result ----------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ local function advice(result)
       result.mask) }
 end
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `bias.test`
 -- @treturn {string,...} lines
 -- @usage
@@ -98,7 +98,7 @@ function command.main(argv)
    return result.biased and 3 or 0
 end
 
---- Finds out whether a sampling period is in step with a program.
+--- Tests whether a sampling period is in step with a program.
 -- @param what a shell command line, or a table as for `bias.test`
 -- @treturn table of `bias.test`; prints itself
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}

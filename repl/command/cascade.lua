@@ -20,7 +20,7 @@ local function shown_count(count)
    return render.number(count.value), "", count.event
 end
 
--- "1 of 3 threads" or CPUs, where there are several.
+-- Says "1 of 3 threads" (or CPUs) if the stage was counted on several.
 local function by_how_many(n, stage)
    return stage.subjects > 1 and (" (%d of %s)"):format(n, render.plural(stage.subjects, stage.noun)) or ""
 end
@@ -54,7 +54,7 @@ local function stage_lines(stage, before, lines)
    lines[#lines + 1] = ("       for %s, %s"):format(render.time(stage.lasted / 1e9), ending(stage))
 end
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `cascade.run`
 -- @tparam table target
 -- @treturn {string,...} lines
@@ -117,7 +117,7 @@ function command.options()
    return c
 end
 
--- The words before and after "--".
+-- Splits the words at "--".
 local function apart(argv)
    for i, word in ipairs(argv) do
       if word == "--" then return slice(argv, 1, i - 1), slice(argv, i + 1) end

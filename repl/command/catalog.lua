@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the library knows of a PMU model's events, the machine's or another one.
+--- Lists what the library knows about a PMU model: its events, generic names and metrics.
 -- @module repl.command.catalog
 
 local lpfm = require "lpfm"
@@ -7,7 +7,7 @@ local metrics = require "pfm.metrics"
 
 local catalog = {}
 
--- Names in their order, and the unit masks of each.
+-- The names of the events in order, and the unit masks of each.
 local function names_and_masks(pmu)
    local all, err = lpfm.events(nil, { pmu = pmu, masks = true })
    if not all then error((err:gsub("^events: ", "")), 0) end
@@ -23,7 +23,7 @@ local function names_and_masks(pmu)
    return names, masks
 end
 
--- An event that needs a unit mask is described with its first.
+-- Describes an event; if the event needs a unit mask, with its first one.
 local function describe(name, masks, pmu)
    local event = lpfm.event(name, pmu)
    for _, mask in ipairs(event and {} or masks) do
@@ -33,7 +33,7 @@ local function describe(name, masks, pmu)
    return event or { desc = "", masks = {}, modifiers = {}, counters = {} }
 end
 
---- The hardware events.
+--- Lists the hardware events.
 -- @string[opt] pmu a model
 -- @treturn {table,...} `name`, `description`, `code`, `counters`, `masks`, `modifiers`
 function catalog.events(pmu)
@@ -54,13 +54,13 @@ local function short(event)
    return (event.name:gsub("^[%w_]+::", ""))
 end
 
--- What a generic name stands for: an event, or a formula over events.
+-- The event or the formula over events that a generic name stands for.
 local function expansion(event)
    if not event.formula then return short(event) end
    return (event.formula:gsub("%$(%d+)", function(i) return short(event.terms[tonumber(i)]) end))
 end
 
---- Generic names and PAPI's presets.
+--- Lists the generic names and PAPI's presets.
 -- @string[opt] pmu a model
 -- @treturn {table,...} `name`, `description`: the event or formula
 function catalog.generic(pmu)
@@ -74,7 +74,7 @@ function catalog.generic(pmu)
    return out
 end
 
---- Metric groups.
+--- Lists the metric groups.
 -- @string[opt] pmu a model
 -- @treturn {table,...} `name`, `description`, `metrics` (names) or `reason`
 function catalog.metrics(pmu)
@@ -88,7 +88,7 @@ function catalog.metrics(pmu)
    return out
 end
 
---- The PMU models.
+--- Lists the PMU models.
 -- @treturn {table,...} `name`, `description`, `counters`, `events`, `present`, `current`
 function catalog.pmus()
    local out = {}

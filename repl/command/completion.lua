@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- lpfm completion: scripts that complete lpfm's command lines in bash, zsh and fish; made of the commands' rows and
--- options.
+--- lpfm completion: makes scripts that complete lpfm's command lines in bash, zsh and fish, from
+-- the commands' rows and options.
 -- @module repl.command.completion
 
 local kinds = require "repl.command.kinds"
@@ -14,7 +14,7 @@ local writers = {
    zsh = require "repl.command.completion.zsh",
 }
 
---- The shells there are scripts for.
+--- The shells for which there are scripts.
 -- @treturn {string,...} sorted
 function completion.shells()
    local out = {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm diff: how two recordings differ, and whether that can be chance.
+--- lpfm diff: compares two recordings, and says whether differences can be chance.
 -- @module repl.command.diff
 
 local arguments = require "repl.command.arguments"
@@ -13,7 +13,7 @@ local recording = require "pfm.recording"
 local diff = {}
 
 local ALPHA = 0.05
-local SMALL = 0.05 -- points; differences below are not shown if chance explains them
+local SMALL = 0.05 -- percentage points; smaller differences are shown only if they are significant
 
 local COMPARED = "shares are compared, --absolute compares events; the ratio is always shown"
 local WORDS = "name the files without an option: lpfm diff OLD NEW"
@@ -85,7 +85,7 @@ local function visible(args, result)
    return rows, #result.rows - #rows
 end
 
--- Where the keys do not tell the event and there are several.
+-- Whether rows need the event's name: there are several events, and no sort key shows it.
 local function wants_event(result)
    local first = result.rows[1] and result.rows[1].event
    for _, title in ipairs(result.titles) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm export: recordings in the formats that other tools read.
+--- lpfm export: converts recordings to the formats of other tools.
 -- @module repl.command.export
 
 local arguments = require "repl.command.arguments"
@@ -78,7 +78,7 @@ local function check_weight(weight)
    end
 end
 
--- A database is a file; and what is no text spoils a terminal.
+-- Refuses to write a database to a stream, and binary data to a terminal.
 local function refuse_stream(writer)
    if writer.consumer or (writer.binary and terminal.is_terminal()) then
       options.fail("this format needs a file: -o FILE")
@@ -112,10 +112,11 @@ function command.main(argv)
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, Firefox, CSV, JSON, SQL or SQLite.
--- @tparam string|table path of the output (the extension chooses the format), or only the table of options
+-- @tparam string|table path of the output, whose extension chooses the format, or only the table
+-- of options
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts options, as for `export.write`, and:
--- @string[opt] opts.format the format, where the extension does not tell it
+-- @string[opt] opts.format the format, if the output's extension does not determine it
 -- @string[opt] opts.output the output
 -- @string[opt] opts.file the recording
 -- @usage record("ls -lR /etc >/dev/null"); export("out.svg"); export { output = "out.folded", ids = true }

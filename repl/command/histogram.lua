@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm histogram: what overflows are like, counted where they happen.
+--- lpfm histogram: counts overflows by the value of an expression, where they happen.
 -- @module repl.command.histogram
 
 local arguments = require "repl.command.arguments"
@@ -12,7 +12,7 @@ local slice = require "pfm.util.slice"
 
 local command = {}
 
-local SHOWN = 64 -- buckets
+local SHOWN = 64 -- most buckets shown
 
 -- --- the result ----------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ local function head(result)
    return result.where and text .. ", where " .. result.where or text
 end
 
--- The buckets to show: those with the most, in their order.
+-- The buckets with the highest counts, in the order of their values.
 local function shown(result)
    local list = { unpack(result.buckets) }
    table.sort(list, function(a, b)
@@ -51,7 +51,7 @@ local function tail(result, others)
    return out
 end
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `histogram.run`
 -- @treturn {string,...} lines
 -- @usage
@@ -137,7 +137,8 @@ end
 
 --- Counts a histogram.
 -- @param what a shell command line, or a table as for `histogram.run`
--- @tparam[opt] ?string|table expression the expression; or a table: `bucket`, `where`, `event`, `period`, `buckets`
+-- @tparam[opt] ?string|table expression the expression; or a table with `bucket`, `where`,
+-- `event`, `period`, `buckets`
 -- @treturn table of `histogram.run`; prints itself
 -- @usage histogram("ls -lR /etc >/dev/null", { bucket = "time / 1000000 % 10", event = "page-faults" })
 function command.call(what, expression)

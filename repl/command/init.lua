@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The lpfm program: sub-commands, scripts, the prompt.
+--- The lpfm program: runs a command, a script or the prompt.
 -- @module repl.command
 
 local render = require "pfm.render"
@@ -10,15 +10,15 @@ local slice = require "pfm.util.slice"
 
 local command = {}
 
---- The commands, a row each: a row and the module `repl.command.NAME` make a command. The module has `options()`,
--- `main(argv)` and, if the prompt has the command as a function, `call(...)`. Help, the manual page, the prompt and
--- completion are made of the rows and the options.
+--- The commands: a row and the module `repl.command.NAME` make a command. The module has
+-- `options()`, `main(argv)` and, if the prompt has the command as a function, `call(...)`. Help,
+-- the manual page, the prompt and completion are made from the rows and the options.
 --    name, summary
---    words      kinds of the words on its command line, see `repl.command.kinds`; from "command"
---               on, the rest of the line is another program's; without, it takes no words
---    call       kinds of the arguments of the prompt's function; without, there is none
---    offline    it needs no machine, or not always: then its `main` asks for one
---    module     the command's module, where it has another name
+--    words      kinds of the words on its command line (`repl.command.kinds`); from "command" on,
+--               the rest of the line is another program's; if nil, the command takes no words
+--    call       kinds of the arguments of the prompt's function; if nil, the prompt has none
+--    offline    the command needs no machine, or not always: then its `main` asks for one
+--    module     the command's module, if it is not `repl.command.NAME`
 command.rows = {
    { name = "stat", summary = "count events while a command runs",
       words = { "command" }, offline = true, call = { "command", "event", "group" } },
@@ -56,9 +56,9 @@ command.rows = {
       words = { "shell" }, offline = true },
 }
 
-for _, row in ipairs(parts.commands()) do table.insert(command.rows, #command.rows, row) end -- completion is the last
+for _, row in ipairs(parts.commands()) do table.insert(command.rows, #command.rows, row) end -- completion is last
 
---- The names of the commands.
+--- The names of all commands.
 command.names = {}
 for i, row in ipairs(command.rows) do
    command.names[i], command.rows[row.name] = row.name, row
@@ -75,7 +75,7 @@ end
 local commands = command.names
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
---- Variables and what they are for.
+--- The environment variables, with the text of the manual on each.
 command.environment = {
    { "LPFM_MACHINE=perf|linux|sim[:MODEL[,live]]", "where to measure (default: linux or perf)" },
    { "LPFM_ANY_CPU=1", "let programs monitor a CPU from any other, as with PFM_FL_ANY_CPU" },
@@ -86,7 +86,7 @@ command.environment = {
    { "NO_COLOR", "print no colours" },
 }
 
---- Command lines to begin with.
+--- Command lines for beginners.
 command.examples = {
    "lpfm stat -- ls -l",
    "lpfm record -- ./prog && lpfm report",
@@ -151,10 +151,10 @@ end
 
 -- --- scripts -------------------------------------------------------------------------------------
 
--- What scripts that were saved at the prompt ask for by its former name.
+-- Former names of modules which scripts that were saved at the prompt still require.
 local former = { ["pfm.prompt"] = "repl.prompt.globals", ["pfm.saved"] = "repl.prompt.transcript" }
 
--- Names that scripts and the prompt find without a require.
+-- Defines the names that scripts and the prompt use without a require.
 local function preload()
    require "pfm.former"
    for name, now in pairs(former) do package.preload[name] = function() return require(now) end end
@@ -163,7 +163,7 @@ local function preload()
    if os.getenv("LPFM_JITMAP") then require("pfm.jitmap").start() end
 end
 
-local MOST = 7000 -- values that a function can be called with
+local MOST = 7000 -- a limit of the values that a function can be called with
 
 local function set_arguments(name, argv, from)
    if #argv - from > MOST then error(("%s: a script takes at most %d arguments"):format(name, MOST), 0) end
@@ -178,7 +178,7 @@ local function traceback(err)
    return debug.traceback(tostring(err), 2)
 end
 
--- Cuts the program's own frames off a traceback: they say nothing about the script.
+-- Removes the program's own frames from a traceback: they say nothing about the script.
 local function shorten(trace)
    local cut = trace:find("\n[^\n]*%[C%]: in function 'xpcall'")
    return cut and trace:sub(1, cut - 1) or trace
@@ -193,7 +193,7 @@ end
 -- @tparam function chunk
 -- @string name for `arg[0]`
 -- @tparam table argv
--- @number from where its arguments begin in argv
+-- @number from the index in argv at which the script's arguments begin
 -- @treturn number exit status
 function command.run(chunk, name, argv, from)
    preload()
@@ -217,7 +217,7 @@ local function run_stdin(argv)
    return command.run(chunk, "-", argv, 2)
 end
 
--- Is a file of that name there? One that may not be opened raises an error.
+-- Whether the file exists; raises an error if it exists but cannot be opened.
 local function is_file(path)
    local file, err, code = io.open(path, "r")
    if not file and code ~= require("lpfm").errno.ENOENT then error("cannot open " .. err, 0) end
@@ -297,7 +297,7 @@ local function guard(err)
    return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 
--- Says why standard output did not take everything, or returns the status.
+-- Reports why standard output could not be written, or else returns the status.
 local function close_output(status)
    local flushed, err = write_all(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end

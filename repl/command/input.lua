@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the commands that read a recording share.
+--- Opens the recordings that commands read.
 -- @module repl.command.input
 
 local identity = require "pfm.recording.identity"
@@ -12,26 +12,26 @@ local stat = require("posix.sys.stat").stat
 
 local input = {}
 
---- The option that names the recording; `args.input`.
+--- Adds the option that names the recording, `args.input`.
 -- @tparam command c of `options.command`
 function input.add_option(c)
    c:option("-i --input", "FILE", "The recording, or a perf.data (default: lpfm.data).")
 end
 
--- luaposix takes flags, and has names for them, from version 34 on.
+-- Expands a pattern; glob() of luaposix takes flags, and has names for them, from version 34 on.
 local function glob(pattern)
    if posix_glob.GLOB_MARK then return posix_glob.glob(pattern, 0) end
    return posix_glob.glob(pattern)
 end
 
---- Is anything of that name there, may it be read or not?
+--- Whether a file exists, even if it cannot be read.
 -- @string path
 -- @treturn boolean
 function input.is_there(path)
    return stat(path) ~= nil
 end
 
---- Names of files, of which patterns that are no file themselves stand for all that they fit.
+--- Expands patterns of file names; a word that is the name of a file is no pattern.
 -- @tparam {string,...} words
 -- @treturn {string,...}
 function input.expand(words)
@@ -43,7 +43,7 @@ function input.expand(words)
    return out
 end
 
--- Adds the recordings in a file, and what is damaged of a file of many.
+-- Adds the recordings in a file, and the messages on damaged ones if the file holds many.
 local function add(list, damage, self, path)
    for _, source in ipairs(self.sources or { self }) do
       source.given = not self.sources and path or nil
@@ -54,9 +54,9 @@ local function add(list, damage, self, path)
    end
 end
 
---- Recordings, each once.
+--- Removes duplicates from a list of recordings.
 -- @tparam {recording,...} list
--- @tparam function say is called with each recording that comes again
+-- @tparam function say is called with each duplicate
 -- @treturn {recording,...}
 function input.distinct(list, say)
    local out, again = identity.distinct(list)
@@ -67,7 +67,7 @@ function input.distinct(list, say)
    return out
 end
 
--- Several files as one.
+-- Opens several files as one recording.
 local function open_all(paths)
    local list, damage, refused = {}, {}, {}
    for _, path in ipairs(paths) do
@@ -80,8 +80,8 @@ local function open_all(paths)
    return recording.together(list, { damage = damage })
 end
 
---- Opens the recording of a command, or several as one; of several those that cannot be read are left out, and
--- `damage` says so. Raises an error if none can be read.
+--- Opens the recording of a command, or several as one. If some of several cannot be read, they are
+-- left out and listed in `damage`. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
 -- @string[opt] who name of the command: on a terminal, its progress is shown under this name
 -- @treturn recording
@@ -100,7 +100,7 @@ end
 
 --- The exit status of a command that has read a recording.
 -- @tparam recording self
--- @treturn number 1 where a file was left out
+-- @treturn number 1 if a file was left out, else 0
 function input.status(self)
    for _, damage in ipairs(self.damage or {}) do
       if damage.refused then return 1 end
@@ -108,7 +108,7 @@ function input.status(self)
    return 0
 end
 
---- Ends a command: warnings about the recording go to standard error.
+--- Prints the warnings about a recording to standard error, at the end of a command.
 -- @tparam recording self
 -- @string who name of the command, which begins the messages
 function input.finish(self, who)
@@ -117,11 +117,11 @@ function input.finish(self, who)
    for _, warning in ipairs(self:warnings()) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
 end
 
---- Sorts the words of a command line: one of a known kind, and the recordings.
--- @tparam table args gets `files` (nil: none), and `field`
+--- Separates the words of a command line into recordings and a word of a known kind.
+-- @tparam table args gets `files` (nil without any), and `field`
 -- @tparam table words
 -- @string field
--- @tparam function is_known of a word: is it of that kind?
+-- @tparam function is_known whether a word is of that kind
 function input.pick(args, words, field, is_known)
    local files = { args.input }
    for _, word in ipairs(words) do

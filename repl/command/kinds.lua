@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- What the words of a command line and the arguments at the prompt can be, and the words of each kind: completion in
--- shells and at the prompt offers them.
+--- The kinds of words on command lines and of arguments at the prompt, and the known words of each
+-- kind, which completion offers in shells and at the prompt.
 -- @module repl.command.kinds
 
 local parts = require "repl.parts"
 
 local kinds = {}
 
---- The kinds of options' values, by what the help calls them; others can be anything.
+--- The kinds of options' values, by their names in the help; other values can be anything.
 kinds.of_value = {
    FILE = "file", EVENT = "event", EVENTS = "event", ["EVENT:N"] = "event", STAGES = "stages", KEYS = "key",
    KEY = "figure_key", GROUPS = "group", MODEL = "pmu", FORMAT = "format", CPUS = "cpu", WEIGHT = "weight",
@@ -29,7 +29,7 @@ end
 
 -- --- events --------------------------------------------------------------------------------------
 
--- "BASE:ma": the unit masks and modifiers of an event.
+-- The unit masks and modifiers of an event, for a word such as "BASE:ma".
 local function masks(base, before, pmu)
    local lpfm = require "lpfm"
    local out, event = {}, lpfm.event(base, pmu)
@@ -42,14 +42,14 @@ local function masks(base, before, pmu)
    return out
 end
 
--- "MODEL::NAME": events of another model.
+-- Events of another model, as "MODEL::NAME".
 local function events_of(model)
    local out = {}
    for i, name in ipairs(require("lpfm").events(nil, { pmu = model }) or {}) do out[i] = model .. "::" .. name end
    return out
 end
 
-local here = {} -- the names of events of a machine: to list them takes tens of milliseconds
+local here = {} -- the names of events, by machine: listing them takes tens of milliseconds
 
 local function events_here()
    local machine = require("lpfm").machine()
@@ -65,10 +65,10 @@ end
 
 -- --- the kinds -----------------------------------------------------------------------------------
 
--- By kind: the words that can stand where one has been begun.
+-- For each kind, a function that lists the words for a word that was begun.
 local words = {}
 
--- "SYSTEM:tr", "PMU/ev": names of tracefs and sysfs.
+-- Names of tracefs and sysfs, for words such as "SYSTEM:tr" or "PMU/ev".
 local function names_of_source(word)
    local source, mark = word:match("^([%w_]+)([:/])")
    local found = source and require("pfm.events").matching(source .. (mark == ":" and ":*" or "/*/"))
@@ -138,7 +138,8 @@ end
 
 for kind, list in pairs(parts.kinds()) do words[kind] = function() return list end end
 
---- The names of the kinds of arguments that have known words. The other kinds are "file", "command" and "function".
+--- The names of the kinds that have known words. The other kinds are "file", "command" and
+-- "function".
 -- @treturn {string,...} sorted
 function kinds.names()
    local out = keys_of(words)
@@ -146,10 +147,10 @@ function kinds.names()
    return out
 end
 
---- The words that can stand where one has been begun.
+--- The words of a kind that can complete a word.
 -- @string kind
--- @string word what is there so far: of events, it may be the base of unit masks
--- @treturn {string,...} or nil where they are not known: files, programs
+-- @string word the text so far; for events, unit masks are listed if it names a base event
+-- @treturn {string,...} or nil if they are unknown: files, programs
 function kinds.words(kind, word)
    return words[kind] and words[kind](word)
 end
@@ -160,10 +161,10 @@ local function starts(text, prefix)
    return text:sub(1, #prefix) == prefix
 end
 
---- Those of a list that begin like a word; if none does, whatever their case.
+--- The words of a list that begin like a word; if there are none, case is ignored.
 -- @tparam {string,...} list
 -- @string word
--- @treturn {string,...} each once
+-- @treturn {string,...} without duplicates
 function kinds.matching(list, word)
    local out, seen = {}, {}
    for _, fold in ipairs { tostring, string.lower } do

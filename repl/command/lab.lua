@@ -79,7 +79,7 @@ local function state_of(lab)
    return ("page %d of %d, %d of %d right"):format(math.min(kept.page, #lab.pages), #lab.pages, right, asked)
 end
 
--- What one has done of a lab on this computer.
+-- The student's progress in a lab on the real machines.
 local function states_here(lab)
    local out = {}
    for _, machine in ipairs(catalog.is_real(lab) and catalog.real or {}) do
@@ -90,8 +90,8 @@ local function states_here(lab)
    return out
 end
 
---- The labs and one's progress.
--- @int[opt=math.huge] width columns; titles are cut where there is no room for them
+--- Lists the labs and the student's progress.
+-- @int[opt=math.huge] width columns; longer titles are cut
 -- @treturn {string,...} lines
 function command.list(width)
    width = width or math.huge
@@ -117,7 +117,7 @@ end
 
 -- --- what is printed -----------------------------------------------------------------------------
 
--- "period=3"; values are numbers where they can be.
+-- Parses parameters such as "period=3"; values that are numbers in text become numbers.
 local function parameters(list)
    local out = {}
    for _, word in ipairs(list) do
@@ -128,7 +128,7 @@ local function parameters(list)
    return out
 end
 
--- The name of --machine; nil without it.
+-- The machine that --machine names; nil without the option.
 local function machine_of(args)
    local name = args.machine
    if name == nil or name == "sim" then return name end
@@ -138,7 +138,8 @@ local function machine_of(args)
    options.fail("--machine: expected sim, %s, got '%s'", table.concat(catalog.real, " or "), name)
 end
 
--- A lab where it is to run: what was asked for, or what LPFM_MACHINE says if the lab can do that.
+-- The lab for the machine that was asked for, or for that of LPFM_MACHINE if the lab can run on
+-- it.
 local function placed(lab, machine)
    if machine then return options.expect(catalog.on(lab, machine)) end
    for _, real in ipairs(catalog.real) do
@@ -147,7 +148,7 @@ local function placed(lab, machine)
    return lab
 end
 
--- The lab, or all of them; on a machine of this computer, those that it has pages for.
+-- The chosen lab, or all labs; on a real machine, those that have pages for it.
 local function chosen(lab, labs, machine)
    if lab then return { placed(lab, machine) } end
    local out = {}
@@ -161,7 +162,7 @@ end
 
 local DAMAGED = 3 -- exit status
 
--- The report of --as.
+-- The report that --as names.
 local function report_of(args)
    local name = args.as or (args.class and "csv" or "json")
    for _, known in ipairs(grade.reports) do
@@ -170,7 +171,7 @@ local function report_of(args)
    options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
 end
 
--- The students, one without a name where there is no class; and whether something is damaged.
+-- The students of a class, or one without a name; and whether some progress is damaged.
 local function students(args, labs)
    local given = { limit = options.number(args.limit, "--limit"), seed = args.seed, seeded = args.seeded }
    if not args.class then
@@ -215,7 +216,7 @@ local function check(dir, machine)
    return 0
 end
 
--- Option, and what it prints; --teacher and --handout together are the teacher's.
+-- Options, and the function that prints for each; --teacher --handout is the teacher's copy.
 local printers = {
    { "sheet", function(lab, params) return sheet.figures(lab, params) end },
    { "teacher", function(lab, params) return { sheet.handout(lab, { params = params, teacher = true }) } end },
@@ -244,7 +245,7 @@ local function hold(lab, params, args)
    return options.checked(lab_terminal.hold, s)
 end
 
--- Options that say something of one lab need its name.
+-- Raises an error if an option that concerns one lab is used without a lab's name.
 local function need_lab(args)
    for _, name in ipairs { "at", "machine", "restart", "seed", "set" } do
       local given = args[name]
@@ -294,7 +295,7 @@ end
 local course = {}
 course.__index = course
 
--- Lines and, of a page, the pictures among its figures: as text, and in a notebook as HTML.
+-- Lines and a page's pictures: pictures are text at the prompt, and HTML in a notebook.
 local function text_of(lines, s)
    local show = s and s.phase == "read" and s:page().show or nil
    local pictures = text.pictures(show, s and s.figures)
@@ -315,7 +316,7 @@ local function page_with(self, id)
    error(("the lab has no question '%s'"):format(tostring(id)), 0)
 end
 
--- Answers a question or a task; what the machine says, and the explanation.
+-- Answers a question or a task; returns the figures and the explanation.
 function course:answer(id, reply)
    local s = self.session
    s.index = page_with(self, id)
@@ -328,13 +329,13 @@ function course:answer(id, reply)
    return text_of(lines, s)
 end
 
--- The hints of a question.
+-- Returns the hints of a question.
 function course:hints(id)
    local s = self.session
    return text_of(s:lines(table.concat(s.lab.pages[page_with(self, id)].hints or { "There is no hint." }, "\n\n")))
 end
 
--- Sets up the names of a page.
+-- Defines the names of a page.
 function course:open(index)
    self.session.index = index
    self.session:run_up_to(index - 1)
@@ -343,7 +344,7 @@ function course:open(index)
    end
 end
 
--- What the machine says on a page, whose text is in the notebook.
+-- Shows the figures of a page whose text is in the notebook.
 function course:show(index)
    local s = self.session
    s.index = index
@@ -353,8 +354,9 @@ function course:show(index)
    return text_of(lines, s)
 end
 
---- Opens a lab of the course, in a notebook or at the prompt. Answers there are kept as those of `lpfm lab` are.
--- @string[opt] name without, the list of labs
+--- Opens a lab of the course, in a notebook or at the prompt. Answers are kept as `lpfm lab` keeps
+-- them.
+-- @string[opt] name of a lab; without it, returns the list of labs
 -- @tparam[opt] table params values of parameters
 -- @treturn table `answer(id, text)`, `hints(id)`, `open(page)` and `show(page)`
 -- @usage lab("bias"):hints("fixed")

@@ -39,7 +39,7 @@ local function metric_rows(pmu)
    return marked(catalog.metrics(pmu), "metric")
 end
 
--- Names of tracefs and sysfs; what they are made of is read where it is shown.
+-- Rows for names of tracefs and sysfs; their details are read only for rows that are shown.
 local function named_rows(pattern, what)
    local out = {}
    for i, name in ipairs(events.matching(pattern) or {}) do out[i] = { name = name, description = "" } end
@@ -68,7 +68,8 @@ local function counts(reg)
    return table.concat(reg.kind or {}, " "):find("C64", 1, true) ~= nil
 end
 
--- A register is a counter or, where a counter has it as its control, an event select; not all are.
+-- What a register is: a counter or, if it controls a counter, an event select. Some registers are
+-- neither.
 local function register_words(reg, what, named, controls)
    if reg.name:find("^event%-%d+$") then
       return what == "PMD" and "counts what PMC " .. reg.ctrl .. " says" or "a tracepoint or an event of sysfs's PMUs: "
@@ -106,7 +107,8 @@ local function format_rows()
    return out
 end
 
--- any_pmu: shown for other models, too; asked: shown only if it is named; searched: or if there is a pattern.
+-- any_pmu: the section is shown for other models, too; asked: only if it is named; searched: also
+-- with a pattern.
 local sections = {
    { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
       any_pmu = true },
@@ -122,7 +124,7 @@ local sections = {
    { name = "formats", title = "Sampling formats", rows = format_rows },
 }
 
--- What a pattern may be a part of: names with their unit masks, descriptions.
+-- The texts of a row that a pattern may match: names with their unit masks, and descriptions.
 local function text_of(row)
    local words = { row.name or "", row.description, (row.what .. (row.num or "")):lower(),
       table.concat(row.aliases or {}, " ") }
@@ -145,7 +147,7 @@ local function wanted(section, named, pmu, pattern)
    return (not section.asked or (pattern and section.searched)) and (section.any_pmu or not pmu)
 end
 
---- The names of the sections.
+--- The names of the sections of the list.
 -- @treturn {string,...}
 function list.sections()
    local out = {}
@@ -321,7 +323,7 @@ local function check_pmu(pmu)
    options.fail("unknown PMU model '%s'%s; 'lpfm list pmus' lists the models", pmu, nearest.hint(pmu, names))
 end
 
--- Nothing in a section: of tracepoints it is known why.
+-- The message for an empty section; for tracepoints it gives the reason.
 local function no_such(section)
    local _, why = events.matching("*:*")
    return section == "tracepoints" and why or "this machine has none of these"

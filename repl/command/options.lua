@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Command lines: options with argparse, the command that is measured kept apart from them.
+--- Command lines: parses options with argparse, and separates them from the command that is
+-- measured.
 -- @module repl.command.options
 
 local launcher = require "pfm.launcher"
@@ -12,7 +13,7 @@ local trigger = require "pfm.measure.trigger"
 
 local options = {}
 
--- What people from perf and pfmon type for the same thing.
+-- Options of perf and pfmon, and the option of lpfm for each.
 local habits = {
    ["--attach-task"] = "--tid", ["--system-wide"] = "--all-cpus",
    ["--cpu-list"] = "--cpu", ["--outfile"] = "--output", ["--follow-all"] = "--threads",
@@ -25,15 +26,15 @@ local habits = {
    ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--file"] = "--input", ["-f"] = "--input",
 }
 
-local typed = {} -- by our option of a command line: the word for it there
+local typed = {} -- the word that the user typed, by command and lpfm's option
 
 local command = {}
 command.__index = command
 
---- A sub-command's options.
+--- Creates the options of a sub-command.
 -- @string name
 -- @string summary what it does
--- @string usage the line of the help
+-- @string usage the first line of the help
 -- @treturn command `option`, `flag`, `parse`
 function options.command(name, summary, usage)
    local argparse = need("argparse", "lua-argparse")
@@ -58,9 +59,10 @@ end
 
 --- An option with a value.
 -- @string flags "-e --event"
--- @string value what the help calls its value; `repl.command.kinds` says of what kind that is, for completion
+-- @string value its name in the help, from which `repl.command.kinds` knows its kind for
+-- completion
 -- @string text
--- @string[opt] bare the value where there is none, which is behind = if there is one
+-- @string[opt] bare value of the option if none is given; a given value must then follow "="
 -- @return argparse's object
 function command:option(flags, value, text, bare)
    note(self, flags, value, text, bare)
@@ -73,14 +75,14 @@ function command:flag(flags, text)
    return self.parser:flag(flags)
 end
 
---- Words below the options, and command lines as examples.
+--- Appends text and example command lines to the help.
 -- @string notes
 -- @tparam table examples
 function command:epilog(notes, examples)
    self.notes, self.examples = notes, examples
 end
 
---- More such words and command lines, behind those that are there.
+--- Appends further text and examples, behind the existing ones.
 -- @string notes
 -- @tparam table examples
 function command:append(notes, examples)
@@ -88,10 +90,10 @@ function command:append(notes, examples)
    for _, example in ipairs(examples) do self.examples[#self.examples + 1] = example end
 end
 
---- What people from elsewhere type at this command.
--- @tparam table meant their option to ours
--- @tparam table needless list of options that ask for what is done anyway
--- @tparam table advice their option to what to do instead, in words
+--- Accepts options that other tools have for this command.
+-- @tparam table meant lpfm's option for each
+-- @tparam table needless list of options that ask for the default behaviour
+-- @tparam table advice for each, a text that says what to do instead
 function command:habits(meant, needless, advice)
    self.meant, self.advice = meant, advice
    for _, flag in ipairs(needless) do self.needless[flag] = true end
@@ -128,12 +130,12 @@ local function wants_value(self, word)
    return #word == 2 and self.takes[word]
 end
 
--- Takes the option at i, with its value; returns the index after it.
+-- Takes the option at index i, with its value; returns the index after them.
 local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
    mine[#mine + 1] = word
-   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a number, which is no option
+   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a number
       mine[#mine] = word .. (word:find("^%-%-") and "=" or "") .. argv[i + 1]
       i = i + 1
    elseif wants_value(self, word) and argv[i + 1] then
@@ -147,7 +149,8 @@ local function is_option(word)
    return word:sub(1, 1) == "-" and word ~= "-" and word ~= "--"
 end
 
--- Options up to the first word that is none; the rest is the command. Mixed: options anywhere.
+-- Splits the words into options and the command, which begins at the first other word; if `mixed`,
+-- options may follow.
 local function split(self, argv)
    local mine, rest, i = {}, {}, 1
    while i <= #argv and (is_option(argv[i]) or (self.mixed and argv[i] ~= "--")) do
@@ -172,7 +175,7 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
-      args = args:gsub("\nDid you mean one of these: .*$", "") -- a letter is near to each other one
+      args = args:gsub("\nDid you mean one of these: .*$", "") -- all one-letter options are similar
       error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0)
    end
    if args.mistake then options.fail("%s", args.mistake) end
@@ -181,7 +184,7 @@ function command:parse(argv)
    return args, rest
 end
 
---- Raises a mistake in the command line; options are called in it what they were called there.
+--- Raises an error in the command line; its message names options as the user typed them.
 -- @string message for string.format
 -- @param ... its arguments
 function options.fail(message, ...)
@@ -189,10 +192,10 @@ function options.fail(message, ...)
    error({ message = message, usage = true }, 0)
 end
 
---- Refuses, by name, options that another one does not heed.
+--- Raises an error if options are given that another option makes meaningless.
 -- @tparam table args
--- @string option the other one: "--ranks"
--- @tparam {string,...} heeded names in args; the other one's, too
+-- @string option the other option: "--ranks"
+-- @tparam {string,...} heeded names in args of options that can be used with it, and its own name
 function options.heed(args, option, heeded)
    local is_heeded, rest = {}, {}
    for _, name in ipairs(heeded) do is_heeded[name] = true end
@@ -207,7 +210,8 @@ function options.heed(args, option, heeded)
    end
 end
 
---- Is the error a mistake in lpfm itself? Its message has a position in a file then; messages to users have none.
+--- Whether an error is a bug in lpfm: its message then has a file position, which messages to users
+-- have not.
 -- @param err
 -- @treturn boolean
 function options.is_own_mistake(err)
@@ -220,7 +224,7 @@ local function blame_command_line(err)
    return { message = err, usage = true }
 end
 
---- How call stacks are to be got: -g, or --call-graph HOW.
+--- How call stacks are recorded: by -g, or --call-graph HOW.
 -- @tparam table args
 -- @return for `g` of `profile.prepare`
 function options.call_graph(args)
@@ -230,7 +234,7 @@ function options.call_graph(args)
    return args.call_graph
 end
 
---- Calls the library: what it refuses is a mistake in the command line.
+--- Calls a function of the library, and raises what it refuses as an error in the command line.
 -- @tparam function fn
 -- @param ... its arguments
 -- @return what it returns
@@ -244,7 +248,8 @@ function options.checked(fn, ...)
    return pass(xpcall(call, blame_command_line))
 end
 
---- The results of a call; where they are nil and a message, that is a mistake in the command line.
+--- Returns the result of a call; if that is nil, raises the message as an error in the command
+-- line.
 -- @param result
 -- @string[opt] err
 -- @return result
@@ -253,7 +258,7 @@ function options.expect(result, err)
    return result
 end
 
---- An expression about overflows, and another one; what is wrong with it is a mistake in the command line.
+--- Checks expressions about overflows, and raises their faults as errors in the command line.
 -- @tparam table expressions of `program.new`
 -- @tparam table target
 function options.check_program(expressions, target)
@@ -263,9 +268,9 @@ function options.check_program(expressions, target)
    end
 end
 
---- The only word of a command line, or nil.
+--- The only word of a command line, or nil; raises an error on more words.
 -- @tparam table words
--- @string what it is
+-- @string what the meaning of the word, for the message
 -- @treturn string
 function options.only_word(words, what)
    if #words > 1 then options.fail("unexpected argument '%s': expected one %s", words[2], what) end
@@ -276,7 +281,7 @@ end
 -- @string text
 -- @string what the option, for the message
 -- @tparam[opt] boolean whole
--- @treturn number or nil where text is
+-- @treturn number or nil if text is nil
 function options.number(text, what, whole)
    if text == nil then return nil end
    local n = tonumber(text)
@@ -289,7 +294,7 @@ end
 --- The value of an option as a size.
 -- @string[opt] text
 -- @string[opt="--buffer"] what the option, for the message
--- @treturn ?number bytes; nil where text is
+-- @treturn ?number bytes; nil if text is nil
 function options.size(text, what)
    if text == nil then return nil end
    local n, err = render.parse_size(text)
@@ -297,7 +302,7 @@ function options.size(text, what)
    return n
 end
 
--- "0-3,5"
+-- Parses a list of CPUs: "0-3,5".
 local function cpu_list(text)
    local list, why = ranges.read(text, "CPUs")
    if not list then options.fail("--cpu: %s", why) end
@@ -334,14 +339,15 @@ local function id_list(flag, what, parts)
    return out
 end
 
--- `args.event` has the words in their order; what belongs to the last makes of it `{ words, filter = text, ... }`.
+-- The last -e in `args.event`, made a table `{ words, filter = text, ... }` to take the options
+-- that belong to it.
 local function last_event(args)
    local n = #args.event
    if n > 0 and type(args.event[n]) == "string" then args.event[n] = { args.event[n] } end
    return args.event[n]
 end
 
--- An action of argparse lets no error through: it is raised when all is parsed.
+-- Notes an error, which is raised after parsing: argparse lets no error pass out of an action.
 local function note_mistake(args, message, ...)
    args.mistake = args.mistake or message:format(...)
 end
@@ -361,15 +367,15 @@ end
 
 -- --- how often events are sampled ----------------------------------------------------------------
 
-local LONGEST = 2 ^ 53 -- events, a period that a Lua number holds exactly
-local SELDOM = 1e-6    -- Hz
+local LONGEST = 2 ^ 53 -- the longest period in events, which a Lua number holds exactly
+local SELDOM = 1e-6    -- Hz, the lowest frequency
 
 local function rate_of(its)
    local flag = its.period and "-c" or its.frequency and "-F"
    return flag and ("%s %s"):format(flag, its.period or its.frequency)
 end
 
--- A -e before the last one that would be left without a rate, which may not have been meant.
+-- An earlier -e that has no -c or -F although the last one has; the user may not have meant it.
 local function left_without(args)
    for i = 1, #args.event - 1 do
       local its = args.event[i]
@@ -392,8 +398,9 @@ local function note_rate(args, name, flag, value)
    its[name] = value
 end
 
---- The options -c and -F, each of the -e before it, or before any -e of all that have none; for `options.rates`.
--- @tparam command c of which `options.add_target` has made the others
+--- Adds -c and -F, which apply to the -e before them or, before the first -e, to all without their
+-- own; see `options.rates`.
+-- @tparam command c with the options of `options.add_target`
 function options.add_rates(c)
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the -e before.")
       :count("*"):target("rate"):init({}):action(function(args, _, value) note_rate(args, "period", "-c", value) end)
@@ -401,7 +408,7 @@ function options.add_rates(c)
       :count("*"):target("rate"):action(function(args, _, value) note_rate(args, "frequency", "-F", value) end)
 end
 
--- Numbers instead of texts.
+-- Converts period and frequency from text to numbers.
 local function check_rate(its)
    its.period = options.number(its.period, "--period", true)
    if its.frequency ~= "max" then its.frequency = options.number(its.frequency, "--frequency") end
@@ -413,7 +420,7 @@ local function check_rate(its)
    end
 end
 
---- What -c and -F say of the events without one of their own; those of an -e get into `args.event`.
+--- The -c and -F of events without their own; those of single -e are put into `args.event`.
 -- @tparam table args
 -- @treturn ?number period
 -- @return frequency: a number, "max", or nil
@@ -425,9 +432,9 @@ function options.rates(args)
    return args.rate.period, args.rate.frequency
 end
 
---- The options that say what is measured; for `options.target`.
+--- Adds the options that say what is measured; `options.target` reads them.
 -- @tparam command c
--- @tparam[opt] boolean no_events the command gets its events otherwise
+-- @tparam[opt] boolean no_events without -e
 function options.add_target(c, no_events)
    if not no_events then add_events(c) end
    c:option("-p --pid", "PIDS", "Measure these processes, all their threads."):count("*")
@@ -450,14 +457,14 @@ local function pids_of(args)
    return id_list("--pid", "process IDs", args.pid)
 end
 
--- Processes and threads.
+-- The ids of the processes and threads.
 local function tids_of(args)
    local out = pids_of(args)
    for _, tid in ipairs(id_list("--tid", "thread IDs", args.tid)) do out[#out + 1] = tid end
    return #out > 0 and out or nil
 end
 
---- Events at the level that the options ask for.
+--- Sets the privilege level of events as the options say.
 -- @tparam table args
 -- @tparam table list of `events.read`; changed in place
 -- @treturn table the list
@@ -467,10 +474,11 @@ function options.at_level(args, list)
    return plm and require("pfm.events").at_level(list, plm) or list
 end
 
---- Events of -e to sample, with registers, at the level that the options ask for.
+--- Reads the events of -e to sample, with registers, at the privilege level of the options.
 -- @tparam table args
 -- @tparam {string,...} names of -e
--- @tparam[opt] {string,...} default instead of none; nil: they are recorded with samples, and none is none
+-- @tparam[opt] {string,...} default used if there are none; if nil, these events are values
+-- recorded with samples, and there may be none
 -- @treturn table of `events.parse`
 function options.sampled_events(args, names, default)
    local events = require "pfm.events"
@@ -481,7 +489,8 @@ end
 --- The target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
--- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit, or --tid, says otherwise
+-- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit or --tid says
+-- otherwise
 function options.target(args, words)
    if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
    local online = require("lpfm.proc").cpus()
@@ -502,15 +511,15 @@ function options.target(args, words)
    return target
 end
 
---- The name of a file to write, with %h, %r and the like of `launcher.file_name` in it.
+--- Expands %h, %r and others of `launcher.file_name` in the name of an output file.
 -- @string[opt] text
--- @treturn ?string nil where text is
+-- @treturn ?string nil if text is nil
 function options.file_name(text)
    return text and options.expect(launcher.file_name(text))
 end
 
---- Where results go: -o.
--- @string[opt] path "-" is stdout; by default stderr, as perf has it
+--- Opens the file for results, -o.
+-- @string[opt] path "-" is stdout; without it, stderr as in perf
 -- @tparam[opt] boolean append
 -- @return a file
 function options.output(path, append)
@@ -521,7 +530,8 @@ function options.output(path, append)
    return file
 end
 
---- Prints results: the one place where commands print, with question marks for what would move the cursor.
+--- Prints results. All commands print by this function, which replaces control characters by
+-- question marks.
 -- @tparam {string,...} lines
 function options.print(lines)
    io.stdout:write(render.clean(table.concat(lines, "\n")), "\n")
@@ -546,14 +556,15 @@ function options.check_conditions(args)
    end
 end
 
--- Words with which a shell's own constructs begin; they cannot be executed in its place.
+-- Words that begin a shell's own constructs, before which there can be no exec.
 local constructs = {}
 for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
    :gmatch("%S+") do
    constructs[word] = true
 end
 
---- A shell command line as a command. A simple one is executed in the shell's place: the measured thread is its own.
+--- Makes a command of a shell command line. A simple one is run by exec, so that its thread is the
+-- measured one.
 -- @string line
 -- @treturn table argv
 function options.shell(line)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- lpfm perfex, perfctr's program of that name: the counts of a command's first thread, and apart from them those of
--- its children. One context with INHERIT and OWN counts both; nothing is followed, and nothing takes turns.
+--- lpfm perfex, after perfctr's program of that name: counts the first thread of a command and,
+-- separately, its children. One context with INHERIT and OWN counts both, without tracing and
+-- without multiplexing.
 -- @module repl.command.perfex
 
 local arguments = require "repl.command.arguments"
@@ -15,7 +16,7 @@ local command = {}
 
 local TSC = "task-clock" -- the CPU time, in ns
 
--- The events, and the TSC's in front.
+-- Reads the names of events, and puts the TSC's in front.
 local function wanted(names)
    local list, err = events.read(names or {})
    if not list then error(err, 0) end
@@ -27,7 +28,7 @@ local function wanted(names)
    return out
 end
 
--- All of them at once: counters are not shared out in turns.
+-- Puts all events into one set, as counters are not multiplexed.
 local function spec_of(list)
    local ok, err = events.assign(list)
    if not ok then error(err, 0) end
@@ -46,7 +47,7 @@ local function values(ctx, list, flag)
    return ctx:read_pmds(vector)
 end
 
--- Where the kernel tells the sum alone, the children's part of it.
+-- The counts; subtracts the thread's own from the sum where the kernel reports only the sum.
 local function counts_of(ctx, list)
    local own, ended = assert(values(ctx, list, "OWN")), values(ctx, list, "ENDED")
    local sum = not ended and assert(values(ctx, list))
@@ -60,8 +61,9 @@ end
 
 --- Runs a command with virtual counters.
 -- @tparam table spec `command`: its words; optional `events`: names, as for `pfm.events.read`
--- @treturn table `events`: rows of `event`, `unit`, `value` (of the first thread) and `children` (of all that it
--- created, threads too), that of the TSC in front, in ns of CPU time; `status` or `signal`, which ended the command
+-- @treturn table `events`: rows of `event`, `unit`, `value` (of the first thread) and `children`
+-- (of all processes and threads that it created), the TSC's first, in ns of CPU time; `status` or
+-- `signal`, which ended the command
 -- @usage
 -- local result = require("repl.command.perfex").run { command = { "sh", "-c", "true; true" }, events = "page-faults" }
 -- print(result.events[2].value, result.events[2].children)
@@ -78,7 +80,7 @@ end
 
 local COLUMNS = { { title = "own", right = true }, { title = "children", right = true }, {}, {} }
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `command.run`
 -- @treturn {string,...} lines
 -- @usage
@@ -126,7 +128,7 @@ function command.main(argv)
    return status_of(result)
 end
 
---- Counts a command and, apart, its children.
+--- Counts a command and, separately, its children.
 -- @string what a shell command line
 -- @string[opt] list events
 -- @treturn table of `command.run`; prints itself

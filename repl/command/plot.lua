@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm plot: pictures of a recording.
+--- lpfm plot: draws pictures of a recording.
 -- @module repl.command.plot
 
 local analyze = require "pfm.analyze"
@@ -47,7 +47,7 @@ local function none(word)
    return NONE:format(word, nearest.hint(word, figures()), table.concat(figures(), ", "))
 end
 
--- A word that is no figure is a recording's name, as on the command line.
+-- A word that is not the name of a figure is the name of a recording, as on the command line.
 local function file_of(word, path)
    if path or not input.is_there(word) then error("plot: " .. none(word), 0) end
    return word
@@ -75,7 +75,7 @@ function command.main(argv)
    return input.status(self)
 end
 
---- Draws a recording: shares, courses over time, distributions.
+--- Draws a recording: shares, changes over time, distributions.
 -- @string[opt="bars"] what as of `plot.recording`
 -- @string[opt="lpfm.data"] path
 -- @treturn figure prints itself

@@ -21,9 +21,9 @@ local command = {}
 
 local BLINK = 1    -- s between updates of the progress
 local PREFIX = "lpfm record: "
-local SHARE = 0.01 -- of the time, that is worth mentioning
+local SHARE = 0.01 -- losses are reported from this fraction of the time on
 
--- What people from perf type.
+-- Options of perf, and the option of lpfm for each.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
 local needless = { "-v", "--verbose", "-T", "--timestamp", "-P", "-s", "--stat", "--sample-cpu", "-n", "--no-samples",
    "-N", "--no-buildid-cache", "-B", "--no-buildid", "--buildid-all", "--per-thread", "-R", "--raw-samples" }
@@ -101,7 +101,8 @@ local function parse_random(text)
    return random
 end
 
--- Periods are known beforehand for clocks, and for the others if they were given.
+-- Checks -c, -F and --random. Periods of clocks are always known, those of other events only if
+-- they were given.
 local function check_rates(spec)
    local mask = spec.random and spec.random.mask
    for _, event in ipairs(spec.events) do
@@ -134,7 +135,7 @@ local function parse_switch(text)
    return { size = SIZES[unit] and n * SIZES[unit], seconds = TIMES[unit] and n * TIMES[unit] }
 end
 
--- What ends a file.
+-- The limits that end a recording file.
 local function limits_of(args)
    local out = { max_size = options.size(args.max_size, "--max-size"),
       max_files = options.number(args.switch_max_files, "--switch-max-files", true),
@@ -163,7 +164,7 @@ end
 
 -- --- progress ------------------------------------------------------------------------------------
 
--- Beside the output of the command it would be in the way.
+-- Shows progress, unless it would mix with the output of the command.
 local function progress(args, target)
    local visible = terminal.shows(2) and not (target.command and terminal.shows(1))
    if args.quiet or not visible then return nil, function() end end
@@ -178,7 +179,7 @@ local function progress(args, target)
    end
 end
 
--- Why samples are missing. A timer that came late is none of it: nothing happened that was not sampled.
+-- Says why samples are missing. A late timer loses none: nothing happened that was not sampled.
 local function losses_of(outcome)
    local out = {}
    if outcome.lost > 0 then
@@ -213,14 +214,14 @@ local function lateness(outcome)
    return ("; timers came late over %s, which have no sample"):format(render.plural(outcome.late, "period"))
 end
 
---- Which samples are missing, and why.
+--- Says which samples are missing, and why.
 -- @tparam table outcome of `profile.run`
 -- @treturn string
 function command.losses(outcome)
    return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
 end
 
--- The samples of off-CPU time, and what is not known of it.
+-- Says how often threads left the CPU, and which of their waits are not recorded.
 local function off_cpu_of(its)
    local out = { ("%s off the CPU, %s preempted"):format(render.plural(its.waited, "time"),
       render.number(its.preempted)) }
@@ -249,7 +250,7 @@ local function why_alone(outcome)
    return outcome.alone and (" (%s)"):format(outcome.alone) or " (without --no-inherit they are included)"
 end
 
--- Where the samples are.
+-- Says where the samples were written to.
 local function place(file, outcome)
    local files, bytes = outcome.files or {}, 0
    for _, its in ipairs(files) do bytes = bytes + its.bytes end
@@ -309,7 +310,7 @@ local function exit_status(file, outcome)
    return outcome.status or 0
 end
 
--- On a terminal lines are broken between words.
+-- Prints a message; on a terminal its lines are broken between words.
 local function tell(message)
    local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
    for paragraph in (message .. "\n"):gmatch("([^\n]*)\n") do
@@ -319,7 +320,7 @@ local function tell(message)
    end
 end
 
--- "-g dwarf" is an option and how.
+-- Joins "-g dwarf" into one word.
 local function join_how(argv)
    local out, i = {}, 1
    while i <= #argv and argv[i] ~= "--" do
@@ -332,7 +333,7 @@ local function join_how(argv)
    return out
 end
 
--- The ranks of a job write a file each.
+-- The default name of the file; each rank of a parallel job has its own.
 local function default_name()
    local here = launcher.here()
    return here and (here.ranks or 2) > 1 and "lpfm.%r.data" or "lpfm.data"
@@ -367,7 +368,8 @@ function command.main(argv)
    return exit_status(file, outcome)
 end
 
--- What a script or the prompt may give: a shell command line or a target; the file or options.
+-- The spec for what a script or the prompt passes: a shell command line or a target; the file or
+-- options.
 local function spec_for(what, more)
    arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" },
       { more, "string|table?", "a file or a table" })
@@ -389,7 +391,8 @@ end
 --- Samples a command into a file.
 -- @param what a shell command line, or a table as for `profile.prepare`, and:
 -- @string[opt="lpfm.data"] what.output the file
--- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as in `{ g = true }`
+-- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as
+-- in `{ g = true }`
 -- @treturn table of `profile.run`; prints itself
 -- @usage record("ls -lR /etc >/dev/null", { g = true }); report { g = "callee" }
 function command.call(what, path)
@@ -398,10 +401,11 @@ function command.call(what, path)
    return printable(record.run(spec, path))
 end
 
---- Begins a recording that `repl.prompt.jobs` carries on.
+--- Begins a recording in the background, for `repl.prompt.jobs`.
 -- @param what as for `command.call`
 -- @param[opt] path by default lpfm.data
--- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results), `discard()`
+-- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results),
+-- `discard()`
 function command.job(what, path)
    local spec
    spec, path = spec_for(what, path)

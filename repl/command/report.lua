@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm report: where the samples of a recording lie.
+--- lpfm report: shows how the samples of a recording are distributed.
 -- @module repl.command.report
 
 local arguments = require "repl.command.arguments"
@@ -20,7 +20,8 @@ local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
--- Options of perf and pfmon that lpfm report has under other names or not at all, and the message for each.
+-- Options of perf and pfmon that lpfm report has under other names or not at all, and the message
+-- for each.
 local meant = {
    ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
    ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
@@ -76,7 +77,7 @@ local function with_event(self, result)
    return #self.head.events > 1 and not (table.concat(result.titles, ","):find("event"))
 end
 
--- With call stacks: what a function and those it called have, then what it has itself.
+-- With call stacks, rows have a total, which includes called functions, beside their own share.
 local function with_total(rows)
    return rows[1] and rows[1].total
 end
@@ -157,7 +158,8 @@ local function cells_of(self, s)
    return cells
 end
 
--- Prints every sample on a line, in the order of time; those of many recordings one recording after the other.
+-- Prints each sample on a line, in the order of time; several recordings are printed one after the
+-- other.
 local function print_samples(self, args, out)
    local head = { "event", "time", "pid", "tid", "cpu", "address", "period" }
    for _, e in ipairs(self.head.with or {}) do head[#head + 1] = e.name end
@@ -212,7 +214,8 @@ local function lines_for(args)
    return args.json and print_json or args.x and print_csv or print_text
 end
 
--- "-g" alone, and what perf's users write behind it.
+-- Joins "-g caller" and the like, as perf's users write them, into one word; "-g" alone means
+-- caller.
 local function join_order(argv)
    local out, i = {}, 1
    while i <= #argv do
@@ -235,7 +238,8 @@ local function check_limit(args)
    if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
 end
 
--- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or -x with text output.
+-- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or
+-- -x with text output.
 local function check_choice(args)
    local chosen
    for _, name in ipairs { "phases", "histogram", "correlate", "samples", "call_graph" } do
@@ -251,7 +255,7 @@ local function check_choice(args)
    if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
 end
 
--- What else is asked for the page cannot show: it sorts and selects by itself.
+-- Options that --html refuses, as its page sorts and selects by itself.
 local IN_PAGE = { "sort", "top", "percent_limit", "call_graph", "no_children", "slice", "phases", "histogram",
    "correlate", "raw", "x", "json", "samples", "symbol", "object", "comm", "tid", "pid", "cpu", "time", "rank", "host",
    "node", "job", "step" }
@@ -274,7 +278,7 @@ local function write_page(args, paths)
    return input.status(self)
 end
 
--- NAME=FORMULA
+-- Parses formulas, NAME=FORMULA.
 local function read_formulas(list)
    local out = {}
    for _, text in ipairs(list) do
@@ -293,7 +297,8 @@ local function with_names(self)
    return names
 end
 
--- What --phases, --histogram, --correlate, --call-graph or --derive find, as lines and as a table; nil without any.
+-- The results of --phases, --histogram, --correlate, --call-graph or --derive as lines and as a
+-- table; nil without them.
 local function analysis(self, args, wanted)
    local top = options.number(args.top, "--top", true)
    local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
@@ -323,7 +328,7 @@ end
 local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
    job = true, step = true }
 
--- A filter that lets nothing through is mistyped, most likely.
+-- Raises an error if no sample passes the filter, which is then probably mistyped.
 local function check_found(self, args, filter)
    for _, name in ipairs(selection.names) do
       local seen = {}
@@ -338,7 +343,7 @@ local function check_found(self, args, filter)
    end
 end
 
--- On a terminal, unless a part of the report or another form of it is asked for.
+-- Whether to browse: on a terminal, unless a part of the report or another output is requested.
 local function is_browsed(args)
    local printed = args.plain or args.samples or args.json or args.x or args.top or args.percent_limit
    return not printed and screen.possible()
@@ -403,15 +408,16 @@ function report.main(argv)
    return input.status(self)
 end
 
--- The tree of calls, which prints itself.
+-- The tree of calls, with a __tostring that prints it.
 local function tree_of(self, by, wanted)
    local options_of = { order = wanted.g, by = by, filter = wanted.filter, event = wanted.event }
    local lines, tree = report_text.tree(self, options_of)
    return setmetatable(tree, { __tostring = function() return table.concat(lines, "\n") end })
 end
 
---- Shows where the samples of a recording lie.
--- @tparam[opt="lpfm.data"] ?string|{string,...} path of several, their names; or only the table of options
+--- Shows how the samples of a recording are distributed.
+-- @tparam[opt="lpfm.data"] ?string|{string,...} path of one recording or of several; or only the
+-- table of options
 -- @string[opt="symbol"] by sort keys
 -- @tparam[opt] table wanted options of `pfm.analyze.by` (`children`: by default true), and:
 -- @string[opt] wanted.file the recording

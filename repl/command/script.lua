@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm script: every sample of a recording on a line, or handed to a Lua script.
+--- lpfm script: prints each sample of a recording on a line, or passes samples to a Lua script.
 -- @module repl.command.script
 
 local render = require "pfm.render"
@@ -58,7 +58,7 @@ function script.fields()
    return names
 end
 
--- A value that was recorded with samples; texts are the branches before one.
+-- A field whose value was recorded with each sample; a string is the list of branches before it.
 local function with_values(name, unit)
    return function(s)
       local value = s[name]
@@ -113,7 +113,7 @@ end
 
 local function run_script(chunk, name, arguments, self, iterate)
    rawset(_G, "recorded", self)
-   rawset(_G, "session", self) -- its former name
+   rawset(_G, "session", self) -- former name
    rawset(_G, "samples", iterate)
    local run = require("repl.command").run
    local status = run(chunk, name, arguments, 1)
@@ -129,7 +129,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
--- What people from perf type.
+-- Options of perf that ask for the default behaviour.
 local needless = { "--ns", "-G", "--hide-call-graph", "--header", "-v", "--force", "--stdio" }
 local LUA = "scripts are written in Lua; scripts/examples has some"
 local advice = {
@@ -160,7 +160,7 @@ function script.options()
    return c
 end
 
--- First words that are recordings are what to read; options may follow them.
+-- Parses options; words that are recordings come first, and options may follow them.
 local function parse(argv)
    local args, words = script.options():parse(argv)
    if args.input or not words[1] or not recording.is_one(words[1]) then return args, words end
@@ -172,7 +172,7 @@ local function parse(argv)
    return args, words
 end
 
--- What to run, and its arguments.
+-- The script to run, and its arguments.
 local function pick(args, words)
    if args.eval then
       local chunk, err = loadstring(args.eval, "=-E")
@@ -183,7 +183,8 @@ local function pick(args, words)
    return path and load_script(path), path, slice(words, args.script and 1 or 2)
 end
 
--- The samples that the options let pass, as a function for the script, which may go through them again.
+-- A function for the script that returns an iterator of the selected samples; it can be called
+-- several times.
 local function iterator(self, args)
    for name in (args.event or ""):gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    local wanted = selection.read(args)

@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
---- The options that select samples, for the commands that read recordings.
+--- The options that select samples, for all commands that read recordings.
 -- @module repl.command.selection
 
 local options = require "repl.command.options"
 
 local selection = {}
 
---- The filters by name.
+--- The names of the filters.
 selection.names = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "rank", "host", "node", "job", "step" }
 
---- Adds the options.
+--- Adds the options to a command.
 -- @tparam command c of `options.command`
 function selection.add_options(c)
    c:option("-e --event", "EVENTS", "Only samples of these events, separated by commas.")
@@ -27,14 +27,14 @@ function selection.add_options(c)
    c:option("--time", "FROM,TO", "Only samples of this time: seconds since the first sample, or percent, e.g. 10%,20%.")
 end
 
--- What people from perf type for them.
+-- Options of perf, and the option of lpfm for each.
 local meant = {
    ["--symbols"] = "--symbol", ["-S"] = "--symbol", ["--symbol-filter"] = "--symbol", ["--dsos"] = "--object",
    ["--dso"] = "--object", ["-d"] = "--object", ["--comms"] = "--comm", ["-c"] = "--comm",
 }
 
---- What people from perf type for these options, and for others of a command.
--- @tparam table own those others: their option to ours
+--- The options of perf that stand for these options, and for others of a command.
+-- @tparam table own the command's: perf's option to lpfm's
 -- @treturn table for `command:habits`
 function selection.habits(own)
    local out = {}
@@ -44,7 +44,7 @@ function selection.habits(own)
    return out
 end
 
---- The filter out of the options.
+--- Makes a filter of the options.
 -- @tparam table args
 -- @treturn table for `pfm.analyze.by`
 function selection.read(args)
@@ -52,7 +52,7 @@ function selection.read(args)
    for _, name in ipairs(selection.names) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
-      if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end -- as perf has it
+      if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end -- as in perf
       if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end
       filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil
    end

@@ -25,7 +25,8 @@ local stat = {}
 
 -- --- for people ----------------------------------------------------------------------------------
 
--- The rows of each core, socket, process, ..., after its name and how many CPUs or threads it has.
+-- The rows of each core, socket, process and so on, below its name and its number of CPUs or
+-- threads.
 local function group_lines(groups)
    local rows = {}
    for _, group in ipairs(groups) do
@@ -59,7 +60,7 @@ local function has_error(result)
    return false
 end
 
--- Estimates that mean nothing, by what is wrong with them.
+-- Warnings about estimates that are meaningless, grouped by the reason.
 local function warnings(result)
    local lines, names = {}, {}
    for _, row in ipairs(result.events) do
@@ -109,7 +110,7 @@ local function hint(result, target)
    return { ("  Threads or children of the command were not counted%s; %s."):format(share, remedy) }
 end
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `count.run` or `count.merge`
 -- @tparam table target
 -- @treturn table lines
@@ -134,7 +135,7 @@ end
 
 -- --- for programs --------------------------------------------------------------------------------
 
--- The line of a simulated machine, once and at the top.
+-- Puts the line that marks a simulated machine at the top, once.
 local function with_mark(lines, result)
    if result.simulated then table.insert(lines, 1, "# " .. render.simulated(result.simulated)) end
    return lines
@@ -210,7 +211,8 @@ local function try_to_write(out, lines)
    return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
--- A function that writes lines: to standard error where the file that was asked for takes no more. Then it has `lost`.
+-- A function that writes lines. If the file takes no more, it writes to standard error and sets
+-- `lost`.
 local function new_writer(args, out)
    local where, self = args.output ~= "-" and args.output or "the results", { lost = false }
    return setmetatable(self, { __call = function(_, lines)
@@ -223,7 +225,7 @@ local function new_writer(args, out)
    end })
 end
 
--- Functions that write results in the form that was asked for.
+-- Functions that write results in the requested format.
 local function printer(args, target, out)
    local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
    local first = true
@@ -247,7 +249,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
--- What people from perf type.
+-- Options of perf that lpfm does not have, and what to use instead.
 local PLAIN = "-x, and --json print plain numbers"
 local SHELL = "the shell does that: lpfm stat -- sh -c 'COMMAND; COMMAND'"
 local advice = {
@@ -331,7 +333,7 @@ local function spec_of(target, list, args, print, complete)
    return spec
 end
 
--- Why a group cannot be had, and which can.
+-- The message for an unavailable group, with the groups that are available.
 local function no_group(err)
    local working = metrics.working()
    if #working == 0 or err:find("^no metric group") then error(err, 0) end
@@ -353,7 +355,7 @@ end
 
 local DETAILED = { "branch", "l1", "l3", "tlb" }
 
--- The events and groups of the options.
+-- The events and groups that the options name.
 local function asked_for(args)
    local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
    if not args.detailed then return names, groups end
@@ -361,14 +363,15 @@ local function asked_for(args)
    return names or { events.default_counts(), "minor-faults,major-faults" }, groups
 end
 
--- Of regions, those that are read without a call where the machine can do that.
+-- The default events. For regions: those that user space reads without a system call, if the
+-- machine can do that.
 local function default_events(groups, of_regions)
    if #groups > 0 then return {} end
    local both = "cycles,instructions"
    return of_regions and host.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
 end
 
--- The index of an event in the list, put there unless it is there already.
+-- The index of an event in the list, to which it is added if it is missing.
 local function place(list, name)
    local event, err = events.read(name)
    if not event then error(err, 0) end
@@ -380,7 +383,7 @@ local function place(list, name)
    return #list
 end
 
--- Adds the groups' events; places[group] says where they are.
+-- Adds the groups' events; places[group] has their indices.
 local function add_groups(list, groups)
    local places = {}
    for _, group in ipairs(groups) do
@@ -392,7 +395,7 @@ end
 
 local NOT_A_NUMBER = 0 / 0
 
--- Computes the groups' metrics out of a result.
+-- Computes the groups' metrics from a result.
 local function evaluate(result, places, groups)
    if #groups == 0 then return result end
    result.metrics = {}
@@ -438,7 +441,7 @@ local function thread_groups(target, by)
    return function(result) return parts.by(result, by) end
 end
 
--- Adds the results' parts up, by what the options say.
+-- Sums the results up as the options say: by core, process and so on.
 local function grouping(args, target)
    local by, group = nil, nil
    for levels, fn in pairs { [system.levels] = cpu_groups, [parts.levels] = thread_groups } do
@@ -469,7 +472,7 @@ end
 
 -- --- regions -------------------------------------------------------------------------------------
 
--- Options that say how others count the command.
+-- Options that --regions refuses, since regions count from inside the command.
 local NOT_OF_REGIONS = { "threads", "delay", "from", "until", "switch_timeout", "switch_after", "repeat", "interval",
    "no_inherit", "per_cpu", "per_core", "per_socket", "per_node", "per_command", "per_process", "per_thread" }
 
@@ -482,7 +485,7 @@ local function check_regions(args, target)
    end
 end
 
--- What regions count, in the form that was asked for.
+-- Measures regions, and writes the results in the requested format.
 local function measure_regions(args, target, list, complete, write)
    local result = options.checked(regions.run, { command = target.command, events = list, seconds = target.seconds,
       outlive = target.outlive })
@@ -544,7 +547,8 @@ function stat.main(argv)
    return repeats(spec, args, target, print, finish)
 end
 
--- What a script or the prompt may give: a shell command line, a target; and what the results call it.
+-- The spec for what a script or the prompt passes: a shell command line or a target; and its name
+-- in the results.
 local function spec_for(call, what, also)
    if type(what) == "table" then count.check(call, what, also) end
    local spec = {}
@@ -576,7 +580,7 @@ local function events_for(what, list)
    return list or (type(what) == "table" and what.events) or nil
 end
 
--- stat("make", { events = "cs", threads = true }): a command line, and choices beside it.
+-- Merges a command line with a table of options: stat("make", { events = "cs", threads = true }).
 local function merged(what, list)
    if type(what) ~= "string" or type(list) ~= "table" or list[1] ~= nil then return what, list end
    local spec = { command = options.shell(what) }
@@ -605,7 +609,7 @@ function stat.call(what, list, groups, tid)
    return printable(complete(result), target)
 end
 
---- Begins a count that `repl.prompt.jobs` carries on.
+--- Begins to count in the background, for `repl.prompt.jobs`.
 -- @param what a shell command line, or a table as for `count.run`
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups

@@ -17,12 +17,12 @@ local slice = require "pfm.util.slice"
 
 local top = {}
 
-local DELAY, WINDOW = 2, 10 -- s between updates; of samples that an update shows
-local FIRST = 0.3           -- s to the first update of a screen, and from there to one that has samples
-local ROWS = 20             -- of an update that goes into a pipe
-local MOST = 1000           -- of a screen, to go through
-local LEAST = 12            -- characters of what is watched
-local IDLE = "0 "           -- how the thread of a sample begins where nothing ran
+local DELAY, WINDOW = 2, 10 -- s between updates; s of samples shown
+local FIRST = 0.3           -- s until a screen's first update, then until one with samples
+local ROWS = 20             -- rows of an update that goes into a pipe
+local MOST = 1000           -- most rows to scroll through on a screen
+local LEAST = 12            -- least characters of the target's name
+local IDLE = "0 "           -- the beginning of an idle sample's thread
 
 -- --- the samples of the last seconds, as a recording ---------------------------------------------
 
@@ -36,7 +36,8 @@ local function new_live(self, window)
    return live
 end
 
--- Processes that live, or ended less than a window ago; and those that they have their mappings from.
+-- The processes that live or ended less than a window ago, and those from which they inherited
+-- mappings.
 local function needed(self)
    local out = {}
    local function need(pid)
@@ -70,7 +71,7 @@ local function forget(self)
    self.records, self.maps = select_of(self.records, 3, wanted), select_of(self.maps, "pid", wanted)
 end
 
--- Takes a record of a program: a mapping, a name, a fork, which passes the mappings on, or an end.
+-- Handles a record of a process: a mapping, a name, a fork, which copies the mappings, or an exit.
 local function take_record(self, row)
    local kind, _, pid, tid, parent = unpack(row)
    self.records[#self.records + 1] = row
@@ -107,7 +108,7 @@ end
 
 -- --- an update -----------------------------------------------------------------------------------
 
--- Rows that have the same cells after the thread's, idle ones apart.
+-- Merges rows that differ only in the thread, and separates the idle ones.
 local function without_threads(sorted)
    local by_id, out, idle, all = {}, {}, 0, 0
    for _, row in ipairs(sorted.rows) do
@@ -130,12 +131,12 @@ end
 -- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @tparam[opt] table filter of `report.sort`
--- @treturn table of `cells`, `percent` (of what was not idle), `samples`, with call stacks `total` (its `percent` is
--- also of what the function called); the highest first
--- @treturn number share of what was idle
+-- @treturn table of `cells`, `percent` (of samples that are not idle), `samples` and, with call
+-- stacks, `total` (which includes called functions); the highest first
+-- @treturn number share of the idle samples
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
-   self.ran = nil -- is made anew with the records that have come since
+   self.ran = nil -- computed again from newer records
    local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
    local rows, idle, all = without_threads(sorted)
    for _, row in ipairs(rows) do
@@ -150,7 +151,7 @@ function top.rows(self, by, filter)
    return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
 end
 
--- What is watched may be a long command line: it leaves room for the rest.
+-- The heading; a long command line is cut to leave room for the rest.
 local function heading(view, rows, idle, columns, filter)
    local n = 0
    for _, row in ipairs(rows) do n = n + row.samples end
@@ -164,14 +165,14 @@ local function heading(view, rows, idle, columns, filter)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end
 
--- The samples of the last seconds sorted, as `browse` takes them.
+-- Sorts the samples of the last seconds, for `browse`.
 local function sort(view, limit, filter, by_self)
    local rows, idle, titles = top.rows(view.live, view.by, filter)
    if by_self then browse.by_self(rows) end
    return { all = rows, rows = { unpack(rows, 1, math.min(limit, #rows)) }, idle = idle, titles = titles }
 end
 
--- The title of the columns, and a line for each row.
+-- Returns the title of the columns, and a line for each row.
 local function lines_of(_, result, rows)
    local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
    local stacked = rows[1] and rows[1].total
@@ -206,7 +207,7 @@ local function show(view)
    browse.draw(view.pages)
 end
 
--- What is on the screen.
+-- The pages for the screen.
 local function pages_of(view)
    return browse.open {
       self = view.live, filter = {}, warnings = {}, lines_of = lines_of,
@@ -224,7 +225,7 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
--- Ends the measurement by letting its time run out; its command is terminated, not waited for.
+-- Ends the measurement by a zero timeout, and terminates its command without waiting for it.
 local function quit(view, self)
    self.spec.seconds, view.left = 0, true
    if view.child then view.child:kill("TERM") end
@@ -255,7 +256,7 @@ local function may_watch(err)
    return err
 end
 
--- How call stacks are got, and why so.
+-- Says how call stacks are recorded, and why so.
 local function stacks_of(self)
    local got = self.stacks
    return got and (", call stacks by %s%s"):format(got.how, got.why and ": " .. got.why or "")
@@ -271,12 +272,12 @@ local function watch(view, spec)
    local ok, err = pcall(view.full and screen.run or run, run, true)
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end
    view.pages, view.full = nil, false
-   if not view.left then show(view) end -- the last picture stays unless the user has quit
+   if not view.left then show(view) end -- the last picture remains unless the user has quit
 end
 
 -- --- the command ---------------------------------------------------------------------------------
 
--- What people from perf type.
+-- Options of perf, and the option of lpfm for each.
 local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-K"] = "--all-user",
    ["--hide_kernel_symbols"] = "--all-user", ["-U"] = "--all-kernel", ["--hide_user_symbols"] = "--all-kernel" }
 local advice = {
@@ -313,7 +314,7 @@ local function has_target(args, words)
    return #words > 0 or #args.pid + #args.tid + #args.cpu > 0 or args.all_cpus
 end
 
--- A command's output would spoil the screen.
+-- Discards a command's output, which would spoil the screen.
 local function silenced(command)
    local out = slice(command)
    for i, word in ipairs { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh" } do table.insert(out, i, word) end

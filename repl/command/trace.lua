@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm trace: what a program's instructions access, for the simulated computer.
+--- lpfm trace: records a program's memory accesses, for the simulated computer.
 -- @module repl.command.trace
 
 local memtrace = require "pfm.memtrace"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What students answer: read, compared with what the machine showed, and the explanation that fits.
+--- Students' answers: reads them, compares them with what the machine showed, picks the explanation
+-- that fits.
 -- @module repl.lab.answers
 
 local lpfm = require "lpfm"
@@ -47,7 +48,7 @@ function answers.read(answer, page)
    return readers[page.kind or "number"](answer, page)
 end
 
---- How an answer was understood, where that may be another way than it was meant.
+--- How an answer was understood, where the student may have meant another value.
 -- @string answer
 -- @tparam table page
 -- @treturn ?string
@@ -79,7 +80,7 @@ local function digits_of(word)
    return word:match("(%d+)$") or word
 end
 
--- "2 4 6" is as good as "IP2 IP4 IP6".
+-- Whether two lists of words are equal; "2 4 6" equals "IP2 IP4 IP6".
 local function same_words(given, wanted, any_order)
    if #given ~= #wanted then return false end
    local bare = true
@@ -97,8 +98,8 @@ local function same_words(given, wanted, any_order)
    return true
 end
 
--- The least and the largest number that are as good as one: {page.within} is a part of it, {page.factor} how many
--- times less or more.
+-- The range of numbers that are accepted instead of `wanted`: {page.within} is a fraction of it,
+-- {page.factor} the ratio by which an answer may be smaller or larger.
 local function bounds(wanted, page)
    if page.factor then return wanted / page.factor, wanted * page.factor end
    local slack = math.abs(wanted) * (page.within or 0)
@@ -113,7 +114,7 @@ local function same_number(given, wanted, page)
    return given >= math.min(least, most) - rounding and given <= math.max(least, most) + rounding
 end
 
---- How near a number has to be, in words; nil where it has to be exact.
+--- The tolerance of a numeric answer, in words; nil where the number must be exact.
 -- @tparam table page
 -- @treturn ?string
 function answers.tolerance(page)
@@ -131,7 +132,8 @@ local function same_hex(given, wanted)
    return false
 end
 
---- What a place of a lab stands for: a function of the figures, the name of a figure, or itself.
+--- The value of a lab's field, which may be a function of the figures, the name of a figure, or the
+-- value.
 -- @param what
 -- @tparam table figures
 -- @return the value
@@ -141,7 +143,7 @@ function answers.resolve(what, figures)
    return what
 end
 
---- Is what was answered a value?
+--- Whether an answer equals the wanted value, within the page's tolerance.
 -- @param given of `answers.read`
 -- @param wanted
 -- @tparam table page
@@ -162,7 +164,7 @@ local function fits(entry, given, right, page, figures)
    return answers.equal(given, answers.resolve(entry.is, figures), page)
 end
 
---- What a page asks, with how near an answer has to be.
+--- The question or task of a page, followed by the tolerance of the answer.
 -- @tparam table page
 -- @treturn ?string a text with names in braces; nil where there is nothing to ask
 function answers.question(page)

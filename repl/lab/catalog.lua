@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The labs there are: files of scripts/labs, and those that a teacher wrote. A lab is the table that such a file
--- returns; scripts/labs/README.md says what is in it.
+--- The available labs: the files of scripts/labs, and files that a teacher wrote. A lab is the
+-- table that such a file returns; scripts/labs/README.md describes its fields.
 -- @module repl.lab.catalog
 
 local namespace = require "repl.prompt.namespace"
@@ -10,9 +10,10 @@ local text_file = require "pfm.util.text_file"
 local catalog = {}
 
 local loaded = {} -- by path
-local variants = {} -- by lab and name
+local variants = {} -- loaded labs, by lab and machine
 
--- Minutes of a page, by what it asks for: a prediction takes three, to read, think and look at what came out.
+-- Minutes for a page of each kind; a prediction takes three to read, to think and to look at the
+-- result.
 local MINUTES = { question = 3, task = 5, script = 12, try = 5, reading = 2 }
 
 local function kind_of(page)
@@ -36,7 +37,7 @@ function catalog.minutes(pages)
    return math.ceil(sum / 5) * 5
 end
 
---- Reads a file of a lab, once. Its `minutes` are those of its pages.
+--- Reads the file of a lab, and keeps what it read. The lab's `minutes` are the sum of its pages'.
 -- @string path
 -- @treturn[1] table the lab, with its `name` and `path`
 -- @return[2] nil
@@ -54,7 +55,7 @@ function catalog.read(path)
    return lab
 end
 
---- The labs of a folder, by their numbers; files that return no `pages` are none.
+--- The labs in a folder, by their numbers. A file that returns no `pages` is not a lab.
 -- @string dir
 -- @treturn {table,...} labs
 -- @treturn {string,...} what is wrong with files that cannot be read
@@ -79,31 +80,31 @@ function catalog.folder(dir)
    return labs, errors
 end
 
--- --- labs on this computer -----------------------------------------------------------------------
+-- --- labs on real machines -----------------------------------------------------------------------
 
---- The machines of this computer that labs can run on; "sim" is the other one.
+--- The real machines that labs can run on; all other labs run on "sim".
 catalog.real = { "perf", "linux" }
 
--- The file of a lab's pages for this computer.
+-- The file of a lab's pages for real machines.
 local function real_path(lab)
    return (lab.path:gsub("([^/]+)$", "real/%1"))
 end
 
---- Has a lab pages for this computer?
+--- Whether a lab has pages for real machines.
 -- @tparam table lab
 -- @treturn boolean
 function catalog.is_real(lab)
    return text_file.all(real_path(lab)) ~= nil
 end
 
---- A lab as it is on a machine: on this computer it has pages and parameters of its own, those of `real/NAME.lua`
--- beside its file, and is called NAME-MACHINE.
+--- A lab for a machine. For a real machine its pages and parameters come from `real/NAME.lua`
+-- beside its file, and its name is NAME-MACHINE.
 -- @tparam table lab
 -- @string machine "sim", "perf" or "linux"
 -- @treturn[1] table a lab
 -- @return[2] nil
 -- @treturn[2] string why there is none
--- @treturn[2] ?boolean its file cannot be read
+-- @treturn[2] ?boolean true if the reason is that its file cannot be read
 function catalog.on(lab, machine)
    if machine == (lab.machine or "sim") then return lab end
    if lab.machine then return nil, ("lab %s runs on %s, and not on %s"):format(lab.name, lab.machine, machine) end
@@ -130,7 +131,7 @@ function catalog.on(lab, machine)
    return out
 end
 
---- Where a lab goes on once it is done on the simulated computer.
+--- Says how to continue with a lab on a real machine after the simulated one.
 -- @tparam table lab
 -- @treturn ?string a sentence
 function catalog.more_of(lab)
@@ -143,9 +144,9 @@ function catalog.more_of(lab)
    return ("It has a second part in a real kernel: 'make vm LAB=%s' in lpfm's source tree."):format(lab.name)
 end
 
--- --- the labs there are --------------------------------------------------------------------------
+-- --- all labs ------------------------------------------------------------------------------------
 
--- Beside the library, wherever that is installed.
+-- The folder of lpfm's labs, which is beside the library, wherever that is installed.
 local function home()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
       if namespace.entries(dir .. "labs") then return dir .. "labs" end
@@ -161,7 +162,7 @@ function catalog.all()
    return labs
 end
 
---- Their names.
+--- The names of all labs.
 -- @treturn {string,...} in the order of their numbers
 function catalog.names()
    local out = {}
@@ -169,7 +170,7 @@ function catalog.names()
    return out
 end
 
--- "bias-perf" is lab bias on the machine perf.
+-- The lab for a real machine that a name such as "bias-perf" stands for.
 local function real_of(name)
    local base, machine = name:match("^(.+)%-(%a+)$")
    for _, real in ipairs(catalog.real) do
@@ -178,7 +179,8 @@ local function real_of(name)
    end
 end
 
---- A lab by its name, its number or its file; with "-perf" or "-linux" behind the name, as it is on this computer.
+--- Finds a lab by its name, number or file; a name that ends with "-perf" or "-linux" is a lab on
+-- that machine.
 -- @string name
 -- @treturn[1] table
 -- @return[2] nil

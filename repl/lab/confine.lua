@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- How a student's interpreter is started, so that what its script can reach is little: an environment of its own,
--- limits of CPU time, memory, processes and files; and where the system lets us, namespaces without network, other
--- processes, home folders and the files of the labs.
+--- Starts a student's interpreter so that its script can reach little: it has an environment of its
+-- own and limits of CPU time, memory, processes and files. Where the system permits it, namespaces
+-- hide the network, other processes, home folders and the files of the labs.
 -- @module repl.lab.confine
 
 local namespace = require "repl.prompt.namespace"
@@ -15,14 +15,14 @@ local confine = {}
 local MEMORY, FILE, DESCRIPTORS, PROCESSES = 2 ^ 30, 2 ^ 20, 64, 32 -- bytes, bytes, numbers
 local NOBODY = "65534"
 local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
-local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use of the labs' folder
-local PARTS = { "pfm", "repl" } -- what they may see of the folder of a source tree
+local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use in labs' folder
+local PARTS = { "pfm", "repl" } -- folders of a source tree that scripts may see
 local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
 local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scripts/labs" } -- by others, perhaps
 
--- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the given paths, read
--- only, and an empty /tmp; hide:PATH lays an empty folder over one that is there. The shell is root of its own
--- namespaces, and leaves nothing mounted outside of them.
+-- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the
+-- given paths, read only, and an empty /tmp; hide:PATH mounts an empty folder over PATH. The shell
+-- is root in its own namespaces, and leaves nothing mounted outside of them.
 local IN_NAMESPACES = [[
 set -e
 root=$1
@@ -74,8 +74,8 @@ local function exists(path)
    return stat.stat(path) ~= nil
 end
 
--- The templates of package.path or package.cpath that have an existing folder, without symbolic links; "." only where
--- it is the source tree: elsewhere the current folder has nothing to do with modules.
+-- The templates of package.path or package.cpath whose folders exist, without symbolic links. "."
+-- is kept only if it is the source tree; any other current folder has nothing to do with modules.
 local function search_path(text)
    local out = {}
    for template in text:gmatch("[^;]+") do
@@ -100,7 +100,7 @@ local function is_of_system(path)
    return path:find("^/usr/") ~= nil
 end
 
--- The file of the program that a student's interpreter runs.
+-- The path of script.lua, which a student's interpreter runs.
 local function script_file()
    for _, folder in ipairs(module_folders()) do
       if exists(folder .. "/" .. SCRIPT) then return folder .. "/" .. SCRIPT end
@@ -113,7 +113,8 @@ local function add(list, ...)
    return list
 end
 
--- What the interpreter needs to see, and which folders of labs it must not: the arguments of IN_NAMESPACES.
+-- The arguments of IN_NAMESPACES: the paths that the interpreter needs, and the folders of labs
+-- that it must not see.
 local function view(program)
    local out, hidden = {}, {}
    local function show(path)
@@ -146,7 +147,8 @@ local function view(program)
    return add(out, unpack(hidden))
 end
 
--- The tasks of the script's user: the limit of processes counts those of the whole user where there is no namespace.
+-- The number of tasks of the script's user: without a user namespace, RLIMIT_NPROC counts all
+-- tasks of the user.
 local function tasks_of_user()
    local n, uid = 0, unistd.geteuid()
    if uid == 0 then uid = tonumber(NOBODY) end
@@ -157,8 +159,8 @@ local function tasks_of_user()
    return n
 end
 
--- SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: runs a command with limits. The option for processes is -p, and
--- in bash -u.
+-- SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: runs a command with limits. The option of
+-- ulimit for processes is -p in dash and -u in bash.
 local LIMITED = [[
 ulimit -c 0 && ulimit -t "$1" && ulimit -v "$2" && ulimit -f "$3" && ulimit -n "$4" || exit 1
 ulimit -p "$5" 2>/dev/null || ulimit -u "$5" || exit 1
@@ -171,7 +173,7 @@ local function limited(out, way, cpu)
       DESCRIPTORS, processes)
 end
 
--- The command that gives up what the interpreter must not have.
+-- Appends the command that drops the privileges which the interpreter must not have.
 local function unprivileged(out, way)
    local is_root = unistd.geteuid() == 0
    add(out, "setpriv", "--no-new-privs", "--inh-caps=-all")
@@ -190,7 +192,7 @@ local function environment(out)
    return out
 end
 
--- What comes before the limits: namespaces; root_dir is an empty folder.
+-- The command that creates the namespaces and then sets the limits; root_dir is an empty folder.
 local function unshared(program, root_dir)
    local out = { "unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child" }
    if unistd.geteuid() ~= 0 then add(out, "--user", "--map-root-user") end
@@ -201,12 +203,12 @@ end
 --- The ways to confine a script, the strongest first.
 confine.ways = { "namespaces", "privileges", "limits" }
 
---- A command that is confined.
+--- The command line that runs a program confined.
 -- @string way one of `confine.ways`
 -- @int cpu seconds of CPU time, 1 or more
 -- @string root_dir an empty folder, over which the namespaces' file system is mounted
--- @tparam[opt] {string,...} command program and arguments; by default a student's interpreter: its descriptor 0 is a
--- socket from which it reads its requests
+-- @tparam[opt] {string,...} command program and arguments; by default a student's interpreter,
+-- which reads its requests from a socket at descriptor 0
 -- @treturn {string,...} program and arguments
 function confine.command(way, cpu, root_dir, command)
    local program = assert(unistd.readlink("/proc/self/exe"))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What a teacher gets: a row for each question and task, judged by runs of now, of one student or of a class.
+--- Grades for teachers: a row for each question and task of a student or a class, judged by running
+-- the lab again.
 -- @module repl.lab.grade
 
 local judge = require "repl.lab.judge"
@@ -11,7 +12,7 @@ local stdlib = require "posix.stdlib"
 
 local grade = {}
 
-local POINTS = { prediction = 1, task = 2, script = 5 } -- where a page says nothing else
+local POINTS = { prediction = 1, task = 2, script = 5 } -- where a page has no `points`
 local KEYS = { "lab", "task", "kind", "state", "answer", "attempts", "hints", "params", "seed", "why" }
 
 -- --- one student ---------------------------------------------------------------------------------
@@ -20,14 +21,15 @@ local function kind_of(page)
    return page.ask and "prediction" or "task"
 end
 
---- What a right answer is worth.
+--- The number of points for a right answer.
 -- @tparam table page of a question or a task
 -- @treturn number points
 function grade.points(page)
    return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
 end
 
--- Is an answer right; of a script also why it is not, of others the explanation meant for them, with names in braces.
+-- Whether an answer is right. The second value is why a script is wrong, or the explanation of
+-- another wrong answer.
 local function is_right(s, page, row, limit)
    if page.task == nil or page.kind ~= "script" then
       local right, say = s:judge(page, tostring(row.answer))
@@ -39,7 +41,7 @@ local function is_right(s, page, row, limit)
    return right, not right and why or nil
 end
 
--- What was done when the answer that counts was given: the first one to a question, of a task the one that solved it.
+-- The attempt that counts: the first answer to a question, and the attempt that solved a task.
 local function attempt_of(page, entry)
    local found
    for _, attempt in ipairs(entry.log or {}) do
@@ -49,7 +51,7 @@ local function attempt_of(page, entry)
    return found
 end
 
--- A session with the parameters of an attempt, in which the page has run.
+-- A session with the parameters of an attempt, which has run up to the page.
 local function session_of(s, params, index, others)
    local key = session.list_parameters(params)
    others[key] = others[key] or (key == session.list_parameters(s.set) and s)
@@ -73,10 +75,10 @@ local function row_of(s, index, options, others)
    end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
    local right, why, say
-   if wanted and row.params ~= wanted then -- it is not run with the others, which could take long
+   if wanted and row.params ~= wanted then -- its run could take long, and cannot change the verdict
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
-      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- what fails is no wrong answer
+      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- may raise
       local ok
       ok, right, why, say = pcall(function()
          return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
@@ -88,23 +90,26 @@ local function row_of(s, index, options, others)
    return row
 end
 
---- Judges all answers of a session again, by runs of now with the parameters that they were given with: what a file of
--- progress claims does not count. Scripts run in interpreters of their own.
+--- Judges all answers of a session again: it runs the lab with the parameters that each was given
+-- with, and does not trust the states in a file of progress. Scripts run in interpreters of their
+-- own.
 -- @tparam session s of `repl.lab.session`
--- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, of which the parameters have to be
--- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=, hints=, params=, seed=,
--- time=, points=, max=, why=, say=, log= }`; `why`: why it is not right; `say`: the explanation of such wrong answers
+-- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, which must have set
+-- the parameters
+-- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=,
+-- hints=, params=, seed=, time=, points=, max=, why=, say=, log= }`; `why`: the reason if it is
+-- not right; `say`: the explanation of such wrong answers
 function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }
    for i, page in ipairs(s.lab.pages) do
-      if s.lab.machine then s:run_up_to(i) end -- that machine has to be there
+      if s.lab.machine then s:run_up_to(i) end -- pcall below would hide that the machine is missing
       if page.id or page.task then out[#out + 1] = row_of(s, i, options, others) end
    end
    return out
 end
 
---- Judges what is kept in a folder.
+--- Judges the sessions whose progress is kept in a folder.
 -- @tparam {table,...} labs
 -- @tparam[opt] table options of `grade.session`
 -- @treturn[1] {table,...} rows
@@ -137,9 +142,10 @@ end
 
 -- --- a class -------------------------------------------------------------------------------------
 
-local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- of progress in a student's folder
+local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- in a student's folder
 
--- A link on the way could lead to another student's progress.
+-- The place of progress in a student's folder. A symbolic link could lead to another student's
+-- progress.
 local function place_of(dir)
    local own = stdlib.realpath(dir)
    for _, place in ipairs(PLACES) do
@@ -205,7 +211,7 @@ local function sum(student)
    return points, max
 end
 
---- A line for each student, question and task.
+--- A line for each student and each question or task.
 function reports.csv(class)
    local out = { "student,lab,task,kind,state,points,max,answer,attempts,hints,params,seed,time,why" }
    for _, student in ipairs(class) do
@@ -244,13 +250,14 @@ function reports.attempts(class)
    return out
 end
 
--- What wrong answers have in common that are alike: why they are wrong, whatever the numbers in it; the explanation
--- meant for them; or the answer. With parameters of their own, students give other numbers for one mistake.
+-- What equal mistakes have in common: the reason without its numbers, the explanation of the wrong
+-- answer, or the answer. Students whose parameters differ give different numbers for one mistake.
 local function mistake_of(row)
    return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
 end
 
---- How many students made each mistake, the most frequent first; with an answer of one of them.
+--- The number of students who made each mistake, the most frequent first, with one of their
+-- answers.
 function reports.wrong(class)
    local by, list, out = {}, {}, { "lab,task,answer,students,explanation" }
    for _, student in ipairs(class) do
@@ -275,7 +282,7 @@ function reports.wrong(class)
    return out
 end
 
---- What `--grade` prints of one student, a line for each question and task.
+--- The lines that `--grade` prints for one student, one for each question and task.
 function reports.json(class)
    local out = {}
    for _, student in ipairs(class) do
@@ -295,7 +302,7 @@ local function results(student)
    return render.json { score = points, max_score = max, output = output, tests = #tests > 0 and tests or nil }
 end
 
---- Gradescope's results.json of each student.
+--- A line for each student in the format of Gradescope's results.json.
 function reports.gradescope(class)
    local out = {}
    for i, student in ipairs(class) do
@@ -308,7 +315,7 @@ end
 --- The names of reports.
 grade.reports = { "json", "csv", "points", "attempts", "wrong", "gradescope" }
 
---- A report.
+--- Makes a report.
 -- @string name one of `grade.reports`
 -- @tparam {table,...} class of `grade.class`, or one student without a name
 -- @treturn {string,...} lines

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Judges a student's script. Three processes take part: the one that asks; a judge, which has the lab, its computer
--- and the verdict; and an interpreter of the script's own, confined, which is told to run it and answers the judge's
--- calls. So nothing that a script does in its interpreter reaches the verdict: it can but return values.
+--- Judges a student's script, with three processes: the caller; a judge, which has the lab, its
+-- computer and the verdict; and a confined interpreter, which runs the script and answers the
+-- judge's calls. A script cannot reach the verdict from its interpreter: it can only return
+-- values.
 -- @module repl.lab.judge
 
 local sandbox = require "repl.lab.sandbox"
@@ -19,12 +20,13 @@ local wire = require "repl.lab.wire"
 
 local judge = {}
 
-local CONTEXTS = 64 -- that a script may have made
+local CONTEXTS = 64 -- the number of contexts that a script may create
 
---- Seconds that a script may take.
+--- The number of seconds that a script may take.
 judge.limit = 20
 
--- A set of method names. With the judge's computer and context a script may measure, but not ask for the truth.
+-- A set of method names. A script may measure with the judge's computer and context, but not read
+-- the expected result.
 local function set_of(words)
    local out = {}
    for word in words:gmatch("%S+") do out[word] = true end
@@ -43,7 +45,7 @@ local function share(value)
    return ok and methods or nil
 end
 
--- Nothing that is open here is open in the programs that this process runs.
+-- Sets close-on-exec for all descriptors, so that programs which this process runs inherit none.
 local function close_on_exec()
    for _, name in ipairs(namespace.entries("/proc/self/fd") or {}) do
       local fd = tonumber(name)
@@ -51,7 +53,7 @@ local function close_on_exec()
    end
 end
 
--- Starts an interpreter; the judge's end of its socket.
+-- Starts an interpreter and returns the judge's end of its socket.
 local function start(way, seconds, root_dir)
    close_on_exec()
    local mine, its = assert(socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM, 0))
@@ -62,10 +64,10 @@ local function start(way, seconds, root_dir)
    return wire.new(mine, share)
 end
 
-local way -- of confining scripts; the strongest that works here, once it is known
-local weakness -- why it is not the strongest
+local way -- how scripts are confined: the strongest way that works here, once found
+local weakness -- why no stronger way works
 
--- Does an interpreter that is confined in a way answer?
+-- Whether an interpreter that is confined in this way answers.
 local function works(one)
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
    local got, err = sandbox.call(function()
@@ -75,7 +77,7 @@ local function works(one)
    return got == 7, err
 end
 
--- Finds the way, once.
+-- Finds the strongest way that works, once.
 local function find_way()
    for _, one in ipairs(confine.ways) do
       local ok, err = works(one)
@@ -88,8 +90,8 @@ local function find_way()
    error("the interpreter of scripts does not start: " .. tostring(weakness), 0)
 end
 
---- What scripts are not kept from on this computer.
--- @treturn ?string a sentence; nil where namespaces confine them
+--- Says what scripts are not kept from on this computer.
+-- @treturn ?string a sentence; nil if namespaces confine them
 function judge.weakness()
    if not way then find_way() end
    if way == confine.ways[1] then return nil end
@@ -97,8 +99,8 @@ function judge.weakness()
       .. (way == confine.ways[3] and ", with all that this user may do." or ".")
 end
 
--- What makes contexts on the judge's computer, for a script: a few of them. Where that computer is this one there is
--- nothing to lend, for the judge may be allowed to measure what the script must not.
+-- A function by which a script creates a few contexts on the judge's simulated computer. On real
+-- machines it is nil, for the judge may be allowed to measure what the script must not.
 local function lent(lab)
    local left = CONTEXTS
    return not lab.machine and function(...)
@@ -108,7 +110,7 @@ local function lent(lab)
    end or nil
 end
 
--- In the judge's process: has an interpreter run a script, and the page check what it returns.
+-- Runs in the judge's process: lets an interpreter run a script, and the page check the result.
 local function verdict_of(s, page, first, source, name)
    local ok, value = pcall(first, "run", source, name, lent(s.lab))
    if not ok and value ~= wire.gone then return { say = tostring(value) } end
@@ -117,7 +119,8 @@ local function verdict_of(s, page, first, source, name)
    return { right = right, say = say, figures = figures }
 end
 
--- Has one interpreter run scripts, each for `limit` seconds at most; their verdicts, or nil and why there are none.
+-- Runs scripts in one interpreter, each for at most `limit` seconds. Returns their verdicts, or
+-- nil and why there are none.
 local function judged(s, page, sources, options)
    if not way then find_way() end
    local limit = options.limit or judge.limit
@@ -137,14 +140,15 @@ local function judged(s, page, sources, options)
    return verdicts, why
 end
 
---- Judges a script that solves a task. With parameters other than the lab's own, the lab's mistake is tried first: they
--- can make a task so small that anything solves it, and then nothing does.
+--- Judges a script that solves a task. If the parameters are not the lab's own, its example of a
+-- mistake is tried first: if that passes, the task is so small that anything would solve it, and
+-- no script is accepted.
 -- @tparam session s of `repl.lab.session`; its runs up to the page are done
 -- @tparam table page
 -- @string source of the script
--- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take; `quiet`: what it prints
--- goes nowhere
--- @treturn ?boolean nil where it cannot be run
+-- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take;
+-- `quiet`: its output is discarded
+-- @treturn ?boolean nil if it cannot be run
 -- @treturn string explanation
 -- @treturn table figures of the check
 function judge.script(s, page, source, options)
@@ -162,7 +166,7 @@ end
 -- @tparam session s
 -- @tparam table page
 -- @tparam {string,...} sources
--- @treturn[1] {table,...} of each `{ right=, say= }`; `right` is nil where it cannot be run
+-- @treturn[1] {table,...} `{ right=, say= }` for each script; `right` is nil if it cannot be run
 -- @return[2] nil
 -- @treturn[2] string why there are none
 function judge.scripts(s, page, sources)

@@ -21,7 +21,8 @@ NOUNS.entries = 1
 
 local EXPECTED = "A number is expected, such as 42, 1.5, 20k, 2*1000 or 0x10"
 
--- 1,234 and 1.234.567 have separators, 4,29 and 1.5 a point; of two kinds the last is the point.
+-- In 1,234 and 1.234.567 there are separators, in 4,29 and 1.5 a decimal point. If both marks
+-- occur, the last is the point.
 local function plain_digits(token)
    local _, commas = token:gsub(",", "")
    local _, dots = token:gsub("%.", "")
@@ -65,7 +66,7 @@ end
 
 --- Reads a number.
 -- @string text
--- @tparam ?string unit in which it is asked for, such as "ms", "bytes" or "%"
+-- @tparam ?string unit that the question asks for, such as "ms", "bytes" or "%"
 -- @treturn[1] number
 -- @return[2] nil
 -- @treturn[2] string what is expected
@@ -82,9 +83,9 @@ function number.read(text, unit)
    return value * factor
 end
 
---- Reads a 64-bit value that is asked for in hexadecimal: "0xff", "ff", and in decimal "255" or "-1".
+--- Reads a 64-bit value: hexadecimal, as "0xff" or "ff", or decimal, as "255" or "-1".
 -- @string text
--- @treturn[1] {u64,...} what it can mean: bare digits can be of either base
+-- @treturn[1] {u64,...} its possible values: digits without "0x" may be of either base
 -- @return[2] nil
 -- @treturn[2] string what is expected
 function number.read_hex(text)

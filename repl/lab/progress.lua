@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A student's progress: a JSON file for each lab, in lpfm's folder of $XDG_STATE_HOME (~/.local/state).
+--- A student's progress: a JSON file for each lab, in $XDG_STATE_HOME/lpfm/labs.
 -- @module repl.lab.progress
 
 local namespace = require "repl.prompt.namespace"
@@ -9,9 +9,9 @@ local stat = require "posix.sys.stat"
 
 local progress = {}
 
-local MOST = 2 ^ 20 -- bytes of a file that is handed in
+local MOST = 2 ^ 20 -- bytes of a file of progress that is read
 
-local given -- the folder of another student's progress
+local given -- a folder that is read instead of the user's own
 
 local function folder()
    if given then return given end
@@ -24,14 +24,14 @@ end
 -- @treturn ?string nil where there is no home
 progress.folder = folder
 
---- Reads the progress of another folder from now on.
--- @string[opt] dir without, one's own again
+--- Makes the following calls read the progress in another folder.
+-- @string[opt] dir the folder; without it, the user's own again
 function progress.read_from(dir)
    given = dir
 end
 
---- The file that keeps something of a lab.
--- @string name the lab's, or of a script that solves a task
+--- The path of the file that keeps the progress of a lab or a script.
+-- @string name of the lab, or of a script that solves a task
 -- @string[opt="json"] kind the end of the file's name
 -- @treturn ?string nil where there is no home
 function progress.path(name, kind)
@@ -55,7 +55,7 @@ local function parameters(params)
    return next(out) and out or nil
 end
 
--- What was done, in its order.
+-- The attempts in a log, in their order.
 local function log(list)
    local out = {}
    for _, entry in ipairs(type(list) == "table" and list or {}) do
@@ -68,7 +68,8 @@ local function log(list)
    return out[1] and out or nil
 end
 
--- The file is untrusted input: entries and fields that are not those of an answer are left out.
+-- The answers in a file, which is untrusted input: entries and fields that no answer has are left
+-- out.
 local function answers(kept)
    local out = {}
    for id, entry in pairs(type(kept) == "table" and kept or {}) do
@@ -82,7 +83,7 @@ end
 
 local TYPES = { attempts = "number", hints = "number", state = "string", log = "table" }
 
--- Says what in the file `lpfm lab` cannot have written; nil if there is nothing of that kind.
+-- Says what in the file cannot come from `lpfm lab`; nil if nothing is wrong.
 local function oddity(kept)
    if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its answers are none" end
    for id, entry in pairs(kept.answers or {}) do
@@ -93,7 +94,8 @@ local function oddity(kept)
    end
 end
 
--- Reads a file that was handed in. What is no file itself could be another student's by a link, or have no end.
+-- Reads a student's file. Only a regular file is read: a link could lead to another student's, a
+-- device has no end.
 local function handed_in(path)
    local info = stat.lstat(path)
    if not info then return nil end
@@ -102,7 +104,7 @@ local function handed_in(path)
    return text_file.all(path)
 end
 
---- The script that was kept of a task.
+--- Reads the script that was kept for a task.
 -- @string name of the lab
 -- @string id of the task
 -- @treturn[1] string
@@ -115,11 +117,12 @@ function progress.script(name, id)
    return source, err or "cannot read " .. path
 end
 
---- What is kept of a lab.
+--- Reads the progress of a lab.
 -- @string name
--- @tparam[opt] boolean is_strict what would be left out is damage
+-- @tparam[opt] boolean is_strict entries that would be left out are errors
 -- @treturn[1] table `{ page=number, params=, seed=, answers={ [id]={ answer=, state=, attempts=, hints=, log={ {
--- answer= or skipped=, right=, time=, hints=, params=, seed= }, ... } } } }`, as new if there is nothing
+-- answer= or skipped=, right=, time=, hints=, params=, seed= }, ... } } } }`; without a file, an
+-- empty one
 -- @return[2] nil
 -- @treturn[2] string what is wrong with its file
 function progress.load(name, is_strict)
@@ -138,7 +141,7 @@ function progress.load(name, is_strict)
       seed = plain(kept.seed), answers = answers(kept.answers) }
 end
 
---- The names of labs of which something is kept.
+--- The names of the labs that have progress.
 -- @treturn {string,...}
 function progress.names()
    local out, dir = {}, folder()
@@ -146,7 +149,7 @@ function progress.names()
    return out
 end
 
---- Puts a file of progress aside that cannot be read, so that nothing is written over it.
+--- Renames a file of progress that cannot be read, so that it is not overwritten.
 -- @string name
 -- @treturn string its new name
 function progress.put_aside(name)
@@ -161,7 +164,7 @@ local function make_folders(path)
    end
 end
 
---- Keeps a text: all of it, or what was there before.
+--- Writes a file atomically: on failure it keeps its former content.
 -- @string path
 -- @string text
 -- @return[1] true
@@ -178,7 +181,7 @@ function progress.write(path, text)
    return os.rename(path .. ".new", path)
 end
 
---- Keeps the progress of a lab.
+--- Saves the progress of a lab.
 -- @string name
 -- @tparam table kept of `progress.load`
 -- @return[1] true
@@ -188,7 +191,7 @@ function progress.save(name, kept)
    return progress.write(progress.path(name), render.json(kept) .. "\n")
 end
 
---- Keeps what was done in a session, and the scripts that solve its tasks.
+--- Saves the progress of a session, and the scripts that solve its tasks.
 -- @tparam session session
 -- @return[1] true
 -- @return[2] nil
@@ -204,7 +207,7 @@ function progress.keep(session)
    return ok, err
 end
 
---- Forgets the progress of a lab.
+--- Deletes the progress of a lab.
 -- @string name
 function progress.forget(name)
    local path = progress.path(name)

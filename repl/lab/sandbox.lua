@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- A function in a process of its own, with a limit of time. What it starts cannot trace it, and ends with it, whatever
--- that did to get away: sessions and groups of its own, and children that outlive their parents.
+--- Runs a function in a child process, with a limit of time. Processes that the function starts
+-- cannot trace the child, and end with it, even if they made sessions and groups of their own or
+-- outlived their parents.
 -- @module repl.lab.sandbox
 
 local dirent = require "posix.dirent"
@@ -19,9 +20,9 @@ local BLOCK = 65536
 local START = 600 -- s until the function says that it has begun
 local BEGUN = "!"
 
--- The child; it ends here, without what the parent would do at its end.
+-- Runs in the child, and ends it without the parent's exit handlers.
 local function carry_out(fn, into, quiet)
-   unistd.setpid("s") -- a Ctrl-C is the parent's, and so is the terminal
+   unistd.setpid("s") -- Ctrl-C and the terminal are left to the parent
    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
    local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
    for fd = 0, quiet and 2 or 0 do unistd.dup2(null, fd) end
@@ -33,7 +34,8 @@ local function carry_out(fn, into, quiet)
    unistd._exit(0)
 end
 
--- All that comes, or nil at the deadline: `seconds` after the function has last said that it begins.
+-- Reads up to end of file; nil at the deadline, which is `seconds` after the function last said
+-- that it begins.
 local function read_all(from, seconds)
    local parts, deadline = {}, proc.clock() + START
    while true do
@@ -59,7 +61,8 @@ local function children()
    return out
 end
 
--- Ends all children but those that there were before, and those that become ours when their parents end.
+-- Kills all children except those in `before`, also those that this process adopts when their
+-- parents end.
 local function end_children(before)
    while true do
       local found = false
@@ -75,17 +78,18 @@ local function end_children(before)
 end
 
 --- Calls a function in a child process.
--- @tparam function fn gets a function to call when its time begins, and may call that again: then it begins anew;
--- returns one value that `wire.dump` takes
--- @tparam number seconds that it may take from then on
--- @tparam[opt] boolean quiet what it prints goes nowhere
+-- @tparam function fn is given a function, and calls it when its time begins, or begins anew; it
+-- returns one value that `wire.dump` accepts
+-- @tparam number seconds that fn may take from that moment
+-- @tparam[opt] boolean quiet its output is discarded
 -- @return[1] what it returned
 -- @return[2] nil
--- @treturn[2] string why there is nothing: it did not end in time, it raised, it ended the process
+-- @treturn[2] string why there is no value: it did not end in time, raised an error, or ended the
+-- process
 function sandbox.call(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())
-   fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- what a script leaves running is not waited for
+   fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- not for what the script starts
    local before, adopted, shielded = children(), proc.adopt(true) == true, proc.shield(true) == true
    local pid = assert(unistd.fork())
    if pid == 0 then

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The interpreter of a student's script. It is told what to run on the socket which is its descriptor 0, and knows
--- nothing of lab, task or verdict: the judge at the other end calls what the script returns, or takes its value.
+-- The interpreter of a student's script. The judge tells it on the socket at descriptor 0 what to
+-- run, then calls or takes the value that the script returns. The interpreter knows nothing of the
+-- lab, the task or the verdict.
 
 local fcntl = require "posix.fcntl"
 local lpfm = require "lpfm"
@@ -11,14 +12,15 @@ local fd = assert(fcntl.fcntl(0, fcntl.F_DUPFD, 3))
 fcntl.fcntl(fd, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
 assert(unistd.dup2(assert(fcntl.open("/dev/null", fcntl.O_RDWR)), 0))
 
--- What the judge has called here is loaded before scripts are, and is not what they get by `require`: they can replace
--- theirs, and what they make of lpfm's own table is undone.
+-- The kit that the judge calls is loaded before scripts run and is hidden from their `require`, so
+-- that they can replace only a copy of it; their changes to lpfm's own table are undone.
 local kit = require "labs.kit"
 package.loaded["labs.kit"] = nil
 local functions = {}
 for name, value in pairs(lpfm) do functions[name] = value end
 
--- Contexts are made on the judge's computer if it lends that, until the script makes one of its own.
+-- Makes new contexts on the judge's computer, if it lends that, until the script creates a
+-- computer of its own.
 local function lend(create)
    local face = { create = create }
    function face.machine(...)
@@ -33,7 +35,7 @@ local orders = {}
 -- Says that the interpreter has started.
 function orders.ready() return true end
 
--- Runs the script; what it returns.
+-- Runs the script and returns its value.
 function orders.run(source, name, create)
    lend(create)
    local chunk, err = loadstring(source, "@" .. name)
@@ -43,7 +45,7 @@ function orders.run(source, name, create)
    return value
 end
 
--- A function of the kit, on a computer of this interpreter.
+-- Calls a function of the kit on a computer of this interpreter.
 function orders.kit(name, ...)
    for key, value in pairs(functions) do lpfm[key] = value end
    return kit[name](...)

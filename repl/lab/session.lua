@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A student at a lab: pages, predictions, runs, explanations, tasks. It neither reads nor prints: texts come in,
--- lines go out, so that terminals, notebooks and tests can hold one.
+--- A student's session at a lab: pages, predictions, runs, explanations, tasks. It takes texts and
+-- returns lines and does no I/O, so that terminals, notebooks and tests can use it.
 -- @module repl.lab.session
 
 local answers = require "repl.lab.answers"
@@ -21,7 +21,7 @@ local function merge(into, from)
    return into
 end
 
-local TIMES, AT_LEAST = 100, 1000 -- a parameter may be so many times the lab's own, and this in any case
+local TIMES, AT_LEAST = 100, 1000 -- the limit of a parameter: its default times TIMES, or AT_LEAST
 
 local function check_model(value)
    for _, machine in ipairs(lpfm.machines()) do
@@ -30,7 +30,8 @@ local function check_model(value)
    error(("parameter model: there is no model '%s'; lpfm.machines() lists them"):format(tostring(value)), 0)
 end
 
--- Numbers are counts, times and chances: whole where the lab's own is, and not so large that a run has no end.
+-- Numbers are counts, times and chances: integers if the default is one, and limited so that each
+-- run ends.
 local function check_parameter(lab, name, value)
    local own = lab.params[name]
    if own == nil then error(("lab %s has no parameter '%s'"):format(lab.name, tostring(name)), 0) end
@@ -50,7 +51,7 @@ local function check_parameter(lab, name, value)
    end
 end
 
--- Parameters that the lab does not have are mistakes.
+-- The parameters of the lab with the given values; raises an error on unknown names.
 local function parameters(lab, set)
    local out = merge({}, lab.params)
    for name, value in pairs(set) do
@@ -60,7 +61,7 @@ local function parameters(lab, set)
    return out
 end
 
---- What parameters a seed chooses: of those that the lab lists in `draw`, the same for the same seed.
+--- Draws values for the parameters in the lab's `draw`; equal seeds give equal values.
 -- @tparam table lab
 -- @string seed such as a student's name
 -- @treturn table by name
@@ -76,9 +77,9 @@ function session.draw(lab, seed)
    return out
 end
 
---- Parameters in words: "ns=5, rounds=500".
+--- Lists parameters: "ns=5, rounds=500".
 -- @tparam ?table params by name
--- @treturn string "" without any
+-- @treturn string "" if there are none
 function session.list_parameters(params)
    local list = {}
    for name, value in pairs(params or {}) do list[#list + 1] = ("%s=%s"):format(name, tostring(value)) end
@@ -92,19 +93,21 @@ local function close_all(ok, ...)
    return ...
 end
 
--- Calls a function of the lab; contexts that it left open are closed.
+-- Calls a function of the lab, and closes contexts that it left open.
 local function call(fn, ...)
    return close_all(pcall(fn, kit, ...))
 end
 
--- A lab runs with its own parameters; with others, what fails is their mistake, wherever it comes to light.
+-- Adds changed parameters to an error: the lab runs with its defaults, so the changes must have
+-- caused it.
 local function blame(self, err)
    if not next(self.set) or type(err) ~= "string" then return err end
    local reason = err:gsub("^%S+:%d+: ", "")
    return ("lab %s does not run with %s: %s"):format(self.lab.name, session.list_parameters(self.set), reason)
 end
 
--- A name means one thing in a lab: a figure that hid a parameter, or another figure, would change what texts say.
+-- A figure must not have the name of a parameter or of another figure, which would change what
+-- texts say.
 local function check_name(self, name, value)
    if self.params[name] ~= nil then error(("figure '%s' has the name of a parameter"):format(name), 0) end
    local before = self.figures[name]
@@ -120,7 +123,7 @@ local function add_figures(self, figures)
    end
 end
 
---- Runs a page, once: what the machine shows becomes figures.
+--- Runs a page, once, and keeps the figures that the machine shows.
 -- @int index the page
 function session:run(index)
    local page = self.lab.pages[index]
@@ -131,7 +134,7 @@ function session:run(index)
    self.ran[index] = true
 end
 
---- Runs all pages up to one, for its text may name their figures.
+--- Runs all pages up to one, as its text may name their figures.
 -- @int index
 function session:run_up_to(index)
    for i = 1, index do self:run(i) end
@@ -139,10 +142,11 @@ end
 
 -- --- a session -----------------------------------------------------------------------------------
 
---- A session.
+--- Creates a session.
 -- @tparam table lab of `catalog.read`
--- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`; `width`, columns;
--- `more`, where it goes on after the end; `notebook`: nothing is said of what can be typed
+-- @tparam[opt] table options `params`, values for parameters by name; `kept`, of `progress.load`;
+-- `width`, columns; `more`, where to continue after the end; `notebook`: pages do not list the
+-- words that can be typed
 -- @treturn session
 function session.new(lab, options)
    options = options or {}
@@ -167,13 +171,13 @@ local function add(out, lines)
    return out
 end
 
--- Lines behind an empty one.
+-- Adds lines, after an empty one.
 local function add_apart(out, lines)
    if out[#out] and out[#out] ~= "" and #lines > 0 then out[#out + 1] = "" end
    return add(out, lines)
 end
 
--- A text with its numbers, wrapped, perhaps with words in front of it.
+-- A text with its figures filled in, wrapped, optionally with words in front of it.
 function session:lines(template, lead)
    return template and text.lines(text.fill(template, self.figures), self.width, lead) or {}
 end
@@ -199,7 +203,8 @@ local function heading(self)
    return ("%s (page %d of %d)"):format(lab.title, self.index, #lab.pages)
 end
 
--- Which parameters are not the lab's own: those of the pages, and those that were set at the prompt.
+-- The parameters that differ from the lab's defaults: those of the pages, and those that were set
+-- at the prompt.
 local function changes(self)
    local out, tried = {}, {}
    if next(self.set) then
@@ -215,7 +220,7 @@ local function changes(self)
    return out
 end
 
--- What can be typed now.
+-- The words that can be typed now.
 local function request(self)
    if self.is_notebook then return "" end
    local page, phase = self:page(), self.phase
@@ -243,7 +248,7 @@ end
 -- @treturn {string,...} lines
 function session:enter()
    local page = self:page()
-   self:run_up_to(self.index) -- what it shows is not shown before the prediction, but questions may name figures
+   self:run_up_to(self.index) -- figures are shown after the prediction, but questions may name them
    self.phase, self.shown_hints = kind_of(page), 0
    local out = add({ "" }, text.wrap(heading(self), self.width))
    add(out, { ("-"):rep(widest(out)), "" })
@@ -258,12 +263,12 @@ function session:enter()
    return add_apart(out, text.wrap(request(self), self.width))
 end
 
--- How figures are shown, as lines that are indented.
+-- How figures are drawn, for `text.figures`: the lines are indented later.
 function session:view()
    return { width = self.width - 3, colour = false, breaks = true }
 end
 
--- What the run of the page showed, and what there is to say of it in any case.
+-- The figures of the page's run, and the text that follows them whatever was answered.
 function session:results(page)
    local out = { "" }
    if page.show then
@@ -286,7 +291,7 @@ local function record(self, page)
    return entry
 end
 
--- What was done is kept, all of it and in its order.
+-- Adds an attempt to the log, which keeps all of them in their order.
 local function keep_log(self, entry, fields)
    entry.log = entry.log or {}
    fields.time, fields.hints = os.time(), entry.hints
@@ -295,7 +300,8 @@ local function keep_log(self, entry, fields)
    entry.log[#entry.log + 1] = fields
 end
 
--- The first answer to a question is the prediction, and stays it; a task is solved once it is solved.
+-- Notes an answer. The first answer to a question remains the prediction; a solved task remains
+-- solved.
 local function note(self, page, reply, right)
    local entry = record(self, page)
    local is_first = entry.state == "open"
@@ -306,13 +312,14 @@ local function note(self, page, reply, right)
    entry.answer, entry.state = reply, right and "right" or "wrong"
 end
 
---- Judges an answer to a question, or to a task that asks for a value, by a run of now.
+--- Judges an answer to a question, or to a task that asks for a value, with the figures of this
+-- run.
 -- @tparam table page
 -- @string answer
 -- @treturn[1] boolean right
 -- @treturn[1] string explanation
 -- @return[2] nil
--- @treturn[2] string why it cannot be read
+-- @treturn[2] string why the answer cannot be read
 function session:judge(page, answer)
    local given, err = answers.read(answer, page)
    if given == nil then return nil, err end
@@ -322,9 +329,9 @@ function session:judge(page, answer)
    return answers.judge(given, page, self.figures)
 end
 
---- Judges what solves a task.
+--- Judges a value that a script returned for a task.
 -- @tparam table page
--- @param value what the script returns
+-- @param value that the script returned
 -- @treturn boolean right
 -- @treturn string explanation
 -- @treturn table figures of the check
@@ -336,10 +343,10 @@ function session:judge_value(page, value)
    return right and true or false, text.fill(say or (right and page.right) or page.otherwise, shown), figures or {}
 end
 
---- Judges a script that solves a task: it runs in an interpreter of its own.
--- @tparam table page its run is done
+--- Judges a script that solves a task, in an interpreter of its own.
+-- @tparam table page which has run
 -- @string path
--- @treturn ?boolean nil where it cannot be run
+-- @treturn ?boolean nil if it cannot be run
 -- @treturn string explanation
 function session:judge_script(page, path)
    local source = text_file.all(path)
@@ -347,7 +354,7 @@ function session:judge_script(page, path)
    return judge.script(self, page, source, { name = path })
 end
 
--- A script that solves the task is not replaced by one that does not.
+-- Keeps a script; one that fails does not replace one that solved the task.
 local function keep_script(self, page, path, right)
    local solved = record(self, page).state == "right"
    if solved and not right then return end
@@ -355,7 +362,7 @@ local function keep_script(self, page, path, right)
    self.scripts[id_of(page)] = text_file.all(path)
 end
 
--- A file's name as a shell takes it: quoted, or from home.
+-- A file's name as a shell reads it: perhaps quoted, or with ~ for the home folder.
 local function file_of(reply)
    local bare = reply:match('^"(.*)"$') or reply:match("^'(.*)'$") or reply
    return (bare:gsub("^~/", (os.getenv("HOME") or "~") .. "/"))
@@ -369,7 +376,7 @@ local function is_script(page)
    return page.task ~= nil and page.kind == "script"
 end
 
--- An answer to the question or the task that is open.
+-- Handles an answer to the question or the task of the page.
 local function answer(self, page, reply)
    local judge_one = is_script(page) and session.judge_script or session.judge
    local right, say = judge_one(self, page, is_script(page) and file_of(reply) or reply)
@@ -387,8 +394,8 @@ local function answer(self, page, reply)
    return add_apart(out, text.wrap(request(self), self.width))
 end
 
---- A value that was found at the prompt solves the task that is open, or does not: what `check` does there. A script
--- counts as a file only.
+--- Judges a value that was found at the prompt as the answer to the open task; `check` at the
+-- prompt calls this. A task that wants a script accepts only a file.
 -- @param value
 -- @treturn {string,...} lines
 function session:check(value)
@@ -400,7 +407,7 @@ function session:check(value)
    return text.wrap(verdict(right) .. " " .. say .. (right and file or ""), self.width)
 end
 
--- --- words that are no answers -------------------------------------------------------------------
+-- --- words that are not answers ------------------------------------------------------------------
 
 local function go(self, by)
    local index = self.index + by
@@ -416,7 +423,7 @@ end
 
 local words = {}
 
---- The next hint.
+--- Shows the next hint.
 function words.hint(self)
    local hints = self:page().hints or {}
    if self.shown_hints >= #hints then
@@ -460,7 +467,7 @@ function words.prompt(self)
    return {}
 end
 
---- The prompt's parameters become those of the pages again.
+--- Resets the prompt's parameters to those of the pages.
 function words.reset(self)
    for name in pairs(self.tried) do self.tried[name] = self.params[name] end
    return { "The prompt has the lab's parameters again." }
@@ -480,10 +487,10 @@ end
 
 words["?"] = words.help
 
---- What the student typed: an answer, or a word such as `hint`.
+--- Handles a line that the student typed: an answer, or a word such as `hint`.
 -- @string reply
--- @treturn {string,...} lines; then `over` is true where the session has ended, `wants_prompt` where the prompt is to
--- be opened
+-- @treturn {string,...} lines; then `over` is true if the session has ended, `wants_prompt` if the
+-- prompt shall be opened
 function session:reply(reply)
    reply = reply:gsub("^%s+", ""):gsub("%s+$", "")
    local word = words[reply:lower()]
@@ -498,7 +505,8 @@ function session:reply(reply)
       .. "be typed.", self.width)
 end
 
--- A function of a lab as the prompt has it: its errors name it, and say nothing of the lab's own lines.
+-- A function of a lab for the prompt: its errors name the function, and no lines of the lab's
+-- source.
 local function for_prompt(name, value)
    if type(value) ~= "function" then return value end
    local function pass(ok, ...)
@@ -510,8 +518,8 @@ local function for_prompt(name, value)
    return function(...) return pass(pcall(value, ...)) end
 end
 
---- The names for the prompt: those that the page sets up, and `check`, `hint`, `kit`, `reset`, and `params`: a copy of
--- the parameters, with which those names work and nothing else does.
+--- The names for the prompt: those that the page sets up, `check`, `hint`, `kit`, `reset`, and
+-- `params`, a copy of the parameters, which only the page's names use.
 -- @tparam function say prints lines
 -- @treturn table
 function session:globals(say)
@@ -527,7 +535,7 @@ function session:globals(say)
    }) }
    local setup = page.setup or lab.setup
    local ok, names = pcall(setup or function() end, kit, self.tried, self.figures)
-   if not ok then -- what was tried last is not what the lab can run with
+   if not ok then -- the parameters that were tried last do not suit the lab
       say(text.wrap(("With %s the lab's names cannot be set up: %s"):format(session.list_parameters(self.tried),
          tostring(names):gsub("^%S+:%d+: ", "")), self.width))
       say(words.reset(self))

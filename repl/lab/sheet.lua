@@ -11,12 +11,12 @@ local text = require "repl.lab.text"
 
 local sheet = {}
 
-local PLAIN = { width = 80, colour = false } -- of pictures in a text
+local PLAIN = { width = 80, colour = false } -- for pictures in text
 local PICTURE = { width = 640 }              -- px
 
 -- --- figures -------------------------------------------------------------------------------------
 
---- All that the machine says in a lab.
+--- The figures of all pages of a lab.
 -- @tparam table lab
 -- @tparam[opt] table params values of parameters
 -- @treturn {string,...} `label: value` lines
@@ -43,7 +43,7 @@ local function html(plain)
    return (plain:gsub('[&<>"]', entities))
 end
 
---- A text so that it is text in HTML.
+--- Escapes a text for HTML.
 -- @string plain
 -- @treturn string
 sheet.html = html
@@ -72,7 +72,7 @@ local function flush_left(lines)
    return least == math.huge and lines or (("\n" .. lines):gsub("\n" .. (" "):rep(least), "\n"):sub(2))
 end
 
--- Text as HTML, with what stands between ` as code.
+-- Text as HTML, in which words between ` are code.
 local function marked(words)
    return (html(words):gsub("`([^`]*)`", "<code>%1</code>"))
 end
@@ -121,7 +121,7 @@ local function shown(page, figures)
    return numbers .. sheet.pictures(page.show, figures)
 end
 
--- An answer that an entry of `wrong` is for.
+-- An example of an answer that an entry of `wrong` explains.
 local function wrong_answer(entry, figures)
    if entry.more then return "what is too large" end
    if entry.less then return "what is too small" end
@@ -132,12 +132,13 @@ local function labelled(label, block, figures)
    return (paragraphs(block, figures):gsub("<p>", "<p><b>" .. html(label):gsub("%%", "%%%%") .. ":</b> ", 1))
 end
 
--- The letter of a choice.
+-- The letter of the i-th choice.
 local function letter(i)
    return string.char(96 + i)
 end
 
--- What only the teacher's copy has: the answer, why, and what to say of wrong ones.
+-- The lines that only the teacher's copy has: the answer, the reason, and the explanations of
+-- wrong answers.
 local function for_teacher(page, figures)
    local hints = {}
    for i, hint in ipairs(page.hints or {}) do hints[i] = labelled(("Hint %d"):format(i), hint, figures) end
@@ -159,12 +160,13 @@ local function for_teacher(page, figures)
    return '<div class="say">\n' .. table.concat(append(out, hints), "\n") .. "\n</div>"
 end
 
--- What a page is, for its heading.
+-- The kind of a page, for its heading.
 local function name_of(page)
    return page.ask and "Question" or page.task and "Task" or page.vary and "Try it" or "Read"
 end
 
--- The number of a page, what it is, what it is worth and, for the teacher's plan, how long it takes.
+-- The heading of a page: its number, kind and points and, in the teacher's copy, how long it
+-- takes.
 local function heading(page, i, teacher)
    local more = {}
    if page.id or page.task then more[1] = render.plural(grade.points(page), "point") end
@@ -172,7 +174,7 @@ local function heading(page, i, teacher)
    return ("<h2>%d. %s%s</h2>"):format(i, name_of(page), more[1] and (" (%s)"):format(table.concat(more, ", ")) or "")
 end
 
--- Lines to write on.
+-- Empty lines for the student to write on.
 local function blanks(page)
    local n = page.kind == "script" and 8 or page.vary and 1 or 2
    return ('<div class="line"></div>'):rep(n)
@@ -205,7 +207,7 @@ local function most_points(lab)
    return sum
 end
 
---- A lab as a page of HTML, to print: with room for answers or, for the teacher, with all answers.
+--- A lab as a page of HTML to print, with room for answers or, for the teacher, with all answers.
 -- @tparam table lab
 -- @tparam[opt] table options `params`, values of parameters; `teacher`
 -- @treturn string
@@ -269,7 +271,7 @@ local NOTEBOOK = "Put each answer between the quotes of its cell, and run that: 
    .. "answered by the name of its file. `course:hints` with the name of a question gives its hints. What the texts "
    .. "say of lpfm's prompt holds for cells: `course:open` sets up the names of a page."
 
--- The call that opens a lab, with parameters that are not its own.
+-- The call that opens a lab, with those parameters that differ from the lab's defaults.
 local function opening(lab, params)
    local set = {}
    for name, value in pairs(params or {}) do
@@ -279,7 +281,7 @@ local function opening(lab, params)
    return ('course = lab("%s"%s)'):format(lab.name, set[1] and (", { %s }"):format(table.concat(set, ", ")) or "")
 end
 
---- A lab as a notebook for lpfm's kernel of Jupyter.
+--- A lab as a notebook for lpfm's Jupyter kernel.
 -- @tparam table lab
 -- @tparam[opt] table params values of parameters
 -- @treturn string JSON
@@ -292,7 +294,7 @@ function sheet.notebook(lab, params)
    for i, page in ipairs(lab.pages) do cells_of(page, i, s.figures, cells) end
    local json = render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {
       kernelspec = { name = "lpfm", display_name = "lpfm", language = "lua" }, language_info = { name = "lua" } } }
-   return (json:gsub('"outputs":{}', '"outputs":[]')) -- an empty table could be either
+   return (json:gsub('"outputs":{}', '"outputs":[]')) -- an empty list is encoded as {}
 end
 
 return sheet

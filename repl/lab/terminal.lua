@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- A lab at a terminal, or at any two streams of text: each page is printed as lines, each answer read as one. Nothing
--- is drawn over, so that screen readers and dumb terminals have it all.
+--- A lab at a terminal, or on any two streams of text: it prints each page as lines and reads each
+-- answer as a line. It never moves the cursor, so that it works with screen readers and dumb
+-- terminals.
 -- @module repl.lab.terminal
 
 local line = require "repl.line"
@@ -17,7 +18,7 @@ local function say(lines)
    io.stdout:flush()
 end
 
--- Keeps what was done; says once why it cannot be kept.
+-- Saves the session's progress; the first failure is reported, later ones are not.
 local function keep(session)
    local ok, err = progress.keep(session)
    if not ok and not session.complained then
@@ -26,7 +27,8 @@ local function keep(session)
    end
 end
 
--- The prompt's names stay after it; the next page sets up its own.
+-- Runs the prompt with the session's names, which remain defined after it; the next page sets up
+-- its own.
 local function open_prompt(session)
    session.wants_prompt = false
    local given = session:globals(say)
@@ -41,7 +43,7 @@ local function open_prompt(session)
    keep(session)
 end
 
--- One turn; true when it was the last.
+-- Reads and handles one line; returns true if it ended the session.
 local function turn(session)
    local reply, why = line.read("lab> ")
    if not reply then
@@ -55,7 +57,7 @@ local function turn(session)
    return session.over
 end
 
---- Holds a session until it ends.
+--- Runs a session until it ends.
 -- @tparam session session of `repl.lab.session`
 -- @treturn number exit status
 function lab_terminal.hold(session)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The texts of labs: numbers put in their places, paragraphs broken into lines.
+--- The texts of labs: puts figures into their places and breaks paragraphs into lines.
 -- @module repl.lab.text
 
 local plot = require "pfm.plot"
@@ -7,8 +7,8 @@ local render = require "pfm.render"
 
 local text = {}
 
---- A figure as it is shown: lists with blanks between their elements (without any: "none"), numbers with
--- separators.
+--- A figure as text: the elements of a list are separated by blanks (an empty list is "none"),
+-- numbers have thousands separators.
 -- @param value
 -- @treturn string
 function text.value(value)
@@ -23,11 +23,11 @@ function text.value(value)
    return (("%.4g"):format(value))
 end
 
---- Names in braces become what they name.
+--- Replaces each name in braces by the value that it names.
 -- @string template
 -- @tparam table figures
 -- @treturn string
--- @raise on names that there are not
+-- @raise on unknown names
 function text.fill(template, figures)
    return (template:gsub("{([%a_][%w_]*)}", function(name)
       local value = figures[name]
@@ -37,11 +37,11 @@ function text.fill(template, figures)
 end
 
 local CODE = 3 -- columns by which code is indented
-local MORE = "> " -- before what continues a line of code
+local MORE = "> " -- begins the continuation of a broken line of code
 
--- The lines of a block without the indentation that all have in common. That of the first one does not count: it may
--- stand right behind the brackets. Where it is a paragraph that ends with a colon, what is all indented alike behind it
--- is code.
+-- The lines of a block without their common indentation. The first line does not count, as it may
+-- follow the opening brackets directly. If the first line is a paragraph that ends with a colon,
+-- lines behind it that are all indented alike are code.
 local function lines_of(block)
    local lines, least = {}, math.huge
    for line in (block:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do
@@ -56,7 +56,8 @@ local function lines_of(block)
    return lines
 end
 
---- The paragraphs of a text; lines that are indented more than the others stay lines, as code does.
+--- The paragraphs of a text. Lines that are indented more than the others are code and are not
+-- joined.
 -- @string block
 -- @string[opt] lead words in front of the first one
 -- @treturn {table,...} `{ text=, code=bool }`
@@ -101,8 +102,8 @@ function text.wrap(line, width, indent)
    return out
 end
 
--- A line of code is broken at blanks, too; what continues it has its indentation, and a mark. Of a word that is longer
--- than a line, the middle is left out.
+-- Adds a line of code, broken at blanks. Its continuations have its indentation and the mark MORE.
+-- A word that is longer than a line loses its middle.
 local function add_code(out, line, width)
    local indent = line:match("^ *")
    if render.width(line) <= width then
@@ -115,7 +116,7 @@ local function add_code(out, line, width)
    end
 end
 
---- A text as lines of a terminal.
+--- A text as lines for a terminal.
 -- @string block
 -- @int width columns
 -- @string[opt] lead words in front of it
@@ -133,11 +134,12 @@ function text.lines(block, width, lead)
    return out
 end
 
---- Figures as `label: value` lines; those that are pictures (`pfm.plot`) follow, each behind its label.
+--- Figures as `label: value` lines; figures that are pictures (`pfm.plot`) follow, each below its
+-- label.
 -- @tparam table rows of `show`: `{ label, name of the figure }`
 -- @tparam table figures
--- @tparam[opt] table view of pictures, as of `pfm.plot`; without, they are left out. With `breaks`, lines are broken to
--- its width, too.
+-- @tparam[opt] table view how `pfm.plot` draws pictures; without it they are left out. With
+-- `breaks`, lines are broken to its width, too.
 -- @treturn {string,...} lines
 function text.figures(rows, figures, view)
    local out = {}

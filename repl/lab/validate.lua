@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Is a lab whole? What a teacher can get wrong is found before students find it: the form of the table, names in
--- braces, wrong answers with an explanation that no student would see, and numbers written into a text.
+--- Checks a lab, so that its teacher finds faults before students do: the form of its table, names
+-- in braces, wrong answers with an explanation that no student would see, and numbers that were
+-- written into a text.
 -- @module repl.lab.validate
 
 local answers = require "repl.lab.answers"
@@ -97,11 +98,12 @@ function validate.texts(page)
    return all
 end
 
--- Numbers that are no results: of sections and figures, widths in bits, 0 and 1, and those in code.
+-- Words in front of a number that is not a result, such as "section 3". Widths in bits, 0, 1 and
+-- code are no results either.
 local NAMES_A_NUMBER = { section = true, sections = true, figure = true, figures = true, lab = true, labs = true,
    chapter = true, level = true, set = true, ["and"] = true, to = true }
 
--- The first number that a paragraph has of its own, or nil.
+-- The first number that is literally in a paragraph and may be a result, or nil.
 local function own_number(paragraph)
    local before = ""
    paragraph = paragraph:gsub("`[^`]*`", "code"):gsub("%d+ bits?%f[%W]", "width")
@@ -113,7 +115,7 @@ local function own_number(paragraph)
    end
 end
 
-local COLUMNS = 80 -- of a terminal: code that is wider is broken there, and cannot be typed as it stands
+local COLUMNS = 80 -- of a terminal; wider lines of code are broken, and cannot be typed as shown
 
 local function check_code(code, say)
    for line in code:gmatch("[^\n]+") do
@@ -137,7 +139,7 @@ end
 
 -- --- the answers ---------------------------------------------------------------------------------
 
---- An answer that gets the explanation of an entry of `wrong`.
+--- An answer for which an entry of `wrong` gives the explanation.
 -- @tparam table entry
 -- @tparam table page
 -- @tparam table figures
@@ -160,7 +162,8 @@ function validate.right(page, figures)
    return type(value) == "table" and table.concat(value, " ") or tostring(value)
 end
 
--- Texts do not say how near is right: the page's fields do, and what is accepted is what they say.
+-- Complains if a text states a tolerance, which is the fields' task, or if answers are not judged
+-- by these fields.
 local function check_bounds(page, say, s)
    for _, block in ipairs { page.ask or "", page.todo or "" } do
       local words = block:match("[Ww]ithin an? %a+ is right") or block:match("near enough")
@@ -195,11 +198,11 @@ local VACUOUS = { "return {}", "return 0", "return 1", "return 2", "return -1", 
    "return { 0 }", "return function() end", "return function(...) return ... end", "return function() return {} end" }
 for i = 0, 3 do VACUOUS[#VACUOUS + 1] = ("return function() return %d end"):format(i) end
 
--- Functions that never return, and that end the interpreter: a check has to do without their answers.
+-- Functions that never return or that end the interpreter: the check must survive them.
 local RUNAWAYS = { "return function() while true do end end", "return function() os.exit(0) end" }
 local A_MOMENT = 0.05 -- s
 
--- What solves the other tasks of the lab does not solve this one.
+-- The solutions of the lab's other tasks, which must not solve this one.
 local function neighbours(lab, page)
    local out = {}
    for _, other in ipairs(lab.pages) do
@@ -212,8 +215,8 @@ local function one_line(source)
    return (source:gsub("%s+", " "):sub(1, 60))
 end
 
--- Tries what solves a task, what does not, and what must not. Returns the figures that the page's texts may name; nil
--- where the check fails, so that these are not known.
+-- Checks a task with its solution, its mistake and scripts that must not solve it. Returns the
+-- figures that the page's texts may name, or nil if the solution fails.
 local function check_script(page, say, s)
    local sources = { page.solution, page.mistake, unpack(neighbours(s.lab, page)) }
    for _, source in ipairs(VACUOUS) do sources[#sources + 1] = source end
@@ -238,7 +241,8 @@ local function check_script(page, say, s)
    return out
 end
 
--- False where the run fails: nothing that follows can be judged.
+-- Runs the lab up to page i. Returns false if the run fails, as nothing that follows can be judged
+-- then.
 local function check_runs(page, say, s, i)
    local ok, err = pcall(s.run, s, i)
    if not ok then
@@ -257,10 +261,10 @@ local function check_runs(page, say, s, i)
    return true
 end
 
---- What is wrong with a lab.
+--- Checks a lab and lists its faults.
 -- @tparam table lab of `catalog.read`
 -- @tparam[opt] table params values of parameters
--- @treturn {string,...} complaints, none of a lab that is whole
+-- @treturn {string,...} complaints; empty if the lab has no fault
 function validate.lab(lab, params)
    local out, seen = {}, {}
    local function say(complaint) out[#out + 1] = ("%s: %s"):format(lab.path, complaint) end

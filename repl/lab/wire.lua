@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Lua values on a socket between two interpreters, which call each other's functions. Either end gives values:
--- numbers, 64-bit values, strings, booleans and tables are copied; a function, and what `share` permits, stays where it
--- is, and the other end has an object that calls it there. Nothing that comes is run or trusted.
+--- Lua values on a socket between two interpreters that call each other's functions. Numbers,
+-- 64-bit values, strings, booleans and tables are copied; a function, and an object that `share`
+-- permits, remains in its interpreter, and the other end gets an object that calls it there.
+-- Received data is neither run nor trusted.
 -- @module repl.lab.wire
 
 local lpfm = require "lpfm"
@@ -10,7 +11,7 @@ local unistd = require "posix.unistd"
 local wire = {}
 wire.__index = wire
 
---- What is raised when the other end has gone.
+--- The error that is raised when the other end has gone.
 wire.gone = "it ended the program"
 
 local MOST, DEPTH, BLOCK = 2 ^ 24, 60, 65536 -- bytes of a message, tables in tables, bytes of a read
@@ -31,7 +32,7 @@ local function write_table(self, out, value, depth)
    out[#out + 1] = "}"
 end
 
--- A value that stays here: its number.
+-- Keeps a value that is not copied; returns the number by which the other end refers to it.
 local function keep(self, value, methods)
    local id = self.ids[value]
    if not id then
@@ -50,7 +51,7 @@ function write(self, out, value, depth)
    elseif kind == "boolean" then
       out[#out + 1] = value and "t" or "f"
    elseif kind == "string" then
-      out[#out + 1] = ("s%d;"):format(#value) .. value -- %s ends at a zero
+      out[#out + 1] = ("s%d;"):format(#value) .. value -- %s would end at a zero byte
    elseif self.theirs[value] then
       out[#out + 1] = ("y%d;"):format(self.theirs[value])
    elseif kind == "function" then
@@ -70,14 +71,14 @@ local function damaged()
    error("what came cannot be read", 0)
 end
 
--- What stands for a function of the other end.
+-- A local function that calls a function of the other end.
 local function function_of(self, id)
    local function theirs(...) return call(self, id, nil, ...) end
    self.theirs[theirs] = id
    return theirs
 end
 
--- What stands for an object of the other end: its methods are called there.
+-- A local object that calls the methods of an object of the other end.
 local function object_of(self, id)
    local object = setmetatable({}, { __index = function(_, name)
       return function(_, ...) return call(self, id, name, ...) end
@@ -104,7 +105,7 @@ local readers = {
    f = function(_, at) return false, at end,
 }
 
--- What stands up to the next semicolon.
+-- The text up to the next semicolon.
 local function word(text, at)
    local found, stop = text:match("^([^;]*);()", at)
    if not found then damaged() end
@@ -162,7 +163,7 @@ local function fill(self)
    self.buffer = self.buffer .. part
 end
 
--- The next message: its values, and how many they are.
+-- Receives the next message. Returns its values and their number.
 local function receive(self)
    local length, n, start
    repeat
@@ -188,7 +189,7 @@ local function receive(self)
    return values, n
 end
 
--- Calls what the other end asks for, and sends back what comes of it.
+-- Makes the call that the other end requested, and sends its results back.
 local function serve(self, values, n)
    local entry = self.kept[values[2]]
    local method = values[3]
@@ -206,7 +207,7 @@ local function serve(self, values, n)
    answer(pcall(function(...) return entry.value[method](entry.value, ...) end, unpack(values, 4, n)))
 end
 
--- Handles calls from the other end until it answers.
+-- Serves calls from the other end until the answer arrives, which it returns.
 local function await(self)
    while true do
       local values, n = receive(self)
@@ -222,29 +223,29 @@ function call(self, id, method, ...)
    return await(self)
 end
 
---- A value as text, which `wire.load` makes a value of again.
+--- Writes a value as text, from which `wire.load` makes an equal value.
 -- @param value of numbers, 64-bit values, strings, booleans and tables
 -- @treturn string
--- @raise on others
+-- @raise on values of other types
 function wire.dump(value)
    local out = {}
    write(wire.new(), out, value, 0)
    return table.concat(out)
 end
 
---- The value of a text of `wire.dump`.
+--- Reads a value from a text of `wire.dump`.
 -- @string text
 -- @return the value
--- @raise where it is none
+-- @raise if the text is not a value
 function wire.load(text)
    return (read(wire.new(), text, 1, 0))
 end
 
 --- One end of a connection.
 -- @int[opt] fd of a socket
--- @tparam[opt] function share what a value that is neither copied nor a function stands for at the other end: a
--- table of the names of methods that may be called, or nil
--- @tparam[opt] function first what the other end can call before it has been given anything
+-- @tparam[opt] function share returns the names of methods that the other end may call of a value
+-- that is neither copied nor a function, or nil if it may call none
+-- @tparam[opt] function first the first function that the other end can call
 -- @treturn table
 function wire.new(fd, share, first)
    local self = setmetatable({ fd = fd, buffer = "", kept = {}, ids = {},
@@ -253,13 +254,13 @@ function wire.new(fd, share, first)
    return self
 end
 
---- The function that the other end gave as its first.
+--- Returns the first function of the other end.
 -- @treturn function
 function wire:first()
    return function(...) return call(self, 1, nil, ...) end
 end
 
---- Serves the other end until it has gone.
+--- Serves calls from the other end until it has gone.
 function wire:serve()
    while true do
       local values, n = receive(self)

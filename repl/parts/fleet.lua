@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The part for fleets of computers: recordings that are made again and again (`record --every`),
--- and databases of recordings (`export --to` and `--db`, `report --db`).
+--- The part for fleets of computers: periodic recordings (`record --every`), and databases of
+-- recordings (`export --to` and `--db`, `report --db`).
 -- @module repl.parts.fleet
 
 local fleet = { commands = {}, extend = {} }

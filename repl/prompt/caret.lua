@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Errors that point into what was typed: the line, a caret under the offending place, and the name that may have
--- been meant.
+--- Errors in typed text: shows the line, a caret under the error, and the name that may have been
+-- meant.
 -- @module repl.prompt.caret
 
 local chunk = require "repl.prompt.chunk"
@@ -16,7 +16,7 @@ local INDENT, WIDTH, AROUND = "   ", 100, 40
 
 -- --- drawing -------------------------------------------------------------------------------------
 
--- The line around a place, and where in it the place is.
+-- The line that contains position `at`, and the column of `at` in it.
 local function line_at(text, at)
    local from = at
    while from > 1 and text:sub(from - 1, from - 1) ~= "\n" do from = from - 1 end
@@ -24,7 +24,7 @@ local function line_at(text, at)
    return text:sub(from, to), at - from + 1
 end
 
--- A long line is cut on both sides of the place.
+-- Cuts a long line on both sides of a column.
 local function cut(line, column)
    if #line <= WIDTH then return line, column end
    local from = math.max(1, column - AROUND)
@@ -46,7 +46,7 @@ local function is_wrong(text)
    return not compiled and not chunk.incomplete(err)
 end
 
--- The first token with which the text cannot become right any more.
+-- The first token after which no continuation can make the text valid Lua.
 local function culprit(text)
    local all = tokens.code(text)
    local first = chunk.first_wrong(#all, function(i) return is_wrong(text:sub(1, all[i].to)) end)
@@ -76,7 +76,8 @@ local function tokens_of_line(text, n)
    return out
 end
 
--- The path in front of token i: "lpfm.machine" of lpfm.machine.foo; nil where something else stands there.
+-- The path in front of token i: "lpfm.machine" of lpfm.machine.foo; nil if token i follows no
+-- path.
 local function path_before(list, i)
    local parts = {}
    while i > 2 and (list[i - 1].text == "." or list[i - 1].text == ":") and list[i - 2].kind == "name" do
@@ -89,7 +90,7 @@ end
 local separators = { global = {}, ["local"] = {}, upvalue = {}, method = { [":"] = true },
    field = { ["."] = true } }
 
--- The token that a message on a nil value is about.
+-- The token that the message "attempt to index (or call) a nil value" is about.
 local function find_named(list, kind, name)
    local wanted = separators[kind]
    for i, token in ipairs(list) do
@@ -115,14 +116,14 @@ local function point_at_name(text, list, err, kind, name)
    return ("%s%s\n%s"):format(err, hint_for(list, i, kind, name), draw(text, token.from))
 end
 
--- "create: no sampling format is called "stak"": those that there are.
+-- For "create: no sampling format is called "stak"", lists the known formats.
 local function format_hint(name)
    local known = {}
    for i, format in ipairs(require("lpfm").formats() or {}) do known[i] = format.name end
    return nearest.hint(name, known)
 end
 
--- "write_pmds: element 1: unknown field 'valu'": the fields that the call knows.
+-- For "write_pmds: element 1: unknown field 'valu'", lists the fields that the call accepts.
 local function field_hint(err)
    local format = err:match('no sampling format is called "([^"]+)"$')
    if format then return format_hint(format) end
@@ -137,7 +138,7 @@ local function field_hint(err)
    return field and nearest.hint(field, fields) or ""
 end
 
--- Text that a message quotes, 'like this', or a register's number in it: where it stands in the line.
+-- Finds in the line a text that a message quotes, 'like this', or a register's number.
 local function point_at_quoted(text, list, err)
    local quoted = err:match("'([^'\n]+)'") or err:match('"([^"\n]+)"') or err:match("PM[CD](%d+)")
    if not quoted then return nil end
@@ -148,7 +149,7 @@ local function point_at_quoted(text, list, err)
    end
 end
 
---- Points at what an error that came while it ran is about, if the message tells.
+--- Points at the cause of a run-time error, if the message names it.
 -- @string text what was typed
 -- @string err the message, without a traceback
 -- @treturn string the message, with the line and a caret where they are known

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What is typed at the prompt, compiled: an expression, statements, or statements and an expression after
--- them, behind a semicolon or on lines of its own.
+--- Compiles what is typed at the prompt: an expression, statements, or statements and an expression
+-- after them, behind a semicolon or on lines of its own.
 -- @module repl.prompt.chunk
 
 local tokens = require "repl.prompt.tokens"
@@ -9,17 +9,18 @@ local chunk = {}
 
 local NAME = "=stdin"
 
---- Does a message of the compiler say that more is to come?
+--- Whether a message of the compiler says that the text is incomplete.
 -- @string err
 -- @treturn boolean
 function chunk.incomplete(err)
    return err:find("<eof>'?$") ~= nil
 end
 
---- Searches a row of which all that follow the first that is wrong are wrong, too: as texts that go on.
--- @int n its length
--- @tparam function is_wrong of a number
--- @treturn int the first that is wrong; n + 1: none is
+--- Finds the first wrong one of n items by bisection: all items after a wrong one must be wrong,
+-- too.
+-- @int n the number of items
+-- @tparam function is_wrong whether the item with this number is wrong
+-- @treturn int its number; n + 1 if none is wrong
 -- @usage chunk.first_wrong(10, function(i) return i * i > 50 end) --> 8
 function chunk.first_wrong(n, is_wrong)
    local first, last = 1, n + 1
@@ -30,8 +31,9 @@ function chunk.first_wrong(n, is_wrong)
    return first
 end
 
--- Where a statement may begin, but in no block or bracket: after semicolons, and on a new line; if the whole compiles,
--- only with a name there, since anything else continues the line above.
+-- Positions where the last statement may begin, outside of blocks and brackets: after semicolons,
+-- and on new lines. If the whole text compiles, only a name may begin one on a new line, since
+-- anything else continues the line above.
 local function beginnings(text, whole)
    local out = {}
    local code = tokens.code(text)
@@ -46,13 +48,14 @@ local function beginnings(text, whole)
    return out
 end
 
--- Returns the values of an expression, where that can be not by a tail call: the functions in it keep their names.
+-- Compiles an expression so that it returns its values, if possible not by a tail call, which
+-- would hide function names.
 local function returning(before, expression)
    return loadstring(("%s return (function(...) return ... end)(%s\n)"):format(before, expression), NAME)
       or loadstring(before .. " return " .. expression, NAME)
 end
 
--- "a = 1; a + 1", or the same in two lines
+-- Compiles statements with an expression at the end: "a = 1; a + 1", or the same on two lines.
 local function compile_last(text, whole)
    local all = beginnings(text, whole)
    local function before(i) return text:sub(1, all[i] - 1) end
@@ -87,7 +90,8 @@ local function outer_locals(text)
    return out
 end
 
--- Statements that hand on their locals at their end, to a function that the chunk is called with; nil: there are none.
+-- Code that passes the locals to the function which the chunk is called with; nil if there are no
+-- locals.
 local KEEP = "\nlocal keep_ = ... "
 
 local function keeping(statements)
@@ -96,7 +100,8 @@ local function keeping(statements)
    return #out > 0 and statements .. KEEP .. table.concat(out) or nil
 end
 
--- What was compiled, with its locals handed on where that can be: not behind a return, for instance.
+-- The compiled text with code that passes its locals on, if this compiles: it does not after a
+-- return, for instance.
 local function with_locals(compiled, text)
    local before = compiled.expression and compiled.before or text
    local kept = keeping(before)
@@ -105,10 +110,11 @@ local function with_locals(compiled, text)
    return compiled
 end
 
---- Compiles what was typed. The chunk is called with a function of name and value, which gets its outer locals when it
--- has run: they would be gone with the line.
+--- Compiles what was typed. The chunk is called with a function, to which it passes the name and
+-- value of each outer local after it has run: the locals would otherwise be gone with the line.
 -- @string text
--- @treturn[1] table `fn`; `expression`, its text, where there is one, and `before`, the statements in front of it
+-- @treturn[1] table `fn`; `expression`, the text of the expression if there is one, and `before`,
+-- the statements in front of it
 -- @return[2] nil
 -- @treturn[2] string the compiler's message
 -- @usage chunk.compile("1 + 1").fn() --> 2

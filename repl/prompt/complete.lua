@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Completion at the prompt, wherever a name can stand: variables, fields, methods; fields of the tables that calls
--- take; inside strings what the call expects there: events and unit masks, flags, formats, machines, modules, files;
--- the prompt's own commands; what help explains.
+--- Completion at the prompt, wherever a name can be: variables, fields and methods; fields of
+-- tables that are arguments; in strings the values that the call accepts: events and unit masks,
+-- flags, formats, machines, modules, files; the commands of the prompt; the names that help
+-- explains.
 -- @module repl.prompt.complete
 
 local commands = require "repl.command"
@@ -27,7 +28,7 @@ end
 
 local OPENING, CLOSING = { ["("] = true, ["{"] = true, ["["] = true }, { [")"] = true, ["}"] = true, ["]"] = true }
 
--- The path that ends with token i: "c:write_pmds"; nil if none does.
+-- The path that ends with token i, such as "c:write_pmds"; nil if no path ends there.
 local function path_ending_at(list, i)
    if not list[i] or list[i].kind ~= "name" then return nil end
    local first = i
@@ -40,7 +41,8 @@ local function path_ending_at(list, i)
    return table.concat(parts)
 end
 
--- The brackets that are open at the end: the call that each belongs to, the field, the argument's number.
+-- The brackets that are open at the end of the text, each with its call, its field and the number
+-- of the argument.
 local function open_brackets(list)
    local stack = {}
    for i, token in ipairs(list) do
@@ -56,14 +58,15 @@ local function open_brackets(list)
    return stack
 end
 
--- A function of a module that has the module's last name before it, by its full name.
+-- The full name of a library function before which only the module's last name was written.
 local function in_library(call)
    local name, rest = call:match("^([%w_]+)(.*)$")
    return name and (namespace.module(name) or "pfm." .. name) .. rest or call
 end
 
--- Where the end of a text lies: `call`, the key of what is called; `argument`, of its parentheses; `level`, how many
--- braces deep in its argument; `field`, the name of the field before this value.
+-- The place at the end of a text: `call`, the key of the called function; `argument`, the number
+-- of its argument; `level`, how many braces are open in that; `field`, the name of the field
+-- before this value.
 local function site_of(text, in_string)
    local list = tokens.code(text)
    if in_string then list[#list] = nil end
@@ -86,7 +89,7 @@ end
 
 -- --- code ----------------------------------------------------------------------------------------
 
--- The fields that can be given at a place in a call's tables.
+-- The fields that a call's table may have at a place.
 local function fields_at(site)
    local entry = site.call and reference.entry(site.call)
    local after = site.after and site.after.text or "{"
@@ -97,12 +100,13 @@ end
 
 local NUMBERS = { num = true, value = true, set = true, id = true, period = true, seconds = true }
 
--- A number comes next in a call's table.
+-- Whether a number is expected at a place in a call's table.
 local function wants_number(site)
    return site.call ~= nil and site.after ~= nil and site.after.text == "=" and NUMBERS[site.field] or false
 end
 
--- The registers of a call's list: those that the context counts with, or else all.
+-- The registers that a call accepts in a list: those that the context uses for counting, or else
+-- all.
 local lists = { ["context:read_pmds"] = "pmds", ["context:write_pmds"] = "pmds", ["context:write_pmcs"] = "pmcs",
    ["lpfm.pmds"] = "pmds", ["lpfm.pmcs"] = "pmcs" }
 
@@ -121,7 +125,7 @@ local function in_value(value, sep, last)
    return value ~= nil and matching(namespace.of(value, false, sep == ":"), last) or {}
 end
 
--- A module that is named in a call: require("pfm.count").
+-- The module that a call in the path names: require("pfm.count").
 local function required(before, word)
    local name = before:match("require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?$")
    local sep, last = word:match("^([.:])([%w_]*)$")
@@ -138,7 +142,7 @@ local function in_path(path, sep, last)
    return out
 end
 
--- The fields of what a call returns, as far as its description tells: "c:buffer()", "lpfm.machine()".
+-- The fields of a call's result, if its description tells them: "c:buffer()", "lpfm.machine()".
 local function of_result(path, sep)
    local key = reference.key(path)
    local entry = key and reference.entry(key)
@@ -149,7 +153,7 @@ local function of_result(path, sep)
    return out
 end
 
--- What stands in front of the word can belong to it: t[1].na, where only ".na" is the word.
+-- Extends the word by the path in front of it: t[1].na, where only ".na" is the word.
 local function whole_path(word, before)
    return (before:match("[%a_][%w_.:]*%b[]$") or "") .. word
 end
@@ -222,7 +226,8 @@ local function explained(word)
    return out
 end
 
--- The kinds of the arguments of calls beside the commands; "?" is what help explains.
+-- The kinds of words that complete the arguments of calls; "?" is a name that help explains.
+-- Commands are not here.
 local arguments = {
    help = { "?" }, ["lpfm.machine"] = { "machine" }, ["lpfm.event"] = { "event", "pmu" }, ["lpfm.events"] = { "event" },
    ["machine:encode"] = { "sim_event", "any", "any" }, ["buffer:count_by"] = { "sample_field", "sample_field" },
@@ -232,7 +237,7 @@ local arguments = {
    ["export.write"] = { "any", "format", "file" },
 }
 
--- The kinds of the values of fields in the tables that calls take.
+-- The kinds of words that complete the values of fields in the tables that calls take.
 local fields = {
    events = "event", event = "event", with = "event", format = "sampling_format", pmu = "pmu", metrics = "group",
    record = "file", output = "file", stages = "stages", from = "stages", ["until"] = "event", by = "key", sort = "key",
@@ -250,7 +255,8 @@ local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc
    ["context:write_pmds"] = "pmd", ["lpfm.pmds"] = "pmd", ["context:read_pmds"] = "pmd",
    ["context:create_evtsets"] = "set" }
 
--- What a string is, by the call it is an argument of, or by the field it is the value of: a kind, or flags.
+-- What a string at a place should be, by its call's argument or its field: a kind of words, or
+-- flags.
 local function expected(site)
    local topic = site.field == "flags" and flag_topics[site.call]
    if topic then return nil, keys_of(require("lpfm").flags[topic]) end
@@ -260,7 +266,7 @@ local function expected(site)
    return site.level == 0 and call and argument_kind(call, site.argument) or nil
 end
 
--- In a string of which nothing is known, names of events and registers, then files.
+-- Completes a string whose meaning is unknown with names of events and registers, then with files.
 local function anything(word)
    local out = {}
    for _, list in ipairs { kinds.words("event", word), registers(), kinds.words("sampling_format", word) } do
@@ -300,7 +306,7 @@ end
 local function in_question(word)
    local mark, name = word:match("^(%?*)(.*)$")
    local out, path = {}, name:match("^(.-)[.:][%w_]*$")
-   if name == "" then -- hundreds of names are no help: pages, and what the prompt has
+   if name == "" then -- not hundreds of names, but pages and the prompt's names
       for _, list in ipairs { reference.topics(), globals.names() } do
          for _, found in ipairs(list) do out[#out + 1] = found end
       end
@@ -315,7 +321,8 @@ end
 
 -- --- the calls of the prompt ---------------------------------------------------------------------
 
---- What is open at the end of a text: a quote; "." in the arguments of a command, "?" where help is asked for; "".
+--- What is open at the end of a text: a quote; "." in arguments of a command, "?" after the
+-- question mark of help; or "".
 -- @string text
 -- @treturn string
 function complete.quote(text)
@@ -334,10 +341,10 @@ local function unique(list)
    return out
 end
 
---- Words that complete one.
+--- The words that complete a word.
 -- @string word
 -- @string before the text up to the word
--- @string quote what is open there, of `complete.quote`
+-- @string quote what is open before the word, as of `complete.quote`
 -- @treturn table sorted
 function complete.words(word, before, quote)
    if quote == "-" then return {} end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The counters of a context, by what they count.
+--- The counters of a context, and the names of the events that they count.
 -- @module repl.prompt.counters
 
 local lpfm = require "lpfm"
@@ -9,7 +9,7 @@ local render = require "pfm.render"
 local counters = {}
 
 local MOST = 20 -- registers of a context that are shown
-local LEVELS = { [1] = ":k", [8] = ":u" } -- of software PMCs; both: 9
+local LEVELS = { [1] = ":k", [8] = ":u" } -- bits of software PMCs; both: 9
 
 local function by_num(list)
    local out = {}
@@ -23,7 +23,7 @@ local function software()
    return out
 end
 
--- On the simulated computer every event can be encoded: the one that gives this value is it.
+-- The name of the simulated event that is encoded as this value.
 local function simulated_event(pmd, value)
    local machine = lpfm.machine()
    if not machine.encode then return nil end
@@ -43,7 +43,8 @@ local function find_value(programming, num, set)
    end
 end
 
--- What a PMD counts: by its register, by the value of the PMC that controls it.
+-- The name of the event that a PMD counts, from the register and the value of the PMC that
+-- controls it.
 local function name_of(reg, sw, programming, set)
    local ctrl = reg.ctrl or reg.num
    local value = find_value(programming, ctrl, set)
@@ -66,7 +67,8 @@ local function is_counter(reg)
    return false
 end
 
--- The counters that PMCs brought into use, although nothing was written to them: of the same set, in order.
+-- The PMDs in use, in order, with those that were not written but are controlled by a written PMC
+-- of the same set.
 local function with_controlled(programming)
    local out, seen = {}, {}
    for i, pmd in ipairs(programming.pmds) do
@@ -83,10 +85,11 @@ local function with_controlled(programming)
    return out
 end
 
---- The counters that a context was programmed with.
+--- The counters that a context is programmed with.
 -- @param ctx
--- @tparam[opt] table nums PMDs of set 0 instead of those
--- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is reset), kind=}`
+-- @tparam[opt] table nums PMDs of set 0 to use instead
+-- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is
+-- reset), kind=}`
 function counters.of(ctx, nums)
    local programming = ctx:programming()
    local pmds = not nums and with_controlled(programming) or nil
@@ -105,7 +108,7 @@ function counters.of(ctx, nums)
    return out
 end
 
---- What a context is loaded on, and whether it counts, in words.
+--- Says what a context is loaded on, and whether it counts.
 -- @param ctx
 -- @treturn string
 function counters.describe(ctx)
@@ -120,7 +123,7 @@ function counters.describe(ctx)
    return what .. (p.running and "" or ", stopped")
 end
 
--- PMCs that control none of the counters: they are shown as they were written.
+-- PMCs that control none of the counters; they are shown as numbers.
 local function other_pmcs(programming, rows)
    local controls, regs, out = {}, by_num(lpfm.pmds()), {}
    for _, row in ipairs(rows) do controls[row.set .. " " .. (regs[row.num].ctrl or row.num)] = true end
@@ -135,7 +138,8 @@ local function other_pmcs(programming, rows)
    return out
 end
 
--- A row for each counter: its register, event, value, and what else there is to say; and why there are no values.
+-- A row for each counter: its register, event, value and remarks; and a message if the values
+-- cannot be read.
 local function rows_of(ctx, list)
    local wanted, out = {}, {}
    for i = 1, math.min(#list, MOST) do wanted[i] = { num = list[i].num, set = list[i].set } end
@@ -152,9 +156,10 @@ local function rows_of(ctx, list)
    return out, why
 end
 
---- A context in a few lines: what it is loaded on, how it is programmed, and what it has counted.
+--- Describes a context in a few lines: what it is loaded on, how it is programmed, and what it has
+-- counted.
 -- @param ctx
--- @string plain a text for it without that
+-- @string plain the first words of the text, such as "context 3"
 -- @treturn string
 function counters.text(ctx, plain)
    if ctx:closed() then return plain end
@@ -162,7 +167,7 @@ function counters.text(ctx, plain)
    local lines = { ("%s, %s%s%s"):format(plain, programming.target and "loaded on " or "", counters.describe(ctx),
       programming.running and ", running" or "") }
    local ok, list = pcall(counters.of, ctx)
-   if not ok then return lines[1] end -- of a machine that is not the one in use any more
+   if not ok then return lines[1] end -- the machine in use is not the context's
    local rows, why = rows_of(ctx, list)
    for _, row in ipairs(other_pmcs(programming, list)) do rows[#rows + 1] = row end
    local left = #list + #rows - math.min(#list, MOST) - MOST
@@ -175,7 +180,7 @@ end
 
 local installed = false
 
---- Makes these lines what a context is as text.
+--- Makes tostring() of a context return this description.
 function counters.install()
    if installed then return end
    installed = true

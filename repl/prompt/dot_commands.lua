@@ -12,7 +12,7 @@ local function words_of(text)
    return out
 end
 
---- A path with ~ replaced.
+--- Replaces ~ at the beginning of a path.
 -- @string path
 -- @treturn string
 function dot_commands.expand(path)
@@ -30,7 +30,8 @@ local function save(words)
    say(require("repl.prompt.transcript").write(dot_commands.expand(words[1]), { unpack(words, 2) }))
 end
 
--- Runs a file as if it were typed; the status of a saved script has been told in words.
+-- Runs a file as if it were typed. The exit status of a saved script is ignored, as the script has
+-- printed why.
 local function load_file(words)
    if not words[1] then error(".load: expected a file: .load FILE [ARGUMENTS]", 0) end
    local chunk, err = loadfile(dot_commands.expand(words[1]))
@@ -68,7 +69,8 @@ local function quit()
    error(require("repl.prompt.globals").quitting, 0)
 end
 
--- wants: what its first argument is, and the others: for completion.
+-- The commands; `wants` gives the kinds of their first and of their other arguments, for
+-- completion.
 local all = {
    save = { run = save, wants = { "file", "context" } },
    load = { run = load_file, wants = { "file" }, program = true },
@@ -82,7 +84,7 @@ local all = {
 
 local former = { sessions = "jobs" }
 
---- The commands, with their dots.
+--- The names of the commands, with their dots.
 -- @treturn table sorted
 function dot_commands.names()
    local out = {}
@@ -91,7 +93,7 @@ function dot_commands.names()
    return out
 end
 
---- What an argument of a command is.
+--- The kind of an argument of a command.
 -- @string name without the dot
 -- @int i
 -- @treturn string "file", "context", "help", or nil
@@ -99,23 +101,23 @@ function dot_commands.wants(name, i)
    return all[name] and all[name].wants and all[name].wants[i]
 end
 
--- The words that shells and other prompts are left by.
+-- Whether a line is a word that ends a shell or another prompt, such as exit.
 local function leaves(text)
    local word = text:match("^%s*(%a+)%s*$")
    return word == "quit" or word == "exit"
 end
 
---- Is this a line for a command?
+--- Whether a line is a command of the prompt.
 -- @string text
 -- @treturn boolean
 function dot_commands.is(text)
    return text:find("^%s*%.%a") ~= nil or text:find("^%s*%?") ~= nil or leaves(text)
 end
 
---- A command as a function; raises if there is none of that name.
+--- Compiles a command to a function; raises an error if no command has that name.
 -- @string text
 -- @treturn function
--- @treturn string the Lua that does the same in a saved script, or nil where that has no use for it
+-- @treturn string Lua that does the same in a saved script, or nil if a script has no use for it
 function dot_commands.compile(text)
    local question = text:match("^%s*%?+%s*(.-)%s*$")
    if question then return function() help { question ~= "" and question or nil } end end

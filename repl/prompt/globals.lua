@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- The names that the prompt has besides Lua's: for the prompt itself, and for scripts that were saved there. The
--- commands are functions, the library's modules are there under their last names: `record("ls")`, `record.run{...}`.
+--- The global names that the prompt adds to Lua's, also for scripts that were saved there. The
+-- commands are functions, and the library's modules have their last names: `record("ls")`,
+-- `record.run{...}`.
 -- @module repl.prompt.globals
 
 local command = require "repl.command"
@@ -9,15 +10,15 @@ local parts = require "repl.parts"
 
 local globals = {}
 
--- Names of functions beside the commands: module repl.prompt.NAME, its function `call`.
+-- Functions that are not commands: each is the function `call` of module repl.prompt.NAME.
 local calls = { "help", "watch" }
 
---- What `quit()` raises.
+--- The error value that `quit()` raises.
 globals.quitting = {}
 
--- For pfm and the globals: the library's modules, loaded at first use.
+-- The metatable of pfm and of the globals, which loads the library's modules at first use.
 local on_demand = {
-   modules = true, -- to `repl.prompt.namespace`
+   modules = true, -- tells `repl.prompt.namespace` that fields can be modules
    __index = function(self, name)
       local module = namespace.module(name)
       local missing = not module and self == _G and parts.missing(name)
@@ -28,7 +29,8 @@ local on_demand = {
    end,
 }
 
--- A command's function. Where the library has a module of that name, it has the module's fields, too.
+-- The function of a command. If the library has a module of that name, the function has the
+-- module's fields, too.
 local function function_of(row)
    local function call(...) return command.module(row.name).call(...) end
    local module = namespace.module(row.name)
@@ -43,10 +45,10 @@ local function function_of(row)
    return call
 end
 
--- Former names of functions.
+-- Former names of functions, which still work.
 local former = { session = "job", sessions = "jobs" }
 
--- Functions of the prompt that are no module's `call`.
+-- Functions of the prompt that are not the `call` of a module.
 local own = {
    job = function(...) return require("repl.prompt.jobs").start(...) end,
    jobs = function() return require("repl.prompt.jobs").list() end,
@@ -57,7 +59,7 @@ local own = {
    quit = function() error(globals.quitting, 0) end,
 }
 
---- Makes the names global, and contexts as text say how they are programmed.
+--- Defines the global names, and makes tostring() of contexts describe how they are programmed.
 function globals.provide()
    require("repl.prompt.counters").install()
    require("repl.prompt.pieces").install()
@@ -74,7 +76,8 @@ function globals.provide()
    setmetatable(_G, on_demand)
 end
 
---- The names of the functions, and of lpfm and pfm; the library's modules are `repl.prompt.namespace.modules`.
+--- The names of the functions, and of lpfm and pfm. `repl.prompt.namespace.modules` has those of
+-- the library's modules.
 -- @treturn table sorted
 function globals.names()
    local out = { "lpfm", "pfm" }

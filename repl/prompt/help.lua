@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- help() and ?NAME at the prompt: how the texts of `repl.prompt.topics`, of `pfm.doc`, of events and registers are
--- shown.
+--- help() and ?NAME at the prompt: shows the texts of `repl.prompt.topics` and `pfm.doc`, and of
+-- events and registers.
 -- @module repl.prompt.help
 
 local doc = require "pfm.doc"
@@ -21,13 +21,14 @@ end
 
 -- --- lines ---------------------------------------------------------------------------------------
 
--- Where a line goes on: under its second column, or a little further in than it begins.
+-- The column at which a line is continued: that of its second column, or one slightly right of its
+-- first word.
 local function column_of(line)
    if not line:find("^%s") then return 1 end
    return line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
 end
 
--- A line that is too long, in several.
+-- Breaks a line that is too long.
 local function wrap(line, width, column)
    column = column or column_of(line)
    if #line <= width or column > width / 2 then return line end
@@ -38,7 +39,7 @@ local function wrap(line, width, column)
    return line:sub(1, at):gsub("%s+$", "") .. "\n" .. wrap(rest, width, column)
 end
 
--- Lines of a paragraph, and what goes on under the second column of the line before, are joined first.
+-- Wraps a text. Lines of a paragraph, and lines that continue a second column, are joined first.
 local function wrap_all(text, width)
    local lines, column = {}, nil
    for line in (text .. "\n"):gmatch("([^\n]*)\n") do
@@ -55,7 +56,7 @@ end
 
 -- --- calls ---------------------------------------------------------------------------------------
 
--- A command of the command line says more about itself there.
+-- The summary and the options of a shell command.
 local function command_text(name)
    local command = require "repl.command"
    local row = command.rows[name]
@@ -106,7 +107,8 @@ local function formula_text(name, event)
    return table.concat(lines, "\n")
 end
 
--- An event of this machine's PMU, or of another that is known; and how many know it, if it is not of this machine.
+-- Finds an event of this machine's PMU or else of another PMU; also returns how many PMUs have it,
+-- in the latter case.
 local function find_event(name)
    local lpfm = require "lpfm"
    local found = lpfm.event(name)
@@ -145,7 +147,7 @@ local function hardware_event(name)
    return table.concat(lines, "\n")
 end
 
--- "PMC66", "pmd 66"
+-- Describes a register that is named "PMC66" or "pmd 66".
 local function register_text(name)
    local kind, num = name:upper():match("^(PM[CD])%s*(%d+)$")
    if not kind then return nil end
@@ -173,7 +175,7 @@ local function flag_text(name)
    return #out > 0 and table.concat(out, "\n") or nil
 end
 
--- A field of the tables that calls take.
+-- Describes a field of the tables that calls take.
 local function field_text(name)
    local out = {}
    for _, key in ipairs(reference.keys()) do
@@ -187,7 +189,7 @@ end
 
 -- --- values --------------------------------------------------------------------------------------
 
--- A method on a line; how it is called stands on one of its own where that is long.
+-- Lists the methods of a class, one per line; a long call has a line of its own.
 local function class_text(class, width)
    local lines, column = {}, math.floor(width * 0.4)
    for _, key in ipairs(reference.methods(class)) do
@@ -201,7 +203,7 @@ local function class_text(class, width)
    return table.concat(lines, "\n")
 end
 
--- What the comments in the sources say, where the project has been built with them.
+-- What LDoc comments in the sources say, if lpfm was built with them.
 local function from_comments(what, width)
    local ok, text = pcall(doc.text, what, width)
    return ok and text or nil
@@ -251,10 +253,10 @@ local function named_text(name, width)
    return from_comments(name, width) or software_event(name) or register_text(name)
 end
 
---- What there is to say about a name.
+--- The help on a name.
 -- @string name
 -- @int[opt] width columns
--- @treturn ?string nil if there is nothing
+-- @treturn ?string nil if there is no help on it
 -- @usage require("repl.prompt.help").of_name("read_pmds")
 function help.of_name(name, width)
    width = width or WIDTH

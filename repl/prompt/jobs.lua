@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Jobs: measurements in the background, which go on while one types. The prompt, `watch` and `wait` see to them.
--- Counters count whatever the prompt does; what has to wait while a statement runs is only the attaching of new
--- threads (`threads = true`) and the emptying of full sampling buffers (`record`).
+--- Jobs: measurements in the background, while the user continues to type. The prompt, `watch` and
+-- `wait` serve them. Counters count all the time; while a statement runs, only the attaching of
+-- new threads (`threads = true`) and the emptying of full sampling buffers (`record`) have to
+-- wait.
 -- @module repl.prompt.jobs
 
 local lpfm = require "lpfm"
@@ -20,13 +21,14 @@ job.__index = job
 
 -- --- one job -------------------------------------------------------------------------------------
 
--- Seconds in which it measured.
+-- The number of seconds in which the job measured.
 local function active(self)
    local now = self.ended_at or proc.clock()
    return now - self.started - self.paused_for - (self.paused_at and now - self.paused_at or 0)
 end
 
--- The command must not take the terminal: no input, a group of its own, its output kept for `output()`.
+-- Starts the command without the terminal: without input, in its own process group, its output
+-- kept for `output()`.
 local function keep_output(self, target)
    local fcntl, unistd = require "posix.fcntl", require "posix.unistd"
    local path = os.tmpname()
@@ -43,7 +45,7 @@ local function drop_output(self)
    self.fd = nil
 end
 
---- What the command wrote so far, to stdout and stderr.
+--- What the command has written to stdout and stderr so far.
 -- @treturn string
 function job:output()
    if not self.fd then return self.text or "" end
@@ -83,7 +85,7 @@ local function is_over(self)
    return self.outcome ~= nil or self.failure ~= nil
 end
 
---- "counting" (or "sampling"), "paused", "ended" or "failed".
+--- The state of the job: "counting" (or "sampling"), "paused", "ended" or "failed".
 -- @treturn string
 function job:state()
    if self.failure then return "failed" end
@@ -98,7 +100,7 @@ local function each_context(self, call)
    end
 end
 
---- Pauses the counters; the command goes on uncounted, threads that it begins meanwhile too.
+--- Pauses the counters; the command goes on uncounted, and so do threads that it creates meanwhile.
 -- @treturn job
 function job:pause()
    if is_over(self) or self.paused_at then return self end
@@ -136,14 +138,14 @@ function job:kill(signal)
    return self
 end
 
---- The counts: final ones, or those so far.
+--- The final counts, or those so far.
 -- @treturn table as of `stat` or `record`; prints itself
 function job:result()
    if self.failure then error(self.failure, 0) end
    return self.outcome or self.work.so_far(active(self))
 end
 
---- Waits for the end.
+--- Waits for the end of the job.
 -- @tparam[opt] number seconds at most
 -- @return the result; or nil, "timeout"
 function job:wait(seconds)
@@ -159,7 +161,7 @@ function job:wait(seconds)
    return self:result()
 end
 
---- The contexts that count, for `watch`.
+--- The contexts of the job, for `watch`.
 -- @treturn table of contexts
 function job:contexts()
    local out = {}
@@ -176,7 +178,7 @@ end
 
 -- --- all of them ---------------------------------------------------------------------------------
 
--- Threads that come while the job is paused do not count either.
+-- Keeps threads from counting that are created while the job is paused.
 local function attach_paused(self, on)
    local attach = on.attach
    on.attach = function(subject)
@@ -199,10 +201,10 @@ local function work_for(what, list, more)
    return require("repl.command.stat").job(what, list, more), "counting"
 end
 
---- Counts, or samples, in the background, while you type on.
+--- Counts or samples in the background, while the prompt accepts further input.
 -- @prompt job
--- @param what a shell command line, or a table as for `count.run`, and:
--- @string[opt] what.record a file: sample into it
+-- @param what a shell command line, or a table as for `count.run`, which may also have:
+-- @string[opt] what.record a file that samples are recorded to
 -- @int[opt] what.period events between samples
 -- @int[opt] what.frequency samples a second
 -- @tparam[opt] string list events
@@ -232,7 +234,7 @@ end
 local function turn_one(self)
    local ok, over = pcall(measure.turn, self.run)
    if not ok and tostring(over):find("interrupted") then error(over, 0) end
-   if over then finish(self) end -- an error ends it, too
+   if over then finish(self) end -- an error ends the job, too
 end
 
 local function take_notices()
@@ -241,8 +243,8 @@ local function take_notices()
    return text
 end
 
---- Sees to all jobs, without waiting.
--- @treturn table descriptors to wait for
+--- Serves all jobs without waiting.
+-- @treturn table descriptors whose events a job waits for
 -- @return number seconds to wait at most, or nil
 function jobs.turn()
    local fds, seconds = {}, math.huge
@@ -257,7 +259,7 @@ function jobs.turn()
    return fds, seconds < math.huge and seconds or nil
 end
 
---- What the prompt does while it waits for a line.
+--- Serves the jobs while the prompt waits for a line.
 -- @treturn table descriptors
 -- @return number seconds, or nil
 -- @return string notices of jobs that ended, or nil
@@ -266,10 +268,10 @@ function jobs.idle()
    return fds, seconds, take_notices()
 end
 
---- The job with a number.
+--- Finds a job by its number.
 -- @int id
 -- @treturn job
--- @raise where there is none
+-- @raise if no job has this number
 function jobs.find(id)
    local self = all[tonumber(id)]
    if not self then error(("there is no job %s; jobs() lists them"):format(tostring(id)), 0) end
@@ -294,8 +296,8 @@ function jobs.list()
    return setmetatable({ unpack(all) }, { __tostring = list_text })
 end
 
---- Ends all jobs; commands go on uncounted.
--- @treturn table those that were still running, in words
+--- Ends all jobs; their commands go on uncounted.
+-- @treturn table the jobs that were still running, in words
 function jobs.stop_all()
    local left = {}
    for _, self in ipairs(all) do

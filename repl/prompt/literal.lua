@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- Values as Lua source that makes them again.
+--- Writes values as Lua source.
 -- @module repl.prompt.literal
 
 local tokens = require "repl.prompt.tokens"
 
 local literal = {}
 
--- The fields that say what an entry is come first.
+-- The order of fields: those that identify an entry come first.
 local order = { num = 1, id = 1, create = 1, name = 1, set = 2, sets = 2, value = 3, pmcs = 3, pmds = 4, flags = 5,
    target = 6, running = 7 }
 
@@ -33,7 +33,7 @@ local function key(k)
    return "[" .. literal.text(k) .. "]"
 end
 
---- A value on one line.
+--- Writes a value on one line.
 -- @param value of strings, numbers, u64 objects, booleans, nil and tables of these
 -- @treturn string
 -- @usage literal.text{num = 66, value = -1000} --> "{num = 66, value = -1000}"
@@ -48,7 +48,7 @@ function literal.text(value)
    return "{" .. table.concat(out, ", ") .. "}"
 end
 
---- A table with a line for each of its entries.
+--- Writes a table with a line for each of its entries.
 -- @tparam table value
 -- @tparam[opt=""] string indent
 -- @tparam[opt=0] number deeper levels below that are also spread over lines

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The prompt.
+--- The prompt's loop: reads, runs and prints.
 -- @module repl.prompt.loop
 
 local host = require "repl.host"
@@ -17,7 +17,7 @@ local wrap = require("repl.lab.text").wrap
 
 local loop = {}
 
-local HISTORY = 5000 -- entries kept
+local HISTORY = 5000 -- entries kept in the history file
 local INDENT = "   "
 local colour = line.smart() and not os.getenv("NO_COLOR")
 local jit = rawget(_G, "jit")
@@ -30,8 +30,8 @@ local function prompt_text(more)
    return "\1\27[1m\2" .. text .. "\1\27[0m\2"
 end
 
--- What Enter inserts where a statement is not complete, or nil: a new line, indented unless lines are being pasted. And
--- the text with its last line outdented, or nil.
+-- What Enter inserts if a statement is not complete, or nil: a new line, indented unless lines are
+-- pasted. The second value is the text with its last line outdented, or nil.
 local function more(text, pasting)
    if text == "" or dot_commands.is(text) then return nil end
    local outdented = not pasting and tokens.outdented(text, INDENT) or nil
@@ -43,7 +43,8 @@ local function more(text, pasting)
    return "\n" .. INDENT:rep(deep), outdented
 end
 
--- Reads lines until they are complete: what they compile to and the text; nil and "eof", "interrupted" or an error.
+-- Reads lines until a statement is complete; returns it compiled and as text, or nil and "eof",
+-- "interrupted" or an error.
 local function read_chunk()
    local text, why = line.read(prompt_text(false))
    if not text then return nil, why end
@@ -66,7 +67,7 @@ local function say(text)
    io.stderr:write(red, text, plain, "\n")
 end
 
--- Runs what was read; returns "quit", true, or false after an error.
+-- Runs a compiled statement; returns "quit", true, or false after an error.
 local function run(compiled, text)
    local outcome = statement.run(compiled, text)
    if outcome.quit then return "quit" end
@@ -120,7 +121,8 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
--- Without a machine the prompt begins all the same: the user may choose a simulated one.
+-- Prints the first lines. Without a machine the prompt starts, too: the user may choose a
+-- simulated one.
 local function banner()
    local machine, err = require("lpfm").machine()
    io.stdout:write(("lpfm, %s, %s. help() helps, Ctrl-D leaves.\n"):format(jit and jit.version or _VERSION,
@@ -134,7 +136,7 @@ local function banner()
    if missing then io.stdout:write(table.concat(wrap(missing, width), "\n"), "\n") end
 end
 
--- While a line is read, jobs in the background are seen to.
+-- Serves background jobs while a line is read.
 local function idle()
    local background = package.loaded["repl.prompt.jobs"]
    if not background then return nil end
@@ -156,7 +158,7 @@ local function start(tty, options)
    return file
 end
 
--- One turn; returns an exit status when it was the last.
+-- Reads and runs one statement; returns an exit status if the prompt ends.
 local function turn(file, state)
    local compiled, text, raw = read_chunk()
    if not compiled and text == "eof" then return state.failed and 1 or 0 end
@@ -171,7 +173,7 @@ local function turn(file, state)
    end
 end
 
--- Jobs end with the prompt.
+-- Ends all jobs before the prompt ends.
 local function leave(tty, status)
    if tty and status == 0 then io.stdout:write("\n") end
    local background = package.loaded["repl.prompt.jobs"]
@@ -181,8 +183,8 @@ local function leave(tty, status)
 end
 
 --- Runs the prompt.
--- @tparam[opt] table options `no_init`: without the start-up file; `banner`, a text instead of the usual first lines;
--- `names`, values by name, which are global and go before the prompt's own
+-- @tparam[opt] table options `no_init`: skips the start-up file; `banner`, a text instead of the
+-- usual first lines; `names`, values by name, which become global and hide the prompt's own
 -- @treturn number exit status
 function loop.main(options)
    local tty = line.tty()

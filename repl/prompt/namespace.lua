@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Names at the prompt: what a path stands for, and the names that can follow it.
+--- Names at the prompt: resolves paths, and lists the names that can follow them.
 -- @module repl.prompt.namespace
 
 local parts = require "repl.parts"
@@ -7,9 +7,9 @@ local tokens = require "repl.prompt.tokens"
 
 local namespace = {}
 
-local LEVELS = 8 -- of __index, at most
+local LEVELS = 8 -- the longest chain of __index that is followed
 
--- The table of methods that an __index function keeps as its upvalue, as the C classes do.
+-- The table of methods that an __index function has as an upvalue, as in lpfm's C classes.
 local function methods_of(index)
    local i = 1
    while true do
@@ -19,7 +19,7 @@ local function methods_of(index)
    end
 end
 
--- What __index leads to; of a function that stands for a module, too, that module.
+-- The table that __index leads to; for a function with the name of a module, that module.
 local function index_of(value)
    local meta = debug.getmetatable(value)
    if type(meta) ~= "table" then return nil end
@@ -28,7 +28,7 @@ local function index_of(value)
    return type(index) == "function" and methods_of(index) or index
 end
 
--- Tables in which a field of the value would be found.
+-- The tables in which fields of a value are looked up.
 local function places(value)
    local out = {}
    for _ = 1, LEVELS do
@@ -51,9 +51,9 @@ function namespace.field(value, key)
    end
 end
 
---- The names in a directory.
+--- Lists the names in a directory.
 -- @string dir
--- @treturn table or nil if it is none
+-- @treturn table nil if it is not a directory
 function namespace.entries(dir)
    local ok, dirent = pcall(require, "posix.dirent")
    local found, list = pcall(ok and dirent.dir or error, dir)
@@ -71,7 +71,7 @@ local function add_modules(dir, prefix)
    end
 end
 
---- The names of the library's modules: the last of those that require takes.
+--- The last names of the library's modules: "count" of "pfm.count".
 -- @treturn table sorted
 function namespace.modules()
    if modules then return modules end
@@ -84,7 +84,7 @@ function namespace.modules()
    return modules
 end
 
---- The modules in C besides lpfm, without "lpfm.".
+--- The C modules other than lpfm, without "lpfm.".
 namespace.c_modules = { "chunks", "perfdata", "proc", "regions", "samples", "symbols" }
 
 local former = { blocks = "lpfm.samples", bucket = "pfm.bucket", where = "pfm.where" }
@@ -96,7 +96,8 @@ local function has(list, wanted)
    return false
 end
 
---- The module that a global name of the prompt stands for: pfm.NAME, pfm.PART.NAME, or else lpfm.NAME.
+--- Finds the module that a global name of the prompt stands for: pfm.NAME, pfm.PART.NAME, or else
+-- lpfm.NAME.
 -- @string name
 -- @treturn string as for require, or nil
 function namespace.module(name)
@@ -105,20 +106,20 @@ function namespace.module(name)
    return has(namespace.c_modules, name) and "lpfm." .. name or former[name]
 end
 
--- Does a value have the library's modules as fields that are there when one asks for them?
+-- Whether a value loads the library's modules as fields on demand.
 local function has_modules(value)
    local meta = type(value) == "table" and getmetatable(value)
    return type(meta) == "table" and rawget(meta, "modules") == true
 end
 
--- A module of the library that a path names for the first time.
+-- Loads a library module that a path names for the first time.
 local function lazily(value, key)
    if not has_modules(value) or not namespace.module(key) then return nil end
    local ok, found = pcall(function() return value[key] end)
    return ok and found or nil
 end
 
--- The keys of a path: name, .name, :name, [1], ["name"]; nil for anything else.
+-- Splits a path into its keys: name, .name, :name, [1], ["name"]; nil for anything else.
 local function keys_of(path)
    local keys, list = {}, tokens.code(path)
    local i = 1
@@ -139,7 +140,7 @@ local function keys_of(path)
    return keys
 end
 
---- What a path stands for at the prompt: `lpfm.machine`, `t[1].x`, `ctx:read_pmds`. Nothing is called.
+--- Resolves a path at the prompt: `lpfm.machine`, `t[1].x`, `ctx:read_pmds`. It calls no functions.
 -- @string path
 -- @return the value, or nil
 function namespace.value(path)
@@ -157,8 +158,8 @@ end
 
 --- The names of a value's fields.
 -- @param value
--- @tparam[opt] boolean keywords Lua's keywords among them
--- @tparam[opt] boolean callable functions only
+-- @tparam[opt] boolean keywords include Lua's keywords
+-- @tparam[opt] boolean callable include functions only
 -- @treturn table sorted
 function namespace.of(value, keywords, callable)
    local out, seen = {}, {}
@@ -181,9 +182,9 @@ function namespace.of(value, keywords, callable)
    return out
 end
 
---- Global names of values of a kind.
--- @tparam function is takes a value
--- @treturn table of `{name=, value=}`, by name; elements of global lists among them, as "list[1]"
+--- Finds global variables that hold values of a kind.
+-- @tparam function is whether a value is of that kind
+-- @treturn table of `{name=, value=}`, by name; it includes elements of global lists, as "list[1]"
 function namespace.globals(is)
    local out = {}
    for key, value in pairs(_G) do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What is longer than the terminal is shown by a pager: $PAGER, or less.
+--- Shows texts that are longer than the terminal with a pager: $PAGER, or less.
 -- @module repl.prompt.pager
 
 local signal = require "posix.signal"
@@ -7,9 +7,9 @@ local terminal = require "pfm.util.terminal"
 
 local pager = {}
 
-local USUAL = "less -FRX" -- leaves by itself where all fits, and leaves what it showed on the screen
+local USUAL = "less -FRX" -- -F quits if the text fits, -X leaves it on the screen
 
--- Does a text have more lines than fit, with the prompt after it?
+-- Whether a text and the next prompt have more lines than the terminal.
 local function is_long(text)
    local columns, most = terminal.size()
    local lines = 0
@@ -20,7 +20,7 @@ local function is_long(text)
    return false
 end
 
--- The command that shows it, or nil: there is none, or none is wanted.
+-- The pager's command, or nil if there is none or PAGER is empty.
 local function command()
    local wanted = os.getenv("PAGER") or USUAL
    local word = wanted:match("^%s*(%S+)")

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- Texts are written in pieces at the prompt: one write of a long text is a call of C, which Ctrl-C does not end.
+--- Writes texts in pieces at the prompt, since Ctrl-C cannot interrupt a single write of a long
+-- text, a C call.
 -- @module repl.prompt.pieces
 
 local pieces = {}
 
-local PIECE = 2 ^ 14 -- bytes: a slow terminal takes them within a moment
+local PIECE = 2 ^ 14 -- bytes, which even a slow terminal takes quickly
 local jit = rawget(_G, "jit")
 
 local function is_long(value)
@@ -18,7 +19,8 @@ local function any_long(...)
    return false
 end
 
--- The write of files, in pieces. It is interpreted, so that Ctrl-C strikes between two of them.
+-- A write method for files that writes in pieces. It is interpreted, so that Ctrl-C can interrupt
+-- it between two pieces.
 local function in_pieces(write)
    local function write_pieces(file, ...)
       if not any_long(...) then return write(file, ...) end
@@ -40,7 +42,7 @@ local function print_in_pieces(...)
    io.stdout:write("\n")
 end
 
---- Lets print, io.write and the write of files write in pieces, once and for all.
+--- Makes print, io.write and the write method of files write in pieces.
 function pieces.install()
    if print == print_in_pieces then return end
    local methods = getmetatable(io.stdout).__index

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- How contexts are programmed, as Lua calls and in words: for `.save`, and for the scripts that
--- were saved.
+--- How contexts are programmed, as Lua calls and in words: for `.save` and for saved scripts.
 -- @module repl.prompt.programming
 
 local literal = require "repl.prompt.literal"
@@ -8,7 +7,7 @@ local namespace = require "repl.prompt.namespace"
 
 local programming = {}
 
---- Is this a context, and one that is open?
+--- Whether a value is an open context.
 -- @param value
 -- @treturn boolean
 function programming.is_open(value)
@@ -43,7 +42,7 @@ local function load_text(name, target, tid_text)
    return ("assert(%s:load(%s))"):format(name, target.set and ("%s, %d"):format(tid, target.set) or tid)
 end
 
--- The entries that are new or other than before.
+-- The entries that are new or have changed.
 local function changed(before, now, key)
    local old, out = by_key(before, key), {}
    for id, entry in pairs(by_key(now, key)) do
@@ -67,10 +66,10 @@ end
 local nothing = { sets = {}, pmcs = {}, pmds = {} }
 
 --- The calls that program a context.
--- @string name what the script calls it
--- @tparam ?table before its `context:programming` before them; nil: it is created
--- @tparam table now its `context:programming` after them
--- @tparam[opt] string tid_text the thread it is loaded on, as the script has it
+-- @string name of its variable in the script
+-- @tparam ?table before its `context:programming` before these calls; nil if they create it
+-- @tparam table now its `context:programming` after these calls
+-- @tparam[opt] string tid_text the thread to load it on, as an expression of the script
 -- @treturn {string,...} lines
 -- @usage require("repl.prompt.programming").calls("c", nil, { create = {}, sets = {}, pmcs = {}, pmds = {} })
 function programming.calls(name, before, now, tid_text)
@@ -108,7 +107,8 @@ local function compare_lists(out, what, key, before, now)
    end
 end
 
---- In what two programmings differ. The thread does not count: it is another one each time.
+--- Lists the differences between two programmings, except for the thread, which differs in each
+-- run.
 -- @tparam table before
 -- @tparam table now
 -- @treturn table of texts, empty if they are the same
@@ -129,18 +129,17 @@ end
 
 -- --- all contexts that have a name ---------------------------------------------------------------
 
---- How the contexts are programmed that global variables hold.
--- @treturn table by context; it keeps none of them from being collected
+--- How the contexts in global variables are programmed.
+-- @treturn table by context, with weak keys
 function programming.snapshot()
    local out = setmetatable({}, { __mode = "k" })
    for _, c in ipairs(namespace.globals(programming.is_open)) do out[c.value] = c.value:programming() end
    return out
 end
 
---- What has changed since a snapshot.
+--- Compares how contexts are programmed with a snapshot.
 -- @tparam table before of `programming.snapshot`
--- @treturn table by context: `before` (nil: it is new) and `now`; it keeps none of them from being
--- collected
+-- @treturn table by context, with weak keys: `before` (nil if it is new) and `now`
 function programming.changes(before)
    local out = programming.snapshot()
    for ctx, now in pairs(out) do

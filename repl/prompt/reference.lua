@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- From what a person names, or has in hand, to the entry that describes it: the comments in the sources, as `pfm.doc`
--- has them, and the pages of `repl.prompt.topics`.
+--- Finds the description of a name or a value: an LDoc comment in the sources, as `pfm.doc` has it,
+-- or a page of `repl.prompt.topics`.
 -- @module repl.prompt.reference
 
 local commands = require "repl.command"
@@ -49,15 +49,15 @@ local function new_entry(key, item)
       returns = by_name(item.results), topic = topic_of(key) }
 end
 
--- A command that has no comments says in its row what it does.
+-- The description of a command without LDoc comments, from the summary in its row.
 local function item_of_command(row)
    return { name = row.name, kind = "function", args = "(" .. table.concat(row.call, ", ") .. ")", params = {},
       returns = {}, summary = row.summary:gsub("^%l", string.upper) .. "." }
 end
 
-local items -- by key
+local items -- all described items, by key
 
--- What a person can name: all that is public, and what the prompt provides.
+-- All described items: public functions of modules, and what the prompt provides.
 local function all_items()
    if items then return items end
    items = {}
@@ -76,7 +76,8 @@ local entries = {}
 
 --- The description of a call.
 -- @string key as of `reference.key`
--- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and `topic`; or nil
+-- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and
+-- `topic`; or nil
 function reference.entry(key)
    local item = all_items()[key]
    if item and not entries[key] then entries[key] = new_entry(key, item) end
@@ -94,7 +95,8 @@ end
 
 -- --- classes -------------------------------------------------------------------------------------
 
--- Names that people give to such objects; what is known of the object itself goes before.
+-- Names that users often give to objects, with the classes these have. The class of an actual
+-- object takes precedence.
 local habits = { c = "context", ctx = "context", context = "context", b = "buffer", buf = "buffer", buffer = "buffer",
    m = "machine", machine = "machine", j = "job", job = "job", v = "vector", vector = "vector" }
 
@@ -114,7 +116,7 @@ function reference.class(value)
    return meta.__index.spawn and meta.__index.run and "machine" or nil
 end
 
---- The methods of a class that are described.
+--- The methods of a class that have descriptions.
 -- @string class
 -- @treturn table of keys, sorted
 function reference.methods(class)
@@ -127,7 +129,7 @@ end
 
 -- --- keys ----------------------------------------------------------------------------------------
 
--- The one class that has a method of this name.
+-- The class that has a method of this name, if only one has it.
 local function only_class_with(method)
    local found
    for _, key in ipairs(reference.keys()) do
@@ -139,7 +141,8 @@ local function only_class_with(method)
    return found
 end
 
--- "c:read_pmds", "ctx.read_pmds": by the object if there is one, by its usual name, by the method alone.
+-- The key of a method such as "c:read_pmds" or "ctx.read_pmds": by the object, by its usual name,
+-- or by the method alone.
 local function method_key(path)
    local object, method = path:match("^(.-)[.:]([%a_][%w_]*)$")
    if not object then return nil end
@@ -149,7 +152,7 @@ local function method_key(path)
    return namespace.value(object) == nil and only_class_with(method) or nil
 end
 
---- The key of the description of what a path names.
+--- The key of the description of a path.
 -- @string path "lpfm.create", "c:write_pmds", "watch"
 -- @return string or nil
 function reference.key(path)
@@ -158,7 +161,7 @@ function reference.key(path)
    return method_key(plain)
 end
 
---- The name under which a function can be found: of the prompt, of lpfm, of a class, of a module of the library.
+--- The name of a function in the prompt, in lpfm, in a class, or in a module of the library.
 -- @param value
 -- @return string or nil
 function reference.name_of(value)

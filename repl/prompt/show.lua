@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Any value as a person reads it.
+--- Formats any value for people.
 -- @module repl.prompt.show
 
 local pager = require "repl.prompt.pager"
@@ -8,12 +8,12 @@ local render = require "pfm.render"
 local show = {}
 
 local WIDTH, DEPTH, ROWS, COLUMNS = 100, 4, 200, 50
-local LOOK = 1000       -- keys of a table that are looked at: what is shown costs no more than that
-local LONG = 20000      -- bytes of a text that are shown
-local INSIDE = 2000     -- of one inside a table, and of a table on a line
+local LOOK = 1000       -- most keys of a table that are read, which limits the time to show it
+local LONG = 20000      -- most bytes of a text that are shown
+local INSIDE = 2000     -- most bytes of a text in a table, and of a table on one line
 local first_columns = { "num", "name", "set", "id", "event", "value" }
 
--- Units of fields that the interface has.
+-- The units of fields in the interface's tables.
 local units = { timeout = "ns", act_duration = "ns", tstamp = "ns", width = "bits", buf_size = "bytes",
    arg_size = "bytes", arg_size_max = "bytes", smpl_buf_size_max = "bytes", smpl_buf_size_cur = "bytes",
    elapsed = "s", utime = "s", stime = "s", maxrss = "KiB", counter_width = "bits" }
@@ -22,7 +22,7 @@ local function with_unit(name)
    return units[name] and ("%s/%s"):format(name, units[name]) or name
 end
 
---- A text as far as it is shown.
+--- Cuts a text that is too long, and says how many bytes are missing.
 -- @string text
 -- @int most bytes
 -- @treturn string
@@ -34,7 +34,7 @@ end
 
 local cut = show.cut
 
--- A number that can be typed again: the fewest digits that give it.
+-- A number with the fewest digits from which Lua reads the same number.
 local function number(n)
    if n ~= n then return "0/0" end
    if n == math.huge or n == -math.huge then return n < 0 and "-math.huge" or "math.huge" end
@@ -45,7 +45,7 @@ local function number(n)
    end
 end
 
--- Is the table a list, as far as its first keys tell? At most a limited number of keys is looked at.
+-- Whether a table is a list, as far as a limited number of its keys shows.
 local function is_list(t)
    local n = 0
    for k in pairs(t) do
@@ -63,7 +63,7 @@ end
 
 local inline
 
--- Those that are looked at; and are there more?
+-- The keys that are read, sorted, and whether the table has more.
 local function sorted_keys(t)
    local keys, more = {}, false
    for k in pairs(t) do
@@ -98,7 +98,7 @@ local function inline_table(t, depth)
    return "{" .. table.concat(out, ", ") .. (more and ", ...}" or "}")
 end
 
--- On one line, inside something else.
+-- Formats a value on one line, inside another value.
 function inline(value, depth)
    if type(value) == "string" then return ("%q"):format(cut(value, INSIDE)):gsub("\\\n", "\\n") .. "" end
    if type(value) == "number" then return number(value) end
@@ -125,7 +125,7 @@ local function ranges(list)
    return #out > 0 and table.concat(out, " ") or nil
 end
 
--- In a cell of a table, texts need no quotes and lists of texts no braces.
+-- Formats a value for a cell, where texts need no quotes and lists of texts no braces.
 local function cell(value, name)
    if value == nil then return "" end
    if type(value) == "string" then return cut(value, INSIDE) end
@@ -191,7 +191,7 @@ local function register_names()
    return out
 end
 
--- What read_pmds returns is shown with the names of the registers.
+-- Adds the names of the registers to the rows that read_pmds returns.
 local function with_names(rows)
    local first = rows[1]
    if not (first.num and first.value ~= nil and first.last_reset ~= nil) or first.name then return rows end
@@ -207,12 +207,12 @@ local function more_rows(n)
    return ("... %s"):format(render.plural(n, "more row"))
 end
 
---- A list of records as columns and rows of texts.
+--- Formats a list of records as columns and rows of texts.
 -- @param value
 -- @treturn[1] {table,...} columns: `title`, `right` if it is of numbers
 -- @treturn[1] {table,...} rows, 200 at most
--- @treturn[1] ?string what follows them, if there are more
--- @treturn[2] nil it is none
+-- @treturn[1] ?string a line that says how many rows are missing
+-- @treturn[2] nil if the value is not such a list
 -- @usage local columns, rows = require("repl.prompt.show").columns(lpfm.pmds())
 function show.columns(value)
    if type(value) ~= "table" or has_tostring(value) or not is_records(value) then return nil end
@@ -253,7 +253,7 @@ local function pairs_text(t)
    return table.concat(lines, "\n")
 end
 
---- A value as text, of several lines where that reads better.
+--- Formats a value as text, on several lines if that is easier to read.
 -- @param value
 -- @treturn string
 -- @usage require("repl.prompt.show").text(lpfm.pmds())

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A statement as it is typed: compiled, run where Ctrl-C can stop it, what it did noted for `.save`, and what it has
--- to say to a person.
+--- Statements at the prompt: compiles them, runs them so that Ctrl-C can stop them, notes their
+-- effects for `.save`, and words their errors for users.
 -- @module repl.prompt.statement
 
 local host = require "repl.host"
@@ -28,18 +28,19 @@ function statement.compile(text)
    return { fn = fn, command = true, lua = lua }
 end
 
-local LONG = 4000 -- bytes of a message that are shown, and searched for what it is about
+local LONG = 4000 -- most bytes of a message that are shown and searched for its cause
 
 local function cut(message)
    return show.cut(message, LONG)
 end
 
--- nil and a message: how calls fail.
+-- The message of a call that failed, which returns nil and a message.
 local function failure_of(results)
    return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
 end
 
--- Positions in lpfm itself and its library, which are cut off tracebacks: users see only their own code.
+-- Positions in lpfm and its library, which are removed from tracebacks: users see only their own
+-- code.
 local OWN = "[^\n]*[/.]repl/%l+/[%w_]+%.lua:%d+:"
 local OWN_LIBRARY = "[^\n]*/pfm/[%w_/]+%.lua:%d+:"
 
@@ -47,7 +48,7 @@ local function without_own(trace)
    return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
 end
 
--- The name of the function that was called by what was typed, where it has one there.
+-- The name of the function that the typed text called, if the text has a name for it.
 local function called()
    local level = 3
    while true do
@@ -58,7 +59,7 @@ local function called()
    end
 end
 
--- Rewrites an error raised in lpfm's own code: most often, an argument has caused it.
+-- Rewrites an error raised in lpfm's own code, which is most often caused by an argument.
 local function stumbled(err)
    local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
    local name = plain and called()
@@ -69,9 +70,10 @@ local function stumbled(err)
    return plain and plain .. " (an argument is not what the call expects: ?NAME shows how it is called)"
 end
 
--- A text without a position is a mistake of the user, and says all there is to say.
+-- Adds a traceback to an error. A message without a position is about a mistake of the user, and
+-- needs none.
 local function traceback(err)
-   if type(err) == "string" then err = cut(err):gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- called here
+   if type(err) == "string" then err = cut(err):gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- own position
    if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
    if err:find(": interrupted$") then return "interrupted" end
    local own = stumbled(err)
@@ -91,7 +93,7 @@ local function message_of(err)
    return cut("(error value: " .. tostring(err) .. ")")
 end
 
--- Compiled code runs no hooks, and Ctrl-C is one: what is typed stays interpreted.
+-- Turns the JIT off for typed code: compiled code runs no hooks, and Ctrl-C sets one.
 local function keep_interruptible(fn)
    if jit then jit.off(fn, true) end
    return fn
@@ -110,7 +112,7 @@ local function remember_statement(compiled, text, results, failure, changes)
    }
 end
 
--- Locals of a line are there on the next ones.
+-- Keeps a local of a line for the next lines.
 local function keep_local(name, value)
    rawset(_G, name, value)
 end
@@ -118,12 +120,12 @@ end
 --- Runs a compiled statement.
 -- @tparam table compiled of `statement.compile`
 -- @string text what was typed
--- @treturn table `quit`, true if it asked to leave; `failed`, true if it raised an error; `message`, what is to be said
--- of its failure; without one, `results`, its values and their number n
+-- @treturn table `quit`, true if it called quit(); `failed`, true if it raised an error;
+-- `message`, the text of that error; without one, `results`, its values and their number n
 function statement.run(compiled, text)
    keep_interruptible(compiled.fn)
    local results
-   local function call() results = pack(compiled.fn(keep_local)) end -- Ctrl-C in a last call, of C, strikes in pack
+   local function call() results = pack(compiled.fn(keep_local)) end -- Ctrl-C in a final C call raises in pack
    local before = programming.snapshot()
    local done, err = xpcall(call, traceback)
    local struck = host.calm()
@@ -136,16 +138,16 @@ function statement.run(compiled, text)
    return { results = results }
 end
 
---- Runs a function of the user's, with nothing of a statement around it.
+--- Runs a function of the user, outside of any statement.
 -- @tparam function fn
--- @treturn ?string what is to be said of its failure
+-- @treturn ?string the message if it failed
 function statement.call(fn)
    local ok, err = xpcall(keep_interruptible(fn), traceback)
    host.calm()
    return not ok and err ~= globals.quitting and message_of(err) or nil
 end
 
---- What an error value says.
+--- The text of an error value.
 statement.message_of = message_of
 
 return statement

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Lua text as tokens: as much of Lua's lexer as the prompt needs, also for text that is not finished.
+--- Splits Lua text into tokens: as much of Lua's lexer as the prompt needs, also for unfinished
+-- text.
 -- @module repl.prompt.tokens
 
 local tokens = {}
@@ -16,7 +17,8 @@ function tokens.keywords()
    return keywords
 end
 
--- The end of what a long bracket opens at `at`, and whether it is closed; nil where none opens.
+-- The end of the long bracket that opens at `at`, and whether it is closed; nil if none opens
+-- there.
 local function long_end(text, at)
    local equals = text:match("^%[(=*)%[", at)
    if not equals then return nil end
@@ -35,7 +37,7 @@ local function quoted_end(text, at)
    return #text, false
 end
 
--- "1e-6", "0xff"; also what is no number yet.
+-- The end of a number such as "1e-6" or "0xff", or of one that is not complete yet.
 local function number_end(text, at)
    local _, to = text:find("^%.?%d[%w.]*", at)
    local word = to and text:sub(at, to)
@@ -44,7 +46,8 @@ local function number_end(text, at)
    return exponent or to
 end
 
--- Kind, end, whether it is closed (comments and strings), of the token that begins at `at`.
+-- The kind and the end of the token that begins at `at`, and whether it is closed (for comments
+-- and strings).
 local function token_at(text, at)
    if text:find("^%-%-", at) then
       local to, closed = long_end(text, at + 2)
@@ -81,7 +84,7 @@ function tokens.of(text)
    return out
 end
 
---- The same without comments.
+--- The tokens of a text without comments.
 -- @string text
 -- @treturn table
 function tokens.code(text)
@@ -92,7 +95,7 @@ function tokens.code(text)
    return out
 end
 
---- What is open at the end of a text.
+--- Says what is open at the end of a text.
 -- @string text
 -- @treturn string the quote of a string ("'", '"', "["), "-" for a comment, or ""
 function tokens.open(text)
@@ -107,10 +110,10 @@ end
 local opening = { ["do"] = 1, ["then"] = 1, ["function"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1, ["["] = 1 }
 local closing = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1, ["elseif"] = 1 }
 
---- How deep blocks and brackets are nested at the end of a text.
+--- The depth of nested blocks and brackets at the end of a text.
 -- @string text
 -- @treturn number
--- @treturn table how deep they are in front of each of `tokens.code`
+-- @treturn table the depth in front of each token of `tokens.code`
 function tokens.depth(text)
    local depth, depths = 0, {}
    for i, token in ipairs(tokens.code(text)) do
@@ -122,10 +125,11 @@ function tokens.depth(text)
    return depth, depths
 end
 
---- If the last line of a text begins with what closes a block, gives it the indentation of the block's first line.
+--- If the last line of a text begins with the end of a block, gives it the indentation of the
+-- block's first line.
 -- @string text
--- @string indent of a level
--- @treturn string the text, or nil where nothing is to change
+-- @string indent of one level
+-- @treturn string the text, or nil if nothing changes
 function tokens.outdented(text, indent)
    local before, spaces, rest = text:match("^(.*)\n([ \t]*)([^\n]*)$")
    local first = before and tokens.code(rest)[1]

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- The pages of help that belong to no single function: at the prompt `?NAME`, in a shell `lpfm help NAME`, by `make
--- doc` pages for a browser. Lines that begin with spaces stay as they are; the others are paragraphs, filled to the
--- width of the terminal. A block of such lines that begins with `local` or `assert` is Lua that runs: a spec runs it.
+--- Help pages that belong to no single function: `?NAME` shows them at the prompt, `lpfm help NAME`
+-- in a shell, and `make doc` makes HTML of them. Lines that begin with spaces stay as they are;
+-- other lines are paragraphs, filled to the terminal's width. A spec runs each block of such lines
+-- that begins with `local` or `assert`, as Lua.
 -- @module repl.prompt.topics
 
 local parts = require "repl.parts"
@@ -10,7 +11,7 @@ local topics = {}
 
 local pages, titles, names = {}, {}, {}
 
---- Pages by name; their titles, by name, too; the names in the order in which they are listed.
+--- Pages by name, titles by name, and the names in the order of the list.
 topics.pages, topics.titles, topics.names = pages, titles, names
 
 local function add(name, title, text)

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
---- A transcript, what was done at the prompt as a Lua script: the statements in their order, and how the contexts were
--- programmed, which the script compares with what it has made. Or the programming of some contexts alone.
+--- The transcript of a prompt as a Lua script: its statements in order, and how its contexts were
+-- programmed, which the script compares with its own. Or only the programming of some contexts.
 --
--- Statements that failed become comments; what they did to a context before is written out. A thread's id in a
--- `load` becomes the script's argument.
+-- Statements that failed become comments; changes that they made to contexts before they failed
+-- are written as calls. A thread's id in a `load` becomes an argument of the script.
 -- @module repl.prompt.transcript
 
 local lpfm = require "lpfm"
@@ -27,7 +27,7 @@ function transcript.note(statement)
    log[#log + 1] = statement
 end
 
---- How many statements there are.
+--- The number of statements.
 -- @treturn number
 function transcript.count()
    return #log
@@ -45,7 +45,8 @@ local function comm(tid)
    return name and (" (%s)"):format(name) or ""
 end
 
--- Threads of the real machine are others next time: the script takes them as arguments.
+-- Names of the script's arguments: on real machines, thread ids differ in each run, so the script
+-- takes them as arguments.
 local function target_names(contexts)
    local out, lines = {}, {}
    for _, c in ipairs(is_simulated() and {} or contexts) do
@@ -84,7 +85,8 @@ local function ends_in_comment(text)
    return #all > 0 and all[#all].kind == "comment"
 end
 
--- An expression as a statement that shows its value as the prompt did, or checks it where it was just true.
+-- An expression as a statement which shows its value as the prompt did, or asserts it if it was
+-- only `true`.
 local function shown(s)
    local expression = trimmed(s.expression)
    if s.count == 0 and loadstring(expression) then return s.before .. expression end
@@ -93,7 +95,7 @@ local function shown(s)
       ends_in_comment(expression) and "\n" or "")
 end
 
--- The threads that contexts are loaded on.
+-- Replaces the ids of threads that contexts are loaded on.
 local function in_targets(text, targets)
    if not text:find("load", 1, true) then return text end
    for tid, name in pairs(targets) do text = text:gsub(("%%f[%%w_]%d%%f[^%%w_]"):format(tid), name) end
@@ -145,7 +147,7 @@ local function header(what)
       .. "prompt."):format(what, os.date("%Y-%m-%d %H:%M"), machine.name, machine.pmu)
 end
 
--- Chooses the machine as it was chosen, or as the environment does.
+-- A line that selects the machine as the prompt did; none if the environment selected it.
 local function machine_line()
    local machine = lpfm.machine()
    if not machine or not (machine.options or is_simulated()) then return nil end
@@ -153,7 +155,7 @@ local function machine_line()
    return ("lpfm.machine(%s%s)"):format(literal.text(machine.name), options)
 end
 
--- What is not a name of a global is not written: it cannot be found again.
+-- The contexts that global variables hold; a script has no name for others.
 local function named_contexts(wanted)
    local all = namespace.globals(programming.is_open)
    if not wanted then return all end
@@ -206,8 +208,8 @@ local function transcript_script(environment_machine)
    return lines
 end
 
---- The script.
--- @tparam[opt] table wanted names of contexts: their programming alone
+--- Writes the transcript as a script.
+-- @tparam[opt] table wanted names of contexts; then only their programming is written
 -- @treturn string
 function transcript.script(wanted)
    local lines
@@ -219,10 +221,10 @@ function transcript.script(wanted)
    return table.concat(lines, "\n") .. "\n"
 end
 
---- Writes the script.
+--- Writes the script to a file.
 -- @string path
 -- @tparam[opt] table wanted names of contexts
--- @treturn string what was written, in words
+-- @treturn string a text that says what was written
 function transcript.write(path, wanted)
    local text = transcript.script(wanted)
    local file, err = io.open(path, "w")
@@ -237,7 +239,7 @@ function transcript.write(path, wanted)
    return ("%s: %s, %s"):format(path, render.plural(#log, "statement"), render.plural(#named_contexts(), "context"))
 end
 
---- Compares the contexts with how they were programmed: the end of a saved script.
+--- Compares contexts with how they were programmed; this is the end of a saved script.
 -- @tparam table programmed by name of a global, as of `context:programming`
 -- @treturn number 0, or 1 after a line on stderr for each difference
 function transcript.check(programmed)

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- Live views: the counters of contexts, their rates, and how these went, updated in place.
+--- Live views: the counters of contexts, their rates and the history of these, updated in place.
 --
--- On a terminal q (or Ctrl-C) leaves, p holds the counters and lets them go on. In a pipe and on a dumb terminal
--- lines are printed instead, until the thread ends, a limit is reached, or Ctrl-C.
+-- On a terminal q (or Ctrl-C) leaves, and p pauses and resumes the counters. In a pipe and on a
+-- dumb terminal it prints lines instead, until the thread ends, a limit is reached, or Ctrl-C is
+-- pressed.
 --
--- On the simulated computer time passes only when told: there every refresh lets it run for `step` seconds of its
--- own time, and the rates are those of simulated seconds. In a pipe nothing is waited for.
+-- Simulated time passes only when it is run: each refresh runs the simulated computer for `step`
+-- seconds of its own time, and rates are per simulated second. In a pipe there is no waiting
+-- between refreshes.
 -- @module repl.prompt.watch
 
 local lpfm = require "lpfm"
@@ -19,8 +21,8 @@ local host = require "pfm.measure.host"
 local watch = {}
 
 local INTERVAL, STEP, LEAST = 1, 0.01, 0.02 -- s
-local HISTORY = 200 -- rates kept
-local WIDTH = 80    -- columns, where the terminal does not say
+local HISTORY = 200 -- rates kept for each counter
+local WIDTH = 80    -- columns, if the terminal's are unknown
 
 -- --- what is watched -----------------------------------------------------------------------------
 
@@ -32,7 +34,7 @@ local function is_job(what)
    return type(what) == "table" and type(what.contexts) == "function"
 end
 
--- The contexts, and what to call them.
+-- The contexts to show, and their names.
 local function contexts_of(what)
    if is_context(what) then return { what } end
    if is_job(what) then return what:contexts() end
@@ -71,7 +73,8 @@ local function read(row)
    return ok and value or 0
 end
 
--- What was counted since the last look: a sampling counter is set back now and then, a buffer emptied.
+-- The increase since the last refresh, also if the counter was reset or its buffer was emptied in
+-- between.
 local function difference(row, value)
    local d = value - (row.last or value)
    if d >= 0 then return d end
@@ -143,7 +146,7 @@ end
 local columns = { { title = "counter" }, { title = "rate", right = true }, { title = "total", right = true },
    { title = "" } }
 
--- The view as lines of a width.
+-- Draws the view as lines of a width.
 local function lines_of(view, width)
    local rows, used = {}, 0
    for i, row in ipairs(view.rows) do rows[i] = { shown_name(view, row), shown_rate(row), shown_total(row), "" } end
@@ -159,7 +162,7 @@ end
 
 local screens = {}
 
--- Updated in place.
+-- Updates the view in place.
 function screens.place(view)
    local width, height = view.screen.size()
    width, height = width or WIDTH, height or math.huge
@@ -172,7 +175,7 @@ function screens.place(view)
    view.drawn = #lines
 end
 
--- A line for each counter and refresh.
+-- Prints a line for each counter at each refresh.
 function screens.plain(view)
    local rows, width = {}, 0
    for i, row in ipairs(view.rows) do
@@ -204,7 +207,7 @@ end
 
 local leaving = { q = true, Q = true, ["\3"] = true, ["\4"] = true }
 
--- Waits for the next refresh; true: leave.
+-- Waits for the next refresh; returns true if the user leaves.
 local function wait(view, seconds)
    local deadline = proc.clock() + seconds
    while true do
@@ -234,7 +237,7 @@ local function thread_is_gone(view, tid)
    return true
 end
 
--- Why there is nothing more to see, or nil.
+-- The reason to end the view, or nil.
 local function over(view)
    if is_job(view.what) then
       local state = view.what:state()

@@ -2,13 +2,14 @@
 /*
  * perfmon_dfl_smpl.h - the default sampling format, in its two layouts.
  *
- * By name "default" (or its UUID): the layout of perfmon2 2.x. By UUID PFM_DEFAULT_SMPL_UUID: the
- * layout of the specification, section 3.6. Both behave alike.
+ * The name "default" (or its UUID) selects the layout of perfmon2 2.x, and PFM_DEFAULT_SMPL_UUID
+ * that of the specification, section 3.6. Both behave alike.
  */
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H
 
-/* Source of 2.x has perfmon.h from here; perfmonctl.h, which goes first, cannot be together with it. */
+/* Programs for 2.x expect perfmon.h from this file; it conflicts with perfmonctl.h, which they
+ * include first if at all. */
 #ifndef PERFMON_PERFMONCTL_H
 #include "perfmon/perfmon.h"
 #endif
@@ -21,8 +22,8 @@
 #define PFM_DFL_SMPL_UUID	PFM_DFL_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_DFL_SMPL_VERSION	0x10000U
 
-#define PFM_DFL_SMPL_NO_HDR	0x1U	/* samples have no header, only their PMD values */
-#define PFM_DFL_SMPL_IIP_HDR	0x2U	/* the header is the instruction pointer alone */
+#define PFM_DFL_SMPL_NO_HDR	0x1U	/* samples consist of their PMD values only */
+#define PFM_DFL_SMPL_IIP_HDR	0x2U	/* the header consists of the instruction pointer only */
 
 typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
@@ -36,14 +37,14 @@ typedef struct {
 	uint64_t	hdr_cur_offs;	/* offset of the first byte after the last sample */
 	uint64_t	hdr_overflows;	/* times the buffer was full */
 	uint64_t	hdr_buf_size;	/* bytes */
-	uint64_t	hdr_min_buf_space;	/* the largest sample: full when less is left */
+	uint64_t	hdr_min_buf_space;	/* largest sample: full when less is left */
 	uint32_t	hdr_version;
 	uint32_t	hdr_buf_flags;
 	uint64_t	hdr_reserved[10];
 } pfm_dfl_smpl_hdr_t;
 
 typedef struct {
-	uint32_t	pid;		/* thread (2.x calls it pid) */
+	uint32_t	pid;		/* thread id (2.x calls it pid) */
 	uint16_t	ovfl_pmd;
 	uint16_t	reserved;
 	uint64_t	last_reset_val;
@@ -51,7 +52,7 @@ typedef struct {
 	uint64_t	tstamp;		/* ns */
 	uint16_t	cpu;
 	uint16_t	set;
-	uint32_t	tgid;		/* process */
+	uint32_t	tgid;		/* process id */
 } pfm_dfl_smpl_entry_t;
 
 /* --- the layout of section 3.6 -------------------------------------------------------------- */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_fast.h - reading running counters of one's own thread without entering the kernel (2.2).
+ * perfmon_fast.h - reads running counters of the calling thread without entering the kernel
+ * (2.2).
  *
  *	static const uint16_t nums[] = { 0, 1 };
  *	pfm_view_t view;
@@ -21,7 +22,7 @@ extern "C" {
 
 #if defined(__aarch64__)
 
-/* By the index of perf: 1 to 31 are PMEVCNTR<index - 1>_EL0, 32 is PMCCNTR_EL0. */
+/* Counters by the index in perf's page: 1 to 31 are PMEVCNTR<index - 1>_EL0, 32 is PMCCNTR_EL0. */
 #define PFM_FAST_COUNTERS 32U
 
 static inline uint64_t pfm_fast_thread(void)
@@ -55,7 +56,7 @@ static inline uint64_t pfm_fast_register(unsigned int index)
 	return value;
 }
 
-/* perfmon.ko's are 32 bits wide. */
+/* perfmon.ko's counters are 32 bits wide here. */
 #define pfm_fast_extend(value, page) ((uint64_t)(int64_t)(int32_t)(value))
 
 #elif defined(__x86_64__)
@@ -91,10 +92,11 @@ static inline uint64_t pfm_fast_register(unsigned int index)
 #endif
 
 /*
- * The values of n PMDs of the view's set, nums, as of one moment between which nothing was switched, written or
- * interrupted. 1: without a call; 0: by pfm_read_pmds(), since one of them is not to be had otherwise (software
- * counters, virtual PMDs, counters that wait for a place, another thread's, or where the system does not let programs
- * read counters); -1 with errno, as pfm_read_pmds(). A num must be below PFM_MAX_PMDS.
+ * Reads n PMDs of the view's set, whose numbers are in nums and below PFM_MAX_PMDS. The values
+ * are consistent: no switch, write or interrupt came between them. Returns 1 if no call was
+ * needed; 0 after pfm_read_pmds(), which is needed for software counters, virtual PMDs,
+ * multiplexed counters without a place, other threads, and where the system lets no program read
+ * counters; -1 with errno, as pfm_read_pmds().
  */
 static inline int pfm_read_fast(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_nway_smpl.h - the n-way sampling format: double buffering (6.3.1), and more than double.
+ * perfmon_nway_smpl.h - the n-way sampling format: double buffering (6.3.1), with two or more
+ * regions.
  *
- * The buffer is a header and n regions of equal size. Samples, laid out as in the default format of
- * 2.x, go to one region. When it is full, a notification is sent; monitoring continues, and samples go
- * to the next region. The tool reads full regions in order, from hdr_tail, and gives each back with
- * one pfm_restart().
+ * The buffer is a header and n regions of equal size. Samples, laid out as in the default format
+ * of 2.x, go to one region. When it is full, a notification is sent; monitoring continues, and
+ * samples go to the next region. The tool reads full regions in order, from hdr_tail, and gives
+ * each back with one pfm_restart().
  */
 #ifndef PERFMON_NWAY_SMPL_H
 #define PERFMON_NWAY_SMPL_H
@@ -19,22 +20,23 @@
 
 #define PFM_NWAY_MAX_REGIONS	8
 
-/* 6.3.1, DOUBLE_FMT_MASK_WHEN_FULL: mask when all regions are full; else cycle in the last one. */
+/* 6.3.1, DOUBLE_FMT_MASK_WHEN_FULL: masks when all regions are full; else the last one is
+ * overwritten. */
 #define PFM_NWAY_MASK_WHEN_FULL	0x100U
-/* PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR are known too. */
+/* PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR can be used, too. */
 
 typedef struct {
-	uint64_t	buf_size;	/* bytes, all together */
+	uint64_t	buf_size;	/* bytes of the whole buffer */
 	uint32_t	buf_flags;
 	uint32_t	num_regions;	/* 2 .. PFM_NWAY_MAX_REGIONS */
 	uint64_t	reserved[6];
 } pfm_nway_smpl_arg_t;
 
 typedef struct {
-	uint64_t	count;		/* samples in it */
-	uint64_t	offs;		/* of its first sample, from the start of the buffer */
-	uint64_t	cur_offs;	/* of the first byte after its last sample */
-	uint32_t	full;		/* 1: the tool's, until it restarts */
+	uint64_t	count;		/* samples in the region */
+	uint64_t	offs;		/* offset of its first sample in the buffer */
+	uint64_t	cur_offs;	/* offset of the first byte after its last sample */
+	uint32_t	full;		/* 1: for the tool to read, until it restarts */
 	uint32_t	reserved;
 } pfm_nway_region_t;
 
@@ -48,7 +50,7 @@ typedef struct {
 	uint64_t		hdr_buf_size;
 	uint64_t		hdr_region_size;	/* bytes */
 	uint64_t		hdr_overflows;	/* regions filled so far */
-	uint64_t		hdr_lost;	/* samples overwritten while cycling */
+	uint64_t		hdr_lost;	/* samples overwritten in the last region */
 	uint64_t		hdr_reserved2[9];
 	pfm_nway_region_t	hdr_regions[PFM_NWAY_MAX_REGIONS];
 } pfm_nway_smpl_hdr_t;

@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_oprofile_smpl.h - a sampling format with a buffer like OProfile's: for each CPU a ring of 64-bit words.
+ * perfmon_oprofile_smpl.h - a sampling format with a buffer like OProfile's: for each CPU a ring
+ * of 64-bit words.
  *
- * Two words are a sample: the address and the PMD that overflowed. Before it, where that has changed, come the
- * CPU, the thread and process, and whether it is in the kernel, each after PFM_OPROFILE_ESCAPE:
+ * A sample is two words: the address and the PMD that overflowed. If the CPU, the thread and
+ * process, or the level has changed since the last sample, the changes come before it, each
+ * after PFM_OPROFILE_ESCAPE:
  *
  *	ESCAPE, CPU_SWITCH, cpu
  *	ESCAPE, CTX_SWITCH, tid, 0, ESCAPE, CTX_TGID, pid	(0: OProfile's cookie)
  *	ESCAPE, KERNEL_ENTER or USER_ENTER
  *
- * Word n of a CPU, counted from 0, is at hdr_offs + (cpu * hdr_words + n % hdr_words) * 8. When hdr_watermark
- * words of a CPU wait, a notification is sent; monitoring goes on. The tool reads from tail to told, which begins with
- * all three changes, and gives that back with pfm_restart(); at the end there is more, up to head. What does not
- * fit is lost, and counted.
+ * Word n of a CPU, counted from 0, is at hdr_offs + (cpu * hdr_words + n % hdr_words) * 8. When
+ * hdr_watermark words of a CPU are unread, a notification is sent, and monitoring continues. The
+ * tool reads the words from tail to told, which begin with all three changes, and gives them
+ * back with pfm_restart(); at the end of a session it reads up to head. Samples for which there
+ * is no room are lost, and counted.
  */
 #ifndef PERFMON_OPROFILE_SMPL_H
 #define PERFMON_OPROFILE_SMPL_H
@@ -34,33 +37,33 @@
 #define PFM_OPROFILE_USER_ENTER	5
 #define PFM_OPROFILE_CTX_TGID	7
 
-#define PFM_OPROFILE_MAX_SAMPLE	14	/* words, with all changes */
+#define PFM_OPROFILE_MAX_SAMPLE	14	/* words of a sample with all changes */
 
 typedef struct {
-	uint64_t	buf_size;	/* bytes, all together */
-	uint32_t	num_cpus;	/* 1 .. PFM_OPROFILE_MAX_CPUS: CPUs 0 to that are sampled */
-	uint32_t	watermark;	/* words, or when no sample fits; 0: half of a CPU's */
+	uint64_t	buf_size;	/* bytes of the whole buffer */
+	uint32_t	num_cpus;	/* sampled CPUs, from 0; 1 .. PFM_OPROFILE_MAX_CPUS */
+	uint32_t	watermark;	/* unread words of a CPU that notify; 0: half of all */
 	uint64_t	reserved[6];
 } pfm_oprofile_smpl_arg_t;
 
 typedef struct {
-	uint64_t	head;		/* words written */
-	uint64_t	tail;		/* words given back */
-	uint64_t	told;		/* words that there were at the last notification */
-	uint64_t	lost;		/* samples that did not fit */
-	uint32_t	tid, pid;	/* of the last sample */
+	uint64_t	head;		/* number of words written */
+	uint64_t	tail;		/* number of words given back */
+	uint64_t	told;		/* number of words written at the last notification */
+	uint64_t	lost;		/* samples without room */
+	uint32_t	tid, pid;	/* those of the last sample */
 	uint32_t	in_kernel;
-	uint32_t	begun;		/* 0: the next sample comes with all changes */
+	uint32_t	begun;		/* 0: the next sample begins with all changes */
 } pfm_oprofile_cpu_t;
 
 typedef struct {
 	uint32_t	hdr_version;
 	uint32_t	hdr_num_cpus;
 	uint64_t	hdr_buf_size;
-	uint64_t	hdr_offs;	/* of CPU 0's words */
-	uint64_t	hdr_words;	/* of each CPU */
+	uint64_t	hdr_offs;	/* offset of CPU 0's words */
+	uint64_t	hdr_words;	/* words of each CPU's ring */
 	uint64_t	hdr_watermark;
-	uint64_t	hdr_stray;	/* samples of other CPUs: lost */
+	uint64_t	hdr_stray;	/* samples of other CPUs, which are lost */
 	uint64_t	hdr_reserved[2];
 	pfm_oprofile_cpu_t hdr_cpus[PFM_OPROFILE_MAX_CPUS];
 } pfm_oprofile_smpl_hdr_t;

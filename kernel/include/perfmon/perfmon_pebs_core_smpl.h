@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_pebs_core_smpl.h - perfmon2 2.x's sampling format "pebs_core", version 1.0, of Intel's Core and Atom: what
- * programs that can use it need to compile. No machine here has it: pfm_create_context() is EINVAL, and pfm_explain()
- * names the format. PEBS samples of these processors come in the formats of perfmon_pebs_smpl.h.
+ * perfmon_pebs_core_smpl.h - the sampling format "pebs_core" 1.0 of perfmon2 2.x, for Intel's
+ * Core and Atom. It only lets programs compile: no machine has the format, so
+ * pfm_create_context() returns EINVAL, and pfm_explain() names it. The formats of
+ * perfmon_pebs_smpl.h provide PEBS samples of these processors.
  */
 #ifndef PERFMON_PEBS_CORE_SMPL_H
 #define PERFMON_PEBS_CORE_SMPL_H
@@ -17,9 +18,9 @@
 #define PFM_PEBS_CORE_SMPL_VERSION	(PFM_PEBS_CORE_SMPL_VERSION_MAJ << 16 | PFM_PEBS_CORE_SMPL_VERSION_MIN)
 
 typedef struct {
-	uint64_t	cnt_reset;	/* -period */
+	uint64_t	cnt_reset;	/* minus the period */
 	uint64_t	buf_size;	/* bytes */
-	uint64_t	intr_thres;	/* entries after which to interrupt */
+	uint64_t	intr_thres;	/* entries after which it interrupts */
 	uint64_t	reserved[6];
 } pfm_pebs_core_smpl_arg_t;
 
@@ -30,7 +31,7 @@ typedef struct {
 	uint64_t	pebs_cnt_reset;
 } pfm_ds_area_core_t;
 
-/* The entries begin start_offs bytes after its end. */
+/* The buffer's header. The entries begin start_offs bytes after its end. */
 typedef struct {
 	uint64_t		overflows;
 	size_t			buf_size, start_offs;
@@ -41,7 +42,7 @@ typedef struct {
 
 typedef struct {
 	uint64_t	eflags, ip, eax, ebx, ecx, edx, esi, edi, ebp, esp;
-	uint64_t	r8, r9, r10, r11, r12, r13, r14, r15;	/* 0 in programs of 32 bits */
+	uint64_t	r8, r9, r10, r11, r12, r13, r14, r15;	/* 0 in 32-bit programs */
 } pfm_pebs_core_smpl_entry_t;
 
 #endif /* PERFMON_PEBS_CORE_SMPL_H */

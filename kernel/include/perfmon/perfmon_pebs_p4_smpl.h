@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_pebs_p4_smpl.h - perfmon2 2.x's sampling formats "pebs64_p4" and, for programs of 32 bits, "pebs32_p4",
- * version 1.0, of Intel's Pentium 4: what programs that can use them need to compile. No machine here has them:
- * pfm_create_context() is EINVAL, and pfm_explain() names the format. PEBS samples of these processors come in the
- * formats of perfmon_pebs_smpl.h.
+ * perfmon_pebs_p4_smpl.h - the sampling formats "pebs64_p4" and, for 32-bit programs,
+ * "pebs32_p4", version 1.0, of perfmon2 2.x, for Intel's Pentium 4. It only lets programs
+ * compile: no machine has the formats, so pfm_create_context() returns EINVAL, and pfm_explain()
+ * names them. The formats of perfmon_pebs_smpl.h provide PEBS samples of these processors.
  */
 #ifndef PERFMON_PEBS_P4_SMPL_H
 #define PERFMON_PEBS_P4_SMPL_H
@@ -22,9 +22,9 @@
 #define PFM_PEBS_P4_SMPL_VERSION	(PFM_PEBS_P4_SMPL_VERSION_MAJ << 16 | PFM_PEBS_P4_SMPL_VERSION_MIN)
 
 typedef struct {
-	uint64_t	cnt_reset;	/* -period */
+	uint64_t	cnt_reset;	/* minus the period */
 	size_t		buf_size;	/* bytes */
-	size_t		intr_thres;	/* entries after which to interrupt */
+	size_t		intr_thres;	/* entries after which it interrupts */
 	uint64_t	reserved[6];
 } pfm_pebs_p4_smpl_arg_t;
 
@@ -35,7 +35,7 @@ typedef struct {
 	uint64_t	pebs_cnt_reset;
 } pfm_ds_area_p4_t;
 
-/* The entries begin start_offs bytes after its end. */
+/* The buffer's header. The entries begin start_offs bytes after its end. */
 typedef struct {
 	uint64_t		overflows;
 	size_t			buf_size, start_offs;

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_pebs_smpl.h - the sampling formats that hand through what the processor writes itself: precise event-based
- * sampling (PEBS) of Intel's processors.
+ * perfmon_pebs_smpl.h - the sampling formats for records that the processor itself writes:
+ * precise event-based sampling (PEBS) of Intel's processors.
  *
- * The buffer is a header and records of one size. At each overflow of a counter that PEBS_ENABLE has, the processor
- * appends a record and reloads the counter from hdr_ds.pebs_counter_reset; it interrupts when pebs_index reaches
- * pebs_interrupt_threshold. Then a notification is sent, and monitoring is masked until pfm_restart(), which empties
- * the buffer. The counter's long_reset should be as its counter reset. Other counters' overflows leave no record.
+ * The buffer is a header and records of one size. At each overflow of a counter that is enabled
+ * in PEBS_ENABLE, the processor appends a record and reloads the counter from
+ * hdr_ds.pebs_counter_reset; it interrupts when pebs_index reaches pebs_interrupt_threshold.
+ * Then a notification is sent, and monitoring is masked until pfm_restart(), which empties the
+ * buffer. The counter's long_reset should equal its counter reset. Other counters' overflows
+ * leave no record.
  *
- * Records are as Intel's Software Developer's Manual, volume 3, has them. Addresses in hdr_ds are offsets from the
- * start of the buffer. On the simulated computer a record's ip is that of the instruction that made the counter
- * overflow (processors give the next one's), and registers are 0.
+ * The layout of records is that of Intel's Software Developer's Manual, volume 3. Addresses in
+ * hdr_ds are offsets from the start of the buffer. On the simulated computer a record's ip is
+ * the address of the instruction that made the counter overflow (processors record that of the
+ * next one), and registers are 0.
  */
 #ifndef PERFMON_PEBS_SMPL_H
 #define PERFMON_PEBS_SMPL_H
@@ -33,12 +36,12 @@
 
 typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
-	uint64_t	intr_thres;	/* records after which to interrupt; 0: when the buffer is full */
-	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];	/* -period, of counters 0-3; Pentium 4: of IQ_COUNTER4 */
+	uint64_t	intr_thres;	/* records until it interrupts; 0: a full buffer */
+	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];	/* -period of counters; or of IQ_COUNTER4 */
 	uint64_t	reserved[2];
 } pfm_pebs_smpl_arg_t;
 
-/* The debug store area; nothing writes branches. */
+/* The debug store area; its branch part is not used. */
 typedef struct {
 	uint64_t	bts_buffer_base, bts_index, bts_absolute_maximum, bts_interrupt_threshold;
 	uint64_t	pebs_buffer_base, pebs_index, pebs_absolute_maximum, pebs_interrupt_threshold;
@@ -63,7 +66,7 @@ typedef struct {
 	uint64_t	r8, r9, r10, r11, r12, r13, r14, r15;
 } pfm_pebs_record_t;
 
-/* What answered a load: pebs-nehalem, data_source. */
+/* The part of the memory system that answered a load: data_source in pebs-nehalem. */
 #define PFM_PEBS_L1	0x1
 #define PFM_PEBS_L2	0x3
 #define PFM_PEBS_L3	0x4
@@ -71,8 +74,8 @@ typedef struct {
 
 typedef struct {
 	pfm_pebs_record_t regs;
-	uint64_t	status;		/* bit n: of counter n */
-	uint64_t	data_addr, data_source, latency;	/* of loads, if PEBS_ENABLE has bit 32 + n */
+	uint64_t	status;		/* bit n: counter n overflowed */
+	uint64_t	data_addr, data_source, latency;	/* loads: PEBS_ENABLE bit 32 + n */
 } pfm_pebs_nhm_record_t;
 
 #endif /* PERFMON_PEBS_SMPL_H */

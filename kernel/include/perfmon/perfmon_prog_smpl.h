@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_prog_smpl.h - the sampling format "program": a classic BPF program decides at each overflow.
+ * perfmon_prog_smpl.h - the sampling format "program": a classic BPF program decides about each
+ * overflow.
  *
- * The program runs over a record of the overflow and returns a verdict: the sample is kept or dropped, the tool
- * notified, monitoring masked, or a bucket of a histogram in the buffer is incremented. What is dropped or counted is
- * never copied. Samples are kept by another format, the base, in a part of the buffer that is as that format alone
- * would have it; it fills and is restarted as the base's own.
+ * The program gets a record of the overflow and returns a verdict, which keeps or drops the
+ * sample, notifies the tool, masks monitoring, or increments a bucket of a histogram in the
+ * buffer. Dropped or counted samples are never copied. Another format, the base, keeps samples
+ * in a part of the buffer that has the layout of that format's own buffer, and that fills up and
+ * is restarted as it is.
  *
- * Programs are those of Linux' sockets and seccomp (struct sock_filter of linux/filter.h), but for what loads: only
- * 32-bit words of the record, by their offset, in the byte order of the processor (BPF_LD | BPF_W | BPF_ABS);
- * BPF_LEN is the size of the record. Division by 0 returns the verdict 0; shifts go by the lower five bits.
+ * Programs are those of Linux' sockets and seccomp (struct sock_filter of linux/filter.h), with
+ * other loads: only 32-bit words of the record, by their offset, in the byte order of the
+ * processor (BPF_LD | BPF_W | BPF_ABS); BPF_LEN is the size of the record. Division by 0 returns
+ * the verdict 0; shifts use the lower five bits.
  */
 #ifndef PERFMON_PROG_SMPL_H
 #define PERFMON_PROG_SMPL_H
@@ -23,11 +26,11 @@
 
 #define PFM_PROG_SMPL_MAX_INSNS	1024
 #define PFM_PROG_SMPL_MAX_BUCKETS 0x100000
-#define PFM_PROG_SMPL_VALUES	32	/* PMDs of a sample that a program can see */
+#define PFM_PROG_SMPL_VALUES	32	/* most PMDs of a sample in the record */
 
-/* The base. */
+/* The format that keeps samples. */
 enum {
-	PFM_PROG_SMPL_NONE,	/* no samples: what is kept, is dropped */
+	PFM_PROG_SMPL_NONE,	/* no format: kept samples are dropped */
 	PFM_PROG_SMPL_DEFAULT,	/* pfm_dfl_smpl_arg_t */
 	PFM_PROG_SMPL_NWAY,	/* pfm_nway_smpl_arg_t */
 	PFM_PROG_SMPL_STACK,	/* pfm_stack_smpl_arg_t */
@@ -43,25 +46,26 @@ typedef struct {
 	uint64_t	base_arg[8];	/* the argument of the base; NONE: zeros */
 } pfm_prog_smpl_arg_t;
 
-/* What a program sees of an overflow. */
+/* The record of an overflow, which the program reads. */
 typedef struct {
 	uint64_t	ip;
 	uint64_t	tstamp;		/* ns */
-	uint32_t	pid;		/* process */
-	uint32_t	tid;		/* thread */
-	uint64_t	last_reset_val;	/* what the PMD was last set to: the period, negated */
+	uint32_t	pid;		/* process id */
+	uint32_t	tid;		/* thread id */
+	uint64_t	last_reset_val;	/* the value that the last reset loaded: minus the period */
 	uint32_t	cpu;
 	uint32_t	set;
 	uint32_t	ovfl_pmd;
-	uint32_t	num_values;	/* PMDs that are sampled with it, all of them */
-	uint64_t	values[PFM_PROG_SMPL_VALUES];	/* theirs, by ascending PMD; 0 where there are no more */
+	uint32_t	num_values;	/* number of all PMDs that are sampled with it */
+	uint64_t	values[PFM_PROG_SMPL_VALUES];	/* values, by ascending PMD; then 0 */
 } pfm_prog_record_t;
 
 /*
- * The verdict: any of these together, other bits mean nothing. DROP: the PMDs that overflowed are reset, and that is
- * all. NOTIFY: the message is sent, if the PMD has PFM_REGFL_OVFL_NOTIFY. MASK: until pfm_restart(). STOP: as MASK, but
- * a restart does not end it; the context is loaded anew for that. BLOCK: as the default format does it when the
- * buffer is full. BUCKET(n): bucket n is incremented; where there is none, hdr_outside.
+ * The verdict is a combination of these bits; others have no meaning. DROP: the PMDs that
+ * overflowed are reset, and nothing else happens. NOTIFY: sends the message, if the PMD has
+ * PFM_REGFL_OVFL_NOTIFY. MASK: masks monitoring until pfm_restart(). STOP: masks it until the
+ * context is loaded again. BLOCK: blocks the thread as the default format does when the buffer
+ * is full. BUCKET(n): increments bucket n, or hdr_outside if there is no such bucket.
  */
 #define PFM_PROG_DROP		0x0U
 #define PFM_PROG_KEEP		0x01000000U
@@ -72,17 +76,17 @@ typedef struct {
 #define PFM_PROG_BUCKET(n)	(0x80000000U | ((n) & PFM_PROG_NO_BUCKET))
 #define PFM_PROG_NO_BUCKET	0x00ffffffU
 
-/* The buffer: this, the buckets (uint64_t each), and from hdr_base_offs on the buffer of the base. */
+/* The buffer: this header, the buckets (uint64_t each), and the base's buffer at hdr_base_offs. */
 typedef struct {
-	uint64_t	hdr_runs;	/* overflows that the program judged */
-	uint64_t	hdr_kept;	/* of these: handed to the base */
-	uint64_t	hdr_outside;	/* of these: counted in a bucket that is not there */
+	uint64_t	hdr_runs;	/* overflows for which the program ran */
+	uint64_t	hdr_kept;	/* overflows that were passed to the base */
+	uint64_t	hdr_outside;	/* overflows counted outside of the buckets */
 	uint64_t	hdr_base_offs;	/* bytes */
-	uint64_t	hdr_buf_size;	/* bytes, of all */
+	uint64_t	hdr_buf_size;	/* bytes of the whole buffer */
 	uint32_t	hdr_version;
 	uint32_t	hdr_base;
 	uint32_t	hdr_num_buckets;
-	uint32_t	hdr_stopped;	/* 1: a verdict was STOP, and holds */
+	uint32_t	hdr_stopped;	/* 1: after the verdict STOP */
 	uint64_t	hdr_reserved[9];
 } pfm_prog_smpl_hdr_t;
 

@@ -2,24 +2,28 @@
 /*
  * perfmon_stack_smpl.h - the sampling format "stack": samples with their call stacks (6.3.2).
  *
- * The buffer is a header and records one after the other, each with its type and size. What the samples of the
- * default format say is there; the frames of the kernel's and of the user's stack follow, and on request what
- * it takes to unwind the user's stack later. A reader passes over types of records that it does not know.
- * Buffers are filled, and restarted, as those of the default format (3.6.5).
+ * The buffer is a header and a sequence of records, each with its type and size. Samples have
+ * the fields of the default format's, then the frames of the kernel's and of the user's stack
+ * and, on request, what is needed to unwind the user's stack later. Readers should skip records
+ * of unknown types. The buffer fills up and is restarted as that of the default format (3.6.5).
  *
- * With RECORDS there is, too, what correlates samples with programs: MAP, EXEC, FORK, EXIT and, from real machines,
- * RENAME records (of threads that name themselves) from the load on, of the thread or, system-wide, of those on the
- * CPU; and LOST records. What a thread did on another CPU is in that CPU's buffer; what it had mapped before, at the
- * latest after its first sample, in each where it has some. While the buffer is full they wait in a part of it that is
- * kept free for them, and come first after the restart.
+ * With RECORDS, the buffer also has what relates samples to programs: LOST records and, from the
+ * load on, MAP, EXEC, FORK, EXIT and, on real machines, RENAME records (of threads that name
+ * themselves). They concern the monitored thread or, for system-wide contexts, the threads on
+ * the CPU. Records of what a thread did on another CPU are in that CPU's buffer; its earlier
+ * mappings are recorded in each buffer with its samples, at the latest after the first one.
+ * While the buffer is full, records wait in a part that is kept free for them, and they come
+ * first after the restart.
  *
- * With SWITCHES, and RECORDS, SWITCH records tell when threads leave a CPU and come back. The machine perf has them.
+ * With SWITCHES, and RECORDS, SWITCH records say when threads leave a CPU and come back. The
+ * machine perf has them.
  *
- * With regions, 2 or more, monitoring goes on while the tool reads (6.3.1): the buffer is a header, the fills of all
- * regions, and these, of equal size. When a sample fills one, a notification is sent, and the next one takes over.
- * The tool reads full regions in order, from hdr_tail, and gives each back with one pfm_restart(). Monitoring is
- * masked only when all are full. A region that a record fills is told of with the next; the one in hand, which
- * follows the full ones, may be read as far as its cur_offs.
+ * With two or more regions, monitoring continues while the tool reads (6.3.1): the buffer is a
+ * header, the fill states of all regions, and the regions, of equal size. When a sample fills a
+ * region, a notification is sent, and the next region is used. The tool reads full regions in
+ * order, from hdr_tail, and gives each back with one pfm_restart(). Monitoring is masked only
+ * when all are full. If another record fills a region, the notification comes with that of the
+ * next region. The region in use, which follows the full ones, may be read up to its cur_offs.
  */
 #ifndef PERFMON_STACK_SMPL_H
 #define PERFMON_STACK_SMPL_H
@@ -31,58 +35,59 @@
 #define PFM_STACK_SMPL_UUID	PFM_STACK_SMPL_UUID_OF(PFM_UUID_BYTES)
 #define PFM_STACK_SMPL_VERSION	0x10003U
 
-#define PFM_STACK_SMPL_NO_KERNEL 0x1000U	/* no frames of the kernel */
-#define PFM_STACK_SMPL_NO_USER	0x2000U	/* no frames of the user level */
+#define PFM_STACK_SMPL_NO_KERNEL 0x1000U	/* no frames of the kernel's stack */
+#define PFM_STACK_SMPL_NO_USER	0x2000U	/* no frames of the user's stack */
 #define PFM_STACK_SMPL_COPY	0x4000U	/* the user's registers and a copy of the user's stack */
 #define PFM_STACK_SMPL_RECORDS	0x8000U	/* MAP, EXEC, FORK, EXIT and LOST records */
 #define PFM_STACK_SMPL_SWITCHES	0x10000U	/* with RECORDS: SWITCH records, too */
 
-#define PFM_STACK_SMPL_FRAMES	127	/* max_frames if it is 0 */
+#define PFM_STACK_SMPL_FRAMES	127	/* default of max_frames */
 #define PFM_STACK_SMPL_MAX_FRAMES 1024
-#define PFM_STACK_SMPL_BYTES	8192	/* max_stack if it is 0 */
-#define PFM_STACK_SMPL_MAX_BYTES 65528	/* as perf_event_open(2) */
+#define PFM_STACK_SMPL_BYTES	8192	/* default of max_stack */
+#define PFM_STACK_SMPL_MAX_BYTES 65528	/* the limit of perf_event_open(2) */
 #define PFM_STACK_SMPL_MAX_REGS	64
 #define PFM_STACK_SMPL_MAX_REGIONS 8
-#define PFM_STACK_SMPL_MAX_PATH	4096	/* bytes, with the 0 at its end */
+#define PFM_STACK_SMPL_MAX_PATH	4096	/* bytes, with the final 0 */
 #define PFM_STACK_SMPL_BUILD_ID	20	/* bytes at most */
 #define PFM_STACK_SMPL_COMM	16	/* bytes of a thread's name, with the 0 */
 
 typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
 	uint32_t	buf_flags;
-	uint16_t	max_frames;	/* of a sample, both levels together; 0: PFM_STACK_SMPL_FRAMES */
+	uint16_t	max_frames;	/* frames of a sample; 0: PFM_STACK_SMPL_FRAMES */
 	uint16_t	max_stack;	/* COPY: bytes of the stack, a multiple of 8; 0: PFM_STACK_SMPL_BYTES */
 	uint32_t	num_regions;	/* up to PFM_STACK_SMPL_MAX_REGIONS; 0: one, the whole buffer */
 	uint32_t	reserved1;
 	uint64_t	reserved[5];
 } pfm_stack_smpl_arg_t;
 
-/* How far a region is filled. */
+/* The fill state of a region. */
 typedef struct {
-	uint64_t	count;		/* samples in it */
+	uint64_t	count;		/* samples in the region */
 	uint64_t	cur_offs;	/* offset in the buffer of the first byte after its last record */
 } pfm_stack_smpl_fill_t;
 
-/* Up to hdr_buf_flags it is the default format's. With regions, pfm_stack_smpl_fill_t[hdr_num_regions] follow. */
+/* Fields up to hdr_buf_flags are the default format's. With regions,
+ * pfm_stack_smpl_fill_t[hdr_num_regions] follow. */
 typedef struct {
-	uint64_t	hdr_count;	/* samples since the last restart, no other records; 0: regions */
-	uint64_t	hdr_cur_offs;	/* of the first byte after the last record; with regions, of the first */
-	uint64_t	hdr_overflows;	/* times the buffer was full; with regions, all of them */
+	uint64_t	hdr_count;	/* samples since the last restart; with regions, 0 */
+	uint64_t	hdr_cur_offs;	/* of the end of records; with regions, of the first */
+	uint64_t	hdr_overflows;	/* times the buffer, or all regions, were full */
 	uint64_t	hdr_buf_size;	/* bytes */
-	uint64_t	hdr_min_buf_space;	/* largest sample, and what is kept free: full when less is left */
+	uint64_t	hdr_min_buf_space;	/* full when less is left: a sample, and what is kept free */
 	uint32_t	hdr_version;
 	uint32_t	hdr_buf_flags;
-	uint64_t	hdr_lost;	/* samples that came together with the one that filled the buffer */
+	uint64_t	hdr_lost;	/* samples: one of the same overflow filled the buffer */
 	uint16_t	hdr_max_frames;
 	uint16_t	hdr_max_stack;
 	uint32_t	hdr_reserved1;
-	uint64_t	hdr_held;	/* RECORDS: bytes after the last record that come first after the restart */
-	uint64_t	hdr_untold[4];	/* RECORDS: lost, by PFM_STACK_SMPL_LOST_*, and in no LOST record yet */
+	uint64_t	hdr_held;	/* RECORDS: bytes of records that wait for the restart */
+	uint64_t	hdr_untold[4];	/* RECORDS: losses not in a LOST record yet */
 	uint64_t	hdr_region_size;	/* bytes; region i begins at hdr_cur_offs + i * hdr_region_size */
-	uint16_t	hdr_num_regions;	/* 0: the buffer is one */
-	uint16_t	hdr_cur;	/* the region being filled */
+	uint16_t	hdr_num_regions;	/* 0: no regions */
+	uint16_t	hdr_cur;	/* the region in use */
 	uint16_t	hdr_tail;	/* the oldest full region: the next one to read */
-	uint16_t	hdr_num_full;	/* full regions from hdr_tail on; without hdr_cur, where all are */
+	uint16_t	hdr_num_full;	/* full regions from hdr_tail on; hdr_cur is one if all are */
 	uint64_t	hdr_reserved;
 } pfm_stack_smpl_hdr_t;
 
@@ -93,7 +98,7 @@ enum {
 	PFM_STACK_SMPL_FORK,		/* pfm_stack_smpl_fork_t */
 	PFM_STACK_SMPL_EXIT,		/* pfm_stack_smpl_event_t: the thread ended */
 	PFM_STACK_SMPL_LOST,		/* pfm_stack_smpl_lost_t */
-	PFM_STACK_SMPL_RENAME,		/* pfm_stack_smpl_exec_t: the thread has another name now */
+	PFM_STACK_SMPL_RENAME,		/* pfm_stack_smpl_exec_t: the thread changed its name */
 	PFM_STACK_SMPL_COUNT,		/* pfm_stack_smpl_count_t: the thread ended */
 	PFM_STACK_SMPL_SWITCH,		/* pfm_stack_smpl_switch_t */
 };
@@ -104,11 +109,12 @@ typedef struct {
 } pfm_stack_smpl_rec_t;
 
 /*
- * A sample. In 64-bit words there follow the values of num_pmds PMDs (ascending), num_kernel frames, num_user
- * frames, num_regs registers, and stack_size bytes of the stack. Frames are addresses, the innermost first: that
- * of the sample itself, then those to which the functions return. Of a sample in the kernel, the user's frames
- * begin where the kernel was entered. Registers are those of Linux' asm/perf_regs.h, by ascending number; the
- * copy of the stack begins at the stack pointer.
+ * A sample. In 64-bit words, these follow: the values of num_pmds PMDs (ascending), num_kernel
+ * frames, num_user frames, num_regs registers, and stack_size bytes of the stack. Frames are
+ * addresses, the innermost first: that of the sample itself, then return addresses. For a sample
+ * in the kernel, the user's frames begin at the entry into the kernel. Registers are those of
+ * Linux' asm/perf_regs.h, by ascending number; the copy of the stack begins at the stack
+ * pointer.
  */
 typedef struct {
 	pfm_stack_smpl_rec_t	rec;
@@ -121,7 +127,7 @@ typedef struct {
 	uint32_t		reserved;
 } pfm_stack_smpl_sample_t;
 
-/* All other records begin with the process, thread and time. Ids and the clock are those of samples. */
+/* The fields at the beginning of all other records. Ids and the clock are those of samples. */
 typedef struct {
 	pfm_stack_smpl_rec_t	rec;
 	uint32_t		pid;
@@ -129,34 +135,38 @@ typedef struct {
 	uint64_t		tstamp;
 } pfm_stack_smpl_event_t;
 
-/* The process has a part of a file mapped as code. Its path follows, ended by 0 and filled up to 8 bytes with 0. */
+/* The process has mapped a part of a file as code. Its path follows, 0-terminated and padded
+ * with 0 to 8 bytes. */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
 	uint64_t		addr;
 	uint64_t		len;		/* bytes */
-	uint64_t		offset;		/* of addr in the file */
+	uint64_t		offset;		/* file offset of addr */
 	uint8_t			build_id[PFM_STACK_SMPL_BUILD_ID];
-	uint8_t			build_id_size;	/* 0: not known */
+	uint8_t			build_id_size;	/* 0: unknown */
 	uint8_t			reserved[3];
 } pfm_stack_smpl_map_t;
 
-/* The thread runs another program from now on, and its process has no other mappings than those told after this. */
+/* The thread has executed another program. Its process keeps no mappings; MAP records for the
+ * new ones follow. */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
-	char			comm[PFM_STACK_SMPL_COMM];	/* its name from now on */
+	char			comm[PFM_STACK_SMPL_COMM];	/* the new name */
 } pfm_stack_smpl_exec_t;
 
-/* The thread is new: a thread of the process that it was made by, or a process with mappings like that one's. */
+/* The thread was created, in the process of its creator, or in a new process with the same
+ * mappings. */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
-	uint32_t		ppid;		/* the process that created it */
+	uint32_t		ppid;		/* the process of its creator */
 	uint32_t		ptid;
 } pfm_stack_smpl_fork_t;
 
 /*
- * With PFM_FL_INHERIT: what a thread that the monitored one created had counted when it ended, of a PMD without a
- * period. There may be several of a thread and PMD, which add up. One thread has none: what is left of the PMD's value
- * is its part. That is the monitored thread, unless the kernel has exchanged its counters with those of another.
+ * With PFM_FL_INHERIT: the count, at its end, of a thread that the monitored one created, for a
+ * PMD without a period. Several records of a thread and PMD add up. One thread has no records:
+ * its count is the rest of the PMD's value. That is the monitored thread, unless the kernel has
+ * exchanged its counters with another thread's.
  */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
@@ -165,29 +175,29 @@ typedef struct {
 	uint16_t		reserved[3];
 } pfm_stack_smpl_count_t;
 
-/* What became of the thread on its CPU. */
+/* The change of the thread's state on its CPU. */
 enum {
-	PFM_STACK_SMPL_IN,	/* it runs from now on */
-	PFM_STACK_SMPL_OUT,	/* it waits for something, or has ended */
-	PFM_STACK_SMPL_PREEMPTED,	/* it is ready to run, and another thread has the CPU */
+	PFM_STACK_SMPL_IN,	/* it runs */
+	PFM_STACK_SMPL_OUT,	/* it waits, or has ended */
+	PFM_STACK_SMPL_PREEMPTED,	/* it is runnable, but another thread runs */
 };
 
 typedef struct {
 	pfm_stack_smpl_event_t	event;
-	uint32_t		how;		/* PFM_STACK_SMPL_IN, ... */
+	uint32_t		how;		/* one of PFM_STACK_SMPL_IN, OUT, PREEMPTED */
 	uint32_t		reserved;
 } pfm_stack_smpl_switch_t;
 
-/* Why something is not in the buffer. A timer that comes late is no reason: nothing happened that was not sampled. */
+/* The reasons for losses. A late timer loses no samples: nothing happened that was not sampled. */
 enum {
-	PFM_STACK_SMPL_LOST_FULL,	/* samples: the buffer was full, by one of the same moment */
-	PFM_STACK_SMPL_LOST_SOURCE,	/* samples: the machine's own buffer was full, or it came too late */
-	PFM_STACK_SMPL_LOST_THROTTLED,	/* samples: held back by the machine */
+	PFM_STACK_SMPL_LOST_FULL,	/* samples: one of the same overflow filled the buffer */
+	PFM_STACK_SMPL_LOST_SOURCE,	/* samples: the machine's buffer was full, or read late */
+	PFM_STACK_SMPL_LOST_THROTTLED,	/* samples: the machine throttled them */
 	PFM_STACK_SMPL_LOST_RECORDS,	/* records: the part kept free for them was full */
 	PFM_STACK_SMPL_LOST_REASONS
 };
 
-/* Before the next sample or record that was not lost. event says what that does. */
+/* Losses before the next sample or record; `event` describes that record. */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
 	uint64_t		count;

@@ -2,8 +2,9 @@
 /*
  * perfmonctl.h - the single call of the specification 0.6, chapter 3.
  *
- * Include this or perfmon.h, not both: for historical reasons they use the same names for different
- * structures. perfmon_dfl_smpl.h comes after this: without it, it brings perfmon.h.
+ * Include this or perfmon.h, not both: for historical reasons they use the same names for
+ * different structures. Include perfmon_dfl_smpl.h after this file, as it otherwise includes
+ * perfmon.h.
  */
 #ifndef PERFMON_PERFMONCTL_H
 #define PERFMON_PERFMONCTL_H
@@ -23,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Commands, table 3.1. The numbers that Linux/ia64 had are kept. */
+/* Commands (table 3.1). Those that Linux/ia64 had keep its numbers. */
 #define PFM_WRITE_PMCS		0x01
 #define PFM_WRITE_PMDS		0x02
 #define PFM_READ_PMDS		0x03
@@ -100,7 +101,7 @@ extern "C" {
 typedef unsigned char pfm_uuid_t[16];
 #endif
 
-struct pfm06_ctx {				/* 3.1.1; a format's argument follows it directly */
+struct pfm06_ctx {				/* 3.1.1; the format's argument follows */
 	uint32_t	ctx_flags;
 	int		ctx_fd;
 	unsigned char	ctx_smpl_buf_id[16];
@@ -177,10 +178,10 @@ struct pfm06_config {				/* 3.1.16, 3.1.17 */
 	uint16_t	cf_counter_width;
 };
 
-struct pfm06_ovfl_msg {				/* 3.4.3 */
+struct pfm06_ovfl_msg {				/* 3.4.3; offsets as in perfmon.h */
 	uint32_t	msg_type;
-	uint32_t	msg_pad1;		/* fields lie where they do in the */
-	uint16_t	msg_active_set;		/* message of perfmon.h */
+	uint32_t	msg_pad1;
+	uint16_t	msg_active_set;
 	uint16_t	msg_pad2;
 	uint32_t	msg_pad3;
 	uint64_t	msg_pad4;
@@ -220,9 +221,9 @@ int pfm_munmap(void *addr, size_t length);
 #endif /* !PFM06_INTERNAL */
 
 /*
- * perfmonctl - the call of section 3.1.
- * fd: a context's descriptor, ignored by commands that need none; cmd: PFM_*; arg: pointer to narg
- * structures of the command's type (0 and NULL where it takes none). Returns 0, or -1 with errno.
+ * perfmonctl - the call of section 3.1. fd: a context's descriptor, ignored by commands that
+ * need none; cmd: PFM_*; arg: pointer to narg structures of the command's type (NULL and 0 for
+ * commands without). Returns 0, or -1 with errno.
  */
 int perfmonctl(int fd, int cmd, void *arg, int narg);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib.h - events by name: the interface of libpfm 3, which turns events into the values of PMC
- * registers and the numbers of PMD registers. It never touches a PMU.
+ * pfmlib.h - events by name: the interface of libpfm 3, which translates events into values of
+ * PMC registers and numbers of PMD registers. It never accesses a PMU.
  *
  * Functions return PFMLIB_SUCCESS or one of PFMLIB_ERR_*; all need pfm_initialize() first
- * (PFMLIB_ERR_NOINIT) unless marked "any time". The last section, "own", adds what libpfm 3 did not
- * have.
+ * (PFMLIB_ERR_NOINIT) unless marked "any time". The last section, "own", has functions that
+ * libpfm 3 does not have.
  */
 #ifndef PERFMON_PFMLIB_H
 #define PERFMON_PFMLIB_H
@@ -45,7 +45,7 @@ typedef struct {
 	pfmlib_regmask_bits_t bits[PFMLIB_REG_BV];
 } pfmlib_regmask_t;
 
-/* Any time. isset and eq answer 0 or 1; the others PFMLIB_ERR_INVAL for NULL or out of range. */
+/* Any time. isset and eq return 0 or 1; others PFMLIB_ERR_INVAL for NULL or a bit out of range. */
 int pfm_regmask_isset(const pfmlib_regmask_t *h, unsigned int b);
 int pfm_regmask_set(pfmlib_regmask_t *h, unsigned int b);
 int pfm_regmask_clr(pfmlib_regmask_t *h, unsigned int b);
@@ -62,7 +62,7 @@ int pfm_regmask_not(pfmlib_regmask_t *dst);
 
 typedef struct {
 	unsigned int	event;		/* an event's index */
-	unsigned int	plm;		/* privilege levels, 0: pfp_dfl_plm */
+	unsigned int	plm;		/* privilege levels; 0 means pfp_dfl_plm */
 	unsigned long	flags;
 	unsigned int	unit_masks[PFMLIB_MAX_MASKS_PER_EVENT];
 	unsigned int	num_masks;
@@ -71,13 +71,13 @@ typedef struct {
 
 typedef struct {
 	unsigned long long reg_value;
-	unsigned long long reg_addr;	/* of the actual register */
-	unsigned int	reg_num;	/* of the logical register */
+	unsigned long long reg_addr;	/* address of the actual register */
+	unsigned int	reg_num;	/* number of the logical register */
 	unsigned int	reg_reserved1;
 	unsigned long	reg_alt_addr;
 } pfmlib_reg_t;
 
-#define PFMLIB_PFP_SYSTEMWIDE	0x1	/* the monitors are for a system-wide session */
+#define PFMLIB_PFP_SYSTEMWIDE	0x1	/* for a system-wide session */
 
 typedef struct {
 	unsigned int	pfp_event_count;
@@ -197,23 +197,23 @@ typedef struct {
 #define PFMLIB_LINK_NAME(name)	__asm__(#name)
 
 /*
- * Any time. The environment wins: LIBPFM_VERBOSE, LIBPFM_DEBUG (numbers), LIBPFM_DEBUG_STDOUT (to
- * stdout instead of stderr).
+ * Any time. The environment takes precedence: LIBPFM_VERBOSE, LIBPFM_DEBUG (numbers),
+ * LIBPFM_DEBUG_STDOUT (to stdout instead of stderr).
  */
 int pfm_set_options(pfmlib_options_t *opt);
 
 /*
- * Any time; call it again after changing the machine. Finds the PMU model: that of libperfmon's
- * machine if libperfmon is in the process, else the host's. The environment's LIBPFM_FORCE_PMU (a
- * PFMLIB_*_PMU number or a name) and pfm_force_pmu() take precedence.
+ * Any time; call it again after changing the machine. Selects the PMU model: that of
+ * libperfmon's machine if libperfmon is in the process, else the host's. LIBPFM_FORCE_PMU in the
+ * environment (a PFMLIB_*_PMU number or a name) and pfm_force_pmu() take precedence.
  */
 int pfm_initialize(void) PFMLIB_LINK_NAME(pfmlib_initialize);
 
-int pfm_force_pmu(int type);				/* any time; NOTSUPP */
+int pfm_force_pmu(int type);				/* any time; NOTSUPP: unknown model */
 int pfm_list_supported_pmus(int (*pf)(const char *fmt, ...)); /* any time */
-int pfm_is_pmu_supported(int type);			/* is the model compiled in? NOTSUPP */
-int pfm_pmu_is_supported(int type);			/* the manual's spelling */
-int pfm_get_pmu_name(char *name, int maxlen);		/* FULL */
+int pfm_is_pmu_supported(int type);			/* NOTSUPP: unknown model */
+int pfm_pmu_is_supported(int type);			/* the spelling of libpfm's manual */
+int pfm_get_pmu_name(char *name, int maxlen);		/* FULL: name is too short */
 int pfm_get_pmu_type(int *type);
 int pfm_get_pmu_name_bytype(int type, char *name, size_t maxlen); /* any time */
 int pfm_get_version(unsigned int *version) PFMLIB_LINK_NAME(pfmlib_get_version); /* any time */
@@ -222,9 +222,10 @@ char *pfm_strerror(int code) PFMLIB_LINK_NAME(pfmlib_strerror);	/* any time; nev
 /* --- events --------------------------------------------------------------------------------- */
 
 /*
- * Indices 0 to the number of events - 1 are those of the current model; the model's own come first,
+ * Indices 0 to the number of events - 1 are those of the current model: the model's own events,
  * then the software counters and the virtual registers that every machine has. Names are
- * case-insensitive. "MODEL::EVENT" names an event of any other model; its index tells the model.
+ * case-insensitive. "MODEL::EVENT" names an event of any other model, to which its index
+ * belongs.
  */
 int pfm_get_num_events(unsigned int *count);
 int pfm_get_max_event_name_len(size_t *len);
@@ -235,8 +236,9 @@ int pfm_find_event_bycode_next(int code, unsigned int start, unsigned int *next)
 int pfm_find_event_mask(unsigned int idx, const char *str, unsigned int *mask_idx);
 
 /*
- * "EVENT:MASK1:MASK2", masks by name or number; modifiers as in libpfm4 (u, k, c=2, e, i, t, ...);
- * generic names (cycles, cache-misses, ...) and PAPI presets of one event. NOTFOUND, UMASK, INVAL.
+ * Finds "EVENT:MASK1:MASK2", with masks by name or number and modifiers as in libpfm4 (u, k,
+ * c=2, e, i, t, ...). It also accepts generic names (cycles, cache-misses, ...) and PAPI presets
+ * of one event. NOTFOUND, UMASK, INVAL.
  */
 int pfm_find_full_event(const char *str, pfmlib_event_t *e);
 
@@ -245,20 +247,21 @@ int pfm_get_full_event_name(pfmlib_event_t *e, char *name, size_t maxlen);
 int pfm_get_event_code(unsigned int idx, int *code);
 int pfm_get_event_code_counter(unsigned int idx, unsigned int cnt, int *code);
 int pfm_get_event_counters(unsigned int idx, pfmlib_regmask_t *counters);
-int pfm_get_event_description(unsigned int idx, char **str);	/* the caller frees */
+int pfm_get_event_description(unsigned int idx, char **str);	/* the caller must free *str */
 int pfm_get_num_event_masks(unsigned int idx, unsigned int *count);
 int pfm_get_event_mask_name(unsigned int idx, unsigned int mask_idx, char *name, size_t maxlen);
 int pfm_get_event_mask_code(unsigned int idx, unsigned int mask_idx, unsigned int *code);
 int pfm_get_event_mask_description(unsigned int idx, unsigned int mask_idx, char **desc);
-int pfm_get_cycle_event(pfmlib_event_t *e);			/* NOTSUPP */
-int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP */
+int pfm_get_cycle_event(pfmlib_event_t *e);			/* NOTSUPP: it has none */
+int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP: it has none */
 
 /*
- * Assigns events to counters: PMC values and PMD numbers. Each event gets one counter; pfp_pmds begins
- * with the events' counters in the events' order, others follow. If an assignment exists, it is found.
- * q is written only on success, and then completely. model_in and model_out: NULL, or a model's own
- * structures (pfmlib_itanium.h, _itanium2.h, _montecito.h, _amd64.h, _core.h, _i386_p6.h). INVAL, NOASSIGN, TOOMANY,
- * UMASK, the model's own errors; pfm_dispatch_explain() says in words what was wrong.
+ * Assigns events to counters: PMC values and PMD numbers. Each event gets one counter. pfp_pmds
+ * begins with these counters in the order of the events, and other PMDs follow. If an assignment
+ * exists, it is found. q is written completely, but only on success. model_in and model_out:
+ * NULL, or structures for the model (pfmlib_itanium.h, _itanium2.h, _montecito.h, _amd64.h,
+ * _core.h, _i386_p6.h). INVAL, NOASSIGN, TOOMANY, UMASK, errors of the model;
+ * pfm_dispatch_explain() gives the reason in words.
  */
 int pfm_dispatch_events(pfmlib_input_param_t *p, void *model_in, pfmlib_output_param_t *q,
 			void *model_out);
@@ -271,76 +274,81 @@ int pfm_get_num_pmds(unsigned int *num);
 int pfm_get_num_counters(unsigned int *num);
 int pfm_get_hw_counter_width(unsigned int *width);
 
-/* With perfmon.h: the cheapest start and stop of one's own thread. */
+/* With perfmon.h: start and stop the calling thread's own counters, as cheaply as possible. */
 #define pfm_self_start(fd)	pfm_start((fd), NULL)
 #define pfm_self_stop(fd)	pfm_stop(fd)
 
 /* --- own ------------------------------------------------------------------------------------ */
 
-/* In unit_masks, a modifier with a value is its index, with the value from bit 16 on. */
+/* An element of unit_masks for a modifier: its index, with its value from bit 16 on. */
 #define PFMLIB_MASK(idx, value)	((idx) | ((unsigned int)(value) << 16))
 #define PFMLIB_MASK_INDEX(m)	((m) & 0xffffU)
 #define PFMLIB_MASK_VALUE(m)	((m) >> 16)
 
-/* Modifiers have the indices after the unit masks, and names and descriptions as these have. */
+/* Modifiers have the indices after the unit masks; the functions for names and descriptions of
+ * masks accept these. */
 int pfm_get_num_event_modifiers(unsigned int idx, unsigned int *count);
 
-#define PFMLIB_MASK_DEFAULT	0x1	/* in force when no unit mask is given */
-#define PFMLIB_MASK_BOOLEAN	0x2	/* modifier: on or off */
-#define PFMLIB_MASK_INTEGER	0x4	/* modifier: takes a value */
+#define PFMLIB_MASK_DEFAULT	0x1	/* used if no unit mask is given */
+#define PFMLIB_MASK_BOOLEAN	0x2	/* a modifier without a value */
+#define PFMLIB_MASK_INTEGER	0x4	/* a modifier with a value */
 int pfm_get_event_mask_flags(unsigned int idx, unsigned int mask_idx, unsigned int *flags);
 
 typedef struct {
 	const char	*name;		/* as in NAME::EVENT */
 	const char	*desc;
 	int		type;		/* PFMLIB_*_PMU */
-	unsigned int	present;	/* the host's, or the machine's */
-	unsigned int	first_event;	/* index of its first event, whatever the current model */
-	unsigned int	num_events;	/* with software counters and virtual registers */
-	unsigned int	num_hw_events;	/* without */
+	unsigned int	present;	/* 1: the PMU of the host or of the machine */
+	unsigned int	first_event;	/* index of its first event in all models */
+	unsigned int	num_events;	/* number with software counters and virtual registers */
+	unsigned int	num_hw_events;	/* number of hardware events */
 	unsigned int	num_counters;	/* hardware counters */
-	unsigned int	width;		/* bits of a hardware counter */
+	unsigned int	width;		/* width of a hardware counter in bits */
 } pfmlib_pmu_info_t;
 
-/* Model i, counting from 0; NOTFOUND past the last. Any time. */
+/* Describes the i-th model, counted from 0; NOTFOUND past the last. Any time. */
 int pfm_get_pmu_info_at(unsigned int i, pfmlib_pmu_info_t *info);
-/* By name, NULL: the current model. NOTFOUND. */
+/* Describes a model by its name, or the current one for NULL. NOTFOUND. */
 int pfm_get_pmu_info_byname(const char *name, pfmlib_pmu_info_t *info);
-int pfm_force_pmu_byname(const char *name);	/* any time; NULL: as pfm_initialize() chooses */
+int pfm_force_pmu_byname(const char *name);	/* any time; NULL: the default */
 
 /*
- * What a name stands for: one event, or, for a derived preset, several and a formula over $1, $2...
- * ("$1 - $2"). Names as pfm_find_full_event() takes them. model: the default model or NULL.
+ * The events that a name stands for: one or, for a derived preset, several with a formula over
+ * $1, $2... ("$1 - $2"). Accepts names as pfm_find_full_event() does. model is the default
+ * model, or NULL.
  */
 #define PFMLIB_MAX_TERMS 8
 typedef struct {
 	unsigned int	count;
 	pfmlib_event_t	events[PFMLIB_MAX_TERMS];
-	char		formula[96];	/* "" for one event */
+	char		formula[96];	/* "" for a single event */
 } pfmlib_expansion_t;
 int pfm_expand_event(const char *model, const char *str, pfmlib_expansion_t *x);
 
-/* Generic names and presets: name i, counting from 0; NULL past the last. Any time. */
+/* Returns the i-th generic name or preset, counted from 0; NULL past the last. Any time. */
 const char *pfm_generic_name(unsigned int i);
 
-/* The known name closest to a misspelt one; NOTFOUND: none is close. */
+/* Finds the known name closest to a misspelt one; NOTFOUND: none is close. */
 int pfm_suggest_event(const char *model, const char *str, char *name, size_t maxlen);
 
-/* Why the last pfm_* call above failed in this thread, in words; "" if it did not say. */
+/* Returns why the last pfm_* call above failed in this thread, in words; "" if no reason is
+ * known. */
 const char *pfm_dispatch_explain(void);
 
 /*
- * A smallest set of events of p that cannot be counted together: their positions in p, *n in and out.
- * NOTFOUND if p can be dispatched.
+ * Finds a smallest set of events of p that cannot be counted together, as positions in p. *n is
+ * the room, then the number. NOTFOUND if p can be dispatched.
  */
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 
-/* Can e be counted with the events of p? PFMLIB_SUCCESS, or what pfm_dispatch_events() would return. */
+/* Whether e can be counted together with p's events: PFMLIB_SUCCESS, or the error of
+ * pfm_dispatch_events(). */
 int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e);
 
 /*
- * Splits p's events into the fewest sets that can each be dispatched: set_of[i] is the set of event
- * i, *nsets their number. NOASSIGN if some event cannot be counted even alone.
+ * Splits p's events into the smallest number of sets that can each be dispatched: set_of[i] is
+ * the set of event i, *nsets the number of sets. NOASSIGN if an event cannot be counted even
+ * alone.
  */
 int pfm_split_events(pfmlib_input_param_t *p, unsigned int *set_of, unsigned int *nsets);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_amd64.h - what pfm_dispatch_events() takes beyond events on AMD's K7 to family 16h.
- * What is 0 asks for nothing.
+ * pfmlib_amd64.h - further input of pfm_dispatch_events() for AMD's K7 to family 16h.
+ * Fields that are 0 have no effect.
  */
 #ifndef PERFMON_PFMLIB_AMD64_H
 #define PERFMON_PFMLIB_AMD64_H
@@ -14,13 +14,13 @@ extern "C" {
 
 #define PMU_AMD64_MAX_COUNTERS	4
 
-#define PFM_AMD64_SEL_INV	0x1	/* cycles with less than cnt_mask */
-#define PFM_AMD64_SEL_EDGE	0x2	/* beginnings */
-#define PFM_AMD64_SEL_GUEST	0x4	/* in guests alone */
-#define PFM_AMD64_SEL_HOST	0x8	/* outside of them */
+#define PFM_AMD64_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_AMD64_SEL_EDGE	0x2	/* counts rising edges */
+#define PFM_AMD64_SEL_GUEST	0x4	/* counts in guests only */
+#define PFM_AMD64_SEL_HOST	0x8	/* counts outside of guests */
 
 typedef struct {
-	uint32_t	cnt_mask;	/* 1 - 255: cycles with at least that many */
+	uint32_t	cnt_mask;	/* 1 - 255: counts cycles with at least that many events */
 	uint32_t	flags;		/* PFM_AMD64_SEL_* */
 } pfmlib_amd64_counter_t;
 
@@ -30,8 +30,9 @@ typedef struct {
 } ibs_param_t;
 
 /*
- * Instruction-based sampling, of family 10h (others: BADHOST); it needs the output. maxcnt: a period of up to 20 bits,
- * whose lowest four are 0; options: fetches are randomized, operations counted instead of cycles.
+ * Instruction-based sampling, of family 10h (others: BADHOST); it needs model_out. maxcnt: a
+ * period of up to 20 bits, the lowest four of which are 0; options: randomize fetches, count
+ * operations instead of cycles.
  */
 #define IBS_OPTIONS_RANDEN	1
 #define IBS_OPTIONS_UOPS	1
@@ -48,19 +49,19 @@ typedef struct {
 } pfmlib_amd64_input_param_t;
 
 /*
- * The registers of instruction-based sampling, as AMD's BIOS and Kernel Developer's Guide for family 10h (31116) has
- * them: PMC4 and PMD4; PMC5 and PMD7; PMD9, 10 and 11.
+ * The registers of instruction-based sampling, from AMD's BIOS and Kernel Developer's Guide for
+ * family 10h (31116): PMC4 and PMD4; PMC5 and PMD7; PMD9, 10 and 11.
  */
 typedef union {
 	uint64_t	val;
 	struct {
-		uint64_t	ibsfetchmaxcnt:16, ibsfetchcnt:16;	/* in sixteens */
+		uint64_t	ibsfetchmaxcnt:16, ibsfetchcnt:16;	/* in units of 16 */
 		uint64_t	ibsfetchlat:16;				/* cycles */
-		uint64_t	ibsfetchen:1, ibsfetchval:1;		/* it samples; it has a sample */
+		uint64_t	ibsfetchen:1, ibsfetchval:1;		/* on; has a sample */
 		uint64_t	ibsfetchcomp:1, ibsicmiss:1;		/* complete; missed the L1I */
 		uint64_t	ibsphyaddrvalid:1;
 		uint64_t	ibsl1tlbpgsz:2, ibsl1tlbmiss:1, ibsl2tlbmiss:1;
-		uint64_t	ibsranden:1;				/* periods are randomized */
+		uint64_t	ibsranden:1;				/* randomizes periods */
 		uint64_t	reserved:6;
 	} reg;
 } ibsfetchctl_t;
@@ -68,10 +69,10 @@ typedef union {
 typedef union {
 	uint64_t	val;
 	struct {
-		uint64_t	ibsopmaxcnt:16;				/* in sixteens */
+		uint64_t	ibsopmaxcnt:16;				/* in units of 16 */
 		uint64_t	reserved1:1;
-		uint64_t	ibsopen:1, ibsopval:1;			/* it samples; it has a sample */
-		uint64_t	ibsopcntl:1;				/* operations are counted, not cycles */
+		uint64_t	ibsopen:1, ibsopval:1;			/* on; has a sample */
+		uint64_t	ibsopcntl:1;				/* counts operations */
 		uint64_t	reserved2:44;
 	} reg;
 } ibsopctl_t;
@@ -89,7 +90,7 @@ typedef union {
 typedef union {
 	uint64_t	val;
 	struct {
-		uint64_t	nbibsreqsrc:3;				/* what answered a load beyond the L2 */
+		uint64_t	nbibsreqsrc:3;				/* source of a load */
 		uint64_t	reserved1:1;
 		uint64_t	nbibsreqdstproc:1, nbibsreqcachehitst:1;
 		uint64_t	reserved2:58;
@@ -112,7 +113,7 @@ typedef union {
 	} reg;
 } ibsopdata3_t;
 
-/* Where a PMD is, counted from the control register's. */
+/* Numbers of PMDs, relative to that of the control register. */
 #define PMD_IBSFETCHCTL		0
 #define PMD_IBSFETCHLINAD	1
 #define PMD_IBSFETCHPHYSAD	2
@@ -124,7 +125,7 @@ typedef union {
 #define PMD_IBSDCLINAD		5
 #define PMD_IBSDCPHYSAD		6
 
-/* Where the control registers, PMD4 and 7, are in pfp_pmds. */
+/* Positions of the control registers, PMD4 and PMD7, in pfp_pmds. */
 typedef struct {
 	uint32_t	ibsfetch_base;
 	uint32_t	ibsop_base;

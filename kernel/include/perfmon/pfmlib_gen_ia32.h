@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_gen_ia32.h - what pfm_dispatch_events() takes beyond events on Intel's architectural PMU.
- * What is 0 asks for nothing.
+ * pfmlib_gen_ia32.h - further input of pfm_dispatch_events() for Intel's architectural PMU.
+ * Fields that are 0 have no effect.
  */
 #ifndef PERFMON_PFMLIB_GEN_IA32_H
 #define PERFMON_PFMLIB_GEN_IA32_H
@@ -14,12 +14,12 @@ extern "C" {
 
 #define PMU_GEN_IA32_MAX_COUNTERS	32
 
-#define PFM_GEN_IA32_SEL_INV	0x1	/* cycles with less than cnt_mask */
-#define PFM_GEN_IA32_SEL_EDGE	0x2	/* beginnings */
-#define PFM_GEN_IA32_SEL_ANYTHR	0x4	/* of any thread of the core */
+#define PFM_GEN_IA32_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_GEN_IA32_SEL_EDGE	0x2	/* counts rising edges */
+#define PFM_GEN_IA32_SEL_ANYTHR	0x4	/* counts for any thread of the core */
 
 typedef struct {
-	unsigned long	cnt_mask;	/* 1 - 255: cycles with at least that many */
+	unsigned long	cnt_mask;	/* 1 - 255: counts cycles with at least that many events */
 	unsigned int	flags;		/* PFM_GEN_IA32_SEL_* */
 } pfmlib_gen_ia32_counter_t;
 
@@ -28,7 +28,7 @@ typedef struct {
 	uint64_t			reserved[4];
 } pfmlib_gen_ia32_input_param_t;
 
-/* Left as it is. */
+/* pfm_dispatch_events() does not change it. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_gen_ia32_output_param_t;

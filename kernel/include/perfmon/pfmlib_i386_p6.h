@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_i386_p6.h - what pfm_dispatch_events() takes beyond events on Pentium Pro to Pentium M.
- * What is 0 asks for nothing.
+ * pfmlib_i386_p6.h - further input of pfm_dispatch_events() for Pentium Pro to Pentium M.
+ * Fields that are 0 have no effect.
  */
 #ifndef PERFMON_PFMLIB_I386_P6_H
 #define PERFMON_PFMLIB_I386_P6_H
@@ -14,10 +14,10 @@ extern "C" {
 
 #define PMU_I386_P6_NUM_COUNTERS	2
 
-#define PFM_I386_P6_SEL_INV	0x1	/* cycles with less than cnt_mask */
-#define PFM_I386_P6_SEL_EDGE	0x2	/* beginnings */
+#define PFM_I386_P6_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_I386_P6_SEL_EDGE	0x2	/* counts rising edges */
 
-/* Cycles with at least that many. */
+/* Values of cnt_mask: the counter counts cycles with at least that many events. */
 typedef enum {
 	PFM_I386_P6_CNT_MASK_0,
 	PFM_I386_P6_CNT_MASK_1,
@@ -35,7 +35,7 @@ typedef struct {
 	uint64_t		reserved[4];
 } pfmlib_i386_p6_input_param_t;
 
-/* Left as it is. */
+/* pfm_dispatch_events() does not change it. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_i386_p6_output_param_t;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_intel_atom.h - what pfm_dispatch_events() takes beyond events on Intel's Atom.
- * What is 0 asks for nothing.
+ * pfmlib_intel_atom.h - further input of pfm_dispatch_events() for Intel's Atom.
+ * Fields that are 0 have no effect.
  */
 #ifndef PERFMON_PFMLIB_INTEL_ATOM_H
 #define PERFMON_PFMLIB_INTEL_ATOM_H
@@ -14,12 +14,12 @@ extern "C" {
 
 #define PMU_INTEL_ATOM_NUM_COUNTERS	5
 
-#define PFM_INTEL_ATOM_SEL_INV		0x1	/* cycles with less than cnt_mask */
-#define PFM_INTEL_ATOM_SEL_EDGE		0x2	/* beginnings */
-#define PFM_INTEL_ATOM_SEL_ANYTHR	0x4	/* of any thread of the core */
+#define PFM_INTEL_ATOM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_INTEL_ATOM_SEL_EDGE		0x2	/* counts rising edges */
+#define PFM_INTEL_ATOM_SEL_ANYTHR	0x4	/* counts for any thread of the core */
 
 typedef struct {
-	unsigned long	cnt_mask;	/* 1 - 255: cycles with at least that many */
+	unsigned long	cnt_mask;	/* 1 - 255: counts cycles with at least that many events */
 	unsigned int	flags;		/* PFM_INTEL_ATOM_SEL_* */
 } pfmlib_intel_atom_counter_t;
 
@@ -29,12 +29,12 @@ typedef struct {
 	uint64_t			reserved[4];
 } pfmlib_intel_atom_input_param_t;
 
-/* Left as it is. */
+/* pfm_dispatch_events() does not change it. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_intel_atom_output_param_t;
 
-/* 1: the processor can sample the event, with its unit masks, precisely; 0 also for events of other models. */
+/* Returns 1 if the processor can sample the event with its unit masks precisely, else 0. */
 int pfm_intel_atom_has_pebs(pfmlib_event_t *e);
 
 #ifdef __cplusplus

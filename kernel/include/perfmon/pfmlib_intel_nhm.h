@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_intel_nhm.h - what pfm_dispatch_events() takes beyond events on Intel's Nehalem and Westmere.
- * What is 0 asks for nothing.
+ * pfmlib_intel_nhm.h - further input of pfm_dispatch_events() for Intel's Nehalem and Westmere.
+ * Fields that are 0 have no effect.
  */
 #ifndef PERFMON_PFMLIB_INTEL_NHM_H
 #define PERFMON_PFMLIB_INTEL_NHM_H
@@ -14,22 +14,22 @@ extern "C" {
 
 #define PMU_NHM_NUM_COUNTERS	7
 
-#define PFM_NHM_SEL_INV		0x1	/* cycles with less than cnt_mask */
-#define PFM_NHM_SEL_EDGE	0x2	/* beginnings */
-#define PFM_NHM_SEL_ANYTHR	0x4	/* of any thread of the core */
-#define PFM_NHM_SEL_OCC_RST	0x8	/* of the uncore: INVAL */
+#define PFM_NHM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_NHM_SEL_EDGE	0x2	/* counts rising edges */
+#define PFM_NHM_SEL_ANYTHR	0x4	/* counts for any thread of the core */
+#define PFM_NHM_SEL_OCC_RST	0x8	/* uncore only: INVAL */
 
 typedef struct {
-	unsigned long	cnt_mask;	/* 1 - 255: cycles with at least that many */
+	unsigned long	cnt_mask;	/* 1 - 255: counts cycles with at least that many events */
 	unsigned int	flags;		/* PFM_NHM_SEL_* */
 } pfmlib_nhm_counter_t;
 
 typedef struct {
-	unsigned int	pebs_used;	/* of all events that can be sampled precisely: PMC17 */
-	unsigned int	ld_lat_thres;	/* cycles, 3 - 65535, of LATENCY_ABOVE_THRESHOLD: PMC18; 0: none */
+	unsigned int	pebs_used;	/* uses PEBS for all events that have it: PMC17 */
+	unsigned int	ld_lat_thres;	/* cycles, 3 - 65535, for LATENCY_ABOVE_THRESHOLD: PMC18 */
 } pfmlib_nhm_pebs_t;
 
-/* Branches that the last branch records hold. */
+/* Kinds of branches in the last branch records. */
 #define PFMLIB_NHM_LBR_JCC		0x4
 #define PFMLIB_NHM_LBR_NEAR_REL_CALL	0x8
 #define PFMLIB_NHM_LBR_NEAR_IND_CALL	0x10
@@ -42,27 +42,28 @@ typedef struct {
 typedef struct {
 	unsigned int	lbr_used;	/* last branch records: PMC30, PMD31-63 */
 	unsigned int	lbr_plm;	/* PFM_PLM0, PFM_PLM3; 0: pfp_dfl_plm */
-	unsigned int	lbr_filter;	/* PFMLIB_NHM_LBR_*, left out */
+	unsigned int	lbr_filter;	/* PFMLIB_NHM_LBR_*: kinds that are not recorded */
 } pfmlib_nhm_lbr_t;
 
 typedef struct {
 	pfmlib_nhm_counter_t	pfp_nhm_counters[PMU_NHM_NUM_COUNTERS];	/* by event */
 	pfmlib_nhm_pebs_t	pfp_nhm_pebs;
-	uint32_t		pfm_nhm_unc_flags;	/* of the uncore: NOTSUPP */
+	uint32_t		pfm_nhm_unc_flags;	/* uncore only: NOTSUPP */
 	pfmlib_nhm_lbr_t	pfp_nhm_lbr;
 	uint64_t		reserved[4];
 } pfmlib_nhm_input_param_t;
 
-/* Left as it is. */
+/* pfm_dispatch_events() does not change it. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_nhm_output_param_t;
 
-/* 1: the processor can sample the event, with its unit masks, precisely; 0 also for events of other models. */
+/* Returns 1 if the processor can sample the event with its unit masks precisely, else 0. */
 int pfm_nhm_is_pebs(pfmlib_event_t *e);
-/* 0: no event of the uncore is among these. */
+/* Returns 0, as the library has no events of the uncore. */
 int pfm_nhm_is_uncore(pfmlib_event_t *e);
-/* What a precise sample's data source (0 - 15) means, in *desc, to be freed; INVAL, NOMEM. */
+/* Describes the data source (0 - 15) of a precise sample in *desc, which the caller frees;
+ * INVAL, NOMEM. */
 int pfm_nhm_data_src_desc(unsigned int val, char **desc);
 
 #ifdef __cplusplus

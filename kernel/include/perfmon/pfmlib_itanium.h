@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_itanium.h - what pfm_dispatch_events() takes and gives beyond events on the first Itanium: event address
- * registers, branch trace buffer, opcode matchers, code and data address ranges.
+ * pfmlib_itanium.h - further input and output of pfm_dispatch_events() for the first Itanium:
+ * event address registers, branch trace buffer, opcode matchers, code and data address ranges.
  */
 #ifndef PERFMON_PFMLIB_ITANIUM_H
 #define PERFMON_PFMLIB_ITANIUM_H
@@ -72,7 +72,7 @@ typedef union {
 		unsigned long long dear_ig3:4;
 		unsigned long long dear_ism:2;
 		unsigned long long dear_ig4:2;
-		unsigned long long dear_pt:1;	/* 0: data ranges restrict */
+		unsigned long long dear_pt:1;	/* 0: data ranges apply */
 		unsigned long long dear_ig5:35;
 	} pmc11_ita_reg;
 
@@ -80,17 +80,17 @@ typedef union {
 		unsigned long long btbc_plm:4;
 		unsigned long long btbc_ig1:2;
 		unsigned long long btbc_pm:1;
-		unsigned long long btbc_tar:1;	/* predicted by the target registers */
+		unsigned long long btbc_tar:1;	/* predicted by target registers */
 		unsigned long long btbc_tm:2;	/* taken or not */
 		unsigned long long btbc_ptm:2;	/* target predicted */
 		unsigned long long btbc_ppm:2;	/* predicate predicted */
-		unsigned long long btbc_bpt:1;	/* by the target cache */
-		unsigned long long btbc_bac:1;	/* by the address calculator */
+		unsigned long long btbc_bpt:1;	/* predicted by the target cache */
+		unsigned long long btbc_bac:1;	/* predicted by the address calculator */
 		unsigned long long btbc_ig2:48;
 	} pmc12_ita_reg;
 
 	struct {				/* PMC13: code ranges */
-		unsigned long long irange_ta:1;	/* 0: they restrict */
+		unsigned long long irange_ta:1;	/* 0: ranges apply */
 		unsigned long long irange_ig:63;
 	} pmc13_ita_reg;
 } pfm_ita_pmc_reg_t;
@@ -166,7 +166,8 @@ typedef struct {
 	unsigned long		pmc_val;	/* in the layout of PMC8 and PMC9 */
 } pfmlib_ita_opcm_t;
 
-/* Without btb_used BRANCH_EVENT records all branches; with it, these settings hold, with the event or without. */
+/* Without btb_used, BRANCH_EVENT records all branches. With it, these settings apply, and the
+ * event is optional. */
 typedef struct {
 	unsigned char		btb_used;
 	unsigned char		btb_tar;
@@ -183,7 +184,8 @@ typedef enum {
 	PFMLIB_ITA_EAR_TLB_MODE = 1
 } pfmlib_ita_ear_mode_t;
 
-/* Without ear_used an EAR event programs the register by its name; as with the buffer above. */
+/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply. */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_ita_ear_mode_t	ear_mode;
@@ -193,20 +195,20 @@ typedef struct {
 } pfmlib_ita_ear_t;
 
 typedef struct {
-	unsigned int		rr_flags;	/* none */
+	unsigned int		rr_flags;	/* must be 0 */
 	unsigned int		rr_plm;		/* 0: pfp_dfl_plm; not used for data ranges */
 	unsigned long		rr_start;
-	unsigned long		rr_end;		/* first address after it; 0 and 0 end the list */
+	unsigned long		rr_end;		/* first address after it; a 0 range ends the list */
 } pfmlib_ita_input_rr_desc_t;
 
 typedef struct {
 	unsigned char		rr_used;
-	unsigned int		rr_flags;	/* none */
-	unsigned int		rr_nbr_used;	/* not used */
+	unsigned int		rr_flags;	/* always 0 */
+	unsigned int		rr_nbr_used;	/* unused */
 	pfmlib_ita_input_rr_desc_t rr_limits[4];
 } pfmlib_ita_input_rr_t;
 
-/* As the Itanium 2 has them. */
+/* The Itanium 2's type. */
 typedef pfmlib_ita2_output_rr_desc_t pfmlib_ita_output_rr_desc_t;
 typedef pfmlib_ita2_output_rr_t pfmlib_ita_output_rr_t;
 
@@ -229,7 +231,7 @@ typedef struct {
 	unsigned long		reserved[6];
 } pfmlib_ita_output_param_t;
 
-/* 0 or 1, 0 also for events of other models. */
+/* These functions return 1 or 0; for events of other models, 0. */
 int pfm_ita_is_ear(unsigned int i);
 int pfm_ita_is_dear(unsigned int i);
 int pfm_ita_is_dear_tlb(unsigned int i);
@@ -242,7 +244,7 @@ int pfm_ita_support_opcm(unsigned int i);
 int pfm_ita_support_iarr(unsigned int i);
 int pfm_ita_support_darr(unsigned int i);
 
-/* PFMLIB_ERR_INVAL for other events. */
+/* These functions return PFMLIB_ERR_INVAL for events that are not EAR events. */
 int pfm_ita_get_ear_mode(unsigned int i, pfmlib_ita_ear_mode_t *m);
 int pfm_ita_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_ita_get_event_umask(unsigned int i, unsigned long *umask);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_itanium2.h - what pfm_dispatch_events() takes and gives beyond events on Itanium 2: event
+ * pfmlib_itanium2.h - further input and output of pfm_dispatch_events() for Itanium 2: event
  * address registers, branch trace buffer, opcode matchers, code and data address ranges.
  */
 #ifndef PERFMON_PFMLIB_ITANIUM2_H
@@ -32,15 +32,15 @@ typedef union {
 		unsigned long long pmc_es:8;	/* event select */
 		unsigned long long pmc_umask:4;
 		unsigned long long pmc_thres:3;
-		unsigned long long pmc_enable:1; /* PMC4 alone: power */
+		unsigned long long pmc_enable:1; /* PMC4 only: power enable */
 		unsigned long long pmc_ism:2;	/* instruction set */
 		unsigned long long pmc_ig2:38;
 	} pmc_ita2_counter_reg;
 
 	struct {				/* PMC8, PMC9: opcode matchers */
 		unsigned long long opcm_ig_ad:1;	/* ignore the code ranges */
-		unsigned long long opcm_inv:1;	/* outside of the code range */
-		unsigned long long opcm_bit2:1;	/* 1 */
+		unsigned long long opcm_inv:1;	/* inverts the code range */
+		unsigned long long opcm_bit2:1;	/* must be 1 */
 		unsigned long long opcm_mask:27;
 		unsigned long long opcm_ig1:3;
 		unsigned long long opcm_match:27;
@@ -54,7 +54,7 @@ typedef union {
 		unsigned long long iear_plm:4;
 		unsigned long long iear_pm:1;
 		unsigned long long iear_umask:8;
-		unsigned long long iear_ct:1;	/* 1 */
+		unsigned long long iear_ct:1;	/* must be 1 */
 		unsigned long long iear_ism:2;
 		unsigned long long iear_ig4:48;
 	} pmc10_ita2_cache_reg;
@@ -63,7 +63,7 @@ typedef union {
 		unsigned long long iear_plm:4;
 		unsigned long long iear_pm:1;
 		unsigned long long iear_umask:7;
-		unsigned long long iear_ct:2;	/* 0 */
+		unsigned long long iear_ct:2;	/* must be 0 */
 		unsigned long long iear_ism:2;
 		unsigned long long iear_ig4:48;
 	} pmc10_ita2_tlb_reg;
@@ -111,7 +111,7 @@ typedef union {
 
 	struct {				/* PMC14: code ranges */
 		unsigned long long iarc_ig1:1;
-		unsigned long long iarc_ibrp0:1;	/* 0: constrained by the pair */
+		unsigned long long iarc_ibrp0:1;	/* 0: the pair's range applies */
 		unsigned long long iarc_ig2:2;
 		unsigned long long iarc_ibrp1:1;
 		unsigned long long iarc_ig3:2;
@@ -123,7 +123,7 @@ typedef union {
 		unsigned long long iarc_ig6:50;
 	} pmc14_ita2_reg;
 
-	struct {				/* PMC15: which pair goes with which opcode matcher */
+	struct {				/* PMC15: assigns pairs to opcode matchers */
 		unsigned long long opcmc_ibrp0_pmc8:1;
 		unsigned long long opcmc_ibrp1_pmc9:1;
 		unsigned long long opcmc_ibrp2_pmc8:1;
@@ -206,8 +206,8 @@ typedef struct {
 } pfmlib_ita2_opcm_t;
 
 /*
- * Without btb_used the event BRANCH_EVENT programs the buffer to record all branches; with it, these
- * settings hold, and the event may be absent (the buffer then runs freely).
+ * Without btb_used, the event BRANCH_EVENT programs the buffer to record all branches. With it,
+ * these settings apply, and the event is optional (without it, the buffer runs freely).
  */
 typedef struct {
 	unsigned char		btb_used;
@@ -225,7 +225,8 @@ typedef enum {
 	PFMLIB_ITA2_EAR_ALAT_MODE = 2		/* data EAR alone */
 } pfmlib_ita2_ear_mode_t;
 
-/* Without ear_used an EAR event programs the register by its name; as with the buffer above. */
+/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply. */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_ita2_ear_mode_t	ear_mode;
@@ -237,15 +238,15 @@ typedef struct {
 typedef struct {
 	unsigned int		rr_plm;		/* 0: pfp_dfl_plm; not used for data ranges */
 	unsigned long		rr_start;
-	unsigned long		rr_end;		/* first address after it; 0 and 0 end the list */
+	unsigned long		rr_end;		/* first address after it; a 0 range ends the list */
 } pfmlib_ita2_input_rr_desc_t;
 
 typedef struct {
-	unsigned long		rr_soff;	/* what is covered before the start */
-	unsigned long		rr_eoff;	/* what is covered past the end */
+	unsigned long		rr_soff;	/* bytes covered before the start */
+	unsigned long		rr_eoff;	/* bytes covered after the end */
 } pfmlib_ita2_output_rr_desc_t;
 
-#define PFMLIB_ITA2_RR_INV		0x1	/* code outside of the range: one, of one register pair */
+#define PFMLIB_ITA2_RR_INV		0x1	/* code outside of the only range */
 #define PFMLIB_ITA2_RR_NO_FINE_MODE	0x2
 
 typedef struct {
@@ -257,7 +258,7 @@ typedef struct {
 typedef struct {
 	unsigned int		rr_nbr_used;
 	pfmlib_ita2_output_rr_desc_t rr_infos[4];
-	pfmlib_reg_t		rr_br[8];	/* reg_num 0 - 7: IBR or DBR */
+	pfmlib_reg_t		rr_br[8];	/* reg_num 0 - 7: number of an IBR or DBR */
 } pfmlib_ita2_output_rr_t;
 
 typedef struct {
@@ -284,7 +285,7 @@ typedef struct {
 #define PFMLIB_ITA2_EVT_L2_CACHE_GRP	2
 #define PFMLIB_ITA2_EVT_NO_SET		-1
 
-/* 0 or 1, 0 also for events of other models. */
+/* These functions return 1 or 0; for events of other models, 0. */
 int pfm_ita2_is_ear(unsigned int i);
 int pfm_ita2_is_dear(unsigned int i);
 int pfm_ita2_is_dear_tlb(unsigned int i);
@@ -299,7 +300,7 @@ int pfm_ita2_support_iarr(unsigned int i);
 int pfm_ita2_support_darr(unsigned int i);
 int pfm_ita2_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_ita2_output_param_t *mod_out);
 
-/* PFMLIB_ERR_INVAL for other events. */
+/* These functions return PFMLIB_ERR_INVAL for other events. */
 int pfm_ita2_get_ear_mode(unsigned int i, pfmlib_ita2_ear_mode_t *m);
 int pfm_ita2_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_ita2_get_event_umask(unsigned int i, unsigned long *umask);

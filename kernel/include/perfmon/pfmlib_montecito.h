@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_montecito.h - what pfm_dispatch_events() takes and gives beyond events on the dual-core Itanium 2: event
- * address registers, execution trace buffer and its instruction pointer mode, opcode matchers, code and data address
- * ranges.
+ * pfmlib_montecito.h - further input and output of pfm_dispatch_events() for the dual-core
+ * Itanium 2: event address registers, execution trace buffer with its instruction pointer mode,
+ * opcode matchers, code and data address ranges.
  */
 #ifndef PERFMON_PFMLIB_MONTECITO_H
 #define PERFMON_PFMLIB_MONTECITO_H
@@ -36,11 +36,11 @@ typedef union {
 		unsigned long long pmc_thres:3;
 		unsigned long long pmc_ig2:1;
 		unsigned long long pmc_ism:2;	/* instruction set: 2 */
-		unsigned long long pmc_all:1;	/* of both threads */
-		unsigned long long pmc_i:1;	/* lines: invalid */
-		unsigned long long pmc_s:1;	/* shared */
-		unsigned long long pmc_e:1;	/* exclusive */
-		unsigned long long pmc_m:1;	/* modified */
+		unsigned long long pmc_all:1;	/* counts for both threads */
+		unsigned long long pmc_i:1;	/* counts invalid lines */
+		unsigned long long pmc_s:1;	/* counts shared lines */
+		unsigned long long pmc_e:1;	/* counts exclusive lines */
+		unsigned long long pmc_m:1;	/* counts modified lines */
 		unsigned long long pmc_res3:33;
 	} pmc_mont_counter_reg;
 
@@ -52,7 +52,7 @@ typedef union {
 		unsigned long long opcm_i:1;
 		unsigned long long opcm_m:1;
 		unsigned long long opcm_ig2:4;
-		unsigned long long opcm_inv:1;	/* PMC32: outside of code pair 0 */
+		unsigned long long opcm_inv:1;	/* PMC32: inverts code pair 0 */
 		unsigned long long opcm_ig_ad:1;	/* PMC32: ignore the code ranges */
 		unsigned long long opcm_ig3:6;
 	} pmc32_34_mont_reg;
@@ -62,7 +62,7 @@ typedef union {
 		unsigned long long opcm_ig1:23;
 	} pmc33_35_mont_reg;
 
-	struct {				/* PMC36: channels that no matcher restricts */
+	struct {				/* PMC36: channels without matchers */
 		unsigned long long opcm_ch0_ig_opcm:1;
 		unsigned long long opcm_ch1_ig_opcm:1;
 		unsigned long long opcm_ch2_ig_opcm:1;
@@ -75,7 +75,7 @@ typedef union {
 		unsigned long long iear_plm:4;
 		unsigned long long iear_pm:1;
 		unsigned long long iear_umask:8;
-		unsigned long long iear_ct:1;	/* 1 */
+		unsigned long long iear_ct:1;	/* must be 1 */
 		unsigned long long iear_res:2;
 		unsigned long long iear_ig:48;
 	} pmc37_mont_cache_reg;
@@ -84,7 +84,7 @@ typedef union {
 		unsigned long long iear_plm:4;
 		unsigned long long iear_pm:1;
 		unsigned long long iear_umask:7;
-		unsigned long long iear_ct:2;	/* 0 */
+		unsigned long long iear_ct:2;	/* must be 0 */
 		unsigned long long iear_res:50;
 	} pmc37_mont_tlb_reg;
 
@@ -96,7 +96,7 @@ typedef union {
 		unsigned long long dear_ig2:7;
 		unsigned long long dear_umask:4;
 		unsigned long long dear_ig3:4;
-		unsigned long long dear_ism:2;	/* 2 */
+		unsigned long long dear_ism:2;	/* must be 2 */
 		unsigned long long dear_ig4:38;
 	} pmc40_mont_reg;
 
@@ -114,7 +114,7 @@ typedef union {
 		unsigned long long etbc_plm:4;
 		unsigned long long etbc_res1:2;
 		unsigned long long etbc_pm:1;
-		unsigned long long etbc_ds:1;	/* 0 */
+		unsigned long long etbc_ds:1;	/* must be 0 */
 		unsigned long long etbc_tm:2;	/* taken or not */
 		unsigned long long etbc_ptm:2;	/* target predicted */
 		unsigned long long etbc_ppm:2;	/* predicate predicted */
@@ -141,7 +141,7 @@ typedef union {
 
 	struct {				/* PMC38: code ranges */
 		unsigned long long iarc_res1:1;
-		unsigned long long iarc_ig_ibrp0:1;	/* 0: constrained by the pair */
+		unsigned long long iarc_ig_ibrp0:1;	/* 0: the pair's range applies */
 		unsigned long long iarc_res2:2;
 		unsigned long long iarc_ig_ibrp1:1;
 		unsigned long long iarc_res3:2;
@@ -188,7 +188,7 @@ typedef union {
 
 	struct {				/* PMD36: data EAR, instruction address */
 		unsigned long long dear_slot:2;
-		unsigned long long dear_bn:1;	/* the bundle after it */
+		unsigned long long dear_bn:1;	/* in the next bundle */
 		unsigned long long dear_vl:1;	/* valid */
 		unsigned long long dear_iaddr:60;
 	} pmd36_mont_reg;
@@ -200,7 +200,7 @@ typedef union {
 		unsigned long long etbi_ig2:58;
 	} pmd38_mont_reg;
 
-	struct {				/* PMD39: four bits more of each of PMD48 - PMD63 */
+	struct {				/* PMD39: four more bits of PMD48 - PMD63 */
 		unsigned long long etb_pmd48ext_b1:1;
 		unsigned long long etb_pmd48ext_bruflush:1;
 		unsigned long long etb_pmd48ext_res:2;
@@ -305,13 +305,13 @@ typedef union {
 	struct {				/* PMD48 - PMD63: execution trace buffer */
 		unsigned long long etb_s:1;	/* 1: a branch, 0: a target */
 		unsigned long long etb_mp:1;
-		unsigned long long etb_slot:2;	/* 3: not taken */
+		unsigned long long etb_slot:2;	/* 3: the branch was not taken */
 		unsigned long long etb_addr:60;
 	} pmd48_63_etb_mont_reg;
 
 	struct {				/* PMD48 - PMD63 with the IP-EAR */
 		unsigned long long ipear_addr:60;
-		unsigned long long ipear_cycles:4;	/* two bits more in PMD39 */
+		unsigned long long ipear_cycles:4;	/* PMD39 has two more bits */
 	} pmd48_63_ipear_mont_reg;
 
 	struct {				/* PMD48 - PMD63 with the IP-EAR, frozen early */
@@ -322,7 +322,7 @@ typedef union {
 } pfm_mont_pmd_reg_t;
 
 #define PFMLIB_MONT_FL_EVT_NO_QUALCHECK	0x1	/* do not check whether ranges apply to the event */
-#define PFMLIB_MONT_FL_EVT_ALL_THRD	0x2	/* of both threads: PFMLIB_ERR_NOTSUPP */
+#define PFMLIB_MONT_FL_EVT_ALL_THRD	0x2	/* counts both threads: PFMLIB_ERR_NOTSUPP */
 #define PFMLIB_MONT_FL_EVT_ACTIVE_ONLY	0x4
 #define PFMLIB_MONT_FL_EVT_ALWAYS	0x8
 
@@ -331,7 +331,8 @@ typedef struct {
 	unsigned int		thres;	/* 0 - 7: counts cycles with more occurrences than this */
 } pfmlib_mont_counter_t;
 
-/* Without etb_used ETB_EVENT records all branches; with it, these settings hold, with the event or without. */
+/* Without etb_used, ETB_EVENT records all branches. With it, these settings apply, and the event
+ * is optional. */
 typedef struct {
 	unsigned char		etb_used;
 	unsigned int		etb_plm;	/* 0: pfp_dfl_plm */
@@ -347,7 +348,8 @@ typedef enum {
 	PFMLIB_MONT_EAR_ALAT_MODE = 2		/* data EAR alone */
 } pfmlib_mont_ear_mode_t;
 
-/* Without ear_used an EAR event programs the register by its name; as with the buffer above. */
+/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply. */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_mont_ear_mode_t	ear_mode;
@@ -355,29 +357,30 @@ typedef struct {
 	unsigned long		ear_umask;
 } pfmlib_mont_ear_t;
 
-/* Ranges are those of the Itanium 2, but a fine one lies within 64 KB. */
+/* Ranges are those of the Itanium 2, but a fine range lies within 64 KB. */
 typedef pfmlib_ita2_input_rr_desc_t pfmlib_mont_input_rr_desc_t;
 typedef pfmlib_ita2_input_rr_t pfmlib_mont_input_rr_t;
 typedef pfmlib_ita2_output_rr_desc_t pfmlib_mont_output_rr_desc_t;
 typedef pfmlib_ita2_output_rr_t pfmlib_mont_output_rr_t;
 
-#define PFMLIB_MONT_RR_INV		0x1	/* code outside of the range: one, of one register pair */
+#define PFMLIB_MONT_RR_INV		0x1	/* code outside of the only range */
 #define PFMLIB_MONT_RR_NO_FINE_MODE	0x2
-/* Of events that count both (L1I_FILLS) one of these, or both, must be said, else PFMLIB_ERR_IRRFLAGS. */
+/* Events that count demand fetches and prefetches (L1I_FILLS) need one or both flags, else
+ * PFMLIB_ERR_IRRFLAGS. */
 #define PFMLIB_MONT_IRR_DEMAND_FETCH	0x4
 #define PFMLIB_MONT_IRR_PREFETCH_MATCH	0x8
 
 typedef struct {
 	unsigned char		opcm_used;
-	unsigned char		opcm_m;		/* of which slots */
+	unsigned char		opcm_m;		/* applies to M slots, I slots ... */
 	unsigned char		opcm_i;
 	unsigned char		opcm_f;
 	unsigned char		opcm_b;
 	unsigned long		opcm_match;	/* 41 bits */
-	unsigned long		opcm_mask;	/* 1: the bit does not matter */
+	unsigned long		opcm_mask;	/* 1: ignores the bit of opcm_match */
 } pfmlib_mont_opcm_t;
 
-/* Excludes the execution trace buffer, which has the same PMDs. */
+/* The IP-EAR excludes the execution trace buffer, which uses the same PMDs. */
 typedef struct {
 	unsigned char		ipear_used;
 	unsigned int		ipear_plm;	/* 0: pfp_dfl_plm */
@@ -409,13 +412,13 @@ typedef struct {
 #define PFMLIB_MONT_EVT_L2D_CACHE_GRP	2
 #define PFMLIB_MONT_EVT_NO_SET		-1
 
-/* What pfm_mont_get_event_type() tells: for which of the core's threads an event counts. */
-#define PFMLIB_MONT_EVT_ACTIVE		0	/* the active one */
+/* Values of pfm_mont_get_event_type(): for which of the core's threads an event counts. */
+#define PFMLIB_MONT_EVT_ACTIVE		0	/* the active thread */
 #define PFMLIB_MONT_EVT_FLOATING	1
 #define PFMLIB_MONT_EVT_CAUSAL		2
-#define PFMLIB_MONT_EVT_SELF_FLOATING	3	/* floating for oneself, else causal */
+#define PFMLIB_MONT_EVT_SELF_FLOATING	3	/* floating for the own thread, else causal */
 
-/* 0 or 1, 0 also for events of other models. */
+/* These functions return 1 or 0; for events of other models, 0. */
 int pfm_mont_is_ear(unsigned int i);
 int pfm_mont_is_dear(unsigned int i);
 int pfm_mont_is_dear_tlb(unsigned int i);
@@ -431,7 +434,7 @@ int pfm_mont_support_darr(unsigned int i);
 int pfm_mont_support_all(unsigned int i);
 int pfm_mont_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_mont_output_param_t *mod_out);
 
-/* PFMLIB_ERR_INVAL for other events. */
+/* These functions return PFMLIB_ERR_INVAL for other events. */
 int pfm_mont_get_ear_mode(unsigned int i, pfmlib_mont_ear_mode_t *m);
 int pfm_mont_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_mont_get_event_umask(unsigned int i, unsigned long *umask);

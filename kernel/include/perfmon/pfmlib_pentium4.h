@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_pentium4.h - the registers that pfm_dispatch_events() gives values for on Pentium 4. Events take no
- * input of their own there: model_in and model_out are NULL.
+ * pfmlib_pentium4.h - the registers for which pfm_dispatch_events() returns values on Pentium 4.
+ * Events have no further input there: model_in and model_out are NULL.
  */
 #ifndef PERFMON_PFMLIB_PENTIUM4_H
 #define PERFMON_PFMLIB_PENTIUM4_H

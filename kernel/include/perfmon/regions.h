@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions.h - named regions of a program, measured thread by thread while `lpfm stat --regions ./prog` runs it.
+ * regions.h - named regions of a program, measured in each thread while `lpfm stat --regions
+ * ./prog` runs it.
  *
  *	PFM_REGION_START("solve");
  *	...
@@ -8,33 +9,34 @@
  *
  *	pfm::region guard("solve");		C++: to the end of the block, exceptions included
  *
- * Link as pkg-config pfmregions says: libpfmregions, and libperfmon before libc, to see what the program closes. Run
- * without lpfm, a mark is a test of one variable: nothing is opened, and nothing allocated. The events are lpfm's to
- * choose: the program stays as it is.
+ * Link with the flags of pkg-config pfmregions: libpfmregions, and libperfmon before libc, so
+ * that it sees which descriptors the program closes. In runs without lpfm, a mark only tests a
+ * variable: nothing is opened or allocated. lpfm chooses the events; the program is not changed
+ * for them.
  *
  * For users of LIKWID and PAPI:
- *	likwid_markerInit, likwid_markerThreadInit	nothing: a thread is set up by its first mark
- *	likwid_markerRegisterRegion			PFM_REGION_PREPARE, as optional
+ *	likwid_markerInit, likwid_markerThreadInit	not needed: the first mark sets a thread up
+ *	likwid_markerRegisterRegion			PFM_REGION_PREPARE, which is optional, too
  *	likwid_markerStartRegion, PAPI_hl_region_begin	PFM_REGION_START, pfm_region_enter()
  *	likwid_markerStopRegion, PAPI_hl_region_end	PFM_REGION_STOP, pfm_region_leave()
- *	likwid_markerClose, PAPI_hl_stop		nothing: a thread's results are complete when it ends
+ *	likwid_markerClose, PAPI_hl_stop		not needed: a thread completes at its end
  *	likwid-perfctr -m -g GROUP, PAPI_EVENTS		lpfm stat --regions -M GROUP, -e EVENTS
  *
- * What is measured, and what becomes of mistakes, which `lpfm stat` tells of at the end:
+ * What is measured, and how mistakes are treated; `lpfm stat` reports mistakes at the end:
  *
- *	nested regions		each has what was counted between its start and its stop, inner ones included
- *	a region in itself	each start is a call; counts are those of the outermost
- *	overlapping regions	each is counted right; told, since it is a mistake in most programs
- *	a stop without a start	told, and otherwise nothing
- *	a region not left	ended where its thread ends, or the process by exit(); told. After _exit(), exec or
- *				a signal that call's counts are missing
- *	fork() in a region	the parent's goes on; the child is in no region; its stop of the parent's does
- *				nothing, and is told
- *	dlopen(), dlclose()	regions of one name are one region, whichever object marks them
+ *	nested regions		each counts from its start to its stop, inner regions included
+ *	a region within itself	each start is a call; counts are those of the outermost call
+ *	overlapping regions	each counts correctly; reported, as most programs do not intend it
+ *	a stop without a start	ignored and reported
+ *	a region not left	it ends with its thread, or with the process at exit(); reported.
+ *				After _exit(), exec or a signal, the call's counts are missing
+ *	fork() in a region	the parent's goes on; the child is in no region: its stop of the
+ *				parent's region is ignored and reported
+ *	dlopen(), dlclose()	marks of one name in several objects are one region
  *
- *	all descriptors closed	nothing is counted from there on in threads that were measured then; told
+ *	all descriptors closed	threads that were measured then count no more; reported
  *
- * A name is at most 127 bytes, the rest is ignored. Marks are not for signal handlers.
+ * A name has at most 127 bytes; the rest is ignored. Signal handlers must not have marks.
  */
 #ifndef PERFMON_REGIONS_H
 #define PERFMON_REGIONS_H
@@ -43,19 +45,22 @@
 extern "C" {
 #endif
 
-/* A place that marks a region; zero but for its name. What id is becomes known at its first mark. */
+/* A place in the source that marks a region. All fields but the name are zero; its first mark
+ * sets id. */
 struct pfm_region {
 	const char	*name;
 	unsigned int	id;
 };
 
-/* Not 0: marks are measured. */
+/* Not 0 if regions are measured. */
 extern int pfm_regions_on;
 
-/* The calling thread enters and leaves. For where pfm_regions_on is set; without, they do nothing, at some cost. */
+/* The calling thread enters or leaves a region. Call them if pfm_regions_on is set; otherwise
+ * they only cost time. */
 void pfm_region_enter(struct pfm_region *region);
 void pfm_region_leave(struct pfm_region *region);
-/* Sets the calling thread up, which its first mark would do otherwise, in some microseconds. */
+/* Sets the calling thread up, which takes some microseconds, and which its first mark would do
+ * otherwise. */
 void pfm_region_prepare(struct pfm_region *region);
 
 #define PFM_REGION_MARK_(label, call) do { \
@@ -64,7 +69,7 @@ void pfm_region_prepare(struct pfm_region *region);
 		call(&pfm_region_); \
 } while (0)
 
-/* label: a string constant. */
+/* label is a string constant. */
 #define PFM_REGION_START(label)		PFM_REGION_MARK_(label, pfm_region_enter)
 #define PFM_REGION_STOP(label)		PFM_REGION_MARK_(label, pfm_region_leave)
 #define PFM_REGION_PREPARE(label)	PFM_REGION_MARK_(label, pfm_region_prepare)
@@ -74,7 +79,7 @@ void pfm_region_prepare(struct pfm_region *region);
 
 namespace pfm {
 
-/* In the region while it lives: left in whichever way the block is. name lives as long. */
+/* The thread is in the region during the life of the object. name must live as long. */
 class region {
 public:
 	explicit region(const char *name) : place_(), entered_(pfm_regions_on != 0)

@@ -2,61 +2,70 @@
 /*
  * perfmon/sim.h - the simulated computer of pfm_set_machine("sim:MODEL", options).
  *
- * A small deterministic computer: CPUs, each with the bare PMU of a model (pfm_machine_name() lists them),
- * and threads that run programs under a round-robin scheduler. A program says how much time passes and
- * what events happen at which address, so every count and every sample is known in advance. Time
- * advances only when told to, and skips from one interesting moment to the next.
+ * A small deterministic computer: CPUs, each with the bare PMU of a model (pfm_machine_name()
+ * lists them), and threads that run programs under a round-robin scheduler. A program defines
+ * how much time passes and what events happen at which address, so every count and every sample
+ * is known in advance. Time advances only in calls that run the computer, and skips to the next
+ * moment at which something happens.
  *
  * Options, "key=value,...", with their defaults:
  *   cpus       number of CPUs, 1 - 64; 1, with ht 2
  *   hz         timer ticks a second, 1 - 1000000000; 1000
- *   slice_ms   time a thread runs while others wait, in ms; 10. slice_ns: the same in ns. Slices end
- *              at ticks.
+ *   slice_ms   ms that a thread may run while others wait; 10. slice_ns: the same in ns. Slices
+ *              end at ticks.
  *   timer_ns   granularity of set timeouts; one tick
- *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0. "model": as many as the
- *              processor's pipeline or reorder buffer holds, to the next lower prime: no loop is in step with it
+ *   skid       instructions executed between an overflow and its interrupt (figure 3.27); 0.
+ *              "model": as many as the processor's pipeline or reorder buffer holds, rounded
+ *              down to a prime, with which no loop is in step
  *   page_size  bytes, a power of two; 4096
- *   live       1, or without a value: threads of the program are followed, see below; 0
- *   ht         1, or without a value: HyperThreading, of netburst and em64t. CPUs 2k and 2k + 1 are the logical
- *              processors of one core: each has half of the registers, as under perfmon2 2.x, and they share the
- *              core's caches, TLBs and branch predictor; 0
- *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE", of TLBs with the size of all
- *              pages; 0: none. Those of the model's processor. They replace the line used longest ago, or with
- *              "SIZE:ASSOCIATIVITY:LINE:POLICY" by lru, plru (a tree of bits), fifo or random
- *   prefetch   of the L1D: 1, the line behind one that missed is brought, too; 2, also that behind one which was
- *              prefetched and is used for the first time (tagged). Never beyond a page of 4096 bytes; it takes no
- *              time, and the next level is asked as by an access; 0
- *   store_buffer  how many stores a CPU's buffer holds, 0 - 64. A store waits there, in order, until it is full: then
- *              the oldest reaches the caches, with those right behind it to the same line. Loads pass them; one whose
- *              bytes a store in the buffer has is answered by that (forwards). A fence empties it, so do other
- *              operations than sites, and the end of a thread's turn; 0
- *   interrupt_ns  what an interrupt takes, by a counter's overflow or a device: that long in the kernel, at
- *              PFM_SIM_INTR and address 0xa000000100001000, on top of the thread and in its time, with 1 instruction;
- *              0 - 1000000; 0
- *   cachegrind 1: instead of those, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor 0; 0
+ *   live       1, or without a value: simulated threads follow threads of the program, see
+ *              below; 0
+ *   ht         1, or without a value: HyperThreading, of netburst and em64t. CPUs 2k and 2k + 1
+ *              are the logical processors of one core: each has half of the registers, as under
+ *              perfmon2 2.x, and they share the core's caches, TLBs and branch predictor; 0
+ *   l1i, l1d, l2, l3, itlb, dtlb: caches of each CPU, as "SIZE:ASSOCIATIVITY:LINE"; for TLBs,
+ *              SIZE is the total of all pages; 0: no such cache. The default is the model's. The
+ *              policy is LRU, or with "SIZE:ASSOCIATIVITY:LINE:POLICY" lru, plru (a tree of
+ *              bits), fifo or random
+ *   prefetch   of the L1D: 1, a miss also fetches the next line; 2, so does the first use of a
+ *              prefetched line (tagged). It never crosses a page of 4096 bytes and takes no
+ *              time; it accesses the next level normally; 0
+ *   store_buffer  stores that a CPU's buffer holds, 0 - 64. Stores wait in order until it is
+ *              full; then the oldest goes to the caches, with those directly after it that are
+ *              to the same line. Loads pass stores, but get their bytes from a store in the
+ *              buffer that has them (forwarding). A fence empties the buffer, and so do
+ *              operations other than sites, and the end of a thread's turn; 0
+ *   interrupt_ns  duration of an interrupt, by an overflow or a device: 1 instruction in the
+ *              kernel, at PFM_SIM_INTR and address 0xa000000100001000, on top of the thread and
+ *              in its time; 0 - 1000000; 0
+ *   cachegrind 1: instead, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor
+ *              0; 0
  *   predictor  0 two-level, as cachegrind's; 1 bimodal; 2 gshare; the model's
- *   explain    1: why loads and stores miss is found, pfm_sim_explain(), and what loads see, pfm_sim_saw(); 0
- *   memlock    RLIMIT_MEMLOCK of threads that are not the administrator's, in bytes; unlimited
+ *   explain    1: records why loads and stores miss, pfm_sim_explain(), and what loads see,
+ *              pfm_sim_saw(); 0
+ *   memlock    RLIMIT_MEMLOCK of threads without administrator's rights, in bytes; unlimited
  *
- * Options can also follow the model's name: "sim:k8,live,skid=2", as in the environment's LPFM_MACHINE.
+ * Options can also follow the model's name: "sim:k8,live,skid=2", as in the environment's
+ * LPFM_MACHINE.
  *
- * With live, any program that uses perfmon runs as it is. The calls are those of the calling thread;
- * contexts are attached to threads of the host by their real numbers, and to its CPUs. Each thread that
- * attaches or is attached to has a simulated one that follows it: it runs as long as the other has used
- * a CPU, has its page faults and context switches, spread evenly over the time between two looks at it
- * (each ms, and at each call), and ends when it has; where the kernel permits an event on it, also through
- * exec(2), which can give it another number. Other threads are not seen, nor are they by
- * system-wide contexts: while they run, the CPU has its idle thread, which counts in the kernel
- * (PFM_SETFL_EXCL_IDLE). What the hardware counts is made up: in each us, 900 ns at user level with
- * 1010 instructions, 171 branches, 9 of them mispredicted, 262 loads, 162 stores, 19 misses of the L1
- * data cache, 1 of the L2 and of each TLB; and 90 ns in the kernel with 72 instructions; in steps of
- * 10 ns, each counted when it ends: a count that starts amid one has all of it. Samples and messages
- * have addresses of that program, from 0x400000 on, and none of the thread's. A thread that is
- * blocked by a notification (PFM_FL_NOTIFY_BLOCK) is so in the simulation alone, which catches up
- * after the restart. A live computer lasts as long as the process.
+ * With live, any program that uses perfmon runs unchanged. Calls are those of the calling
+ * thread; contexts are attached to threads of the host by their real ids, and to its CPUs. For
+ * each thread that calls perfmon or is attached to, a simulated one follows it: it runs as long
+ * as the real thread used a CPU, has its page faults and context switches, spread evenly over
+ * the time between two updates (every ms, and at each call), and ends after it. Where the kernel
+ * permits an event on the thread, it is also followed through exec(2), which can change its id.
+ * Other threads do not exist in the simulation, even for system-wide contexts: while they run,
+ * the CPU has its idle thread, which counts in the kernel (PFM_SETFL_EXCL_IDLE). Hardware events
+ * are invented: in each us, 900 ns at user level with 1010 instructions, 171 branches, 9 of them
+ * mispredicted, 262 loads, 162 stores, 19 misses of the L1 data cache, 1 of the L2 and of each
+ * TLB; and 90 ns in the kernel with 72 instructions. They happen in steps of 10 ns and count at
+ * the end of each, so that a count which starts within a step has all of it. Samples and
+ * messages have addresses of this invented program, from 0x400000 on, and none of the real
+ * thread. A notification that blocks (PFM_FL_NOTIFY_BLOCK) blocks only the simulated thread,
+ * which catches up after the restart. A live computer lasts as long as the process.
  *
- * The pfm_* calls of a program are made as its current actor: see pfm_sim_act(). One thread of the
- * host drives a simulated computer.
+ * The pfm_* calls of a program are made as its current actor: see pfm_sim_act(). Only one thread
+ * of the host may use a simulated computer.
  *
  * Functions return 0 or more, or -1 with errno set; pfm_explain() then says what was wrong.
  */
@@ -77,51 +86,51 @@ struct pfm_sim;
 enum pfm_sim_level {
 	PFM_SIM_USER,
 	PFM_SIM_KERNEL,
-	PFM_SIM_INTR,		/* triggered by an interrupt; the most privileged level, too */
+	PFM_SIM_INTR,		/* triggered by an interrupt; also the most privileged level */
 	PFM_SIM_LEVELS
 };
 
 enum pfm_sim_op {
 	PFM_SIM_SITE,		/* an instruction */
-	PFM_SIM_LOOP,		/* what follows up to PFM_SIM_END, count times */
+	PFM_SIM_LOOP,		/* repeats the steps up to PFM_SIM_END count times */
 	PFM_SIM_END,
-	PFM_SIM_SLEEP,		/* for ns */
-	PFM_SIM_YIELD,		/* to the back of the queue */
-	PFM_SIM_FORK,		/* a new process that runs program */
-	PFM_SIM_THREAD,		/* a new thread of this process that runs program */
-	PFM_SIM_EXEC,		/* go on with program; other threads of the process end */
-	PFM_SIM_EXIT,		/* the thread ends here */
-	PFM_SIM_EXIT_GROUP,	/* all threads of the process end */
-	PFM_SIM_SUM,		/* itanium2, 5.3: monitoring on, where the context is not secure */
+	PFM_SIM_SLEEP,		/* sleeps for ns */
+	PFM_SIM_YIELD,		/* goes to the back of the run queue */
+	PFM_SIM_FORK,		/* creates a process that runs program */
+	PFM_SIM_THREAD,		/* creates a thread of this process that runs program */
+	PFM_SIM_EXEC,		/* continues with program; other threads of the process end */
+	PFM_SIM_EXIT,		/* ends the thread */
+	PFM_SIM_EXIT_GROUP,	/* ends all threads of the process */
+	PFM_SIM_SUM,		/* itanium2, 5.3: monitoring on, unless the context is secure */
 	PFM_SIM_RUM,		/* itanium2, 5.3: monitoring off */
-	PFM_SIM_CALL,		/* what follows up to PFM_SIM_END, as a function called at ip */
-	PFM_SIM_MAP,		/* count bytes of the file name, from data_addr on, are mapped as code at ip */
-	PFM_SIM_REPLAY,		/* the instructions of trace */
+	PFM_SIM_CALL,		/* calls a function at ip: the steps up to PFM_SIM_END */
+	PFM_SIM_MAP,		/* maps count bytes of file name at data_addr as code at ip */
+	PFM_SIM_REPLAY,		/* executes the instructions of trace */
 };
 
-#define PFM_SIM_FOREVER	0xffffffffffffffffULL	/* count: without end */
+#define PFM_SIM_FOREVER	0xffffffffffffffffULL	/* as count: endless */
 
-#define PFM_SIM_IRQS_OFF 0x1	/* site: interrupts wait until one without this was executed */
-#define PFM_SIM_DATA	0x2	/* site: has a data_addr; of a load that missed, with a latency, for the D-EAR */
-#define PFM_SIM_FETCH	0x4	/* site: an instruction fetch that missed, of latency: to the I-EAR */
-#define PFM_SIM_BRANCH	0x8	/* site: a branch taken to target: to the branch trace buffer */
-#define PFM_SIM_ACCESS	0x10	/* site: has access; what it counts then comes from the caches */
+#define PFM_SIM_IRQS_OFF 0x1	/* site: interrupts wait for a site without this flag */
+#define PFM_SIM_DATA	0x2	/* site: has data_addr; with latency, a miss for the D-EAR */
+#define PFM_SIM_FETCH	0x4	/* site: a missed instruction fetch, for the I-EAR; latency */
+#define PFM_SIM_BRANCH	0x8	/* site: a branch taken to target, for the branch trace buffer */
+#define PFM_SIM_ACCESS	0x10	/* site: has access; the caches determine what it counts */
 
 /* The execution unit of an Itanium instruction, for opcode matchers. */
 enum pfm_sim_unit {
-	PFM_SIM_UNIT_ANY,	/* matched where all four are */
+	PFM_SIM_UNIT_ANY,	/* matches if a matcher has all four */
 	PFM_SIM_UNIT_M,
 	PFM_SIM_UNIT_I,
 	PFM_SIM_UNIT_F,
 	PFM_SIM_UNIT_B,
 };
 
-/* Which addresses a site loads from or stores to, one each time. */
+/* How the addresses that a site loads from or stores to follow each other. */
 enum pfm_sim_pattern_kind {
-	PFM_SIM_NO_PATTERN,	/* none */
-	PFM_SIM_STRIDES,	/* base + strides[i] * the iteration, from 0, of loop i: 0 is the innermost one */
+	PFM_SIM_NO_PATTERN,	/* no access */
+	PFM_SIM_STRIDES,	/* base + strides[i] * iteration of loop i; 0: the innermost */
 	PFM_SIM_RANDOM,		/* one of count elements, strides[0] bytes apart, at random */
-	PFM_SIM_CHASE,		/* the same, but each leads to the next: once round all, in random order */
+	PFM_SIM_CHASE,		/* elements as for RANDOM, as a random cycle of pointers */
 };
 
 #define PFM_SIM_MAX_STRIDES 8
@@ -129,10 +138,10 @@ enum pfm_sim_pattern_kind {
 
 struct pfm_sim_pattern {
 	uint32_t	kind;		/* enum pfm_sim_pattern_kind */
-	uint32_t	size;		/* bytes of an access, 1 to 64; 0: 8 */
+	uint32_t	size;		/* bytes of an access, 1 to 64; 0 means 8 */
 	uint64_t	base;
-	int64_t		strides[PFM_SIM_MAX_STRIDES];	/* bytes; not of calls and endless loops */
-	uint64_t	count;		/* random, chase: 1 to PFM_SIM_MAX_CHASE */
+	int64_t		strides[PFM_SIM_MAX_STRIDES];	/* bytes; not for calls, endless loops */
+	uint64_t	count;		/* RANDOM, CHASE: elements, 1 to PFM_SIM_MAX_CHASE */
 	uint64_t	seed;
 };
 
@@ -141,46 +150,48 @@ enum pfm_sim_branch_kind {
 	PFM_SIM_NO_BRANCH,
 	PFM_SIM_TAKEN,
 	PFM_SIM_NOT_TAKEN,
-	PFM_SIM_BACK,		/* but in the last iteration of the innermost loop: a branch back to its start */
-	PFM_SIM_BITS,		/* as the lowest period bits of bits say, the lowest first, again and again */
-	PFM_SIM_CHANCE,		/* at random, bits times in 2^32 */
+	PFM_SIM_BACK,		/* except in the innermost loop's last iteration: a branch back */
+	PFM_SIM_BITS,		/* by the lowest period bits of bits, lowest first, repeated */
+	PFM_SIM_CHANCE,		/* at random, with probability bits / 2^32 */
 };
 
 /*
- * What a site does to memory, and where it goes: PFM_SIM_ACCESS. The instruction is fetched, the load and the store
- * are done, the branch is predicted and executed. What happens on the way is counted: cycles, stalls, loads, stores,
- * misses of caches and TLBs, branches. The site's ns are the cycles of the instruction itself; 0: 1. Caches, and how
- * many cycles it waits for them: pfm_sim_caches().
+ * The memory accesses and the branch of a site with PFM_SIM_ACCESS. The site fetches the
+ * instruction, loads, stores, and predicts and executes the branch. This counts cycles, stalls,
+ * loads, stores, misses of caches and TLBs, and branches. The site's ns are the cycles of the
+ * instruction itself; 0 means 1. pfm_sim_caches() tells the latencies of the caches, which are
+ * added.
  */
 struct pfm_sim_access {
 	struct pfm_sim_pattern	load, store;
-	uint32_t	fetch;		/* bytes of the instruction, 1 to 64; 0: 4 */
-	uint32_t	branch;		/* enum pfm_sim_branch_kind; to the step's target */
-	uint32_t	period;		/* bits: 1 to 64 */
-	uint32_t	fence;		/* 1: empties the store buffer, and goes past it; with load and store: locked */
+	uint32_t	fetch;		/* bytes of the instruction, 1 to 64; 0 means 4 */
+	uint32_t	branch;		/* enum pfm_sim_branch_kind; the step has its target */
+	uint32_t	period;		/* number of bits, 1 to 64 */
+	uint32_t	fence;		/* 1: empties the store buffer and bypasses it */
 	uint64_t	bits, seed;
 };
 
 struct pfm_sim_event {
-	const char	*name;	/* see pfm_sim_event_name(); or an event code of the model as "0x5b" */
+	const char	*name;	/* of pfm_sim_event_name(), or an event code as "0x5b" */
 	uint64_t	count;
 };
 
 /*
- * A step of a program. Unused fields are 0. A site's events happen together, when its time is over.
- * Unless they say otherwise it counts 1 "instructions", and its ns as "cycles" (the CPUs run at 1 GHz).
+ * A step of a program. Unused fields are 0. A site's events happen together, when its time is
+ * over. Unless they include these, the site counts 1 "instructions", and its ns as "cycles" (the
+ * CPUs run at 1 GHz).
  *
- * Counters with a threshold ask how many events happen in a cycle: those of a site do in its last cycle or,
- * with spread, evenly in its last few cycles, the odd ones in the last of these. Address ranges ask for
- * ip and data_addr, opcode matchers for opcode and unit.
+ * Counters with a threshold compare it with the events of a cycle: a site's events are in its
+ * last cycle or, with spread, evenly in its last few cycles, with the remainder in the last one.
+ * Address ranges apply to ip and data_addr, opcode matchers to opcode and unit.
  */
 struct pfm_sim_step {
 	uint32_t	op;		/* enum pfm_sim_op */
 	uint32_t	level;		/* site, call: enum pfm_sim_level */
-	uint64_t	ns;		/* site: what it takes; sleep: how long */
+	uint64_t	ns;		/* duration of a site or of a sleep */
 	uint64_t	count;		/* loop: iterations; replay: bytes */
-	uint64_t	ip;		/* site: its address; call: of its frame, where the function returns to */
-	const struct pfm_sim_event *events;	/* site */
+	uint64_t	ip;		/* site: its address; call: its return address */
+	const struct pfm_sim_event *events;	/* of a site */
 	uint32_t	num_events;
 	uint32_t	flags;		/* site: PFM_SIM_IRQS_OFF ... */
 	uint64_t	data_addr;
@@ -189,13 +200,13 @@ struct pfm_sim_step {
 	uint32_t	reserved;
 	union {
 		const struct pfm_sim_program *program;	/* fork, thread, exec */
-		const struct pfm_sim_access *access;	/* site: PFM_SIM_ACCESS */
-		const void	*trace;		/* replay: count bytes, as pfm_sim_trace_end() leaves them */
+		const struct pfm_sim_access *access;	/* site with PFM_SIM_ACCESS */
+		const void	*trace;		/* replay: count bytes of pfm_sim_trace_end() */
 	};
 	uint64_t	opcode;		/* site: the instruction's 41 bits */
 	uint32_t	unit;		/* site: enum pfm_sim_unit */
-	uint32_t	spread;		/* site: cycles in which its events happen; 0: 1 */
-	const char	*name;		/* map: a path. exec: a new name, NULL: the old one. replay: a file */
+	uint32_t	spread;		/* site: cycles over which events are spread; 0: 1 */
+	const char	*name;		/* map, replay: a file; exec: a new name, or NULL */
 };
 
 struct pfm_sim_program {
@@ -205,22 +216,25 @@ struct pfm_sim_program {
 
 /* --- computers ------------------------------------------------------------------------------ */
 
-/* The computer that contexts are created on now, held until put; NULL, ENODEV: not a simulated one. */
+/* Returns the current computer, which then lives until pfm_sim_put(); NULL, ENODEV: the machine
+ * is not a simulated one. */
 struct pfm_sim *pfm_sim_get(void);
 void pfm_sim_put(struct pfm_sim *sim);
 
 /*
- * Changes an option while the computer runs: skid, memlock; tool_cpu: the CPU of the outside tool;
- * debugger: 1 while a debugger uses the debug registers (5.6.2). EINVAL: no such option or value.
+ * Changes an option while the computer runs: skid, memlock; tool_cpu: the CPU of the outside
+ * tool; debugger: 1 while a debugger uses the debug registers (5.6.2). EINVAL: no such option or
+ * value.
  */
 int pfm_sim_set(struct pfm_sim *sim, const char *option, uint64_t value);
 
-/* The simulated time, in ns since the computer was made. */
+/* Returns the simulated time, in ns since the computer was created. */
 uint64_t pfm_sim_time(struct pfm_sim *sim);
 
-/* Event name i, counting from 0, of those that programs may use; NULL after the last. */
+/* Returns the i-th name of an event for programs, counted from 0; NULL after the last. */
 const char *pfm_sim_event_name(struct pfm_sim *sim, int i);
-/* Value of the PMC that makes counter pmd count an event at levels (bits 1 << enum pfm_sim_level). */
+/* Finds the value of the PMC with which counter pmd counts an event at levels (bits 1 << enum
+ * pfm_sim_level). */
 int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 		   uint64_t *pmc_value);
 
@@ -230,16 +244,18 @@ struct pfm_sim_pmc {
 };
 
 /*
- * The same for models on which a counter takes several PMCs (netburst, power5): the first n of the PMCs, the one
- * that controls pmd before the others, each with number and value. Returns how many there are. A register whose
- * fields belong to several counters has those of this counter; values of several counters are ORed.
+ * The same for models whose counters need several PMCs (netburst, power5): fills in numbers and
+ * values of the first n PMCs, beginning with the one that controls pmd, and returns how many are
+ * needed. If a register has fields of several counters, the value has only this counter's; the
+ * values of several counters can be ORed.
  */
 int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 			struct pfm_sim_pmc *pmcs, int n);
 
 /*
- * Is what counter pmd counts, programmed by these PMCs, simulated? 1, or 0: the model knows nothing that the event code
- * stands for, and no program causes it by its code (struct pfm_sim_event), so that the counter would stay at 0.
+ * Whether the simulation has the events of counter pmd, programmed by these PMCs: 1 or 0. 0
+ * means that the model has no event for the code and that no program produces it by its code
+ * (struct pfm_sim_event), so the counter would stay at 0.
  */
 int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n);
 
@@ -248,62 +264,64 @@ int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pm
 struct pfm_sim_spawn {
 	const char	*name;		/* or NULL */
 	struct pfm_sim_program program;	/* copied */
-	uint64_t	affinity;	/* CPUs it may run on, bits; 0: all */
+	uint64_t	affinity;	/* bit mask of its CPUs; 0: all */
 	uint32_t	uid, gid;
-	uint32_t	process;	/* pid of the process it joins; 0: a new one */
+	uint32_t	process;	/* pid of an existing process; 0: a new one */
 	uint32_t	kernel;		/* 1: a kernel thread, which has no user level */
 };
 
 /*
- * A new thread, ready to run; returns its tid. EINVAL: a bad program (pfm_explain() names the step),
- * affinity or process; ENOMEM.
+ * Creates a thread, ready to run; returns its tid. EINVAL: a bad program (pfm_explain() names
+ * the step), affinity or process; ENOMEM.
  */
 int pfm_sim_spawn(struct pfm_sim *sim, const struct pfm_sim_spawn *spawn);
 
-/* The thread ends now, as by PFM_SIM_EXIT. ESRCH. */
+/* Ends a thread, as PFM_SIM_EXIT does. ESRCH: no such thread. */
 int pfm_sim_kill(struct pfm_sim *sim, uint32_t tid);
 
 enum pfm_sim_state {
 	PFM_SIM_READY,		/* waits for a CPU */
 	PFM_SIM_RUNNING,
 	PFM_SIM_SLEEPING,
-	PFM_SIM_BLOCKED,	/* by PFM_FL_NOTIFY_BLOCK */
+	PFM_SIM_BLOCKED,	/* blocked by PFM_FL_NOTIFY_BLOCK */
 	PFM_SIM_DEAD,
-	PFM_SIM_WAITING,	/* live: for the thread it follows to go on */
+	PFM_SIM_WAITING,	/* live: waits until the real thread has run */
 };
 
 struct pfm_sim_thread {
 	uint32_t	tid, pid, ppid, uid, gid;
 	uint32_t	state;		/* enum pfm_sim_state */
-	uint32_t	cpu;		/* it runs or last ran on */
+	uint32_t	cpu;		/* its current or last CPU */
 	uint32_t	kernel;
 	uint64_t	affinity;
 	uint64_t	ran_ns;
-	uint64_t	ip;		/* of the site it is at or was last at */
+	uint64_t	ip;		/* address of its current or last site */
 	char		name[32];
 };
 
-/* Fills up to n entries, by tid, dead threads included; returns how many threads there are. */
+/* Lists the threads by tid, with dead ones: fills in up to n entries, returns the number of
+ * threads. */
 int pfm_sim_threads(struct pfm_sim *sim, struct pfm_sim_thread *threads, int n);
 
 /*
- * From now on, calls are made on behalf of thread tid: it is the caller for permissions (its uid;
- * 0 is the administrator), self-monitoring and system-wide rules (its CPU), and its process has the
- * descriptors it creates. 0: the outside tool, an administrator with thread id 1 that occupies no
- * CPU. ESRCH.
+ * Makes the following calls as thread tid: its uid (0 is the administrator) decides about
+ * permissions, its thread and CPU about self-monitoring and system-wide rules, and its process
+ * gets the descriptors. tid 0 is the outside tool, an administrator with thread id 1 that
+ * occupies no CPU. ESRCH.
  */
 int pfm_sim_act(struct pfm_sim *sim, uint32_t tid);
 
 /*
- * Whether the process of thread tid can reach the context of descriptor fd (3.3.6). It does if it
- * created it or is a child of one that could at that time; this gives (1) or takes (0) access.
+ * Gives (1) or takes (0) access to the context of descriptor fd for the process of thread tid
+ * (3.3.6). Without this call, a process has access if it created the context, or if its parent
+ * had access when it was created.
  */
 int pfm_sim_share(struct pfm_sim *sim, uint32_t tid, int fd, int access);
 
 /*
- * A device interrupts cpu at start_ns and, unless period_ns is 0, every period_ns from then on. The
- * program runs on top of what runs there; its sites should be at PFM_SIM_INTR. It must end, and must
- * not fork, sleep or exit. EINVAL.
+ * Lets a device interrupt cpu at start_ns and, unless period_ns is 0, every period_ns from then
+ * on. The program runs on top of the current thread; its sites should be at PFM_SIM_INTR. It
+ * must end, and must not fork, sleep or exit. EINVAL.
  */
 int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint64_t period_ns,
 		      const struct pfm_sim_program *program);
@@ -311,11 +329,11 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 /* --- running -------------------------------------------------------------------------------- */
 
 /*
- * Each returns 1 when what it waits for has happened, 0 when limit_ns passed before. EINTR: SIGINT or
- * SIGTERM came, and time has stopped there. run_ns runs for that long and returns 1. until_message: a
- * message can be read from fd or, with PFM_SIM_ANY_CONTEXT, one has been posted to any context since
- * the call. until_exit: thread tid has ended (ESRCH: there never was one). until_idle: no thread can
- * run or will wake up, except those blocked by a notification.
+ * These functions return 1 when their condition is met, 0 if limit_ns have passed before. EINTR:
+ * SIGINT or SIGTERM came, and time stopped then. run_ns runs for ns and returns 1.
+ * until_message: a message can be read from fd or, with PFM_SIM_ANY_CONTEXT, was posted to any
+ * context since the call. until_exit: thread tid has ended (ESRCH: it never existed).
+ * until_idle: no thread can run or will wake up, except those blocked by a notification.
  */
 #define PFM_SIM_ANY_CONTEXT (-1)
 
@@ -331,43 +349,46 @@ struct pfm_sim_cache {
 	uint64_t	size;
 	uint32_t	assoc, line;
 	uint32_t	policy;		/* 0 LRU, 1 pseudo-LRU, 2 FIFO, 3 random */
-	uint32_t	latency;	/* cycles waited for what is here; of a TLB: for what is not */
+	uint32_t	latency;	/* cycles of an access; for TLBs: of a miss */
 	uint64_t	fetches, fetch_misses, loads, load_misses, stores, store_misses;
-	uint64_t	invalidated;	/* L1D: lines that other CPUs took */
+	uint64_t	invalidated;	/* L1D: lines taken by other CPUs */
 };
 
 /*
- * The caches of a CPU, and what happened in them; fills up to n entries, returns how many there are. An access to more
- * than one line counts once. With ht, both CPUs of a core have the same. EINVAL: no such CPU.
+ * Describes the caches of a CPU, with their counts: fills in up to n entries, returns the number
+ * of caches. An access to several lines counts once. With ht, both CPUs of a core have the same
+ * caches. EINVAL: no such CPU.
  */
 int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *caches, int n);
 
 /*
- * How often a line was not in the cache of that name, by set; fills up to n, returns how many sets there are. EINVAL:
- * no such CPU or cache.
+ * Counts the misses of a cache in each of its sets: fills in up to n, returns the number of
+ * sets. EINVAL: no such CPU or cache.
  */
 int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n);
 
 enum pfm_sim_cause {
-	PFM_SIM_COMPULSORY,	/* never there before */
-	PFM_SIM_CAPACITY,	/* a fully associative cache of that size would miss, too */
-	PFM_SIM_CONFLICT,	/* it would not */
+	PFM_SIM_COMPULSORY,	/* first access to the line */
+	PFM_SIM_CAPACITY,	/* a fully associative cache of this size would also miss */
+	PFM_SIM_CONFLICT,	/* a fully associative cache of this size would hit */
 	PFM_SIM_COHERENCE,	/* another CPU took the line */
 	PFM_SIM_CAUSES
 };
 
-/* What the sites at one address did in the L1D of all CPUs. */
+/* Accesses to the L1D, of all CPUs, by the sites at one address. */
 struct pfm_sim_why {
 	uint64_t	loads, stores;
 	uint64_t	load_misses[PFM_SIM_CAUSES], store_misses[PFM_SIM_CAUSES];
-	uint64_t	waited;		/* cycles, for data */
+	uint64_t	waited;		/* cycles of waiting for data */
 };
 
-/* EINVAL: the computer was made without explain=1. ENOENT: nothing at ip has accessed data. */
+/* Explains the misses of the sites at ip. EINVAL: the computer has no explain=1. ENOENT: no data
+ * access at ip. */
 int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why);
 /*
- * 1: the last load at ip saw what the site at *store had stored last in the word of 8 bytes; 0: what was there before
- * any store, or there was no load. EINVAL: as above. ENOMEM.
+ * Finds the store that the last load at ip saw: returns 1 with the address of the site that had
+ * last stored in this 8-byte word in *store; 0 if the word had not been stored to, or there was
+ * no load. EINVAL: no explain=1. ENOMEM.
  */
 int pfm_sim_saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store);
 
@@ -377,8 +398,8 @@ struct pfm_sim_site {
 };
 
 /*
- * The sites that have accessed data: those that missed most often first and, of those that missed as often, that of the
- * lower address. Fills up to n; returns how many there are. EINVAL: as above. ENOMEM.
+ * Lists the sites that have accessed data, by decreasing misses, then by address. Fills in up to
+ * n; returns their number. EINVAL: the computer has no explain=1. ENOMEM.
  */
 int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *sites, int n);
 
@@ -392,23 +413,24 @@ enum pfm_sim_trace_kind {
 
 struct pfm_sim_trace;
 
-/* A new trace; NULL: ENOMEM. */
+/* Creates a trace; NULL: ENOMEM. */
 struct pfm_sim_trace *pfm_sim_trace_new(void);
-/* An instruction of size bytes at ip is executed. EINVAL: more than 65536 bytes. */
+/* Adds an instruction of size bytes at ip. EINVAL: more than 65536 bytes. */
 int pfm_sim_trace_instruction(struct pfm_sim_trace *trace, uint64_t ip, uint32_t size);
-/* The last instruction does that. EINVAL: no such kind, more than 65536 bytes. */
+/* Adds an operation to the last instruction. EINVAL: no such kind, more than 65536 bytes. */
 int pfm_sim_trace_op(struct pfm_sim_trace *trace, uint32_t kind, uint64_t addr, uint32_t size);
 /*
- * What can be read from fd, to its end: what valgrind's lackey prints of memory. stop, optional, is asked now and then,
- * and after each signal that a read was interrupted by: not 0 ends it, with what was read so far. ENODATA: there is no
- * instruction in the trace.
+ * Adds the memory accesses that valgrind's lackey prints, read from fd to its end. stop, which
+ * may be NULL, is called at intervals and after each signal that interrupts a read: if it
+ * returns non-0, the trace has what was read so far. ENODATA: the trace has no instruction.
  */
 int pfm_sim_trace_lackey(struct pfm_sim_trace *trace, int fd, int (*stop)(void));
-/* Its bytes, for PFM_SIM_REPLAY or a file; they last until the trace is freed. Nothing can be added then. */
+/* Ends a trace; no more can be added. Its bytes, for PFM_SIM_REPLAY or a file, last until the
+ * trace is freed. */
 int pfm_sim_trace_end(struct pfm_sim_trace *trace, const void **bytes, size_t *size);
 void pfm_sim_trace_free(struct pfm_sim_trace *trace);
 
-/* --- what really happened ------------------------------------------------------------------- */
+/* --- exact counts --------------------------------------------------------------------------- */
 
 struct pfm_sim_count {
 	char		event[32];
@@ -416,13 +438,13 @@ struct pfm_sim_count {
 };
 
 /*
- * Exact counts of what thread tid did (interrupts on top of it included), or of what happened on a
- * CPU, its idle thread included. Fills up to n entries, those that are not 0; returns how many there
- * are. The event "time" is ns. ESRCH, EINVAL.
+ * Exact counts of what thread tid did (with the interrupts on top of it), or of what happened on
+ * a CPU (with its idle thread). Fills in up to n entries, those that are not 0; returns their
+ * number. The event "time" is in ns. ESRCH, EINVAL.
  */
 int pfm_sim_truth(struct pfm_sim *sim, uint32_t tid, struct pfm_sim_count *counts, int n);
 int pfm_sim_truth_cpu(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_count *counts, int n);
-/* The same of the idle thread of a CPU. */
+/* Exact counts of the idle thread of a CPU. */
 int pfm_sim_truth_idle(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_count *counts, int n);
 
 #ifdef __cplusplus

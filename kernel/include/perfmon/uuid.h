@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon/uuid.h - the UUID of a sampling format, written once, as bytes and as text.
+ * perfmon/uuid.h - writes the UUID of a sampling format once, for use as bytes and as text.
  *
  *	#define PFM_TOY_SMPL_UUID_OF(F) F(0f, 1e, 2d, 3c, 4b, 5a, 69, 78, 87, 96, a5, b4, c3, d2, e1, f0)
  *
- * Then PFM_TOY_SMPL_UUID_OF(PFM_UUID_BYTES) initializes a pfm_uuid_t, and PFM_TOY_SMPL_UUID_OF(PFM_UUID_TEXT)
- * is "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0".
+ * Then PFM_TOY_SMPL_UUID_OF(PFM_UUID_BYTES) initializes a pfm_uuid_t, and
+ * PFM_TOY_SMPL_UUID_OF(PFM_UUID_TEXT) is "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0".
  */
 #ifndef PERFMON_UUID_H
 #define PERFMON_UUID_H

@@ -5,7 +5,7 @@
 local commands = require "repl.command"
 local common = require "repl.command.completion.common"
 
-local GLOBAL = { "--help", "--version", "--no-init", "-e" } -- before any command
+local GLOBAL = { "--help", "--version", "--no-init", "-e" } -- allowed before a command
 
 local BASH = [=[
 # bash completion of lpfm, made by 'lpfm completion bash'
@@ -122,7 +122,7 @@ local function bash_case(row, c)
       common.quoted(table.concat(row.words, " ")), c.mixed and "1" or "")
 end
 
---- The script.
+--- Makes the completion script for bash.
 -- @treturn string
 local function bash()
    local cases = {}

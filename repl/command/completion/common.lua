@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the scripts of the shells have in common.
+--- Parts of the completion scripts that all shells need.
 -- @module repl.command.completion.common
 
 local commands = require "repl.command"
@@ -11,12 +11,12 @@ local common = {}
 
 --- The kind of an option's value.
 -- @tparam table option a row of `repl.command.options`
--- @treturn string "any" where nothing is known of it; nil: it has no value
+-- @treturn string "any" if the kind is unknown; nil if the option takes no value
 function common.kind_of(option)
    return option.value and (kinds.of_value[option.value] or "any") or nil
 end
 
---- A word for a shell.
+--- Quotes a word for a shell.
 -- @string text
 -- @treturn string
 function common.quoted(text)
@@ -29,7 +29,7 @@ function common.names()
    return table.concat(commands.names, " ") .. " help"
 end
 
---- What `lpfm help` explains: the names of all commands, and of the topics that are no commands.
+--- The names that `lpfm help` explains: all commands, and the topics that are not commands.
 -- @treturn string separated by spaces
 function common.explained()
    local out = slice(commands.names)
@@ -40,8 +40,8 @@ function common.explained()
 end
 
 --- Fills a template.
--- @string template with places as @NAME@
--- @tparam table parts by name
+-- @string template with placeholders such as @NAME@
+-- @tparam table parts the texts for the placeholders, by name
 -- @treturn string
 function common.fill(template, parts)
    return (template:gsub("@(%u+)@", parts))

@@ -70,7 +70,7 @@ local function fish_option(name, o)
    return table.concat(out, " ")
 end
 
--- The options that take a value.
+-- The flags of all options that take a value.
 local function taking(c)
    local out = {}
    for _, o in ipairs(c.rows) do
@@ -93,7 +93,7 @@ local function fish_command(row, c, lines)
    end
 end
 
---- The script.
+--- Makes the completion script for fish.
 -- @treturn string
 local function fish()
    local lines = {}

@@ -41,18 +41,18 @@ _lpfm() {
 [ "$funcstack[1]" = _lpfm ] && _lpfm "$@" || compdef _lpfm lpfm
 ]=]
 
--- What completes words of a kind.
+-- The action by which zsh completes words of a kind.
 local function zsh_action(kind)
    if kind == "any" or kind == "function" then return " " end
    if kind == "file" then return "_files" end
-   return " _lpfm_words " .. kind -- after a blank: without the arguments of compadd
+   return " _lpfm_words " .. kind -- the blank stops zsh from adding arguments of compadd
 end
 
 local function zsh_escaped(text)
    return (text:gsub("[%[%]:\\]", "\\%0"))
 end
 
--- "--event=" takes its value in the same word, or the next.
+-- An option for _arguments; that of "--event=" has its value in the same word or in the next.
 local function zsh_option(o)
    local flags = {}
    for i, flag in ipairs(o.flags) do flags[i] = flag .. (o.value and flag:find("^%-%-") and "=" or "") end
@@ -79,7 +79,7 @@ local function zsh_case(row, c)
    return ("\t\t%s) _arguments -s -S %s;;\n"):format(row.name, table.concat(specs, " \\\n\t\t\t"))
 end
 
---- The script.
+--- Makes the completion script for zsh.
 -- @treturn string
 local function zsh()
    local summaries, cases = {}, {}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A report on a terminal: rows to walk through, to unfold, to select and to annotate.
+--- An interactive report on a terminal, with rows to unfold, to select and to annotate.
 -- @module repl.command.text.browse
 
 local analyze = require "pfm.analyze"
@@ -10,13 +10,13 @@ local slice = require "pfm.util.slice"
 
 local browse = {}
 
-local WARNINGS = 2    -- shown
-local NEIGHBOURS = 10 -- callers, and functions called, that a row unfolds to
-local LEAST = 0.5     -- percent, of a function of a whole tree
+local WARNINGS = 2    -- warnings shown at most
+local NEIGHBOURS = 10 -- callers and callees shown of an unfolded row
+local LEAST = 0.5     -- percent; the smallest node of an unfolded tree
 local STEP = 8        -- columns that a key scrolls
-local OBJECT = 20     -- columns of a program or library
+local OBJECT = 20     -- columns for the name of a program or library
 local HOT, WARM = 5, 0.5          -- percent of the rows that are red and green; as perf's
-local HOT_CODE, WARM_CODE = 10, 1 -- of lines and instructions, as those of lpfm annotate
+local HOT_CODE, WARM_CODE = 10, 1 -- percent; limits of colours, as in lpfm annotate
 local HELP = {
    "up, down, PgUp, PgDn, Home, End   go through the rows",
    "left, right   scroll sideways, beside the numbers",
@@ -45,7 +45,7 @@ local moves = {
    [" "] = function(p, room) return p.at + room end,
 }
 
--- Text without its first characters.
+-- A text without its first n characters.
 local function utf8_from(text, n)
    for _ = 1, n do text = text:gsub("^[%z\1-\127\192-\255][\128-\191]*", "", 1) end
    return text
@@ -56,21 +56,21 @@ local function shade(text, percent, hot, warm)
    return percent >= warm and "\27[32m" .. text .. "\27[0m" or text
 end
 
--- The shares at the beginning of a row.
+-- Colours the shares at the beginning of a row.
 local function paint_shares(text)
    return (text:gsub("%f[%d]%d+%.%d%d%%", function(share)
       return shade(share, tonumber(share:sub(1, -2)), HOT, WARM)
    end))
 end
 
--- The share of a line of code.
+-- Colours the share of a line of code.
 local function paint_code(text)
    return (text:gsub("^(.?%s*)(%d+%.%d%d)( |)", function(before, share, behind)
       return before .. shade(share, tonumber(share), HOT_CODE, WARM_CODE) .. behind
    end))
 end
 
--- Rows between the heads and the foot.
+-- The number of lines between the heads and the foot.
 local function room_of(page)
    local _, height = screen.size()
    return math.max(1, height - #page.heads - 1)
@@ -78,7 +78,7 @@ end
 
 local function draw(page)
    local room, lines = room_of(page), {}
-   local function scrolled(text) -- what is right of the numbers
+   local function scrolled(text) -- scrolls the text right of the numbers
       if page.left == 0 then return text end
       return text:sub(1, page.fixed) .. utf8_from(text:sub(page.fixed + 1), page.left)
    end
@@ -110,7 +110,7 @@ local function find(page)
    page.note = ("'%s' is not in these rows"):format(page.word)
 end
 
--- A key of the text that is being typed on the last line.
+-- Handles a key while text is typed on the last line.
 local function type_word(page, key)
    if key == "enter" then
       page.word, page.typed = page.typed ~= "" and page.typed or page.word, nil
@@ -139,7 +139,7 @@ local function push_lines(view, title, lines, paint, fixed)
       paint = paint, fixed = fixed })
 end
 
---- Draws the page on top.
+--- Draws the topmost page.
 -- @tparam table view of `browse.open`
 function browse.draw(view)
    local page = view.pages[#view.pages]
@@ -147,10 +147,10 @@ function browse.draw(view)
    draw(page)
 end
 
---- Does what a key says.
+--- Handles a key.
 -- @tparam table view of `browse.open`
 -- @string key of `screen.key`
--- @treturn boolean true: the reader leaves
+-- @treturn boolean true if the user leaves
 function browse.key(view, key)
    local page = view.pages[#view.pages]
    if key == "quit" then return true end
@@ -181,7 +181,8 @@ local function new_node(name)
    return { name = name, events = 0, children = {}, by_name = {} }
 end
 
--- Adds functions on a way outwards or inwards; one that calls itself is there once.
+-- Adds the functions of a stack, towards callers or callees, to a tree; a recursive function is
+-- added once.
 local function add_way(node, names, from, to, step, deep, events)
    for i = from, to, step do
       local name = names[i]
@@ -213,11 +214,12 @@ local function add_lines(out, node, whole, word, depth, deep)
    end
 end
 
--- Unfolds rows, all by one look at the stacks: `how` has for some rows "near" or "whole". Of a function that is in a
--- stack several times the outermost call counts, as on the page that lpfm report --html writes.
+-- Reads the stacks of several rows in one pass: `how` is "near" or "whole" for each row to unfold.
+-- If a function is in a stack several times, its outermost call counts, as on the page of lpfm
+-- report --html.
 local function unfold_rows(view, how)
    if next(how) == nil then return end
-   local wanted, whole = {}, {} -- by event; false: of any
+   local wanted, whole = {}, {} -- by event; false: for any event
    for row, depth in pairs(how) do
       local of_event = wanted[row.event or false] or {}
       wanted[row.event or false] = of_event
@@ -268,7 +270,7 @@ local function index_of(titles, wanted)
    end
 end
 
--- The rows as they are shown: objects shortened, and where those are known, functions of the kernel marked.
+-- The rows with shortened objects and, if the kernel's functions are known, with marks at those.
 local function shown_rows(result)
    local symbol, object, out = index_of(result.titles, "symbol"), index_of(result.titles, "object"), {}
    for i, row in ipairs(result.rows) do
@@ -283,7 +285,7 @@ local function shown_rows(result)
    return out
 end
 
---- Sorts rows by what they have themselves, not by what those have, too, that they called.
+--- Sorts rows by their own share, without the functions that they called.
 -- @tparam table rows
 -- @treturn table the rows
 function browse.by_self(rows)
@@ -294,7 +296,8 @@ function browse.by_self(rows)
    return rows
 end
 
--- The lines of the rows, and of what they unfold to: `what` has for each line a row, perhaps a function's name.
+-- Makes the lines of the rows and of their unfolded trees; `what` has the row, perhaps the
+-- function, of each line.
 local function fill(view, page)
    local result = view.result
    local text = view.lines_of(view.self, result, shown_rows(result))
@@ -316,7 +319,7 @@ local function fill(view, page)
    if #page.lines == 0 then page.note = view.filter and next(view.filter) and "no samples match" or "no samples yet" end
 end
 
---- Sorts the samples anew; the cursor stays on its row, and what was unfolded is.
+--- Sorts the samples again; the cursor stays on its row, and rows remain unfolded.
 -- @tparam table view of `browse.open`
 function browse.refresh(view)
    local page, unfolded = view.pages[1], {}
@@ -342,7 +345,8 @@ local function go_to(page, name)
    if page.what[page.at].name then page.note = "its row is not shown" end
 end
 
--- Unfolds rows as `how` says. Where samples are still taken all is sorted anew: shares are of the same samples.
+-- Unfolds rows. If sampling goes on, it sorts all rows again, so that all shares are of the same
+-- samples.
 local function show_unfolded(view, page, how)
    if not view.live then
       unfold_rows(view, how)
@@ -352,14 +356,14 @@ local function show_unfolded(view, page, how)
    browse.refresh(view)
 end
 
--- Puts the cursor on a row.
+-- Moves the cursor to a row.
 local function stay_on(page, row)
    for i, what in ipairs(page.what) do
       if not what.name and same_as(what.row) == same_as(row) then page.at = i end
    end
 end
 
--- Unfolds a row, or folds it if it is unfolded so.
+-- Unfolds a row, or folds it if it is unfolded to this depth.
 local function unfold(view, page, depth)
    local what = page.what[page.at]
    if not what then return end
@@ -377,7 +381,7 @@ local function unfold(view, page, depth)
    end
 end
 
--- Unfolds the whole trees of all functions, or folds all.
+-- Unfolds the whole trees of all functions, or folds all rows.
 local function unfold_all(view, page)
    if not view.self:has_stacks() or not page.what[1] or not page.what[1].row.symbol then
       return unfold(view, page, "whole")
@@ -409,7 +413,7 @@ end
 
 local ALL = "all"
 
--- Lets a person choose one thread or object, or all.
+-- Lets the user choose one thread or object, or all.
 local function choose(view, field, by, value_of)
    local filter = {}
    for name, value in pairs(view.filter) do filter[name] = value end
@@ -451,12 +455,12 @@ local actions = {
    end,
 }
 
---- Begins to show a report.
--- @tparam table view `self` (the recording), `sort(filter, by_self)`: the samples sorted, as `pfm.analyze.by` does, or
--- by what rows have themselves (`browse.by_self`);
--- `heading(result, words)`: the first line (words: of the filter), `lines_of(self, result, rows)`: the title of the
--- columns, and a line for each row; `filter`, `warnings`; `keys`: what keys of its own do, `(view)`; `help`: a line on
--- those; `live`: samples are still taken
+--- Makes the view of a report, sorted and with its first page.
+-- @tparam table view `self`, the recording; `sort(filter, by_self)`, which sorts the samples as
+-- `pfm.analyze.by`, or by rows' own shares (`browse.by_self`);
+-- `heading(result, words)`, the first line, with the filter in words; `lines_of(self, result,
+-- rows)`, the title of the columns, and a line for each row; `filter`; `warnings`; `keys`,
+-- functions `(view)` of further keys, and `help`, a line about these; `live`: sampling goes on
 -- @treturn table the view
 function browse.open(view)
    local on = setmetatable(view.keys or {}, { __index = actions })

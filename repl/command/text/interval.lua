@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Tables that grow line by line, as those of 'lpfm stat -I': columns stay where they are, and the header comes again
--- with each screenful.
+--- Tables that grow line by line, as in 'lpfm stat -I': the columns keep their places, and the
+-- header is repeated on each screenful.
 -- @module repl.command.text.interval
 
 local render = require "pfm.render"
@@ -11,14 +11,14 @@ local interval_text = {}
 local table_of = {}
 table_of.__index = table_of
 
--- A column is as wide as its widest cell so far.
+-- Widens each column to its widest cell so far.
 local function widen(columns, rows)
    for i, column in ipairs(columns) do
       for _, row in ipairs(rows) do column.least = math.max(column.least or 0, render.width(row[i] or "")) end
    end
 end
 
--- Is there no room left on the screen for these rows and what is above them?
+-- Whether these rows and the lines since the last header would exceed the screen.
 local function is_over(self, n)
    if self.shown == 0 then return true end
    if not self.on_terminal then return false end
@@ -26,7 +26,7 @@ local function is_over(self, n)
    return self.shown + n >= height
 end
 
---- The next lines.
+--- Formats the next lines.
 -- @tparam {table,...} rows cells, in the order of the columns
 -- @treturn {string,...}
 function table_of:lines(rows)
@@ -41,7 +41,7 @@ function table_of:lines(rows)
    return lines
 end
 
---- A table.
+--- Creates a table.
 -- @tparam {table,...} columns as of `render.align`, one at least with a title
 -- @bool on_terminal repeat the header
 -- @treturn table with `lines(rows)`

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Samples as `perf script` prints them, for the tools that read that: FlameGraph's stackcollapse-perf.pl, the Firefox
--- Profiler and others.
+--- Prints samples as `perf script` does, for tools that read its output: FlameGraph's
+-- stackcollapse-perf.pl, the Firefox Profiler and others.
 -- @module repl.command.text.perf_lines
 
 local chain = require "pfm.recording.chain"
@@ -22,19 +22,19 @@ local function hex(n)
    return symbols.hex(n):sub(3)
 end
 
--- Without the parameters of C++, as perf has it.
+-- A name without the parameters of a C++ function, as perf prints it.
 local function plain(name)
    local short = name:gsub("%s*%b()%s*c?o?n?s?t?$", "")
    return short ~= "" and not short:find("operator$") and not short:find("::$") and short or name
 end
 
--- A name and how far the address is in it; `more`: what is to be added to that.
+-- A name and the offset of an address in it; `more` is added to the offset.
 local function name_of(name, where, more)
    if where.missing then return UNKNOWN end
    return ("%s+0x%s"):format(plain(render.printable(name)), hex(where.offset + more))
 end
 
--- Inlined functions come first, the one that they are in last.
+-- Lines for a frame: inlined functions first, and the function that contains them last.
 local function frame_lines(out, where, address, more)
    local frames = symbols.frames(where)
    for i = 1, #frames - 1 do
@@ -44,12 +44,12 @@ local function frame_lines(out, where, address, more)
       render.printable(object_of(where)))
 end
 
--- perf prints where functions go on, and of stacks that were unwound where they called; in the object, where there is
--- one.
+-- Lines for a stack. perf prints return addresses, and call addresses in unwound stacks, as
+-- offsets in the object if there is one.
 local function stack_lines(self, out, resolver, s)
    local places, before = chain.places(self, resolver, s.life, s.address, s.stack), 0
    for i, where in ipairs(places) do
-      local entered = before < 0 and where.address >= 0 -- the kernel was entered there
+      local entered = before < 0 and where.address >= 0 -- the entry into the kernel
       local unwound = self.head.stacks == "DWARF" and where.address >= 0
       local more = (i == 1 or entered or unwound) and 0 or 1
       frame_lines(out, where, (where.address >= 0 and where.in_file or where.address) + more, more)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Shows on a terminal how far work has come.
+--- Shows the progress of work on a terminal.
 -- @module repl.command.text.progress
 
 local render = require "pfm.render"
@@ -13,11 +13,11 @@ local function is_watched()
    return ok and unistd.isatty(2) == 1
 end
 
---- Shows on a terminal, now and then, how many things are done.
+--- Shows on a terminal, at intervals, how many things are done.
 -- @string who the beginning of the line
--- @number total of the things
--- @string nouns what they are
--- @treturn function `(n)`: shows that n are done; without n: clears the line
+-- @number total number of things
+-- @string nouns what the things are: "files"
+-- @treturn function `(n)` shows that n are done; without n, it clears the line
 function progress.counter(who, total, nouns)
    if not is_watched() then return function() end end
    local clock = require("lpfm.proc").clock

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm stat --regions: what the regions of a command counted, for people and for programs.
+--- The output of lpfm stat --regions: counts of a command's regions, as text, CSV and JSON.
 -- @module repl.command.text.regions
 
 local measure = require "pfm.measure"
@@ -8,7 +8,7 @@ local stat_text = require "repl.command.text.stat"
 
 local regions = {}
 
-local ALL = "all" -- its threads together
+local ALL = "all" -- all threads of a region together
 
 -- --- for people ----------------------------------------------------------------------------------
 
@@ -62,7 +62,7 @@ local function problem_lines(result)
    return lines
 end
 
---- The result as a person reads it.
+--- The result as text.
 -- @tparam table result of `pfm.measure.regions.run`
 -- @tparam table target
 -- @treturn {string,...} lines
@@ -98,8 +98,8 @@ local function csv_of(lines, region, part, thread, sep)
    end
 end
 
---- The result as separated values: region, thread or "all", calls, then the columns of `lpfm stat -x`, and of "all" the
--- imbalance.
+--- The result as separated values: region, thread or "all", calls, then the columns of `lpfm stat
+-- -x`; rows of "all" end with the imbalance.
 -- @tparam table result
 -- @string sep
 -- @treturn {string,...} lines

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What pfm.analyze finds, as lines of text.
+--- The results of pfm.analyze as lines of text.
 -- @module repl.command.text.report
 
 local analyze = require "pfm.analyze"
@@ -8,9 +8,9 @@ local stacks = require "pfm.stacks"
 
 local report_text = {}
 
-local BAR = 40      -- columns
-local TOP = 3       -- kinds named for a phase
-local LEAST = 0.5   -- percent, of a node of a tree that is shown
+local BAR = 40      -- columns of the widest bar
+local TOP = 3       -- kinds listed for a phase
+local LEAST = 0.5   -- percent; smaller nodes of a tree are not shown
 
 local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"

@@ -1,20 +1,20 @@
 -- SPDX-License-Identifier: MIT
---- Counts as lpfm stat prints them, for people and for programs. A row is one of `count.run`'s `events`; its result
--- has `elapsed` (s), `ran` (ns of CPU time, or nil) and `subjects`.
+--- Counts in lpfm stat's output, as text, CSV and JSON. A row is one of `count.run`'s `events`; its
+-- result has `elapsed` (s), `ran` (ns of CPU time, or nil) and `subjects`.
 -- @module repl.command.text.stat
 
 local render = require "pfm.render"
 
 local stat_text = {}
 
--- The number, and its unit, as people want it: clocks in milliseconds.
+-- The value and its unit for people; clocks are in milliseconds.
 local function in_unit(row, value)
    if row.unit ~= "ns" then return value, row.unit or "" end
    if type(value) ~= "number" then value = value:tonumber() end
    return value / 1e6, "msec"
 end
 
---- A value as a Lua number; nil where it is none.
+--- A value as a Lua number; nil if it is not a number.
 -- @param value number or `lpfm.u64`
 -- @treturn number or nil
 function stat_text.number_of(value)
@@ -23,7 +23,7 @@ function stat_text.number_of(value)
    return ok and n or nil
 end
 
--- Next to a clock: how many CPUs it kept busy; next to another event: its rate over the time that ran.
+-- The metric beside a count: for a clock, the number of CPUs in use; for another event, its rate.
 local function metric(row, result)
    local value = row.value and stat_text.number_of(row.value)
    if not value or result.elapsed <= 0 then return nil end
@@ -54,7 +54,7 @@ function stat_text.shown_value(row)
    return render.number(value), unit
 end
 
---- How much of the time an estimate is out of.
+--- The share of the time in which an estimated event was counted.
 -- @tparam table row
 -- @treturn string
 function stat_text.shown_share(row)
@@ -66,7 +66,7 @@ local function in_percent(part, row)
    return whole ~= 0 and part / math.abs(whole) * 100 or 0
 end
 
--- Of repeats the deviation of the mean, of an estimate its error.
+-- The deviation of the mean of repeats, or the error of an estimate.
 local function shown_deviation(row)
    local part = row.stddev or row.error
    if not part then return row.poor and ("( %s ? )"):format(render.plus_minus) or "" end
@@ -74,14 +74,14 @@ local function shown_deviation(row)
    return ("( %s %.2f%% )"):format(render.plus_minus, in_percent(part, row))
 end
 
---- Puts a list's elements at the end of another.
+--- Appends the elements of a list to another one.
 -- @tparam table lines
 -- @tparam table more
 function stat_text.append(lines, more)
    for _, line in ipairs(more) do lines[#lines + 1] = line end
 end
 
---- Cells of a row, for `stat_text.columns`.
+--- The cells of a row, for `stat_text.columns`.
 -- @tparam table row
 -- @tparam table result
 -- @treturn {string,...}
@@ -94,7 +94,7 @@ end
 --- The columns of `event_cells`.
 stat_text.columns = { { right = true }, {}, {}, {}, { right = true }, {} }
 
---- A metric's value; "~" marks what is out of counts of a part of the time.
+--- A metric's value; "~" marks an estimate from counts of a part of the time.
 -- @tparam table m of `metrics.evaluate`
 -- @treturn string
 function stat_text.shown_number(m)
@@ -105,7 +105,7 @@ local function shown_estimate(m)
    return m.value and m.active and ("(%.0f%% of the time)"):format(m.active * 100) or ""
 end
 
---- A block for each metric group.
+--- The lines of each metric group.
 -- @tparam table result with `metrics`
 -- @treturn {string,...}
 function stat_text.metric_lines(result)
@@ -122,7 +122,7 @@ function stat_text.metric_lines(result)
    return lines
 end
 
---- The time that went by, and the command's CPU time.
+--- The elapsed time, and the command's CPU time.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.time_lines(result)
@@ -137,7 +137,7 @@ function stat_text.time_lines(result)
    return render.align({ { right = true }, {} }, rows, "  ")
 end
 
---- Each reason for a missing count once, with the events it holds for.
+--- Lists each reason for missing counts once, with the events that it concerns.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.reasons(result)
@@ -153,7 +153,7 @@ function stat_text.reasons(result)
    return lines
 end
 
---- What ended a command, if it did not end by itself.
+--- Says which signal ended a command, or that the measurement ended before the command did.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.end_note(result)
@@ -178,7 +178,8 @@ local function counted(row, result)
    return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
 end
 
---- A row as separated values: value, unit, event, [deviation,] ns counted, percent of it, metric, its unit.
+--- A row as separated values: value, unit, event, [deviation,] ns counted, its percentage, metric,
+-- unit of the metric.
 -- @tparam table row
 -- @tparam table result
 -- @string sep
@@ -197,7 +198,8 @@ function stat_text.csv_event(row, result, sep)
    return render.csv(cells, n + 4, sep)
 end
 
---- A metric as separated values, the name of its group before its own; of an estimate, the share of the time is told.
+--- A metric as separated values, with its group's name first; an estimate also has the share of the
+-- time.
 -- @tparam table group
 -- @tparam table m
 -- @string sep
@@ -207,7 +209,7 @@ function stat_text.csv_metric(group, m, sep)
       "", m.active and ("%.2f"):format(m.active * 100) or "", "", "" }, 7, sep)
 end
 
---- A value for JSON.
+--- Converts a value for JSON.
 -- @param value
 -- @treturn number or string
 function stat_text.json_value(value)
@@ -215,7 +217,7 @@ function stat_text.json_value(value)
    return stat_text.number_of(value) or tostring(value)
 end
 
---- The rows for JSON.
+--- Converts the rows for JSON.
 -- @tparam table result
 -- @treturn {table,...}
 function stat_text.json_events(result)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Recordings that are made again and again: lpfm record with the option every.
+--- Periodic recordings: lpfm record with the option --every.
 -- @module repl.parts.fleet.collect
 
 local collector = require "pfm.fleet.collector"
@@ -12,7 +12,7 @@ local collect = {}
 local SPOOL = "lpfm.spool"
 local UNITS = { [""] = 1, s = 1, m = 60, h = 3600 }
 
---- The options.
+--- Adds the options to record.
 -- @tparam command c of `options.command`
 function collect.add_options(c)
    c:option("--every", "TIME", "Record again and again, beginning every TIME (60, 60s, 5m, 1h), into a folder: -o.")
@@ -41,7 +41,7 @@ local function share_of(text)
    return percent / 100
 end
 
---- Refuses options that mean nothing without --every.
+--- Raises an error if options are given that have no meaning without --every.
 -- @tparam table args
 function collect.refuse(args)
    for _, name in ipairs { "seconds", "rounds", "cpu_budget", "disk_budget", "to" } do
@@ -59,7 +59,7 @@ local function tell(counts, folder)
       render.plural(counts.failed, "round"), counts.cpu, folder)
 end
 
---- Collects.
+--- Records periodically, as the options say.
 -- @tparam table args
 -- @tparam table spec of `profile.prepare`
 -- @treturn number exit status

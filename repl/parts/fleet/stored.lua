@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the commands export and report do with a store, a database of recordings.
+--- Exports recordings to a store, which is a database of recordings, and reports from it.
 -- @module repl.parts.fleet.stored
 
 local flamegraph = require "pfm.export.flamegraph"
@@ -12,16 +12,17 @@ local store = require "pfm.fleet.store"
 
 local stored = {}
 
---- The options that choose among what is stored.
+--- Adds the options that select recordings and samples in a store.
 -- @tparam command c of `options.command`
 function stored.add_options(c)
    c:option("--db", "URL", "Ask this database instead of a file: postgresql://USER@HOST/DATABASE, clickhouse://...")
    c:option("--select", "CONDITIONS", "With --db, only these recordings and samples: host=web*,time=yesterday.")
       :count("*")
-   c.meant["--from"], c.meant["--where"] = "--db", "--select" -- what they were called before
+   c.meant["--from"], c.meant["--where"] = "--db", "--select" -- former names
 end
 
--- Asks a store: what it refuses is a mistake in the command line, but not that the database fails or has nothing.
+-- Calls a method of a store. What the method refuses is an error in the command line, other
+-- failures of the store are not.
 local function asked(self, method, ...)
    local results = { pcall(options.checked, self[method], self, ...) }
    if results[1] then return unpack(results, 2) end
@@ -32,7 +33,7 @@ end
 
 -- --- loading -------------------------------------------------------------------------------------
 
---- What recordings are to be known by.
+--- Reads the properties that --set gives to recordings.
 -- @tparam table list of NAME=VALUE
 -- @treturn table for `pfm.fleet.store`
 function stored.read_given(list)
@@ -69,9 +70,9 @@ end
 --- Loads recordings into a store.
 -- @tparam table args of export: `to`, `set`
 -- @tparam table files names of recordings
--- @treturn number exit status: 1 where any is not in the store now
+-- @treturn number exit status: 1 if a recording is not in the store afterwards
 function stored.load(args, files)
-   options.heed(args, "--to", { "to", "set", "input" }) -- recordings are taken whole
+   options.heed(args, "--to", { "to", "set", "input" }) -- whole recordings are stored
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
@@ -116,7 +117,7 @@ end
 local FOLDED = { "db", "select", "event", "weight", "format", "output" }
 local DRAWN = { "title", "icicle", unpack(FOLDED) }
 
---- Draws what is in a store.
+--- Draws samples from a store.
 -- @tparam table args `db`, `select`, `event`, `weight`, `output`, `title`, `icicle`
 -- @string format "flamegraph" or "folded"
 -- @treturn number exit status
@@ -146,7 +147,7 @@ end
 
 -- --- reports -------------------------------------------------------------------------------------
 
--- What only a recording can tell.
+-- Options that need a recording file.
 local OF_FILES = { "call_graph", "slice", "phases", "histogram", "correlate", "raw", "html", "samples", "pid", "tid",
    "cpu", "time", "input" }
 local AS_CONDITIONS = { "event", "symbol", "object", "comm", "rank", "host", "node", "job", "step" }
@@ -161,7 +162,8 @@ local function check(args)
    if #args.derive > 0 then options.fail("--db and --derive exclude each other") end
 end
 
--- -e, --symbol and the like hold for both sides.
+-- The conditions of a query: those given, and -e, --symbol and the like, which hold for both sides
+-- of a comparison.
 local function conditions(args, texts)
    local out = { unpack(texts) }
    for _, name in ipairs(AS_CONDITIONS) do
@@ -178,7 +180,7 @@ local function percent(value)
    return ("%.2f%%"):format(value)
 end
 
--- Columns: title, and the text of a row.
+-- The columns: for each its title, and a function that returns the text of a row.
 local function columns_of(result)
    local first = result.rows[1]
    local out = { { "percent", function(row) return percent(row.percent) end } }
@@ -272,10 +274,10 @@ local function above(rows, limit)
    return out
 end
 
---- Prints a report of what is in a store.
+--- Prints a report of the samples in a store.
 -- @tparam table args of report
 -- @treturn number exit status
--- @raise where nothing matches
+-- @raise if no samples match
 function stored.report(args)
    check(args)
    local self = options.checked(store.open, args.db)
@@ -291,7 +293,7 @@ function stored.report(args)
    return 0
 end
 
---- Words of the options that need a store where none is given.
+--- Raises an error if options that need a store are given without one.
 -- @tparam table args
 function stored.refuse(args)
    for _, name in ipairs { "select", "against", "set" } do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What the ranks of a job counted, side by side, for people and for programs.
+--- The output of lpfm stat --ranks: counts of a job's ranks side by side, as text, CSV and JSON.
 -- @module repl.parts.jobs.ranks
 
 local input = require "repl.command.input"
@@ -85,13 +85,13 @@ local function add_block(lines, block)
    lines[#lines + 1] = ""
 end
 
--- The table of ranks, or of hosts.
+-- Adds the table of ranks or hosts.
 local function add_table(lines, members, rows, what, each)
    add_block(lines, summary_lines(rows, what:lower()))
    if each then add_block(lines, member_lines(members, rows, what:lower())) end
 end
 
---- What the ranks counted, as a person reads it.
+--- The counts of the ranks as text.
 -- @tparam table gathered of `ranks.gather`
 -- @tparam table args `per_rank`, `per_host`
 -- @treturn {string,...} lines

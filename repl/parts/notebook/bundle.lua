@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- A value as notebooks show it: as text, and as a table or a picture where it is one.
+--- Formats values for notebooks: as text, and some also as HTML tables or pictures.
 -- @module repl.parts.notebook.bundle
 
 local plot = require "pfm.plot"
@@ -30,7 +30,7 @@ local function html_table(columns, rows, more)
       table.concat(out), more and "<p>" .. html(more) .. "</p>" or "")
 end
 
---- Values as a notebook shows them, by MIME type.
+--- Formats results for a notebook, by MIME type.
 -- @tparam table results values, and their number n
 -- @treturn ?table nil if there is nothing to show
 -- @usage require("repl.parts.notebook.bundle").of({ n = 1, lpfm.pmds() })["text/html"]

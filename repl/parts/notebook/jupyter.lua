@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- lpfm jupyter: puts the description of lpfm's kernel where Jupyter looks for kernels, or takes it away.
+--- lpfm jupyter: installs or removes the description of lpfm's kernel, the kernelspec, in Jupyter's
+-- folder.
 -- @module repl.parts.notebook.jupyter
 
 local cjson = require "cjson"
@@ -36,7 +37,7 @@ local function kernel_file()
    return assert(require("posix.stdlib").realpath(here .. "/kernel.py"))
 end
 
--- A Python that has ipykernel.
+-- The path of a Python that has ipykernel.
 local function python()
    for _, name in ipairs(PYTHONS) do
       local pipe = io.popen(("%s -c 'import ipykernel, sys; print(sys.executable)' 2>/dev/null"):format(name))
@@ -94,7 +95,7 @@ function actions.remove(folder)
    io.stdout:write("removed ", folder, "\n")
 end
 
---- What the command can do.
+--- The names of the command's actions.
 -- @treturn {string,...}
 function jupyter.actions()
    return { "install", "remove" }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Jupyter kernel: ipykernel's wrapper base over a running lpfm, which repl/parts/notebook/serve.lua answers from."""
+"""The Jupyter kernel: passes requests to a running lpfm, in which repl/parts/notebook/serve.lua answers them."""
 import ctypes
 import json
 import os
@@ -22,7 +22,7 @@ def end_with_parent():
 
 
 class Program:
-    """An lpfm that answers requests; what it and its children print goes to a function, put(stream name, text)."""
+    """An lpfm that answers requests; put(stream name, text) is called with the output of it and its children."""
 
     def __init__(self, put):
         self.put = put
@@ -41,8 +41,8 @@ class Program:
         threading.Thread(target=self.pump, daemon=True).start()
 
     def hand_on(self, name):
-        """What was printed; false once there will be no more."""
-        with self.handing_on:  # held until the text was sent: a second caller that reads nothing knows that it was
+        """Passes available output to put(); returns false at end of file."""
+        with self.handing_on:  # held until put() returns: then a caller that finds no output knows that all was sent
             while True:
                 try:
                     text = os.read(self.streams[name].fileno(), 65536)
@@ -62,12 +62,12 @@ class Program:
                         selector.unregister(key.fileobj)
 
     def drain(self):
-        """What was printed before an answer comes before it."""
+        """Passes on what was printed before an answer, so that it is shown first."""
         for name in self.streams:
             self.hand_on(name)
 
     def ask(self, what, text):
-        """An answer; None if the program has ended."""
+        """Returns the answer to a request; None if the program has ended."""
         try:
             os.write(self.requests, (json.dumps({what: text}) + "\n").encode())
         except BrokenPipeError:
@@ -82,7 +82,7 @@ class Program:
         return json.loads(line)
 
     def interrupt(self):
-        os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does: what it measures, too
+        os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does: also measured commands
 
     def close(self):
         os.close(self.requests)
@@ -103,7 +103,7 @@ class LpfmKernel(Kernel):
         self.program = Program(self.print_out)
 
     def pre_handler_hook(self):
-        """While a request is seen to, the interrupt is lpfm's."""
+        """Passes SIGINT on to lpfm while a request is handled."""
         self.saved_handler = signal.signal(signal.SIGINT, lambda *_: self.program.interrupt())
 
     def post_handler_hook(self):

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- The prompt, asked and answered by another program: the Jupyter kernel. A request and its answer are a line of JSON
--- each, on descriptors of their own; what the statements print goes where it always goes.
+--- Serves the prompt to another program, the Jupyter kernel. Each request and each answer is a line
+-- of JSON, on two descriptors; the output of statements goes to stdout and stderr.
 --
---    {"run": TEXT}         -> {"data": by MIME type} or {"message": TEXT, "failed": BOOL}, {"quit": true}
+--    {"run": TEXT}         -> {"data": by MIME type}, {"message": TEXT, "failed": BOOL} or {"quit": true}
 --    {"complete": TEXT}    -> {"words": [...], "from": where the word begins, in bytes}
---    {"inspect": NAME}     -> {"text": TEXT}, without one if there is nothing to say
+--    {"inspect": NAME}     -> {"text": TEXT}, without `text` if no help was found
 --    {"is_complete": TEXT} -> {"status": "complete" | "incomplete" | "invalid", "indent": BLANKS}
 --
 -- @module repl.parts.notebook.serve
@@ -58,7 +58,7 @@ function answers.is_complete(text)
    return { status = "incomplete", indent = (" "):rep(INDENT * tokens.depth(text)) }
 end
 
--- An answer to a line; every line gets one.
+-- Answers a line; a line that is no request is answered with an error.
 local function answer(line)
    local request, err = cjson.decode(line)
    if type(request) ~= "table" then return { failed = true, message = "no request: " .. tostring(err) } end
@@ -71,7 +71,7 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
--- Waits for input, while jobs in the background are seen to.
+-- Waits for input, and serves background jobs meanwhile.
 local function wait(fd)
    local background = package.loaded["repl.prompt.jobs"]
    local fds, seconds, notices = {}, nil, nil
@@ -92,7 +92,7 @@ local function write_all(fd, text)
    end
 end
 
--- Lines from a descriptor: a function that returns the next; nil at its end.
+-- Returns a function that reads the next line from a descriptor; nil at end of file.
 local function lines(fd)
    local rest = ""
    return function()
@@ -109,7 +109,7 @@ local function lines(fd)
    end
 end
 
---- Answers until the other side closes.
+--- Answers requests until the other program closes the descriptor.
 -- @int input descriptor of the requests
 -- @int output descriptor of the answers
 -- @treturn number exit status
@@ -119,7 +119,7 @@ function serve.main(input, output)
    io.stdout:setvbuf("line")
    local next_line = lines(input)
    while true do
-      local ok, line = pcall(next_line) -- Ctrl-C between two requests
+      local ok, line = pcall(next_line) -- Ctrl-C may raise here
       if ok and not line then break end
       if ok then
          local out = answer(line)

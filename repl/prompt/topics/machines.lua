@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Help by task, third part: where is measured, and what. `repl.prompt.topics` explains the form.
+--- Help by task, third part: machines, and what can be measured. `repl.prompt.topics` explains the
+-- form.
 -- @module repl.prompt.topics.machines
 
 return {

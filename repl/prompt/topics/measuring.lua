@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Help by task, first part: what the commands measure, and what is done with it. `repl.prompt.topics` explains the
--- form.
+--- Help by task, first part: what the commands measure, and how to use their results.
+-- `repl.prompt.topics` explains the form.
 -- @module repl.prompt.topics.measuring
 
 return {

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon/perfmon.h as Linux/ia64 2.6 had it: perfmon 2.0, one call with structures of long words.
+ * perfmon/perfmon.h as in Linux/ia64 2.6: perfmon 2.0, one call with structures of long words.
  *
- * For old source alone; new programs include the perfmon.h of 2.x or perfmonctl.h. With the folder
- * include/lpfm/ia64 in front of the search path such source compiles as it is, and is linked with
- * libperfmon. LPFM_MACHINE=sim:itanium2,live is the Itanium 2 it wants; its registers apart it works
- * on the other machines, too, but for perfmon.ko. pfm_explain() says what was wrong with a call.
+ * This is for old programs only; new ones include the perfmon.h of 2.x or perfmonctl.h. Old
+ * programs compile unchanged with the folder include/lpfm/ia64 first in the search path, and are
+ * linked with libperfmon. LPFM_MACHINE=sim:itanium2,live is the Itanium 2 that they expect;
+ * apart from its registers, they also work on other machines except perfmon.ko. pfm_explain()
+ * says why a call failed.
  *
- * Flags, bit-vectors and event id are those of the PMC that controls a PMD; the bit-vectors reach
- * PMD 255. The sampling buffer is mapped by PFM_CREATE_CONTEXT, at ctx_smpl_vaddr.
+ * The flags, bit-vectors and event id of a PMD are in the PMC that controls it; the bit-vectors
+ * reach PMD 255. PFM_CREATE_CONTEXT maps the sampling buffer, at ctx_smpl_vaddr.
  */
 #ifndef PERFMON_IA64_PERFMON_H
 #define PERFMON_IA64_PERFMON_H
@@ -57,15 +58,15 @@ extern "C" {
 #endif
 
 #define PFM_GET_FEATURES	0x0c
-#define PFM_DEBUG		0x0d	/* accepted, without effect */
+#define PFM_DEBUG		0x0d	/* accepted without effect */
 #define PFM_GET_PMC_RESET_VAL	0x0f
 #define PFM_WRITE_IBRS		0x20
 #define PFM_WRITE_DBRS		0x21
 
 struct pfm20_context {
-	unsigned char	ctx_smpl_buf_id[16];	/* UUID of the format; its argument follows the structure */
+	unsigned char	ctx_smpl_buf_id[16];	/* UUID; the format's argument follows */
 	unsigned long	ctx_flags;
-	unsigned short	ctx_nextra_sets;	/* 0 */
+	unsigned short	ctx_nextra_sets;	/* must be 0 */
 	unsigned short	ctx_reserved1;
 	int		ctx_fd;			/* out */
 	void		*ctx_smpl_vaddr;	/* out: the sampling buffer, or NULL */
@@ -75,7 +76,7 @@ struct pfm20_context {
 /* A PMC or a PMD. */
 struct pfm20_reg {
 	unsigned int	reg_num;
-	unsigned short	reg_set;		/* 0 */
+	unsigned short	reg_set;		/* must be 0 */
 	unsigned short	reg_reserved1;
 	unsigned long	reg_value;
 	unsigned long	reg_flags;		/* PMC: PFM_REGFL_*; out: PFM_REG_RETFL_* */
@@ -93,7 +94,7 @@ struct pfm20_reg {
 /* An IBR or a DBR, 0 to 7. */
 struct pfm20_dbreg {
 	unsigned int	dbreg_num;
-	unsigned short	dbreg_set;		/* 0 */
+	unsigned short	dbreg_set;		/* must be 0 */
 	unsigned short	dbreg_reserved1;
 	unsigned long	dbreg_value;
 	unsigned long	dbreg_flags;		/* out */
@@ -107,8 +108,8 @@ struct pfm20_features {
 };
 
 struct pfm20_load {
-	pid_t		load_pid;		/* the caller's own for system-wide contexts */
-	unsigned short	load_set;		/* 0 */
+	pid_t		load_pid;		/* the caller's own pid for system-wide contexts */
+	unsigned short	load_set;		/* must be 0 */
 	unsigned short	load_reserved1;
 	unsigned long	load_reserved2[3];
 };
@@ -129,9 +130,9 @@ struct pfm20_end_msg {
 	unsigned long	msg_tstamp;
 };
 
-/* What read(2) yields, one message at a time. */
+/* A message as read(2) returns it; each read returns one. */
 union pfm20_msg {
-	int			type;		/* msg_type of each of them */
+	int			type;		/* msg_type of all messages */
 	struct pfm20_ovfl_msg	pfm_ovfl_msg;
 	struct pfm20_end_msg	pfm_end_msg;
 	struct pfm20_end_msg	pfm_gen_msg;
@@ -153,10 +154,10 @@ const char *pfm_explain(void);
 int pfm_set_machine(const char *name, const char *options);
 
 /*
- * fd: a context's descriptor, ignored by PFM_CREATE_CONTEXT, PFM_GET_FEATURES and PFM_GET_PMC_RESET_VAL; arg: narg
- * structures of the command's type (NULL and 0 where it takes none). Returns 0, or -1 with errno:
- * EINVAL for a command or value that does not exist, EBADF for a descriptor that is no context, and
- * as specification 0.6 has it.
+ * fd: a context's descriptor, ignored by PFM_CREATE_CONTEXT, PFM_GET_FEATURES and
+ * PFM_GET_PMC_RESET_VAL; arg: narg structures of the command's type (NULL and 0 for commands
+ * without). Returns 0, or -1 with errno: EINVAL for an unknown command or value, EBADF for a
+ * descriptor that is not a context's, others as in specification 0.6.
  */
 int perfmonctl(int fd, int cmd, void *arg, int narg) __asm__("pfm_perfmonctl_20");
 #endif

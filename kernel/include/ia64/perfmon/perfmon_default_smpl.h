@@ -10,12 +10,12 @@
 
 typedef struct {
 	unsigned long	buf_size;	/* bytes, header included */
-	unsigned int	flags;		/* 0 */
+	unsigned int	flags;		/* must be 0 */
 	unsigned int	res1;
 	unsigned long	reserved[2];
 } pfm_default_smpl_arg_t;
 
-/* What PFM_CREATE_CONTEXT takes for it. */
+/* The argument of PFM_CREATE_CONTEXT for this format. */
 typedef struct {
 	pfarg_context_t		ctx_arg;
 	pfm_default_smpl_arg_t	buf_arg;
@@ -23,7 +23,7 @@ typedef struct {
 
 typedef struct {
 	unsigned long	hdr_count;	/* samples since the last restart */
-	unsigned long	hdr_cur_offs;	/* of the first byte after the last one */
+	unsigned long	hdr_cur_offs;	/* offset of the first byte after the last sample */
 	unsigned long	hdr_reserved2;
 	unsigned long	hdr_overflows;	/* times the buffer was full */
 	unsigned long	hdr_buf_size;	/* bytes */
@@ -32,9 +32,9 @@ typedef struct {
 	unsigned long	hdr_reserved[10];
 } pfm_default_smpl_hdr_t;
 
-/* A sample; the PMDs of reg_smpl_pmds follow, in ascending order. */
+/* A sample; the values of the PMDs in reg_smpl_pmds follow it, in ascending order. */
 typedef struct {
-	int		pid;		/* thread */
+	int		pid;		/* thread id */
 	unsigned char	reserved1[3];
 	unsigned char	ovfl_pmd;
 	unsigned long	last_reset_val;
@@ -42,7 +42,7 @@ typedef struct {
 	unsigned long	tstamp;
 	unsigned short	cpu;
 	unsigned short	set;
-	int		tgid;		/* process */
+	int		tgid;		/* process id */
 } pfm_default_smpl_entry_t;
 
 #define PFM_DEFAULT_MAX_PMDS		64
