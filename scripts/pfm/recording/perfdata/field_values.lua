@@ -34,7 +34,7 @@ function values.integer(bytes, big, signed)
    return value
 end
 
--- Bytes that must be there.
+-- A part of the raw data; raises if that is too short.
 local function slice(raw, offset, size)
    if offset + size > #raw then error("the raw data ends before", 0) end
    return raw:sub(offset + 1, offset + size)
@@ -101,7 +101,7 @@ function values.element(self, field, raw, i)
    return elements(self, field, values.bytes(self, field, raw))[i + 1] or error("the array has fewer elements", 0)
 end
 
---- A field by itself: a text, a number, an array.
+--- The text that shows a field: a text, a number, an array.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw
