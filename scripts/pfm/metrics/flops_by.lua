@@ -57,7 +57,7 @@ local function masks(head, tail, ...)
    return out
 end
 
--- There the mask OP_TYPE makes operations of micro-operations.
+-- On family 10h, the mask OP_TYPE counts operations instead of micro-operations.
 local function of_family_10h(precision)
    local out = masks(precision .. "_", "_OPS", "ADD_SUB", "MUL", "DIV")
    out[#out + 1] = "OP_TYPE"

@@ -2,8 +2,8 @@
 -- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Bus events"; P6: Intel
 -- SDM volume 3B, "Performance Monitoring", "P6 family"; Zen: AMD's Processor Programming References, family 19h, event
 -- 044H.
--- Where no event tells transfers, the last level's read misses do: each reads a line; prefetches are not among them, so
--- that the true bandwidth is higher.
+-- Where no event counts transfers, the last level's read misses do: each reads a line; prefetches
+-- are not among them, so that the true bandwidth is higher.
 local BANDWIDTH = { "read bandwidth", "64 * LINES / RAN", "GB/s", "lines read from memory, per time that ran" }
 local VOLUME = { "volume read", "64 * LINES / 1e9", "GB", "lines read" }
 

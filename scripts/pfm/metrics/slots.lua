@@ -115,8 +115,9 @@ local zen4 = {
 
 -- --- Arm -----------------------------------------------------------------------------------------
 
--- Arm Neoverse V1 Core Telemetry Specification, chapter "Metrics", and those of N2 and V2: mispredictions cost four
--- cycles of what the front end of V1 seems to lose; on N2 it counts a slot too much in each cycle.
+-- Arm Neoverse V1 Core Telemetry Specification, chapter "Metrics", and those of N2 and V2. On V1, a
+-- misprediction costs four cycles that the front end seems to lose; on N2, the front end's event
+-- counts a slot too much in each cycle.
 local function arm(pmu, width, front, stalls, mispredicted)
    return {
       pmu = pmu,

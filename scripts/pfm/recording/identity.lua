@@ -92,8 +92,7 @@ function identity.id(file, found, head)
    return id_of(head, file:body(found.head.at, found.head.length), found.sums)
 end
 
---- What a recording is known by, in merged files, too: two files with the same chunks are one
--- recording.
+--- The id of a recording, in merged files, too: two files with the same chunks are one recording.
 -- @string path
 -- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings,
 -- or is none
