@@ -14,7 +14,7 @@ local ctx, period = assert(lpfm.create { format = "reservoir" }), -1e5 -- ns of 
 assert(ctx:write_pmcs { { num = 65, value = 9 }, { num = 66, value = 9 } } and ctx:write_pmds { { num = 66, value = 0 },
    { num = 65, value = period, short_reset = period, long_reset = period, smpl_pmds = { 66 }, flags = "OVFL_NOTIFY" } })
 assert(ctx:load() and ctx:start())
-local text = "" for i = 1, 2e4 do text = text .. i end -- is sampled
+local text = "" for i = 1, 2e4 do text = text .. i end -- the work that is sampled
 local result = ctx:stop() and ctx:ask("result")
 print(number(result.seen) .. " samples, of which these were kept:")
 for _, s in ipairs(result.kept) do print(("%#x after %s page faults"):format(tonumber(s.ip), number(s.faults))) end

@@ -40,7 +40,7 @@ local function fixed(kit, p, period)
    return sample(kit, p, { value = -period, short_reset = -period, long_reset = -period })
 end
 
--- After the first period, each is the longest one less the random bits of the mask.
+-- After the first period, each period is the longest one less random bits of the mask.
 local function random(kit, p, mask, first, longest)
    return sample(kit, p, { value = -first, short_reset = -longest, long_reset = -longest, flags = { "RANDOM" },
       random_mask = mask, random_seed = p.seed })

@@ -205,7 +205,7 @@ end
 local work = {}
 
 function work.multiply(draw)
-   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0 before
+   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0
    for i = 0, N * N - 1 do a[i], b[i] = draw(0, 999), draw(0, 999) end
    for i = 0, N - 1 do
       for j = 0, N - 1 do

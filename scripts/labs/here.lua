@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- What labs measure with on this computer: programs of known instructions, made on the spot, by perfmon.ko or over
--- perf_event. Pages that are touched for the first time are events that happen an exact number of
--- times, PMU or not.
+--- The labs' tools on this computer: programs of known instructions, made on the spot, by
+-- perfmon.ko or over perf_event. Pages that are touched for the first time are events that happen
+-- an exact number of times, PMU or not.
 -- @module labs.here
 local lpfm = require "lpfm"
 local native = require "labs.native"
@@ -10,7 +10,7 @@ local proc = require "lpfm.proc"
 local here = {}
 
 local PATIENCE = 60     -- s that a program may take
-local TRIES, SPIN = 5, 1000000 -- spins of so many rounds, to find how long a round takes
+local TRIES, SPIN = 5, 1000000 -- tries, and rounds of each, to find how long a round takes
 local USER, KERNEL = 8, 1 -- bits of the PMCs of software counters
 
 --- The PMDs of software counters.

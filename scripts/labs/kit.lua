@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- What labs measure with: simulated computers, counts, samples, contexts that stop a lab with the reason when a call
--- fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how they are used.
+--- The labs' tools: simulated computers, counts, samples, contexts that stop a lab with the reason
+-- when a call fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how
+-- they are used.
 -- @module labs.kit
 local here = require "labs.here"
 local lpfm = require "lpfm"
@@ -11,7 +12,7 @@ local kit = {}
 --- Pictures (`pfm.plot`), which a run returns as figures and a page shows.
 kit.plot = plot
 
---- What labs measure with on this computer (`labs.here`).
+--- The tools for measuring on this computer itself (`labs.here`).
 kit.here = here
 
 local open = {} -- contexts of the run

@@ -37,7 +37,7 @@ local function order_of(kit, p, sets, first, turns)
    return out
 end
 
--- Which set is active, turn by turn.
+-- Draws which set is active, turn by turn.
 local function drawn(kit, order)
    local rows, ids, seen = {}, {}, {}
    for _, id in ipairs(order) do

@@ -31,7 +31,7 @@ local function strides(kit, p)
    return { side = side, side_bytes = p.n * p.element, in_lines = p.n * p.element / 64 }
 end
 
--- The same memory with pages that are p.larger times as large, in a TLB of as many entries.
+-- Walks the same memory with pages p.larger times as large, and a TLB of as many entries.
 local function large(kit, p, f)
    local page = f.page * p.larger
    local dtlb = ("%d:%d:%d"):format(page * f.entries, f.entries, page)

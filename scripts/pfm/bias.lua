@@ -53,7 +53,7 @@ function bias.places(result)
    return out, all
 end
 
--- One run; the target is made anew for each where it is a function.
+-- Carries out one run; if the target is a function, it makes a target for each run.
 local function sample(self, random)
    local spec = {}
    for k, v in pairs(type(self.target) == "function" and self.target() or self.target) do spec[k] = v end

@@ -7,9 +7,9 @@
 -- same arguments, results and errors here. The declarations come from the headers that the module was built
 -- with (lpfm.cdef), also those of perfmonctl.h, as struct pfm06_*.
 --
--- What is offered here checks: a closed context and an index out of range raise. A pointer that a script
--- takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the
--- vector, or the buffer or its context, also after the context was closed.
+-- Calls are checked: a closed context or an index out of range raises an error. A pointer that a
+-- script takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the
+-- script keeps the vector, or the buffer or its context, also after the context was closed.
 --
 -- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
 -- @module pfm.ffi
@@ -113,8 +113,9 @@ end
 
 --- A typed vector of PMDs.
 --
--- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0. v[i] is the value of element i
--- from 1; get, set, values and # are those of the object of lpfm.pmds, which v:object() gives.
+-- Its fields: n, the number of elements; data, these as pfarg_pmd_t[n] from 0. v[i] is the value of
+-- element i from 1; get, set, values and # are those of the object of lpfm.pmds, which v:object()
+-- gives.
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises
@@ -167,7 +168,7 @@ function vector:set(i, name, value)
    return self
 end
 
---- The same memory as an object of the module.
+--- The vector's memory as an object of the module.
 -- @return what lpfm.pmds or lpfm.pmcs returned
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"

@@ -339,7 +339,7 @@ function Loop:step(seconds)
    return #ready + fire_timers(self)
 end
 
---- Ends run when the callback that calls it returns.
+--- Ends `Loop:run` when the callback that called this returns.
 -- @usage
 -- local l = loop.new()
 -- l:after(0, function() l:stop() end)

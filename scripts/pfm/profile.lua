@@ -708,7 +708,7 @@ local function check_fields(spec)
    fields.check("profile.run: random", spec.random, RANDOM)
 end
 
---- What `inherit` and `threads` ask for, as far as one context for each target can give it.
+--- Resolves `inherit` and `threads` to what one context for each target can measure.
 -- @tparam table spec a target, as for `measure.run`
 -- @treturn table the same with `inherit` for what is measured whole, and `whole`
 -- @usage print(profile.whole({ command = { "true" }, threads = true }).inherit) --> true
@@ -807,7 +807,7 @@ end
 
 local LOSSES = { "lost", "late", "throttled", "full", "crowded", "untold" }
 
---- What was lost so far, in the words of `profile.run`.
+--- The losses so far, by the names that `profile.run` has for them.
 -- @tparam table self of `profile.prepare`, while it is carried out or after
 -- @treturn table `lost`, `late`, `throttled`, `full`, `crowded`, `untold`: numbers
 -- @usage print(profile.losses(profile.prepare { command = { "true" } }).lost) --> 0
@@ -909,9 +909,10 @@ end
 -- (periods over which a timer came too late for a sample), `full` (times a buffer was full), `missed` (about how
 -- many samples, then), `unsampled` (a share of the CPU time), `alone` (why threads and children were left out),
 -- `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool
--- draws the periods: the share of the time in which it was at that and nothing was observed), `stacks` (`how` call
--- stacks were got, `why` so, `cuts`: samples by where their stacks were cut, of `total`, with `copied` bytes of the
--- stack), `overflows` (with `where`: those that were judged), `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
+-- draws the periods: the share of the time in which it did so and nothing was observed), `stacks`
+-- (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were cut, of
+-- `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that were judged),
+-- `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }

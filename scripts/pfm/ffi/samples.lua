@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The walk itself is the module's,
--- which has LuaJIT compile it.
+--- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The module has the
+-- walk itself, which has LuaJIT compile it.
 -- @module pfm.ffi.samples
 
 local ffi = require "ffi"
@@ -65,7 +65,7 @@ local buffer_class = ffi.metatype("struct pfm_ffi_buffer", {
    end,
 })
 
---- What pfm.ffi's context:buffer() does.
+--- Makes what pfm.ffi's context:buffer() returns.
 -- @param ctx the context
 -- @param c it as struct lpfm_context *
 -- @return buffer, or nil, message, errno
@@ -213,7 +213,7 @@ function buffer:records()
 end
 
 for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "snapshot" } do
-   --- These are the module's own: count_by, fields, header, sample, samples, snapshot.
+   --- Methods of the module's own buffers: count_by, fields, header, sample, samples, snapshot.
    buffer[name] = function(self, ...)
       local view = objects[self].view
       return view[name](view, ...)

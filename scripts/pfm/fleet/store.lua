@@ -233,7 +233,7 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 -- @tparam table paths files
 -- @tparam[opt] table options of `store.given`, attributes of the recordings; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
--- @func[opt] options.progress is told now and then how many files are done
+-- @func[opt] options.progress called now and then with the number of files done
 -- @func[opt] options.waiting called once when the database does not answer: `(why, seconds)`, how long it is waited for
 -- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were there already),
 -- `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the

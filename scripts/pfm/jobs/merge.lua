@@ -72,7 +72,7 @@ local function shared_symbols(file, found, sources, merged)
    return out
 end
 
--- What is in a file; nil and why it is left out.
+-- The sources in a file; nil and why it is left out.
 local function sources_of(path, file)
    local found, err = identity.look_over(file)
    if not found then return nil, err end

@@ -55,7 +55,7 @@ end
 local function read_file(path, members, problems)
    local file, err = io.open(path)
    local results, bad, n
-   local unread = file and select(2, file:read(0)) -- an error, as of a folder
+   local unread = file and select(2, file:read(0)) -- an error, for a folder
    if unread then
       file:close()
       err = ("%s: %s"):format(path, unread)
@@ -124,8 +124,9 @@ end
 
 --- Gathers what the ranks of a job wrote.
 -- @tparam {string,...} paths files of `lpfm stat --json -o`, of one or several ranks each
--- @treturn table `members`, by rank: `rank` (nil: no launcher told), `host`, `id` of the job, `file`, `values` by name,
--- `status`; in words `problems`, what was left out, and `missing`, which ranks there should be
+-- @treturn table `members`, by rank: `rank` (nil: there was no launcher), `host`, `id` of the job,
+-- `file`, `values` by name, `status`; in words `problems`, what was left out, and `missing`, which
+-- ranks there should be
 -- @usage #require("pfm.jobs.ranks").gather({}).members
 function ranks.gather(paths)
    local members, problems = {}, {}

@@ -67,7 +67,7 @@ end
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- What executes a script: a program, or another script. Nil: it is none.
+-- The interpreter of a script, which may be a script, too; nil: the file is no script.
 local function interpreter_of(path)
    local file = io.open(path, "rb")
    local line = file and (file:read(HEAD) or ""):match("^#!([^\n]*)")

@@ -30,7 +30,8 @@ local PART = 4                 -- a buffer gets 1/PART of what is left of that
 --- How call stacks are taken, in words: `head.stacks` of a recording.
 sampler.POINTERS, sampler.DWARF = "frame pointers", "DWARF"
 
--- --- how call stacks are got -----------------------------------------------------------------------
+-- --- how call stacks are taken
+-- ---------------------------------------------------------------------
 
 local known = { fp = sampler.POINTERS, dwarf = sampler.DWARF }
 
@@ -87,8 +88,9 @@ end
 --- The buffers of a profile.
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
--- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks), `records` (are there any
--- of what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
+-- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks),
+-- `records` (are there records of what programs do?), `switches` (with `spec.off_cpu`: of context
+-- switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function sampler.new(spec, values)
@@ -158,8 +160,8 @@ function sampler:bytes()
 end
 
 --- How call stacks were taken, and where they were cut.
--- @treturn table `how` they were got, `why` so (words, or nil), `cuts`: samples, by where their stacks were cut (of
--- `stack_table:cuts`), `total` samples, `copied` bytes of a stack
+-- @treturn table `how` they were taken, `why` so (words, or nil), `cuts`: samples, by where their
+-- stacks were cut (of `stack_table:cuts`), `total` samples, `copied` bytes of a stack
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
 function sampler:outcome()
    local cuts, total = self.table:cuts()
@@ -188,7 +190,7 @@ function sampler:note(size, sign)
    self.given = self.given + sign * size
 end
 
---- Makes `create_args` ask for smaller buffers after a failure; returns false if it did already.
+--- Makes `create_args` ask for smaller buffers after a failure; false: it cannot.
 -- @treturn boolean
 -- @usage assert(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):shrink())
 function sampler:shrink()

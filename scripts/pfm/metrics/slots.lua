@@ -57,8 +57,8 @@ local function intel_first(pmu, width, retired)
    }
 end
 
--- The same tables, rows of level 2: Fetch_Latency, Branch_Mispredicts, Memory_Bound, and Microcode_Sequencer, which is
--- the greater part of Heavy_Operations.
+-- TMA_Metrics, rows of level 2: Fetch_Latency, Branch_Mispredicts, Memory_Bound, and
+-- Microcode_Sequencer, which is the greater part of Heavy_Operations.
 local function intel_second(model, width, no_feed, stalls_of_memory)
    model.second = {
       events = { UNFED0 = no_feed, MISP = "BR_MISP_RETIRED:ALL_BRANCHES", CLEARS = "MACHINE_CLEARS:COUNT",

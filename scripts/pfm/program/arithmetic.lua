@@ -104,7 +104,7 @@ local function word_op(code, op, a, b)
    code:put(op, pair(code, a, b))
 end
 
--- Where the result of an operation goes: its words.
+-- The two words of scratch memory for an operation's result.
 local function target(slot, at)
    check_slot(slot, at)
    return 2 * slot, 2 * slot + 1
@@ -422,7 +422,7 @@ function arithmetic.div(code, a, b, slot, at, above)
    return in_slot(slot, false, a.max)
 end
 
---- What a / b leaves, as `arithmetic.div`.
+--- The remainder of a / b, for the values that `arithmetic.div` takes.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What a recorder knows of programs: the next file of a recording that goes on begins with it.
+--- What a recorder knows of programs: each further file of a recording begins with it.
 -- @module pfm.record.known
 
 local host = require "pfm.measure.host"

@@ -61,7 +61,7 @@ local function words(machines)
    return NOTE:format(render.plural(#machines, "machine"), render.time(within / 1e9))
 end
 
---- What is to be added to the times of samples.
+--- Finds what aligns samples' times when it is added to them.
 -- @tparam {recording,...} list
 -- @treturn table by recording: ns
 -- @treturn ?string how exactly they can be compared; nil: they have one clock

@@ -122,7 +122,7 @@ end
 --- Notes a mapping.
 -- @number pid
 -- @tparam table m `{start, stop, offset, path, identity}`, without the last where it is not known
--- @treturn ?string the identity of its file, nil where that is not to be had
+-- @treturn ?string the identity of its file, nil if it cannot be read
 -- @usage
 -- local pid, files = require("lpfm.proc").getpid(), require("pfm.recording.files").new()
 -- for _, m in ipairs(require("pfm.symbols").read_maps(pid)) do print(m[4], files:note(pid, m)) end

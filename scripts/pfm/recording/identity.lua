@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Which recording a file holds: two files with the same chunks are one recording.
+--- Identifies the recording in a file: two files with the same chunks are one recording.
 -- @module pfm.recording.identity
 
 local chunks = require "lpfm.chunks"
@@ -35,7 +35,7 @@ end
 
 -- --- looking at files ----------------------------------------------------------------------------
 
---- What is wrong with a file.
+--- The message for a file that is cut off or damaged.
 -- @string what "cut" or "damaged"
 -- @int at byte
 -- @return nil

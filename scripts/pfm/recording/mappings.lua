@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What a program has mapped as code, one after the other at the same addresses.
+--- The code that a program has mapped over time, also at the same addresses.
 --
 -- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
 -- added in the order of time; `at(address, n)` is what was at an address after the first n. A
@@ -12,7 +12,7 @@ mappings.__index = mappings
 
 local FAR = 64          -- generations: mappings are inherited over that many forks without exec
 
---- Is it memory that has no file?
+--- Is a mapping memory without a file?
 -- @string path of a mapping
 -- @treturn boolean
 -- @usage require("pfm.recording.mappings").is_anonymous "//anon" --> true
@@ -120,7 +120,7 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- What was mapped there; false: /proc has shown another mapping later, and it is not known since when that existed.
+-- What the first n mapped there; false: /proc showed another mapping later, which may be older.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and last_before(span, "n", n) or 0

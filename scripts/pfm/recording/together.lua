@@ -105,7 +105,7 @@ end
 
 -- --- opening -------------------------------------------------------------------------------------
 
--- What is added to the times of each recording; of one alone nothing.
+-- What is added to the times of each recording; 0 for a single one.
 local function shifts_in(self)
    local out = { [self] = 0 }
    for _, part in ipairs(self.parts or {}) do out[part.self] = part.shift end

@@ -219,7 +219,7 @@ local function function_at(all, node)
    end
 end
 
--- The node of a stack's function alone, without its callers.
+-- The node for a stack's function without its callers.
 local function alone(all, tree, node)
    local rest, frame = child_of(tree, 1, all.rest), function_at(all, node)
    return frame and child_of(tree, rest, frame) or rest

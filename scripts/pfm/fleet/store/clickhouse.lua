@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Recordings in ClickHouse, spoken to by clickhouse-client.
 --
--- It has no transactions. So the samples of a recording bear the number of the attempt to load them, and the row of
--- the recording, which comes last, says which attempt counts: samples of an attempt that was cut short are not seen.
+-- ClickHouse has no transactions. So the samples of a recording bear the number of the attempt to
+-- load them, and the row of the recording, which comes last, says which attempt counts: samples of
+-- an attempt that was cut short are not seen.
 -- @module pfm.fleet.store.clickhouse
 
 local client = require "pfm.fleet.store.client"
@@ -174,7 +175,7 @@ local function all_of(...)
    return #all > 0 and " WHERE " .. table.concat(all, " AND ") or ""
 end
 
---- Where samples are read from. If a recording was loaded twice at once, one counts.
+--- The FROM and WHERE that read samples. If a recording was loaded twice at once, one counts.
 -- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings`, of these
 -- those on `known` by, and on `rows`
 -- @treturn string FROM and WHERE

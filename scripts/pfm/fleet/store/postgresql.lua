@@ -123,7 +123,7 @@ function postgresql:load(batch)
    return client.write(command_of(self), out)
 end
 
---- Where samples are read from.
+--- The FROM and WHERE that read samples.
 -- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings` and on `rows`
 -- @treturn string FROM and WHERE
 function postgresql.source(tests)

@@ -83,7 +83,7 @@ function pmus.terms(pmu)
    return folder.names(("%s/%s/format"):format(root(), pmu)) or {}
 end
 
---- What a named event is, in terms.
+--- The terms that a named event stands for.
 -- @string pmu
 -- @string event
 -- @treturn string "event=0x3c,umask=0", or nil

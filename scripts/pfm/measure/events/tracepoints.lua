@@ -100,7 +100,7 @@ local function unknown(root, all, system, name)
       near) or "")
 end
 
---- What perf_event wants for a tracepoint.
+--- The attributes by which perf_event counts a tracepoint.
 -- @string system
 -- @string name
 -- @treturn[1] table for `lpfm.perf_event`

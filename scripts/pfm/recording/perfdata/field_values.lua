@@ -67,7 +67,7 @@ function values.value(self, field, raw)
    return values.integer(slice(raw, field.offset, math.min(field.size, 8)), self.big, field.signed)
 end
 
---- A text up to its end.
+--- A text up to the first byte 0.
 -- @string bytes
 -- @treturn string
 -- @usage print(require("pfm.recording.perfdata.field_values").text "ab\0c") --> ab

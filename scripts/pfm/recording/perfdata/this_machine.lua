@@ -42,7 +42,8 @@ end
 
 --- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its
 -- build id alone tells.
--- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil where that is not told
+-- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil if not
+-- known
 -- @treturn boolean
 -- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
 function this_machine.has_kernel(kernel)
