@@ -85,7 +85,7 @@ end
 --- Runs a program to its end without measuring it.
 -- @tparam machine m
 -- @tparam table program
--- @tparam[opt] table further fields of m:spawn
+-- @tparam[opt] table fields further ones of m:spawn
 -- @treturn table what really happened: by event, `{ user=, kernel=, interrupt=, total= }`; 0 where nothing did
 function kit.run(m, program, fields)
    local spec = { program = program }

@@ -103,8 +103,8 @@ analyze.span = columns.span
 -- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
 -- row (Holm's adjustment). Single runs show the chance of sampling only, not how runs vary by
 -- themselves. Give several of each to see that: then it is Welch's test of their means.
--- @param old a recording, or a list of some of the same program; many that are one are a run each
 -- @param old a recording, or a list with one for each run; each part of a merged one is a run
+-- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
 -- @tparam[opt] table options as for `analyze.by`, and:
 -- @bool[opt] options.absolute compare events instead of shares

@@ -113,9 +113,8 @@ end
 
 --- A typed vector of PMDs.
 --
--- Its fields: n, the number of elements; data, these as pfarg_pmd_t[n] from 0. v[i] is the value of
--- element i from 1; get, set, values and # are those of the object of lpfm.pmds, which v:object()
--- gives.
+-- Its fields: n, the number of elements; data, the elements as pfarg_pmd_t[n] from 0. v[i] is the
+-- value of element i from 1; get, set, values and # are those of lpfm.pmds' object, v:object().
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises

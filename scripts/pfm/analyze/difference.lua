@@ -9,7 +9,7 @@ local tabulate = require "pfm.analyze.tabulate"
 
 local difference = {}
 
-local ALPHA = 0.05 -- default probability of a reported difference that is none
+local ALPHA = 0.05 -- default probability that a difference by chance is reported
 
 -- --- differences ---------------------------------------------------------------------------------
 

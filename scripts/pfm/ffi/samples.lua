@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The module has the
--- walk itself, which has LuaJIT compile it.
+--- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The walk is
+-- a function of the module lpfm, which has LuaJIT compile it.
 -- @module pfm.ffi.samples
 
 local ffi = require "ffi"

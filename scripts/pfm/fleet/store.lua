@@ -177,7 +177,7 @@ local function add(self, batch, item, there, given)
    if not within then return nil, err end
    for id, source in pairs(sources) do
       if not within[id] and (id == item.id or not there[id]) then
-         there[id] = true -- the same content may come twice
+         there[id] = true -- several files may hold it
          local ok, result = pcall(batch.add, batch, source, id, load_number(id), given)
          if not ok then error(("%s: %s"):format(item.path, result), 0) end
          item.loaded[id] = result

@@ -246,7 +246,7 @@ function plan.make(list, unavail, its)
    return ok and self, err
 end
 
--- The ids of the event sets: `lists` times all sets, one list after the other.
+-- The id of a set in a list: lists follow one another, and each has all sets.
 local function set_id(self, list, s)
    return (self.base or 0) + (list - 1) * #self.sets + s - 1
 end
