@@ -5,7 +5,7 @@ local statistics = require "pfm.statistics"
 
 local BASE, LINE, PAGE = 0x1000000, 64, 4096
 local WARM = 3 -- runs until the cache has its usual contents
-local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals with the true mean; the factor for many runs
+local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals with the mean; factor for many runs
 local TRIALS, PAIRS, BUDGET = 5, 64, 30 -- of the tasks: series to plan, pairs to compare, runs of a program
 local GAP = 1.2 -- difference of the programs of a pair, in standard deviations
 

@@ -3,8 +3,8 @@
 -- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
 -- formula, unit, explanation), `terms` (pairs of a name and its meaning in formulas; each may use
 -- those before it), and `pmu`, a Lua pattern for the models it is made for. The first variant of
--- which the model has all events is taken. `obstacle()` returns why the group cannot be counted here,
--- or nil. The variable TIME is the elapsed time in s. A comment in each file gives the source.
+-- which the model has all events is taken. `obstacle()` returns why the group cannot be counted
+-- here, or nil. The variable TIME is the elapsed time in s. A comment in each file gives the source.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"

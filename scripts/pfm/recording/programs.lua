@@ -16,7 +16,7 @@ programs.__index = programs
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
 local LIVES = 2 ^ 20 - 1 -- most lives of a process
 local FAR = 64          -- generations: a name is inherited over that many forks without exec
-local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- at one time
+local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of ties
 
 --- The process id that belongs to a life.
 -- @number life
