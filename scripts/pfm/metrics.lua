@@ -4,7 +4,7 @@
 -- formula, unit, explanation), `terms` (pairs of a name and its meaning in formulas; each may use
 -- those before it), and `pmu`, a Lua pattern for the models it is made for. The first variant of
 -- which the model has all events is taken. `obstacle()` returns why the group cannot be counted
--- here, or nil. The variable TIME is the elapsed time in s. A comment in each file gives the source.
+-- here, or nil. The variable TIME is the elapsed time in s. A comment in a file gives its source.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
