@@ -9,7 +9,7 @@ local tid = assert(m:spawn { program = { body } })
 local ctx = assert(lpfm.create { format = "default", buf_size = 2 ^ 20 })
 assert(ctx:write_pmcs { { num = 4, value = m:encode("l2_misses", 4) } })
 assert(ctx:write_pmds { { num = 4, value = -100, long_reset = -200, short_reset = -200, random_mask = 0x7f,
-   flags = { "OVFL_NOTIFY", "RANDOM" } } }) -- random periods: with fixed ones the loop would be in step with them
+   flags = { "OVFL_NOTIFY", "RANDOM" } } }) -- with a fixed period the loop would be in step
 assert(ctx:load(tid) and ctx:start() and m:run { until_exit = tid })
 local counts, bars = {}, {}
 for ip in ctx:buffer():fields("ip") do counts[ip] = (counts[ip] or 0) + 1 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Processes and what they start, side by side until the last has ended: lpfm processes.lua PID...
+-- Processes and their children, side by side until the last has ended: lpfm processes.lua PID...
 -- It prints a line for each, twice a second and at its end, such as "4711: 1.283 s of CPU time, 1,024 page faults".
 local lpfm, loop, format = require "lpfm", require("pfm.loop").new(), require "pfm.render"
 

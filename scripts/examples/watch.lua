@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The faults, switches and moves of a running process, second by second. lpfm watch.lua PID [SECONDS]
+-- Faults, switches and migrations of a running process, each second. lpfm watch.lua PID [SECONDS]
 local count, format = require "pfm.count", require "pfm.render"
 
 local names = "task-clock,page-faults,context-switches,cpu-migrations"

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Figure 3.20: a fixed sampling period can be in step with a loop.
 
-local MASK = 3 -- of random bits: periods of 1 to 4, from a base of 1
+local MASK = 3 -- random bits: the mask varies periods from 1 to 4
 
 -- A loop of p.sites instructions at the addresses 1, 2, ...; each causes one event.
 local function loop(p, iterations)
@@ -16,7 +16,7 @@ local function names(ips)
    return out
 end
 
--- The addresses in iteration i: one that does not grow starts the next iteration.
+-- The addresses in the i-th iteration: a new one begins where the address does not grow.
 local function iteration(samples, i)
    local out, at = {}, 1
    for k, sample in ipairs(samples) do
@@ -40,7 +40,7 @@ local function fixed(kit, p, period)
    return sample(kit, p, { value = -period, short_reset = -period, long_reset = -period })
 end
 
--- After the first period, each is the longest one less the random bits of the mask.
+-- After the first period, each period is the longest one less random bits of the mask.
 local function random(kit, p, mask, first, longest)
    return sample(kit, p, { value = -first, short_reset = -longest, long_reset = -longest, flags = { "RANDOM" },
       random_mask = mask, random_seed = p.seed })
@@ -57,7 +57,7 @@ end
 -- Is the way through the loop from each sample to the next one always the same?
 local function is_regular(p, samples)
    local step
-   for k = 3, #samples do -- the first period is one of its own
+   for k = 3, #samples do -- the first period differs
       local now = (samples[k].ip - samples[k - 1].ip) % p.sites
       if step and now ~= step then return false end
       step = now

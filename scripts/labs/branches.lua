@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- Branches: what a predictor learns, and what it cannot.
 
-local BIMODAL, TWO_LEVEL = 1, 0 -- of the option predictor
+local BIMODAL, TWO_LEVEL = 1, 0 -- values of the option `predictor`
 
--- Mispredictions of a program with a predictor.
+-- Counts the mispredictions and cycles of a program with a predictor.
 local function wrong(kit, p, predictor, program)
    local m = kit.machine(p, { predictor = predictor, itlb = 0, dtlb = 0 })
    local truth = kit.run(m, program)
@@ -51,7 +51,7 @@ local function worst(kit, p)
       long_trapped = wrong(kit, p, BIMODAL, pattern(p, long)) }
 end
 
--- Counts how many of the values reach a limit: one branch each.
+-- Measures a program that counts the values that reach a limit, with one branch for each.
 local function count_above(kit, p, values)
    local bits = {}
    for i, v in ipairs(values) do bits[i] = v >= p.limit end

@@ -11,7 +11,7 @@ local function computer(kit, p, l1d, more)
    return kit.machine(p, options)
 end
 
--- Loads n elements, stride bytes apart, all of them `times` times. Returns the misses, the machine, what happened.
+-- Loads n elements, stride bytes apart, `times` times. Returns misses, machine, and what happened.
 local function walk(kit, p, n, stride, times, l1d, more)
    local m = computer(kit, p, l1d, more)
    local truth = kit.run(m, { { loop = times or 1, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
@@ -60,7 +60,7 @@ local function matrix(kit, p, f)
       in_lines = p.dim * p.dim / f.per_line }
 end
 
--- Which of four lines a fifth one replaces, where the first was used again: 1, 2, 3 or 4. The cache has one set.
+-- Which of four lines of a set, 1 to 4, a fifth one replaces after a second use of the first.
 local function replaced(kit, p, f, policy)
    for asked = 0, 3 do
       local m = computer(kit, p, ("%d:4:%d%s"):format(4 * f.line, f.line, policy))
@@ -117,7 +117,7 @@ local function row_order(dim)
    return out
 end
 
--- Is each pair there once?
+-- Is each pair in the list once?
 local function is_whole(order, dim)
    local seen, n = {}, 0
    for _, at in ipairs(order) do
@@ -129,7 +129,7 @@ local function is_whole(order, dim)
    return n == dim * dim
 end
 
--- Reads one field of all records, several times, where address(record, field) says.
+-- Reads one field of all records twice, at the addresses that address(record, field) gives.
 local function read_field(kit, p, address)
    local list = {}
    for _ = 1, 2 do
@@ -142,7 +142,7 @@ local function records_of(p, fields)
    return function(record, field) return (record * fields + field) * p.element end
 end
 
--- Has every field of every record bytes of its own?
+-- Does every field of every record have bytes of its own?
 local function has_room(p, fields, address)
    local seen, most = {}, 4 * p.records * fields * p.element
    for record = 0, p.records - 1 do

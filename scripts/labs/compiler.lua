@@ -57,8 +57,8 @@ end
 
 -- --- programs without a library ------------------------------------------------------------------
 
--- What is around a student's functions: no library, so no instruction but theirs and these few. @names are drawn anew
--- for each program, so that no source can call what is behind them.
+-- The code around a student's functions. It has no library, and few instructions of its own. @names
+-- get a random ending in each program, so that no source can call what they name.
 local AROUND = [[
 typedef unsigned long @size;
 static long @call(long number, long a, long b, long c)
@@ -131,8 +131,8 @@ void @start(void)
 }
 ]]
 
--- FD LENGTH FLAG...: builds the first LENGTH bytes of its input, and runs that with the rest of it, traced to FD. It
--- cannot start a process: the trace would lack what that process does.
+-- Arguments FD LENGTH FLAG...: builds the first LENGTH bytes of its input, and runs the program,
+-- traced to FD, with the rest. The program cannot start processes, which the trace would lack.
 local BUILD_AND_RUN = [[
 fd=$1 length=$2
 shift 2
@@ -151,7 +151,7 @@ cc "$@" -o program program.c </dev/null || exit 8
 local FLAGS = { "-O1", "-w", "-std=gnu11", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector",
    "-fno-pie", "-no-pie" }
 
--- Why a source is refused; nil if it is not. The compiler would take these: they reach beyond the functions.
+-- Why a source is refused, or nil: the compiler would accept code beyond the functions.
 local function refusal(source)
    if #source > LONGEST then return ("the source has more than %d bytes"):format(LONGEST) end
    if source:find("\0", 1, true) then return "the source has a byte 0" end
@@ -174,20 +174,20 @@ local function program_of(source, main)
    return source .. "\n" .. AROUND:gsub("@MAIN", function() return main end):gsub("@(%a+)", "%1_" .. suffix)
 end
 
--- What a compiler or linker says first, without the endings of drawn names.
+-- The first error of a compiler or linker, without the random endings of names.
 local function first_error(said)
    local line = said:match("undefined reference[^\n]*") or said:match("[^\n]*error[^\n]*") or said
    return (line:gsub("_" .. ("%x"):rep(16), ""):gsub("^program%.c:", "line "):sub(1, 300))
 end
 
--- How a program that failed ended; a shell's status tells of a signal, too.
+-- How a program that failed ended. From a shell, the status may stand for a signal.
 local function ended(outcome)
    local status = outcome.status
    local signal = outcome.signal or status and status > 128 and status - 128
    return ("The program ended with %s."):format(signal and "signal " .. signal or "status " .. tostring(status))
 end
 
--- Runs the shell's program above: the bytes of a trace, and what the program wrote.
+-- Runs the shell program above; returns the bytes of the trace, and what the program wrote.
 local function traced(program, input, files)
    local from, to = unistd.pipe()
    assert(from, to)
@@ -211,7 +211,7 @@ local function traced(program, input, files)
    return bytes, text_file.all(files.output) or ""
 end
 
--- What the simulated computer makes of a trace.
+-- Replays a trace on the simulated computer.
 local function replayed(kit, p, bytes, files)
    write(files.trace, bytes)
    local m = kit.machine(p, { l1d = p.cache .. WAYS_AND_LINE, l2 = 0, itlb = 0, dtlb = 0 })

@@ -6,7 +6,7 @@ local function program(p)
    return { { loop = p.n, { ip = 0x1000, ns = p.ns } } }
 end
 
--- Room for n samples in a buffer of the default format: the rest is smaller than the largest sample.
+-- The size of a buffer of the default format for n samples: it is full when less than one is left.
 local function room_for(kit, n)
    local ctx = kit.context { format = "default", buf_size = 4096 }
    local first = ctx.ctx:buffer():header().cur_offs
@@ -53,14 +53,14 @@ local function single(kit, p)
       elapsed1 = one.elapsed }
 end
 
--- The same where an interrupt takes time.
+-- Measures with interrupts that take time.
 local function interrupted(kit, p)
    local r = measure(kit, p, p.period, p.buffer, p.interrupt)
    return { interrupts = r.samples, cost_interrupts = percent(r), ns_interrupts = r.samples * p.interrupt }
 end
 
--- Cycles that a counter of all levels counts while another one overflows each p.short instructions of the program, in
--- a buffer that is large enough; and of the user's level alone.
+-- Cycles that a counter of all levels counts while another one overflows each p.short instructions,
+-- with a buffer that is large enough; and those of the user's level alone.
 local function distorted(kit, p)
    local m = kit.machine(p, { interrupt_ns = p.interrupt })
    local tid = assert(m:spawn { program = program(p) })

@@ -3,7 +3,7 @@
 
 local MS = 1000 * 1000
 
--- p.rounds times: two instructions of the program, one of the kernel on its behalf.
+-- A program of p.rounds rounds: two instructions of its own, one of the kernel on its behalf.
 local function program(p)
    return { { loop = p.rounds, { ip = 0x1000, ns = p.ns }, { ip = 0x1010, ns = p.ns, events = { loads = 1 } },
       { ip = 0x9000, ns = 2 * p.ns, level = "kernel" } } }
@@ -11,7 +11,7 @@ end
 
 local DEVICE = { { ip = 0xa000, ns = 500, level = "interrupt" }, { ip = 0xa010, ns = 500, level = "interrupt" } }
 
--- Instructions of the program at a level, while a device interrupts or not.
+-- The program's instructions at a level, with or without a device's interrupts.
 local function count(kit, p, level, interrupted)
    local m = kit.machine(p)
    if interrupted then assert(m:interrupt { cpu = 0, start = 1000, period = p.every, program = DEVICE }) end
@@ -36,7 +36,7 @@ local function shared(kit, p)
    return { one = one, together = one + m:truth(other).instructions.user }
 end
 
--- A program that no script can know beforehand: how much it does at each level is drawn at random.
+-- A random program, which no script can know beforehand: its work at each level is drawn.
 local function unseen(kit)
    return { { loop = kit.draw(50, 500), { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
       { sleep = 1000 }, { loop = kit.draw(7, 700), { ip = 0x1008, ns = 2 } } }

@@ -4,9 +4,9 @@
 local compiler = require "labs.compiler"
 local little = require("labs.native").little
 
-local N = 48 -- rows and columns of the matrices: of N * N numbers of 8 bytes
+local N = 48 -- rows and columns of the matrices, which have N * N numbers of 8 bytes
 local STARS, BYTES = 1000, 20 -- stars, and bytes of one in the input
-local PARTS = { 1003, 1000 } -- numbers of the last task, in two arrays: no multiples of a few vectors' elements
+local PARTS = { 1003, 1000 } -- sizes of the last task's two arrays, which vectors do not divide
 local NUMBERS = PARTS[1] + PARTS[2]
 
 -- --- programs in C -------------------------------------------------------------------------------
@@ -92,7 +92,7 @@ struct star {
 	unsigned short mass, links;
 };]]
 
--- Fills the students' structures, adds up the masses of some, and gives all back as it has them.
+-- Fills the students' structures, adds up the masses of some, and returns the contents of all.
 local STAR_MAIN = [[
 struct @row { int kind, mass, near, id, links; };
 static struct star @stars[1000] __attribute__((aligned(64)));
@@ -205,7 +205,7 @@ end
 local work = {}
 
 function work.multiply(draw)
-   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0 before
+   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0
    for i = 0, N * N - 1 do a[i], b[i] = draw(0, 999), draw(0, 999) end
    for i = 0, N - 1 do
       for j = 0, N - 1 do
@@ -231,8 +231,8 @@ function work.star(draw)
    return { main = STAR_MAIN, input = input, wanted = little(sum, 8) .. input, skip = 4 }
 end
 
--- What solutions forget is never left to chance: of each array, a number at either end counts, whatever vectors leave
--- over at the end does, and one equals the limit. How many count cannot be guessed from the limit.
+-- Cases that solutions forget are always there: numbers at both ends of each array count, also in
+-- what vectors leave over, and one equals the limit. The count cannot be guessed from the limit.
 function work.less(draw)
    local input, wanted, limit = {}, {}, draw(200, 800)
    for part, n in ipairs(PARTS) do
@@ -249,7 +249,7 @@ function work.less(draw)
    return { main = LESS_MAIN, input = table.concat(input), wanted = table.concat(wanted) }
 end
 
--- Measures a source with numbers that `draw` gives: counts, `right`, `size` of a star; or nil and what is wrong.
+-- Measures a source with numbers from `draw`: counts, `right`, `size` of a star; or nil, why.
 local function measure(kit, p, kind, source, draw)
    local job = work[kind](draw)
    local out, message = compiler.measure(kit, p, source, job.main, job.input)
@@ -261,7 +261,7 @@ end
 
 local known = {} -- the counts of the lab's own sources
 
--- Counts of one of the lab's own sources, with the same numbers each time.
+-- The counts of one of the lab's own sources, with the same numbers each time.
 local function counts(kit, p, kind, source)
    local key = table.concat({ p.model, p.cache, source }, "\0")
    if not known[key] then
@@ -326,7 +326,7 @@ local function setup(kind, name)
    end
 end
 
--- A check of a task: the result is right, and a count is at most the figure `limit`.
+-- The check of a task: is the result right, and a count at most the figure `limit`?
 local function check(kind, count, limit)
    return function(kit, p, source, f)
       if type(source) ~= "string" then return false, "The script returns no text of C." end
@@ -342,7 +342,7 @@ local function as_script(source)
    return "return [==[\n" .. source .. "\n]==]"
 end
 
--- A source as a page has it: a block of code, which an empty line would end.
+-- A source as a block of code on a page; an empty line would end the block.
 local function indented(source)
    return (("\n" .. source):gsub("\n+", "\n"):gsub("\t", "   "):gsub("\n", "\n            "))
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Figures 3.28, 3.29, 3.30: samples in the buffer; and sampling formats of one's own.
+-- Figures 3.28, 3.29, 3.30: samples in the buffer; and sampling formats written by students.
 
 local lpfm = require "lpfm"
 
@@ -13,7 +13,7 @@ local function word(bytes, offset, size)
    return value
 end
 
--- Runs the program; the bytes of the buffer, its header, and where the first sample is.
+-- Runs the program; returns the bytes of the buffer, its header, and the place of the first sample.
 local function record(kit, p, buf_size, pmds)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = p.rounds, LOOP[1] } } })
@@ -36,7 +36,7 @@ local function period(num, n, smpl_pmds)
    return { num = num, value = -n, short_reset = -n, long_reset = -n, smpl_pmds = smpl_pmds }
 end
 
--- Figure 3.28.
+-- Figure 3.28: the values of PMDs in a sample.
 local function sample_body(kit, p)
    local bytes, header, first = record(kit, p, 4096, { period(4, p.period, { 5, 7 }), { num = 5 }, { num = 7 } })
    local at = first + SAMPLE
@@ -45,7 +45,7 @@ local function sample_body(kit, p)
       sample_total = header.cur_offs - first, header_only = first + SAMPLE, one_value = first + SAMPLE + VALUE }
 end
 
--- Figure 3.29.
+-- Figure 3.29: counters that overflow at once.
 local function at_once(kit, p)
    local bytes, header, first = record(kit, p, 4096, { period(4, p.period), period(5, p.period), { num = 7 } })
    local second = first + SAMPLE
@@ -64,14 +64,14 @@ local function full(kit, p, f)
       wasted = size - header.cur_offs, headers_that_fit = math.floor((size - f.first) / SAMPLE) }
 end
 
--- Three addresses, each of which loads.
+-- A loop of instructions at three addresses, each of which loads.
 local function places(n)
    local body = { loop = n }
    for i = 1, 3 do body[i] = { ip = i * 0x1000, ns = 10, events = { loads = 1 } } end
    return { body }
 end
 
--- Loops at addresses that are drawn at random: no script can know them beforehand.
+-- Loops at random addresses, which no script can know beforehand.
 local function unseen(kit)
    local out = {}
    for i = 1, 3 do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- What labs measure with on this computer: programs of known instructions, made on the spot, by perfmon.ko or over
--- perf_event. Pages that are touched for the first time are events that happen exactly so often, PMU or not.
+--- The labs' tools on this computer: programs of known instructions, made on the spot, by
+-- perfmon.ko or over perf_event. Pages that are touched for the first time are events that happen
+-- an exact number of times, PMU or not.
 -- @module labs.here
 local lpfm = require "lpfm"
 local native = require "labs.native"
@@ -9,7 +10,7 @@ local proc = require "lpfm.proc"
 local here = {}
 
 local PATIENCE = 60     -- s that a program may take
-local TRIES, SPIN = 5, 1000000 -- of so many rounds, to find how long one takes
+local TRIES, SPIN = 5, 1000000 -- tries, and rounds of each, to find how long a round takes
 local USER, KERNEL = 8, 1 -- bits of the PMCs of software counters
 
 --- The PMDs of software counters.
@@ -50,7 +51,7 @@ local function finish(path, child, ok, ...)
    return ...
 end
 
--- Until the context has been told of the end, the buffer may lack samples.
+-- Waits for the end of the thread: until its message comes, the buffer may lack samples.
 local function await_end(ctx, on_overflow)
    for message in function() return ctx.ctx:read(PATIENCE) end do
       if message.type == "END" then return end
@@ -59,7 +60,7 @@ local function await_end(ctx, on_overflow)
    error(("the program did not end within %d s"):format(PATIENCE), 0)
 end
 
--- Calls a function with a child that waits for the word, and what is known of its program.
+-- Calls a function with a stopped child, which `go` starts, and the description of its program.
 local function with_child(functions, fn)
    local path = os.tmpname()
    local program = native.build(path, functions)
@@ -100,7 +101,7 @@ function here.sample(kit, functions, event, pmd)
    return out, program
 end
 
---- Rounds of a `spin` that take a ms: the most of some tries, for others may be at work, too.
+--- Rounds of a `spin` that take a ms: the most of several tries, since other programs may run.
 -- @tparam table kit
 -- @treturn int
 function here.rounds_of_ms(kit)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- What labs measure with: simulated computers, counts, samples, contexts that stop a lab with the reason when a call
--- fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how they are used.
+--- The labs' tools: simulated computers, counts, samples, contexts that stop a lab with the reason
+-- when a call fails. `kit.count` and `kit.sample` are enough for most labs; README.md tells how
+-- they are used.
 -- @module labs.kit
 local here = require "labs.here"
 local lpfm = require "lpfm"
@@ -11,7 +12,7 @@ local kit = {}
 --- Pictures (`pfm.plot`), which a run returns as figures and a page shows.
 kit.plot = plot
 
---- What labs measure with on this computer (`labs.here`).
+--- The tools for measuring on this computer itself (`labs.here`).
 kit.here = here
 
 local open = {} -- contexts of the run
@@ -39,7 +40,7 @@ function kit.context(options)
    })
 end
 
---- Closes what a run left open.
+--- Closes the contexts that a run left open.
 function kit.finish()
    for _, ctx in ipairs(open) do ctx:close() end
    open = {}
@@ -60,7 +61,7 @@ function kit.hex(value)
    return lpfm.u64(value):hex()
 end
 
---- What a PMU says of a register.
+--- The properties of a register.
 -- @int num of a PMD
 -- @treturn table
 function kit.pmd(num)
@@ -84,7 +85,7 @@ end
 --- Runs a program to its end without measuring it.
 -- @tparam machine m
 -- @tparam table program
--- @tparam[opt] table fields of m:spawn besides
+-- @tparam[opt] table fields further ones of m:spawn
 -- @treturn table what really happened: by event, `{ user=, kernel=, interrupt=, total= }`; 0 where nothing did
 function kit.run(m, program, fields)
    local spec = { program = program }
@@ -176,7 +177,7 @@ end
 -- @int every loads, after which the counter overflows
 -- @return[1] what `result` says
 -- @return[2] nil
--- @treturn[2] string why nothing
+-- @treturn[2] string why there is no result
 function kit.try_format(p, format, program, every)
    local own = {}
    for k, v in pairs(format) do own[k] = v end
@@ -211,8 +212,8 @@ function kit.draw(from, to)
    return from + (a * 256 + b) % (to - from + 1)
 end
 
---- A function that gives the same answer whenever it is asked the same: a student's function is not to say one thing
--- when it is checked, and another when it is measured.
+--- Makes a function that gives the same answer to the same arguments: a student's function must not
+-- answer differently when it is checked and when it is measured.
 -- @tparam function fn of numbers
 -- @treturn function
 function kit.once(fn)

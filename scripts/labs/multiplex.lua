@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Figures 3.31, 3.32: events that take turns, and what is estimated of them.
+-- Figures 3.31, 3.32: events whose sets take turns, and the estimates of their counts.
 
 local MS = 1000 * 1000
 local A, B = { 5, 4, 6, 1, 5, 4 }, { 10, 10, 15, 15, 10, 15 }
@@ -11,7 +11,7 @@ local function sum(list)
    return total
 end
 
--- Each slice of p.slice ms: its A, its B, then idle turns.
+-- A program that in each slice of p.slice ms does its A, its B, and is then idle.
 local function program(p, a, b)
    local steps = {}
    local function add(times, ip, events)
@@ -25,7 +25,7 @@ local function program(p, a, b)
    return steps
 end
 
--- Counts the events of the list, one set each, that take turns of `turn` ms; counts, durations and estimates by event.
+-- Counts events in sets that take turns of `turn` ms; returns counts, durations and estimates.
 local function measure(kit, p, events, a, b, turn)
    local m = kit.machine(p, { hz = 1000 / p.tick })
    local num, ids, out, whole = kit.counters(m)[1], {}, {}, 0
@@ -76,7 +76,7 @@ local function steady(kit, p)
    return { steady_scaled = measure(kit, p, { "A", "B" }, a, b).A.scaled, steady_actual = sum(a) }
 end
 
--- A program with A in every other slice alone, in step with the turns of the event sets.
+-- A program that has A in every other slice only, in step with the turns of the event sets.
 local function in_step(kit, p)
    local a, b = {}, {}
    for i = 1, #A do a[i], b[i] = i % 2 == 1 and p.steady or 0, p.steady end

@@ -10,7 +10,7 @@ local native = {}
 
 local TEXT, DATA = 0x400000, 0x10000000 -- where code and pages are
 local HEADERS = 64 + 2 * 56             -- bytes in front of the code
-local NO_HUGE_PAGES = 15                -- of madvise(2): a page is to be a fault
+local NO_HUGE_PAGES = 15                -- an argument of madvise(2): each page is to fault
 
 --- A whole number in bytes, the lowest first.
 -- @int value
@@ -33,7 +33,7 @@ end
 
 -- --- what processors understand ------------------------------------------------------------------
 
--- Each instruction set: `emit(code)`s bytes; `distance` is from the end of what is emitted, or its beginning.
+-- Instruction sets: functions return bytes; a `distance` counts from where these begin.
 local x86 = { elf = 62, syscalls = { sleep = 35, advise = 28, exit = 231 } }
 
 function x86.start(bytes)
@@ -66,7 +66,7 @@ local function words(...)
    return table.concat(out)
 end
 
--- A register gets a number of 64 bits.
+-- Loads a 64-bit number into a register.
 local function move(register, value)
    local out = {}
    for i = 0, 3 do
@@ -114,7 +114,7 @@ local function emit_all(self, items)
    for _, item in ipairs(items) do emit(self, item) end
 end
 
--- A touch is one instruction; the address of that is known by the name in `mark`.
+-- Emits a touch; `mark` names the address of its first instruction, the store.
 local function emit_touch(self, item)
    local first, rest = self.set.touch(self.page)
    if item.mark then self.marks[item.mark] = self.at end
@@ -132,7 +132,7 @@ local function emit_loop(self, item)
    add(self, self.set.again(self.at - top))
 end
 
--- The instruction behind a call is what a stack has of its caller.
+-- Emits a call; call stacks have the address of the instruction after it.
 local function emit_call(self, item)
    add(self, self.set.call((self.starts[item.call] or self.at) - self.at))
 end
@@ -145,7 +145,7 @@ function emit(self, item)
    if item.loop then emit_loop(self, item) end
 end
 
--- Assembles once. Addresses of functions that come later are known in the second pass only; sizes are the same.
+-- Assembles once. Addresses of later functions are known in the second pass; sizes are the same.
 local function assemble(set, functions, page, starts, bytes)
    local self = { set = set, page = page, parts = {}, at = TEXT + HEADERS, starts = starts, marks = {}, functions = {},
       touches = 0, times = 1 }
@@ -174,7 +174,7 @@ local function elf(set, code, bytes)
       .. little(2, 2) .. little(0, 6) .. segment(5, 0, TEXT, size, size) .. segment(6, 0, DATA, 0, bytes) .. code
 end
 
--- Bytes.
+-- The size of a page in bytes.
 local function page_size()
    for line in io.lines "/proc/self/smaps" do
       local kib = line:match("^KernelPageSize:%s*(%d+) kB")

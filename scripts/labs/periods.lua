@@ -5,7 +5,7 @@ local lpfm = require "lpfm"
 
 local SAMPLE, VALUE = 40, 8 -- bytes of the default format: section 3.6
 
--- Where the first sample of a buffer is.
+-- The offset of the first sample in a buffer.
 local function header(kit)
    local ctx = kit.context { format = "default", buf_size = 4096 }
    local size = ctx.ctx:buffer():header().cur_offs
@@ -13,12 +13,12 @@ local function header(kit)
    return size
 end
 
--- Room for n samples: full when less is left than the largest sample, which has all PMDs.
+-- The size of a buffer for n samples: it is full if the largest, with all PMDs, does not fit.
 local function room_for(kit, n)
    return header(kit) + n * SAMPLE + VALUE * #lpfm.pmds()
 end
 
--- A thread that is sampled with the three periods: the machine, the thread, the context, the counter.
+-- Samples a thread with the three periods; returns machine, thread, context and counter.
 local function sampled(kit, p, flags)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = p.ns } } } })
@@ -32,7 +32,7 @@ local function sampled(kit, p, flags)
    return m, tid, ctx, num
 end
 
--- The counter over time, from shortly before the first sample on, until the second buffer is full.
+-- The counter over time, from just before the first sample until the second buffer is full.
 local function drawn(kit, p)
    local m, _, ctx, num = sampled(kit, p)
    local line, step, restart_at = {}, p.short * p.ns / 10, nil
@@ -52,7 +52,7 @@ local function drawn(kit, p)
    return kit.plot.lines({ line }, { xlabel = "us" })
 end
 
--- Distances between samples in executed instructions over two buffers, and what was executed while masked.
+-- Instructions between samples over two buffers, and instructions executed while masked.
 local function measure(kit, p, flags)
    local m, tid, ctx = sampled(kit, p, flags)
    local distances, last, masked = {}, 0, 0

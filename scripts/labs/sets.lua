@@ -6,7 +6,7 @@ local BUSY = { { loop = "forever", { ip = 0x1000, ns = 1000 } } }
 
 -- --- the order of sets: figures 3.33 and 3.34 ----------------------------------------------------
 
--- Creates sets in an order, lets them switch at each tick, and says which were active one after the other.
+-- Creates sets in an order, switches them at each tick, and returns the order of their turns.
 local function order_of(kit, p, sets, first, turns)
    local m = kit.machine(p, { hz = 1000 / p.tick })
    local ctx, ids = kit.context(), {}
@@ -37,7 +37,7 @@ local function order_of(kit, p, sets, first, turns)
    return out
 end
 
--- Which set is active, turn by turn.
+-- Draws which set is active, turn by turn.
 local function drawn(kit, order)
    local rows, ids, seen = {}, {}, {}
    for _, id in ipairs(order) do
@@ -83,7 +83,7 @@ local function left(ctx)
    return ctx:getinfo_evtsets { 0 }[1].timeout / MS
 end
 
--- Runs ms by ms until set 1 is active; the time of that.
+-- Runs ms by ms until set 1 is active; returns the time in ms.
 local function time_of_switch(m, ctx)
    while ctx:getinfo_evtsets { 1 }[1].runs == 0 do m:run { ms = 1 } end
    return m:time() / MS
@@ -125,7 +125,7 @@ end
 
 -- --- overflows: figure 3.38, and cascades --------------------------------------------------------
 
-local ROUND = 20 -- ns: 1 A and 1 B
+local ROUND = 20 -- ns of a round, which has 1 A and 1 B
 
 local function by_overflow(kit, p, n)
    local m = kit.machine(p)
@@ -175,7 +175,7 @@ local function overflows(kit, p)
    return out
 end
 
--- B after the n-th A: set 1 begins when PMD4 has overflowed.
+-- Counts B after the n-th A: set 1 begins when PMD4 has overflowed.
 local function cascade(kit, p, n, a, b)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = a, { ip = 0x1000, ns = 10, events = { loads = 1 } },

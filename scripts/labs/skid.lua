@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- Figure 3.27: skid, and what the event address registers know.
+-- Figure 3.27: skid, and what the event address registers record.
 
 local DATA = 0x100000
 
--- p.body instructions; the one at p.miss loads from memory, and misses with p.latency cycles.
+-- A program of p.body instructions; that at p.miss misses the cache, which takes p.latency cycles.
 local function program(p, rounds)
    local body = { loop = rounds or p.rounds }
    for i = 1, p.body do body[i] = { ip = 0x1000 + 0x10 * i, ns = p.ns } end
@@ -16,7 +16,7 @@ local function name_of(address)
    return "I" .. math.floor((address - 0x1000) / 0x10)
 end
 
--- Shares of the instructions in samples of L2 misses, and their names by number of samples.
+-- Shares of instructions in samples of L2 misses, and their names, the most sampled first.
 local function sampled(kit, p, skid)
    local m = kit.machine(p, { skid = skid })
    local samples = kit.sample(m, program(p), { event = "l2_misses", period = p.period })
@@ -38,7 +38,7 @@ local function figure(kit, p)
       before = "I" .. (p.miss - p.skid), neighbour = "I" .. (p.miss + 1), samples_of = some[1].n }
 end
 
--- Which data address register the machine has: the Itanium 2's D-EAR.
+-- What the D-EAR of the Itanium 2, its register of data addresses, records.
 local function ear(kit, p)
    local m = kit.machine(p, { skid = p.skid })
    local tid = assert(m:spawn { program = program(p, 1) })

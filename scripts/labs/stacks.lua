@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- Call stacks: which caller makes a function hot, and what is gained when that is changed.
+-- Call stacks: which caller makes a function expensive, and what is gained when it is changed.
 
 local NAMES = { "main", "parse", "solve", "report", "copy", "hash" } -- function i has its code at i * PAGE
 local PAGE = 0x1000
-local PERIOD = 97 -- cycles; with no divisor in common with those of a round
-local TEN = 10 -- cycles of a step of a plan
+local PERIOD = 97 -- cycles; no common divisor with the cycles of a round
+local TEN = 10 -- cycles of a plan's step
 
--- n cycles at an address: instructions of a cycle each, so that no cycle is lost when a counter is reloaded within one.
+-- n cycles at an address, one for each instruction: a counter that is reloaded loses none.
 local function busy(ip, n)
    return { loop = n, { ip = ip, ns = 1 } }
 end
@@ -15,7 +15,7 @@ local function copy(from, n)
    return { call = from, busy(5 * PAGE, n * TEN) }
 end
 
--- A program that its reader has not written. `plan` says how often functions are called, and how long copies are.
+-- A program that the student has not written. `plan` has numbers of calls, and lengths of copies.
 local function program(p, plan)
    return { { loop = p.rounds,
       busy(1 * PAGE, TEN),
@@ -38,7 +38,7 @@ local function time_of(kit, p, plan)
    return kit.run(kit.machine(p), program(p, plan)).cycles.total
 end
 
--- Shares in percent: own, with what was called, and of copy by its caller.
+-- Shares in percent: of functions alone, of functions with callees, and of copy by its caller.
 local function profile(kit, p, plan)
    local own, total, callers, paths, n = {}, {}, {}, {}, 0
    for _, frames in ipairs(kit.stacks(kit.machine(p), program(p, plan or PLAN), "cycles", PERIOD)) do

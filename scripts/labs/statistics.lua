@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: MIT
--- Statistics of measurement: what a few runs say of all runs.
+-- Statistics of measurement: what a few runs tell of all runs.
 
 local statistics = require "pfm.statistics"
 
 local BASE, LINE, PAGE = 0x1000000, 64, 4096
-local WARM = 3 -- runs until the cache has what it keeps
-local CONFIDENCE, NORMAL = 95, 1.96 -- percent that intervals promise; their factor for very many runs
+local WARM = 3 -- runs until the cache has its usual contents
+local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals with the mean; factor for many runs
 local TRIALS, PAIRS, BUDGET = 5, 64, 30 -- of the tasks: series to plan, pairs to compare, runs of a program
-local GAP = 1.2 -- of the programs of a pair that differ, in deviations of a run
+local GAP = 1.2 -- difference of the programs of a pair, in standard deviations
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- Loads from a table, at random: other ones for each seed; then `more` instructions of a cycle. `how` may have other
--- values than the parameters; `how.rest`: cycles of one instruction more, which are the same in each run.
+-- Random loads from a table, others for each seed; then `more` instructions of a cycle. `how`
+-- replaces parameters; `how.rest` is the cycles of a last instruction, the same in each run.
 local function random_loads(p, seed, how)
    return { { loop = how.loads or p.loads, { ip = 0x1000,
       load = { how.base or BASE, LINE, random = p.table, seed = seed } } },
@@ -36,8 +36,8 @@ local function cycles(kit, m, program)
    return kit.count(m, program, { "cycles" }).cycles
 end
 
--- What measures a program again and again, each time with other loads; unless `how.cold`, the cache has what it keeps
--- of the table. One computer is used at a time: two programs that are to be compared need the same, `how.m`.
+-- Returns a function that measures a program with other loads each time; the cache is warm unless
+-- `how.cold`. Two programs to be compared need the same computer, `how.m`.
 local function measurer(kit, p, how)
    local m, seed = how.m or computer(kit, p), how.seed or 1
    local function one()
@@ -54,7 +54,7 @@ local function measure(kit, p, n, how)
    return out
 end
 
--- n values of a list, from the i-th on.
+-- The n values of a list from the i-th on.
 local function part(values, i, n)
    local out = {}
    for k = 1, n do out[k] = values[i + k - 1] end
@@ -93,7 +93,7 @@ local function few(kit, p)
       quarter = interval_percent(first) / 4, confidence = CONFIDENCE }
 end
 
--- How many single runs are in the first interval, and how many intervals have the true mean.
+-- How many single runs lie in the first interval, and how many intervals hold the true mean.
 local function coverage(kit, p, f)
    local all = measure(kit, p, p.experiments * p.small)
    local truth, hold, hold_normal = statistics.mean(all), 0, 0
@@ -166,14 +166,14 @@ end
 
 -- --- tasks ---------------------------------------------------------------------------------------
 
--- A program of its own scatter.
+-- Draws a program with a scatter of its own.
 local function drawn(kit, p)
    return { seed = kit.draw(1, 60000) * 1000, loads = kit.draw(1, 4) * p.loads, more = p.more }
 end
 
 local PLAN = "It says {planned} runs: the interval is +- {reached} % then, and +- {wanted} % are wanted."
 
--- Is the number of runs that a function says enough, and not many more than that?
+-- Is a function's planned number of runs enough, and not many more than needed?
 local function check_plan(kit, p, fn)
    if type(fn) ~= "function" then return false, "The script returns no function." end
    for trial = 1, TRIALS do
@@ -189,9 +189,9 @@ local function check_plan(kit, p, fn)
    return true
 end
 
--- Two programs that scatter alike, on one computer, with tables of their own; `faster` is "first", "second" or "same".
--- What they load depends on the number of the pair alone: a comparison may err by chance, but a script always errs
--- alike. In percent they scatter, and differ, very differently.
+-- Two programs with the same scatter, on one computer, with separate tables; `faster` is "first",
+-- "second" or "same". Their loads depend on the pair's number only: a comparison may err by chance,
+-- but a script always errs alike. In percent, scatter and difference vary widely.
 local function pair(kit, p, f, number, faster)
    local loads, m = 100 * 4 ^ (number % 3), computer(kit, p)
    local gap = math.floor(GAP * f.scatter * math.sqrt(loads / p.loads))
@@ -209,7 +209,7 @@ local function pair(kit, p, f, number, faster)
    return one(faster == "second", 0), one(faster == "first", 1)
 end
 
--- The numbers of the pairs, in an order that no script can know.
+-- The numbers of the pairs in a random order, which no script can know.
 local function shuffled(kit)
    local out = {}
    for i = 1, PAIRS do table.insert(out, kit.draw(1, i), i) end
@@ -217,7 +217,7 @@ local function shuffled(kit)
 end
 
 local ANSWERS = { same = true, first = true, second = true }
-local MOST_ALARMS, MOST_MISSED = 0.2, 0.125 -- of the pairs that are alike, and of those that differ
+local MOST_ALARMS, MOST_MISSED = 0.2, 0.125 -- shares of the equal pairs, and of the different ones
 
 local function check_compare(kit, p, fn, f)
    if type(fn) ~= "function" then return false, "The script returns no function." end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Threads: false sharing, context switches, counting one among many.
+-- Threads: false sharing, context switches, counting one of many threads.
 
 local BASE = 0x1000000
 
@@ -8,7 +8,7 @@ local function computer(kit, p, cpus, stores)
       store_buffer = stores or 0 })
 end
 
--- p.n stores of each of two threads, each on a CPU of its own, `distance` bytes apart; with so many in a store buffer.
+-- Two threads, each on its own CPU, store p.n times `distance` bytes apart, with a store buffer.
 local function writers(kit, p, distance, stores)
    local m, tids = computer(kit, p, 2, stores), {}
    for cpu = 0, 1 do
@@ -51,7 +51,7 @@ local function switches(kit, p)
       elapsed = m:time() / 1e6, turns = p.busy / p.slice }
 end
 
--- A process of p.workers threads, the i-th of which does i * p.n loads; the counts of each.
+-- The counts of the p.workers threads of a process, of which the i-th does i * p.n loads.
 local function workers(kit, p)
    local m = computer(kit, p, 1)
    local first = assert(m:spawn { program = { { loop = p.n, { ip = 0x1000, ns = 10 } } } })
@@ -81,7 +81,7 @@ local function workers(kit, p)
       mean = total / #counts }
 end
 
--- Stores of counters at the addresses that a function gives, by as many CPUs.
+-- Misses when each of p.cpus CPUs stores to a counter at the address that a function gives.
 local function counters_at(kit, p, address)
    local m, tids, misses = computer(kit, p, p.cpus), {}, 0
    for cpu = 0, p.cpus - 1 do
@@ -95,7 +95,7 @@ end
 
 local X, Y = BASE, BASE + 4096
 
--- A thread that stores to one variable and loads the other one, after a wait; perhaps with a fence between.
+-- A thread that waits, stores to one variable and loads the other, perhaps with a fence between.
 local function crossing(m, cpu, first, second, wait, fence)
    local program = { { ip = 0x1000 + 16 * cpu, store = first }, { ip = 0x1008 + 16 * cpu, load = second } }
    if fence then table.insert(program, 2, { ip = 0x1004 + 16 * cpu, fence = true }) end
@@ -103,7 +103,7 @@ local function crossing(m, cpu, first, second, wait, fence)
    return assert(m:spawn { affinity = { cpu }, program = program })
 end
 
--- In how many of p.tries runs, in which one thread starts later and later, both loads see what was there before.
+-- In how many of p.tries runs both loads see old values; one thread starts later in each run.
 local function both_old(kit, p, stores, fence)
    local n = 0
    for i = 0, p.tries - 1 do
@@ -120,7 +120,7 @@ local function orders(kit, p)
       true) }
 end
 
--- Of an answer: 1, it can be, or 2, it cannot.
+-- The expected answer about a figure: 1, it can happen, or 2, it cannot.
 local function can_be(figure)
    return function(f) return f[figure] > 0 and 1 or 2 end
 end

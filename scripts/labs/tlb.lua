@@ -3,7 +3,7 @@
 
 local A, B = 0x1000000, 0x3000000
 
--- A computer with a large data cache and a TLB of "SIZE OF ALL PAGES:WAYS:PAGE".
+-- A computer with a large data cache and a TLB "REACH:WAYS:PAGE" (REACH: of all its pages).
 local function computer(kit, p, dtlb)
    return kit.machine(p, { l1d = "1048576:16:64", l2 = 0, l3 = 0, itlb = 0, dtlb = dtlb or p.dtlb })
 end
@@ -31,7 +31,7 @@ local function strides(kit, p)
    return { side = side, side_bytes = p.n * p.element, in_lines = p.n * p.element / 64 }
 end
 
--- The same memory with pages that are p.larger times as large, in a TLB of as many entries.
+-- Walks the same memory with pages p.larger times as large, and a TLB of as many entries.
 local function large(kit, p, f)
    local page = f.page * p.larger
    local dtlb = ("%d:%d:%d"):format(page * f.entries, f.entries, page)
@@ -42,7 +42,7 @@ local function large(kit, p, f)
       faster = small_cycles / large_cycles }
 end
 
--- A list of pages, one load each; its misses.
+-- Loads once from each page of a list; returns the misses.
 local function visit(kit, p, list)
    local m, at = computer(kit, p), 0
    local truth = kit.run(m, { { ops = function()
@@ -52,7 +52,7 @@ local function visit(kit, p, list)
    return truth.dtlb_misses.total
 end
 
--- Joins p.keys pairs of a row of a table and one of another: the offsets that are loaded, in an order of pairs.
+-- The offsets that a join of p.keys pairs of rows of two tables loads, in an order of the pairs.
 local function pairs_of(p)
    local out, x = {}, p.seed
    for i = 1, p.keys do

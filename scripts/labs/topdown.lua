@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Top-down analysis and the roofline: where the cycles go, and how fast a loop can be at all.
+-- Top-down analysis and the roofline: where the cycles go, and how fast a loop can be at best.
 
 local PAGE, LINE = 0x1000, 64
 local CODE, DATA, ARRAY = 0x100000, 0x10000000, 0x1000000 -- addresses; ARRAY: bytes between arrays
 local KINDS = { "retiring", "bad", "frontend", "backend" }
 local ELEMENT = 8 -- bytes
-local TRIALS, POINTS = 5, 2 -- programs that a script is tried with; how many points of a percent it may be off
+local TRIALS, POINTS = 5, 2 -- programs to try a script with; percentage points that it may be off
 
 -- --- programs ------------------------------------------------------------------------------------
 
@@ -36,14 +36,14 @@ local function computer(kit, p)
    return kit.machine(p, { dtlb = 0, itlb = 0 })
 end
 
--- Counts of the second run of a program: the first one fetches what the second-level cache then has.
+-- Counts the second run of a program: the first one fills the second-level cache.
 local function warm(kit, p, program, events)
    local m = computer(kit, p)
    kit.run(m, program)
    return kit.count(m, program, events or EVENTS)
 end
 
--- Percent of the cycles by cause. What a cause takes is what the program takes less without it.
+-- Percent of the cycles by cause. A cause takes what the program saves without it.
 local function levels(kit, p, q)
    local counts = warm(kit, p, mixed(q, {}))
    local function lost(with) return counts.cycles - warm(kit, p, mixed(q, with)).cycles end
@@ -129,8 +129,8 @@ local function setup(kit, p)
    }
 end
 
--- A program that no script can know beforehand. In each of the first three, one cause takes nearly all cycles, so that
--- no price can be wrong by chance; the others have something of everything.
+-- A random program, which no script can know beforehand. In the first three, one cause takes nearly
+-- all cycles, so that no result can be wrong by chance; the others have some of every cause.
 local function unseen(kit, p, trial)
    local q = { rounds = 10, table = p.table, compute = 1, branches = 1, code = 4, loads = 1 }
    if trial == 1 or trial > 3 then q.branches = kit.draw(800, 1500) end

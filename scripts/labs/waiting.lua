@@ -3,18 +3,18 @@
 
 local NAMES = { "main", "parse", "fetch", "render", "log", "idle", "compute" } -- function i has its code at i * PAGE
 local PAGE = 0x1000
-local MS, LOOK = 1e6, 500000 -- ns; of a look at the threads: all durations are multiples of it
-local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samples, which divide no function's
+local MS, LOOK = 1e6, 500000 -- ns; between looks at the threads: it divides all durations
+local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samples (prime)
 local SWITCHES, BOTH_LEVELS = 69, 9 -- the software counter of context switches, and its PMC: user and kernel level
 local PATIENCE = 100 -- s
-local LEAST_GAIN = 3 -- percent that one more worker has to gain, to count as a gain
-local TRIALS = 3 -- lists that a script is tried with
+local LEAST_GAIN = 3 -- percent by which a worker must speed up the run to be a gain
+local TRIALS = 3 -- lists to try a script with
 
 local function name_of(address)
    return NAMES[math.floor(address / PAGE)]
 end
 
--- A function that main calls: it runs and then waits, each for so many ms.
+-- A call by main of a function that runs, and then waits, each for a number of ms.
 local function fn(name, runs, waits)
    local i = 1
    while NAMES[i] ~= name do i = i + 1 end
@@ -63,13 +63,13 @@ local function states_of(m)
    return out
 end
 
--- What a change from one state to another is called, if it is a switch.
+-- The name of the change from one state to another, if it is a switch.
 local function switch_of(was, is)
    if is == "running" then return "in" end
    return was == "running" and (is == "ready" and "preempted" or is == "sleeping" and "out") or nil
 end
 
--- What became of a thread in the last LOOK; returns what happened to it, if that is a switch.
+-- Notes a thread's state in the last LOOK; returns the switch that happened, if any.
 local function note(t, is)
    local was = t.state
    t[was], t.state = (t[was] or 0) + LOOK, is
@@ -105,7 +105,7 @@ local function watch(kit, p, programs, cpus)
    return { threads = threads, switches = switches, elapsed = m:time() }
 end
 
--- The switches as `lpfm script` lists them, with the stacks of those away from a CPU.
+-- The switches as `lpfm script` lists them, with stacks for those away from a CPU.
 local function listing(run)
    local out = {}
    for i, s in ipairs(run.switches) do
@@ -115,7 +115,7 @@ local function listing(run)
    return out
 end
 
--- From stack to the ns that threads waited there: what lpfm record --off-cpu makes of such a list.
+-- The ns that threads waited, by stack: what lpfm record --off-cpu makes of such a list.
 local function waits_of(list)
    local out, away = {}, {}
    for _, s in ipairs(list) do
@@ -198,7 +198,7 @@ local function team(p, n)
    return programs
 end
 
--- Each worker has a CPU of its own, and so has a thread that waits for the end of the others.
+-- Each worker has its own CPU, and so has a thread that waits until the others have ended.
 local function summed(kit, p)
    local programs = team(p, p.workers)
    local run = watch(kit, p, programs, p.workers)
@@ -210,7 +210,7 @@ local function summed(kit, p)
       idle_percent = 100 * waits["main;idle"] / sum_of(waits) }
 end
 
--- How long n workers on one CPU take for all requests, ms: each takes the same number of them.
+-- The ms that n workers on one CPU take for all requests, of which each does an equal part.
 local function elapsed(kit, p, n)
    local programs, per = {}, p.rounds / n
    for i = 1, n do programs[i] = server(p, math.floor(i * per) - math.floor((i - 1) * per)) end
@@ -242,7 +242,7 @@ local function enough(kit, p)
    return { enough = n, by_workers = list, with_more = now, least_gain = LEAST_GAIN }
 end
 
--- The beginning of a list, as long as a thread has waited for some time at its end.
+-- The longest beginning of a list at the end of which a thread has waited for a while.
 local function cut(list)
    local away, last = {}, 0
    for i, s in ipairs(list) do
@@ -254,8 +254,8 @@ local function cut(list)
    return { unpack(list, 1, last) }
 end
 
--- What threads do that are drawn at random, more than there are CPUs. Each computes for more than a slice before and
--- after its waits, so that some are preempted.
+-- Random programs, more than there are CPUs. Each computes for more than a slice before and after
+-- its waits, so that some are preempted.
 local function unknown(kit, p)
    local programs = {}
    for i = 1, kit.draw(3, 5) do
@@ -267,7 +267,7 @@ local function unknown(kit, p)
    return cut(listing(watch(kit, p, programs, 2)))
 end
 
--- Compares what a student's function says of a list with what it is.
+-- Compares what a student's function returns for a list with the truth.
 local function differs(given, wanted)
    if type(given) ~= "table" then return "The function returns no table." end
    for stack, ns in pairs(wanted) do

@@ -23,25 +23,26 @@ local analyze = {}
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by keys, separated by commas, see `analyze.keys`
 -- @tparam[opt] table options
--- @tparam[opt] table options.filter only these samples, by key; values are texts, several separated by commas; of many
--- recordings `rank` (also 0-3), `host`, `node`, `job`, `step`; and `from`, `to` (seconds since the first sample, or
--- "10%")
+-- @tparam[opt] table options.filter the samples to take, by key: texts, several values separated by
+-- commas; for several recordings also `rank` (also 0-3), `host`, `node`, `job`, `step`; and `from`,
+-- `to` (seconds since the first sample, or "10%")
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
--- @bool[opt] options.children of samples with call stacks, count them also where the functions are that called: each
--- row gets `total` (`samples`, `events`, `percent`), its own and of those it called, by which rows are then ordered
+-- @bool[opt] options.children with call stacks, count a sample in each of its callers, too: rows
+-- get `total` (`samples`, `events`, `percent`), with all callees, by which they are then ordered
 -- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
--- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same of all; `objects`, the samples in
--- each; `missing` (objects without symbols); `cut` (samples missing from damaged blocks)
+-- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same for all samples;
+-- `objects`, the number in each; `missing` (objects without symbols); `cut` (samples missing from
+-- damaged blocks)
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
 analyze.by = tabulate.by
 
---- Visits the samples that pass, equal ones together, with the functions of their stacks.
+--- Visits the samples that pass the filter, with their functions; equal samples are visited once.
 -- @param self of `recording.open` or `recording.of`, with call stacks
--- @string by one key, of where samples lie: "symbol", "object", "line", "address"
+-- @string by a key that is a location: "symbol", "object", "line", "address"
 -- @tparam table options `filter` of `analyze.by`
 -- @tparam function visit `(s, names)`: `s.samples`, `s.events`, `s.event`; the key of each frame, innermost first
 -- @raise on other keys
@@ -60,17 +61,17 @@ analyze.keys = keys.names
 
 --- A key for samples of `pfm.recording.samples`.
 -- @string name of `analyze.keys`, or as perf calls it
--- @treturn ?table `title`; `get`, a function of a sample: what it counts under; `label`, a format of that for figures;
--- nil for what is none
+-- @treturn ?table `title`; `get`, a function that returns the key's value of a sample; `label`, the
+-- format of that value in figures; nil if there is no such key
 -- @usage print(analyze.key("sym").title)
 -- @function key
 analyze.key = keys.of
 
 --- Reads the names of keys.
 -- @param by a text with commas, or a list of names, as perf spells them, too
--- @tparam[opt] {string,...} known the names that are keys there, all by default
+-- @tparam[opt] {string,...} known the keys that are allowed, by default all
 -- @treturn {string,...} their names
--- @raise on a name that is none
+-- @raise on an unknown name
 -- @usage print(analyze.read_keys("dso,sym")[1]) --> object
 -- @function read_keys
 analyze.read_keys = keys.read
@@ -79,7 +80,7 @@ analyze.read_keys = keys.read
 -- @param self the recording
 -- @tparam table wanted as `options.filter` of `analyze.by`
 -- @treturn function `(sample)`: does it pass?
--- @raise on times and names that are none
+-- @raise on times and names that are not valid
 -- @usage print(analyze.test(assert(recording.open "lpfm.data"), { cpu = "0,1" }) ~= nil)
 function analyze.test(self, wanted)
    local tests, chooses, during = keys.tests(wanted), origin.chooses(wanted), nil
@@ -90,7 +91,7 @@ function analyze.test(self, wanted)
    end
 end
 
---- The first and the last moment of a recording; of some of many, those of all.
+--- The times of a recording's first and last samples; of several recordings, those of all.
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number
@@ -100,9 +101,9 @@ analyze.span = columns.span
 
 --- How two runs differ.
 -- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
--- row (Holm's adjustment). Of single runs it knows the chance of sampling only, not how runs vary by themselves: for
--- that give several of each; then it is Welch's test of their means.
--- @param old a recording, or a list of some of the same program; many that are one are a run each
+-- row (Holm's adjustment). Single runs show the chance of sampling only, not how runs vary by
+-- themselves. Give several of each to see that: then it is Welch's test of their means.
+-- @param old a recording, or a list with one for each run; each part of a merged one is a run
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
 -- @tparam[opt] table options as for `analyze.by`, and:
@@ -138,7 +139,7 @@ analyze.phases = phases.find
 -- @tparam[opt] table options
 -- @bool[opt] options.raw the register's value as it is, not what it grew by
 -- @number[opt] options.width bins of this width instead of powers of two
--- @number[opt] options.from where the first of them begins
+-- @number[opt] options.from where the first bin begins
 -- @tparam[opt] table options.filter `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
 -- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
 -- `p90`, `p99` (to 1.6 %, or the width of a bin)
@@ -146,7 +147,7 @@ analyze.phases = phases.find
 -- @function histogram
 analyze.histogram = values.histogram
 
---- How two values go together, from sample to sample.
+--- How two values correlate over the samples.
 -- @param self of `recording.open` or `recording.of`
 -- @param x as `what` of `analyze.histogram`
 -- @param y

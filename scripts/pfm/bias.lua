@@ -17,23 +17,23 @@ local symbols = require "pfm.symbols"
 
 local bias = {}
 
-local SURE = 0.001   -- the chance of such a difference, below which it is none
-local NOTABLE = 0.02 -- of the samples; less is in other places even where a test of many samples sees it
-local LEAST = 100    -- samples for a test
-local VARIES = 8     -- a mask of at least such a part of the period
-local STEPS = 2      -- of the mask, in bits, from one try to the next
+local SURE = 0.001   -- the probability below which a difference is not due to chance
+local NOTABLE = 0.02 -- share of the samples; smaller differences are ignored, even if significant
+local LEAST = 100    -- samples that a test needs
+local VARIES = 8     -- a mask is at least 1/VARIES of the period
+local STEPS = 2      -- bits by which the mask grows from one try to the next
 local SEEDS = { 14, 1, 7 }
 
 -- --- profiles ------------------------------------------------------------------------------------
 
--- Where a sample lies, the same in every run: programs are loaded at other addresses each time.
+-- Names where a sample lies, alike in every run, although load addresses differ between runs.
 local function place_of(resolver, pid, ip)
    local where = resolver:resolve(pid, ip)
    if where.missing == "no mapping" then return ("0x%x"):format(ip) end
    return ("%s %s+0x%x"):format(where.object, where.func, where.offset)
 end
 
---- How many samples lie where.
+--- Counts the samples at each place.
 -- @tparam table result of `profile.collect`
 -- @treturn table counts by place; a place is an address or, of a real program, "object function+offset"
 -- @treturn int all samples
@@ -53,7 +53,7 @@ function bias.places(result)
    return out, all
 end
 
--- One run; the target is made anew for each where it is a function.
+-- Carries out one run; if the target is a function, it makes a target for each run.
 local function sample(self, random)
    local spec = {}
    for k, v in pairs(type(self.target) == "function" and self.target() or self.target) do spec[k] = v end
@@ -76,8 +76,8 @@ local function masked(mask, seed)
    return { mask = mask, seed = seed }
 end
 
--- All runs are of the same threads: of those that can be sampled with random periods. Returns `inherit`, or nil and why
--- threads and children are left out.
+-- All runs sample the same threads: those that can be sampled with random periods. Returns
+-- `inherit`, or nil and why threads and children are left out.
 local function whole(self, mask)
    local target = type(self.target) == "function" and self.target() or self.target
    if not (target.inherit or target.threads) then return nil end
@@ -90,8 +90,8 @@ end
 
 --- What a test leaves out, in words.
 -- @tparam table result of `bias.test`
--- @string[opt=""] before what stands before them
--- @treturn ?string nil where that is nothing, or not known
+-- @string[opt=""] before text to put before the words
+-- @treturn ?string nil if nothing is left out, or it is not known what
 -- @usage print((require("pfm.bias").left_out { unsampled = 0.5 }))
 function bias.left_out(result, before)
    if not result.unsampled then return nil end
@@ -102,13 +102,13 @@ end
 
 -- --- the test ------------------------------------------------------------------------------------
 
--- More than chance, and more than two randomized runs differ.
+-- Do two profiles differ by more than chance, and by more than two randomized runs do?
 local function differs(self, one, other)
    local test = statistics.compare(one, other)
    return test.chance < SURE and test.distance > NOTABLE + 1.5 * self.noise, test
 end
 
--- Places by how much more or less of the samples they have.
+-- Lists all places; those that differ most in their shares of the samples come first.
 local function changes(one, other)
    local n1, n2, rows, seen = 0, 0, {}, {}
    for _, n in pairs(one) do n1 = n1 + n end
@@ -129,7 +129,7 @@ local function changes(one, other)
    return rows
 end
 
--- The widest mask that the period bears, 2^k - 1.
+-- The widest mask, 2^k - 1, with which every period is at least 1.
 local function widest(period)
    local mask = 1
    while randomize.base(period, mask * 2 + 1) - (mask * 2 + 1) >= 1 and mask * 2 + 1 <= 2 * period do
@@ -138,7 +138,7 @@ local function widest(period)
    return mask
 end
 
--- Narrow masks first, but not so narrow that the periods hardly vary.
+-- Tries narrow masks first, but none so narrow that the periods hardly vary.
 local function recommend(self, reference, most)
    local mask = 1
    while mask * 2 + 1 <= self.period / VARIES do mask = mask * 2 + 1 end

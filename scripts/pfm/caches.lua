@@ -14,7 +14,7 @@ local function expect(result, message)
    return result
 end
 
--- Two steps become one, so that a long course has as many as a short one.
+-- Merges steps in pairs, so that a long run has no more of them than a short one.
 local function halve(course)
    local half = {}
    for i = 1, #course, 2 do

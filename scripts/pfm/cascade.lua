@@ -17,7 +17,7 @@ local function read(what)
    return list
 end
 
--- Behind the last condition its events are counted on.
+-- After the last condition, its events are counted until the end.
 local function with_end(list)
    local last = list[#list]
    if #last.triggers == 0 then return list end
@@ -28,7 +28,7 @@ local function with_end(list)
    return out
 end
 
--- Each thread that there is has a cascade of its own; where a process is meant, all of its threads.
+-- Each given thread has a cascade of its own; for a process, each of its threads has one.
 local function target_of(spec)
    local out = {}
    for k, v in pairs(spec) do out[k] = v end
@@ -37,7 +37,7 @@ local function target_of(spec)
    return out
 end
 
--- Before a profile, which is its last stage.
+-- Carries out the stages before a profile, which is the last stage.
 local function sample(spec, list, record)
    local last, texts, copy = list[#list], {}, {}
    for i = 1, #list - 1 do texts[i] = list[i].text end
@@ -66,7 +66,8 @@ end
 -- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured time, the thread's
 -- own; of several threads the first), `lasted`, `left_by`, `counts` (of `event`, `unit`, `value`), `subjects`,
 -- `reached_by` (how many of them); a stage that samples has `samples` instead of counts;
--- `left_out`, the share of a command's CPU time that its other threads and children spent, which are no part of it
+-- `left_out`, the share of a command's CPU time that its other threads and children spent, which
+-- are not part of the cascade
 -- @usage
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)

@@ -19,8 +19,8 @@ local ledger = require "pfm.measure.ledger"
 
 local count = {}
 
-local HINT_SHARE, HINT_NS = 0.03, 2e6 -- CPU time uncounted that is worth a hint
-local FEW = 8                         -- contexts
+local HINT_SHARE, HINT_NS = 0.03, 2e6 -- uncounted CPU time from which on a hint is given
+local FEW = 8                         -- contexts, up to which the interval adapts
 local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
 local LEDGER = 0.02                   -- s between looks at what ended threads have counted
 local TAKEN = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI watchdog"
@@ -41,7 +41,7 @@ local function with_task_clock(list)
    return out, hidden
 end
 
--- Adds to the counted events the one that ends the measurement when it has occurred n times.
+-- Adds the event that ends the measurement when it has occurred n times.
 local function with_limit(self, text)
    local its, err = trigger.read(text)
    if not its then error("until: " .. err, 0) end
@@ -64,7 +64,7 @@ local function set_limit(self, its)
    self.plan.limit = { num = terms[1].num, n = its.n }
 end
 
--- What has to happen first, as stages; their event sets come first.
+-- Prepares the stages that lead to the counting: their event sets have the first numbers.
 local function program(self, timeouts)
    local from = self.target.from
    self.stages, self.progress = stages.leading(from), {}
@@ -73,12 +73,12 @@ local function program(self, timeouts)
    return self.stages and stages.before(self.stages, spec) or spec
 end
 
--- The interval is chosen for few contexts at once: each has its sets several times then.
+-- The switching interval adapts for a few contexts only; with more, or with children, it stays.
 local function is_steady(target)
    return target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
 end
 
--- Where a command's threads are wanted one by one, the counts of each are read when it ends.
+-- Counts a command's threads one by one: the counts of each are read when it ends.
 local function keep_ledger(self)
    if self.target.interval then
       error("the threads of a command cannot be counted one by one at intervals: their counts come when they end", 0)
@@ -89,9 +89,9 @@ local function keep_ledger(self)
    return true
 end
 
--- Threads and children are counted by the context of the thread that creates them; what ends the counting would have to
--- happen in the first thread. The threads of a running process have contexts of their own where they are wanted one by
--- one.
+-- A thread's context counts the threads and children that it creates, too. It cannot with `until`,
+-- which looks at the first thread alone, nor if the threads of a running process are wanted one by
+-- one: then each has a context of its own.
 local function inherits(self)
    local target, one_by_one = self.target, self.target.parts or self.target.names
    if not target.inherit or target.cpus or target["until"] then return false end
@@ -104,7 +104,7 @@ local function inherits(self)
    return false
 end
 
--- The target as it is measured.
+-- The target for `pfm.measure`: `inherit` is set only if the contexts do inherit.
 local function with_inheritance(target, inherited)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
@@ -113,7 +113,7 @@ local function with_inheritance(target, inherited)
    return out
 end
 
--- `threads` asks for what `inherit` gives.
+-- `threads` is another word for `inherit`.
 local function with_threads(target)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
@@ -121,7 +121,7 @@ local function with_threads(target)
    return out
 end
 
--- The folder of the cgroup: of the tasks on the CPUs, only its own are counted.
+-- The folder of the cgroup: of all tasks on the CPUs, only those in it are counted.
 local function cgroup_of(target)
    if not target.cgroup then return nil end
    if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end
@@ -168,13 +168,13 @@ function counting:attach(subject)
    return ctx, err, errno
 end
 
--- Notes what a thread is called now.
+-- Notes the current name of a thread.
 function counting:name(tid, pid)
    if not tid or host.now().sim then return end
    self.names[tid] = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid)) or self.names[tid]
 end
 
--- Threads get their names once they run; returns seconds to the next look.
+-- Reads the names of threads, which they get once they run; returns seconds to the next look.
 function counting:look_at_names()
    for subject in pairs(self.live) do self:name(subject.tid, subject.pid) end
    self.name_step = math.min((self.name_step or FIRST_NAMES / 2) * 2, LAST_NAMES)
@@ -191,7 +191,7 @@ local function in_unit(event, value)
    return (type(value) == "number" and value or value:tonumber()) * event.scale
 end
 
--- The counts of one subject, in the order of the events that are counted; false: others had the counter.
+-- The values of a subject's events, in their order; false where others had the event's counter.
 local function counts_of(self, values)
    local out = {}
    for i, e in ipairs(self.good) do
@@ -208,22 +208,22 @@ local function stat_fields(pid)
    return fields
 end
 
--- Notes from /proc whether the process had children or other threads. /proc still knows it: the process has ended, but
--- has not been waited for.
+-- Notes from /proc whether the process had children or other threads. It has ended, but is still in
+-- /proc, since it has not been waited for.
 local function look_around(self, subject)
    local f = stat_fields(subject.pid)
    if (tonumber(f[9]) or 0) + (tonumber(f[11]) or 0) > 0 then self.had_children = true end
    if (tonumber(f[18]) or 1) > 1 then self.had_threads = true end
 end
 
--- Threads that the context could not take, and how long those that it took ran.
+-- Adds the threads that an inheriting context could not count, and the time that it counted.
 function counting:note_inherited(ctx)
    local info = ctx:getinfo_evtsets { 0 }
    self.active_ns = (self.active_ns or 0) + plan.active_ns(self.plan, ctx)
    self.uncounted = self.uncounted + (info and info[1].lost or 0)
 end
 
--- The rows of a ledger that is complete.
+-- Adds the counts of a command's threads, once its ledger is complete.
 local function add_threads(self, its, values)
    its:read(true)
    local mixed, why = its:settle(plan.counts_of(self.plan, values))
@@ -252,7 +252,7 @@ function counting:ended(subject)
    if subject.pid and not self.inherits then look_around(self, subject) end
 end
 
--- Goes on with event sets that are switched at another interval.
+-- Changes to the list of event sets that has another switching interval.
 local function change_list(self, list)
    for subject, ctx in pairs(self.live) do
       if not subject.held and ctx:stop() then ctx:start(plan.first_set(self.plan, list)) end
@@ -287,7 +287,7 @@ local function value_of(self, event, values)
    return in_unit(event, value), share
 end
 
--- Does it happen whenever a program runs?
+-- Does an event occur whenever a program runs?
 local function is_constant(event)
    local e = event.kind == "hardware" and event.plm ~= "k" and lpfm.event(event.base)
    for _, name in ipairs { "cycles", "instructions" } do
@@ -338,9 +338,9 @@ local function seconds(time)
    return time or 0
 end
 
--- CPU time that was spent uncounted, as a share, or nil: in threads and children that are not counted, or, if they are,
--- in programs from which the kernel took the counters. What the first thread ran uncounted, while it was made and torn
--- down, is not theirs.
+-- The share of CPU time that was spent uncounted, or nil: in threads and children that are not
+-- counted, or, if they are, in programs from which the kernel took the counters. What the first
+-- thread spends uncounted at its start and exit does not belong to it.
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.cpus or target.tids or not outcome.rusage then return nil end
@@ -386,7 +386,7 @@ local function reporter(self, list, report)
    end
 end
 
--- Three clocks: intervals that are reported, looks at event sets and at names.
+-- Serves three clocks: reports at intervals, looks at event sets, and looks at names.
 local function ticker(self, spec)
    local next_report, next_look, next_names = spec.interval or math.huge, 0, spec.names and 0 or math.huge
    if not self.tell and #self.plan.sets == 1 and not spec.names and not spec.parts then return nil end
@@ -412,14 +412,14 @@ local function parsed(list)
    return list
 end
 
--- How far the stages came that led to the counting.
+-- Notes how far the stages before the counting came.
 function counting:conclude(outcome)
    if not self.stages then return end
    outcome.stages = stages.merge(self.progress)
    self.obstacle = stages.obstacle(outcome.stages)
 end
 
--- What `pfm.measure` is to call.
+-- The callbacks for `pfm.measure`.
 local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
@@ -432,7 +432,7 @@ end
 local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval", "on_interval", "switch", "from",
    "until", "parts", "names" })
 
---- Raises an error where a table for `count.run` has a field that none of it reads.
+--- Raises an error where a table for `count.run` has an unknown field.
 -- @string call name of the function that takes the table, for the message
 -- @tparam table spec
 -- @tparam[opt] {string,...} also fields that the caller reads
@@ -443,7 +443,7 @@ end
 
 --- Prepares a count; `count.run` does all of it.
 -- @tparam table spec as for `count.run`
--- @treturn table for `count.complete`, with `callbacks` for `pfm.measure`, which is `on`, too, as it was called before
+-- @treturn table for `count.complete`, with `callbacks` for `pfm.measure` (formerly `on`)
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
 -- print(count.complete(c, measure.run(c.target, c.callbacks)).events[1].value)
 function count.prepare(spec)
@@ -471,7 +471,7 @@ function count.so_far(self)
    }
 end
 
---- Makes the profile's result from that of `pfm.measure`.
+--- Makes the count's result from that of `pfm.measure`.
 -- @tparam table self of `count.prepare`
 -- @tparam table outcome of `measure.run`
 -- @treturn table the outcome, completed as `count.run` says
@@ -498,20 +498,21 @@ end
 -- @string[opt] spec.cgroup with `cpus`: the tasks of this cgroup alone count
 -- @number[opt] spec.interval seconds between calls of `on_interval`
 -- @func[opt] spec.on_interval called with the counts of each interval, a table
--- @param[opt] spec.switch when event sets take turns: ms, or "EVENT:N"; by default by the run's own variance
+-- @param[opt] spec.switch when event sets are switched: ms, or "EVENT:N"; by default it adapts
 -- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
--- @string[opt] spec.until what ends it, as "page-faults:1000", of events that fit one set
+-- @string[opt] spec.until what ends it, as "page-faults:1000"; all events must fit one set then
 -- @bool[opt] spec.inherit threads and children are counted by the thread's context, where the machine can do that with
 -- these events; `threads` is another word for it
--- @bool[opt] spec.parts `per` has each thread of a command; the tables of intervals have `per`, too
+-- @bool[opt] spec.parts list each thread of a command in `per`, for intervals, too
 -- @bool[opt] spec.names the same, and parts have `comm`, the thread's name when it ended
--- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; of an estimate, besides, `active`, the
--- share of the time out of which it was made, `error`, within which the true count lies in 95 % of the cases,
--- `poor`, why it means nothing, and `other_value`, scaled by turns instead of time), `elapsed`, `ran` (ns of CPU
--- time counted), `rusage`, `status`, `signal`, `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how
--- many event sets), `why_sets`, `switch_ns`, `results` of a called function, `stages` that led to it (of
--- `pfm.measure.stages.merge`), `inherited`: threads and children were counted;
--- `alone`: why not; `enough`: until what was said
+-- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; for an estimate
+-- also `active`, the share of the time from which it was made, `error`, within which the true count
+-- lies in 95 % of the cases, `poor`, why it means nothing, and `other_value`, scaled by turns
+-- instead of time), `elapsed`, `ran` (ns of CPU time counted), `rusage`, `status`, `signal`,
+-- `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how many event sets), `why_sets`,
+-- `switch_ns`, `results` of a called function, `stages` that led to it (of
+-- `pfm.measure.stages.merge`), `inherited`: threads and children were counted; `alone`: why not;
+-- `enough`: `until` ended it
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)
@@ -568,8 +569,8 @@ local function mean_of(runs, get)
    return statistics.mean(values)
 end
 
---- Makes one result of several runs: means, with `stddev` of the mean beside, and `interval`: the mean of many more
--- runs would be as near in 95 % of the cases.
+--- Makes one result of several runs: means, with `stddev` of the mean, and `interval`, half the
+-- width of its 95 % confidence interval.
 -- @usage
 -- local spec = {command = {"true"}, events = "page-faults"}
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)

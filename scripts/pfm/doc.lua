@@ -9,7 +9,7 @@ local doc = {}
 
 local WIDTH = 100
 
--- What people call the things of a class.
+-- Short names that the objects of a class are looked up by, too.
 local aliases = { ctx = "context", c = "context", buf = "buffer", b = "buffer", s = "sample", m = "machine",
    v = "vector" }
 
@@ -31,7 +31,7 @@ local function add_key(keys, key, entry)
    table.insert(keys[key], entry)
 end
 
--- "context:read_pmds" is found as that, as "context.read_pmds" and as "read_pmds"; what is private by its full name.
+-- "context:read_pmds" is also found as "context.read_pmds" and "read_pmds"; a private name is not.
 local function add_entry(keys, entry)
    local name = canonical(entry.name)
    add_key(keys, name, entry)
@@ -42,7 +42,7 @@ local function add_entry(keys, entry)
    end
 end
 
--- A module of a part is there if the part is installed. Only their names have a dot behind "pfm.".
+-- A part's module is listed if the part is installed. Only such a public name has a second dot.
 local function is_there(module)
    if module.private or not module.name:find("^pfm%.[%w_]+%.") then return true end
    local path = module.name:gsub("%.", "/")
@@ -111,7 +111,7 @@ local function fill(out, text, first, indent)
    end
 end
 
--- Paragraphs are filled, those that begin with "- " under their text; lines that are indented stay as they are.
+-- Fills paragraphs, those with "- " under their text; indented lines stay as they are.
 local function wrap(text, first, indent, width)
    local out = { full = false, width = width }
    for line in (plain(text) .. "\n"):gmatch("(.-)\n") do
@@ -134,7 +134,7 @@ local function block(text)
    return "   " .. text:gsub("\n", "\n   ")
 end
 
--- Names of the fields that a parameter has "as for" those of another function.
+-- Names of the fields that a parameter takes over from another function ("as for").
 local function inherited(p)
    local fields, out = {}, {}
    add_inherited(fields, p)
@@ -142,7 +142,7 @@ local function inherited(p)
    return table.concat(out, ", ")
 end
 
--- "int: bytes of its buffer (65536)" beside each name; the fields of a table further in.
+-- Adds "int: bytes of its buffer (65536)" beside each name; a table's fields are indented.
 local function add_params(out, list, indent, width)
    local column = 10
    for _, p in ipairs(list) do column = math.max(column, #p.name) end
@@ -162,7 +162,7 @@ local function value_text(value)
    return value.text == "" and value.type or value.type .. " " .. value.text
 end
 
--- In the order of the values of one outcome: "nil, string message, int errno".
+-- The values of one outcome in their order: "nil, string message, int errno".
 local function return_text(group, width)
    local values = {}
    for i, value in ipairs(group) do values[i] = value_text(value) end
@@ -200,7 +200,7 @@ local function list_of(items, width)
    return table.concat(out, "\n")
 end
 
--- Functions that do all of a module's work come first, in this order; the steps that they take follow.
+-- Functions that do all of a module's work come first, in this order, then those for single steps.
 local WHOLE = { "run", "call", "times", "collect", "open", "test", "by", "write" }
 
 local function main_first(items)
@@ -224,7 +224,7 @@ end
 
 -- --- values ----------------------------------------------------------------------------------------
 
--- The class that a metatable in the registry makes: "lpfm.context".
+-- The class of objects with a metatable of the registry: "context" of "lpfm.context".
 local function class_named(key)
    local class = type(key) == "string" and key:match("^lpfm%.(.+)$")
    return (class == "pmds" or class == "pmcs") and "vector" or class
@@ -334,7 +334,7 @@ function doc.entries(name)
    return get_index().keys[canonical(name)] or {}
 end
 
---- The fields of the tables that a function takes, those that it takes "as for" another one among them.
+--- The fields of the tables that a function takes, including those that it takes "as for" another.
 -- @tparam table entry of `doc.entries`
 -- @treturn {table,...} fields of a table: `name`, `text`, `type`, `optional`, `default`
 -- @treturn {table,...} fields of the tables in a list
@@ -349,7 +349,7 @@ function doc.fields(entry)
    return fields, entries
 end
 
--- A single argument that is a table with fields: those that must be there, in its braces.
+-- The required fields in braces, if a function takes a single table; else nil.
 local function argument_table(entry)
    local fields, entries = doc.fields(entry)
    local list, only = #fields > 0 and fields or entries, entry.params[1]

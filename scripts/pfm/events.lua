@@ -4,8 +4,9 @@
 -- subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group` (a table that the events of a group
 -- share, with its `text`), `period` or `frequency` if it has one of its own, and once assigned `pmd` and `pmcs`, or a
 -- `reason` why it cannot be counted.
--- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`. Named are the kernel's
--- tracepoints (LPFM_TRACEFS: another folder of them) and events of the PMUs that sysfs describes (LPFM_EVENT_SOURCES).
+-- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`.
+-- Named events are the kernel's tracepoints (LPFM_TRACEFS: another folder of them) and events of
+-- the PMUs that sysfs describes (LPFM_EVENT_SOURCES).
 -- @module pfm.events
 
 local lpfm = require "lpfm"
@@ -75,7 +76,7 @@ local function is_generic(name)
    return false
 end
 
--- "model::NAME" may be another machine's event.
+-- Is an event one of this machine's PMUs? "model::NAME" may name another's.
 local function is_ours(name, event)
    local model = event.pmu or event.terms[1].pmu
    for _, pmu in ipairs(lpfm.pmus()) do
@@ -103,7 +104,7 @@ local function software_event(name, plm, sw)
    return { name = name, base = sw.name, kind = "software", plm = plm, unit = sw.unit, num = sw.num }
 end
 
--- The library's names of the software counters: PAGE_FAULTS.
+-- Finds a software event by the name that libpfm has for it: PAGE_FAULTS.
 local function library_software(base)
    local event = lpfm.event(base)
    if not event or not event.software then return nil end
@@ -113,7 +114,7 @@ local function library_software(base)
    return nil, ("'%s' is a register to read, not an event to count"):format(base)
 end
 
--- A name of tracefs or sysfs, or one that looks like it and is known nowhere else.
+-- Finds an event by its name in tracefs or sysfs.
 local function named_event(name, base, plm)
    local event, err = named.find(base)
    if not event then return nil, err end
@@ -124,7 +125,7 @@ local function named_event(name, base, plm)
    return event
 end
 
--- The event on each kind of core, after its sum.
+-- A list: the sum of an event over all kinds of cores, then the event on each kind.
 local function on_kinds(name, base, plm, code)
    local list = named.on_kinds(base, code)
    for i, event in ipairs(list or {}) do
@@ -133,7 +134,8 @@ local function on_kinds(name, base, plm, code)
    return list
 end
 
--- An event with precise samples is given to the kernel by its attributes, whatever registers the PMU has.
+-- An event with precise samples is passed to the kernel by its attributes, whatever the PMU's
+-- registers.
 local function precise_event(name, base, plm, precise)
    local event, err = named.precise(base, raw.code(base), precise)
    if not event then return nil, ("'%s': %s"):format(name, err) end
@@ -141,7 +143,7 @@ local function precise_event(name, base, plm, precise)
    return event
 end
 
--- One event, as typed; or, of several kinds of cores, a list.
+-- One event by its name; on several kinds of cores, a list.
 local function parse_named(name, one_kind)
    local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
@@ -167,7 +169,7 @@ local function parse_named(name, one_kind)
    return { name = name, base = base, kind = "hardware", plm = plm }
 end
 
--- The same with a period or frequency of its own, which the event's name leaves out.
+-- Like parse_named(), but a name may end with a period or frequency, which the event's name omits.
 local function parse_one(name, one_kind)
    local base, plm, precise = words.levels(name)
    local rest, rate = words.rate(base)
@@ -186,7 +188,7 @@ local function canonical_names()
    return out
 end
 
--- The names that a word stands for.
+-- The names that a word with wildcards matches, or the word itself.
 local function names_for(word)
    local base, plm, precise = words.levels(word)
    if not glob.is(base) then return { word } end
@@ -195,7 +197,7 @@ local function names_for(word)
    return names, err
 end
 
--- How often a part's events are sampled, as the option behind its -e says: those that do not say so themselves.
+-- Events of one -e get the period or frequency of the option after it, unless they have their own.
 local function give_rate(its, list, first)
    if not (its.period or its.frequency) then return true end
    local given = false
@@ -231,7 +233,7 @@ local function add(word, name, its, out, one_kind)
    return true
 end
 
--- Is the event in the list already? One that several wildcards match is there once.
+-- Is the event in the list already? One that several wildcards match is added once.
 local function is_there(out, name)
    for _, event in ipairs(out) do
       if event.name == name then return true end
@@ -256,16 +258,18 @@ local function read_part(text, its, out, one_kind)
 end
 
 --- Reads a list of events, without giving them registers.
--- `:u` and `:k` behind a name choose levels; `:p`, `:pp` and `:ppp` ask the PMU for precise samples (perf_event_open's
--- precise_ip), of generic and raw events and those of `cpu/.../`, on the machine perf.
--- Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group: its events are always in one event set; PMUs of
--- sysfs have their events between slashes (`power/energy-pkg/`). Where the processor has several kinds of cores, a
--- generic or raw event is followed by the same event on each kind, and is the sum of these.
--- Where it is sampled, an event may have a period or a frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
+-- `:u` and `:k` after a name choose levels; `:p`, `:pp` and `:ppp` ask the PMU for precise samples
+-- (perf_event_open's precise_ip), of generic and raw events and those of `cpu/.../`, on the machine
+-- perf. Names have wildcards (`page-*`, `sched:*`); `{a,b}` is a group: its events are always in
+-- one event set; PMUs of sysfs have their events between slashes (`power/energy-pkg/`). Where the
+-- processor has several kinds of cores, a generic or raw event is followed by the same event on
+-- each kind, and is the sum of these. Where it is sampled, an event may have a period or a
+-- frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
 -- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
--- ("prev_prio < 100": of tracepoints, the kernel's), `period` (events), `frequency` (samples a second)
+-- (the kernel's, for tracepoints: "prev_prio < 100"), `period` (events), `frequency` (samples a
+-- second)
 -- @tparam[opt] boolean one_kind events are read as if all cores were alike
--- @tparam[opt] boolean sampled they are to be sampled: without, periods and frequencies are refused
+-- @tparam[opt] boolean sampled the events are sampled; else periods and frequencies are refused
 -- @return an array of events, or nil and a message that names the bad one
 -- @usage assert(events.read "task-clock,page-faults:u")[2].base --> "page-faults"
 function events.read(list, one_kind, sampled)
@@ -307,7 +311,7 @@ function events.names_of(list)
    return out
 end
 
---- Why events have no counters: the PMU's absence comes before the library's words.
+--- Why events have no counters: because there is no PMU, or else the library's message.
 -- @string text
 -- @treturn string
 -- @usage print(events.why_not "no counter is free")
@@ -315,7 +319,7 @@ function events.why_not(text)
    return host.machine().hw_counters == 0 and "this machine has no hardware counters" or text
 end
 
--- Registers for hardware events together; nil and why not.
+-- Assigns registers to hardware events together; returns nil and the reason if they do not fit.
 local function dispatch(list)
    local out, err = lpfm.dispatch_events { events = events.names_of(list), plm = "uk" }
    if not out then return nil, (err:gsub("^dispatch_events: ", "")) end
@@ -327,7 +331,7 @@ local function dispatch(list)
    return true
 end
 
--- All together if they fit; else as many as fit, in their order, the others with the reason.
+-- Assigns all events if they fit together; else as many as fit, and gives the others the reason.
 local function assign_by_name(all)
    local fit = {}
    if #all == 0 or dispatch(all) then return end
@@ -342,7 +346,7 @@ local function assign_by_name(all)
    if #fit > 0 then dispatch(fit) end
 end
 
--- Names first, since they can be bound to certain counters; raw events take what is left.
+-- Named events go first, since they can be bound to certain counters; raw events take the rest.
 local function assign_hardware(list)
    local names, codes, taken = {}, {}, {}
    for _, e in ipairs(list) do
@@ -457,7 +461,7 @@ function events.sources()
    return out
 end
 
---- The same event at the user level alone, for where more is not permitted.
+--- A copy of an event that counts at user level alone, where more is not permitted.
 -- @tparam table event
 -- @treturn table a copy, assigned by the next `events.assign`
 -- @usage
@@ -470,7 +474,7 @@ function events.user_only(event)
    return copy
 end
 
---- Events that name no level, at one.
+--- Sets the level of events that name none.
 -- @tparam table list of `events.read`, before they get registers; changed in place
 -- @string plm "u" or "k"
 -- @treturn table the list

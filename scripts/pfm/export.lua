@@ -36,10 +36,10 @@ local function open(path)
    return file
 end
 
--- Where a format's writer writes to, and what to call then.
+-- Returns what a format's writer writes to, and the function to call after it.
 local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
-   if path and (writer.filter or writer.consumer) then open(path):close() end -- says why it cannot be written
+   if path and (writer.filter or writer.consumer) then open(path):close() end -- raises the reason
    if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
    if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
    local file = output.checked(path and open(path) or io.stdout, path or "the output")
@@ -48,19 +48,19 @@ end
 
 local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base", "separator" }
 
---- Writes a recording in a format. Of a file that cannot be written whole nothing is left.
+--- Writes a recording in a format. A file that cannot be written whole is removed.
 -- @tparam table self of `recording.open`
 -- @string name "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql" or
 -- "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts those of the format
--- @string[opt] opts.event this event, of several
+-- @string[opt] opts.event the event to show
 -- @string[opt] opts.weight what stacks weigh: "samples" or "events"
 -- @bool[opt] opts.ids keep processes and threads of one name apart by their numbers
 -- @bool[opt] opts.inlined false: leave inlined functions out
 -- @string[opt] opts.title of a flame graph or a page
 -- @bool[opt] opts.icicle a flame graph from the top down
--- @param[opt] opts.base an older recording: a flame graph's colours are how the shares have changed
+-- @param[opt] opts.base an older recording: a flame graph's colours show how shares have changed
 -- @string[opt] opts.separator of csv
 -- @usage require("pfm.export").write(assert(recording.open "lpfm.data"), "flamegraph", "out.svg")
 function export.write(self, name, path, opts)
@@ -77,7 +77,7 @@ function export.write(self, name, path, opts)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)
    if path and not (done and ok) then output.remove(path) end
-   if not done then error(why, 0) end -- the program that took it knows best
+   if not done then error(why, 0) end -- the consumer's message tells more
    if not ok then error(err, 0) end
 end
 

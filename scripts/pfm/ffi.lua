@@ -7,9 +7,9 @@
 -- same arguments, results and errors here. The declarations come from the headers that the module was built
 -- with (lpfm.cdef), also those of perfmonctl.h, as struct pfm06_*.
 --
--- What is offered here checks: a closed context and an index out of range raise. A pointer that a script
--- takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the script keeps the
--- vector, or the buffer or its context, also after the context was closed.
+-- Calls are checked: a closed context or an index out of range raises an error. A pointer that a
+-- script takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the
+-- script keeps the vector, or the buffer or its context, also after the context was closed.
 --
 -- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
 -- @module pfm.ffi
@@ -62,10 +62,10 @@ local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
 local E2BIG = lpfm.errno.E2BIG
 local exact = samples.exact
 
--- The module's objects that typed ones look at, by these: the pointers in a typed object keep nothing.
+-- Module objects by their typed objects, in which pointers alone would keep nothing alive.
 local objects = samples.objects
 
--- The memory of a userdata of the module's, which must be of this class.
+-- The memory of one of the module's userdata, which must be of this class.
 local function memory(object, class, ctype, call)
    if type(object) ~= "userdata" or class_of(object) ~= registry[class] then
       error(("%s: %s expected, got %s"):format(call, class, type(object)), 3)
@@ -113,8 +113,8 @@ end
 
 --- A typed vector of PMDs.
 --
--- Its fields: n, the number of elements; data, them as pfarg_pmd_t[n] from 0. v[i] is the value of element i
--- from 1; get, set, values and # are those of the object of lpfm.pmds, which v:object() gives.
+-- Its fields: n, the number of elements; data, the elements as pfarg_pmd_t[n] from 0. v[i] is the
+-- value of element i from 1; get, set, values and # are those of lpfm.pmds' object, v:object().
 -- @param list what lpfm.pmds takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmds raises
@@ -167,7 +167,7 @@ function vector:set(i, name, value)
    return self
 end
 
---- The same memory as an object of the module.
+--- The vector's memory as an object of the module.
 -- @return what lpfm.pmds or lpfm.pmcs returned
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"
@@ -209,7 +209,7 @@ local context_class = ffi.metatype("struct pfm_ffi_context", {
    end,
 })
 
--- nil, message, errno of a call that refused a vector; the element is unmarked.
+-- Returns nil, message, errno of a call that refused a vector; no element is marked.
 local function refused(call, v)
    local err, reason = ffi.errno(), ffi.string(C.pfm_explain())
    if reason == "" then
@@ -233,7 +233,7 @@ local function check(self, v, class, call)
    end
 end
 
--- True, or nil, message, errno; what the module does in other ways than by a plain call is left to it.
+-- Returns true, or nil, message, errno. What is more than a plain call is left to the module.
 local function read(self, v, call)
    if v.c.write_flags then
       return objects[self]:read_into(objects[v])
@@ -344,7 +344,7 @@ local view_class = ffi.metatype("struct pfm_ffi_view", {
    end,
 })
 
---- A view of a set of the context, to read running counters of one's own thread without a call.
+--- A view of a set of the context, to read running counters of the calling thread without a call.
 -- @int[opt=0] set
 -- @treturn[1] view with the fields of context:view()'s
 -- @return[2] nil
@@ -406,7 +406,7 @@ function view:read(...)
    end
    put_nums(c, 0, n - 1, ...)
    if C.pfm_read_mapped(c.view, c.nums, c.values, n) < 0 then
-      return objects[self]:read(...) -- tells why
+      return objects[self]:read(...) -- returns the reason
    end
    return view_values(c, 0, n - 1)
 end
@@ -425,7 +425,7 @@ end
 --- A typed view of a context.
 -- @param ctx what lpfm.create returned
 -- @return context
--- @raise if it is none
+-- @raise if it is not a context
 -- @function context
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"

@@ -17,7 +17,7 @@ for name, now in pairs(former) do
    package.preload[name] = package.preload[name] or function() return require(now) end
 end
 
--- Modules that are functions of pfm.program now. They could be called themselves.
+-- Former modules that are functions of pfm.program now. The modules themselves could be called.
 for _, name in ipairs { "where", "bucket" } do
    package.preload["pfm." .. name] = function()
       local make = require("pfm.program")[name]

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Histograms of what overflows are like, counted where they happen: no sample is made, and nothing copied.
+--- Histograms of a property of overflows, counted as they happen: no sample is made or copied.
 -- @module pfm.histogram
 
 local lpfm = require "lpfm"
@@ -13,7 +13,7 @@ local render = require "pfm.render"
 
 local histogram = {}
 
-local USUAL = 1000 -- overflows a second, of clocks, where no period is given
+local USUAL = 1000 -- overflows a second of a clock, if no period is given
 
 --- The names of a histogram's fields.
 histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
@@ -57,7 +57,7 @@ local function make_contexts(self, all)
    self.context = { pmcs = events.pmcs(all), pmds = list }
 end
 
--- With the addresses of the objects of the process, where they are asked for.
+-- Programs a context, with the addresses of the process's objects if the expressions need them.
 local function context_of(self, subject)
    self.options.pid = subject.pid
    local create = self.program:create(self.options)
@@ -65,7 +65,7 @@ local function context_of(self, subject)
    return { pmcs = self.context.pmcs, pmds = self.context.pmds, create = create }
 end
 
--- One context for all that a thread creates, where the machine can do that with this program.
+-- Makes one context for a thread and all that it creates, if the machine can with this program.
 local function make_inheriting(self, made)
    local spec = self.spec
    if not spec.inherit then return end
@@ -85,7 +85,7 @@ end
 -- @bool[opt] spec.inherit as for `profile.prepare`
 -- @string spec.bucket the expression (`pfm.program`) that gives the bucket's number
 -- @string[opt] spec.where a condition: what does not meet it is not counted
--- @int[opt] spec.buckets how many there are
+-- @int[opt] spec.buckets number of buckets
 -- @string[opt="cpu-clock"] spec.event what overflows
 -- @int[opt] spec.period events (clocks: ns) from overflow to overflow
 -- @treturn table with `event`, `period`, `program`

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Names and lines of generated code: the files jit-PID.dump in which JIT compilers say what they made and when.
 --
--- Linux describes the format in tools/perf/Documentation/jitdump-specification.txt. A process that writes one maps it,
--- by which it is found. Code that is made, or moved, at the address of other code replaces that from then on.
+-- Linux describes the format in tools/perf/Documentation/jitdump-specification.txt. A process maps
+-- its dump, by which the dump is found. Code replaces older code at the same address.
 -- @module pfm.jitdump
 
 local last_before = require "pfm.util.last_before"
@@ -11,10 +11,10 @@ local jitdump = {}
 local MAGIC = 0x4A695444 -- "JiTD"
 local ARCH_TIME = 1      -- flag of the header: times are of another clock than those of samples
 local LOAD, MOVE, DEBUG_INFO, CLOSE = 0, 1, 2, 3
-local SAME_FILE = "\255" -- instead of a name: that of the entry before
-local LARGEST = 2 ^ 26   -- bytes of a record that is read; those of code alone are passed over
+local SAME_FILE = "\255" -- stands for the name of the entry before
+local LARGEST = 2 ^ 26   -- bytes of the largest record that is read, without code
 local HEAD = 16          -- bytes of a record's head
-local LOAD_HEAD = 40     -- and of what a load says before the name
+local LOAD_HEAD = 40     -- bytes of a LOAD record before the name
 
 -- --- numbers ---------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ end
 
 local take = {}
 
--- Lines come before the code that they are of.
+-- A DEBUG_INFO record comes before the LOAD record of the code that it describes.
 take[DEBUG_INFO] = function(self, body)
    local count = self:number(body, 9, 8) or 0
    local lines, at, file = {}, 17, nil
@@ -76,7 +76,7 @@ take[MOVE] = function(self, body, time)
    add(self, { start = to, size = size, index = index, time = time, lines = lines, name = moved.name })
 end
 
--- The bytes of a record that say something: of a load, those before the code.
+-- Reads the body of a record; of a LOAD record, the part before the code.
 local function read_body(self, id, length)
    if id ~= LOAD then return length <= LARGEST and self.file:read(length) or nil end
    local head = self.file:read(LOAD_HEAD)
@@ -87,7 +87,7 @@ local function read_body(self, id, length)
    return name and self.file:seek("cur", code) and head .. name
 end
 
--- A dump ends where the process has, perhaps within a record.
+-- Reads to the end of the dump: it may end within a record, if the process was ended.
 local function read_records(self)
    while true do
       local head = self.file:read(HEAD)
@@ -117,12 +117,12 @@ local function new(list)
    for _, load in ipairs(list) do
       table.sort(load.lines, function(a, b) return a.address < b.address end)
       reach = math.max(reach, load.start + load.size)
-      load.reach = reach -- the end of the longest up to here
+      load.reach = reach -- the highest end of all up to here
    end
    return setmetatable({ list = list }, dump)
 end
 
---- The dump that a mapping's path names.
+--- The path of the dump that a process has mapped.
 -- @string path
 -- @return the file's path, or nil: it is no dump
 -- @usage jitdump.path_of("/tmp/jit-12.dump (deleted)") --> "/tmp/jit-12.dump"
@@ -156,7 +156,7 @@ function jitdump.read(path)
    return new(self.list)
 end
 
---- A dump of what a recording holds of it.
+--- The dump of which a recording holds a copy.
 -- @tparam table object a chunk SYMS: `functions` of `{address, size, name, time}`, `lines` of
 -- `{address, file, line, time}`, `files`
 -- @treturn dump
@@ -216,11 +216,11 @@ end
 
 -- --- as an object ------------------------------------------------------------------------------
 
--- A dump at a time is asked as the objects of lpfm.symbols are; its own addresses are the process's.
+-- A view of a dump has the methods of lpfm.symbols' objects; its addresses are the process's.
 local view = {}
 view.__index = view
 
---- What was made up to a time.
+--- A view of the code that was made up to a time.
 -- @number time ns, of the samples' clock
 -- @treturn view with the methods `func`, `line` of the objects of `lpfm.symbols`, and `loads`
 -- @usage jitdump.stored({ functions = {}, lines = {}, files = {} }):at(5):func(4096) --> nil
@@ -228,7 +228,7 @@ function dump:at(time)
    return setmetatable({ dump = self, time = time }, view)
 end
 
--- Where nothing had been made yet, what came first: a life of the process begins before its code.
+-- The code at an address; before any was made, the first, for a life begins before its code.
 local function load_at(self, address)
    local loads = self.dump:loads(address)
    local found = loads[1]
@@ -256,7 +256,7 @@ function view:line(address)
    if load then return line_in(load, address) end
 end
 
--- All that ever was at an address, with its lines there.
+-- All code that ever was at an address, with its lines.
 function view:loads(address)
    local out = {}
    for i, load in ipairs(self.dump:loads(address)) do

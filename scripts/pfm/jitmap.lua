@@ -27,7 +27,7 @@ local function sort_entries(list)
    local reach = 0
    for _, e in ipairs(list) do
       reach = math.max(reach, e.start + e.size)
-      e.reach = reach -- the end of the longest up to here
+      e.reach = reach -- the highest end of all up to here
    end
    return list
 end
@@ -49,7 +49,7 @@ function jitmap.parse(text)
    return setmetatable({ list = sort_entries(list) }, map)
 end
 
--- A map is asked as the objects of lpfm.symbols are; its own addresses are the process's.
+-- A map has the methods of lpfm.symbols' objects; its addresses are the process's.
 
 --- The code at an address.
 -- @number address
@@ -66,7 +66,7 @@ function map:func(address)
    if best then return best.name, best.start, best.size end
 end
 
--- Map files know no lines, nor what is inlined, nor are they mapped or built.
+-- A map file has no lines, inlined functions, mapped segments or build id.
 function map.line() end
 
 function map.frames()
@@ -105,7 +105,7 @@ end
 
 --- Where the map file of a process in a container is: in its own /tmp, under the number that it has there.
 -- @number pid
--- @treturn ?string nil: the process is in none, or has ended
+-- @treturn ?string nil: the process is in no container, or has ended
 -- @usage print(jitmap.inner_path(require("lpfm.proc").getpid()))
 function jitmap.inner_path(pid)
    local status = text_file.all(("/proc/%d/status"):format(pid)) or ""
@@ -144,7 +144,7 @@ local function place_of(func, pc)
    return info.loc or (info.ffid and require("jit.vmdef").ffnames[info.ffid]) or "?"
 end
 
--- Traces have a name by where they begin; those that go on from another say so.
+-- Names where a trace begins; a side trace names the trace and exit from which it goes on.
 local function origin(parent, exit)
    if not parent then return "" end
    return exit >= 0 and (", from exit %d of %d"):format(exit, parent) or (", behind %d"):format(parent)

@@ -20,7 +20,7 @@ local LAUNCHERS = {
    { name = "PMIx", rank = "PMIX_RANK", job = "PMIX_NAMESPACE" },
 }
 
--- Of the batch system around a launcher; the first that is set.
+-- Variables with the job's id of the batch system around a launcher; the first that is set counts.
 local JOBS = { "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID" }
 
 local function get(name)
@@ -80,7 +80,7 @@ local parts = {
 -- @string text
 -- @treturn[1] string
 -- @return[2] nil
--- @treturn[2] string what stands for nothing here
+-- @treturn[2] string which of them has no value here
 -- @usage require("pfm.launcher").file_name("run.%h.%p.data")
 function launcher.file_name(text)
    local here, why = launcher.here(), nil

@@ -26,8 +26,8 @@ Loop.__index = Loop
 -- @tparam[opt] table options
 -- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of an error in a
 -- callback and the context, descriptor or timer it belongs to; without it, run and step raise the error
--- @func[opt] options.advance called when nothing is ready and on the simulator nothing will be, to let its time pass;
--- returns false when no more will come
+-- @func[opt] options.advance called when nothing is ready, to let the simulator's time pass;
+-- returns false when nothing more will come
 -- @treturn Loop
 -- @usage local loop = require("pfm.loop").new { advance = function() return machine:run { ms = 1 } end }
 function loop.new(options)
@@ -74,9 +74,10 @@ local KINDS = { OVFL = true, END = true, error = true }
 
 --- Adds a context. It is removed after its END message, and when it is closed.
 -- @tparam context ctx
--- @tparam table|function on by kind of message: OVFL and END are called as fn(message, ctx); error as fn(text, ctx)
--- when reading fails, which removes the context, and without which that is an error. A function stands for OVFL and END
--- @treturn context ctx, as what can be removed
+-- @tparam table|function on by kind of message: OVFL and END are called as fn(message, ctx). When
+-- reading fails, the context is removed and error is called as fn(text, ctx); without it that is
+-- raised. A function stands for OVFL and END
+-- @treturn context ctx, for `loop:remove`
 -- @raise if it is in the loop, or closed, or on wrong types
 -- @usage
 -- local m = lpfm.machine("sim:k8")
@@ -112,7 +113,7 @@ end
 -- something to read.
 -- @param object
 -- @tparam function fn
--- @return object, as what can be removed
+-- @return object, for `loop:remove`
 -- @raise if it is in the loop, or on wrong types
 -- @usage
 -- local child = assert(proc.spawn { "true" })
@@ -141,7 +142,7 @@ end
 --- Calls a function once.
 -- @number seconds from now
 -- @tparam function fn called as fn(timer)
--- @return timer, as what can be removed
+-- @return timer, for `loop:remove`
 -- @usage
 -- local l = loop.new()
 -- l:after(0.01, function() print "now" end)
@@ -150,10 +151,10 @@ function Loop:after(seconds, fn)
    return add_timer(self, seconds, fn, nil, "after")
 end
 
---- Calls a function at intervals. What was missed, because a callback took long, is left out.
+--- Calls a function at intervals. Calls that a slow callback delays are left out.
 -- @number seconds between calls, more than 0
 -- @tparam function fn called as fn(timer)
--- @return timer, as what can be removed
+-- @return timer, for `loop:remove`
 -- @usage
 -- local l, times = loop.new(), 0
 -- l:every(0.001, function(timer)
@@ -178,8 +179,8 @@ local function without(list, item)
    return rest
 end
 
---- Removes a context, descriptor or timer; it stays open. From within callbacks, too: what is removed is not called
--- any more.
+--- Removes a context, descriptor or timer; it stays open. This works in callbacks, too: what is
+-- removed is not called any more.
 -- @param item what add, on_fd, after or every returned
 -- @treturn boolean whether it was there
 -- @usage
@@ -260,7 +261,7 @@ local function fire_timers(self)
    table.sort(due, function(a, b) return a.at < b.at end)
    local fired = 0
    for _, timer in ipairs(due) do
-      if #without(self.timers, timer) < #self.timers then -- no other has removed it
+      if #without(self.timers, timer) < #self.timers then -- no callback has removed it
          fire(self, timer, now)
          fired = fired + 1
       end
@@ -311,8 +312,8 @@ end
 
 --- Does one turn: waits until something is ready, and serves it; of a context one message.
 -- @number[opt] seconds to wait at most; without, as long as it takes
--- @treturn[1] int how many were ready or due; 0: the time is up, or on the simulator, where nothing comes while one
--- waits, nothing is there
+-- @treturn[1] int how many were ready or due; 0: the time is up, or the simulator, which does not
+-- run during the wait, has nothing
 -- @return[2] nil
 -- @treturn[2] string message
 -- @treturn[2] int errno: EINTR after Ctrl-C
@@ -338,7 +339,7 @@ function Loop:step(seconds)
    return #ready + fire_timers(self)
 end
 
---- Ends run when the callback that calls it returns.
+--- Ends `Loop:run` when the callback that called this returns.
 -- @usage
 -- local l = loop.new()
 -- l:after(0, function() l:stop() end)
@@ -348,7 +349,7 @@ function Loop:stop()
    self.stopped = true
 end
 
--- Nothing was ready. The reason to end, or nil.
+-- Returns the reason to end when nothing was ready, or nil.
 local function idle(self, deadline)
    if proc.clock() >= deadline then
       return "timeout"

@@ -18,8 +18,8 @@ local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
-local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- of the CPU time, unmeasured: what is worth saying
-local PATIENCE, SAVING = 2, 60 -- s that an interrupted command gets to end by itself; one that handles SIGINT
+local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time that is reported
+local PATIENCE, SAVING = 2, 60 -- s that an interrupted command has; if it handles SIGINT
 
 -- --- subjects ------------------------------------------------------------------------------------
 
@@ -44,7 +44,7 @@ local function remove(self, subject)
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end
 
--- The numbers in a list that are numbers of processes, and not of their other threads.
+-- The numbers in a list that are process ids, not the ids of other threads.
 local function pids_in(self, list)
    local out = {}
    for _, tid in ipairs(not self.env.sim and list or {}) do
@@ -102,7 +102,7 @@ function measure.load(ctx, subject)
    return host.now().load_cpu(ctx, subject.cpu)
 end
 
--- What a process and the children that it waited for have used, in s.
+-- CPU time of a process and of the children that it waited for, in s.
 local function cpu_times(pid)
    local fields = {}
    local rest = (text_file.all(("/proc/%d/stat"):format(pid)) or ""):match(".*%) (.*)") or ""
@@ -119,12 +119,12 @@ local function minus(times, before)
    return out
 end
 
--- The delay is over.
+-- Starts counting at the end of the delay.
 local function begin_counting(self)
    self.used_before = self.child and not self.status and cpu_times(self.child.pid) or nil
    for _, subject in pairs(self.by_ctx) do
       subject.held = nil
-      subject.ctx:start() -- fails where the thread has ended, which its END message tells
+      subject.ctx:start() -- fails if the thread has ended; its END message follows
    end
    self.waits_until = nil
 end
@@ -152,7 +152,7 @@ local function newcomer(self, thread)
    self.followed = self.followed + 1
 end
 
--- Threads that processes have made since the last look. Of those that are inherited their makers' contexts know.
+-- Adds threads that processes have created since the last look, unless contexts are inherited.
 local function look_for_threads(self, now)
    if not self.processes or self.target.inherit then return end
    self.look_at = now + processes.STEP
@@ -166,7 +166,7 @@ end
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- until it is waited for
+   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- gone after wait()
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -197,7 +197,7 @@ local function next_tick(self, now)
    return self.tick_at - now
 end
 
--- Everything that can wake us.
+-- Everything that ends a wait.
 local function wake_list(self)
    local list = {}
    for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
@@ -225,7 +225,7 @@ local function wait(self, seconds)
    end
 end
 
--- What the time brings: the end of a delay, ticks; returns how long until the next.
+-- Does what is due: the end of a delay, ticks; returns the seconds until the next.
 local function step(self, now)
    if not self.look_at or now >= self.look_at then look_for_threads(self, now) end
    return self.waits_until and math.huge or next_tick(self, now)
@@ -244,7 +244,7 @@ local function loop(self)
    end
 end
 
--- A function has the thread for itself: messages and ticks come when it is over.
+-- The function runs in this thread: messages and ticks are handled when it is over.
 local function call(self)
    local results = { pcall(self.target.call) }
    if not results[1] then error(results[2], 0) end
@@ -286,8 +286,8 @@ local function handles_interrupt(pid)
    return tonumber(caught or 0, 16) % 4 >= 2
 end
 
--- The terminal sends Ctrl-C to the command, too; one that takes no notice, or at the next Ctrl-C, is asked to end. A
--- shell that handles SIGINT may become a program that does not, so it is looked at again.
+-- The terminal sends Ctrl-C to the command, too. One that ignores it, or at the next Ctrl-C, gets
+-- SIGTERM. A shell that handles SIGINT may exec a program that does not, so SigCgt is read again.
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
@@ -299,7 +299,7 @@ local function end_interrupted(self)
    if not self.status then self.child:kill("TERM") end
 end
 
--- A command that a time limit leaves running is waited for.
+-- Waits for a command that a time limit leaves running; Ctrl-C ends it.
 local function reap(self)
    if not self.child then return end
    if not self.gone then
@@ -322,7 +322,8 @@ end
 measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
    "seconds", "spawn", "background", "words" }
 
---- Raises an error where a target cannot be measured: it says nothing, or a simulated computer runs no commands.
+--- Raises an error where a target cannot be measured: it names nothing, or a simulated computer
+-- runs no commands.
 -- @tparam table target
 -- @usage
 -- measure.check { command = { "true" } }
@@ -401,24 +402,24 @@ end
 -- @tparam[opt] {int,...} target.tids these threads
 -- @tparam[opt] {int,...} target.cpus these CPUs, whichever threads run there
 -- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
--- @tparam[opt] {int,...} target.whole those of the `tids` that are processes of which all threads are meant: new ones,
--- too, looked for ten times a second
--- @bool[opt] target.inherit the contexts measure threads and children themselves: the end of the command's first
--- process is the end
--- @bool[opt] target.process a context on a process has all its threads
+-- @tparam[opt] {int,...} target.whole those of `tids` that are processes, measured with all
+-- threads; new threads are looked for ten times a second
+-- @bool[opt] target.inherit threads and children inherit the contexts; the measurement ends with
+-- the command's first process
+-- @bool[opt] target.process a context on a process measures all its threads
 -- @bool[opt] target.itself the command measures itself: it gets no context
 -- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
 -- @tparam table callbacks `attach(subject)` returns a loaded and started context, or nil and a message;
--- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject, msg)`,
--- which ends it all by "enough", `tick(seconds since the start)` returns seconds to the next,
--- and may end it in the same way by a second result
+-- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject,
+-- msg)`, which returns "enough" to end the measurement, `tick(seconds since the start)`, which
+-- returns the seconds to the next, and "enough" as a second result to end it
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
 -- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
 -- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how
 -- long the command's first thread ran; `results`, what the called function
--- returned; `late`: it was over before the delay was
+-- returned; `late`: the command ended during the delay
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {
 --    attach = function(subject)
@@ -436,7 +437,7 @@ function measure.run(target, callbacks)
    local ok, err = pcall(carry_out, self)
    if not ok then
       close_all(self)
-      if proc.interrupted() then err = "interrupted" end -- it ended the command, too, maybe before it began
+      if proc.interrupted() then err = "interrupted" end -- Ctrl-C ended the command, too
    end
    pcall(reap, self)
    proc.on_interrupt(false)
@@ -446,7 +447,7 @@ end
 
 -- --- in the background ---------------------------------------------------------------------------
 
---- Begins to measure a target and returns; `measure.turn` carries it on, now and then.
+--- Begins to measure a target and returns; call `measure.turn` now and then.
 -- @tparam table target as for `measure.run`; `background = true`
 -- @tparam table callbacks as for `measure.run`
 -- @treturn table for the functions below

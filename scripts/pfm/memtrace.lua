@@ -19,7 +19,7 @@ local function expect(result, message)
    return result
 end
 
--- The command, held, writing its trace to descriptor fd.
+-- Creates the command, which does not run yet, with its trace going to descriptor fd.
 local function held(command, fd)
    local argv = { "valgrind", "-q" }
    local function option(name, value) argv[#argv + 1] = ("--%s=%s"):format(name, value) end
@@ -44,7 +44,7 @@ local function write(path, bytes)
    if not ok then error(("cannot write %s: %s"):format(path, message), 0) end
 end
 
--- The terminal sends Ctrl-C to the command, too; one that takes no notice is asked to end, then made to.
+-- The terminal sends Ctrl-C to the command, too; one that goes on gets SIGTERM, then SIGKILL.
 local function stop(child)
    for _, signal in ipairs { "TERM", "KILL" } do
       local status = child:wait(PATIENCE)
@@ -54,7 +54,7 @@ local function stop(child)
    return expect(child:wait())
 end
 
--- What the command prints into the pipe, until it ends or Ctrl-C comes; then it is waited for.
+-- Reads what the command writes until it ends or Ctrl-C comes, and waits for it.
 local function follow(child, from)
    local bytes, message, errno = lpfm.lackey_trace(from)
    local interrupted = proc.interrupted()

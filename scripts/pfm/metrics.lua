@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- Metric groups: sets of events and formulas over them, a file each in pfm/metrics.
 -- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
--- formula, unit, explanation), `terms` (pairs of a name and what it stands for in formulas, in an order in which each
--- needs those before it alone), and `pmu`, a Lua pattern for the models it is made for. The first variant is taken that
--- has only events of the model. `obstacle()` returns why the group cannot be counted here, or nil. A formula's variable
--- TIME is the elapsed time in s. A comment in the file says where the formulas are from.
+-- formula, unit, explanation), `terms` (pairs of a name and its meaning in formulas; each may use
+-- those before it), and `pmu`, a Lua pattern for the models it is made for. The first variant of
+-- which the model has all events is taken. `obstacle()` returns why the group cannot be counted
+-- here, or nil. The variable TIME is the elapsed time in s. A comment in a file gives its source.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
@@ -17,7 +17,7 @@ local metrics = {}
 local names = { "cpi", "branch", "cache", "l1", "l2", "l3", "tlb", "memory", "flops", "flops_dp", "flops_sp", "energy",
    "cycles", "topdown", "topdown2" }
 
--- What others call them.
+-- Names that other tools have for these groups.
 local aliases = { clock = "cpi", mem = "memory", l2cache = "l2", l3cache = "l3", tlb_data = "tlb", tlb_instr = "tlb",
    data = "l1", tma = "topdown", tma2 = "topdown2" }
 
@@ -48,7 +48,7 @@ local function mentions(formula, variable)
    return formula:find("%f[%w_]" .. variable .. "%f[^%w_]") ~= nil
 end
 
--- The variables that its metrics need, in a fixed order, so that events have one.
+-- The variables that a variant's metrics need, sorted, which fixes the order of the events.
 local function variables(variant)
    local needed, out = {}, {}
    for _, m in ipairs(variant.metrics) do
@@ -60,7 +60,7 @@ local function variables(variant)
    return out
 end
 
--- Another PMU's event, "power/energy-pkg/", is the same whatever the core is.
+-- Another PMU's event, as "power/energy-pkg/", does not depend on the core's model.
 local function find(name, pmu)
    if name:find("/", 1, true) then return events.read(name) end
    return lpfm.event(name, pmu)
@@ -79,7 +79,7 @@ local function lacking(variant, pmu)
    return missing, why
 end
 
--- "p6 has no event A", and others of its kind.
+-- Adds the other missing events to a message like "p6 has no event A".
 local function in_words(missing, why)
    local head, first = why:match("^(.* has no event ([^;]*))")
    if not first then return why end
@@ -112,7 +112,7 @@ local function without_counters(file)
    return ("it counts %s, and %s"):format(table.concat(missing, ", "), why)
 end
 
--- The variant that the model can do; or nil and what lacks of the one that it can nearly do.
+-- The variant that the model can count; or nil and what is missing from the closest one.
 local function choose(file, pmu)
    local why = file.obstacle and file.obstacle()
    if why then return nil, why end
@@ -222,7 +222,7 @@ local function metric_line(m)
    return ("  %-9s   %s%s: %s"):format("", m.name, unit, m.text)
 end
 
---- The groups as lines of text: what they compute, in what unit, and what it tells.
+--- The groups as lines of text: metrics, units and explanations.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {string,...}
 -- @usage
@@ -252,7 +252,7 @@ local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end
 
--- The least share of the time in which one of these was counted; nil if all were all the time.
+-- The least share of the time for which one of a metric's events was counted; nil if it is 1.
 local function least_share(m, shares)
    local least
    for _, variable in ipairs(m.uses) do
@@ -266,8 +266,8 @@ end
 -- @tparam table group
 -- @tparam table counts by variable, or in the order of `group.events`; and `TIME`, elapsed s, where a formula needs it
 -- @tparam[opt] table shares of the time in which each was counted, 0 to 1, in the order of `group.events`
--- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`, and `active`, the share of
--- the time that an estimate is out of
+-- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`, and
+-- `active`, the share of the time from which an estimate was made
 -- @usage
 -- local group = metrics.group("cpi", "skl")
 -- print(metrics.evaluate(group, { 200, 100, 100 })[1].value)

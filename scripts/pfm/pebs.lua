@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Samples that the processor writes itself (PEBS): contexts of the formats "pebs", "pebs-32" and "pebs-nehalem", and
--- their records. The layouts are in `perfmon_pebs_smpl.h`. They are of the simulated models em64t, core2, nehalem and
--- netburst; on the machine perf, events with `:pp` are precise in any format (`pfm.events`).
+-- their records. The layouts are in `perfmon_pebs_smpl.h`. The simulated models have them: em64t,
+-- core2, nehalem and netburst; on the machine perf, events with `:pp` are precise in any format
+-- (`pfm.events`).
 -- @module pfm.pebs
 
 local lpfm = require "lpfm"
@@ -29,7 +30,8 @@ end
 -- @tparam {number,...} spec.periods by counter, from 0: after how many events a record is written. The counters'
 -- values and long_reset should be minus that
 -- @int[opt=65536] spec.buf_size bytes of the buffer
--- @int[opt] spec.threshold records after which there is a notification; when the buffer is full
+-- @int[opt] spec.threshold records after which there is a notification, by default when the buffer
+-- is full
 -- @treturn string its bytes
 -- @usage
 -- local pebs = require "pfm.pebs"

@@ -11,7 +11,7 @@ local text_file = require "pfm.util.text_file"
 
 local plot = {}
 
-local WIDTH, HEIGHT = 100, 16 -- characters, where no terminal says
+local WIDTH, HEIGHT = 100, 16 -- characters, if there is no terminal
 local BINS = 20
 local OPTIONS = { "event", "by", "top", "slices", "value", "bins" } -- of a recording's figures
 
@@ -56,7 +56,7 @@ end
 
 --- A figure as SVG text, drawn by gnuplot.
 -- @tparam[opt] table size as of `figure:save`
--- @treturn ?string from its element on, as HTML has it; nil where gnuplot is missing
+-- @treturn ?string its svg element, to be put into HTML; nil where gnuplot is missing
 -- @usage
 -- local svg = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }):svg()
 -- assert(not svg or svg:find("</svg>", 1, true))
@@ -127,7 +127,7 @@ function plot.lines(series, opts)
    return new("lines", { series = series }, opts)
 end
 
--- Bins with round bounds: steps of 1, 2 or 5 times a power of ten.
+-- A step for bins with round bounds: 1, 2 or 5 times a power of ten.
 local function step_for(range, bins)
    local rough = range / bins
    local power = 10 ^ math.floor(math.log10(rough))
@@ -185,9 +185,9 @@ plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = 
 -- @tparam table self of `recording.open`
 -- @string[opt="bars"] what "bars", "time", "heat", "ranks" or "histogram"
 -- @tparam[opt] table opts
--- @string[opt] opts.event of several, this one
+-- @string[opt] opts.event the event to show
 -- @string[opt="symbol"] opts.by sort keys, see `pfm.analyze.keys`
--- @int[opt] opts.top so many rows
+-- @int[opt] opts.top number of rows
 -- @int[opt=60] opts.slices of time
 -- @string[opt="time"] opts.value of a histogram: an event recorded with each sample, or the time between samples
 -- @int[opt] opts.bins of a histogram

@@ -7,8 +7,8 @@
 --    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.samples)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
---                                    executable mappings of a process, when they are new; ns; and
---                                    when they were last seen to be those reported before
+--                                    executable mappings of a process, if new, at a time (ns);
+--                                    at `before` they still were as reported earlier
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
@@ -37,12 +37,12 @@ local function ran_ns(tid, pid)
    return host.now().ran_ns(tid, pid)
 end
 
-local FLUSH = 0.25             -- s between visits to buffers that are not full: what a crash may cost, with LAST_LOOK
+local FLUSH = 0.25             -- s between reads of buffers that are not full, which a crash loses
 local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
 local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 local REGIONS = 8              -- of a buffer, at most
-local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings: dense at first
-local SHORTEST = 10000          -- events, a first period that every machine takes; ns, of the kernel's timers
+local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings, shorter at first
+local SHORTEST = 10000          -- first period of events; ns, the least of the kernel's timers
 local USUAL = 1000              -- Hz, if nothing is asked for
 local GUESS = 1000              -- events between samples before a rate is known
 local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
@@ -67,14 +67,14 @@ end
 local sampler = {}
 sampler.__index = sampler
 
--- The period of an event that is not the same throughout follows its rate. perf_event gives children no other periods:
--- it aims at a frequency itself.
+-- With a frequency, the period follows the event's rate. perf_event gives children no new periods,
+-- but adapts them to a frequency itself.
 function sampler:kernel_adapts(i)
    return self.inherits and self.rates[i] and not is_clock(self.events[i]) and not self.random[i]
       and host.machine().name == "perf"
 end
 
--- Does it begin with the command's exec?
+-- Does the sampling begin with the command's exec?
 function sampler:on_exec()
    return self.inherits ~= nil and self.inherits[2] == "ON_EXEC"
 end
@@ -97,7 +97,7 @@ local function sampling_pmd(self, i, period)
    return pmd
 end
 
--- How each event's periods vary; the mean of those that have a name is the period.
+-- How each event's periods vary; a distribution with a name has the period as its mean.
 local function make_random(self, i)
    local its, event = self.spec.random, self.events[i]
    if not its then return nil end
@@ -112,8 +112,8 @@ local function make_random(self, i)
    return out
 end
 
--- A tool that draws the periods itself stops the thread meanwhile where the kernel does it well, so that nothing runs
--- unobserved. On the perf machine that would be ptrace(2), which changes what is measured.
+-- If the tool draws the periods itself, the kernel stops the thread meanwhile, so that nothing runs
+-- unobserved. The perf machine would need ptrace(2) for that, which changes what is measured.
 local function create_args(self)
    if self.sampler then
       local args = self.sampler:create_args()
@@ -153,8 +153,8 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
--- One context takes the samples of all that a thread creates, where the machine can do that with this program. Else
--- each thread that is given has a context, and the others are left out, which the result says.
+-- One context samples a thread and all that it creates, if the machine can do that with this
+-- program. Else each given thread has a context, and the result says that the others are left out.
 local function make_inheriting(self)
    local spec = self.spec
    if not spec.inherit then return end
@@ -191,7 +191,7 @@ local function signature(maps)
    return table.concat(out, "\n")
 end
 
--- Mappings are known to have been so from before they are read; what comes later, records tell.
+-- The time is taken before the mappings are read, which hold from then on; records tell the rest.
 local function note_maps(self, pid)
    local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
@@ -219,7 +219,7 @@ local function note_sampled(self, buffer)
    end
 end
 
--- Notes the processes that existed before the measurement: the others have records.
+-- Notes the processes that existed before the measurement; later ones have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
    for name in dirent.files("/proc") do
@@ -228,7 +228,7 @@ local function note_all(self)
    end
 end
 
--- Where records tell of mappings, of names alone; but in what runs already a thread is found a while after it began.
+-- Reads names from /proc, and mappings, unless records tell these from a thread's start on.
 local function look(self)
    if self.inherits then return end
    local told = self.sampler and self.sampler.records and not self.spec.tids
@@ -272,7 +272,7 @@ local function drain_tool(self, subject)
    self.samples, subject.samples = self.samples + n, {}
 end
 
--- What programs did since the last time.
+-- Passes the records of what programs did since the last call to the sink.
 local function drain_records(self, part, ahead)
    if not self.sampler.records then return end
    local rows = {}
@@ -287,7 +287,7 @@ local function drain_records(self, part, ahead)
    if #rows > 0 and self.sink.programs then self.sink.programs(rows) end
 end
 
--- Hands samples on; off-CPU samples once their threads are back.
+-- Passes samples to the sink; off-CPU samples only once their threads are back.
 local function hand_on(self, samples, n)
    if self.off_cpu then samples, n = self.off_cpu:take(samples, n) end
    if n == 0 then return end
@@ -297,13 +297,13 @@ local function hand_on(self, samples, n)
    self.samples = self.samples + n
 end
 
--- Hands on call stacks that are new, which comes before the samples that have them.
+-- Passes new call stacks to the sink, which needs them before the samples that have them.
 local function hand_on_stacks(self)
    local fresh = self.stacks and self.stacks.table:fresh()
    if fresh then self.sink.stacks(fresh) end
 end
 
--- Hands on the off-CPU samples of threads that run again by that time (ns; nil: of all, for the recording is over).
+-- Passes on the off-CPU samples of threads that ran again by a time (ns; nil: all, at the end).
 local function hand_on_waits(self, time)
    if not self.off_cpu then return end
    local samples, n = self.off_cpu:finished(time)
@@ -313,7 +313,7 @@ local function hand_on_waits(self, time)
    self.samples = self.samples + n
 end
 
--- Reads what has come since the last call into the region that is read after `ahead` others.
+-- Reads what has come since the last call into the region that is `ahead` regions further.
 local function drain_region(self, subject, part, ahead)
    drain_records(self, part, ahead)
    local header = part.buffer:header(ahead)
@@ -329,19 +329,19 @@ local function begin_region(part)
    part.taken, part.taken_samples, part.taken_records = nil, nil, nil
 end
 
--- Of what is in several buffers, what programs did comes before the samples: a process that began on one CPU runs on
--- another, where its stacks are to be unwound.
+-- With several buffers, records of what programs did are read before all samples: a process that
+-- began on one CPU runs on another, where its stacks are to be unwound.
 local function drain_all_records(self)
    if not (self.stacks and self.sampler.records) then return end
    for subject in pairs(self.live) do
-      if self.spec.cpus then set_info(subject.ctx) end -- which brings in what waits in the kernel's buffer
+      if self.spec.cpus then set_info(subject.ctx) end -- brings in what the kernel has
       for _, part in ipairs((self.spec.cpus or #subject.parts > 1) and subject.parts or {}) do
          drain_records(self, part)
       end
    end
 end
 
--- Hands on what came to a part since the last time, and gives full regions back.
+-- Passes on what came into a part's buffer since the last call, and gives full regions back.
 local function drain_part(self, subject, part)
    for _ = 1, REGIONS do
       local full = part.buffer:header().full
@@ -351,7 +351,7 @@ local function drain_part(self, subject, part)
    end
 end
 
--- The same for all parts. Of several parts the restart gives back the region that the last message read was about.
+-- Drains all parts. Of several, a restart gives back the region of the last message that was read.
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
    drain_all_records(self)
@@ -361,7 +361,7 @@ local function drain(self, subject, msg)
    if told and told.buffer:header().full and subject.ctx:restart() then begin_region(told) end
 end
 
--- The same once the context counts no more: nothing is given back then.
+-- Drains all parts after the context has stopped: no region is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
    drain_all_records(self)
@@ -375,8 +375,8 @@ local function drain_rest(self, subject)
    end
 end
 
--- A first period that differs has each sample wake the perf machine, which the program pays for as well, until it is
--- programmed as all others are: once the thread has lived for a while.
+-- While a thread's first period differs, each sample wakes the perf machine, at the program's cost.
+-- Once the thread has lived for a while, its events get the usual periods.
 local function settle_period(self, subject)
    subject.staggered = nil
    for i in ipairs(self.events) do change_period(self, subject, i, self.periods[i]) end
@@ -399,7 +399,7 @@ local function drain_all(self, elapsed)
    if elapsed - self.drained >= (soon and LAST_LOOK or FLUSH) then drain_now(self, elapsed) end
 end
 
--- Adds what the context's own account says was lost; returns that account.
+-- Adds the losses in a context's info; returns the info.
 local function add_losses(self, subject, sum)
    local info = set_info(subject.ctx, self.spec.set)
    local late = info.late or 0
@@ -412,7 +412,7 @@ local function add_losses(self, subject, sum)
    return info
 end
 
--- What was lost, and how long the context's thread ran unobserved.
+-- Adds what a context lost, and how long its thread ran unobserved.
 local function settle(self, subject)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    local info = add_losses(self, subject, self)
@@ -431,8 +431,8 @@ end
 
 local sampling = {}
 
--- Threads that come later begin anywhere in their first period, or those that live for less than one
--- would never be seen.
+-- Later threads begin somewhere within their first period; else a thread that lives for less than a
+-- period would never be sampled.
 local function staggered(self)
    local program, pmds = {}, {}
    for k, v in pairs(self.program) do program[k] = v end
@@ -446,7 +446,7 @@ local function staggered(self)
    return program
 end
 
--- With a buffer as large as can be had.
+-- Starts a context with the largest buffer that the system allows.
 local function start(self, subject)
    local later = self.subjects > 0 and self.fixed and not (subject.cpu or self.inherits)
    local made = setmetatable({ create = create_args(self) }, { __index = later and staggered(self) or self.program })
@@ -494,7 +494,7 @@ local function draw_period(self, subject, i)
    change_period(self, subject, i, period)
 end
 
--- 3.4.2, at the user level: monitoring is masked meanwhile.
+-- Samples at the user level (3.4.2); monitoring is masked meanwhile.
 local function take_sample(self, subject, msg)
    subject.ran_at_full = subject.tid and ran_ns(subject.tid, subject.pid)
    for _, num in ipairs(msg.pmds) do
@@ -531,7 +531,7 @@ end
 
 -- --- frequency -----------------------------------------------------------------------------------
 
--- Samples so far of all events together, those that still wait in buffers among them.
+-- Samples so far of all events together, including those that still wait in buffers.
 local function samples_so_far(self)
    if self.filter then return self.filter:overflows(self.live) end
    local got = self.samples
@@ -549,7 +549,7 @@ local function adapt_period(self, i, rate, wanted)
    for subject in pairs(self.live) do change_period(self, subject, i, period) end
 end
 
--- Since the last time, or nil: nothing was handed on meanwhile, so that nothing is known.
+-- Each event's rate since the last call; nil if no samples were passed on meanwhile.
 local function rates_by_event(self, elapsed)
    if self.drained == self.adapt_time then return nil end
    local now, rates, seconds = {}, {}, math.max(elapsed - (self.adapt_time or 0), 1e-6)
@@ -561,7 +561,7 @@ local function rates_by_event(self, elapsed)
    return rates
 end
 
--- The same for all events: they share the rate that is seen of all together.
+-- The rates of all events, each a share of the rate that is seen of all together.
 local function rates_together(self, elapsed)
    local got, rates, wanted = samples_so_far(self), {}, 0
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
@@ -609,7 +609,7 @@ end
 profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
    "g", "records", "where", "off_cpu" })
 
--- The kernel's timers would keep to the shortest period without a word.
+-- Refuses a period below the shortest of the kernel's timers, which would use that silently.
 local function check_clock(event, period, rate)
    if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
    error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
@@ -617,7 +617,7 @@ local function check_clock(event, period, rate)
       render.number(SHORTEST), render.number(1e9 / SHORTEST)), 0)
 end
 
---- The period of an event, or its frequency: its own, or that of all.
+--- The period of an event, or its frequency: its own, or else that of the profile.
 -- @tparam table event
 -- @tparam table spec of `profile.prepare`
 -- @treturn ?number events
@@ -643,7 +643,7 @@ local function set_rates(self)
    end
 end
 
--- Does the tool change periods? It counts events apart where only some change.
+-- Does the tool adapt periods? If it adapts some of them only, samples are counted by event.
 local function prepare_adapting(self)
    local some, all = false, true
    for i, event in ipairs(self.events) do
@@ -656,7 +656,7 @@ end
 
 local SWITCHES = "context-switches"
 
--- Off-CPU time is that between a sample of a switch, which may not be left out, and the record of the return.
+-- Off-CPU time is that from a sample at a switch, which no option may drop, to the return's record.
 local function check_off_cpu(spec)
    for _, name in ipairs { "random", "where", "from", "call" } do
       if spec[name] then error(("off-CPU time and '%s' exclude each other"):format(name), 0) end
@@ -673,7 +673,7 @@ local function prepare_off_cpu(self)
    end
 end
 
--- The events to sample, and with off-CPU time the one that tells of it.
+-- The events to sample; for off-CPU time also context switches.
 local function sampled_events(spec)
    local out = prepare_events(spec.events or "cpu-clock", "cannot sample", true)
    if not spec.off_cpu then return out end
@@ -708,7 +708,7 @@ local function check_fields(spec)
    fields.check("profile.run: random", spec.random, RANDOM)
 end
 
---- What `inherit` and `threads` ask for, as far as one context for each target can give it.
+--- Resolves `inherit` and `threads` to what one context for each target can measure.
 -- @tparam table spec a target, as for `measure.run`
 -- @treturn table the same with `inherit` for what is measured whole, and `whole`
 -- @usage print(profile.whole({ command = { "true" }, threads = true }).inherit) --> true
@@ -742,8 +742,8 @@ end
 -- @int[opt] spec.buffer bytes of the sampling buffer
 -- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack
 -- ("dwarf,BYTES": so long ones); true: what suits the program
--- @bool[opt=true] spec.records with call stacks, and of CPUs: what programs do, too, by which those that are over are
--- known
+-- @bool[opt=true] spec.records with call stacks, and on CPUs: record what programs do, too, so that
+-- programs that have ended are known
 -- @treturn table with `events`, `periods`, `rates` (samples a second, of those without a period), `with`, `fixed`
 -- (every sample stands for one period), for a recording's head
 -- @usage
@@ -807,7 +807,7 @@ end
 
 local LOSSES = { "lost", "late", "throttled", "full", "crowded", "untold" }
 
---- What was lost so far, in the words of `profile.run`.
+--- The losses so far, by the names that `profile.run` has for them.
 -- @tparam table self of `profile.prepare`, while it is carried out or after
 -- @treturn table `lost`, `late`, `throttled`, `full`, `crowded`, `untold`: numbers
 -- @usage print(profile.losses(profile.prepare { command = { "true" } }).lost) --> 0
@@ -821,8 +821,9 @@ end
 --- Hands on all samples that were taken so far; call stacks that come from now on are numbered from 1 again.
 -- @tparam table self of `profile.prepare`, while it is carried out
 -- @number elapsed s since it began
--- @treturn table samples, by where their stacks were cut, since the last time; nil where there are no stacks
--- @treturn int samples with stacks, since the last time
+-- @treturn table samples, by where their stacks were cut, since the last call; nil where there are
+-- no stacks
+-- @treturn int samples with stacks, since the last call
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 1 }
 -- local sink = { block = function() end, maps = function() end, comm = function() end }
@@ -835,8 +836,8 @@ function profile.divide(self, elapsed)
    return cuts, total
 end
 
--- Samples that were not taken while a full buffer waited: for clocks; another event's rate is not known, nor which
--- threads would have run.
+-- About how many samples were missed while a full buffer waited: of clocks, since other rates are
+-- not known; nil for inherited threads, since it is not known which would have run.
 local function missed(self)
    if self.inherits then return nil end
    local n = 0
@@ -851,7 +852,7 @@ end
 -- measured, or, if they are, in programs from which the kernel took the counters.
 local function unsampled(self, outcome)
    if self.spec.tids or self.spec.cpus or self.inherits and (self.full > 0 or self.spec.delay) then return nil end
-   -- the context may have ended after its thread's account
+   -- the context may have ended after the thread's CPU time was read
    local own = self.inherits and self.ran or math.max(self.ran, outcome.own_ns or 0)
    if own == 0 and not self.inherits then return nil end
    return measure.left_out { rusage = outcome.rusage, partial = outcome.partial, own_ns = own }
@@ -898,7 +899,7 @@ function profile.complete(self, outcome)
    return outcome
 end
 
---- Samples.
+--- Carries out a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
@@ -908,9 +909,10 @@ end
 -- (periods over which a timer came too late for a sample), `full` (times a buffer was full), `missed` (about how
 -- many samples, then), `unsampled` (a share of the CPU time), `alone` (why threads and children were left out),
 -- `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool
--- draws the periods: the share of the time in which it was at that and nothing was observed), `stacks` (`how` call
--- stacks were got, `why` so, `cuts`: samples by where their stacks were cut, of `total`, with `copied` bytes of the
--- stack), `overflows` (with `where`: those that were judged), `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
+-- draws the periods: the share of the time in which it did so and nothing was observed), `stacks`
+-- (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were cut, of
+-- `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that were judged),
+-- `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Programs for the sampling format "program": expressions about an overflow, made into classic BPF.
 --
--- `program.where` and `program.bucket` are the short ways here. An expression has numbers of 64 bits without a sign,
--- the operators of C (`+ - * / % & | ^ ~ << >>`, `== ~= < <= > >=`) with `and`, `or`, `not`, and `x in {1, 5..9}`;
--- `log2(x)`, `min(a, b)`, `max(a, b)`; and of the overflow:
+-- `program.where` and `program.bucket` make the usual ones. An expression has numbers of 64 bits
+-- without a sign, the operators of C (`+ - * / % & | ^ ~ << >>`, `== ~= < <= > >=`) with `and`,
+-- `or`, `not`, and `x in {1, 5..9}`; `log2(x)`, `min(a, b)`, `max(a, b)`; and of the overflow:
 --
 --    ip                  the address; ip in 'libc': where that object is mapped; 'kernel'
 --    pid tid cpu         process, thread, processor
@@ -36,7 +36,7 @@ end
 
 -- --- expressions ---------------------------------------------------------------------------------
 
--- Runs fn; an error about a place of the text is explained there.
+-- Runs fn; an error at a place of the text is raised with an explanation.
 local function about(text, fn)
    local ok, result, more = pcall(fn)
    if ok then return result, more end
@@ -80,11 +80,12 @@ local function parse(self, what, text)
    end)
 end
 
---- Reads expressions. What is wrong with one is an error with a caret under the place.
+--- Reads expressions. An error is raised with a caret under its place.
 -- @tparam table spec
--- @string[opt] spec.where a condition: what does not meet it is dropped
--- @string[opt] spec.bucket a value: the bucket that is counted; without, what is not dropped is kept
--- @int[opt] spec.buckets how many there are (default: as many as the expression has values, up to 4096)
+-- @string[opt] spec.where a condition: samples that do not meet it are dropped
+-- @string[opt] spec.bucket the number of the bucket to count; without it, samples are kept
+-- @int[opt] spec.buckets number of buckets (default: as many as the expression has values, up to
+-- 4096)
 -- @treturn table `where`, `bucket`, `events` (names of the PMDs that it needs), `objects`; and the methods below
 -- @usage print(require("pfm.program").new({ where = "cpu == 1" })) --> where cpu == 1
 function program.new(spec)
@@ -121,7 +122,7 @@ local function index_in(smpl_pmds, pmds)
    end
 end
 
--- Is a mapping of the object that goes by this name? "libc" is libc.so.6, libc-2.31.so.
+-- Does a path belong to the object of a name? "libc" is libc.so.6, libc-2.31.so.
 local function is_called(path, name)
    local file = path:match("([^/]*)$")
    return path == name or file == name or (file:sub(1, #name) == name and file:find("^[.-]", #name + 1) ~= nil)
@@ -146,7 +147,8 @@ end
 -- @tparam[opt] table options fields for `lpfm.create` (base, buf_size, ...; base is default, or none where nothing is
 -- kept), and:
 -- @tparam[opt] {int,...} options.smpl_pmds as they are programmed
--- @tparam[opt] table options.pmds PMDs by the names of their events, where it is not known by itself
+-- @tparam[opt] table options.pmds PMDs by the names of events, where others than the usual count
+-- them
 -- @int[opt] options.pid the process in which the objects are mapped
 -- @tparam[opt] table options.maps the same as of `symbols.parse_maps`
 -- @treturn table
@@ -169,7 +171,7 @@ function methods:create(options)
    return out
 end
 
---- The events that it names, as `events.parse` has them.
+--- The events that the expressions name, as `events.parse` has them.
 -- @treturn table a list, in the order of `events`
 -- @usage print(require("pfm.program").new({ where = "pmd.page_faults > 1" }):parse_events()[1].pmd) --> 66
 function methods:parse_events()
@@ -188,7 +190,7 @@ function methods:parse_events()
    return out
 end
 
---- Is there an object in it of which one must know where it is mapped?
+--- Do the expressions name an object for which the process's mappings are needed?
 -- @treturn boolean
 -- @usage assert(not require("pfm.program").new({ where = "ip in 'kernel'" }):needs_process())
 function methods:needs_process()
@@ -198,8 +200,7 @@ function methods:needs_process()
    return false
 end
 
---- A filter of samples, which runs at the overflow: those that do not meet the condition are dropped where they would
--- be made.
+--- A filter of samples: those that do not meet the condition are dropped at the overflow.
 -- @string expression
 -- @treturn table of `program.new`
 -- @usage
@@ -209,12 +210,12 @@ function program.where(expression)
    return program.new { where = expression }
 end
 
---- A histogram that is counted at the overflow: of each, the bucket with the number that the expression has is counted.
--- No sample is made.
+--- A histogram of overflows: each is counted in the bucket with the number that the expression
+-- gives. No sample is made.
 -- @string expression
 -- @tparam[opt] table options
--- @string[opt] options.where a condition: what does not meet it is not counted
--- @int[opt] options.buckets what is not below is counted as outside
+-- @string[opt] options.where a condition: overflows that do not meet it are not counted
+-- @int[opt] options.buckets number of buckets; other values are counted as outside
 -- @treturn table of `program.new`; `context:verdicts` has the counts
 -- @usage
 -- local ctx = assert(lpfm.create(program.bucket("log2(period)", { where = "cpu == 0" }):create()))
@@ -240,7 +241,7 @@ function program.add(sums, verdicts)
    return sums
 end
 
---- The names that expressions have of an overflow, and their functions.
+--- The names that expressions may use: those of an overflow's properties, and functions.
 -- @treturn {string,...}
 -- @usage print(table.concat(require("pfm.program").names(), " "))
 function program.names()

@@ -1,23 +1,23 @@
 -- SPDX-License-Identifier: MIT
 --- Sampling periods that vary (specification 3.4.2), so that they are never in step with a loop.
--- The interface itself makes base + (r & mask): as periods, uniform between base - mask and base. What that can
--- express it does, in the kernel; other distributions are drawn here, and written after each sample as the long
--- reset value, as the section describes it for sampling at the user level.
+-- The kernel itself draws uniform periods between base - mask and base, as base + (r & mask). Other
+-- distributions are drawn here, and written after each sample as the long reset value, as the
+-- section describes it for sampling at the user level.
 -- @module pfm.randomize
 
 local render = require "pfm.render"
 
 local randomize = {}
 
-local MODULUS, FACTOR = 2147483647, 16807 -- Park and Miller's minimal standard, as the interface has it
-local NEAR = 8                            -- primes within a NEARth of the mean
-local SPREAD = 16                         -- means, beyond which an exponential distribution is cut
+local MODULUS, FACTOR = 2147483647, 16807 -- Park and Miller's minimal standard, as in the kernel
+local NEAR = 8                            -- primes lie within 1/NEAR of the mean
+local SPREAD = 16                         -- an exponential distribution is cut at this many means
 local NAMES = { "uniform", "min-max", "exponential", "prime" }
 
 --- The names of the distributions.
 randomize.names = NAMES
 
--- Numbers between 0 and 1, never either; equal seeds give equal series.
+-- Numbers between 0 and 1, both excluded; equal seeds give equal series.
 local function generator(seed)
    local state = seed % MODULUS
    if state == 0 then state = 1 end
@@ -75,7 +75,7 @@ local function is_mask(n)
    return n == 0
 end
 
--- 2^k - 1, the largest up to n.
+-- The largest 2^k - 1 up to n.
 local function mask_up_to(n)
    local mask = 0
    while mask * 2 + 1 <= n do mask = mask * 2 + 1 end
@@ -85,7 +85,7 @@ end
 --- The base with which a mask leaves the mean period as it is.
 -- @int mean
 -- @int mask
--- @treturn int a period; those drawn lie between it - mask and it
+-- @treturn int a period; periods lie between base - mask and base
 -- @usage randomize.base(2, 3) --> 4: periods of 1 to 4, as in figure 3.20
 function randomize.base(mean, mask)
    return mean + math.ceil(mask / 2)

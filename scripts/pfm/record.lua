@@ -50,7 +50,7 @@ function record.finish(r, outcome)
    return outcome, r.file
 end
 
--- Bytes that are in all files together.
+-- Bytes in all files together.
 local function written(r)
    return r.file.bytes + (r.parts and r.parts.bytes or 0)
 end
@@ -60,7 +60,8 @@ end
 -- @string path
 -- @tparam[opt] function on_tick as for `profile.run`
 -- @tparam[opt] table limits
--- @number[opt] limits.max_size bytes of samples and what goes with them, with which it ends
+-- @number[opt] limits.max_size bytes of samples and what goes with them, at which the recording
+-- ends
 -- @tparam[opt] table limits.switch when another file begins, as `--switch-output` of lpfm record says: one of `size`
 -- (bytes), `seconds`, `signal` (a name); the files are PATH.TIME then, and each can be read alone
 -- @int[opt] limits.max_files with `switch`: how many are kept, the latest

@@ -18,10 +18,10 @@ local stat = require "posix.sys.stat"
 local together = require "pfm.recording.together"
 local writer = require "pfm.recording.writer"
 
-local recording = {} -- and the class of what is opened
+local recording = {} -- also the class of opened recordings
 recording.__index = recording
 
---- Starts a file. What was in it stays until `begin`, if that is to be called.
+--- Starts a file. With `later`, what was in it stays until `begin`.
 -- @tparam string path
 -- @tparam table head what is recorded: command, events, period, ...
 -- @tparam[opt] boolean later keep the chunks until `begin`
@@ -47,7 +47,7 @@ local function sources_of(self, file)
    return out
 end
 
---- Is it the name of a file that `recording.open` may take? Pipes are.
+--- May `recording.open` take this path? Pipes are allowed.
 -- @string path
 -- @treturn boolean
 -- @usage assert(not recording.is_one "/etc/passwd")
@@ -61,7 +61,7 @@ function recording.is_one(path)
    return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, 4) == "\239LP1"
 end
 
--- A file of perf's.
+-- Completes the head of a file of perf's.
 local function open_perfdata(self)
    self.head.version, self.head.byte_order = layout.VERSION, chunks.byte_order
    return reader.check(self)
@@ -156,7 +156,7 @@ local function add_block(groups, file, place, sizes)
    return groups:add(file, place.at, place.length, sizes)
 end
 
--- When processes replaced code that they had made.
+-- The times at which processes replaced code that they had generated.
 local function replaced_code(self)
    local out = {}
    for _, object in pairs(self.symbols or {}) do
@@ -174,7 +174,7 @@ end
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      local told = #self.records > 0 or #code > 0 -- without, /proc may have told a program's name long after its exec
+      local told = #self.records > 0 or #code > 0 -- else /proc may be long after exec
       self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
    return self.ran or nil
@@ -220,7 +220,7 @@ local function pmds_of(list)
 end
 
 --- The PMDs stored with a sample, by the PMD that overflowed: what `lpfm.samples` takes. An event of a set
--- other than 0 stands under set * 65536 + PMD.
+-- other than 0 has the key set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end
 function recording:sizes()

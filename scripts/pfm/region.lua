@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Regions of Lua code: named pieces of a script, measured in `lpfm stat --regions lpfm script.lua`, or by the script
--- itself. Where it is not measured, a region is a call of its function.
+-- itself. Otherwise a region is just a call of its function.
 --    local region = require "pfm.region"
 --    region("sort", table.sort, list)
 -- @module pfm.region
@@ -9,7 +9,7 @@ local files = require "lpfm.regions"
 
 local region = {}
 
-local mine -- of pfm.measure.regions, once this script measures itself
+local mine -- the state of pfm.measure.regions, if this script measures itself
 
 local function left(name, ok, ...)
    files.leave(name)
@@ -32,14 +32,15 @@ function region.call(name, fn, ...)
    return left(name, pcall(fn, ...))
 end
 
--- The file goes with the Lua state.
+-- Removes the file when the Lua state is closed.
 local function remove_at_end(path)
    local guard = newproxy(true)
    getmetatable(guard).__gc = function() os.remove(path) end
    return guard
 end
 
---- From now on this process measures its regions itself. Where `lpfm stat --regions` does, it goes on with that.
+--- From now on this process measures its regions itself. If `lpfm stat --regions` does already,
+-- that goes on.
 -- @tparam[opt] string names events (default: page-faults,task-clock)
 -- @treturn[1] boolean true
 -- @return[2] nil

@@ -69,7 +69,7 @@ function render.bytes(n)
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
 end
 
--- Bytes of a character after its first, in UTF-8; nil: no character begins so.
+-- Number of bytes after a character's first byte in UTF-8; nil: no character begins so.
 local function more_bytes(first)
    if first < 128 then return 0 end
    if first >= 194 and first < 224 then return 1 end
@@ -79,7 +79,7 @@ end
 
 local printable = setmetatable({}, { __mode = "k" })
 
--- With question marks for bytes that are no UTF-8, and for the characters of a class.
+-- Replaces bytes that are not UTF-8, and the characters of a class, by question marks.
 local function replaced(text, class)
    local out, i = {}, 1
    while i <= #text do
@@ -102,7 +102,7 @@ function render.printable(text)
    return printable[text]
 end
 
---- What is printed: as `render.printable`, but its lines and tabs stay.
+--- Text as it can be printed: like `render.printable`, but line ends and tabs stay.
 -- @string text
 -- @treturn string
 -- @usage render.clean("a\27[31m\nb") --> "a?[31m\nb"
@@ -112,7 +112,7 @@ end
 
 local LONGEST = 200 -- columns of a command line that is shown
 
---- What was measured, as it is shown: a command line may be as long as a book.
+--- What was measured, short enough to be shown: a command line may be very long.
 -- @string text
 -- @treturn string
 -- @usage render.what("'sh -c true'") --> "'sh -c true'"
@@ -134,8 +134,8 @@ end
 local BARS = { "_", ".", "-", "=", "+", "*", "%", "#" }
 if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } end
 
---- A row of bars as high as values: the last ones, between 0 and the largest of them. ASCII where the locale has no
--- UTF-8.
+--- A row of bars that show the last values, from 0 to the largest of them. ASCII where the locale
+-- has no UTF-8.
 -- @tparam table values numbers of 0 or more
 -- @tparam number width columns at most
 -- @treturn string
@@ -157,7 +157,7 @@ local function characters(text)
    return out
 end
 
---- Text that takes no more columns than there are.
+--- Cuts text to a number of columns.
 -- @tparam string text
 -- @tparam number columns
 -- @treturn string
@@ -168,7 +168,7 @@ function render.cut(text, columns)
    return table.concat(chars, "", 1, math.min(columns, #chars))
 end
 
---- Text of which the middle is left out where it takes more columns than there are: names that begin alike
+--- Leaves out the middle of text that takes more columns than there are: names that begin alike
 -- (paths, command lines) differ at their end.
 -- @tparam string text
 -- @tparam number columns
@@ -272,12 +272,12 @@ function render.csv(values, n, sep)
    return table.concat(out, sep or ",")
 end
 
--- JSON has escapes for control characters.
+-- Replaces bytes that are not UTF-8. Control characters stay: JSON has escapes for them.
 local function valid(text)
    return text:find("[\128-\255]") and replaced(text, "^$") or text
 end
 
--- cjson writes 14 digits; whole numbers of more, as addresses are, pass through it as marked texts.
+-- cjson writes 14 digits. Longer whole numbers, as addresses are, pass through it as marked texts.
 local WHOLE_MARK = "\1whole "
 local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
 
@@ -300,8 +300,8 @@ end
 render.null = {}
 
 --- JSON text. Numbers stay whole where they are; bytes that are no UTF-8 become question marks.
--- @param value of tables, strings, numbers, booleans; `render.null`, infinity and what is not a number become null
--- @tparam[opt] boolean as_is bytes stay as they are: for what is read again by the names that files have
+-- @param value of tables, strings, numbers, booleans; `render.null`, infinity and NaN become null
+-- @tparam[opt] boolean as_is bytes stay as they are, for file names that are read back
 -- @treturn string
 -- @usage assert(render.json { 1, 2.5, "x" } == '[1,2.5,"x"]')
 function render.json(value, as_is)
@@ -325,7 +325,7 @@ end
 --- "1 thread", "2 threads".
 -- @tparam number n
 -- @tparam string noun
--- @tparam[opt] string nouns where an s does not do
+-- @tparam[opt] string nouns the plural, if it is not noun .. "s"
 -- @treturn string
 -- @usage assert(render.plural(2, "thread") == "2 threads")
 function render.plural(n, noun, nouns)
@@ -340,7 +340,7 @@ function render.chance(p)
    return p < 0.0001 and "<0.0001" or ("%.4f"):format(p)
 end
 
---- A machine as heads name it.
+--- A machine's name as headings show it.
 -- @string name
 -- @treturn string
 -- @usage assert(render.machine "sim:k8" == "simulated machine sim:k8")
@@ -348,7 +348,7 @@ function render.machine(name)
    return ("%smachine %s"):format(name:find("^sim") and "simulated " or "", name)
 end
 
---- Where something was counted, if that was a simulated machine.
+--- Words for where something was counted, if that was a simulated machine.
 -- @string[opt] name of the simulated machine
 -- @treturn string "" without a name
 -- @usage assert(render.where "sim:k8" == " on the simulated machine sim:k8")
@@ -356,7 +356,7 @@ function render.where(name)
    return name and " on the " .. render.machine(name) or ""
 end
 
---- The first line of what was counted on a simulated machine.
+--- The heading for what was counted on a simulated machine.
 -- @string[opt] name of the simulated machine
 -- @treturn string "" without a name
 -- @usage assert(render.simulated(nil) == "")

@@ -18,7 +18,7 @@ local stacks = {}
 --- Each stack once, with its weight: what flame graphs are made of.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt] table options
--- @string[opt] options.event of several, this one
+-- @string[opt] options.event the event to show
 -- @bool[opt] options.ids keep processes and threads of one name apart by their numbers
 -- @bool[opt] options.inlined false: without functions that were inlined
 -- @string[opt="samples"] options.weight "samples" or "events"
@@ -66,7 +66,7 @@ local function add(to, s)
    to.samples, to.events = to.samples + s.samples, to.events + s.events
 end
 
--- From the outermost function inwards: what is in a function itself is in the last node.
+-- Adds a stack from its outermost function inwards; the innermost has the samples itself.
 local function add_callers_first(root, s, names)
    local node = root
    add(root, s)
@@ -77,7 +77,7 @@ local function add_callers_first(root, s, names)
    add(node.self, s)
 end
 
--- From the function that was sampled outwards: that one has the samples itself.
+-- Adds a stack from the sampled function outwards; the sampled one has the samples itself.
 local function add_callees_first(root, s, names)
    local node = root
    add(root, s)
@@ -108,7 +108,7 @@ end
 -- @string[opt="caller"] options.order "caller": from the functions that call to those that are called; "callee": from
 -- those that were sampled to those that called them
 -- @string[opt="symbol"] options.by what makes a node: "symbol", "object", "line" or "address"
--- @string[opt] options.event of several, this one
+-- @string[opt] options.event the event to show
 -- @tparam[opt] table options.filter as of `analyze.by`: of the functions sampled
 -- @treturn table the root: `name`, `samples`, `events`, `percent` (with those it called; of the callee order: with
 -- those below it), `self` (the same of the function alone), `children`, a list of such nodes, the greatest first

@@ -22,9 +22,9 @@ function statistics.mean(values)
    return mean, n > 1 and math.sqrt(squares / (n - 1) / n) or 0
 end
 
--- Student's t for few degrees of freedom, 95 % on both sides together.
+-- Quantiles of Student's t for few degrees of freedom, 95 % two-sided.
 local T95 = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281 }
-local Z = 1.959964 -- and for infinitely many
+local Z = 1.959964 -- the same for infinitely many
 
 --- How many standard deviations to each side hold 95 % of the cases (Student's t).
 -- @tparam number freedom degrees of freedom, 1 or more
@@ -67,7 +67,7 @@ end
 local function gamma_tail(a, x)
    if x <= 0 then return 1 end
    local front = math.exp(-x + a * math.log(x) - log_gamma(a))
-   if x < a + 1 then -- a series for what lies before x
+   if x < a + 1 then -- a series for the share below x
       local term, sum, n = 1 / a, 1 / a, a
       while term > sum * 1e-16 do
          n = n + 1
@@ -109,7 +109,7 @@ local function beta_fraction(a, b, x)
    return h
 end
 
--- The share of a beta distribution that lies before x.
+-- The share of a beta distribution that lies below x.
 local function beta_head(a, b, x)
    if x <= 0 or x >= 1 then return x <= 0 and 0 or 1 end
    local front = math.exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * math.log(x) + b * math.log(1 - x))
@@ -119,7 +119,7 @@ end
 
 -- --- distributions -------------------------------------------------------------------------------
 
---- How likely a chi-square variable is beyond x.
+--- How likely a chi-square variable is above x.
 -- @number x
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
@@ -147,7 +147,8 @@ end
 
 -- --- tests ---------------------------------------------------------------------------------------
 
--- All outcomes from low to high that are no likelier than the one seen; log_p up to a constant.
+-- The probability of all outcomes that are no likelier than the one seen. log_p may lack a
+-- constant.
 local function exact(low, high, seen, log_p)
    local limit, tail, all = log_p(seen) + 1e-7, 0, 0
    for k = low, high do
@@ -159,7 +160,7 @@ local function exact(low, high, seen, log_p)
    return math.min(tail / all, 1)
 end
 
--- Fisher's test: of x + y things x fell among the n, y among the m.
+-- Fisher's exact test of x hits among n and y hits among m.
 local function fisher(x, n, y, m)
    local k = x + y
    return exact(math.max(0, k - m), math.min(k, n), x, function(i)
@@ -251,7 +252,7 @@ function statistics.likelihood(a, b)
    return math.max(2 * g, 0), math.max(kinds - 1, 0)
 end
 
---- Probabilities of many tests, so raised that one below alpha is a find even so (Holm).
+--- Adjusts the probabilities of many tests so that each can be compared with alpha (Holm).
 -- @tparam table list of probabilities
 -- @treturn table in the same order
 -- @usage statistics.adjust { 0.01, 0.04 } --> { 0.02, 0.04 }
@@ -276,7 +277,7 @@ local function rarest_last(a, b)
    return a.n > b.n or (a.n == b.n and a.first > b.first)
 end
 
--- Cells of two tables of counts; those too rare for the test are one cell, if that is enough.
+-- Cells of two tables of counts; those too rare for the test are merged, if that is enough.
 local function cells(one, two)
    local out, rare, keys = {}, { n = 0, first = 0, second = 0 }, {}
    for key in pairs(one) do keys[key] = true end
@@ -295,8 +296,8 @@ end
 --- Do two tables of counts come from one distribution? The test of homogeneity.
 -- @tparam table one counts by key
 -- @tparam table two the same, of another run
--- @treturn table `chi2`, `freedom`, `chance` (that they do, and differ as much), `distance` (0: the same shares,
--- 1: nothing in common)
+-- @treturn table `chi2`, `freedom`, `chance` (of such a difference if they do), `distance` (0: the
+-- same shares, 1: nothing in common)
 -- @usage statistics.compare({a = 50, b = 50}, {a = 60, b = 40}).chance
 function statistics.compare(one, two)
    local n1, n2, chi2, distance = total(one), total(two), 0, 0

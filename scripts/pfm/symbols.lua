@@ -25,7 +25,7 @@ function symbols.parse_maps(text)
    for line in text:gmatch("[^\n]+") do
       local from, to, perms, offset, path = line:match("^(%x+)%-(%x+) (%S+) (%x+) %x+:%x+ %d+%s*(.*)$")
       if from and perms:find("x") then
-         path = path:gsub("\\012", "\n") -- the one byte that is written so
+         path = path:gsub("\\012", "\n") -- the kernel escapes newlines alone
          out[#out + 1] = { tonumber(from, 16), tonumber(to, 16), tonumber(offset, 16), path }
       end
    end
@@ -46,13 +46,13 @@ end
 
 local known = setmetatable({}, { __mode = "v" }) -- kept as long as a resolver refers to them
 
--- A program that is built anew is another object.
+-- A program that was rebuilt counts as another object.
 local function version_of(path, file)
    local s = stat(file)
    return s and ("%s %d %d %d %d"):format(path, s.st_dev, s.st_ino, s.st_mtime, s.st_size) or path
 end
 
--- What is at a path now may not be what was mapped.
+-- Returns a reason if the file at a path is another than the one that was mapped.
 local function is_another(path, id)
    local now = files.identity(path)
    if not now or now == id then return nil end
@@ -90,7 +90,7 @@ local function is_generated(path)
    return path == GENERATED or mappings.is_anonymous(path) or path:find("^/memfd:") ~= nil
 end
 
---- Is it code that a program made for itself, as JIT compilers do?
+--- Is this code that a program generated, as JIT compilers do?
 -- @string path of a mapping, or the object of a resolved address
 -- @treturn bool
 -- @usage symbols.is_generated "[generated code]" --> true
@@ -126,7 +126,7 @@ end
 --- An address as people write it; negative numbers are two's complement.
 symbols.hex = hex
 
--- What a recording knows of an object goes before what this machine has now.
+-- A recording's own copy of an object is preferred to the file on this machine.
 local function find_object(self, path, id)
    local object, err = self.stored(path, id)
    if object or err then return object, err end
@@ -151,7 +151,7 @@ local function describe(self, path, address, own, id)
       where.func, where.offset = func, at - start
       where.own, where.handle = at, object
    end
-   if func == "" then -- its place stands for its name
+   if func == "" then -- the address is shown as its name
       where.func = ("%s+%s"):format(nameless(path, object), hex(start))
       where.missing = object:functions() == 0 and "no symbols" or "no symbol at this address"
    elseif not func then
@@ -163,7 +163,7 @@ end
 
 -- --- processes -----------------------------------------------------------------------------------
 
--- The mappings of processes that were added.
+-- The mappings of processes that `resolver:add` was given.
 local added = {}
 added.__index = added
 
@@ -180,7 +180,7 @@ function added:each(pid)
    return (self[pid] or mappings.new()):each()
 end
 
--- Of the code that a JIT compiler made at an address, the latest.
+-- Of generated code at an address, the latest counts.
 function added.since()
    return math.huge
 end
@@ -191,11 +191,11 @@ resolver.__index = resolver
 --- A resolver of addresses in many processes.
 -- @tparam[opt] table options
 -- @bool[opt] options.kernel false: do not look at this machine's kernel
--- @func[opt] options.stored from a path to an object that goes before this machine's; nil where there is none, or nil
--- and why it has no symbols; `(path, identity)`
+-- @func[opt] options.stored `(path, identity)`: an object that is preferred to this machine's; nil
+-- where there is none, or nil and why it has no symbols
 -- @param[opt] options.files of `pfm.recording.files`: what is held of the files that were mapped
--- @param[opt] options.mapped of `pfm.recording.programs`: which mappings and which code there were when; processes are
--- told by the numbers of their lives then. By default what `resolver:add` is given, and the latest code
+-- @param[opt] options.mapped of `pfm.recording.programs`: mappings and code over time; a process is
+-- given as the number of a life then. By default what `resolver:add` is given, and the latest code
 -- @treturn resolver
 -- @usage symbols.resolver { kernel = false }
 function symbols.resolver(options)
@@ -221,7 +221,7 @@ local function resolve_kernel(self, address)
    return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
 end
 
--- The names of a process's generated code: those recorded, or those that its JIT compiler left.
+-- Names of a process's generated code: from the recording, or else from the JIT compiler's map.
 local function map_of(self, pid)
    if self.jits[pid] == nil then
       local map, err = self.stored(jitmap.path(pid))
@@ -230,7 +230,7 @@ local function map_of(self, pid)
    return self.jits[pid]
 end
 
--- A process maps the dump of its JIT compiler.
+-- Finds the dump of a process's JIT compiler, which the process has mapped.
 local function dump_path(self, life)
    for m in self.mapped:each(life) do
       local path = jitdump.path_of(m[4])
@@ -274,7 +274,7 @@ local function unknown(address, why)
    return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = why }
 end
 
--- What lies in a mapping is the same in all lives of its process, but for code that is made.
+-- A mapping's contents are the same in all lives of its process, except for generated code.
 local function resolve_mapped(self, life, m, address)
    if is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5])) then
       return resolve_generated(self, life, address) or describe(self, m[4], address, address - m[1] + m[3], m[5])
@@ -313,7 +313,7 @@ function resolver:resolve(pid, address)
    return where
 end
 
---- All places that an address was in a program, one after the other.
+--- All places that an address had while a program ran, one after the other.
 -- @number pid
 -- @number address
 -- @treturn table as of `resolver:resolve`
@@ -333,7 +333,7 @@ function resolver:object_of(where)
    return find_object(self, where.object, where.identity)
 end
 
---- Forgets what was resolved, not what it is resolved by: that needs no more memory then.
+--- Forgets results, which frees their memory; mappings and objects stay.
 -- @usage symbols.resolver():forget()
 function resolver:forget()
    self.cache, self.places = {}, {}

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Measurements of CPUs, whichever threads run there, added up by core, socket or node.
--- A CPU has one context (specification 3.1.2). The machine does the work there, pinned: contexts are loaded on their
--- CPU and created with PFM_FL_ANY_CPU, which sends calls to it.
+-- A CPU has one context (specification 3.1.2), loaded on that CPU and created with PFM_FL_ANY_CPU:
+-- the machine carries out its calls there.
 -- @module pfm.system
 
 local count = require "pfm.count"
@@ -14,7 +14,7 @@ local system = {}
 
 local SYSFS = "/sys/devices/system/cpu"
 
---- By what counts can be added up.
+--- The levels at which counts can be added up.
 system.levels = { "cpu", "core", "socket", "node" }
 
 -- --- topology ------------------------------------------------------------------------------------
@@ -23,7 +23,7 @@ local function read_number(path)
    return tonumber(text_file.line(path) or "")
 end
 
--- A CPU's folder has a link nodeN.
+-- The NUMA node of a CPU, which a link nodeN in its folder names.
 local function node_of(folder)
    for node = 0, 1023 do
       if text_file.all(("%s/node%d/cpumap"):format(folder, node)) then return node end
@@ -31,7 +31,7 @@ local function node_of(folder)
    return 0
 end
 
--- A core or socket that the system does not know is one of its own: -1 in sysfs.
+-- A core or socket that the system does not know (-1 in sysfs) counts as one of its own.
 local function place_of(cpu, root)
    local folder = ("%s/cpu%d"):format(root, cpu)
    local core = read_number(folder .. "/topology/core_id")
@@ -40,7 +40,7 @@ local function place_of(cpu, root)
       node = node_of(folder) }
 end
 
---- Where CPUs are. Those of a simulated computer are cores of one socket.
+--- The core, socket and node of CPUs. Those of a simulated computer are cores of one socket.
 -- @tparam[opt] {int,...} cpus by default all that are online
 -- @string[opt] root of another system's /sys/devices/system/cpu
 -- @treturn {table,...} `cpu`, `core`, `socket`, `node`
@@ -55,7 +55,7 @@ end
 
 -- --- adding up -----------------------------------------------------------------------------------
 
--- A core's number is its socket's; sorting is by numbers.
+-- A core's number is unique in its socket only. The second result is for sorting.
 local keys = {
    cpu = function(place) return ("CPU%d"):format(place.cpu), place.cpu end,
    core = function(place) return ("S%d-C%d"):format(place.socket, place.core), place.socket * 2 ^ 20 + place.core end,

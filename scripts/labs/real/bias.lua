@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Bias on this computer: first touches of pages are the events, six instructions that cause them in turn.
+-- Bias on this computer: the events are first touches of pages, caused by six instructions in turn.
 
 local function loop(p)
    local body = { loop = p.rounds }
@@ -10,7 +10,7 @@ local function loop(p)
    return { { name = "main", body } }
 end
 
--- Samples by instruction, and how many of the instructions have any.
+-- The number of samples of each instruction, and how many of the instructions have any.
 local function shares(kit, p, pmd)
    kit.here.machine(p)
    local counts, seen = {}, 0
@@ -44,7 +44,7 @@ return {
       shares are uneven on the former, but nobody is left out.
    ]],
    params = { sites = 6, period = 2, base = 8, seed = 14, rounds = 300, spin = 3000 },
-   on = { perf = { spin = 20000 } }, -- it takes its time with changed periods
+   on = { perf = { spin = 20000 } }, -- perf_event takes a while to change periods
    most = { seed = 2 ^ 32 - 1, spin = 10 ^ 6 },
    pages = {
       { text = [[

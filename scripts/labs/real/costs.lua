@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- What measuring costs on this computer: calls, samples, and where `make vm` has them, the instructions of perfmon's
--- calls beside perf_event's.
+-- What measuring costs on this computer: calls, samples, and, in `make vm`, the instructions of
+-- perfmon's calls beside perf_event's.
 
 local proc = require "lpfm.proc"
 
 local TABLE = "build/tests/costs" -- spec/bench/vm/costs.c, in the emulated machine
 
--- The least of some tries, in ns for one of n.
+-- The least time of several tries, in ns for one of n.
 local function ns_of(p, n, fn)
    local least = math.huge
    for _ = 1, p.tries do
@@ -32,7 +32,7 @@ local function calls(kit, p)
    return read - empty, pair - empty
 end
 
--- The program's time in ns with a sample in each `period` faults, or without samples; and the samples.
+-- The program's least time in ns, with a sample each `period` faults or without; and the samples.
 local function time_of(kit, p, period)
    local least, samples = math.huge, 0
    for _ = 1, p.tries do
@@ -47,7 +47,7 @@ local function time_of(kit, p, period)
    return least, samples
 end
 
--- Rows of the table, { perfmon's instructions, perf_event's } by name; none where there is no such program.
+-- The table by name: { perfmon's instructions, perf_event's }; empty without the program.
 local function rows()
    local out, file = {}, io.open(TABLE)
    if not file then return out end

@@ -12,7 +12,7 @@ local SHIPPED = [[
    That is {name}, which comes with lpfm: it is registered with the UUID {uuid}. A format of your own has a name and a
    UUID of its own, and counts otherwise.]]
 
--- What a format counts for PMD66, when `period` faults make an overflow; and the overflows.
+-- What a format counts for PMD66 with an overflow each `period` faults; and the overflows.
 local function counted(kit, p, format)
    kit.here.machine(p)
    local ctx = kit.context { format = format }
@@ -34,10 +34,10 @@ local function shipped(kit, tally)
    return out
 end
 
--- The format of a name or UUID, as it is registered on the machine; nil if none is.
+-- The registered format with a name or UUID; nil: there is none.
 local function registered(kit, p, format)
    kit.here.machine(p)
-   local ctx = lpfm.create { format = format } -- its module comes
+   local ctx = lpfm.create { format = format } -- this loads its module
    if ctx then ctx:close() end
    for _, entry in ipairs(assert(lpfm.formats())) do
       if format == entry.name or format == entry.uuid then return entry end

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Multiplexing on this computer: page faults are counted in every other turn, of a program that has them evenly, and
--- of one that has all of them in its first half.
+-- Multiplexing on this computer: page faults are counted in every other turn, in a program that has
+-- them evenly, and in one that has them all in its first half.
 
 local MS = 1e6
-local LEAST = 4             -- ms, a turn
+local LEAST = 4             -- ms, the shortest turn
 
--- Parts of a ms each: faults in each of a list.
+-- A program of parts of a ms each; the list says how many faults a part has.
 local function program(p, f, list)
    local body = { name = "main" }
    for i = 1, #list do
@@ -43,7 +43,7 @@ local function even(kit, p, f)
    return out
 end
 
--- A turn that is as long as half of the program has all of its faults, or none.
+-- Estimates with turns of half the program: a turn has all of the faults, or none.
 local function uneven(kit, p, f)
    local q = { turn = f.half_turn }
    for k, v in pairs(p) do q[k] = q[k] or v end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Periods on this computer: page faults, each by an instruction of its own, so that a sample's address is its number.
+-- Periods on this computer: each page fault is by an instruction of its own, which numbers it.
 
 local SAMPLE, VALUE = 40, 8 -- bytes of the default format
 
@@ -12,7 +12,7 @@ local function program(p)
    return { body }
 end
 
--- A context with a buffer that is full after p.buffer samples: less is left then than the largest sample takes.
+-- A context with a buffer for p.buffer samples: it is full when the largest sample does not fit.
 local function context(kit, p, flags)
    local empty = kit.context { format = "default", buf_size = 4096 }
    local header = empty.ctx:buffer():header().cur_offs
@@ -81,7 +81,7 @@ return {
       with NOTIFY_BLOCK does not.
    ]],
    params = { initial = 50, short = 10, long = 30, buffer = 5, touches = 300, spin = 5000 },
-   on = { perf = { spin = 300000 } }, -- it takes its time with changed periods and with switches
+   on = { perf = { spin = 300000 } }, -- perf_event takes a while to change periods and to switch
    most = { spin = 10 ^ 7, touches = 2000 },
    pages = {
       { text = [[

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Event sets on this computer: switched by page faults, and by time that is the thread's.
+-- Event sets on this computer: switched by page faults, and by the thread's CPU time.
 
 local MS = 1e6
 
@@ -13,7 +13,7 @@ local function by_overflow(kit, p, n, threshold)
    local ctx, num = kit.context(), kit.here.pmds["page-faults"]
    ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } }
    kit.here.counter(ctx, "page-faults", { period = n, switch_cnt = threshold })
-   kit.here.counter(ctx, "minor-faults") -- the same, by a counter that is not reset
+   kit.here.counter(ctx, "minor-faults") -- counts the same, but is not reset
    kit.here.counter(ctx, "page-faults", {}, { set = 1 })
    kit.here.run(ctx, touching(p))
    local out = { first = kit.value(ctx, kit.here.pmds["minor-faults"]), second = kit.value(ctx, num, 1) }
@@ -56,7 +56,7 @@ return {
       in the interrupt.
    ]],
    params = { n = 100, threshold = 3, touches = 500, spin = 5000, timeout = 60, busy = 10, sleep = 150 },
-   on = { perf = { spin = 300000 } }, -- it takes its time with changed periods and with switches
+   on = { perf = { spin = 300000 } }, -- perf_event takes a while to change periods and to switch
    most = { spin = 10 ^ 7, touches = 10000, n = 5000, busy = 1000, sleep = 10000, timeout = 10000 },
    pages = {
       { text = [[

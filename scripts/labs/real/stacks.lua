@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Call stacks on this computer: time is sampled in a program of known functions, and their shares are those of its
--- loops.
+-- Call stacks on this computer: CPU time is sampled in a program of known functions, of which the
+-- loops determine the shares.
 
 local function repeated(n, name)
    return { loop = n, { call = name } }
@@ -23,7 +23,7 @@ local function name_at(known, address)
    end
 end
 
--- Shares in percent: own, with what was called, and of copy by its caller.
+-- Shares in percent: of functions alone, of functions with callees, and of copy by its caller.
 local function profile(kit, p, rounds)
    kit.here.machine(p)
    local ctx, own, total, callers, n = kit.context { format = "stack", buf_size = 2 ^ 20 }, {}, {}, {}, 0

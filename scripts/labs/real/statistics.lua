@@ -9,7 +9,7 @@ local statistics = require "pfm.statistics"
 local FOREVER = 2 ^ 50 -- rounds
 local EVENTS = { "page-faults", "task-clock" }
 
--- Calls fn with the path of a program that touches so many pages and computes for so many ms.
+-- Calls fn with the path of a program that touches some pages and computes for some rounds.
 local function with_program(touches, rounds, fn)
    local path = os.tmpname()
    native.build(path, { { name = "main", { loop = touches, { touch = true } }, { spin = rounds } } })
@@ -19,7 +19,7 @@ local function with_program(touches, rounds, fn)
    return out
 end
 
--- Runs a program n times: lists of its page faults, its ms on the CPU and its elapsed ms.
+-- Runs a program n times; returns lists of its page faults, CPU times and elapsed times (ms).
 local function series(path, n)
    local out = { ["page-faults"] = {}, ["task-clock"] = {}, elapsed = {} }
    for i = 1, n do
@@ -55,7 +55,7 @@ local function alone(kit, p)
       faults_mean = statistics.mean(all["page-faults"]) }
 end
 
--- How many runs of each version show that one touches more pages.
+-- The number of runs of each version after which a test shows that one touches more pages.
 local function more_pages(kit, p, f)
    kit.here.machine(p)
    local old = with_program(p.touches, f.spin_rounds, function(path) return series(path, p.runs) end)["page-faults"]
@@ -71,7 +71,7 @@ local function more_pages(kit, p, f)
    return { enough = n, new_faults = new, p_enough = p_of(n), more_percent = 100 * p.more / f.faults_mean }
 end
 
--- The same program while two others for each CPU compute.
+-- Runs the program while two others for each CPU compute.
 local function crowded(kit, p, f)
    kit.here.machine(p)
    local others = {}

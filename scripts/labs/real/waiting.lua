@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Waiting on this computer: a program that waits for a lock, for a pipe and for a clock, recorded by lpfm record
--- --off-cpu. Its durations are those of the parameters, so the shares are known before the run.
+-- --off-cpu. The parameters set its durations, so the shares are known.
 
 local compiler = require "labs.compiler"
 local count = require "pfm.count"
@@ -11,7 +11,7 @@ local stacks = require "pfm.stacks"
 local FLAGS = { "-O1", "-g", "-fno-omit-frame-pointer", "-pthread" }
 local LISTED, SHOWN = 6, 4 -- functions of a list; of a stack's end
 
--- PROGRAM ROUNDS LOCKED LOOKUP NAP COMPUTE EARLY: durations in us; EARLY: the lock is given back at once.
+-- Arguments: ROUNDS LOCKED LOOKUP NAP COMPUTE EARLY; times in us; EARLY: unlock at once.
 local SOURCE = [[
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -128,8 +128,8 @@ local function clean(files, ok, ...)
    return ...
 end
 
--- Calls fn with a recording of the program's threads, on the CPU and off it; returns what it returns, and the seconds
--- that the program took.
+-- Calls fn with a recording of the program's threads, on the CPU and off it; returns fn's result
+-- and the program's elapsed seconds.
 local function recorded(kit, p, fn)
    kit.here.machine(p)
    local path, file = os.tmpname(), os.tmpname()
@@ -159,7 +159,7 @@ local function by_function(self, event)
    return out
 end
 
--- What the widest stack of a function ends with: the kernel's part of a flame graph.
+-- The end of the widest stack below a function: the kernel's part of a flame graph.
 local function behind(self, name)
    local widest, weight = {}, 0
    for _, stack in ipairs((stacks.collect(self, { event = "off-cpu", weight = "events" }))) do

@@ -28,7 +28,7 @@ function columns.span(self)
    return self.first, self.last
 end
 
--- "1.5" s from the first sample, "10%" of the run.
+-- A moment that a text gives: "1.5", s since the first sample, or "10%" of the run.
 local function moment(self, text, default)
    local first, last = columns.span(self)
    if text == nil or text == "" then return default end
@@ -38,7 +38,7 @@ local function moment(self, text, default)
    return first + math.floor(tonumber(text) * 1e9 + 0.5)
 end
 
---- A test for samples from one moment to another, for `recording:group_by`.
+--- The test for samples between two moments, for `recording:group_by`.
 -- @param self
 -- @param from seconds since the first sample, "10%" of the run, or nil: the beginning
 -- @param to the same, or nil: the end
@@ -64,8 +64,8 @@ local function pmd_of(self, what)
       #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end
 
---- A value in the samples as a column of `recording:group_by`. Counters run on from sample to sample, of a thread or,
--- where CPUs were measured, of a CPU: what a sample has of them is how much they grew.
+--- A value in the samples as a column of `recording:group_by`. A counter runs on from sample to
+-- sample of a thread, or of a CPU if CPUs were measured: the column is how much it grew.
 -- @param self
 -- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
 -- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like

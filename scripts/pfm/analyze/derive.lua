@@ -29,7 +29,7 @@ local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end
 
--- All counts there are, as 0: a row without samples of an event has none of it.
+-- All counts as 0: a row without samples of an event has none of it.
 local function no_counts(self, result)
    local zero = { samples = 0 }
    for _, e in ipairs(self.head.events) do zero[identifier(e.name)] = 0 end

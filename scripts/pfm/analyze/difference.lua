@@ -9,7 +9,7 @@ local tabulate = require "pfm.analyze.tabulate"
 
 local difference = {}
 
-local ALPHA = 0.05 -- chance that a difference is called one and is none, by default
+local ALPHA = 0.05 -- default probability that a difference by chance is reported
 
 -- --- differences ---------------------------------------------------------------------------------
 
@@ -19,7 +19,7 @@ local function recordings_of(one_or_many)
    return { one_or_many }
 end
 
--- The runs of a side: recordings, and those in merged files, that a filter chooses; all where it chooses none.
+-- The runs of a side that a filter chooses, also those in merged files; all if it chooses none.
 local function runs_of(one_or_many, filter)
    local all, chosen = {}, {}
    for _, self in ipairs(recordings_of(one_or_many)) do
@@ -71,7 +71,7 @@ local function side_of(found, row, side)
    return out
 end
 
--- What a sample stands for on either side; the null hypothesis expects samples in proportion to it.
+-- The old side's share of the samples that the null hypothesis expects.
 local function expected_share(old, new, runs)
    local a = old.total_samples > 0 and old.total_events / old.total_samples or 1
    local b = new.total_samples > 0 and new.total_events / new.total_samples or 1

@@ -73,16 +73,16 @@ end
 
 --- A key.
 -- @string name
--- @treturn ?table `title`, `get`, `where`, `takes`, `number`, `label`; nil for what is none
+-- @treturn ?table `title`, `get`, `where`, `takes`, `number`, `label`; nil if there is none
 function keys.of(name)
    return rows[aliases[name] or name]
 end
 
 --- Reads the names of keys, as perf's users spell them, too.
 -- @param by a text with commas, or a list of names
--- @tparam[opt] {string,...} known the names that are keys there, all by default
+-- @tparam[opt] {string,...} known the keys that are allowed, by default all
 -- @treturn {string,...} their names
--- @raise on a name that is none
+-- @raise on an unknown name
 function keys.read(by, known)
    known = known or keys.names()
    local out, is = {}, {}

@@ -8,7 +8,7 @@ local tabulate = require "pfm.analyze.tabulate"
 
 local phases = {}
 
-local ALPHA = 0.05 -- chance that a border is found where there is none, by default
+local ALPHA = 0.05 -- default probability that a border by chance is reported
 
 -- --- phases --------------------------------------------------------------------------------------
 

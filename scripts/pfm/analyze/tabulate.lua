@@ -49,7 +49,7 @@ end
 
 -- --- counting ------------------------------------------------------------------------------------
 
--- What a key takes of a group, from its fields: raw.pid and raw.tid are lives of a process and of a thread.
+-- A sample's fields from those of a group: raw.pid and raw.tid are lives of a process and a thread.
 local fields_of = {
    tid = function(raw) return programs.pid(raw.tid) end,
    pid = function(raw) return programs.pid(raw.pid) end,
@@ -73,7 +73,7 @@ local row_type = { __index = function(s, name)
    return value
 end }
 
--- Groups as keys take samples.
+-- Iterates over groups as samples, in the form that keys take.
 local function row_iterator(self, groups, fields, sums)
    local rows, n = groups:rows(), #fields
    return function()
@@ -100,7 +100,7 @@ local function note_object(result, s)
    result.missing[where.object] = m
 end
 
--- What samples stand for: of periods that are not all the same, those that ended with them.
+-- The events that samples stand for: by the fixed period, else by the periods that they ended.
 local function events_of(self, s)
    local event = self.head.fixed and samples.event(self, s.raw.ovfl_pmd, s.raw.set)
    return event and event.period and s.samples * event.period or s.events
@@ -129,12 +129,12 @@ local function add_total(totals, id, s)
    add(totals[id], s)
 end
 
--- What a row's percentage is of: its event, and where it is one of several of a slice of time, that.
+-- The key of the total that a row's percentage refers to: of its event, or of its slice of time.
 local function whole_of(result, row)
    return result.sliced and row.event .. "\0" .. row.time or row.event
 end
 
--- The row that a sample counts under where it lies.
+-- The row in which a sample counts by its own location.
 local function row_of(result, wanted, s)
    local cells = {}
    for i, name in ipairs(wanted) do cells[i] = keys.of(name).get(s) end
@@ -144,7 +144,7 @@ local function row_of(result, wanted, s)
    return row
 end
 
--- The rows of samples that are equal but for where they lie, by that.
+-- The rows of samples that differ in location only, by location.
 local function rows_by_place(result, wanted, s)
    local own = { s.event }
    for i, name in ipairs(wanted) do own[i + 1] = keys.of(name).where and "" or keys.of(name).get(s) end
@@ -153,7 +153,7 @@ local function rows_by_place(result, wanted, s)
    return result.by_place[id]
 end
 
--- A function that is in a stack several times has its samples once.
+-- Counts a sample in its callers' rows: once in a function that is in its stack several times.
 local function add_callers(result, wanted, s)
    local rows = rows_by_place(result, wanted, s)
    for _, where in ipairs(result.places(s)) do
@@ -181,7 +181,7 @@ local function share(part, whole)
    return whole > 0 and part / whole * 100 or 0
 end
 
--- With callers, by what they and those they called have together.
+-- Sorts rows; with callers, by the events of functions and their callees together.
 local function before(a, b)
    if a.time ~= b.time then return a.time < b.time end
    if a.total and a.total.events ~= b.total.events then return a.total.events > b.total.events end
@@ -222,7 +222,7 @@ local function sum_columns(self, names)
    return out
 end
 
--- Counts samples, and visits those that pass, with where they lie; returns how many were cut off.
+-- Counts samples, and visits those that pass with their locations; returns how many were cut off.
 local function scan(self, wanted, options, resolver, visit)
    local filter, sums = options.filter or {}, options.sums or {}
    local tests = keys.tests(filter)

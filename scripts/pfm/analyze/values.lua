@@ -15,13 +15,13 @@ local values = {}
 
 local FINE = 6 -- 64 bins for each power of two: quantiles to 1.6 %
 
--- Recordings are chosen before their samples are tested.
+-- The filters that choose recordings, which happens before samples are tested.
 local chosen = {}
 for _, name in ipairs(origin.names) do chosen[name] = true end
 
 local is_number = shape.whole(0, 2 ^ 32 - 1)
 
--- The tests that C makes; those on names would need each sample's.
+-- The tests that C makes; tests of names would need the names of each sample.
 local function where_of(self, filter)
    local where = {}
    for name, value in pairs(filter) do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Profiles for profiler.firefox.com: its processed format, version 58, in which each thread has tables of its own.
 --
--- The format is described in src/types/profile.ts of the Firefox Profiler. Tables are columns; what one row says of
--- another is that one's number, from 0. Strings, sources and libraries are those of all threads.
+-- The format is described in src/types/profile.ts of the Firefox Profiler. Tables are stored by
+-- column; a row refers to another by its number, from 0. Strings, sources and libraries are shared.
 -- @module pfm.export.firefox
 
 local chain = require "pfm.recording.chain"
@@ -46,7 +46,7 @@ local function add(self, ...)
    return self.length - 1
 end
 
--- The number of the row that a text stands for; it is made where there is none yet.
+-- The number of the row with an id; make() adds the row if it is new.
 local function number_of(self, id, make)
    local known = self.numbers[id]
    if not known then
@@ -56,7 +56,7 @@ local function number_of(self, id, make)
    return known
 end
 
--- Columns that are the same in each row, by their names.
+-- A table as JSON; `constant` has columns that are the same in each row, with their names.
 local function put(self, constant)
    local out = {}
    for i, name in ipairs(self.names) do out[i] = ('"%s":[%s]'):format(name, table.concat(self.columns[i], ",")) end
@@ -84,7 +84,7 @@ local function source_number(shared, file)
    return number_of(shared.sources, file, function() return add(shared.sources, string_number(shared, file)) end)
 end
 
--- As breakpad writes a build id: the first fields of its 16 bytes the other way round, and an age.
+-- A build id as breakpad writes it: the first fields of its 16 bytes reversed, and an age.
 local function breakpad(id)
    local bytes = {}
    for byte in (id .. ("0"):rep(32)):sub(1, 32):gmatch("..") do bytes[#bytes + 1] = byte:upper() end
@@ -146,7 +146,7 @@ local function native_number(shared, thread, where)
    end)
 end
 
--- Addresses of the kernel are numbers that JSON does not hold exactly.
+-- The row of a frame; kernel frames have no address, since JSON does not hold it exactly.
 local function frame_number(shared, thread, where, frame, depth)
    local id = ("%s\0%.0f\0%d"):format(where.object, where.address, depth)
    return number_of(thread.frames, id, function()
@@ -157,7 +157,7 @@ local function frame_number(shared, thread, where, frame, depth)
    end)
 end
 
--- From the outermost call inwards, at each place the function and then those inlined there.
+-- The row of a stack: from the outermost call inwards, each function before its inlined ones.
 local function stack_number(shared, thread, places)
    local prefix = NULL
    for i = #places, 1, -1 do
@@ -179,7 +179,7 @@ local function sample_stack(shared, thread, s)
    return thread.known[id]
 end
 
--- Lives of one process after the first have its number and theirs.
+-- The pid to show; later lives of a process have a number of their own after it.
 local function pid_of(shared, s)
    local first = shared.first_life[s.pid] or s.life
    shared.first_life[s.pid] = first
@@ -196,7 +196,7 @@ local function read_threads(shared, events, options)
             thread = new_thread(s, event, pid_of(shared, s))
             by_id[id], threads[#threads + 1] = thread, thread
          end
-         thread.name = s.comm -- the last that it had
+         thread.name = s.comm -- the last of its names
          shared.first = math.min(shared.first, s.time)
          add(thread.samples, sample_stack(shared, thread, s), s.time, options.weight == "events" and s.period or 1)
       end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Flame graphs: an SVG that a browser lets one hover over, zoom (click) and search.
+--- Flame graphs: SVG to hover over, zoom (click) and search in a browser.
 -- @module pfm.export.flamegraph
 
 local escape = require "pfm.export.escape"
@@ -12,10 +12,10 @@ local WIDTH, ROW, MARGIN = 1200, 17, 10 -- px
 local HEAD, FOOT = 60, 30               -- px, above and below the frames
 local CHAR, INSET = 7.2, 3              -- px: a character of 12 px monospace, the gap before a text
 local WIDE, BUTTON = 9.7, 120           -- px: a character of the heading, a button beside it
-local THINNEST = 0.1                    -- px, of a frame that is drawn
-local PARTED = 3                        -- px, of a frame that shows where it ends
+local THINNEST = 0.1                    -- px: narrower frames are not drawn
+local PARTED = 3                        -- px: narrower frames touch their neighbours
 
--- Hue, from and over how many degrees, by what a frame is.
+-- The first hue and the range of hues, in degrees, by kind of frame.
 local hues = { all = { 220, 0 }, process = { 210, 15 }, thread = { 195, 15 }, object = { 130, 40 },
    kernel = { 20, 12 }, symbol = { 38, 15 }, inlined = { 55, 10 } }
 
@@ -43,7 +43,7 @@ local function tree_of(list, total)
    return root
 end
 
--- By how much the share of each node has changed since the old tree, in percent of all.
+-- Notes by how much each node's share has changed since the old tree, in percent of all.
 local function compare(node, old, scale, old_scale)
    node.delta = node.weight * scale - (old and old.weight * old_scale or 0)
    for id, child in pairs(node.by_id) do compare(child, old and old.by_id[id], scale, old_scale) end
@@ -65,7 +65,7 @@ end
 
 local DEEPEST = 10 -- points of difference that have the full colour
 
--- Red where the share has grown, blue where it has shrunk, grey where it is as it was.
+-- Red if the share has grown, blue if it has shrunk, grey if it is the same.
 local function colour_of_delta(delta)
    local depth = math.min(math.abs(delta) / DEEPEST, 1)
    return ("hsl(%d,%d%%,%d%%)"):format(delta > 0 and 8 or 215, 85 * math.sqrt(depth), 90 - 28 * depth)
@@ -79,7 +79,7 @@ local function colour_of(node)
    return ("hsl(%d,%d%%,%d%%)"):format(hue[1] + hue[2] * (hash % 101) / 100, 45 + hash % 30, 72 + hash % 7)
 end
 
--- Cut between characters, not within one of several bytes.
+-- Cuts a name between characters, not within a UTF-8 sequence.
 local function fit(name, width, char)
    local room = math.floor((width - 2 * INSET) / (char or CHAR))
    if room < 3 then return "" end
@@ -206,7 +206,8 @@ end
 -- @tparam table list of `stacks.collect`
 -- @number total of the weights, more than 0
 -- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample");
--- `icicle` (the root on top); `old` and `old_total`, of other stacks: the colours are how the shares have changed
+-- `icicle` (the root on top); `old` and `old_total`, of older stacks: the colours show how shares
+-- have changed
 -- @treturn string SVG
 function flamegraph.draw(list, total, options)
    options = options or {}
@@ -241,8 +242,8 @@ end
 --- Draws an event of a recording.
 -- @tparam table self of `recording.open`
 -- @param out a file
--- @tparam[opt] table options of `stacks.collect`, and `title`, `icicle`, `base` (an older recording: the colours are
--- how the shares have changed since); the weight is "events" if nothing is said
+-- @tparam[opt] table options of `stacks.collect`, and `title`, `icicle`, `base` (an older
+-- recording: the colours show how shares have changed since); the weight is "events" by default
 function flamegraph.write(self, out, options)
    options = options or {}
    local event, weight = stacks.event(self, options.event), options.weight or "events"

@@ -17,7 +17,7 @@ local html = { summary = "a page for a browser: flame graph, time line, tables, 
 
 local SCRIPTS = { "model", "tree", "flame", "graphs", "tables", "heat", "timeline", "begin" }
 
--- Nothing is loaded, whatever the data say.
+-- Forbids the browser to load anything, whatever the data are.
 local POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'"
 
 local PAGE = [[
@@ -140,7 +140,7 @@ local RECORDINGS = [[
 <div class="scroll" id="heat" tabindex="0" role="region" aria-label="functions by recording"></div></section>
 ]]
 
--- In a script element "<" could begin its end.
+-- In a script element, "<" could begin the end tag.
 local function json(value)
    return (render.json(value):gsub("<", "\\u003c"))
 end
@@ -151,7 +151,7 @@ local function number_of(self, event)
    end
 end
 
--- A file beside the modules of this folder, which is found as they are.
+-- Reads a file of this folder, which is searched for like a Lua module.
 local function part(name)
    for template in package.path:gmatch("[^;]+") do
       local file = io.open((template:gsub("%.lua$", ""):gsub("?", "pfm/export/html/" .. name)))

@@ -10,7 +10,7 @@ local symbols = require "pfm.symbols"
 
 local json = { summary = "the whole recording: how it was made, and every sample", extensions = { "json" } }
 
-local texts = {} -- as JSON: they come again and again
+local texts = {} -- JSON of strings, which come again and again
 
 local function text(s)
    local known = texts[s] or render.json(s)

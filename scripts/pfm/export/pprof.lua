@@ -58,7 +58,7 @@ local function function_of(p, frame)
    end)
 end
 
--- Readers take the first object for the program: the file most samples lie in.
+-- The object with the most samples; readers take the first one for the program.
 local function main_object(rows)
    local counts, best = {}, nil
    for _, row in ipairs(rows) do
@@ -129,7 +129,7 @@ local function labels_of(self, p, row)
       .. label(p, "thread", samples.comm(self, row.thread, row.life)) .. label(p, "tid", row.tid)
 end
 
--- Two values an event: samples, and what they stand for.
+-- Two values per event: samples, and what they stand for.
 local function values_of(row, events)
    local out = {}
    for i, e in ipairs(events) do
@@ -173,7 +173,7 @@ local function times(self, p, event)
       .. pb.number(PROFILE.default_sample_type, text(p, event.name))
 end
 
--- Moves a row of this object to the front: objects are numbered as they come.
+-- Moves a row of an object to the front: objects are numbered in the order of rows.
 local function put_first(rows, path)
    for i, row in ipairs(rows) do
       if row.places[1].object == path then

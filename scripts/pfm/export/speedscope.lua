@@ -60,7 +60,7 @@ local function places_of(self, resolver, s)
    return chain.places(self, resolver, s.life, s.address, s.stack)
 end
 
--- Neighbours of the same place share a stack.
+-- A profile for each thread. Samples at the same place share a stack.
 local function by_thread(self, event, options, number)
    local out, by_number, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
    for s in samples.each(self, resolver, event.name) do
@@ -81,7 +81,7 @@ end
 --- Writes the profiles of every event, or of one.
 -- @tparam table self of `recording.open`
 -- @param out a file
--- @tparam[opt] table options of `stacks.collect`; the weight is "events" if nothing is said
+-- @tparam[opt] table options of `stacks.collect`; the weight is "events" by default
 function speedscope.write(self, out, options)
    options = options or {}
    local frames, number = numbering()

@@ -28,7 +28,7 @@ CREATE VIEW resolved AS SELECT samples.id, events.name AS event, time, pid, samp
    JOIN threads ON threads.id = samples.thread@JOIN@;
 ]]
 
--- What differs where it is one recording, and where it is many.
+-- The parts of the schema that differ between one recording and many.
 local ONE = { RECORDINGS = "", RECORDING = "", FROM = "", JOIN = "" }
 local MANY = {
    RECORDINGS = [[
@@ -91,7 +91,7 @@ local function write_events(self, out)
    flush()
 end
 
--- Where each of many recordings is from.
+-- Writes where each of many recordings comes from.
 local function write_recordings(self, out)
    local put, flush = inserter(out, "recordings", 7)
    for i, part in ipairs(self.parts) do
@@ -115,8 +115,7 @@ local function schema(self)
    return (SCHEMA:gsub("@(%u+)@", function(name) return parts[name] end))
 end
 
--- The number of a sample's symbol, written when it is new.
--- A thread has a number for each name that it had.
+-- Numbers a thread once for each name that it had, and writes it when it is new.
 local function thread_numbers(put)
    local ids, n = {}, 0
    return function(s)

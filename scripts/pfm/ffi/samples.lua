@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The walk itself is the module's,
--- which has LuaJIT compile it.
+--- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The walk is
+-- a function of the module lpfm, which has LuaJIT compile it.
 -- @module pfm.ffi.samples
 
 local ffi = require "ffi"
@@ -11,7 +11,7 @@ local registry = debug.getregistry()
 
 local samples = {}
 
---- The objects of the module that typed ones look at, by these. A typed buffer has its context, and its view.
+--- Module objects by typed objects. For a typed buffer: its context, and its view.
 samples.objects = setmetatable({}, { __mode = "k" })
 local objects = samples.objects
 
@@ -29,7 +29,7 @@ function samples.exact(value)
    return lpfm.u64(value)
 end
 
--- What a sample of this context's begins with: a pointer to its header's type.
+-- The C type of a pointer to a sample's header in a context's buffer.
 local function entry_of(c)
    if bit.band(c.buf_flags, NO_HDR + IIP_HDR) ~= 0 then
       return "const uint64_t *"
@@ -37,7 +37,7 @@ local function entry_of(c)
    return c.format == "LPFM_DFL_06" and "const pfm_default_smpl_entry_t *" or "const pfm_dfl_smpl_entry_t *"
 end
 
--- What a buffer begins with.
+-- The C types of pointers to buffers' headers, by format.
 local header_types = { LPFM_DFL_2X = "const pfm_dfl_smpl_hdr_t *", LPFM_DFL_06 = "const pfm_default_smpl_hdr_t *",
    LPFM_NWAY = "const pfm_nway_smpl_hdr_t *", LPFM_STACK = "const pfm_stack_smpl_hdr_t *" }
 
@@ -51,7 +51,7 @@ end
 
 -- --- buffers ---------------------------------------------------------------------------------------
 
--- What entries() gives of a sample, in the words of the module's ffi/step.lua.
+-- What entries() returns of a sample, as expressions for the module's ffi/step.lua.
 local VALUES = "tonumber(w.index), cast(entry, at), cast(u64, at + $head), (tonumber(w.size) - $head) / 8"
 
 local buffer = {}
@@ -65,7 +65,7 @@ local buffer_class = ffi.metatype("struct pfm_ffi_buffer", {
    end,
 })
 
---- What pfm.ffi's context:buffer() does.
+--- Makes what pfm.ffi's context:buffer() returns.
 -- @param ctx the context
 -- @param c it as struct lpfm_context *
 -- @return buffer, or nil, message, errno
@@ -102,7 +102,7 @@ local function learn_records()
    end
 end
 
--- The size of the record there, or nil: it does not lie in the buffer.
+-- The size of the record at an offset; nil: it does not lie in the buffer.
 local function record_size(c, at)
    if at + HEAD > c.buf_size then return nil end
    local size = ffi.cast(head_type, c.buf + at).rec_size
@@ -187,7 +187,7 @@ function buffer:entries()
    check(self)
    if self.c.format == "LPFM_STACK" then return stack_samples(self) end
    local entry = entry_of(self.c)
-   local _, state = objects[self].view:fields(0) -- a loop of the module's, which has it give something else
+   local _, state = objects[self].view:fields(0) -- the module's loop, made to return other values
    return registry["lpfm.fields"].compile(state, VALUES, entry), state
 end
 
@@ -213,7 +213,7 @@ function buffer:records()
 end
 
 for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "snapshot" } do
-   --- These are the module's own: count_by, fields, header, sample, samples, snapshot.
+   --- Methods of the module's own buffers: count_by, fields, header, sample, samples, snapshot.
    buffer[name] = function(self, ...)
       local view = objects[self].view
       return view[name](view, ...)

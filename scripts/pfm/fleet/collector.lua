@@ -71,7 +71,7 @@ local function drop(self, entry)
    count(self, "dropped_samples", entry.samples)
 end
 
--- The file is replaced at once. Returns whether making room would help.
+-- Replaces the counts' file in one step; returns true if more room would help it to succeed.
 local function replace_counts(self)
    local path = path_in(self, STATE)
    local file, _, code = io.open(path .. ".new", "w")
@@ -84,7 +84,7 @@ local function replace_counts(self)
    return not ok and code == errno.ENOSPC
 end
 
--- Counts survive what they count: on a full disk they are worth the oldest recordings.
+-- Saves the counts; on a full disk, the oldest recordings are deleted to make room for them.
 local function save(self)
    while replace_counts(self) do
       local oldest = spooled(self)[1]
@@ -98,7 +98,7 @@ local function free_bytes(self)
    return found and found.f_bavail * found.f_frsize or math.huge
 end
 
--- The oldest go until the rest, and a number of bytes that are to come, are within the budget and on the disk.
+-- Deletes the oldest recordings until the rest, and `coming` bytes, fit the budget and the disk.
 local function make_room(self, coming)
    local entries, total = spooled(self), 0
    for _, entry in ipairs(entries) do total = total + entry.bytes end
@@ -155,7 +155,7 @@ local function copy(t)
    return out
 end
 
--- With milliseconds: rounds may be short.
+-- A name made of the host and the time, with milliseconds, since rounds may be short.
 local function name_now()
    local now = time.clock_gettime(time.CLOCK_REALTIME)
    return ("%s-%s%03dZ"):format(launcher.host() or "host", os.date("!%Y%m%dT%H%M%S", now.tv_sec),
@@ -182,14 +182,14 @@ local function record_once(self)
    count(self, "samples", outcome.samples)
 end
 
--- Says so once, when the store is away, and when it is back.
+-- Says once that the store cannot be reached, and once that it is back.
 local function note_away(self, why, waiting)
    if why and not self.away then self.say("%s; recordings wait in %s", why, self.folder) end
    if self.away and not why then self.say("%s is back", self.store.name) end
    self.away, self.waiting = why, waiting
 end
 
--- Delivers the spool's recordings to the store; those that are in it are deleted here.
+-- Delivers the spool's recordings to the store; delivered ones are deleted here.
 local function deliver(self)
    local entries, paths, refused = spooled(self), {}, {}
    for i, entry in ipairs(entries) do paths[i] = entry.path end
@@ -238,9 +238,9 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- store may take; where a round took more, the next one waits
 -- @int[opt=2^30] options.disk bytes of the spool; the oldest recordings go
 -- @string[opt] options.store URL of a store that gets the recordings, which then leave the spool
--- @tparam[opt] table options.given what they are known by there, see `store.given`
--- @int[opt] options.rounds so many; default: for ever
--- @func[opt] options.say `(format, ...)`, is told what a person should know
+-- @tparam[opt] table options.given attributes of the recordings there, see `store.given`
+-- @int[opt] options.rounds number of rounds; by default without end
+-- @func[opt] options.say `(format, ...)`, called with messages for the user
 -- @treturn table `counts`: `rounds`, `recordings` and `samples` made, `delivered` to the store, `dropped` recordings
 -- for want of room and their `dropped_samples`, `failed` rounds, `held` rounds that began later, `cpu` s; of all runs
 -- with this spool
@@ -263,7 +263,7 @@ function collector.new(options)
    return self
 end
 
---- Waits, or until it is interrupted.
+--- Waits until a moment, or until it is interrupted.
 -- @number moment of `lpfm.proc.clock`
 -- @usage
 -- local spec = { cpus = { 0 }, seconds = 0.1 }

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- Recordings of many machines and of a long time in a database, PostgreSQL or ClickHouse, which counts what is asked.
+--- Recordings of many machines and of a long time in a database, PostgreSQL or ClickHouse, which
+-- does the counting.
 --
 --    local s = store.open "clickhouse://db.example/profiles"
 --    s:load({ "lpfm.data" }, { version = "1.2" })
 --    local today = s:report("version,symbol", { where = { "time=today" }, limit = 10 })
 --    for _, row in ipairs(today.rows) do print(row.percent, row.version, row.symbol) end
 --
--- The database's own client program does the talking: psql or clickhouse-client. Passwords are not shown to others.
+-- The database's own client program is used, psql or clickhouse-client. Passwords stay hidden.
 -- @module pfm.fleet.store
 
 local batches = require "pfm.fleet.store.batch"
@@ -26,12 +27,12 @@ local unistd = require "posix.unistd"
 local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
 
-local store = {} -- and the class of what is opened
+local store = {} -- also the class of opened stores
 store.__index = store
 
 local MOST = 50000 -- rows of a report; where there are fewer, their sums are those of all samples
 
---- What recordings can be given that they do not say themselves, or say otherwise.
+--- Attributes that recordings can be given in place of their own.
 store.given = { "version", "host", "command", "kernel", "arch", "job" }
 
 --- Opens a store. Nothing is sent before it is used.
@@ -65,8 +66,8 @@ local function nap(seconds)
    time.nanosleep({ tv_sec = math.floor(seconds), tv_nsec = math.floor(seconds % 1 * 1e9) })
 end
 
--- What tells recordings apart, the same in a merged file; of files that are damaged or hold many, what tells their
--- content. Nothing of those that cannot be read.
+-- The ids of recordings, the same in merged files; for files that are damaged or hold many, a hash
+-- of their content. Files that cannot be read have none.
 local function ids_of(paths)
    local words, out = {}, {}
    for i, path in ipairs(paths) do words[i] = shell.quote(path) end
@@ -81,7 +82,7 @@ local function ids_of(paths)
    return out
 end
 
--- Those of the ids that the database has. Of tables of the first versions it fails.
+-- Which of the ids the database has. Fails with tables of the first versions.
 local function present(self, ids)
    local texts, out = {}, {}
    for _, id in ipairs(ids) do texts[#texts + 1] = self.database.literal(id) end
@@ -93,7 +94,7 @@ local function present(self, ids)
    return out
 end
 
--- The same; makes the tables where there are none yet, or what they have not got.
+-- Like present(), but first makes missing tables, or adds missing columns.
 local function present_or_made(self, ids)
    local there, err = present(self, ids)
    if there or self.ready then return there, err end
@@ -105,7 +106,7 @@ end
 
 local attempts = 0
 
--- Of an attempt to load a recording: no two have the same.
+-- A number for an attempt to load a recording: no two attempts have the same.
 local function load_number(id)
    local file, random = io.open("/dev/urandom", "rb"), ""
    if file then
@@ -116,7 +117,7 @@ local function load_number(id)
    return hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, proc.clock(), random))
 end
 
--- Waits until the database answers; nil and its words where it does not in time.
+-- Waits until the database answers; nil and its error if it does not in time.
 local function await(self, deadline, err)
    local step = FIRST_NAP
    while true do
@@ -128,7 +129,7 @@ local function await(self, deadline, err)
    end
 end
 
--- Does something again until it is done: while the database is away, for as long as there is patience; while it
+-- Repeats something until it succeeds: while the database is away, until patience ends; while it
 -- answers, a few times.
 local function persist(self, options, fn)
    local refused, patience, told = 0, options.patience or PATIENCE, false
@@ -154,7 +155,7 @@ local function flush(self, batch)
    return true
 end
 
--- The recordings in a file, of which it may have many, by their ids; one that is damaged as far as it goes.
+-- The recordings in a file by their ids; a damaged one as far as it can be read.
 local function sources_in(item)
    local self, err = recording.open(item.path)
    if not self then
@@ -168,7 +169,7 @@ local function sources_in(item)
    return out
 end
 
--- Adds those recordings of a file to a batch that are not there.
+-- Adds those recordings of a file to a batch that the database does not have.
 local function add(self, batch, item, there, given)
    local sources, ids = sources_in(item), {}
    for id in pairs(sources) do ids[#ids + 1] = id ~= item.id and id or nil end
@@ -176,7 +177,7 @@ local function add(self, batch, item, there, given)
    if not within then return nil, err end
    for id, source in pairs(sources) do
       if not within[id] and (id == item.id or not there[id]) then
-         there[id] = true -- the same content may come twice
+         there[id] = true -- several files may hold it
          local ok, result = pcall(batch.add, batch, source, id, load_number(id), given)
          if not ok then error(("%s: %s"):format(item.path, result), 0) end
          item.loaded[id] = result
@@ -185,7 +186,7 @@ local function add(self, batch, item, there, given)
    return true
 end
 
--- Loads those of some files that are not there. After a failure the database says which are.
+-- Loads the recordings that the database does not have, which it is asked again after a failure.
 local function load_missing(self, items, given)
    local ids = {}
    for _, item in ipairs(items) do ids[#ids + 1] = item.id end
@@ -227,12 +228,12 @@ end
 local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patience", "progress",
    "waiting" }
 
---- Loads recordings, each once: its content tells whether it is there. In batches, each of which is seen whole or not
--- at all; the database sets the pace.
+--- Loads recordings that are not there already, as their content tells. A batch becomes visible as
+-- a whole; the database sets the pace.
 -- @tparam table paths files
--- @tparam[opt] table options of `store.given`, what the recordings are known by; and:
+-- @tparam[opt] table options of `store.given`, attributes of the recordings; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
--- @func[opt] options.progress is told now and then how many files are done
+-- @func[opt] options.progress called now and then with the number of files done
 -- @func[opt] options.waiting called once when the database does not answer: `(why, seconds)`, how long it is waited for
 -- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were there already),
 -- `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the
@@ -282,7 +283,7 @@ local function tests_of(self, texts)
    return where.read(texts or {}, self.database.literal, os.time())
 end
 
--- What the recordings of each side are.
+-- Summaries of the recordings of each side.
 local function summaries(self, sides)
    local out = {}
    for _, row in ipairs(ask(self, query.recordings(self.database, sides))) do
@@ -343,8 +344,8 @@ local ASKING = { "where", "against", "children", "limit" }
 -- @tparam[opt] table options
 -- @tparam[opt] {string,...} options.where conditions, see `pfm.fleet.store.where`; all must hold
 -- @tparam[opt] {string,...} options.against others: of older samples, to compare with
--- @bool[opt] options.children with call stacks, count samples also where the functions are that called
--- @int[opt] options.limit so many rows at most
+-- @bool[opt] options.children with call stacks, count samples in their callers, too
+-- @int[opt] options.limit most rows
 -- @treturn table `rows` as of `analyze.by`, greatest first, with `old` (`samples`, `events`, `percent`) where compared;
 -- `titles`; `more`, how many rows are left out;
 -- `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`, the same
@@ -410,7 +411,7 @@ end
 --- Each stack of all selected recordings once, with its weight: what flame graphs are made of.
 -- @tparam[opt] table options
 -- @tparam[opt] {string,...} options.where as for `store:report`
--- @string[opt] options.event of several, this one
+-- @string[opt] options.event the event to show
 -- @string[opt="samples"] options.weight "samples" or "events"
 -- @treturn table as of `pfm.stacks.collect`
 -- @treturn number sum of the weights

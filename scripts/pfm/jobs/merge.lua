@@ -30,7 +30,7 @@ local function value_at(file, place, tag)
    return schema[tag](value) and value or nil
 end
 
--- The sources of a file that is merged itself; each goes as far as the next begins.
+-- The sources of a merged file; each ends where the next begins.
 local function merged_sources(path, file, found)
    if not found.done then return nil, "is cut off: its end is missing" end
    local out = {}
@@ -48,14 +48,14 @@ local function plain_source(path, file, found, head)
       from = 0, to = math.huge, left_out = {}, unended = not found.ended } }
 end
 
--- Takes the symbols that can be shared out of a recording of its own.
+-- Marks symbols of a recording as shared: they are not copied with it.
 local function share(source, key, place)
    source.objects[#source.objects + 1] = key
    source.left_out[place.at] = true
 end
 
--- The shared symbols of a file, by key, with what they are; nil and what is wrong. Those of a merged file that stay
--- with a source are not among them.
+-- The shared symbols of a file, by key; nil and what is wrong. In a merged file, those that belong
+-- to one source are not among them.
 local function shared_symbols(file, found, sources, merged)
    local out = {}
    for _, place in ipairs(found.syms) do
@@ -72,7 +72,7 @@ local function shared_symbols(file, found, sources, merged)
    return out
 end
 
--- What is in a file; nil and why it is left out.
+-- The sources in a file; nil and why it is left out.
 local function sources_of(path, file)
    local found, err = identity.look_over(file)
    if not found then return nil, err end
@@ -122,7 +122,7 @@ local function gather(paths)
       else
          leave_out(gathered, path, err)
       end
-      collectgarbage() -- what a file held is more than what stays of it
+      collectgarbage() -- frees what is not needed any more of a file
    end
    table.sort(gathered.sources, function(a, b) return a.id < b.id end)
    return gathered
@@ -141,7 +141,7 @@ end
 
 -- A chunk as it is; false: it is no longer there.
 local function copy_chunk(file, at, length, out)
-   checked(write_all(out)) -- what follows goes past its buffer
+   checked(write_all(out)) -- the copy bypasses the buffer
    return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 
@@ -191,18 +191,18 @@ local function write(gathered, path)
    return bytes
 end
 
---- What a recording is known by, in merged files, too: two files with the same chunks are one recording.
+--- The id of a recording, in merged files, too: two files with the same chunks are one recording.
 -- @function merge.id
 -- @string path
 -- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
 -- @usage assert(#require("pfm.jobs.merge").id("lpfm.data") == 32)
 merge.id = identity.of
 
---- Recordings, each once.
+--- Removes duplicates from recordings.
 -- @function merge.distinct
 -- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
--- @treturn {recording,...} without those that come again
--- @treturn {table,...} pairs: one that is left out, and that which it is
+-- @treturn {recording,...} without duplicates
+-- @treturn {table,...} pairs: a duplicate, and the recording that stays
 -- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
 -- print(#require("pfm.jobs.merge").distinct { a, b }) --> 1
 merge.distinct = identity.distinct

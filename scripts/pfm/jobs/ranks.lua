@@ -55,7 +55,7 @@ end
 local function read_file(path, members, problems)
    local file, err = io.open(path)
    local results, bad, n
-   local unread = file and select(2, file:read(0)) -- why not, as of a folder
+   local unread = file and select(2, file:read(0)) -- an error, for a folder
    if unread then
       file:close()
       err = ("%s: %s"):format(path, unread)
@@ -124,8 +124,9 @@ end
 
 --- Gathers what the ranks of a job wrote.
 -- @tparam {string,...} paths files of `lpfm stat --json -o`, of one or several ranks each
--- @treturn table `members`, by rank: `rank` (nil: no launcher told), `host`, `id` of the job, `file`, `values` by name,
--- `status`; in words `problems`, what was left out, and `missing`, which ranks there should be
+-- @treturn table `members`, by rank: `rank` (nil: there was no launcher), `host`, `id` of the job,
+-- `file`, `values` by name, `status`; in words `problems`, what was left out, and `missing`, which
+-- ranks there should be
 -- @usage #require("pfm.jobs.ranks").gather({}).members
 function ranks.gather(paths)
    local members, problems = {}, {}
@@ -151,8 +152,8 @@ local function names_of(members)
    return out
 end
 
--- How likely the most is so far above the mean of the others by chance, if it was chosen as the most; nil where a
--- member was measured once, or its deviation is not known.
+-- How likely it is by chance that the largest is so far above the others' mean; nil if a member was
+-- measured once, or its deviation is not known.
 local function chance_of(members, row)
    local variance, runs = 0, math.huge
    for _, m in ipairs(members) do
@@ -187,7 +188,8 @@ end
 --- Each event, and the times, over members: the least, the mean, the most.
 -- @tparam table members of `ranks.gather` or `ranks.by_host`
 -- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`, `max_of`, `imbalance`:
--- the most by the mean; `chance`: how likely it is as far above the others by chance, nil where each was measured once
+-- the most divided by the mean; `chance`: how likely it is as far above the others by chance, nil
+-- where each was measured once
 -- @usage #require("pfm.jobs.ranks").summary {}
 function ranks.summary(members)
    local rows = {}
@@ -197,7 +199,7 @@ end
 
 local ELAPSED = "elapsed"
 
--- Adds a rank to its host: time goes by once, all else adds up.
+-- Adds a rank to its host: the elapsed time is the longest, all else is added up.
 local function add_to(host, m)
    host.count = host.count + 1
    for _, column in ipairs(m.order) do
@@ -232,9 +234,9 @@ function ranks.by_host(members)
    return out
 end
 
-local OUT_OF_LINE = 1.1 -- times the mean, from which on a member is named
-local CHANCE = 4        -- standard deviations of a count (its root), below which one run's is named for no count
-local SURE = 0.05       -- probability of chance, from which on a member that was measured several times is not named
+local OUT_OF_LINE = 1.1 -- a member is reported from this many times the mean on
+local CHANCE = 4        -- standard deviations (roots of the count) of a single run that is reported
+local SURE = 0.05       -- probability of chance, below which members with several runs are reported
 
 local function differs(row)
    return row.n > 1 and row.imbalance ~= nil and row.imbalance >= OUT_OF_LINE
@@ -246,15 +248,15 @@ local function is_out_of_line(row)
    return row.max_of.runs == 1 and (row.unit ~= nil or row.max - row.mean > CHANCE * math.sqrt(row.mean))
 end
 
--- How much the most is above the mean: in seconds of times, else in the counts' own standard deviations.
+-- How much the largest is above the mean: times in s, counts in their standard deviations.
 local function excess(row)
    local above = row.max - row.mean
    if row.unit == "s" then return above end
    return row.unit == "ns" and above / 1e9 or above / math.sqrt(row.mean)
 end
 
---- What stands out most of all: the time of which a member has most above the mean; if the times are alike, the count,
--- as far as that is beyond chance.
+--- The row that stands out most: the time that is most above the mean in some member; if times are
+-- alike, the count, if that is beyond chance.
 -- @tparam {table,...} rows of `ranks.summary`
 -- @treturn ?table one of them; nil if none does
 -- @treturn boolean do some differ, by a tenth of the mean or more?

@@ -23,8 +23,8 @@ end
 
 local WHOLE = "it counts whole CPUs, whatever runs there: -a or -C measures CPUs"
 
--- Can this be counted? Tried on this thread: what the system says counts, not what its settings suggest. On a CPU,
--- where there is an event that counts nothing else.
+-- Can this be counted? It is tried on this thread, since the system's settings do not tell all; on
+-- a CPU if one of the events counts whole CPUs only.
 local function try(spec, cpu)
    local create = cpu and { flags = { "SYSTEM_WIDE", "ANY_CPU" } } or spec.create
    local ctx, err, errno = lpfm.create(create)
@@ -33,7 +33,7 @@ local function try(spec, cpu)
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = ctx:load(cpu) end
    ctx:close()
-   -- this thread is being monitored already, or is none of a simulated machine: the target will tell
+   -- this thread is monitored already, or no thread of a simulated machine: the target will tell
    if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
    return ok, err, errno
 end
@@ -53,7 +53,7 @@ local function may_do_with_user(event, errno)
    return denied(errno) and not event.plm and not event.kernel_only
 end
 
--- The event, or its user half where the kernel's is not permitted; nil and why.
+-- The event, or its part at user level if more is not permitted; nil and the reason.
 local function usable(event)
    if event.reason then return nil, event.reason end
    if event.whole_cpus or event.alone then return nil, "it counts, and does not sample" end
@@ -92,7 +92,7 @@ end
 
 --- Finds out which events can be counted; the others get a `reason`.
 -- @tparam table list of events
--- @treturn table those that can
+-- @treturn table those that can be counted
 function contexts.usable(list)
    if assigned(list) and try(together(list)) then return list end
    local good = split(list)
@@ -121,7 +121,7 @@ local function try_plan(list, unavail, its, cpus)
    return ok and made, err, errno
 end
 
--- Each event alone, at the user level if no more is permitted.
+-- Tries an event alone, at the user level if no more is permitted.
 local function alone(event, cpus)
    if event.whole_cpus and not cpus then
       event.reason = WHOLE
@@ -141,7 +141,7 @@ local function alone(event, cpus)
    if not ok then event.reason = event.reason or err end
 end
 
--- A trigger's counter is none of the events'; a software event's may be both.
+-- The registers that a hardware trigger takes; a software counter can be shared with an event.
 local function taken_by(its)
    local out = {}
    for _, pmc in ipairs(its and its.event.kind == "hardware" and its.event.pmcs or {}) do out[#out + 1] = pmc.num end
@@ -159,7 +159,7 @@ local function assign_trigger(its, list)
    end
 end
 
--- Others may hold counters: the events get by with fewer, in more sets.
+-- Plans with fewer and fewer counters, in more sets: others may hold counters.
 local function squeeze(list, made, err, cpus)
    local counters, unavail = plan.counters(made), taken_by(made.trigger)
    while #counters > 1 do
@@ -190,7 +190,8 @@ function contexts.plan(list, its, cpus)
    return ok and made or squeeze(list, made, err, cpus)
 end
 
---- Can the machine measure what a thread creates, too (PFM_FL_INHERIT), with these event sets? Then spec says so.
+--- Can the machine measure what a thread creates, too (PFM_FL_INHERIT), with these event sets? Then
+-- `spec.create` asks for it.
 -- @tparam table spec as for `contexts.start`
 -- @tparam {string,...} flags INHERIT, and others
 -- @treturn[1] boolean true
@@ -205,9 +206,9 @@ function contexts.inherit(spec, flags)
    return ok and true or false, why
 end
 
---- Flags of a context that measures a target with what its threads create, the better first: a command is measured
--- from its exec on, a process that runs with the threads that it has, where the machine knows these flags; else a
--- command from where it waits to be executed, and each thread of a process needs a context.
+--- Flags for a context that measures a target with what its threads create, to be tried in this
+-- order. The first ones measure a command from its exec on, or a process with all its threads. The
+-- others begin before the exec, and each thread of a process needs a context.
 -- @tparam table target of `pfm.measure`
 -- @treturn {{string,...},...}
 -- @usage require("pfm.measure.contexts").inheriting({ command = { "true" } })[1][2] --> "ON_EXEC"
@@ -216,7 +217,7 @@ function contexts.inheriting(target)
    return better and { { "INHERIT", better }, { "INHERIT" } } or { { "INHERIT" } }
 end
 
---- Makes a context on a subject, counting.
+--- Makes a context on a subject and starts it.
 -- @tparam table subject of `pfm.measure`
 -- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`,
 -- `sets`, those of `create_evtsets`, and `cgroup`, a folder

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Whether frame pointers suffice to find the callers in what is to be sampled: all its code has to keep them. The C
--- library is left out: where it was called from is found beside them, and it seldom calls back.
+-- library is left out: its callers are found otherwise, and it seldom calls back.
 -- @module pfm.measure.conventions
 
 local objects = require "lpfm.symbols"
@@ -9,7 +9,7 @@ local unistd = require "posix.unistd"
 
 local conventions = {}
 
-local SCRIPTS = 5              -- that lead from one to the next, as for the kernel
+local SCRIPTS = 5              -- scripts that are interpreters of others, as in the kernel
 local HEAD = 4096              -- bytes of a script that are looked at
 local C_LIBRARY = { ["libc"] = true, ["libm"] = true, ["libpthread"] = true, ["librt"] = true, ["libdl"] = true,
    ["ld-linux"] = true, ["ld-linux-x86-64"] = true, ["ld-linux-aarch64"] = true, ["libgcc_s"] = true, ["ld"] = true }
@@ -48,7 +48,7 @@ local function find_library(name, paths, of)
    end
 end
 
--- What an ELF file and the libraries that it needs have against frame pointers; each is asked once.
+-- Why frame pointers do not suffice in an ELF file or its libraries, each looked at once; or nil.
 local function of_file(path, seen)
    if seen[path] or is_c_library(path) then return nil end
    seen[path] = true
@@ -67,7 +67,7 @@ end
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- What executes a script: a program, or another script. Nil: it is none.
+-- The interpreter of a script, which may be a script, too; nil: the file is no script.
 local function interpreter_of(path)
    local file = io.open(path, "rb")
    local line = file and (file:read(HEAD) or ""):match("^#!([^\n]*)")
@@ -80,7 +80,7 @@ local function interpreter_of(path)
    return program
 end
 
--- What a command executes first; that of a shell's "exec ..." too.
+-- The program that a command executes first; of a shell's "exec ...", that program.
 local function program_of(command)
    local line = command[2] == "-c" and command[3] or ""
    local word = not line:find("[|;&`$()\n]") and line:match("^exec ([^%s'\"]+)")
@@ -113,7 +113,7 @@ end
 
 --- Why frame pointers do not suffice.
 -- @tparam table spec of `profile.prepare`
--- @treturn string what is in the way, in words; nil: they do
+-- @treturn string the obstacle, in words; nil: they suffice
 -- @usage print(require("pfm.measure.conventions").obstacle { command = { "/bin/sh" } })
 function conventions.obstacle(spec)
    if spec.cpus then return "any program may run on the CPUs" end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- How a profile drops samples where they would be made: the part of `pfm.profile` that `where` is.
+--- Drops samples at the overflow, before they are made: the option `where` of `pfm.profile`.
 -- @module pfm.measure.filtering
 
 local program = require "pfm.program"
@@ -51,7 +51,7 @@ function filtering:place()
    table.sort(self.pmds)
 end
 
---- The program of a subject's context: the filter's, around the format of its samples.
+--- The program of a subject's context: the filter, around the format of its samples.
 -- @tparam table made of the profile
 -- @tparam {int,...} extra PMDs with each sample
 -- @tparam table subject
@@ -68,7 +68,7 @@ function filtering:program(made, extra, subject)
    return setmetatable({ create = self.expression:create(options) }, { __index = made })
 end
 
---- A subject's measurement is over.
+--- Adds the overflows that a subject's context has judged, when its measurement is over.
 -- @tparam table subject
 function filtering:ended(subject)
    self.judged = self.judged + assert(subject.ctx:verdicts()).runs

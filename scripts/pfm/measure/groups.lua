@@ -7,7 +7,7 @@ local raw = require "pfm.measure.raw"
 
 local groups = {}
 
---- Has a list any?
+--- Does a list have groups?
 -- @tparam {table,...} list of events
 -- @treturn boolean
 function groups.any(list)
@@ -17,7 +17,7 @@ function groups.any(list)
    return false
 end
 
--- Groups, and each event that is in none, in their order.
+-- Splits a list into groups and single events, in their order.
 local function units_of(list)
    local out, of = {}, {}
    for _, e in ipairs(list) do
@@ -41,7 +41,7 @@ local function apart(list)
    return names, codes
 end
 
--- The one set that events fit into: `pmcs`, `pmds`, and `of`, for each event the PMDs that its count is the sum of.
+-- The single set of events: `pmcs`, `pmds`, and `of`, the PMDs that make up each event's count.
 local function one_set(list, unavail, library)
    local names, codes = apart(list)
    local set, taken = { pmcs = {}, pmds = {}, of = {} }, {}
@@ -68,7 +68,7 @@ local function one_set(list, unavail, library)
    return set
 end
 
--- Into the first list that has room, or a new one; nil and why it does not fit even alone.
+-- Puts a unit into the first list with room, or a new one; nil and why if it does not fit alone.
 local function place(lists, unit, unavail, library)
    local why
    for _, list in ipairs(lists) do
@@ -134,7 +134,7 @@ local function common_sets(plan, unit)
    return out
 end
 
---- Has all of a group count in the same event sets, those that all its events are in.
+--- Counts all events of a group in the same event sets: those that all of them are in.
 -- @tparam table plan complete
 -- @tparam {table,...} list all its events
 -- @treturn[1] boolean true

@@ -7,7 +7,7 @@
 --    process_of(tid)     the process of a thread; itself where /proc hides it; nil: there is none
 --    ran_ns(tid, pid)    CPU time of a thread, or nil where there is no account of it
 --    cpus()              the CPUs that are online
---    load_cpu(ctx, cpu)  loads a system-wide context, which takes being there (specification 3.1.2)
+--    load_cpu(ctx, cpu)  loads a system-wide context on that CPU (specification 3.1.2)
 --    pid_of(tid)         as process_of, but nil where /proc says nothing of it
 -- @module pfm.measure.host
 
@@ -61,7 +61,7 @@ local function thread_of(machine, tid)
    end
 end
 
--- Time passes only here.
+-- Simulated time passes only in this function.
 local function sim_poll(machine, list, seconds)
    local ready = lpfm.poll(list, 0) or {}
    if #ready > 0 then return ready end

@@ -9,7 +9,7 @@ ledger.__index = ledger
 
 local BUFFER, REGIONS = 4 * 2 ^ 20, 4
 
---- Arguments of `lpfm.create` for a context with such a buffer.
+--- Arguments of `lpfm.create` for a context with a buffer for these records.
 -- @treturn table
 -- @usage print(require("pfm.measure.ledger").create_args().format) --> stack
 function ledger.create_args()
@@ -17,7 +17,7 @@ function ledger.create_args()
       buf_flags = { "NO_KERNEL", "NO_USER", "RECORDS" } }
 end
 
---- A ledger of the command that a subject is.
+--- Makes the ledger of a command.
 -- @tparam table subject of `pfm.measure`, its context loaded
 -- @treturn table
 -- @usage
@@ -68,8 +68,8 @@ local function read_region(self, ahead)
    end
 end
 
---- Reads what came since the last time.
--- @bool[opt] all the context counts no more
+--- Reads the records since the last time.
+-- @bool[opt] all the context has stopped: no region is given back
 function ledger:read(all)
    local ahead = 0
    while self.buffer:header(ahead) do

@@ -19,19 +19,19 @@ local multiplex = {}
 local FIRST, STEP, LISTS = 1e6, 4, 3    -- ns: sets are switched after 1, 4 or 16 ms
 local TURNS = 1                         -- of each set, at least, in a block
 local QUICKEST, SLOWEST = 0.005, 1      -- s between looks
-local COST = 50                         -- a look may take that part of the time to the next
+local COST = 50                         -- time to the next look, at least, in durations of a look
 local ENOUGH = 8                        -- blocks before the interval is changed
-local WELL, BADLY = 0.01, 0.05          -- of the count, an error that permits longer turns, or wants shorter ones
-local POOR = 0.5                        -- of the count, an error that leaves nothing of it
-local NOTHING = 0.005                   -- of the time: a counter that others had for the rest has counted nothing
+local WELL, BADLY = 0.01, 0.05          -- relative errors: below, longer turns; above, shorter
+local POOR = 0.5                        -- error, as a share of a count, that makes it meaningless
+local NOTHING = 0.005                   -- share of the time; in less a counter has counted nothing
 local UNSEEN = 3                        -- occurrences that can have gone unseen where none was seen, at 95 %
 
 -- --- when the sets are switched ------------------------------------------------------------------
 
 --- How sets are switched.
--- @param[opt] how nil or "auto": after a time that the run's own variance chooses; a number: ms;
+-- @param[opt] how nil or "auto": after a time that depends on the run's variance; a number: ms;
 -- "EVENT:N": after N occurrences
--- @tparam[opt] boolean steady one time, because it cannot be changed later
+-- @tparam[opt] boolean steady use a single time, which stays
 -- @treturn table `timeouts` (ns, several to choose from) or `trigger`
 -- @raise a text that names what is wrong
 function multiplex.switching(how, steady)
@@ -58,8 +58,8 @@ local function sum(values)
    return all
 end
 
--- The share of the time of its sets in which a register counted. On machine perf what counts beside a counter that
--- others have does not count either.
+-- The share of its sets' active time in which a register counted. On the machine perf a set counts
+-- nothing while others have one of its counters.
 local function present(self, event, term, values)
    if event.kind == "software" and host.machine().name ~= "perf" then return 1 end
    local blinds, durations, blind, time = plan.blind(self, values), plan.durations(self, values), 0, 0
@@ -117,7 +117,7 @@ function multiplex.value(self, event, values)
    return scaled(self, event, values, portions_of(self, values))
 end
 
---- The same, scaled by the other measure: by turns where sets are switched by time, by time where by a trigger.
+--- An event's count, scaled by turns if sets are switched by time, by time if by a trigger.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values
@@ -128,7 +128,7 @@ function multiplex.other_value(self, event, values)
    return (scaled(self, event, values, portions))
 end
 
---- The share of its time for which others had a counter of the event.
+--- The share of an event's time in which others had its counter.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values
@@ -162,7 +162,7 @@ local function is_block(self, values)
    return sum(portions_of(self.plan, values)) > 0
 end
 
--- Squares of the differences of rates between this block and the one before, per unit of time seen.
+-- Adds the square of the rate's change from the last block to this one, per unit of time seen.
 local function note(self, event, values, whole)
    local value, share = multiplex.value(self.plan, event, values)
    if not value or share == 1 then return end
@@ -176,9 +176,9 @@ local function note(self, event, values, whole)
    self.of[event] = its
 end
 
---- Looks at the run. What came since the last block is a block if it is enough for one.
+--- Ends a block, if every set had its turns since the last one.
 -- @tparam table values of `plan.read`, sums over all contexts, since the start
--- @treturn boolean it was
+-- @treturn boolean a block ended
 function blocks:look(values)
    local since = plan.difference(values, self.last)
    if #self.plan.sets == 1 or not is_block(self, since) then return false end
@@ -239,9 +239,9 @@ local function worst(self, values)
    return out
 end
 
---- Which list of sets suits the run: the longest turns while the errors are small, shorter ones where not.
+--- Chooses the list of sets: the longest turns while errors are small, else shorter ones.
 -- @tparam table values
--- @treturn int or nil: as it is
+-- @treturn int or nil: no change
 function blocks:better_list(values)
    local now, lists = self.list or 1, self.plan.lists or 1
    if lists == 1 or self.n - (self.changed or 0) < ENOUGH then return nil end

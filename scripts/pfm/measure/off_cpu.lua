@@ -13,9 +13,9 @@ local stored = require "lpfm.samples"
 local off_cpu = {}
 off_cpu.__index = off_cpu
 
-local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids of no waiting thread: of a CPU's idle task; of threads that have ended
+local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids that do not wait: a CPU's idle task; ended threads
 
---- The event that is sampled for it.
+--- The event that is sampled to find waits.
 off_cpu.SAMPLED = "context-switches/period=1/"
 
 --- The events that its samples become, as a recording's head has them; each sample has a period of its own.
@@ -26,7 +26,7 @@ off_cpu.events = {
 }
 local WAITED, PREEMPTED, STILL = off_cpu.events[1].pmd, off_cpu.events[2].pmd, off_cpu.events[3].pmd
 
---- Begins.
+--- Starts an account of waits.
 -- @int pmd that counts context switches
 -- @tparam table sizes by PMD, how many values its samples have
 -- @bool[opt] on_exec nothing is sampled before the first exec
@@ -50,7 +50,7 @@ local function enqueue(self, time, what, tid, sample)
       i = #self.queue }
 end
 
---- Keeps the samples of context switches back.
+--- Takes the samples of context switches out, and keeps them.
 -- @string samples their bytes
 -- @int n how many
 -- @treturn string the others
@@ -113,7 +113,7 @@ function step.LOST(self)
    for _, tid in ipairs(tids) do forget(self, tid) end
 end
 
--- A thread that ends runs, and leaves for the last time a little later.
+-- A thread that ends is on the CPU, and leaves it for the last time a little later.
 function step.EXIT(self, e)
    forget(self, e.tid)
    self.gone[e.tid] = true
@@ -175,7 +175,7 @@ local function put_still(self, out)
    step.LOST(self)
 end
 
---- Numbers the call stacks of the samples that are kept back anew.
+--- Renumbers the call stacks of the samples that are kept.
 -- @func renumber of a number, the new one
 -- @usage require("pfm.measure.off_cpu").new(69, { [69] = 1 }):renumber(function(number) return number end)
 function off_cpu:renumber(renumber)

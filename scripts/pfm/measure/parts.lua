@@ -4,7 +4,7 @@
 
 local parts = {}
 
---- By what the threads of a count can be added up.
+--- The levels at which the threads of a count can be added up.
 parts.levels = { "thread", "process", "command" }
 
 local function new_group(name, order, result)
@@ -29,7 +29,7 @@ local function add_value(its, value)
    its.state = not its.value and (its.state or "not counted") or nil
 end
 
--- The part's values are those of the events that could be counted, in their order; false where others had the counter.
+-- Adds a part: its values are those of the events that could be counted; false: others had it.
 local function add_part(group, part, result)
    group.subjects = group.subjects + 1
    for k, event in ipairs(result.counted) do

@@ -28,7 +28,7 @@ local function conflict(list, unavail)
    return why ~= "" and why or ("%s need more counters than there are"):format(table.concat(names, ", "))
 end
 
--- Splits what the PMU has counters for; the other events get a reason.
+-- Splits the events that the PMU can count into sets; the other events get a reason.
 local function split_countable(list, unavail)
    local all = split(list, unavail)
    if all then return list, all end
@@ -42,7 +42,7 @@ local function split_countable(list, unavail)
    return good, out, err
 end
 
--- Events of a kind: "software", "hardware", or "raw", which is the hardware's by code.
+-- The countable events of a kind: "software", "hardware", or "raw", which is hardware by code.
 local function countable(list, kind)
    local out = {}
    for _, e in ipairs(list) do
@@ -52,7 +52,7 @@ local function countable(list, kind)
    return out
 end
 
--- Puts a raw event on a counter that a set has left.
+-- Puts a raw event on a free counter of a set.
 local function into_set(self, s, event, unavail)
    local set, taken = self.sets[s], {}
    for _, num in ipairs(set.pmds) do taken[num] = true end
@@ -99,7 +99,7 @@ local function add_hardware(self, list, unavail)
    return true
 end
 
--- Groups are placed as a whole, by name and by code at once.
+-- With groups, events by name and by code are placed together, each group as a whole.
 local function add_processor(self, list, unavail)
    if groups.any(list) then
       local all = countable(list, "hardware")
@@ -166,7 +166,7 @@ local function given_twice(users)
    end
 end
 
--- The users of a register take turns.
+-- Adds a register with its users, which take turns.
 local function add_place(self, place)
    for k, user in ipairs(place.users) do
       local sets = {}
@@ -195,7 +195,7 @@ local function add_named(self, list, its)
    return places
 end
 
--- Events that the trigger's counter counts, and the others.
+-- Splits events into those that the trigger's counter counts, and the others.
 local function apart(list, its)
    local same, rest = {}, {}
    for _, e in ipairs(list) do
@@ -206,7 +206,7 @@ local function apart(list, its)
    return same, rest
 end
 
--- The trigger is in every set.
+-- Adds the events that the trigger's counter counts; it is in every set.
 local function add_same(self, same, its)
    if #same > 0 and #self.sets == 0 then self.sets[1] = { pmcs = {}, pmds = {} } end
    for _, event in ipairs(same) do
@@ -224,7 +224,8 @@ end
 -- are counted in the same sets.
 -- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
 -- @tparam[opt] table unavail numbers of PMCs that are not to be used
--- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter counts its event besides
+-- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter also counts
+-- its event
 -- @treturn[1] table plan
 -- @return[2] nil
 -- @treturn[2] string message
@@ -245,12 +246,12 @@ function plan.make(list, unavail, its)
    return ok and self, err
 end
 
--- The ids of the event sets: `lists` times all sets, one list after the other.
+-- The id of a set in a list: lists follow one another, and each has all sets.
 local function set_id(self, list, s)
    return (self.base or 0) + (list - 1) * #self.sets + s - 1
 end
 
---- The id of a list's first event set.
+--- The id of the first event set of a list (see `plan.spec`).
 -- @tparam table self the plan
 -- @int list 1 to `self.lists`
 -- @treturn int
@@ -265,7 +266,7 @@ local function holds(set, num)
    return false
 end
 
--- A register's numbers are those of its set.
+-- Adds a set's registers, under the set's id.
 local function of_set(self, set, id, out)
    local limit = self.limit
    for _, pmc in ipairs(set.pmcs) do out.pmcs[#out.pmcs + 1] = { num = pmc.num, value = pmc.value, set = id } end
@@ -276,7 +277,7 @@ local function of_set(self, set, id, out)
    end
 end
 
--- The trigger in one set; where the event is counted there, its counter is it.
+-- Adds the trigger to a set; if the set counts its event, that counter is used.
 local function add_trigger(self, set, id, out)
    local its = self.trigger
    local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
@@ -309,8 +310,9 @@ local function add_list(self, list, timeout, out)
    end
 end
 
---- What `setup.start` needs to count by a plan. The sets may be there several times, as lists with a timeout
--- each (specification 3.7.5): `ctx:start(plan.first_set(self, list))` goes on with another list.
+--- What `contexts.start` needs to count by a plan. The sets may be there several times, as lists
+-- that differ in their timeouts (specification 3.7.5): `ctx:start(plan.first_set(self, list))`
+-- changes to another list.
 -- @tparam table self the plan; with `trigger`, an event that leads to the next set when it has occurred `n` times;
 -- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
@@ -345,8 +347,8 @@ function plan.in_parts(list, fn)
    return true
 end
 
--- Where things are in the values: at[s][num] the counts, from `counts` on the durations of the sets, after them their
--- turns, and the times for which others had their counters; what to ask for, and where the answers go.
+-- Where values are: at[s][num] the counts; from `counts` on the sets' durations, then their turns,
+-- and the times for which others had counters; what to read, and where that goes.
 local function layout(self)
    if self.layout then return self.layout end
    local out = { at = {}, counts = 0, regs = {}, to = {}, ids = {}, of = {} }
@@ -373,7 +375,7 @@ local function layout(self)
    return out
 end
 
---- The values of a part, when its counts in the only set are known.
+--- Replaces the counts in values by those of a part, for a plan with a single set.
 -- @tparam table self of `plan.make`
 -- @tparam table values of all parts together, of `plan.read`
 -- @tparam table counts by PMD
@@ -384,7 +386,7 @@ function plan.with_counts(self, values, counts)
    return out
 end
 
---- The counts of the only set.
+--- The counts of a plan with a single set.
 -- @tparam table self of `plan.make`
 -- @tparam table values of `plan.read`
 -- @treturn table by PMD
@@ -394,7 +396,7 @@ function plan.counts_of(self, values)
    return out
 end
 
--- Turns of a set: those that are over, and what the trigger says of the one that is not.
+-- A set's turns: those that are over, and the part of the current one that the trigger shows.
 local function turns_of(self, runs, trigger)
    local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0
    return left > 0 and runs > 0 and runs - left / self.trigger.n or runs
@@ -415,7 +417,7 @@ local function read_registers(where, ctx, out)
    return by_set
 end
 
--- A trigger's count is that of its turns: its register is set back at each.
+-- A trigger's count is found from its turns: its register is reset at each.
 local function add_turns(self, info, s, registers, out)
    local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
    local turns = turns_of(self, info.runs, trigger and registers[trigger])
@@ -459,9 +461,9 @@ function plan.read(self, ctx)
    return out
 end
 
---- What came since.
+--- The difference between two readings.
 -- @tparam table values of `plan.read`
--- @tparam table last the same, of some time before; empty: of the start
+-- @tparam table last an earlier reading; empty: the start
 -- @treturn table
 function plan.difference(values, last)
    local out = {}

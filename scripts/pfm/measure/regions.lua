@@ -28,7 +28,7 @@ local function plan_of(list)
    return table.concat(lines, "\n") .. "\n"
 end
 
--- All at once: a region may be too short for turns.
+-- Chooses events that are counted at once: a region may be too short for turns.
 local function countable(list)
    local ok, err = events.assign(list)
    if not ok then error(err, 0) end
@@ -65,7 +65,7 @@ local function row_of(event, value)
       reason = event.reason }
 end
 
--- Rows in the order of the events, of counts in the order of those that can be counted.
+-- Rows in the order of the events; `counts` are in the order of those that can be counted.
 local function rows_of(self, counts)
    local rows, at = {}, {}
    for i, e in ipairs(self.good) do at[e] = i end

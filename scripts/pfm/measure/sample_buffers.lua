@@ -14,27 +14,28 @@ local sampler = {}
 sampler.__index = sampler
 
 local HEAD, VALUE = 64, 8      -- bytes: of a sample of the format stack, of a frame or value
-local RECORD = 4400            -- and of the largest record of what a program did
+local RECORD = 4400            -- bytes of the largest record of what a program did
 local FRAMES, REGS = 127, 64   -- at most
 local COPY = 8192              -- bytes of a stack, to unwind it
-local MAX_COPY = 65528         -- that the kernel copies
-local LEAF = 256               -- to find what called the function that was sampled, beside frame pointers
+local MAX_COPY = 65528         -- most that the kernel copies
+local LEAF = 256               -- bytes of stack that show a leaf function's caller
 local HEADER, FILL = 128, 16   -- bytes of the buffer's header; of each region in it
 local REGIONS = { 4, 2 }       -- wanted, as many as fit
 
--- Bytes of a buffer: where there are few, and at least. A second of fast sampling, or a fifth of one with copies.
+-- Bytes of large and small buffers (true: with copied stacks), for up to 1 s of fast sampling.
 local LARGE, SMALL = { [false] = 4 * 2 ^ 20, [true] = 16 * 2 ^ 20 }, { [false] = 2 ^ 19, [true] = 2 ^ 21 }
-local ALL = 128 * 2 ^ 20       -- of all together, as far as they may be larger than that
-local PART = 4                 -- of what is left of that one gets
+local ALL = 128 * 2 ^ 20       -- bytes of all large buffers together
+local PART = 4                 -- a buffer gets 1/PART of what is left of that
 
---- How stacks are got, in words: `head.stacks` of a recording.
+--- How call stacks are taken, in words: `head.stacks` of a recording.
 sampler.POINTERS, sampler.DWARF = "frame pointers", "DWARF"
 
--- --- how call stacks are got -----------------------------------------------------------------------
+-- --- how call stacks are taken
+-- ---------------------------------------------------------------------
 
 local known = { fp = sampler.POINTERS, dwarf = sampler.DWARF }
 
---- How call stacks are to be got.
+--- Reads how call stacks are to be taken.
 -- @string text "fp", "dwarf" or "dwarf,BYTES"
 -- @treturn string `sampler.POINTERS` or `sampler.DWARF`; nil and why not
 -- @treturn int bytes of the stack to copy, or nil: as by default
@@ -60,7 +61,7 @@ local function given(text)
    return how, size
 end
 
--- How, why that, and the bytes of a stack that are copied.
+-- How call stacks are taken, why so, and how many bytes of a stack are copied.
 local function choose(spec)
    if not spec.g then return nil end
    if host.simulated() then
@@ -76,7 +77,7 @@ local function choose(spec)
    return how, why, how == sampler.POINTERS and LEAF or size or COPY
 end
 
--- Does the machine tell what programs do? Of threads /proc knows it as well.
+-- Can the machine record what programs do? Of threads, /proc shows it as well.
 local function can_record(spec, flags)
    if spec.records == false or not (spec.g or spec.cpus or spec.inherit) then return false end
    local ctx = lpfm.create { format = "stack", buf_flags = flags }
@@ -87,8 +88,9 @@ end
 --- The buffers of a profile.
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
--- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks), `records` (are there any
--- of what programs do?), `switches` (with `spec.off_cpu`: of context switches, too?)
+-- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks),
+-- `records` (are there records of what programs do?), `switches` (with `spec.off_cpu`: of context
+-- switches, too?)
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function sampler.new(spec, values)
@@ -110,7 +112,7 @@ end
 
 -- --- the buffer ----------------------------------------------------------------------------------
 
---- The least that a region must hold.
+--- The bytes that a region must have at least.
 -- @bool[opt] records with those of what programs do
 -- @treturn int bytes
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):largest())
@@ -157,9 +159,9 @@ function sampler:bytes()
    return self.copied > 0 and self.copied or nil
 end
 
---- What became of the call stacks.
--- @treturn table `how` they were got, `why` so (words, or nil), `cuts`: samples, by where their stacks were cut (of
--- `stack_table:cuts`), `total` samples, `copied` bytes of a stack
+--- How call stacks were taken, and where they were cut.
+-- @treturn table `how` they were taken, `why` so (words, or nil), `cuts`: samples, by where their
+-- stacks were cut (of `stack_table:cuts`), `total` samples, `copied` bytes of a stack
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
 function sampler:outcome()
    local cuts, total = self.table:cuts()
@@ -168,7 +170,7 @@ function sampler:outcome()
    return { how = self.how, why = self.why, cuts = next(cuts) and cuts, total = total, copied = self:bytes() }
 end
 
---- Begins with an empty table of stacks.
+--- Begins a new table of stacks.
 -- @treturn table samples, by where their stacks were cut, of the table so far
 -- @treturn int samples in all, of that
 -- @treturn function gives a stack of that table its number in the new one
@@ -180,7 +182,7 @@ function sampler:divide()
    return next(cuts) and cuts, total, function(number) return self.table:copy(before, number) end
 end
 
---- Notes that a buffer is there, or is no more.
+--- Notes a new buffer, or the end of one.
 -- @int size bytes, of `create_args`
 -- @int sign 1, -1
 -- @usage require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):note(65536, 1)
@@ -188,7 +190,7 @@ function sampler:note(size, sign)
    self.given = self.given + sign * size
 end
 
---- A buffer could not be had: are smaller ones still to be tried? From now on `create_args` asks for those.
+--- Makes `create_args` ask for smaller buffers after a failure; false: it cannot.
 -- @treturn boolean
 -- @usage assert(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):shrink())
 function sampler:shrink()
@@ -199,8 +201,8 @@ end
 
 -- --- samples -------------------------------------------------------------------------------------
 
---- Notes what a process has mapped, as /proc says it, or had at the latest look. Where records tell of mappings, the
--- first look counts alone.
+--- Notes the mappings of a process that /proc shows. If there are records of mappings, only the
+-- first look at a process counts.
 -- @int pid
 -- @tparam table maps of `symbols.parse_maps`
 -- @int time ns, of the look

@@ -35,7 +35,7 @@ local function add_counts(stage, word)
    return true
 end
 
--- Conditions, "or" between them, then "counting" and events; or events alone.
+-- Reads a stage: conditions, with "or" between them, then "counting" and events; or events alone.
 local function read_stage(words)
    local stage, counting = { text = table.concat(words, " "), triggers = {}, counts = {} }, false
    for i, word in ipairs(words) do
@@ -57,7 +57,7 @@ local function read_stage(words)
    return stage
 end
 
--- "sample EVENT:N", a sample every N.
+-- Reads "sample EVENT:N", a sample every N.
 local function read_sample(words)
    local its, err = trigger.read(words[2] or "")
    if #words ~= 2 then return nil, ("'%s': expected sample EVENT:N, e.g. sample cpu-clock:1ms"):format(
@@ -66,7 +66,7 @@ local function read_sample(words)
    return { text = table.concat(words, " "), triggers = {}, counts = {}, sample = its }
 end
 
--- Words between "then", or between "then" and the end.
+-- Splits a text at the words "then".
 local function split(text)
    local out = { {} }
    for word in text:gmatch("%S+") do
@@ -105,7 +105,7 @@ end
 
 -- --- registers -----------------------------------------------------------------------------------
 
--- One event of each kind: a trigger's counter counts, too.
+-- The different events of a stage; one that is also a trigger has one counter.
 local function events_of(stage)
    local list, known = {}, {}
    local function add(event)
@@ -183,7 +183,7 @@ function stages.before(list, program)
    local out = stages.program(list)
    local sampled = {}
    for _, pmd in ipairs(program.pmds) do sampled = pmd.smpl_pmds or sampled end
-   -- a format records the triggers' overflows, too: let these samples be as large as the others
+   -- a format also records the triggers' overflows: their samples have the size of the others
    for _, pmd in ipairs(out.pmds) do pmd.smpl_pmds = pmd.switch_cnt and sampled or nil end
    for _, part in ipairs { "sets", "pmcs", "pmds" } do
       for _, element in ipairs(program[part] or {}) do table.insert(out[part], element) end
@@ -283,7 +283,7 @@ function stages.merge(all)
    return out
 end
 
---- Why what follows the stages never began; nil if it did, somewhere.
+--- Why what follows the stages never began; nil if it began in a context.
 -- @tparam {table,...} merged of `stages.merge`, of stages that lead to another measurement
 -- @treturn string or nil
 function stages.obstacle(merged)

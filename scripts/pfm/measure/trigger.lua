@@ -45,7 +45,7 @@ function trigger.read(text)
    return { event = list[1], n = n, text = text }
 end
 
---- The PMD that overflows at the n-th occurrence. It counts on from 0: how far it got is n + its value.
+--- The PMD that overflows at the n-th occurrence; n + its value is how many there were.
 -- @tparam table self trigger, its event assigned
 -- @int set
 -- @treturn table for `ctx:write_pmds`

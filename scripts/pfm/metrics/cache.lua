@@ -24,7 +24,7 @@ return {
             "requests of the third level that went on to memory" },
       },
    },
-   { -- where cache-misses are the first level's
+   { -- Arm's cache-misses are the first level's
       pmu = "^arm",
       events = { INS = "instructions", REQ = "L1-dcache-loads", MISS = "L1-dcache-load-misses",
          REFL = "LL_CACHE_RD", MISSL = "LL_CACHE_MISS_RD" },

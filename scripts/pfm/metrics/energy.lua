@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- RAPL, Running Average Power Limit: Intel SDM volume 3B, chapter "Power and Thermal Management", "RAPL Interfaces";
--- the event's scale, beside it in /sys/bus/event_source/devices/power/events, makes J of its units.
+-- the event's scale, beside it in /sys/bus/event_source/devices/power/events, converts it to J.
 local POWER = "/sys/bus/event_source/devices/power"
 
 -- Why the energy cannot be measured here, or nil.

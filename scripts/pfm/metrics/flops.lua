@@ -10,7 +10,7 @@ return {
       metrics = { RATE, { "vectorization ratio", "VECTOR / (SCALAR + VECTOR)", "of operations",
          "floating-point micro-operations that work on vectors" } },
    },
-   { -- the same, families 17h model 31h and 19h model 01h: event 003H; of a fused instruction it counts two
+   { -- as zen4, families 17h model 31h and 19h model 01h: event 003H; a fused instruction is two
       pmu = "zen[23]$",
       events = { RAN = "task-clock", OPS = "RETIRED_SSE_AVX_FLOPS:ANY" },
       metrics = { RATE },
@@ -22,7 +22,7 @@ return {
       metrics = { { "operations", "(2 * SCALE + FIXED) / RAN", RATE[3], RATE[4] },
          { "scalable operations", "2 * SCALE / RAN", "GFLOP/s", "of these, by SVE's instructions" } },
    },
-   { -- the same; vectors of 128 bits
+   { -- as V1, with vectors of 128 bits
       pmu = "^arm_[nv]2$",
       events = { RAN = "task-clock", SCALE = "FP_SCALE_OPS_SPEC", FIXED = "FP_FIXED_OPS_SPEC" },
       metrics = { { "operations", "(SCALE + FIXED) / RAN", RATE[3], RATE[4] },
@@ -48,7 +48,7 @@ return {
          { "packed single", "PS / INS", "of instructions", "vector instructions of single precision" },
       },
    },
-   { -- the same, from Ice Lake on, which has masks for them
+   { -- event C7H from Ice Lake on, with masks for all
       events = { INS = "instructions", SCALAR = "FP_ARITH_INST_RETIRED:SCALAR",
          VECTOR = "FP_ARITH_INST_RETIRED:VECTOR" },
       metrics = {

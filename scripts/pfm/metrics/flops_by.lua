@@ -34,7 +34,7 @@ local function intel(pmu, precision, widths)
    return { pmu = pmu, events = events, metrics = metrics_of(events, precision) }
 end
 
--- The same chapter, events 10H and 11H of Sandy Bridge and Ivy Bridge: executed, so that repeats count again.
+-- SDM volume 3B, events 10H and 11H of Sandy Bridge and Ivy Bridge: executed, so repeats count.
 local function sandy_bridge(precision, scalar, packed)
    local events = { RAN = "task-clock", SCALAR = "FP_COMP_OPS_EXE:" .. scalar, P128 = "FP_COMP_OPS_EXE:" .. packed,
       P256 = "SIMD_FP_256:PACKED_" .. precision }
@@ -57,7 +57,7 @@ local function masks(head, tail, ...)
    return out
 end
 
--- There the mask OP_TYPE makes operations of micro-operations.
+-- On family 10h, the mask OP_TYPE counts operations instead of micro-operations.
 local function of_family_10h(precision)
    local out = masks(precision .. "_", "_OPS", "ADD_SUB", "MUL", "DIV")
    out[#out + 1] = "OP_TYPE"

@@ -37,7 +37,7 @@ return {
       events = with { REQ = "L2_RQSTS:REFERENCES", MISS = "L2_RQSTS:MISS", LINES = "L1D:REPL" },
       metrics = intel,
    },
-   { -- Sandy Bridge, Ivy Bridge: no count of all misses; lines that came in
+   { -- Sandy Bridge, Ivy Bridge: lines that came in, since no event counts all misses
       events = with { REQ = "L2_TRANS:ALL", MISS = "L2_LINES_IN:ANY", LINES = "L1D:REPLACEMENT" },
       metrics = intel,
    },

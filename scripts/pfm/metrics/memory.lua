@@ -2,8 +2,8 @@
 -- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Bus events"; P6: Intel
 -- SDM volume 3B, "Performance Monitoring", "P6 family"; Zen: AMD's Processor Programming References, family 19h, event
 -- 044H.
--- Where no event tells transfers, the last level's read misses do: each reads a line; prefetches are not among them, so
--- that the true bandwidth is higher.
+-- Where no event counts transfers, the last level's read misses are used: each reads a line;
+-- prefetches are not among them, so that the true bandwidth is higher.
 local BANDWIDTH = { "read bandwidth", "64 * LINES / RAN", "GB/s", "lines read from memory, per time that ran" }
 local VOLUME = { "volume read", "64 * LINES / 1e9", "GB", "lines read" }
 
@@ -39,6 +39,6 @@ return {
    },
    lines("zen3$", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:MEM_IO_LCL:MEM_IO_RMT"),
    lines("zen4$", "ANY_DATA_CACHE_FILLS_FROM_SYSTEM:DRAM_IO_NEAR:DRAM_IO_FAR"),
-   lines("^arm", "LL_CACHE_MISS_RD"), -- there cache-misses are the first level's
+   lines("^arm", "LL_CACHE_MISS_RD"), -- Arm's cache-misses are the first level's
    lines(nil, "cache-misses"),
 }

@@ -57,8 +57,8 @@ local function intel_first(pmu, width, retired)
    }
 end
 
--- The same tables, rows of level 2: Fetch_Latency, Branch_Mispredicts, Memory_Bound, and Microcode_Sequencer, which is
--- the greater part of Heavy_Operations.
+-- TMA_Metrics, rows of level 2: Fetch_Latency, Branch_Mispredicts, Memory_Bound, and
+-- Microcode_Sequencer, which is the greater part of Heavy_Operations.
 local function intel_second(model, width, no_feed, stalls_of_memory)
    model.second = {
       events = { UNFED0 = no_feed, MISP = "BR_MISP_RETIRED:ALL_BRANCHES", CLEARS = "MACHINE_CLEARS:COUNT",
@@ -115,8 +115,9 @@ local zen4 = {
 
 -- --- Arm -----------------------------------------------------------------------------------------
 
--- Arm Neoverse V1 Core Telemetry Specification, chapter "Metrics", and those of N2 and V2: mispredictions cost four
--- cycles of what the front end of V1 seems to lose; on N2 it counts a slot too much in each cycle.
+-- Arm Neoverse V1 Core Telemetry Specification, chapter "Metrics", and those of N2 and V2. On V1, a
+-- misprediction costs four cycles that the front end seems to lose; on N2, the front end's event
+-- counts a slot too much in each cycle.
 local function arm(pmu, width, front, stalls, mispredicted)
    return {
       pmu = pmu,

@@ -24,7 +24,8 @@ end
 -- @tparam table spec
 -- @int[opt=1] spec.cpus CPUs that are sampled: 0 up to that
 -- @int[opt=65536] spec.buf_size bytes of the buffer, which all share
--- @int[opt] spec.watermark words of a CPU at which there is a notification; half of it
+-- @int[opt] spec.watermark words of a CPU at which there is a notification; by default half of its
+-- ring
 -- @treturn string its bytes
 -- @usage assert(#require("pfm.oprofile.oprofile").argument { cpus = 4 } == 64)
 function oprofile.argument(spec)

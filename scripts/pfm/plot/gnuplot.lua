@@ -6,9 +6,9 @@ local shell = require "pfm.util.shell"
 
 local gnuplot = {}
 
-local TAIL = 16 -- bytes, in which a picture says that it ends
+local TAIL = 16 -- bytes at the end of a picture, with its end mark
 local ROW = 22 -- px, of a bar or a row of a heat map
-local TICKS = 20 -- of so many columns of a heat map each has a number
+local TICKS = 20 -- most columns of a heat map that have numbers each
 
 local function quoted(s)
    return '"' .. s:gsub('[\\"`]', "\\%0"):gsub("%c", " ") .. '"'
@@ -109,7 +109,7 @@ function gnuplot.commands(figure, path, options)
    return table.concat(out, "\n") .. "\n"
 end
 
--- gnuplot does not say that a disk was full.
+-- Checks that a picture is complete: gnuplot does not report a full disk.
 local function check_whole(path)
    local file = assert(io.open(path, "rb"))
    file:seek("end", -math.min(TAIL, file:seek "end"))

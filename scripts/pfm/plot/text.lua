@@ -190,7 +190,7 @@ local function heat_cell(share, view)
    end
    local shades = view.utf8 and SHADES.utf8 or SHADES.ascii
    if share <= 0 then return shades[1] end
-   return shades[math.max(2, math.ceil(share * (#shades - 1)) + 1)] -- what is there at all is seen
+   return shades[math.max(2, math.ceil(share * (#shades - 1)) + 1)] -- any value above 0 can be seen
 end
 
 local function heat(figure, view)

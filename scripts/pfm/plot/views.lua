@@ -11,7 +11,7 @@ local stacks = require "pfm.recording.stacks"
 
 local views = {}
 
---- What a sample counts under in a figure.
+--- Returns the function that gives the label of a sample in a figure.
 -- @string name a key of `pfm.analyze.keys`
 -- @treturn function of a sample
 -- @raise where there is no such key
@@ -27,7 +27,7 @@ function views.key(name)
    end
 end
 
--- The samples of the event wanted, with what they count under; raises an error when there are none.
+-- The samples of the event wanted, with their labels; raises an error when there are none.
 local function gather(self, options)
    local event, key, out = stacks.event(self, options.event), views.key(options.by or "symbol"), {}
    local first, last = math.huge, -math.huge
@@ -60,7 +60,7 @@ local function title(self, what, event)
    return ("%s: %s, %s"):format(render.what(self.head.what or self.path), event.name, what)
 end
 
---- Shares.
+--- The shares of samples, as bars.
 -- @tparam table self of `recording.open`
 -- @tparam table options `by` (a key of `pfm.analyze.keys`), `event`, `top` (20)
 -- @treturn table figure
@@ -75,8 +75,8 @@ end
 
 local SHORTEST = 1e-9 -- s, of a slice
 
--- Rates by name and time slice: of a clock the CPUs kept busy, of others events a second; the slices' width in s, and
--- what the rates are.
+-- Rates by name and time slice: CPUs kept busy, for clocks, else events a second; also the width of
+-- a slice in s, and what the rates are.
 local function slice(list, event, n, first, last)
    local out, width = {}, math.max((last - first) / n, SHORTEST)
    local scale = (event.unit == "ns" and 1e-9 or 1) / width
@@ -92,7 +92,7 @@ local function slice(list, event, n, first, last)
    return out, width, event.unit == "ns" and "CPUs busy" or event.name .. "/s"
 end
 
---- Courses over time of what has most samples.
+--- Rates over time of what has most samples.
 -- @tparam table self of `recording.open`
 -- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
 -- @treturn table figure
@@ -108,7 +108,7 @@ function views.time(self, options)
    return { kind = "lines", series = series, xlabel = "s", ylabel = unit, title = title(self, unit, event) }
 end
 
---- The same as a heat map.
+--- Rates over time as a heat map.
 -- @tparam table self of `recording.open`
 -- @tparam table options as of `views.time`, `top` (20)
 -- @treturn table figure
@@ -120,7 +120,7 @@ function views.heat(self, options)
    return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event) }
 end
 
--- Ranks before recordings without one.
+-- Sorts ranks before recordings without one.
 local function sort_columns(names)
    table.sort(names, function(a, b)
       if type(a) ~= type(b) then return type(a) == "number" end
@@ -131,7 +131,7 @@ local function sort_columns(names)
    return at
 end
 
--- What rows of `analyze.by` say, by name and column; the columns.
+-- The rows of `analyze.by` as cells by name and column, and the columns.
 local function by_column(rows)
    local cells, names, known = {}, {}, {}
    for i, row in ipairs(rows) do

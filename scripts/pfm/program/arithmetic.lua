@@ -3,7 +3,8 @@
 --
 -- A value is a constant (`lo`, `hi`), a field of the record (`offset`), or in scratch memory (`slot`: two words).
 -- `wide`: its high word may be other than 0; `max`: what a value that is not wide is at most. Operations leave their
--- result in the slot they are told, which may be that of an operand; `above` is the first slot that is free to work in.
+-- result in a given slot, which may be that of an operand; `above` is the first slot that is free
+-- to work in.
 -- @module pfm.program.arithmetic
 
 local assembler = require "pfm.program.assembler"
@@ -24,7 +25,7 @@ function arithmetic.constant(lo, hi)
    return { lo = lo, hi = hi or 0, wide = (hi or 0) > 0, max = lo, constant = true }
 end
 
---- What a node leaves in a slot.
+--- A value in a slot.
 -- @int slot
 -- @bool wide
 -- @number[opt] max
@@ -42,7 +43,7 @@ function arithmetic.number_of(value)
    return value.hi * WORD + value.lo
 end
 
--- A word of a value: k, or where it is.
+-- The low word of a value: a constant `k`, or its place in memory.
 local function low(value)
    if value.constant then return { k = value.lo } end
    return value.slot and { mem = 2 * value.slot } or { abs = value.offset }
@@ -71,7 +72,7 @@ end
 
 local load = arithmetic.load
 
---- Loads a word into A and another one so that an instruction can take it; returns its operand, k or "x".
+--- Loads a word into A and makes another one the operand of an instruction: returns k or "x".
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -103,7 +104,7 @@ local function word_op(code, op, a, b)
    code:put(op, pair(code, a, b))
 end
 
--- Where the result of an operation goes: its words.
+-- The two words of scratch memory for an operation's result.
 local function target(slot, at)
    check_slot(slot, at)
    return 2 * slot, 2 * slot + 1
@@ -111,7 +112,7 @@ end
 
 -- --- sums and differences ------------------------------------------------------------------------
 
--- high(a) op high(b) op carry, in A: one way with it, one without
+-- A = high(a) op high(b); on the branch `with`, op the carry, too
 local function high_with_carry(code, op, a, b, hi, with, without)
    local done = label()
    code:place(with)
@@ -401,7 +402,7 @@ local function quotient(code, a, factors, slot, at, above)
    return value
 end
 
---- a / b, rounded down. A wide value takes a constant for b; raises what else is refused.
+--- a / b, rounded down. A wide value takes a constant for b; other wide divisors raise an error.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -421,7 +422,7 @@ function arithmetic.div(code, a, b, slot, at, above)
    return in_slot(slot, false, a.max)
 end
 
---- What a / b leaves, as `arithmetic.div`.
+--- The remainder of a / b, for the values that `arithmetic.div` takes.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b

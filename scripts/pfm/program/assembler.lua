@@ -21,7 +21,7 @@ function assembler.new()
    return setmetatable({ list = {} }, assembler)
 end
 
---- A place that jumps can lead to, once it is put somewhere.
+--- Makes a label that jumps can lead to, once `place` has put it somewhere.
 -- @treturn table
 function assembler.label()
    return {}
@@ -75,7 +75,7 @@ local function lay_out(list)
    return starts
 end
 
--- Marks what is too far; true: something is that was not before.
+-- Marks jumps that are too far; returns true if any was not marked before.
 local function mark_far(list, starts)
    local changed = false
    for i, insn in ipairs(list) do
@@ -110,7 +110,7 @@ local function encode(insn, at, starts)
    return bytes(insn.code, jt or skip(insn.yes, at), jf or skip(insn.no, at), insn.k) .. more
 end
 
---- The program as the interface takes it, in the byte order of processors that begin with the lowest.
+--- The program as the kernel takes it, little-endian.
 -- @treturn string 8 bytes an instruction
 -- @treturn int instructions
 function assembler:finish()

@@ -23,8 +23,8 @@ compile.fields = {
 }
 for _, field in pairs(compile.fields) do field.max = field.max or 2 ^ 32 - 1 end
 
-local conditions = {} -- of op: conditions[op](self, node, yes, no)
-local values = {}     -- of op: values[op](self, node, slot), a value
+local conditions = {} -- by operator: conditions[op](self, node, yes, no)
+local values = {}     -- by operator: values[op](self, node, slot), a value
 
 local function is_condition(node)
    return conditions[node.op] ~= nil
@@ -32,7 +32,7 @@ end
 
 -- --- values --------------------------------------------------------------------------------------
 
---- What there is by name, in alphabetical order.
+--- The names in expressions, in alphabetical order.
 compile.names = { "period", "true", "false", "log2(", "min(", "max(", "pmd." }
 for name in pairs(compile.fields) do compile.names[#compile.names + 1] = name end
 table.sort(compile.names)
@@ -328,7 +328,7 @@ local function give(code, verdict)
    code:put("ret", VERDICTS[verdict])
 end
 
--- Goes on where the condition holds; elsewhere the sample is dropped.
+-- The code goes on if the condition holds; otherwise the sample is dropped.
 local function demand(self, tree)
    local yes, no = label(), label()
    decide(self, tree, yes, no)

@@ -37,7 +37,7 @@ function grammar.explain(text, problem)
    return ("%s\n   %s\n   %s^"):format(problem.message, shown, (" "):rep(render.width(shown:sub(1, problem.at - 1))))
 end
 
--- What must be there, once it is clear what is meant.
+-- A pattern that must match; otherwise an error says what was expected.
 local function must(pattern, expected)
    return pattern + P(function(text, at)
       local found = text:match("^%S+", at)

@@ -29,7 +29,7 @@ local function machine_of()
    }
 end
 
--- The wall clock and that of the samples at one moment, to bring recordings of several machines together.
+-- The wall clock and the samples' clock at one moment, to align recordings of several machines.
 local function clock_reading()
    local clock = host.now().clock
    local before = clock()
@@ -59,7 +59,7 @@ end
 
 -- --- what the samples lie in ---------------------------------------------------------------------
 
--- By path: the build id that the kernel's record has, or true.
+-- Describes mapped files; `paths` has by path the build id of the kernel's record, or true.
 local function note_objects(paths)
    local out = {}
    for path, told in pairs(paths) do
@@ -75,7 +75,7 @@ local function note_path(r, path, id)
    r.paths[path] = id or r.paths[path] or true
 end
 
--- The identity of a mapping's file, which stays open for its symbols.
+-- Notes a mapping's file, which stays open for its symbols; returns the file's identity.
 local function note_mapping(r, pid, path, mapping)
    local id = r.held:note(pid, mapping)
    note_path(r, path, id)
@@ -136,9 +136,9 @@ function file.next(r)
    r.file, r.paths, r.collector = opened, {}, embedded_symbols.collector(sampled:sizes(), sampled, r.held)
 end
 
---- Opens the first.
+--- Opens the first file of a recording.
 -- @tparam table self of `profile.prepare`
--- @tparam table spec what that was made of
+-- @tparam table spec from which `self` was prepared
 -- @string path
 -- @treturn table `profile`, `file`, `sink`; with `known` (of `pfm.record.known`) the sink adds to that
 -- @raise where it cannot be opened
@@ -149,7 +149,7 @@ function file.open(self, spec, path)
    return r
 end
 
---- Begins with what is known of programs.
+--- Begins a file with what is known of programs.
 -- @tparam table r of `file.open`, with `known`
 function file.begin_with(r, its)
    r.file:begin()
@@ -164,9 +164,9 @@ function file.begin_with(r, its)
    if #its.names > 0 then r.file:json("COMM", its.names) end
 end
 
---- Ends the file.
+--- Ends a file.
 -- @tparam table r of `file.open`
--- @tparam table ends its ENDS
+-- @tparam table ends the ENDS chunk
 function file.close(r, ends)
    for _, object in ipairs(r.collector:objects()) do r.file:json("SYMS", object) end
    r.file:json("OBJS", note_objects(r.paths))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What a recorder knows of programs: the next file of a recording that goes on begins with it.
+--- What a recorder knows of programs: each further file of a recording begins with it.
 -- @module pfm.record.known
 
 local host = require "pfm.measure.host"
@@ -7,7 +7,7 @@ local host = require "pfm.measure.host"
 local known = {}
 known.__index = known
 
---- Nothing is known yet.
+--- Makes an object that knows nothing yet.
 -- @treturn known
 -- @usage print(#require("pfm.record.known").new():rest().records) --> 0
 function known.new()
@@ -34,8 +34,8 @@ function known:add_records(rows)
    end
 end
 
--- The processes that are there, and that were at the last look: samples of one that has ended just now may be on
--- their way. A process that was made by another one has the mappings of that until it executes something.
+-- The processes that live, or did at the last look: samples of one that has just ended may still
+-- come. A forked process has its parent's mappings until it executes something.
 local function needed(self)
    local out, gone, process_of = {}, {}, host.now().process_of
    local function look(pid)
@@ -63,7 +63,7 @@ local function filter(list, is_needed)
    return out
 end
 
---- What is still of use: processes that have ended are forgotten at the second call after that.
+--- Forgets what is no longer of use: an ended process at the second call after its end.
 -- @treturn known itself, with `maps`, `names` and `records`
 -- @usage local its = require("pfm.record.known").new()
 -- its:add_records { { "EXIT", 5, 2 ^ 22 + 1, 2 ^ 22 + 1 } }

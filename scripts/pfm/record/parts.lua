@@ -14,7 +14,7 @@ local unistd = require "posix.unistd"
 local parts = {}
 parts.__index = parts
 
-local LONGEST, STAMP = 255, 17 -- bytes of a file's name, and of what is put behind it
+local LONGEST, STAMP = 255, 17 -- bytes of a file's name, and of the suffix after it
 
 --- Checks that a recording can be one of several files: each is renamed when it is done, which would move a device or a
 -- pipe away.
@@ -45,7 +45,7 @@ function parts.new(r, limits)
       losses = profile.losses(r.profile) }, parts)
 end
 
--- PATH.YYYYMMDDHHMMSSCC, with hundredths of a second: as perf has it, and later by some where that is taken.
+-- PATH.YYYYMMDDHHMMSSCC, as perf has it; CC, hundredths of a second, grow if the name is taken.
 local function free_name(path)
    local now = time.clock_gettime(time.CLOCK_REALTIME)
    local at = now.tv_sec * 100 + math.floor(now.tv_nsec / 1e7)
@@ -56,7 +56,7 @@ local function free_name(path)
    end
 end
 
--- One that could not be written where it belongs stays where it is.
+-- Gives a finished file its name, unless it was moved off a full disk.
 local function rename(r)
    if r.file.moved then return end
    local name = free_name(r.path)
@@ -107,12 +107,12 @@ function parts:tick(elapsed)
    if due then switch(self, elapsed) end
 end
 
--- What is known of the whole recording alone, and not of its last file.
+-- Totals that are known of the whole recording only, not of its last file.
 local WHOLE = { "user", "system", "unsampled" }
 
 --- Ends the last file.
 -- @tparam table outcome of `profile.run`; gets `files` and `removed`
--- @tparam table ends as if it were the only file
+-- @tparam table ends totals, as those of a single file
 function parts:finish(outcome, ends)
    if #self.files + self.removed > 0 then
       for name, n in pairs(since(profile.losses(self.r.profile), self.losses)) do ends[name] = n end

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- From the numbers of call stacks in a recording to the places where its functions were.
+--- From the numbers of call stacks in a recording to the places where their functions are.
 -- @module pfm.recording.chain
 
 local layout = require "pfm.recording.layout"
 
 local chain = {}
 
---- Keys of `recording:group_by`, and the samples' stacks where the recording has them.
+--- Adds the number of the stack to keys of `recording:group_by`, if the samples have stacks.
 -- @tparam table self of `recording.open`
 -- @tparam table keys
 -- @treturn table

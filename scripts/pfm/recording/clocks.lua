@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Samples have the time of their machine's clock, which begins when it does: what is to be added to bring those of
--- several machines together.
+--- Aligns the times of several machines: samples have the time of their own machine's clock, which
+-- begins when it boots.
 -- @module pfm.recording.clocks
 
 local render = require "pfm.render"
@@ -13,8 +13,8 @@ local function clock_id(self, i)
    return machine.boot and machine.name ~= "sim" and machine.boot or i
 end
 
--- What the wall clock said at a moment of the machine's, ns from the second `base`; nil where it was not recorded. Of
--- recordings that tell no more than a second: that of their first sample.
+-- A reading of the wall clock, ns since the second `base`, and of the machine's clock. If none was
+-- recorded, it is that of the first sample, exact to a second.
 local function reading_of(self, base)
    local clock = self.head.clock
    if clock then
@@ -41,7 +41,7 @@ local function earliest(list)
    return base < math.huge and base or 0
 end
 
--- How far a machine's clock is behind the wall's, by the best reading that there is.
+-- How far a machine's clock is behind the wall clock, by its most exact reading.
 local function read_machine(machine, base)
    for _, self in ipairs(machine.recordings) do
       local reading = reading_of(self, base)
@@ -61,10 +61,10 @@ local function words(machines)
    return NOTE:format(render.plural(#machines, "machine"), render.time(within / 1e9))
 end
 
---- What is to be added to the times of samples.
+--- Finds what aligns samples' times when it is added to them.
 -- @tparam {recording,...} list
 -- @treturn table by recording: ns
--- @treturn ?string how far they can be compared then; nil: they are of one clock
+-- @treturn ?string how exactly they can be compared; nil: they have one clock
 -- @usage local s = assert(recording.open "lpfm.data")
 -- print(require("pfm.recording.clocks").align({ s })[s]) --> 0
 function clocks.align(list)

@@ -38,7 +38,7 @@ local function functions_of(self, event)
    return out, total
 end
 
--- Functions by a name of theirs, as it is or without what the compiler added to it, or of one inlined into them.
+-- Functions by their own name, else by that in the source, else by that of an inlined one.
 local function named(list, name)
    local own, made, around = {}, {}, {}
    for _, f in ipairs(list) do
@@ -74,8 +74,8 @@ local function refuse(list, name, opts)
       name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
 end
 
--- The functions that are meant, their event, and how many samples that has: of several events the one that has most
--- samples there.
+-- The functions to show, their event, and its number of samples: of several events the one with the
+-- most samples there.
 local function choose(self, name, opts)
    local best, any = nil, {}
    for _, event in ipairs(opts.event and { stacks.event(self, opts.event) } or self.head.events) do
@@ -92,12 +92,12 @@ end
 
 -- --- the code ------------------------------------------------------------------------------------
 
--- The object's own address where it is known.
+-- The address within the object if it is known.
 local function address_of(row)
    return row.where.own or row.where.address
 end
 
--- Samples by address, and the last one.
+-- Numbers of samples by address, and the highest address.
 local function by_address(f)
    local counts, high = {}, -math.huge
    for _, row in ipairs(f.rows) do
@@ -108,7 +108,7 @@ local function by_address(f)
    return counts, high
 end
 
--- What objdump prints: instructions, and in front of some the inlined function, file and line they come from.
+-- Parses what objdump prints: instructions, some of them after an inlined function, file and line.
 local function parse_code(text, counts, total)
    local out, file, line, func = {}, nil, nil, nil
    for row in text:gmatch("[^\n]+") do
@@ -137,7 +137,7 @@ local function disassemble(f, counts, total, high)
    return parse_code(text, counts, total)
 end
 
--- Code that is not shown: the addresses that have samples, and their lines where the recording has them.
+-- Without a disassembly: addresses with samples, and their lines if the recording has them.
 local function addresses_only(f, counts)
    local out, seen = {}, {}
    for _, row in ipairs(f.rows) do
@@ -173,7 +173,7 @@ local function lines_of(instructions, total)
    return out
 end
 
--- Why the code that was sampled is not to be had, or nil; and true where other code is in its place.
+-- Why the sampled code is not available, or nil; and true if the file has other code now.
 local function obstacle(self, f)
    if not f.where.handle or f.object:sub(1, 1) ~= "/" then return "this code is in no file" end
    local found, why = stat(f.path)

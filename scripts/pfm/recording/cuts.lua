@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Stacks that end before the program's start, in words.
+--- Describes stacks that were cut: they end before the program's start.
 -- @module pfm.recording.cuts
 
 local render = require "pfm.render"
@@ -12,13 +12,13 @@ local function size(bytes)
    return bytes % 1024 == 0 and ("%d KiB"):format(bytes / 1024) or render.plural(bytes, "byte")
 end
 
--- What more is to be copied.
+-- Suggests a larger copy; nil: it cannot be larger.
 local function larger(bytes)
    if bytes >= MOST then return nil end
    return ("dwarf,%d copies more"):format(math.min(MOST, bytes * 4))
 end
 
--- By what `stack_table:cut` says: where, and the remedy; each of the bytes copied.
+-- Where a stack was cut, and the remedy, by the words of `stack_table:cut`.
 local kinds = {
    { "copy", function(bytes) return "at the end of the " .. size(bytes) .. " copied", larger(bytes) end },
    { "pointers", function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Self-contained recordings: the symbols that the samples lie in go into the file, so that it can be read where the
--- programs are not. The format is described in embedded_symbols.md; `pfm.recording` reads and writes it.
+-- programs are not. format.md describes the format; `pfm.recording` reads and writes it.
 -- @module pfm.recording.embedded_symbols
 
 local stored = require "lpfm.samples"
@@ -49,7 +49,7 @@ local function note_line(o, handle, own)
    if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
 end
 
--- Of code that was made, all that ever was there: which it was, the time of a sample tells.
+-- Notes all generated code that ever was at an address: the time of a sample tells which it was.
 local function note_loads(o, handle, own)
    for _, load in ipairs(handle:loads(own)) do
       local id = load.start .. " " .. load.time
@@ -82,7 +82,7 @@ end
 local collector = {}
 collector.__index = collector
 
---- Collects what is to be stored, while or after it is recorded.
+--- Makes a collector of the symbols to store, for use during or after the recording.
 -- @tparam table sizes as of `recording:sizes`
 -- @tparam[opt] table self the recording, where samples have stacks
 -- @tparam[opt] files files of `pfm.recording.files`
@@ -141,8 +141,8 @@ local function note_address(objects, resolver, where, pid)
    note_frames(o, handle, own)
 end
 
--- Visits the places of samples and of the calls in their stacks, in all that was mapped there: in the order of drained
--- buffers it is not known which of these they are of.
+-- Visits the places of samples and of the calls in their stacks, in all that ever was mapped there:
+-- since buffers are not drained in the order of time, it is not known which was.
 local function each_place(self, visit)
    local with_stacks = self.recording and self.recording:has_stacks()
    local ran = programs.new(self.records, self.mapped, {})
@@ -161,7 +161,7 @@ local function each_place(self, visit)
    end
 end
 
---- What the samples lie in, an SYMS chunk for each object.
+--- The objects in which the samples lie, an SYMS chunk for each.
 -- @treturn table list of tables, by path
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
@@ -220,7 +220,7 @@ end
 
 -- --- symbols out of the file ---------------------------------------------------------------------
 
--- Answers as the objects of lpfm.symbols do, of the addresses that were sampled.
+-- Has the methods of lpfm.symbols' objects, for the addresses that were sampled.
 local embedded = {}
 embedded.__index = embedded
 
@@ -267,7 +267,7 @@ function embedded:segments()
    return self.value.segments
 end
 
--- Finds objects among those that a recording brings along.
+-- Finds objects among those that a recording contains.
 local function finder(self)
    local known = {}
    return function(path, id)
@@ -286,7 +286,7 @@ local function finder(self)
    end
 end
 
---- What identifies this run of the kernel: its addresses are good so long.
+--- Identifies this boot of the kernel, during which its addresses hold.
 -- @return a text, or nil where it is not known
 -- @usage embedded_symbols.this_boot() --> "1f3e...", as in the head.machine.boot of a recording
 function embedded_symbols.this_boot()
@@ -299,8 +299,8 @@ local function same_kernel(self)
    return boot ~= nil and boot == embedded_symbols.this_boot()
 end
 
---- A resolver for the samples of a recording: by the symbols that it brings along; by this machine's programs where it
--- brings none (recordings that were killed).
+--- A resolver for the samples of a recording: by the symbols in it; if it has none (it was killed),
+-- by this machine's programs.
 -- @param self of `recording.open`
 -- @treturn resolver see `pfm.symbols`
 -- @usage embedded_symbols.resolver(assert(recording.open "lpfm.data")):resolve(1, 4096).func
@@ -313,7 +313,7 @@ function embedded_symbols.resolver(self)
    local ran = self:programs()
    local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran,
       files = self.files }
-   if self.symbols and self.ends then self.resolver = resolver end -- nothing will be added to it
+   if self.symbols and self.ends then self.resolver = resolver end -- it is complete
    return resolver
 end
 

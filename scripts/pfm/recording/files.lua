@@ -16,9 +16,9 @@ local stat = require("posix.sys.stat").stat
 local files = {}
 files.__index = files
 
-local SHARE = 8 -- of the descriptors that this process may have, those held of files that are at their paths, one in
+local SHARE = 8 -- files still at their paths are held with at most 1/SHARE of the descriptors
 
---- No files yet.
+--- Makes an object that holds no files yet.
 -- @treturn files
 -- @usage print(require("pfm.recording.files").new():file "/bin/sh") --> nil
 function files.new()
@@ -47,8 +47,8 @@ end
 
 -- --- looking for files ---------------------------------------------------------------------------
 
--- The root of a process that is not in our namespace of mounts; it stays a way to files there when the process has
--- ended.
+-- The root of a process in another mount namespace, by which files there can be opened even when
+-- the process has ended.
 local function root_of(self, pid)
    local namespace = readlink(("/proc/%d/ns/mnt"):format(pid))
    if not namespace or namespace == self.own then return nil end
@@ -77,7 +77,7 @@ local function candidates(self, pid, start, stop, path)
    return out
 end
 
--- One of an identity that was told is that wherever it is found.
+-- Finds a file with the build id that a record gave, wherever it is.
 local function find_told(self, pid, start, stop, path, id)
    if objects.build_id(path) == id then return path end
    local list = candidates(self, pid, start, stop, path)
@@ -97,7 +97,7 @@ local function find(self, pid, start, stop, path)
    end
 end
 
--- A file that is elsewhere is held in any case.
+-- Holds a file open; if it is still at its path, only while there is room.
 local function hold(self, path, id, file)
    if file == path then
       if self.room < 1 then return end
@@ -106,12 +106,12 @@ local function hold(self, path, id, file)
    self.held[key(path, id)] = io.open(file, "re") or nil
 end
 
--- The map of a JIT compiler in a container is under another name, and gone with the process. It may come after code.
+-- A JIT compiler's map in a container has another path, and is deleted with the process.
 local function await_map(self, pid)
    if not self.made[pid] then self.awaited[pid] = jitmap.inner_path(pid) end
 end
 
---- Looks for the map files of processes in containers that have made code.
+--- Opens the map files of processes in containers that have made code.
 function files:look()
    for pid, path in pairs(self.awaited) do
       self.made[pid] = io.open(path, "re") or nil
@@ -122,7 +122,7 @@ end
 --- Notes a mapping.
 -- @number pid
 -- @tparam table m `{start, stop, offset, path, identity}`, without the last where it is not known
--- @treturn ?string the identity of its file, nil where that is not to be had
+-- @treturn ?string the identity of its file, nil if it cannot be read
 -- @usage
 -- local pid, files = require("lpfm.proc").getpid(), require("pfm.recording.files").new()
 -- for _, m in ipairs(require("pfm.symbols").read_maps(pid)) do print(m[4], files:note(pid, m)) end

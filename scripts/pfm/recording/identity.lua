@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Which recording a file holds: two files with the same chunks are one recording.
+--- Identifies the recording in a file: two files with the same chunks are one recording.
 -- @module pfm.recording.identity
 
 local chunks = require "lpfm.chunks"
@@ -35,7 +35,7 @@ end
 
 -- --- looking at files ----------------------------------------------------------------------------
 
---- What is wrong with a file.
+--- The message for a file that is cut off or damaged.
 -- @string what "cut" or "damaged"
 -- @int at byte
 -- @return nil
@@ -44,7 +44,7 @@ function identity.damaged(what, at)
    return nil, what == "cut" and "is cut off in the middle of a chunk" or "is damaged at byte " .. render.number(at)
 end
 
---- The head, which `reader.check` has still to look at.
+--- Reads the head, which `reader.check` still has to check.
 -- @param file of `chunks.open`
 -- @tparam ?table place its `head` of `identity.look_over`
 -- @treturn ?table
@@ -92,8 +92,7 @@ function identity.id(file, found, head)
    return id_of(head, file:body(found.head.at, found.head.length), found.sums)
 end
 
---- What a recording is known by, in merged files, too: two files with the same chunks are one
--- recording.
+--- The id of a recording, in merged files, too: two files with the same chunks are one recording.
 -- @string path
 -- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings,
 -- or is none
@@ -108,21 +107,21 @@ function identity.of(path)
    return id
 end
 
--- What tells most recordings apart, without a look at the whole of them.
+-- A text that distinguishes most recordings, without reading all of them.
 local function outline_of(self)
    local head, ends = self.head, self.ends or {}
    local clock = head.clock or {}
    return ("%s %s %s %s"):format(tostring(head.time), tostring(clock.ns), tostring(head.what), tostring(ends.samples))
 end
 
--- Which recording it is; of one that is damaged, which file.
+-- Identifies a recording by its content, and a damaged one by its file.
 local function identity_of(self)
    local id = self.id or identity.of(self.path)
    local info = not id and stat.stat(self.path)
    return id or info and ("%d %d"):format(info.st_dev, info.st_ino) or self
 end
 
--- The recording among others of its outline that it is, too.
+-- Finds the same recording among others with the same outline.
 local function same_as(self, others)
    if #others == 0 then return nil end
    local id = identity_of(self)
@@ -131,10 +130,10 @@ local function same_as(self, others)
    end
 end
 
---- Recordings, each once.
+--- Removes duplicates from recordings.
 -- @tparam {recording,...} recordings of `recording.open`, or the `sources` of one
--- @treturn {recording,...} without those that come again
--- @treturn {table,...} pairs: one that is left out, and that which it is
+-- @treturn {recording,...} without duplicates
+-- @treturn {table,...} pairs: a duplicate, and the recording that stays
 -- @usage local a, b = assert(recording.open "lpfm.data"), assert(recording.open "lpfm.data")
 -- print(#require("pfm.recording.identity").distinct { a, b }) --> 1
 function identity.distinct(recordings)

@@ -10,7 +10,7 @@ local joined_head = {}
 
 -- --- events --------------------------------------------------------------------------------------
 
--- A number that no other event has: its PMD's, or the first that is free.
+-- A number that no other event has: that of the event's PMD, or the first free one.
 local function free_number(taken, wanted)
    local n = wanted
    if taken[n] then n = 0 end
@@ -20,7 +20,7 @@ local function free_number(taken, wanted)
    return n
 end
 
--- The event of all that one of a recording is, by its name, unit and set.
+-- The common event for an event of one recording: that with the same name, unit and set.
 local function common_event(list, by_id, taken, e)
    local id = ("%s\0%s\0%d"):format(e.name, tostring(e.unit or ""), e.set or 0)
    local event = by_id[id]
@@ -34,7 +34,7 @@ local function common_event(list, by_id, taken, e)
    return event
 end
 
--- Each part gets `events`, by place of its own, of `number` and `period` where that is fixed; and `own`, by number.
+-- Parts get `events` by place: `number`, and `period` if it is fixed; and `own`, by that number.
 local function join_events(parts)
    local list, by_id, taken = {}, {}, {}
    for _, part in ipairs(parts) do
@@ -116,7 +116,7 @@ local function least(parts, get)
    return out
 end
 
--- All samples stand for one period where all recordings say so, and the same.
+-- All samples stand for one period if all recordings say so, with the same period.
 local function is_fixed(parts, events)
    for _, part in ipairs(parts) do
       if not part.self.head.fixed then return nil end
@@ -168,7 +168,7 @@ local function ends_of(parts)
    return out
 end
 
---- What parts have in common. They get the numbers of their events among those of all.
+--- The common head and end of parts, which get the common numbers of their events.
 -- @tparam {table,...} parts of `pfm.recording.together`
 -- @tparam[opt] table head instead, where there are no parts
 -- @treturn table head

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What writer, reader and walkers of recordings agree on.
+--- The constants of the format of recordings.
 -- @module pfm.recording.layout
 
 local layout = {}

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
---- What a program has mapped as code, one after the other at the same addresses.
+--- The code that a program has mapped over time, also at the same addresses.
 --
 -- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
--- added in the order of time, and are asked for as of a number of them: `at(address, n)` is what the n-th left there.
--- A mapping from a record exists from the record's time on; of one from /proc it is not known since when it exists.
+-- added in the order of time; `at(address, n)` is what was at an address after the first n. A
+-- mapping from a record exists from the record's time on; one from /proc may be older.
 -- @module pfm.recording.mappings
 
 local last_before = require "pfm.util.last_before"
@@ -12,7 +12,7 @@ mappings.__index = mappings
 
 local FAR = 64          -- generations: mappings are inherited over that many forks without exec
 
---- Is it memory that has no file?
+--- Is a mapping memory without a file?
 -- @string path of a mapping
 -- @treturn boolean
 -- @usage require("pfm.recording.mappings").is_anonymous "//anon" --> true
@@ -25,7 +25,7 @@ local function is_same(a, b)
    return a[4] == b[4] and a[1] - a[3] == b[1] - b[3] and (a[5] == b[5] or not a[5] or not b[5])
 end
 
---- No mappings yet.
+--- Makes a list without mappings.
 -- @tparam[opt] mappings parent what the program began with: a new process has that of the one that made it
 -- @treturn mappings with `n`, how many were added
 function mappings.new(parent)
@@ -41,7 +41,7 @@ local function span_at(self, address)
    return span and address < span.stop and span or nil
 end
 
--- Makes a boundary within the i-th span.
+-- Splits the i-th span at an address.
 local function split(spans, i, address)
    local left = spans[i]
    local right = { start = address, stop = left.stop }
@@ -59,7 +59,7 @@ local function push(span, entry)
    end
 end
 
--- Is that what a stretch had by the first n already? Memory without a file may have been there untold.
+-- Did the first n map a range so already? Memory without a file may be there without a record.
 local function had(self, row, start, stop, n)
    local spans, at = self.spans, start
    local i = last_before(spans, "start", start)
@@ -120,7 +120,7 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- What was mapped there; false: /proc has shown another mapping later, and it is not known since when that existed.
+-- What the first n mapped there; false: /proc showed another mapping later, which may be older.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and last_before(span, "n", n) or 0
@@ -134,7 +134,7 @@ end
 
 --- What was mapped at an address.
 -- @number address
--- @number n as of so many mappings
+-- @number n after so many mappings
 -- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there already
 -- @return the mapping; false: one of several, and it is not known which; nil: none
 -- @usage

@@ -7,10 +7,10 @@ local render = require "pfm.render"
 
 local origin = {}
 
---- What recordings can be chosen by.
+--- The names by which a filter chooses recordings.
 origin.names = { "rank", "host", "node", "job", "step" }
 
---- What is told of where a sample comes from, in the order of columns.
+--- The columns that show where a sample comes from, in order.
 origin.columns = { "rank", "host", "node", "job", "step", "recording" }
 
 --- Where a recording comes from.
@@ -34,7 +34,7 @@ local function one_of(text, value)
    return false
 end
 
--- The same text comes with each sample.
+-- Ranks are read once, since the same text comes with each sample.
 local read_text, read_ranks
 
 local function ranks_in(text)
@@ -50,7 +50,7 @@ end
 -- @tparam table from of `origin.of`
 -- @tparam table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
 -- @treturn boolean
--- @raise on ranks that are none
+-- @raise on invalid ranks
 -- @usage require("pfm.recording.origin").matches({ rank = 2 }, { rank = "0-3" }) --> true
 function origin.matches(from, filter)
    local ranks = filter.rank ~= nil and ranks_in(tostring(filter.rank))

@@ -2,7 +2,8 @@
 --- Files that perf has written (`perf record`) as recordings: everything that reads recordings takes them.
 --
 -- Records of what programs did are read first, then the samples, since copies of stacks are unwound by the mappings
--- that a process had. The recording's `remarks` are warnings: they name what the file holds and it cannot show.
+-- that a process had. The recording's `remarks` are warnings: they name what the file holds but a
+-- recording cannot show.
 -- @module pfm.recording.perfdata
 
 local events = require "pfm.recording.perfdata.events"
@@ -18,10 +19,10 @@ local this_machine = require "pfm.recording.perfdata.this_machine"
 
 local reader = {}
 
--- The registers that stacks are unwound by here.
+-- The user registers that unwinding needs, as bits.
 local REGISTERS = { x86_64 = "ff0fff", aarch64 = "1ffffffff" }
-local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns, times that a number may not hold, or that none is
-local BEFORE = 3600e9                       -- ns: so long before the first sample nothing is of interest
+local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns: from here on a number is not exact; no time is
+local BEFORE = 3600e9                       -- ns before the first sample that may be of interest
 
 -- --- the head ------------------------------------------------------------------------------------
 
@@ -67,7 +68,7 @@ local function without_names(path, why)
    return { path = path, functions = {}, segments = {}, lines = {}, frames = {}, files = {}, missing = why }
 end
 
--- Objects of another build than the one that was recorded have no names here; what is no file is not opened.
+-- An object of another build than recorded has no names; only regular files are opened.
 local function check_object(recording, path, object)
    local found = stat.stat(path)
    if found and stat.S_ISREG(found.st_mode) == 0 then
@@ -130,7 +131,7 @@ end
 
 --- Opens a file of perf's.
 -- @string path "-" is standard input
--- @tparam function new a recording that is empty, of a path
+-- @tparam function new makes an empty recording, given its path
 -- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the numbers that
 -- samples have; `traces`, what tracepoints say (`pfm.recording.perfdata.tracepoints`); `time_base`, ns that its times
 -- are less than perf's; its head is to be completed by `pfm.recording.reader`

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Which programs ran when: what a recording's records of mappings, execs and forks come to.
+--- Which programs ran when: found from a recording's records of mappings, execs and forks.
 --
 -- The number of a process stands for several programs, one after the other, and a program has other files mapped from
 -- one moment to the next. Each such time is a life (see `lives` of `lpfm.samples`). A record is a list: kind, time
@@ -14,11 +14,11 @@ local programs = {}
 programs.__index = programs
 
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
-local LIVES = 2 ^ 20 - 1 -- of a process
+local LIVES = 2 ^ 20 - 1 -- most lives of a process
 local FAR = 64          -- generations: a name is inherited over that many forks without exec
-local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of one moment
+local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of ties
 
---- The number of a process, of that of one of its lives.
+--- The process id that belongs to a life.
 -- @number life
 -- @treturn number
 -- @usage require("pfm.recording.programs").pid(7 + 2 ^ 32) --> 7
@@ -26,7 +26,7 @@ function programs.pid(life)
    return life % LIFE
 end
 
---- A record of a buffer as a recording holds it.
+--- A buffer's record as recordings store it.
 -- @tparam table r of `buffer:records`
 -- @treturn table
 -- @usage require("pfm.recording.programs").row { kind = "EXIT", tstamp = 5, pid = 7, tid = 7 }
@@ -41,8 +41,8 @@ end
 
 -- --- time ----------------------------------------------------------------------------------------
 
--- What begins a life, maps or names something, in the order of time; snapshots of /proc among them, each with the
--- moment from which on it is not known when what it tells began.
+-- What begins a life, or maps or names something, sorted by time. Snapshots of /proc are among it,
+-- each with the time from which on what it shows may have existed.
 local function in_order(records, maps, code)
    local list, last = {}, {}
    local function put(time, what, i, fields)
@@ -77,7 +77,7 @@ local function new_life(program, began)
    return { program = program, n = program.maps.n, doubt = program.maps.n, began = began }
 end
 
--- The lives of a process so far, that before the first which the recording saw begin under 0.
+-- The lives of a process so far; life 0 is what was before the first record.
 local function lives_of(self, pid)
    local list = self.known[pid]
    if not list then
@@ -100,7 +100,7 @@ local function begin(self, pid, time, life)
    return life
 end
 
--- Begins a life of the same program with other code or other mappings. A name that is in doubt stays so.
+-- Begins another life of the same program, with other code or mappings. Doubt stays.
 local function go_on(self, pid, time, began)
    local now = current(self, pid)
    local life = new_life(now.program, began or now.began)
@@ -125,7 +125,7 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- With mappings that change something a life ends.
+-- Adds mappings; if they change something, another life begins.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
@@ -138,7 +138,7 @@ function take.MAP(self, row)
    map(self, row[3], row[2], { { row[5], row[6], row[7], row[8], row[9] } })
 end
 
--- From now on it is not known what is mapped where /proc will tell of something else.
+-- From now on, what /proc will show may be mapped already: it is not known from when on.
 local function begin_doubt(self, pid, time)
    local life = go_on(self, pid, time)
    if life then life.in_doubt = true end
@@ -178,14 +178,14 @@ local function life_of(self, key)
    return lives_of(self, pid)[(key - pid) / LIFE]
 end
 
--- Gives programs the names that were read from /proc: read after an exec, they are newer than its record.
+-- Gives programs the names read from /proc, which are newer than the record of the last exec.
 local function name_all(self, names)
    for _, c in ipairs(names) do
       if c.time and c.tid == c.pid then life_of(self, self.lives:at(c.pid, c.time)).program.name = c.comm end
    end
 end
 
--- When a thread gets a name: by RENAME, EXEC, as a new thread from the one that made it, or as /proc told it.
+-- When a thread gets a name: by RENAME, EXEC, from its creator, or as /proc shows it.
 local function namings(records, names)
    local list = {}
    for i, row in ipairs(records) do
@@ -207,7 +207,7 @@ local function namings(records, names)
    return list
 end
 
--- A new thread's name is its maker's; one that /proc tells again is no news.
+-- A new thread has its creator's name. A name that /proc repeats changes nothing.
 local function name_threads(self, list)
    local now = {}
    for _, n in ipairs(list) do
@@ -222,7 +222,7 @@ local function name_threads(self, list)
    end
 end
 
---- What records come to.
+--- Finds the programs in records.
 -- @tparam table records
 -- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that were read from /proc at that time (ns), and when
 -- those read before were last seen
@@ -288,7 +288,7 @@ function programs:each(life)
    return life_of(self, life).program.maps:each()
 end
 
---- When a life began of which others differ in the code that the process made.
+--- When a life began, if other lives differ from it in generated code.
 -- @number life
 -- @treturn number ns; 0: before there was any
 function programs:since(life)
@@ -303,9 +303,9 @@ function programs:most()
    return most
 end
 
---- The programs that ran under the number of a process.
+--- The programs that ran under a process id.
 -- @number pid
--- @treturn table of numbers, of a life of each
+-- @treturn table of lives, one for each program
 function programs:each_of(pid)
    local out, seen = {}, {}
    for n = 0, #lives_of(self, pid) do

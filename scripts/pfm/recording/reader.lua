@@ -26,7 +26,7 @@ local function sound_chunks(self, file)
    end
 end
 
--- What becomes of the value of a chunk.
+-- Functions that take the value of a chunk, by its tag.
 local take = {}
 
 function take.HEAD(self, value)
@@ -44,7 +44,7 @@ function take.COMM(self, value)
    end
 end
 
--- Kinds that are not known are passed over.
+-- Records of unknown kinds are skipped.
 function take.PROG(self, value)
    for _, row in ipairs(value) do
       if schema.kinds[row[1]] then self.records[#self.records + 1] = row end
@@ -90,7 +90,7 @@ local function take_chunk(self, file, tag, at, length)
    end
 end
 
---- Reads everything but the samples, of which it notes the places; of a file of many recordings nothing but its head.
+--- Reads all but the samples, of which it notes the positions; of a merged file only the head.
 -- @tparam table self gets the fields of `recording.open`
 -- @param file of `lpfm.chunks`
 function reader.chunks(self, file)
@@ -102,14 +102,14 @@ end
 
 -- --- many recordings in a file -------------------------------------------------------------------
 
--- The symbols that sources share, by their keys.
+-- Keeps the symbols that sources share, by their keys.
 local function take_shared(shared, value)
    local sound = schema.SYMS(value) and value.key ~= nil
    if sound then shared[value.key] = value end
    return sound
 end
 
--- A source begins, with the symbols that it shares.
+-- Begins a source, with the shared symbols that it uses.
 local function begin_source(self, sources, shared, value, new)
    if not schema.SRCE(value) then return nil end
    local source = new(self.path)
@@ -125,7 +125,7 @@ end
 --- Reads what follows the head of a file of many recordings.
 -- @tparam table self of `reader.chunks`; notes damage
 -- @param file of `lpfm.chunks`
--- @tparam function new a recording that is empty, of a path
+-- @tparam function new makes an empty recording, given its path
 -- @treturn table list of recordings, as of `reader.chunks`, each with its `id`
 function reader.sources(self, file, new)
    local sources, shared, source, done = {}, {}, nil, false
@@ -164,7 +164,7 @@ local function refusal(self)
    end
 end
 
--- What other programs may have left out.
+-- Fills in what other programs may have left out.
 local function fill_in(head)
    head.what, head.machine = head.what or "?", head.machine or {}
    head.machine.name, head.machine.pmu = head.machine.name or "?", head.machine.pmu or "?"
@@ -174,7 +174,7 @@ local function fill_in(head)
    end
 end
 
---- Is what was read a recording of use? Fills in what other programs may have left out.
+--- Can the recording be used? Fills in what other programs may have left out.
 -- @tparam table self
 -- @return self; nil and why not
 function reader.check(self)

@@ -11,7 +11,7 @@ local programs = require "pfm.recording.programs"
 
 local samples = {}
 
--- What runs where nothing runs.
+-- The name of a CPU's idle task.
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- between the numbers of a process's lives
 
@@ -25,7 +25,7 @@ end
 
 --- The name of a thread.
 -- @tparam table self of `recording.open`
--- @number tid the thread, or the life of it by its names (see `samples.thread`); or the process once more
+-- @number tid the thread, or its number of `samples.thread`; or pid again, for the process
 -- @number pid its process, or the life of it (`lives` of `lpfm.samples`)
 -- @treturn string "?" where it is not known
 -- @usage
@@ -41,7 +41,7 @@ function samples.comm(self, tid, pid)
       or self.comms[number] or "?")
 end
 
---- The process of a sample in the life that it had then.
+--- The life of a sample's process at the time of the sample.
 -- @tparam table self of `recording.open`
 -- @number pid
 -- @number tstamp ns
@@ -52,7 +52,7 @@ function samples.life(self, pid, tstamp)
    return ran and ran.lives:at(pid, tstamp) or pid
 end
 
---- The thread of a sample with the name that it had then.
+--- A number for a sample's thread with the name that it had at the time.
 -- @tparam table self of `recording.open`
 -- @number tid
 -- @number tstamp ns
@@ -110,7 +110,7 @@ function samples.event_name(self, pmd, set)
    return event and event.name or "PMD" .. pmd
 end
 
--- Of samples that were taken each `period`, what they stand for; of others the period that ended with them.
+-- What a sample stands for: the fixed period, or else the period that ended with it.
 local function period_of(self, event, s)
    return self.head.fixed and event and event.period or -s.last_reset
 end
@@ -124,7 +124,7 @@ local function value_names(self, event)
    return names
 end
 
--- The number of its stack is the last.
+-- Adds a sample's values by name; the last of them is the number of its stack.
 local function with_values(self, s, raw, names, resolver)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
    if self.branches and s.branches then s.branches = self.branches[s.branches] or "" end
@@ -146,7 +146,7 @@ function samples.values(self, raw, resolver)
    return with_values(self, {}, raw, names, resolver)
 end
 
--- When the samples of each block begin, and which it is, in the order of time.
+-- The blocks, sorted by the times of their first samples.
 local function in_order(self, read, sizes)
    local list = {}
    for i = 1, #self.blocks do
@@ -160,7 +160,7 @@ local function in_order(self, read, sizes)
    return list
 end
 
--- Where in a list sorted by time one belongs.
+-- Inserts into a list that is sorted by time, the latest first.
 local function insert(list, one)
    local at = #list + 1
    while at > 1 and list[at - 1].raw.tstamp < one.raw.tstamp do at = at - 1 end
@@ -199,7 +199,7 @@ function samples.each_raw(self)
    end
 end
 
--- Of many recordings, one after the other: with the numbers and the time that they have among all.
+-- Iterates over many recordings one after the other, with the common numbers and times.
 local function each_of_all(self, resolver, only)
    local i, next_sample, part = 0, nil, nil
    local own = { resolve = function(_, life, address) return resolver:resolve(life + part.first * LIFE, address) end }
@@ -224,7 +224,7 @@ end
 -- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
 -- of samples read so far
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
--- @string[opt] only the name of an event: no other's samples
+-- @string[opt] only the name of an event: visit its samples only
 -- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
 -- told), `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`),
 -- and by their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life

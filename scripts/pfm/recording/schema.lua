@@ -12,7 +12,7 @@ local anything, list, number, record, row, text, whole, word = shape.anything, s
 
 -- --- records -------------------------------------------------------------------------------------
 
--- A register value: those beyond 2^53 are strings of digits.
+-- A register value: beyond 2^53 it is a string of digits.
 local function amount(v)
    return number(0, 2 ^ 64)(v) or type(v) == "string" and v:find("^%d+$") ~= nil and #v <= 20
 end
@@ -48,7 +48,7 @@ schema.HEAD = record({ events = few(event) }, { with = few(event), stacks = word
       frequency = number(0, 2 ^ 53), random = record({ text = text }, {}, {}), machine = machine, clock = clock,
       job = job })
 
---- Of many recordings, the head of all.
+--- The head of a file of many recordings.
 schema.MERGED = record({}, { byte_order = text }, {})
 
 schema.MAPS = record({ pid = pid, maps = list(row({ address, address, size, text }, text)) },
@@ -65,12 +65,12 @@ schema.kinds = {
    EXIT = row { text, time, pid, pid }, LOST = row { text, time, pid, pid, count, text },
 }
 
--- Of kinds that are not known there is nothing to check.
+-- Records of unknown kinds are not checked.
 schema.PROG = list(function(v)
    return type(v) == "table" and (v[1] ~= nil and schema.kinds[v[1]] or anything)(v)
 end)
 
--- Name, file and line of one frame after the other.
+-- A value of a row that has name, file and line of one frame after the other.
 local function in_frame(v, i)
    return (i % 3 == 2 and text or count)(v)
 end
@@ -81,7 +81,7 @@ local lists = record({ path = text, files = list(text), segments = list(row { ad
    { build_id = text, inode = text, missing = text, trouble = text, count = count,
       key = text })
 
--- Code that a process made has its times.
+-- Functions and lines of generated code must have times.
 schema.SYMS = function(v)
    local sound, left = lists(v)
    for _, name in ipairs(sound and v.process and { "functions", "lines" } or {}) do

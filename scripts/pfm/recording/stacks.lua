@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- The samples of a recording as stacks, for flame graphs and their like.
 --
--- Process, thread, and the functions that called each other, with those that the compiler inlined there. Samples that
--- were recorded without call stacks have an address alone: then it is process, thread, object, and that function.
+-- Frames are the process, the thread, and the functions that called each other, with inlined ones.
+-- Without call stacks they are process, thread, object, and the function at the sample's address.
 -- @module pfm.recording.stacks
 
 local chain = require "pfm.recording.chain"
@@ -38,7 +38,7 @@ local function add_functions(out, where, options, kind)
    end
 end
 
--- The frames of a place alone: its object, and the functions.
+-- Adds the frames of a single place: its object, then its functions.
 local function add_place(out, where, options)
    local kind = where.object == "[kernel]" and "kernel" or "object"
    out[#out + 1] = { kind = kind, name = render.printable(stacks.base_name(where.object)) }
@@ -64,7 +64,7 @@ function stacks.code(places, chained, options)
    return out
 end
 
--- The root first.
+-- All frames of a row, from the root on.
 local function frames_of(self, options, row)
    local out = {
       { kind = "process", name = numbered(samples.comm(self, row.life, row.life), row.pid, options.ids) },

@@ -10,7 +10,7 @@ local symbols = require "pfm.symbols"
 
 local summary = {}
 
---- Of a recording of a simulated machine, the line that its numbers begin with.
+--- The line that the numbers of a simulated machine begin with.
 -- @tparam recording self
 -- @return string, or nil: this computer was measured
 -- @usage print(summary.simulated(assert(recording.open "lpfm.data")))
@@ -44,8 +44,8 @@ local function build_id_of(self, path)
    return objects.build_id(path)
 end
 
--- The package with the debug symbols of a file that one of Debian's packages installed, or nil. The database may know
--- files of /usr by their names in / of old.
+-- The Debian package with the debug symbols of a file that a package installed, or nil. dpkg may
+-- know files of /usr by their old names in /.
 local function debug_package(path)
    for _, name in ipairs { path, (path:gsub("^/usr", "")) } do
       local pipe = io.popen("dpkg-query -S " .. shell.quote(name) .. " 2>/dev/null")
@@ -55,7 +55,7 @@ local function debug_package(path)
    end
 end
 
--- What would give the names of a stripped object. libdw asks the servers, if libdebuginfod is there.
+-- Tells how to get the names of a stripped object. libdw asks servers if libdebuginfod is there.
 local function remedy(self, path)
    local id = build_id_of(self, path)
    if not id then return "" end
@@ -88,7 +88,7 @@ end
 
 local MUCH = 0.05 -- of the samples
 
--- Objects that hide much of what was sampled.
+-- Adds the objects without names that have a large part of the samples.
 local function nameless_objects(self, result, out)
    local all = summary.samples(result)
    for object, m in pairs(result.missing) do
@@ -102,7 +102,7 @@ local PYTHON = "of Python, only the interpreter's functions are named: "
 local SILENT = PYTHON .. "Python %s does not tell its own; 3.12 and later do, as python3 -X perf"
 local TELLING = PYTHON .. "Python %s tells its own as python3 -X perf; record -g shows them"
 
--- Are there names of Python's own functions? Its interpreter writes them into a map file.
+-- Are there names of Python's own functions? The interpreter writes them into a map file.
 local function has_python(self)
    for _, o in pairs(self.symbols or {}) do
       for _, f in ipairs(jitmap.is_path(o.path) and o.functions or {}) do
@@ -112,7 +112,7 @@ local function has_python(self)
    return false
 end
 
--- Interpreters of Python that hide what ran in them.
+-- Adds the Python interpreters that hide which functions ran in them.
 local function interpreters(self, result, out)
    local said, all = {}, summary.samples(result)
    for object, n in pairs(result.objects) do

@@ -18,7 +18,7 @@ local together = {} -- and the class
 together.__index = together
 
 local LIFE = 2 ^ 32     -- between the numbers of a process's lives
-local LIVES = 2 ^ 21    -- of a process, that a number holds exactly
+local LIVES = 2 ^ 21    -- lives in all, of which the numbers are exact
 local SHOWN = 5         -- recordings named in a warning
 
 -- --- parts ---------------------------------------------------------------------------------------
@@ -105,7 +105,7 @@ end
 
 -- --- opening -------------------------------------------------------------------------------------
 
--- What is added to the times of each recording; of one alone nothing.
+-- What is added to the times of each recording; 0 for a single one.
 local function shifts_in(self)
    local out = { [self] = 0 }
    for _, part in ipairs(self.parts or {}) do out[part.self] = part.shift end
@@ -114,7 +114,7 @@ end
 
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path`, `damage` of the file that they are in, or with `path` of those; `within`: the
+-- @tparam[opt] table options `path` and `damage` of the file that they are in; `within`: the
 -- recordings, of `together.new`, from which these were chosen: their times stay as they are there
 function together.new(list, options)
    options = options or {}
@@ -133,7 +133,7 @@ function together.new(list, options)
    return self
 end
 
---- Those recordings of one, or of many, that a filter chooses; the filter's other parts stay to be done.
+--- The recordings that a filter chooses; its tests of single samples are not applied.
 -- @tparam table self
 -- @tparam[opt] table filter of `origin.matches`
 -- @treturn recording self, where the filter does not choose
@@ -151,7 +151,7 @@ function together:has_stacks()
    return self.head.stacks ~= nil
 end
 
---- Each of many has its own programs.
+--- Returns nil: each recording has programs of its own.
 function together.programs()
    return nil
 end
@@ -161,12 +161,12 @@ local function of_each(self)
       "recording"))
 end
 
---- Raises: each of many has its own blocks, of its own registers.
+--- Raises an error: each recording has blocks and registers of its own.
 together.each_block, together.sizes = of_each, of_each
 
 -- --- columns -------------------------------------------------------------------------------------
 
--- A column of all as a part has it; nil: it has none such.
+-- A common column as one of a part; nil: the part does not have it.
 local function column_of(part, column)
    if column == "tstamp" then return { "tstamp", shift = part.shift } end
    if type(column) == "number" then return part.with[column] end
@@ -188,7 +188,7 @@ local function columns_of(part, columns)
    return out
 end
 
--- Of a part without stacks, they are left out of its keys.
+-- The keys for a part. If it has no stacks, they are left out, and their place is returned.
 local function keys_of(part, keys)
    local out, stack = {}, nil
    for i, key in ipairs(keys or {}) do
@@ -197,7 +197,7 @@ local function keys_of(part, keys)
    return columns_of(part, out), stack
 end
 
--- Sums of values that a part has not are 0: where each of its own belongs.
+-- The sums that a part has, and their places among all; the others are 0.
 local function sums_of(part, sums)
    local out, places = {}, {}
    for i, sum in ipairs(sums or {}) do
@@ -207,7 +207,7 @@ local function sums_of(part, sums)
    return out, places
 end
 
--- An event's number stands for its PMD and set in the part; nil: it has no such event.
+-- Tests for a part: an event's number becomes its PMD and set there; nil: it has no such event.
 local function tests_of(part, where)
    local out = {}
    for _, test in ipairs(where or {}) do
@@ -225,7 +225,7 @@ local function tests_of(part, where)
    return out
 end
 
--- What a part is asked; nil: it has nothing of it.
+-- The options of `group_by` for a part; nil: no sample of it can match.
 local function question_of(part, options)
    local keys, stack = keys_of(part, options.keys)
    local pair, where = columns_of(part, options.pair), tests_of(part, options.where)
@@ -243,13 +243,13 @@ local function place_of(keys, name)
    end
 end
 
--- The number among those of all; of a damaged file it may be more than a number holds.
+-- The common number of a part's stack; 0 if a damaged file has one that is out of range.
 local function own_stack(part, number)
    number = tonumber(number) or 0
    return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
 end
 
--- Makes a part's row one of all.
+-- Returns a function that makes a part's row a common one.
 local function translator(part, options, stack, places)
    local keys = options.keys or {}
    local n, pid, pmd, set = #keys, place_of(keys, "pid"), place_of(keys, "ovfl_pmd"), place_of(keys, "set")
@@ -273,7 +273,7 @@ end
 local groups = {}
 groups.__index = groups
 
--- Groups of part after part: in memory are those of one part.
+-- Iterates over groups part by part: only one part's are in memory.
 local function each_row(self)
    local i, rows, translate = 0, nil, nil
    return function()
@@ -294,7 +294,7 @@ local function each_row(self)
    end
 end
 
--- Rows of equal keys, which several parts have, as one.
+-- Adds up the rows with equal keys, which several parts can have.
 local function joined_rows(self)
    local by_id, out, n, i = {}, {}, #self.options.keys, 0
    for row in each_row(self) do
@@ -324,12 +324,12 @@ function groups:rows()
    end
 end
 
---- How many samples were missing from blocks, of the rows that were iterated over.
+--- How many samples were missing from damaged blocks, once the rows were iterated over.
 function groups:cut()
    return self.missing
 end
 
--- Sums of squares about a common mean (Chan, Golub and LeVeque).
+-- Joins sums of squares about means (Chan, Golub and LeVeque).
 local function join_moments(a, b)
    if b.n == 0 then return a end
    if a.n == 0 then return b end
@@ -360,7 +360,7 @@ end
 local resolver = {}
 resolver.__index = resolver
 
--- The places that are known in a build of an object; nil: it is not known which build it is.
+-- The known places in a build of an object; nil: it is not known which build it is.
 local function places_in(self, where)
    local value = where.own and where.handle and where.handle.value
    if not (value and value.build_id and value.path == where.object) then return nil end
@@ -369,7 +369,7 @@ local function places_in(self, where)
    return self.known[id]
 end
 
--- Of an object of several builds, which; one place of a build is the same wherever processes have it.
+-- Makes equal places in a build of an object one, wherever processes have mapped it.
 local function common_place(self, where)
    local places = places_in(self, where)
    if not places then return where end
@@ -386,7 +386,7 @@ local function common_place(self, where)
    return found
 end
 
--- Where a part's addresses lie is forgotten when it is another one's turn: it would be much.
+-- Changes to a part's resolver. The last part's results are forgotten: they take much memory.
 local function turn_to(self, part)
    if self.part and self.part ~= part then self.part.resolver:forget() end
    part.resolver, self.part = part.resolver or self.make(part.self), part
@@ -413,8 +413,8 @@ local function which(names)
    return ("%s and %d more"):format(table.concat(names, ", ", 1, SHOWN), #names - SHOWN)
 end
 
--- What is said of recordings, once where nothing but its numbers differ: `text`, the first; `names`, of those it is
--- said of; `differ`, do they?
+-- The warnings of all parts; those that differ in numbers only are one: `text` is the first,
+-- `names` are its recordings, `differ` says whether the numbers do.
 local function said_of(parts)
    local out, by_words = {}, {}
    for _, part in ipairs(parts) do

@@ -26,7 +26,7 @@ local function content_of(path)
    return start == MAGIC and "recording" or "other"
 end
 
--- Nothing is at a path, or a file, which another may take the place of.
+-- May a file be put at a path: is there none, or a regular one?
 local function is_free(path)
    local found = stat.stat(path)
    return not found or stat.S_ISREG(found.st_mode) ~= 0
@@ -47,10 +47,10 @@ local function open_at(path, mode)
    return file, err, file and identity(path)
 end
 
-local numbers = 0 -- of files in this process
+local numbers = 0 -- of files that this process has made
 
--- An empty file in the place of what is at a path, in one step: of two recordings at once each has a file of its own.
--- Where the folder takes no new file, the one that is there is written. Returns also which file it is.
+-- Replaces what is at a path by an empty file in one step: of two recordings at once, each has a
+-- file. If the folder takes none, the old one is written. Also returns the file's identity.
 local function new_file(path)
    if not is_free(path) then return open_at(path, "wb") end
    path = stdlib.realpath(path) or path
@@ -97,7 +97,7 @@ local function copy_bytes(from, to, bytes)
 end
 
 local function copy(self, to, bytes)
-   local own = ("/proc/self/fd/%d"):format(fileno(self.file)) -- also where its name is another's now
+   local own = ("/proc/self/fd/%d"):format(fileno(self.file)) -- valid whatever is at the path
    local file, err = io.open(own, "rb")
    if not file then file, err = io.open(self.path, "rb") end
    if not file then return bytes == 0, err end
@@ -106,8 +106,8 @@ local function copy(self, to, bytes)
    return ok, why
 end
 
--- What was recorded so far, and what comes, goes into a file elsewhere. What is left of the first one is removed
--- unless it was there before.
+-- Moves the recording to a file elsewhere, which takes what comes, too. What is left of the first
+-- file is removed unless it was there before.
 local function move(self, why)
    if self.moved then error(("cannot write %s: %s"):format(self.path, why), 0) end
    local from, path = self.path, os.tmpname()
@@ -136,7 +136,7 @@ local function append(self, ...)
    for i = 1, select("#", ...) do self.sound = self.sound + #select(i, ...) end
 end
 
---- Writes what was kept so far, in the place of what was in the file; a recording is kept as FILE.old.
+--- Writes what was kept so far over the file's old content; an old recording becomes FILE.old.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }, true))
 -- w:begin()
 -- w:close {}
@@ -205,7 +205,7 @@ function writer:close(totals)
    self.file:close()
 end
 
---- Ends a file without its end, unless it has one; removes it if it is new and nothing was recorded in it.
+--- Closes a file without an ENDS chunk; removes it if it is new and nothing was recorded in it.
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
 -- w:discard()
 function writer:discard()

@@ -4,7 +4,7 @@
 
 local glob = {}
 
---- Is it a pattern?
+--- Does a word have wildcards?
 -- @string word
 -- @treturn boolean
 -- @usage glob.is("sched:*") --> true

@@ -5,7 +5,7 @@
 --- Loads a module.
 -- @function need
 -- @string module
--- @string package Debian's that has it
+-- @string package the Debian package that has it
 -- @return what `require` returns
 -- @raise why it cannot be loaded: `require` says of a file that it cannot open that there is none
 -- @usage require("pfm.util.need")("cjson", "lua-cjson")

@@ -27,7 +27,7 @@ function shape.number(low, high)
    return function(v) return type(v) == "number" and v >= low and v <= high end
 end
 
---- Is it a string?
+--- Is a value a string?
 -- @param v
 -- @treturn boolean
 -- @usage shape.text "a" --> true
@@ -35,7 +35,7 @@ function shape.text(v)
    return type(v) == "string"
 end
 
---- Is it a string, or a number as an identifier has it?
+--- Is a value a string, or a number that can be an identifier?
 -- @param v
 -- @treturn boolean
 -- @usage shape.word(77) --> true
@@ -48,7 +48,7 @@ local function is_null(v)
    return type(v) == "userdata" and getmetatable(v) == nil
 end
 
---- Is it anything?
+--- Accepts any value.
 -- @treturn boolean
 -- @usage shape.anything(nil) --> true
 function shape.anything()
@@ -95,7 +95,8 @@ end
 
 --- A table of fields by their names.
 -- @tparam table needed checks of those that must be there
--- @tparam table firm checks of those that must be sound where they are there, since others are read by them
+-- @tparam table firm checks of those that must be sound where they are there, since other fields
+-- depend on them
 -- @tparam table optional checks of those that are taken out where they are not sound
 -- @treturn function check
 -- @usage shape.record({ pid = shape.word }, {}, { name = shape.text }) { pid = 7 } --> true

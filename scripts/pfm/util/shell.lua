@@ -16,7 +16,7 @@ end
 
 --- Raises an error where a program is missing.
 -- @string name
--- @string[opt] package Debian's, if it has another name
+-- @string[opt] package the Debian package, if its name differs
 function shell.need(name, package)
    local pipe = io.popen("command -v " .. name .. " 2>/dev/null")
    local found = pipe:read("*l")

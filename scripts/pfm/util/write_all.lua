@@ -2,8 +2,8 @@
 --- Writes to a file at once, and knows whether all of it got there.
 -- @module pfm.util.write_all
 
--- Interpreted: LuaJIT compiles write and flush for the case that they succeed, and makes a call again that does not.
--- The buffer is empty then, the second call succeeds, and the loss is not noticed.
+-- Not compiled: LuaJIT's compiled code repeats a call of write or flush that fails. The buffer is
+-- empty then, the second call succeeds, and the loss is not noticed.
 local jit = rawget(_G, "jit")
 
 --- Writes, and empties the file's buffer.

@@ -10,11 +10,11 @@ local symbols = require "pfm.symbols"
 
 local section = {}
 
-local FUNCTIONS, ROWS = 10, 300 -- shown, and of each
+local FUNCTIONS, ROWS = 10, 300 -- functions that are shown, and rows of each
 local AROUND = 4                -- rows beside one with samples
 local HOT = 10                  -- percent
 
--- Rows of `percent` (nil: none), `text`, `kind`: instructions in their order, under the source line as it changes.
+-- Rows of `percent` (or nil), `text`, `kind`: instructions, after their source line if it changes.
 local function rows_of(f, source)
    local out, before = {}, nil
    for _, i in ipairs(f.instructions) do
@@ -90,9 +90,9 @@ local function add_function(out, f, event, source, open)
    out[#out + 1] = "</tbody></table></div></details>\n"
 end
 
---- The section.
+--- The section about code.
 -- @tparam table self of `recording.open`
--- @string[opt] event its name, of several
+-- @string[opt] event its name; by default the first
 -- @treturn string HTML; where the code cannot be shown, why
 function section.html(self, event)
    local sampled, source = stacks.event(self, event), code.source_reader()

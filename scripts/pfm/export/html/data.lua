@@ -15,8 +15,8 @@ local data = {}
 
 --- The bounds; a spec sets lower ones.
 data.most = { cells = 120000, nodes = 30000, stacks = 30000, threads = 1000, slices = 240, name = 200 }
-local LEAST = { slices = 15, stacks = 500, threads = 50 } -- what is still kept before others give way
-local HALVED = { "slices", "stacks", "threads" }          -- in this order, again and again, until the rest fits
+local LEAST = { slices = 15, stacks = 500, threads = 50 } -- bounds that are kept at first
+local HALVED = { "slices", "stacks", "threads" }          -- in this order, until all fits
 
 local KIND = { symbol = 0, kernel = 1, inlined = 2, object = 3, rest = 4 }
 local KERNEL, REST = "[kernel]", "(rarer stacks)"
@@ -36,7 +36,7 @@ local function numbering(make)
    end
 end
 
--- The objects of code without call stacks are frames, which have no object themselves.
+-- The object frame of code without call stacks has no object itself.
 local function kind_of(frame)
    if frame.kind == "inlined" then return KIND.inlined end
    if not frame.object then return KIND.object end
@@ -93,7 +93,7 @@ local function collection(self)
    return all
 end
 
--- Nodes, threads and slices in one number: there are many groups.
+-- Node, thread and slice are packed into one number, since there are many groups.
 local WIDTH = 2 ^ 17 -- threads
 local function pack(node, thread, slice) return (node * WIDTH + thread) * data.most.slices + slice end
 local function unpack_key(key)
@@ -123,7 +123,7 @@ local function code_finder(self, all)
    end
 end
 
--- A number for a sample's callers, which others may have by chance.
+-- A number for a sample's callers, which may be that of others by chance.
 local function hash_of(addresses)
    local hash = #addresses
    for i = 2, #addresses do hash = (hash * 33 + addresses[i]) % 4294967291 end
@@ -138,8 +138,8 @@ local function same_callers(a, b)
    return true
 end
 
--- The node of a sample's callers. Most stacks differ from others in the sampled address alone: callers are kept, and
--- to compare them costs much less than the way through the tree.
+-- The node of a sample's callers. Most stacks differ in the sampled address only: callers are kept,
+-- and comparing them costs much less than walking the tree.
 local function callers_finder(all, code_at)
    local kept = {}
    return function(pid, addresses)
@@ -219,13 +219,13 @@ local function function_at(all, node)
    end
 end
 
--- The node of a stack's function alone, without its callers.
+-- The node for a stack's function without its callers.
 local function alone(all, tree, node)
    local rest, frame = child_of(tree, 1, all.rest), function_at(all, node)
    return frame and child_of(tree, rest, frame) or rest
 end
 
--- A smaller tree, and its nodes by those of all; of stacks beyond the bounds that of the function alone.
+-- A smaller tree, and its nodes by those of the full one: beyond the bounds, functions only.
 local function plant(all, most)
    local tree, nodes, left = new_tree(), {}, { stacks = 0, samples = 0, limit = most.stacks }
    for i, node in ipairs(all.stacks) do
@@ -251,7 +251,7 @@ local function choose_threads(all, most)
    return numbers, kept
 end
 
--- An event's cells; nil where they are more than there is room for.
+-- An event's cells; nil if there are too many.
 local function cells_of(event, got, slices, room)
    local out, merged, n = { samples = {}, sums = {} }, data.most.slices / slices, 0
    for key, count in pairs(event.samples) do
@@ -266,7 +266,7 @@ local function cells_of(event, got, slices, room)
    return out, n
 end
 
--- What bounds give; false: more cells than there is room for. The tree of the attempt before where it is the same.
+-- Tries bounds; false: too many cells. The last tree is used again if it is the same.
 local function attempt(all, most, room, last)
    local got = { cells = {} }
    if last and last.left.limit == most.stacks then
@@ -284,7 +284,7 @@ local function attempt(all, most, room, last)
    return got, true
 end
 
--- Halves a bound; false: all are as low as they go.
+-- Halves a bound; false: none can be halved further.
 local function lessen(most, used)
    for _, floor in ipairs { LEAST, { slices = 1, stacks = 1, threads = 1 } } do
       for _, name in ipairs(HALVED) do
@@ -320,7 +320,7 @@ local function sorted_keys(t)
    return out
 end
 
--- Columns of node, thread, slice, samples and, where they are not samples times a period, events; from 0.
+-- Cells as columns: node, thread, slice, samples, and events unless a period gives them; from 0.
 local function columns_of(cells, period)
    local out = { node = {}, thread = {}, slice = {}, samples = {}, events = not period and {} or nil }
    for i, key in ipairs(sorted_keys(cells.samples)) do
@@ -337,7 +337,7 @@ local function less_one(list)
    return out
 end
 
--- The frames of a tree as columns, and the tree with their numbers there; objects are named once.
+-- The frames of a tree as columns, and the tree with their numbers; objects are named once.
 local function frames_of(all, tree)
    local out = { name = {}, object = {}, kind = {} }
    local objects, object = numbering(function(name) return name end)
@@ -353,7 +353,7 @@ local function frames_of(all, tree)
    return out, objects, at
 end
 
--- Of many recordings their names, by rank, and the number of each by where it comes from.
+-- The names of many recordings, by rank, and each one's number by its origin.
 local function recordings_of(self)
    local parts, names, numbers = {}, {}, {}
    for i, part in ipairs(self.parts or {}) do parts[i] = part end
@@ -395,8 +395,8 @@ end
 --- The data of a page.
 -- @tparam table self of `recording.open`
 -- @treturn table as the page's script reads it: `events` (`name`, `unit`, `period`, `cells`), `frames`, `objects`,
--- `tree`, `threads`, of many `recordings` their names, `slices`, `step` (s of a slice), `chained`; numbers that refer
--- to others count from 0
+-- `tree`, `threads`, `recordings` (names, if there are many), `slices`, `step` (s of a slice),
+-- `chained`; numbers that refer to others count from 0
 -- @treturn {string,...} what was left out, in words
 -- @usage print(#require("pfm.export.html.data").of(assert(recording.open "lpfm.data")).threads)
 function data.of(self)

@@ -18,8 +18,8 @@ batch.__index = batch
 --- A batch without recordings.
 -- @tparam table known numbers of places and stacks that the database has, from batches before
 -- @tparam function list of the database: numbers as a cell
--- @treturn table `recordings`, `places`, `stacks`, `samples`: lines of these tables; `known_by`: of each line of
--- `samples` what its recording is known by
+-- @treturn table `recordings`, `places`, `stacks`, `samples`: lines of these tables; `known_by`:
+-- for each line of `samples`, its recording's attributes
 function batch.new(known, list)
    return setmetatable({ known = known, list = list, fresh = {}, recordings = {}, places = {}, stacks = {},
       samples = {}, known_by = {} }, batch)
@@ -52,7 +52,7 @@ local function build_of(recording, path)
    return known and tostring(known.build_id or "") or ""
 end
 
--- A function where it was sampled or made a call, with those inlined there before it.
+-- The frames of a place: its function, after those that are inlined there.
 local function frames_at(self, recording, where)
    local out = {}
    local object, build = render.printable(stacks.base_name(where.object)), build_of(recording, where.object)
@@ -67,7 +67,7 @@ local function frames_at(self, recording, where)
    return out
 end
 
--- The innermost first. Without calls the object stands for them. `cache` has the frames of places.
+-- A stack, innermost first; without calls it has the object. `cache` has the frames of places.
 local function stack_of(self, recording, places, cache)
    local frames, own = {}, nil
    for i, where in ipairs(places) do
@@ -89,14 +89,14 @@ local function is_of_same_thread(a, b)
    return a and a.thread == b.thread and a.life == b.life and a.ovfl_pmd == b.ovfl_pmd and a.set == b.set
 end
 
--- Event, process and thread of a row, as they stand in its line.
+-- Event, process and thread of a row, as cells of its line.
 local function head_of(recording, row)
    local event = row.event and row.event.name or "PMD" .. row.ovfl_pmd
    return client.cells { event, samples.comm(recording, row.life, row.life),
       samples.comm(recording, row.thread, row.life) }
 end
 
--- Rows that are equal, together: `head`, `place`, `stack`, `samples`, `events`. A stack tells its place.
+-- Adds up equal rows: `head`, `place`, `stack`, `samples`, `events`. A stack implies its place.
 local function tally(self, recording)
    local by_head, out, cache, last, head = {}, {}, {}, nil, nil
    for _, row in ipairs(stacks.rows(recording)) do
@@ -126,7 +126,7 @@ local function rank_of(from)
    return rank and rank >= 0 and rank <= MOST_RANK and rank == math.floor(rank) and rank or tables.NO_RANK
 end
 
--- What it is known by, in the order of the tables.
+-- A recording's attributes, in the order of the tables.
 local function known_by(recording, given)
    local head, from = recording.head, origin.of(recording)
    local host = given.host or from.host
@@ -148,7 +148,7 @@ local LINE = "%s\t%s\t%s\t%s\t%.0f\t%.0f\n" -- of `tables.of.samples`
 -- @tparam table recording of `recording.open`
 -- @string id of its content
 -- @string load number of this attempt
--- @tparam table given what it is to be known by instead of what it says: `host`, `version`, `command`, `kernel`,
+-- @tparam table given attributes that replace its own: `host`, `version`, `command`, `kernel`,
 -- `arch`, `job`
 function batch:add(recording, id, load, given)
    local rows, taken, ends = tally(self, recording), 0, recording.ends or {}
@@ -168,7 +168,7 @@ function batch:add(recording, id, load, given)
    return taken
 end
 
---- The database has it all now.
+--- Notes that the database has the batch.
 function batch:done()
    for key, number in pairs(self.fresh) do self.known[key] = number end
 end

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Recordings in ClickHouse, spoken to by clickhouse-client.
 --
--- It has no transactions. So the samples of a recording bear the number of the attempt to load them, and the row of
--- the recording, which comes last, says which attempt counts: samples of an attempt that was cut short are not seen.
+-- ClickHouse has no transactions. So the samples of a recording bear the number of the attempt to
+-- load them, and the row of the recording, which comes last, says which attempt counts: samples of
+-- an attempt that was cut short are not seen.
 -- @module pfm.fleet.store.clickhouse
 
 local client = require "pfm.fleet.store.client"
@@ -27,8 +28,8 @@ local function known_columns()
    return table.concat(out, ", ")
 end
 
--- What a recording is known by stands with its samples, too: columns of equal values cost nothing, joins do. Partitions
--- are days, which can be dropped.
+-- A recording's attributes are stored with its samples, too: columns of equal values cost nothing,
+-- joins do. Partitions are days, which can be dropped.
 local KNOWN_BY = known_columns()
 local SCHEMA = {
    "CREATE TABLE IF NOT EXISTS lpfm_recordings (id String, load UInt64, " .. KNOWN_BY .. ", file String, taken UInt64, "
@@ -42,7 +43,7 @@ local SCHEMA = {
 }
 local WITH_KNOWN = { "lpfm_recordings", "lpfm_samples" }
 
---- A connection that is yet to be made.
+--- Makes a database object; it connects when it is used.
 -- @tparam table url of `url.parse`
 -- @treturn table
 function clickhouse.new(url)
@@ -58,12 +59,12 @@ function clickhouse.new(url)
    return self
 end
 
--- What a person needs of the client's words for a failure.
+-- The readable part of the client's error message.
 local function plain(err)
    return err and (err:match("e%.displayText%(%) = (.-), e%.what%(%)") or err)
 end
 
--- What others may not read in a list of processes stands in a file of our own.
+-- Runs fn with the password in a private file: lists of processes show command lines.
 local function with_password(self, fn)
    if not self.url.password then
       local result, err = fn(self.command)
@@ -90,7 +91,7 @@ function clickhouse.list(numbers)
    return "[" .. table.concat(numbers, ",") .. "]"
 end
 
---- Asks.
+--- Runs a query.
 -- @string sql a SELECT
 -- @return rows of strings, or nil and why not
 function clickhouse:ask(sql)
@@ -108,7 +109,7 @@ local function run(self, statements)
    end)
 end
 
--- What is missing in tables of the first versions, as statements; nil and why they are not known.
+-- Statements that add what tables of the first versions lack; nil and why that is not known.
 local function additions(self)
    local out = {}
    for _, name in ipairs(WITH_KNOWN) do
@@ -126,7 +127,7 @@ local function additions(self)
    return out
 end
 
---- Makes the tables where they are missing, and what is missing in those of the first versions.
+--- Makes missing tables, and adds the columns that tables of the first versions lack.
 -- @return true, or nil and why not
 function clickhouse:prepare()
    local made, err = run(self, SCHEMA)
@@ -145,14 +146,14 @@ local function insert(self, name, lines, names)
    end)
 end
 
--- Samples with what their recording is known by.
+-- Lines of samples with their recordings' attributes.
 local function widened(batch)
    local out = {}
    for i, line in ipairs(batch.samples) do out[i] = line:sub(1, -2) .. "\t" .. batch.known_by[i] end
    return out
 end
 
---- Loads a batch. Its recordings are seen when all is there.
+--- Loads a batch. Its recordings become visible when all is loaded.
 -- @tparam table batch of `pfm.fleet.store.batch`
 -- @return true, or nil and why not
 function clickhouse:load(batch)
@@ -174,9 +175,9 @@ local function all_of(...)
    return #all > 0 and " WHERE " .. table.concat(all, " AND ") or ""
 end
 
---- Where samples are read from. Of a recording that two have loaded at once one attempt counts.
--- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings`, of these on what they are
--- `known` by, and on `rows`
+--- The FROM and WHERE that read samples. If a recording was loaded twice at once, one counts.
+-- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings`, of these
+-- those on `known` by, and on `rows`
 -- @treturn string FROM and WHERE
 function clickhouse.source(tests)
    local counted = ("load IN (SELECT min(load) FROM lpfm_recordings%s GROUP BY id)"):format(all_of(tests.recordings))

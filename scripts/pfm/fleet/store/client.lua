@@ -7,8 +7,8 @@ local text_file = require "pfm.util.text_file"
 
 local client = {}
 
--- Runs a command that reads what is written and prints into a file. A signal that this process catches may cut short
--- what it writes, then it has not been written; it cannot do that to what it reads.
+-- Runs a command that reads what is written and prints into a file. A caught signal may cut short a
+-- write, which fails then; the output is in a file, which no signal cuts short.
 local function run_with(command, parts, output)
    local errors, said = text_file.unnamed()
    local status, code = text_file.unnamed()
@@ -26,7 +26,7 @@ local function run_with(command, parts, output)
    return nil, why
 end
 
---- What a program prints.
+--- Runs a program and returns what it prints.
 -- @string command of a shell
 -- @treturn[1] string
 -- @return[2] nil

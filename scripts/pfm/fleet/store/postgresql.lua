@@ -14,7 +14,7 @@ postgresql.__index = postgresql
 postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
    distinct = "count(DISTINCT %s)" }
 
--- What a recording is known by, as columns of which tables of the first versions have only some.
+-- A recording's attributes as columns; tables of the first versions have only some of them.
 local function known_columns(form, only_added)
    local out = {}
    for _, column in ipairs(tables.known) do
@@ -46,7 +46,7 @@ local LOCK = 7367461 -- any number that is ours
 
 local WAIT = "10" -- s for a connection
 
---- A connection that is yet to be made.
+--- Makes a database object; it connects when it is used.
 -- @tparam table url of `url.parse`
 -- @treturn table
 function postgresql.new(url)
@@ -61,7 +61,7 @@ function postgresql.new(url)
    return self
 end
 
--- What others may not read in a list of processes.
+-- The command. Lists of processes show it, so the password is in the environment.
 local function command_of(self)
    if self.url.password then setenv("PGPASSWORD", self.url.password) end
    setenv("PGCONNECT_TIMEOUT", WAIT)
@@ -78,7 +78,7 @@ function postgresql.list(numbers)
    return "{" .. table.concat(numbers, ",") .. "}"
 end
 
---- Asks.
+--- Runs a query.
 -- @string sql a SELECT
 -- @return rows of strings, or nil and why not
 function postgresql:ask(sql)
@@ -87,14 +87,14 @@ function postgresql:ask(sql)
    return client.rows(text)
 end
 
---- Makes the tables where they are missing, and what is missing in those of the first versions.
+--- Makes missing tables, and adds the columns that tables of the first versions lack.
 -- @return true, or nil and why not
 function postgresql:prepare()
    return client.write(command_of(self), { SCHEMA:format(LOCK, known_columns("%s %s"),
       known_columns("ADD COLUMN IF NOT EXISTS %s %s", true)) })
 end
 
--- Rows that may be there go by way of a table of their own, in an order, so that no two sessions wait for each other.
+-- Adds rows unless they are there, by a temporary table; in an order, so that no sessions deadlock.
 local function new_ones(out, name, lines)
    if #lines == 0 then return end
    out[#out + 1] = ("CREATE TEMPORARY TABLE new_%s (LIKE lpfm_%s) ON COMMIT DROP;\n"):format(name, name)
@@ -110,7 +110,7 @@ local function copy(out, name, lines)
    out[#out + 1] = "\\.\n"
 end
 
---- Loads a batch, whole or not at all. A recording that is there already makes it fail.
+--- Loads a batch, whole or not at all. It fails if a recording is there already.
 -- @tparam table batch of `pfm.fleet.store.batch`
 -- @return true, or nil and why not
 function postgresql:load(batch)
@@ -123,7 +123,7 @@ function postgresql:load(batch)
    return client.write(command_of(self), out)
 end
 
---- Where samples are read from.
+--- The FROM and WHERE that read samples.
 -- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings` and on `rows`
 -- @treturn string FROM and WHERE
 function postgresql.source(tests)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Questions to a store, in SQL: the database counts, what comes back are rows of a report.
+--- Queries to a store, in SQL: the database counts, and returns the rows of a report.
 -- @module pfm.fleet.store.query
 
 local analyze = require "pfm.analyze"
@@ -7,7 +7,7 @@ local tables = require "pfm.fleet.store.tables"
 
 local query = {}
 
--- What stands for a rank, a node, a job or a step where there is none.
+-- The values that stand for a missing rank, node, job or step.
 local missing = { rank = tostring(tables.NO_RANK), node = "", job = "", step = "" }
 local NONE = "-"
 
@@ -61,7 +61,7 @@ local function expression(words, name)
    return key.seconds and ("%s(time, %d) AS %s"):format(words.divide, key.seconds, name) or name
 end
 
--- What is asked for of samples themselves, and of where they lie; of each also the names.
+-- Splits keys into expressions over samples and columns of places; also names of the former.
 local function split(words, wanted)
    local own, places = {}, {}
    for _, name in ipairs(wanted) do
@@ -88,7 +88,7 @@ local function list(...)
    return table.concat(out, ", ")
 end
 
--- Samples summed by keys of their own, event and one column more.
+-- Sums of samples by their own keys, the event and one more column.
 local function sums(self, own, names, column, sides)
    local parts = {}
    if not has_event(own) then own = { "event", unpack(own) } end
@@ -99,7 +99,7 @@ local function sums(self, own, names, column, sides)
    return ("(%s) AS summed"):format(table.concat(parts, " UNION ALL "))
 end
 
--- By where samples lie themselves.
+-- Rows by the samples' own locations.
 local function own_rows(self, own, names, places, sides)
    if #places == 0 then
       local summed = sums(self, own, names, {}, sides)
@@ -110,7 +110,7 @@ local function own_rows(self, own, names, places, sides)
       .. "AS places USING (place)"):format(list("event", names, places), summed, words.join, list(places))
 end
 
--- By the functions that are in their stacks; one that is there several times counts once.
+-- Rows by the functions in the samples' stacks; one that is in a stack several times counts once.
 local function caller_rows(self, own, names, places, sides)
    local words, summed = self.words, sums(self, own, names, "stack", sides)
    local used = {}
@@ -128,7 +128,7 @@ end
 -- @tparam table wanted keys
 -- @tparam table sides tests of `where.read`: of one, or of an older and a newer
 -- @bool children count samples where they were called, too
--- @int[opt] limit so many rows at most
+-- @int[opt] limit most rows
 -- @treturn string
 function query.report(self, wanted, sides, children, limit)
    local own, names, places = split(self.words, wanted)
@@ -161,7 +161,7 @@ function query.columns(words, wanted)
    return out
 end
 
---- What selections have in all, by event.
+--- The totals of selections by event.
 -- @tparam table self a database
 -- @tparam table sides tests of `where.read`
 -- @treturn string of side, event, samples, events

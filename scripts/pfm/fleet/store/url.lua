@@ -8,7 +8,7 @@ local nearest = require "pfm.util.nearest"
 
 local url = {}
 
---- The kinds.
+--- The kinds of databases.
 url.kinds = { "postgresql", "clickhouse" }
 local modules = { postgresql = "postgresql", postgres = "postgresql", clickhouse = "clickhouse" }
 
@@ -17,7 +17,7 @@ local function decoded(text)
    return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
 end
 
---- Takes a name apart.
+--- Parses the URL of a database.
 -- @string text
 -- @treturn table `kind`, of `url.kinds`; where they are given, `user`, `password`, `host`, `port`, `database`; `name`,
 -- what may be shown: without the password

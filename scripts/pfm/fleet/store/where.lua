@@ -14,9 +14,9 @@ local tables = require "pfm.fleet.store.tables"
 
 local where = {}
 
---- What a recording is known by.
+--- The names for conditions on recordings.
 where.of_recordings = { "file", "id", unpack(tables.names) }
---- What a row of samples has.
+--- The names for conditions on rows of samples.
 where.of_rows = { "event", "process", "comm", "symbol", "object", "build", "line" }
 local of_places = { symbol = true, object = true, build = true, line = true }
 
@@ -56,7 +56,7 @@ local function dated(text)
    return start + hour * 3600 + (tonumber(minute) or 0) * 60 + (tonumber(second) or 0), width
 end
 
--- A moment, and how long what was named lasts.
+-- The moment that a text names, and how long it lasts.
 local function moment(text, now)
    local today = math.floor(now / DAY) * DAY
    if text == "now" then return now, 1 end
@@ -150,12 +150,12 @@ local function listed_test(literal, name, values)
 end
 
 --- Reads conditions.
--- @tparam table texts each of several conditions, separated by commas; or a name and a list of texts, one of which it
--- is. All must hold
+-- @tparam table texts each has conditions, separated by commas, or is a list of a name and texts,
+-- one of which must match. All conditions must hold
 -- @tparam function literal of the database: a text in SQL
 -- @number now s since 1970
 -- @treturn table SQL: lists `recordings`, of these `known` (of `tables.known`), and `rows`
--- @raise on what is no condition
+-- @raise on invalid conditions
 function where.read(texts, literal, now)
    local tests = { recordings = {}, known = {}, rows = {} }
    for _, text in ipairs(texts) do

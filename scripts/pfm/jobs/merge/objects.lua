@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What many recordings know of the same objects, put together: of one build the functions, lines and frames that any
--- of them has. It comes to the same in whatever order, and however often, they are added.
+--- Puts together what many recordings know of the same objects: for one build, the functions, lines
+-- and frames that any of them has. The result does not depend on their order.
 -- @module pfm.jobs.merge.objects
 
 local render = require "pfm.render"
@@ -8,14 +8,15 @@ local render = require "pfm.render"
 local objects = {}
 objects.__index = objects
 
---- Nothing.
+--- Makes an empty collection.
 -- @treturn objects
 function objects.new()
    return setmetatable({ by_key = {} }, objects)
 end
 
---- What an SYMS chunk is known by if it can be shared: objects of one path and build are one. Others are their
--- recording's own: the kernel lies elsewhere after each boot, made code in each process.
+--- The key of an SYMS chunk that can be shared: objects with the same path and build are one.
+-- Others belong to their recording: each boot moves the kernel, each process generates its own
+-- code.
 -- @tparam table value of an SYMS chunk
 -- @treturn ?string
 function objects.key(value)
@@ -38,13 +39,13 @@ local function equal(a, b)
    return true
 end
 
--- Of rows that differ where they should not, the least in the order of their texts stays.
+-- Of rows that differ although they should not, the one with the least text stays.
 local function keep(rows, row)
    local known = rows[row[1]]
    if not known or not equal(known, row) and exact(row) < exact(known) then rows[row[1]] = row end
 end
 
--- With the names of files instead of their numbers, every third value from the at-th on.
+-- A row with files' names instead of numbers: every third value from the at-th on.
 local function named(row, at, files)
    local out = { unpack(row) }
    for i = at, #row, 3 do out[i] = files[row[i]] or "" end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Folders of the kernel's: what is in them, and why not.
+--- Folders of tracefs and sysfs: what is in them, or why that cannot be read.
 -- @module pfm.measure.events.folder
 
 local folder = {}

@@ -20,13 +20,13 @@ local generic = {
    ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
 }
 
--- Systems of tracepoints that the kernel takes as the user's doing; all others happen in the kernel.
+-- Systems of tracepoints that the kernel counts at user level; all others happen in the kernel.
 local AT_USER_LEVEL = { syscalls = true, raw_syscalls = true }
 
---- The registers for named events.
+--- The number of registers for named events.
 named.registers = LAST - FIRST + 1
 
---- Can the machine count them?
+--- Can the machine count named events?
 -- @treturn[1] boolean true
 -- @return[2] nil
 -- @treturn[2] string why not
@@ -73,7 +73,7 @@ local function pmu_event(base, pmu, text)
    return event_of(base, parts, found[1].unit, found[1].scale)
 end
 
---- Is the word one of theirs by its form?
+--- Has a word the form of a named event?
 -- @string base
 -- @treturn boolean
 function named.is(base)
@@ -82,7 +82,7 @@ function named.is(base)
    return system ~= nil and not system:find("[*?]") and tracepoints.is_system(system)
 end
 
---- The event of a name.
+--- Finds the event with a name.
 -- @string base without levels
 -- @treturn[1] table
 -- @return[2] nil
@@ -140,7 +140,7 @@ end
 --- A generic or raw event on a processor with several kinds of cores: the sum, and the event on each kind.
 -- @string base
 -- @int[opt] code of a raw event
--- @treturn {table,...} the sum first; nil where there is but one kind, or the event is another
+-- @treturn {table,...} the sum first; nil if there is only one kind, or the event is neither
 function named.on_kinds(base, code)
    base = base:lower()
    if not (generic[base] or code) or not named.possible() then return nil end
@@ -194,8 +194,8 @@ function named.assign(list)
    end
 end
 
---- Places for named events in event sets: equal ones share a register, and those that there is no register for at the
--- same time take turns.
+--- Places named events in event sets: equal ones share a register; if there are too few registers,
+-- events take turns.
 -- @tparam {table,...} list those without a `reason`; others get one
 -- @tparam[opt] int taken a register that is not free
 -- @treturn {table,...} for each register `num` and the `users`, each `value` and the `events` with it

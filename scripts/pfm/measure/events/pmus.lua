@@ -2,7 +2,7 @@
 --- The PMUs that the kernel describes in sysfs, and their events: PMU/EVENT/, PMU/term=value,.../.
 -- A PMU's folder has `type`; `format/TERM`, the bits of the event's configuration that a term stands for
 -- ("config:0-7,32-35"); `events/NAME`, terms ("event=0x3c,umask=0"), with NAME.unit and NAME.scale; and `cpumask`,
--- where it counts whole CPUs, or `cpus`, where it counts what runs there.
+-- if it counts whole CPUs, or `cpus`, if it counts threads there.
 -- @module pfm.measure.events.pmus
 
 local folder = require "pfm.measure.events.folder"
@@ -12,7 +12,7 @@ local text_file = require "pfm.util.text_file"
 
 local pmus = {}
 
--- Their events have names of their own.
+-- PMUs without events of the form PMU/EVENT/.
 local OWN = { software = true, tracepoint = true, breakpoint = true }
 local RAW = 4 -- the type of the PMU of x86's cores
 local WORDS = { config = 0, config1 = 1, config2 = 2 }
@@ -27,7 +27,7 @@ end
 
 -- --- PMUs ----------------------------------------------------------------------------------------
 
---- The PMUs with events of their own.
+--- The PMUs with events of the form PMU/EVENT/.
 -- @treturn {string,...} sorted
 function pmus.names()
    local out = {}
@@ -37,7 +37,7 @@ function pmus.names()
    return out
 end
 
--- One PMU, or several of a kind: "uncore_imc", or "imc", is uncore_imc_0, uncore_imc_1, ...
+-- Finds a PMU, or several of a kind: "uncore_imc", or "imc", is uncore_imc_0, uncore_imc_1, ...
 local function named(name)
    local out = {}
    for _, pmu in ipairs(pmus.names()) do
@@ -48,7 +48,7 @@ local function named(name)
    return out
 end
 
--- Numbers in the order of their size: uncore_imc_2 before uncore_imc_10.
+-- Sorts names by their numbers: uncore_imc_2 comes before uncore_imc_10.
 local function by_number(a, b)
    local m, n = tonumber(a:match("%d+$")), tonumber(b:match("%d+$"))
    if m and n and m ~= n then return m < n end
@@ -83,7 +83,7 @@ function pmus.terms(pmu)
    return folder.names(("%s/%s/format"):format(root(), pmu)) or {}
 end
 
---- What a named event is, in terms.
+--- The terms that a named event stands for.
 -- @string pmu
 -- @string event
 -- @treturn string "event=0x3c,umask=0", or nil
@@ -93,7 +93,7 @@ end
 
 -- --- terms ---------------------------------------------------------------------------------------
 
--- The bits of a number, from 0; nil: it is none.
+-- The bits of a number in a text, from bit 0; nil: it is not a number.
 local function bits_of(text)
    local out, hex = {}, text:match("^0[xX](%x+)$")
    local n = not hex and text:match("^%d+$") and tonumber(text)
@@ -142,7 +142,7 @@ end
 
 local apply
 
--- A term, an event of the PMU among the terms, or a raw event.
+-- Adds a term, a named event of the PMU, or a raw event to the configuration words.
 local function apply_one(pmu, part, words)
    local name, value = part:match("^([^=]+)=(.*)$")
    name = name or part
@@ -186,7 +186,7 @@ end
 
 -- --- events --------------------------------------------------------------------------------------
 
--- The event with a scale and a unit among those that are named.
+-- The scale and unit of an event that is among the terms, if it has them.
 local function scale_of(pmu, text)
    for part in text:gmatch("[^,%s]+") do
       local scale = not part:find("[=./]") and line_of(pmu, ("events/%s.scale"):format(part))
@@ -194,7 +194,7 @@ local function scale_of(pmu, text)
    end
 end
 
--- The PMU of the cores, where they are all of one kind: its events go together in groups, and sample.
+-- Is this the PMU of all cores, which are of one kind? Its events can be grouped and sampled.
 local function is_core(number, cpus)
    return (number == RAW or cpus ~= nil) and #pmus.core_kinds() == 0
 end

@@ -14,7 +14,7 @@ local USUAL = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" }
 
 -- --- tracefs -------------------------------------------------------------------------------------
 
--- Where tracefs is mounted, wherever that is; the folders that it usually is in come first.
+-- Folders where tracefs may be mounted; the usual ones come first.
 local function candidates()
    local given = os.getenv("LPFM_TRACEFS")
    if given then return { given } end
@@ -88,7 +88,7 @@ local function attr_of(root, system, name)
    return { type = TYPE, config = id }
 end
 
--- What is wrong with a name, and the nearest.
+-- The message about an unknown name, with the nearest known one.
 local function unknown(root, all, system, name)
    if not folder.names(root .. "/" .. system) then
       local near = nearest.find(system, all)
@@ -100,7 +100,7 @@ local function unknown(root, all, system, name)
       near) or "")
 end
 
---- What perf_event wants for a tracepoint.
+--- The attributes by which perf_event counts a tracepoint.
 -- @string system
 -- @string name
 -- @treturn[1] table for `lpfm.perf_event`

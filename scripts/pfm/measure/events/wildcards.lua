@@ -13,7 +13,7 @@ local wildcards = {}
 
 local MOST_NEAR = 5
 
--- Names of the library's that are no software counters'.
+-- The library's names of hardware events.
 local function hardware(pattern)
    local out, counted = {}, {}
    if host.machine().hw_counters == 0 then return out end
@@ -28,7 +28,7 @@ local function hardware(pattern)
    return out
 end
 
--- Names as near as a word's beginning makes them.
+-- The names that contain the longest beginning of a word.
 local function near(word, names)
    local stem, out = word:gsub("[*?]", ""):lower(), {}
    while #stem > 1 and #out == 0 do

@@ -24,7 +24,7 @@ local function take_word(text, i, out, group)
    return stop
 end
 
--- From behind a group's brace to behind its end and levels.
+-- Reads a group from after its opening brace to after its closing brace and levels.
 local function take_group(text, i, out)
    local from, group, open = #out + 1, {}, i - 1
    while true do
@@ -61,7 +61,8 @@ function words.split(text)
    end
 end
 
---- A word and what is behind it, levels and how precise its samples are: "a:u", "pmu/event/u", "a:upp".
+--- A word and what follows it, levels and how precise its samples are: "a:u", "pmu/event/u",
+-- "a:upp".
 -- @string text
 -- @treturn string the word without them
 -- @treturn string or nil "u", "k", "uk"
@@ -87,7 +88,8 @@ local function read_rate(name, text)
    return nil, name == "period" and "a whole number of events from 1 to 2^53" or "samples a second, or max"
 end
 
---- An event's own period or frequency, which stands among the terms between its slashes: "cs/period=100/".
+--- An event's own period or frequency, which is among the terms between its slashes:
+-- "cs/period=100/".
 -- @string base a word without levels
 -- @treturn[1] string the word without that
 -- @treturn[1] table `period` (events) or `frequency` (samples a second, or "max"), or nothing
@@ -113,7 +115,7 @@ function words.rate(base)
    return #rest > 0 and ("%s/%s/"):format(name, table.concat(rest, ",")) or name, rate
 end
 
---- The letters of levels and precision, to stand behind a word.
+--- The letters of levels and precision, to be put after a word.
 -- @tparam[opt] string plm "u", "k", "uk"
 -- @int precise
 -- @treturn string ":upp", or nothing

@@ -17,7 +17,7 @@ local function mark(flags, bit, letter)
    return math.floor(flags / bit) % 2 == 1 and letter or "-"
 end
 
--- Mispredicted or predicted, in a transaction, an abort; cycles since the branch before.
+-- Flags: mispredicted or predicted, in a transaction, an abort; cycles since the last branch.
 local function describe(flags)
    local missed = mark(flags, 1, "M")
    return ("%s/%s/%s/%d"):format(missed ~= "-" and missed or mark(flags, 2, "P"), mark(flags, 4, "X"),

@@ -7,10 +7,10 @@ local perfdata = require "lpfm.perfdata"
 
 local events = {}
 
-local VALUES, BRANCHES, TRACE = 256, 300, 301 -- numbers of PMDs that values of samples stand under
-local TRACEPOINT = 2                        -- a type of events
+local VALUES, BRANCHES, TRACE = 256, 300, 301 -- numbers of PMDs for the values of samples
+local TRACEPOINT = 2                        -- an event type
 
--- Names by number, as the file tells them: of an event that has ids, by these.
+-- Names of events that the file tells, by number; an event that has ids is found by them.
 local function names_of(self)
    local out = {}
    for i, told in ipairs(self.features.events or {}) do
@@ -31,10 +31,10 @@ local function values_of(self, event)
    return out
 end
 
---- Reads them: `self.events`, as of `events` of a file of `lpfm.perfdata`, with `name` and `places` (the PMDs of
--- their samples' values); and what their samples have: `fields`, `has_branches`, `has_stacks`, `unwinds`;
--- and `traces` of the recording.
--- @tparam table self what is being read, see `pfm.recording.perfdata.records`
+--- Reads the events: `self.events`, as of `events` of a file of `lpfm.perfdata`, with `name` and
+-- `places` (the PMDs of their samples' values); and what their samples have: `fields`,
+-- `has_branches`, `has_stacks`, `unwinds`; and `traces` of the recording.
+-- @tparam table self the reader's state, see `pfm.recording.perfdata.records`
 function events.read(self)
    self.events = self.file:events()
    local names = names_of(self)

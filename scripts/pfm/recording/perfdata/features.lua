@@ -8,7 +8,7 @@ local features = {}
 
 local NUMBERS = { tracing = 1, build_ids = 2, host = 3, kernel = 4, version = 5, arch = 6, cpus = 7, cpu_name = 8,
    command = 11, events = 12, stat = 19, clock = 29, directory = 24 }
-local SIZED = 2 ^ 15 -- of the head of a build id: it says how many of its bytes count
+local SIZED = 2 ^ 15 -- flag of a build id's record: it has a size
 
 -- --- bytes ---------------------------------------------------------------------------------------
 
@@ -48,7 +48,7 @@ function read.command(bytes)
    return out
 end
 
--- By path. Entries are records; what is cut off at the end is left out.
+-- Build ids by path. Entries are records; one that is cut off at the end is left out.
 function read.build_ids(bytes)
    local out, at = {}, 1
    while true do
@@ -62,7 +62,7 @@ function read.build_ids(bytes)
    end
 end
 
--- A list of names, each with the ids that it is of.
+-- The names of events, each with the ids of the event.
 function read.events(bytes)
    local out, at, attr_size = {}, 9, number(bytes, 5, 4)
    for i = 1, attr_size and number(bytes, 1, 4) or 0 do

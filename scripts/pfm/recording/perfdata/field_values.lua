@@ -34,7 +34,7 @@ function values.integer(bytes, big, signed)
    return value
 end
 
--- Bytes that must be there.
+-- A part of the raw data; raises if that is too short.
 local function slice(raw, offset, size)
    if offset + size > #raw then error("the raw data ends before", 0) end
    return raw:sub(offset + 1, offset + size)
@@ -67,7 +67,7 @@ function values.value(self, field, raw)
    return values.integer(slice(raw, field.offset, math.min(field.size, 8)), self.big, field.signed)
 end
 
---- A text up to its end.
+--- A text up to the first byte 0.
 -- @string bytes
 -- @treturn string
 -- @usage print(require("pfm.recording.perfdata.field_values").text "ab\0c") --> ab
@@ -101,7 +101,7 @@ function values.element(self, field, raw, i)
    return elements(self, field, values.bytes(self, field, raw))[i + 1] or error("the array has fewer elements", 0)
 end
 
---- A field by itself: a text, a number, an array.
+--- The text that shows a field: a text, a number, an array.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw

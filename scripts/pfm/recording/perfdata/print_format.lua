@@ -40,7 +40,7 @@ local function is_true(value)
    return type(value) == "string" or value ~= ZERO
 end
 
--- Compares as C does long long.
+-- Is a less than b, as signed numbers of 64 bits?
 local function less(a, b)
    local negative, other = a:rshift(63) ~= ZERO, b:rshift(63) ~= ZERO
    if negative ~= other then return negative end
@@ -101,7 +101,7 @@ end
 
 -- --- casts ---------------------------------------------------------------------------------------
 
--- Bytes of a type, and whether it has a sign; nil: those of a pointer, or not known.
+-- Number of bytes of a type, and whether it has a sign; nil: it is a pointer, or not known.
 local function size_of(kind)
    if kind:find("%*") then return nil end
    local signed = not kind:find("unsigned") and not kind:find("^%s*_*u") and not kind:find("size_t")
@@ -131,7 +131,7 @@ end
 
 -- --- what the kernel's macros print --------------------------------------------------------------
 
--- Values and their names, as far as the values are known.
+-- Pairs of a value and its name, without those of unknown value.
 local function constants(pairs_of)
    local out = {}
    for _, pair in ipairs(pairs_of) do
@@ -190,7 +190,7 @@ local macros = { __print_flags = flags, __print_symbolic = symbolic, __print_hex
    __print_hex_str = in_hex "", __print_array = array,
    __builtin_expect = function(value) return value end }
 
--- Those of a field by its name.
+-- Macros that print a field, by the macro's name.
 local of_field = {
    __get_str = function(field)
       return function(self, raw) return values.text(values.bytes(self, field, raw)) end
@@ -257,7 +257,7 @@ local function operators(list)
    return token(C(out))
 end
 
--- An operand and more, each with its operator before it; they group from the left.
+-- Operands with operators between them, which group from the left.
 local function level(operand, list)
    return Cf(operand * Cg(operators(list) * operand) ^ 0, apply)
 end
@@ -309,7 +309,7 @@ local function with_sign(value, long)
    return ("%.0f"):format(low >= 2 ^ 31 and low - 2 ^ 32 or low)
 end
 
--- Digits with what C puts before and around them.
+-- Digits with a sign, prefix and padding as in C.
 local function pad(digits, prefix, its)
    local sign = digits:match("^%-") or ""
    digits = digits:sub(#sign + 1)
@@ -324,7 +324,7 @@ local function pad(digits, prefix, its)
    return its.flags:find("-", 1, true) and out .. fill or fill .. out
 end
 
--- What fits into the type that the conversion names.
+-- Cuts a value to the type that the conversion names.
 local function as_unsigned(value, its)
    return #its.long == 0 and value:band("0xffffffff") or value
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- The records of a file of perf that are no samples: what programs did, what was lost, features of a pipe.
 --
--- What is being read (`self`): `file` of `lpfm.perfdata`; `recording`, which gets `records`, `comms` and `objects`;
--- `features`; and `counts` of what warnings tell the user.
+-- The reader's state, `self`, has `file` of `lpfm.perfdata`; `recording`, which gets `records`,
+-- `comms` and `objects`; `features`; and `counts` of what warnings tell the user.
 -- @module pfm.recording.perfdata.records
 
 local features = require "pfm.recording.perfdata.features"
@@ -29,13 +29,13 @@ local count = records.count
 
 -- --- what is left out ----------------------------------------------------------------------------
 
--- Records by their numbers: of what they tell. Those that are not here and not read are of perf's own use.
+-- What other records tell, by type. Types that are neither here nor read are for perf's own use.
 local OTHERS = { [8] = "counts of threads", [11] = "parts of a hardware trace", [14] = "context switches",
    [15] = "context switches", [16] = "namespaces", [17] = "changes of the kernel's symbols", [18] = "BPF programs",
    [19] = "cgroups", [20] = "changes of the kernel's code", [71] = "parts of a hardware trace",
    [72] = "errors of a hardware trace", [76] = "counts of perf stat",
    [85] = "statistics of the scheduler", [86] = "statistics of the scheduler" }
-local NEWEST = { kernel = 22, own = 86 }    -- kinds of records that are known, up to
+local NEWEST = { kernel = 22, own = 86 }    -- the highest known types of records
 
 local function note_other(self, record)
    local kind = record.type
@@ -59,7 +59,7 @@ local function add_row(self, record, kind, ...)
    self.recording.records[#self.recording.records + 1] = row
 end
 
--- The kernel's own mapping says where a symbol of it is; modules lie among its symbols.
+-- The kernel's mapping says where one of its symbols is; modules lie among the kernel's symbols.
 local function take_kernel(self, record)
    local symbol = record.path:match("^%[kernel%.kallsyms%](.+)$")
    if not symbol then return end
@@ -105,7 +105,7 @@ function take.THROTTLE(self)
    count(self, "throttled")
 end
 
--- The user's frames of samples that were taken before.
+-- Keeps the user's frames of samples that came before (deferred call chains).
 function take.DEFERRED(self, record)
    self.deferred[record.cookie] = record.chain
 end
@@ -114,8 +114,8 @@ function take.BUILD_ID(self, record)
    if record.build_id then self.features.build_ids[record.path] = record.build_id end
 end
 
-local TRACING = 1 -- the feature that a record of a pipe stands for
-local NAME = 2 -- of what EVENT_UPDATE may tell
+local TRACING = 1 -- the feature that a pipe has a record of its own for
+local NAME = 2 -- the kind of EVENT_UPDATE that gives a name
 
 function take.EVENT_UPDATE(self, record)
    if record.what == NAME then self.names[#self.names + 1] = { name = record.name, ids = { record.id } } end
@@ -155,7 +155,7 @@ function records.each(self, kind)
    end
 end
 
---- Reads them all.
+--- Reads all records that are not samples.
 -- @tparam table self
 -- @usage
 -- local self = { file = { next = function() return nil, "end" end }, counts = {} }

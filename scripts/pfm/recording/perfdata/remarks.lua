@@ -54,7 +54,7 @@ local function remark_counts(self)
 end
 
 --- Adds the remarks to `self.recording`.
--- @tparam table self what was read, see `pfm.recording.perfdata.records`
+-- @tparam table self the reader's state, see `pfm.recording.perfdata.records`
 function remarks.add(self)
    if self.ended then say(self, "%s", self.ended) end
    if not self.file:is_ended() then say(self, "perf did not end the file: names and the last samples are missing") end

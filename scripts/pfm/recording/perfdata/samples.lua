@@ -12,19 +12,19 @@ local samples = {}
 
 local EXACT = 2 ^ 53
 local BLOCK = 4096                          -- samples
-local GUEST = 3                             -- from here on: modes of a CPU that is not this kernel's or its processes'
-local CURRENT, WORD = 2, 8                  -- registers of 64 bits; bytes
+local GUEST = 3                             -- from this CPU mode on: hypervisors and guests
+local CURRENT, WORD = 2, 8                  -- PERF_SAMPLE_REGS_ABI_64; bytes
 
 local count, each = records.count, records.each
 
--- Samples and records without times have their order instead.
+-- Samples and records without times are ordered as in the file.
 local function time_of(self, sample)
    return self.fields.time and sample.time or sample.order
 end
 
 -- --- call stacks ---------------------------------------------------------------------------------
 
-local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- of records of one moment
+local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- of records with the same time
 
 -- The records of what processes had mapped, in the order of time.
 local function mapped_in_order(rows)
@@ -50,7 +50,7 @@ function note.EXEC(unwinder, row)
    unwinder:exec(row[3], row[2])
 end
 
--- Objects that are not here as they were are of no use.
+-- An object that is not on this machine as it was recorded gets no path.
 function note.MAP(unwinder, row, recording)
    local path = recording.elsewhere[row[8]] or not recording.symbols[row[8]] and row[8] or ""
    if row[6] > EXACT or row[7] > EXACT then return end
@@ -63,7 +63,7 @@ local function make_unwinder(recording)
    return unwinder
 end
 
--- The kernel's frames, which are the first.
+-- The kernel's frames, which come first in a chain.
 local function kernel_part(chain)
    local n = 0
    while chain:byte(n + WORD) and chain:byte(n + WORD) >= 128 do n = n + WORD end
@@ -106,7 +106,7 @@ local function branches_of(self, sample)
    return self.seen[words]
 end
 
--- The number of what a tracepoint said, from 1; 0: the sample is of another event.
+-- The number of a tracepoint's data, from 1; 0: the sample is of another event.
 local function trace_of(self, sample)
    local id = self.events[sample.attr].tracepoint
    return id and sample.raw and self.recording.traces:add(id, sample.raw) or 0
@@ -133,7 +133,7 @@ local function keep(self, sample, number, period)
    self.out_of_order = self.out_of_order or (n > 1 and time < self.times[n - 1])
 end
 
--- A sample with the values of counters is one of each of them that has counted since.
+-- A sample with values of counters becomes one for each that has counted since the last.
 local function keep_counts(self, sample)
    local of_thread = self.events[sample.attr].inherit and sample.tid or 0
    for _, counted in ipairs(sample.counts) do
@@ -161,7 +161,7 @@ local function read_samples(self)
    end
 end
 
--- Samples of one time stay as the file has them.
+-- Sorts samples by time; those with the same time stay in the file's order.
 local function sort_samples(self)
    if not self.out_of_order then return end
    local order, sorted, times = {}, {}, self.times
@@ -174,8 +174,8 @@ local function sort_samples(self)
    self.samples = sorted
 end
 
---- Reads them into the blocks of `self.recording`, with their stacks.
--- @tparam table self what is being read, see `pfm.recording.perfdata.records`
+--- Reads the samples into the blocks of `self.recording`, with their stacks.
+-- @tparam table self the reader's state, see `pfm.recording.perfdata.records`
 function samples.read(self)
    read_samples(self)
    sort_samples(self)

@@ -8,7 +8,7 @@ local text_file = require "pfm.util.text_file"
 
 local this_machine = {}
 
---- The object that perf's own store of builds has.
+--- Finds an object in perf's cache of build ids.
 -- @string id in hexadecimal
 -- @treturn ?string path of a file with that build id, nil: it has none
 -- @usage print(require("pfm.recording.perfdata.this_machine").stored("8f0123"))
@@ -18,7 +18,7 @@ function this_machine.stored(id)
    return path and stat(path) and objects.build_id(path) == id and path or nil
 end
 
--- The build id among the notes of the running kernel: size of the name, of the id, type 3, "GNU".
+-- The running kernel's build id from its notes: sizes of name and id, type 3, "GNU".
 local function kernel_build_id()
    local notes = text_file.all("/sys/kernel/notes") or ""
    local at = notes:find("\4%z%z%z.%z%z%z\3%z%z%zGNU%z")
@@ -42,7 +42,8 @@ end
 
 --- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its
 -- build id alone tells.
--- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil where that is not told
+-- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil if not
+-- known
 -- @treturn boolean
 -- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
 function this_machine.has_kernel(kernel)

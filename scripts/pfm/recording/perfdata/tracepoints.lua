@@ -15,7 +15,7 @@ local MAGIC = "\23\8\68tracing"
 
 -- --- the descriptions ----------------------------------------------------------------------------
 
--- Reads bytes one after the other; `left` is false once there were too few.
+-- Reads bytes one after the other; `left` is false once too few were left.
 local cursor = {}
 cursor.__index = cursor
 
@@ -117,7 +117,7 @@ end
 
 -- --- samples -------------------------------------------------------------------------------------
 
--- Each field by itself, for what has no printf() that is understood.
+-- Shows each field by itself, for an event without a printf() that is understood.
 local function plain(self, format, raw)
    local out = {}
    for _, field in ipairs(format.fields) do
