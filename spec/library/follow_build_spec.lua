@@ -47,9 +47,12 @@ describe("counting a build process by process", function()
       assert(lpfm.machine("perf"))
       prepare()
       assert.equal(0, select(2, c.sh(make_command("alone")[3])))
-      os.remove(folder .. "/ledger")
-      result = count.run { command = make_command("followed"), threads = true, names = true,
-         events = "page-faults,task-clock" }
+      for _ = 1, 3 do -- the kernel itself may lose records of threads that end together, and that is said
+         c.sh(("rm -rf %s/ledger %s/followed"):format(folder, folder))
+         result = count.run { command = make_command("followed"), threads = true, names = true,
+            events = "page-faults,task-clock" }
+         if not (result.why or ""):find("the kernel lost records", 1, true) then break end
+      end
       by_pid = {}
       for _, part in ipairs(result.per) do by_pid[part.pid] = true end
    end)
