@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Periodic recordings: lpfm record with the option --every.
+--- Periodic recordings: lpfm record with the option every.
 -- @module repl.parts.fleet.collect
 
 local collector = require "pfm.fleet.collector"
@@ -41,7 +41,7 @@ local function share_of(text)
    return percent / 100
 end
 
---- Raises an error if options are given that have no meaning without --every.
+--- Raises an error if options are given that have no meaning without the option every.
 -- @tparam table args
 function collect.refuse(args)
    for _, name in ipairs { "seconds", "rounds", "cpu_budget", "disk_budget", "to" } do

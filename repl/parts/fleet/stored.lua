@@ -33,7 +33,7 @@ end
 
 -- --- loading -------------------------------------------------------------------------------------
 
---- Reads the properties that --set gives to recordings.
+--- Reads the properties that the option set gives to recordings.
 -- @tparam table list of NAME=VALUE
 -- @treturn table for `pfm.fleet.store`
 function stored.read_given(list)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The output of lpfm stat --ranks: counts of a job's ranks side by side, as text, CSV and JSON.
+--- The output of lpfm stat with the option ranks: counts of a job's ranks side by side, as text, CSV and JSON.
 -- @module repl.parts.jobs.ranks
 
 local input = require "repl.command.input"
