@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The part for fleets of computers: periodic recordings (`record --every`), and databases of
--- recordings (`export --to` and `--db`, `report --db`).
+--- The part for fleets of computers: periodic recordings, and databases of recordings.
 -- @module repl.parts.fleet
 
 local fleet = { commands = {}, extend = {} }

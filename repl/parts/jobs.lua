@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The part for parallel jobs: `lpfm merge`, `lpfm stat --ranks`.
+--- The part for parallel jobs: merging of recordings, and the ranks of a job in lpfm stat.
 -- @module repl.parts.jobs
 
 local jobs = {}

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Regions of Lua code: named pieces of a script, measured in `lpfm stat --regions lpfm script.lua`, or by the script
--- itself. Otherwise a region is just a call of its function.
+--- Regions of Lua code: named pieces of a script, measured by lpfm stat with the option regions, or
+-- by the script itself. Otherwise a region is just a call of its function.
 --    local region = require "pfm.region"
 --    region("sort", table.sort, list)
 -- @module pfm.region
