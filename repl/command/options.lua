@@ -99,7 +99,7 @@ function command:habits(meant, needless, advice)
    for _, flag in ipairs(needless) do self.needless[flag] = true end
 end
 
---- The text of --help.
+--- The text of the option help.
 -- @treturn string
 function command:help()
    local lines = { "Usage: " .. self.usage, "", self.summary, "", "Options:" }
@@ -224,7 +224,7 @@ local function blame_command_line(err)
    return { message = err, usage = true }
 end
 
---- How call stacks are recorded: by -g, or --call-graph HOW.
+--- How call stacks are recorded: by the options -g and call-graph.
 -- @tparam table args
 -- @return for `g` of `profile.prepare`
 function options.call_graph(args)
@@ -546,7 +546,7 @@ function options.write(lines, path)
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 
---- Checks conditions among the options: --from, --until, --switch-after.
+--- Checks conditions among the options from, until and switch-after.
 -- @tparam table args
 function options.check_conditions(args)
    for flag, reader in pairs { from = stages, ["until"] = trigger, switch_after = trigger } do

@@ -49,7 +49,7 @@ local aliases = { ip = "address", addr = "address", sym = "symbol", symoff = "of
    srcline = "line" }
 local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 
---- The fields that --fields knows.
+--- The fields that the option fields knows.
 -- @treturn {string,...} sorted
 function script.fields()
    local names = {}

@@ -39,8 +39,7 @@ local function remove_at_end(path)
    return guard
 end
 
---- From now on this process measures its regions itself. If `lpfm stat --regions` does already,
--- that goes on.
+--- From now on this process measures its regions itself, unless lpfm stat measures them already.
 -- @tparam[opt] string names events (default: page-faults,task-clock)
 -- @treturn[1] boolean true
 -- @return[2] nil

@@ -128,6 +128,12 @@ describe("the reference", function()
       assert.equal("", table.concat(missing, " "))
    end)
 
+   it("has no comment that LDoc would end at an option's two dashes", function()
+      for line in io.popen("git grep -nE '^--- .* --[a-z]' -- 'scripts/*.lua' 'repl/*.lua'"):lines() do
+         error(line, 0)
+      end
+   end)
+
    it("has every function that a module of the script library exports", function()
       local missing = {}
       for _, module in ipairs(reference) do

@@ -149,7 +149,7 @@ end
 
 local HEEDED = { "ranks", "per_rank", "per_host", "json", "x", "output", "append" }
 
---- Runs `lpfm stat --ranks`.
+--- Runs lpfm stat with the option ranks.
 -- @tparam table args of the command line
 -- @tparam {string,...} paths
 -- @treturn number exit status: 1 if something was left out or is missing
