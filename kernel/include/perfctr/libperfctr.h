@@ -39,8 +39,10 @@ extern "C" {
 
 #define PERFCTR_MAX 18
 
-/* Counters 0 to nractrs - 1 only accumulate, the next nrictrs interrupt. Reserved fields must be
- * zero. */
+/*
+ * Counters 0 to nractrs - 1 only accumulate, the next nrictrs interrupt. Reserved fields must be
+ * zero.
+ */
 struct perfctr_cpu_control {
 	uint32_t	tsc_on;			/* 0 or 1 */
 	uint32_t	nractrs;
@@ -118,17 +120,23 @@ int sys_vperfctr_open(int tid, int creat);
  */
 int sys_vperfctr_control(int fd, const struct vperfctr_control *control);
 
-/* Stops the counters and detaches the object, if it is attached. Its sums can be read until the
- * last close. */
+/*
+ * Stops the counters and detaches the object, if it is attached. Its sums can be read until the
+ * last close.
+ */
 int sys_vperfctr_unlink(int fd);
 
-/* Fills in what is not NULL: current sums of the thread's counters, the control, sums of ended
- * children. */
+/*
+ * Fills in what is not NULL: current sums of the thread's counters, the control, sums of ended
+ * children.
+ */
 int sys_vperfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_control *control,
 		      struct perfctr_sum_ctrs *children);
 
-/* Resumes counters after an overflow suspended them; overflowed ones begin with ireset. EPERM:
- * none interrupts. */
+/*
+ * Resumes counters after an overflow suspended them; overflowed ones begin with ireset. EPERM:
+ * none interrupts.
+ */
 int sys_vperfctr_iresume(int fd);
 
 int perfctr_info(struct perfctr_info *info);

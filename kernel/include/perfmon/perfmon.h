@@ -105,8 +105,10 @@ typedef struct {
 	uint64_t	ctx_reserved[4];	/* [0]: out (was reserved), with INHERIT: pfm_ctx_buf_parts() */
 } pfarg_ctx_t;
 
-/* The number of equal parts of the buffer of a context with PFM_FL_INHERIT; 0: one buffer
- * without parts. */
+/*
+ * The number of equal parts of the buffer of a context with PFM_FL_INHERIT; 0: one buffer
+ * without parts.
+ */
 #define pfm_ctx_buf_parts(ctx)	((ctx)->ctx_reserved[0])
 
 /* --- registers: 3.1.2 - 3.1.4 --------------------------------------------------------------- */
@@ -286,8 +288,10 @@ typedef struct {
 	uint64_t	msg_reserved2[7];
 } pfarg_end_msg_t;
 
-/* For PFM_FL_PREEMPTIBLE. If the queue is full the message is dropped; set_blind has the total
- * time. */
+/*
+ * For PFM_FL_PREEMPTIBLE. If the queue is full the message is dropped; set_blind has the total
+ * time.
+ */
 typedef struct {
 	uint32_t	msg_type;
 	uint32_t	msg_preempt_tid;	/* the thread whose context had the PMU */
@@ -424,13 +428,17 @@ int pfm_set_config(pfarg_config_t *config);
 /* Lists the registered sampling formats (3.5.2): fills in up to n entries, returns their number. */
 int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n);
 
-/* Maps the sampling buffer read-only, in the same way on all machines. MAP_FAILED with errno on
- * error. */
+/*
+ * Maps the sampling buffer read-only, in the same way on all machines. MAP_FAILED with errno on
+ * error.
+ */
 void *pfm_map_buffer(int fd, size_t size);
 int pfm_unmap_buffer(void *addr, size_t size);
 
-/* A mapped view: filled in by pfm_map_set(), or by hand; pfm_read_fast() in perfmon_fast.h reads
- * it. */
+/*
+ * A mapped view: filled in by pfm_map_set(), or by hand; pfm_read_fast() in perfmon_fast.h reads
+ * it.
+ */
 typedef struct {
 	const pfm_set_view_t	*page;
 	int			fd;		/* of the context, for calls */
@@ -445,8 +453,10 @@ typedef struct {
  */
 int pfm_map_set(int fd, uint16_t set, pfm_view_t *view);
 int pfm_unmap_set(pfm_view_t *view);
-/* pfm_read_view() does what pfm_read_fast() cannot inline; the other is pfm_read_fast() for
- * other languages. */
+/*
+ * pfm_read_view() does what pfm_read_fast() cannot inline; the other is pfm_read_fast() for
+ * other languages.
+ */
 int pfm_read_view(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
 int pfm_read_mapped(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
 
@@ -462,8 +472,10 @@ const char *pfm_explain(void);
  */
 int pfm_set_machine(const char *name, const char *options);
 
-/* Returns the i-th machine name that pfm_set_machine() accepts, counted from 0; NULL after the
- * last. */
+/*
+ * Returns the i-th machine name that pfm_set_machine() accepts, counted from 0; NULL after the
+ * last.
+ */
 const char *pfm_machine_name(int i);
 
 typedef struct {

@@ -8,8 +8,10 @@
 #ifndef PERFMON_DFL_SMPL_H
 #define PERFMON_DFL_SMPL_H
 
-/* Programs for 2.x expect perfmon.h from this file; it conflicts with perfmonctl.h, which they
- * include first if at all. */
+/*
+ * Programs for 2.x expect perfmon.h from this file; it conflicts with perfmonctl.h, which they
+ * include first if at all.
+ */
 #ifndef PERFMON_PERFMONCTL_H
 #include "perfmon/perfmon.h"
 #endif

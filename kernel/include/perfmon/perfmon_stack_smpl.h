@@ -67,8 +67,10 @@ typedef struct {
 	uint64_t	cur_offs;	/* offset in the buffer of the first byte after its last record */
 } pfm_stack_smpl_fill_t;
 
-/* Fields up to hdr_buf_flags are the default format's. With regions,
- * pfm_stack_smpl_fill_t[hdr_num_regions] follow. */
+/*
+ * Fields up to hdr_buf_flags are the default format's. With regions,
+ * pfm_stack_smpl_fill_t[hdr_num_regions] follow.
+ */
 typedef struct {
 	uint64_t	hdr_count;	/* samples since the last restart; with regions, 0 */
 	uint64_t	hdr_cur_offs;	/* of the end of records; with regions, of the first */
@@ -135,8 +137,10 @@ typedef struct {
 	uint64_t		tstamp;
 } pfm_stack_smpl_event_t;
 
-/* The process has mapped a part of a file as code. Its path follows, 0-terminated and padded
- * with 0 to 8 bytes. */
+/*
+ * The process has mapped a part of a file as code. Its path follows, 0-terminated and padded
+ * with 0 to 8 bytes.
+ */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
 	uint64_t		addr;
@@ -147,15 +151,19 @@ typedef struct {
 	uint8_t			reserved[3];
 } pfm_stack_smpl_map_t;
 
-/* The thread has executed another program. Its process keeps no mappings; MAP records for the
- * new ones follow. */
+/*
+ * The thread has executed another program. Its process keeps no mappings; MAP records for the
+ * new ones follow.
+ */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
 	char			comm[PFM_STACK_SMPL_COMM];	/* the new name */
 } pfm_stack_smpl_exec_t;
 
-/* The thread was created, in the process of its creator, or in a new process with the same
- * mappings. */
+/*
+ * The thread was created, in the process of its creator, or in a new process with the same
+ * mappings.
+ */
 typedef struct {
 	pfm_stack_smpl_event_t	event;
 	uint32_t		ppid;		/* the process of its creator */

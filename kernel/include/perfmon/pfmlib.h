@@ -285,8 +285,10 @@ int pfm_get_hw_counter_width(unsigned int *width);
 #define PFMLIB_MASK_INDEX(m)	((m) & 0xffffU)
 #define PFMLIB_MASK_VALUE(m)	((m) >> 16)
 
-/* Modifiers have the indices after the unit masks; the functions for names and descriptions of
- * masks accept these. */
+/*
+ * Modifiers have the indices after the unit masks; the functions for names and descriptions of
+ * masks accept these.
+ */
 int pfm_get_num_event_modifiers(unsigned int idx, unsigned int *count);
 
 #define PFMLIB_MASK_DEFAULT	0x1	/* used if no unit mask is given */
@@ -331,8 +333,10 @@ const char *pfm_generic_name(unsigned int i);
 /* Finds the known name closest to a misspelt one; NOTFOUND: none is close. */
 int pfm_suggest_event(const char *model, const char *str, char *name, size_t maxlen);
 
-/* Returns why the last pfm_* call above failed in this thread, in words; "" if no reason is
- * known. */
+/*
+ * Returns why the last pfm_* call above failed in this thread, in words; "" if no reason is
+ * known.
+ */
 const char *pfm_dispatch_explain(void);
 
 /*
@@ -341,8 +345,10 @@ const char *pfm_dispatch_explain(void);
  */
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 
-/* Whether e can be counted together with p's events: PFMLIB_SUCCESS, or the error of
- * pfm_dispatch_events(). */
+/*
+ * Whether e can be counted together with p's events: PFMLIB_SUCCESS, or the error of
+ * pfm_dispatch_events().
+ */
 int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e);
 
 /*

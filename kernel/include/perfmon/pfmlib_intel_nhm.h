@@ -62,8 +62,10 @@ typedef struct {
 int pfm_nhm_is_pebs(pfmlib_event_t *e);
 /* Returns 0, as the library has no events of the uncore. */
 int pfm_nhm_is_uncore(pfmlib_event_t *e);
-/* Describes the data source (0 - 15) of a precise sample in *desc, which the caller frees;
- * INVAL, NOMEM. */
+/*
+ * Describes the data source (0 - 15) of a precise sample in *desc, which the caller frees;
+ * INVAL, NOMEM.
+ */
 int pfm_nhm_data_src_desc(unsigned int val, char **desc);
 
 #ifdef __cplusplus

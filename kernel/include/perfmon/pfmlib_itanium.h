@@ -166,8 +166,10 @@ typedef struct {
 	unsigned long		pmc_val;	/* in the layout of PMC8 and PMC9 */
 } pfmlib_ita_opcm_t;
 
-/* Without btb_used, BRANCH_EVENT records all branches. With it, these settings apply, and the
- * event is optional. */
+/*
+ * Without btb_used, BRANCH_EVENT records all branches. With it, these settings apply, and the
+ * event is optional.
+ */
 typedef struct {
 	unsigned char		btb_used;
 	unsigned char		btb_tar;
@@ -184,8 +186,10 @@ typedef enum {
 	PFMLIB_ITA_EAR_TLB_MODE = 1
 } pfmlib_ita_ear_mode_t;
 
-/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
- * apply. */
+/*
+ * Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply.
+ */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_ita_ear_mode_t	ear_mode;

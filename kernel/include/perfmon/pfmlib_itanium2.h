@@ -225,8 +225,10 @@ typedef enum {
 	PFMLIB_ITA2_EAR_ALAT_MODE = 2		/* data EAR alone */
 } pfmlib_ita2_ear_mode_t;
 
-/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
- * apply. */
+/*
+ * Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply.
+ */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_ita2_ear_mode_t	ear_mode;

@@ -331,8 +331,10 @@ typedef struct {
 	unsigned int		thres;	/* 0 - 7: counts cycles with more occurrences than this */
 } pfmlib_mont_counter_t;
 
-/* Without etb_used, ETB_EVENT records all branches. With it, these settings apply, and the event
- * is optional. */
+/*
+ * Without etb_used, ETB_EVENT records all branches. With it, these settings apply, and the event
+ * is optional.
+ */
 typedef struct {
 	unsigned char		etb_used;
 	unsigned int		etb_plm;	/* 0: pfp_dfl_plm */
@@ -348,8 +350,10 @@ typedef enum {
 	PFMLIB_MONT_EAR_ALAT_MODE = 2		/* data EAR alone */
 } pfmlib_mont_ear_mode_t;
 
-/* Without ear_used, the name of an EAR event sets the register up. With it, these settings
- * apply. */
+/*
+ * Without ear_used, the name of an EAR event sets the register up. With it, these settings
+ * apply.
+ */
 typedef struct {
 	unsigned char		ear_used;
 	pfmlib_mont_ear_mode_t	ear_mode;
@@ -365,8 +369,10 @@ typedef pfmlib_ita2_output_rr_t pfmlib_mont_output_rr_t;
 
 #define PFMLIB_MONT_RR_INV		0x1	/* code outside of the only range */
 #define PFMLIB_MONT_RR_NO_FINE_MODE	0x2
-/* Events that count demand fetches and prefetches (L1I_FILLS) need one or both flags, else
- * PFMLIB_ERR_IRRFLAGS. */
+/*
+ * Events that count demand fetches and prefetches (L1I_FILLS) need one or both flags, else
+ * PFMLIB_ERR_IRRFLAGS.
+ */
 #define PFMLIB_MONT_IRR_DEMAND_FETCH	0x4
 #define PFMLIB_MONT_IRR_PREFETCH_MATCH	0x8
 

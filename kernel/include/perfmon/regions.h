@@ -45,8 +45,10 @@
 extern "C" {
 #endif
 
-/* A place in the source that marks a region. All fields but the name are zero; its first mark
- * sets id. */
+/*
+ * A place in the source that marks a region. All fields but the name are zero; its first mark
+ * sets id.
+ */
 struct pfm_region {
 	const char	*name;
 	unsigned int	id;
@@ -55,12 +57,16 @@ struct pfm_region {
 /* Not 0 if regions are measured. */
 extern int pfm_regions_on;
 
-/* The calling thread enters or leaves a region. Call them if pfm_regions_on is set; otherwise
- * they only cost time. */
+/*
+ * The calling thread enters or leaves a region. Call them if pfm_regions_on is set; otherwise
+ * they only cost time.
+ */
 void pfm_region_enter(struct pfm_region *region);
 void pfm_region_leave(struct pfm_region *region);
-/* Sets the calling thread up, which takes some microseconds, and which its first mark would do
- * otherwise. */
+/*
+ * Sets the calling thread up, which takes some microseconds, and which its first mark would do
+ * otherwise.
+ */
 void pfm_region_prepare(struct pfm_region *region);
 
 #define PFM_REGION_MARK_(label, call) do { \

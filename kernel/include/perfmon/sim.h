@@ -216,8 +216,10 @@ struct pfm_sim_program {
 
 /* --- computers ------------------------------------------------------------------------------ */
 
-/* Returns the current computer, which then lives until pfm_sim_put(); NULL, ENODEV: the machine
- * is not a simulated one. */
+/*
+ * Returns the current computer, which then lives until pfm_sim_put(); NULL, ENODEV: the machine
+ * is not a simulated one.
+ */
 struct pfm_sim *pfm_sim_get(void);
 void pfm_sim_put(struct pfm_sim *sim);
 
@@ -233,8 +235,10 @@ uint64_t pfm_sim_time(struct pfm_sim *sim);
 
 /* Returns the i-th name of an event for programs, counted from 0; NULL after the last. */
 const char *pfm_sim_event_name(struct pfm_sim *sim, int i);
-/* Finds the value of the PMC with which counter pmd counts an event at levels (bits 1 << enum
- * pfm_sim_level). */
+/*
+ * Finds the value of the PMC with which counter pmd counts an event at levels (bits 1 << enum
+ * pfm_sim_level).
+ */
 int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 		   uint64_t *pmc_value);
 
@@ -299,8 +303,10 @@ struct pfm_sim_thread {
 	char		name[32];
 };
 
-/* Lists the threads by tid, with dead ones: fills in up to n entries, returns the number of
- * threads. */
+/*
+ * Lists the threads by tid, with dead ones: fills in up to n entries, returns the number of
+ * threads.
+ */
 int pfm_sim_threads(struct pfm_sim *sim, struct pfm_sim_thread *threads, int n);
 
 /*
@@ -382,8 +388,10 @@ struct pfm_sim_why {
 	uint64_t	waited;		/* cycles of waiting for data */
 };
 
-/* Explains the misses of the sites at ip. EINVAL: the computer has no explain=1. ENOENT: no data
- * access at ip. */
+/*
+ * Explains the misses of the sites at ip. EINVAL: the computer has no explain=1. ENOENT: no data
+ * access at ip.
+ */
 int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why);
 /*
  * Finds the store that the last load at ip saw: returns 1 with the address of the site that had
@@ -425,8 +433,10 @@ int pfm_sim_trace_op(struct pfm_sim_trace *trace, uint32_t kind, uint64_t addr, 
  * returns non-0, the trace has what was read so far. ENODATA: the trace has no instruction.
  */
 int pfm_sim_trace_lackey(struct pfm_sim_trace *trace, int fd, int (*stop)(void));
-/* Ends a trace; no more can be added. Its bytes, for PFM_SIM_REPLAY or a file, last until the
- * trace is freed. */
+/*
+ * Ends a trace; no more can be added. Its bytes, for PFM_SIM_REPLAY or a file, last until the
+ * trace is freed.
+ */
 int pfm_sim_trace_end(struct pfm_sim_trace *trace, const void **bytes, size_t *size);
 void pfm_sim_trace_free(struct pfm_sim_trace *trace);
 
