@@ -65,7 +65,7 @@ LUA_LIB   = $(call PKG,--libs,$(1))
 
 help:
 	@echo 'make repl            build and start the prompt'
-	@echo 'make check           build, and run the tests, most under both Luas, and one boot of perfmon.ko (9 minutes)'
+	@echo 'make check           build, and run the tests, most under both Luas, and one boot of perfmon.ko (10 minutes)'
 	@echo 'make check-all       all under both, with all emulated machines, databases and launchers of jobs (30 minutes)'
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
