@@ -91,7 +91,7 @@ struct pfm_set {
 	/* registers in use, and those for which room is reserved */
 	uint64_t	capacity_of_pmcs[PFM_PMC_BV];
 	uint64_t	capacity_of_pmds[PFM_PMD_BV];
-	/* PMDs that overflowed and whose reset is still due */
+	/* PMDs that overflowed and have not been reset yet */
 	uint64_t	ovfl_pmds[PFM_PMD_BV];
 	uint64_t	switch_pmds[PFM_PMD_BV];	/* PMDs that caused the last switch */
 	struct pfm_pmc	*pmcs;
@@ -187,7 +187,7 @@ struct pfm_context {
 	pfm_ovfl_ctrl_t		restart;
 	/* in PMU context: the part that this context has taken; or NULL */
 	struct pfm_part		*part;
-	/* the part whose format masked this context; NULL if no format did */
+	/* the part of the buffer where the format masked this context, or NULL */
 	struct pfm_part		*held_by;
 	uint32_t		held_at;	/* held_by->restarts at the time of the mask */
 	/* a reset is due at the restart, which an overflow has deferred */

@@ -290,7 +290,7 @@ struct pfm_machine_ops {
 	uint16_t ds_record;
 };
 
-/* An instance of a machine, whose contexts share registers, limits and sessions. */
+/* An instance of a machine. Its contexts share registers, limits and sessions. */
 struct pfm_machine {
 	const struct pfm_machine_ops	*ops;
 	const struct pfm_pmu		*pmu;

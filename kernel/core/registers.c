@@ -140,7 +140,7 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : prepare_new_pmc(ctx, set, req);
 }
 
-/* Called in PMU context, so that the active set does not change meanwhile. */
+/* Must be called in PMU context, where the active set cannot change. */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;

@@ -64,7 +64,7 @@ static int pebs_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return 0;
 }
 
-/* Defines a format whose records have the layout record_t. */
+/* Defines a sampling format with records of the type record_t. */
 #define PEBS_FORMAT(suffix, NAME, record_t)								\
 static int suffix##_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)				\
 {													\

@@ -57,7 +57,7 @@ static inline bool lx_on_cpu(const struct perf_event *event)
 enum lx_kind {
 	LX_HW,		/* counted by the PMU */
 	LX_SW,		/* a software event of the kernel */
-	LX_CLOCK,	/* counts ns by a clock event, whose overflow is a timer */
+	LX_CLOCK,	/* counts ns by a clock event; a timer makes it overflow */
 };
 
 /* A counting PMD that is in use, and its perf event. The event serves whichever set is active. */
@@ -264,9 +264,9 @@ struct lx_context {
 		u32		owed;
 	};
 	struct pmu		*halted;	/* the PMU that lx_halt() has disabled */
-	/* the clock event whose timer interrupt is being handled */
+	/* the clock event of the timer interrupt that is being handled */
 	struct perf_event	*firing;
-	/* bits of the clock events whose timers an NMI could not set */
+	/* clock events, by bit: an NMI could not set their timers */
 	atomic64_t		late;
 	struct irq_work		late_work;
 	/* PMDs that passed 2^64, and are not yet delivered */

@@ -38,7 +38,7 @@ struct reason {
 static struct reason reasons[1 << REASON_BITS] = {
 	[0 ... (1 << REASON_BITS) - 1] = { .lock = __RAW_SPIN_LOCK_UNLOCKED(reasons) },
 };
-/* the thread on whose behalf an interrupt runs a command on this CPU */
+/* the thread that called the command which an interrupt runs on this CPU */
 static DEFINE_PER_CPU(pid_t, on_behalf);
 
 void lx_refuse_for(pid_t tid)

@@ -93,7 +93,7 @@ struct perf_sampler;
 
 /* A buffer into which the kernel writes records. */
 struct perf_ring {
-	int			fd;		/* the dummy event whose buffer is mapped */
+	int			fd;		/* the dummy event; its buffer is mapped */
 	/* events on this CPU write into the ring; -1: events on all CPUs do */
 	int			cpu;
 	void			*map;

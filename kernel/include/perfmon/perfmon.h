@@ -294,7 +294,7 @@ typedef struct {
  */
 typedef struct {
 	uint32_t	msg_type;
-	uint32_t	msg_preempt_tid;	/* the thread whose context had the PMU */
+	uint32_t	msg_preempt_tid;	/* the thread that had the PMU */
 	uint16_t	msg_active_set;
 	uint16_t	msg_preempt_cpu;
 	uint32_t	msg_reserved1;

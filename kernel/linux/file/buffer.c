@@ -154,7 +154,7 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 		return pfm_refuse(ret, "cannot map the sampling buffer");
 	vma->vm_private_data = lx;
 	vma->vm_ops = &map_ops;
-	/* the caller holds mmap_lock, so the process cannot make a second mapping meanwhile */
+	/* the caller holds mmap_lock: the process cannot add another mapping now */
 	piece_added(vma);
 	return 0;
 }
