@@ -390,7 +390,11 @@ describe("a session", function()
       assert.has_error(function() session.new(lab, { params = { rounds = most + 1 } }) end,
          ("parameter rounds: expected at most %s, got '%d'"):format(render.number(most), most + 1))
       assert(session.new(assert(catalog.find "bias"), { params = { seed = 20261123 } }))
-      for name, param in pairs { sets = "threshold", threads = "element" } do -- whose runs wait for what never is
+   end)
+
+   it("ends a run with parameters that leave nothing to wait for", function()
+      if os.getenv("LPFM_PREBUILT") then return pending("on emulated arm64 it has not been seen to end") end
+      for name, param in pairs { sets = "threshold", threads = "element" } do
          local s = session.new(assert(catalog.find(name)), { params = { [param] = 0 } })
          local ok, err = pcall(s.run_up_to, s, #s.lab.pages)
          assert.is_false(ok)
