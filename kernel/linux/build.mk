@@ -40,7 +40,7 @@ dkms:
 # A sampling format or PMU description from elsewhere: its Kbuild is in DIR, and finds perfmon_module.h.
 module-of: module
 	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) $(BTF) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
-		KCFLAGS='$(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
+		KCFLAGS='$(KCFLAGS) $(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
 
 vm:
 	@FORMAT='$(FORMAT)' spec/vm/lpfm $(if $(LAB),lab $(LAB))
