@@ -45,15 +45,13 @@ static void prepare(struct sim_cpu *cpu, struct sim_run *run)
 	run->arg = cpu;
 }
 
-void sim_cpu_predict(struct sim_cpu *cpu)
+static void predict(struct sim_cpu *cpu)
 {
 	struct sim_watch watches[SIM_MAX_COUNTERS];
 	struct sim_cursor cursor = *cursor_of(cpu);
 	struct sim_run run;
 	uint64_t budget = SIM_NEVER - cpu->at;
 
-	if (cpu->stop_known)
-		return;
 	prepare(cpu, &run);
 	memcpy(watches, cpu->watches, cpu->num_watches * sizeof(watches[0]));
 	run.cursor = &cursor;
@@ -61,6 +59,12 @@ void sim_cpu_predict(struct sim_cpu *cpu)
 	run.budget = budget;
 	cpu->stop_at = sim_cursor_move(&run) == SIM_TIME ? SIM_NEVER : cpu->at + (budget - run.budget);
 	cpu->stop_known = true;
+}
+
+void sim_cpu_predict(struct sim_cpu *cpu)
+{
+	if (!cpu->stop_known)
+		predict(cpu);
 }
 
 static void tally_unit(struct sim_tally *tally, const struct sim_program *prog,
