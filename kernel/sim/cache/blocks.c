@@ -6,7 +6,8 @@
 
 static struct cache_block *place(const struct cache_blocks *b, uint64_t block)
 {
-	uint64_t i = (block * 0x9e3779b97f4a7c15ULL) >> 20;
+	/* The product's upper bits depend on all bits of the block. */
+	uint64_t i = ((block * 0x9e3779b97f4a7c15ULL) >> 32) * b->room >> 32;
 
 	while (b->at[i & (b->room - 1)].block && b->at[i & (b->room - 1)].block != block + 1)
 		i++;
