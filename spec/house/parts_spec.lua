@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- The parts of lpfm that are packages of their own: without them everything else works, and what
--- they have is refused with the name of the package; each is installed alone. One interpreter: the
--- subject is the program as a process, and what make install leaves.
+-- they have is refused with the name of the package; each is installed alone.
+-- One interpreter: the subject is the program as a process, and what make install leaves.
 
 local c = require "support.c"
 

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The scripts in scripts/examples run as a user runs them; none is longer than 20 lines.
+-- Second interpreter, all: most of it starts the program.
 
 local c = require "support.c"
 local commands = require "repl.command"
