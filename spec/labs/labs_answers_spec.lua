@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What students answer: read as people write it, kept with all that belongs to it, and graded, alone and as a class.
+-- Second interpreter, all: most of it starts the judge.
 
 local c = require "support.c"
 local files = require "support.files"
