@@ -63,10 +63,15 @@ local function measure(kit, p)
    local between = distances(running[1])
    local sorted = { unpack(between) }
    table.sort(sorted)
+   local jump = running[2][1] - running[1][p.buffer]
    return { first = running[1][1], between = between, typical = sorted[math.ceil(#sorted / 2)],
-      jump = running[2][1] - running[1][p.buffer], jump_blocked = blocked[2][1] - blocked[1][p.buffer],
+      jump = jump, meanwhile = jump - p.long, jump_blocked = blocked[2][1] - blocked[1][p.buffer],
       between_later = distances(blocked[2]) }
 end
+
+local MEANWHILE = [[
+   {jump}: the long period, and what was executed while the tool worked, {meanwhile} faults. With one processor
+   it may be none, for the program does not run while the tool does.]]
 
 return {
    goals = { "see the three periods in a real kernel", "see what is lost there while a tool works" },
@@ -103,11 +108,8 @@ return {
       { text = "The tool reads the buffer and restarts; the program runs on meanwhile.",
         ask = "How far is the next sample behind the last one?", id = "running", kind = "choice",
         run = function() return {} end, show = { { "faults between the buffers, thread running", "jump" } },
-        choices = { { "exactly {long} faults", say = [[{jump}: the long period, and what was executed while the tool
-           worked.]] },
-           { "more than {long} faults", say = "{jump}: the long period, and what was executed while the tool worked." },
-           { "less than {long} faults", say = [[{jump}: the long period, and what was executed while the tool
-              worked.]] } },
+        choices = { { "exactly {long} faults", say = MEANWHILE }, { "more than {long} faults", say = MEANWHILE },
+           { "less than {long} faults", say = MEANWHILE } },
         answer = function(f) return f.jump == f.long and 1 or f.jump > f.long and 2 or 3 end,
         hints = { "Does the program wait for the tool?" } },
       { text = "Now with NOTIFY_BLOCK: the program waits for the restart.",
