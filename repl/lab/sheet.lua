@@ -51,7 +51,7 @@ sheet.html = html
 local STYLE = [[
 body { font: 11pt/1.45 serif; max-width: 42em; margin: 2em auto; padding: 0 1em; color: #000; background: #fff; }
 h1 { font-size: 1.5em; } h2 { font-size: 1.1em; margin-top: 1.6em; break-after: avoid; }
-pre { font: 9.5pt/1.35 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em;
+pre { font: 8.75pt/1.45 monospace; white-space: pre-wrap; border-left: 2pt solid #999; padding-left: 1em;
    break-inside: avoid; tab-size: 3; }
 p:has(+ pre) { break-after: avoid; }
 .ask { border: 1pt solid #666; padding: .2em .8em .8em; }
@@ -143,8 +143,8 @@ local function for_teacher(page, figures)
    local hints = {}
    for i, hint in ipairs(page.hints or {}) do hints[i] = labelled(("Hint %d"):format(i), hint, figures) end
    if page.kind == "script" then
-      return ('<div class="say"><pre>%s</pre>\n<p>Not so:</p><pre>%s</pre>\n%s</div>'):format(html(page.solution),
-         html(page.mistake), table.concat(hints, "\n"))
+      return ('<div class="say"><p>Right:</p><pre>%s</pre>\n<p>Not so:</p><pre>%s</pre>\n%s</div>'):format(
+         html(page.solution), html(page.mistake), table.concat(hints, "\n"))
    end
    local answer = answers.resolve(page.answer, figures)
    local right = page.kind == "choice" and letter(answer) or text.value(answer)

@@ -8,7 +8,7 @@ local render = require "pfm.render"
 local text = {}
 
 --- A figure as text: the elements of a list are separated by blanks (an empty list is "none"),
--- numbers have thousands separators.
+-- numbers have thousands separators; of those from 1,000 on no fraction is shown.
 -- @param value
 -- @treturn string
 function text.value(value)
@@ -19,6 +19,7 @@ function text.value(value)
       return table.concat(out, " ")
    end
    if type(value) ~= "number" then return tostring(value) end
+   if math.abs(value) >= 1000 then value = math.floor(value + 0.5) end
    if value == math.floor(value) then return render.number(value) end
    return (("%.4g"):format(value))
 end

@@ -23,6 +23,16 @@ local PAGE_FIELDS = { text = "string", ask = "string", id = "string", kind = "st
 
 -- --- the form ------------------------------------------------------------------------------------
 
+local COLUMNS = 80 -- of a terminal; wider lines of code are broken, and cannot be typed as shown
+
+local function check_code(code, say)
+   for line in code:gmatch("[^\n]+") do
+      if render.width(line) > COLUMNS then
+         say(("a line of code has %d columns, more than %d: %s"):format(render.width(line), COLUMNS, line))
+      end
+   end
+end
+
 local function check_fields(lab, say)
    for name, kind in pairs(FIELDS) do
       if type(lab[name]) ~= kind then say(("field '%s': a %s is expected"):format(name, kind)) end
@@ -68,6 +78,7 @@ local function check_task(page, say)
    if type(page.check) ~= "function" then say("field 'check': a function is expected") end
    if not page.solution then say("field 'solution', a script that solves the task, is missing") end
    if not page.mistake then say("field 'mistake', a script that does not, is missing") end
+   for _, name in ipairs { "solution", "mistake" } do check_code(page[name] or "", say) end
 end
 
 local function check_form(page, say, seen)
@@ -115,16 +126,6 @@ local function own_number(paragraph)
    end
 end
 
-local COLUMNS = 80 -- of a terminal; wider lines of code are broken, and cannot be typed as shown
-
-local function check_code(code, say)
-   for line in code:gmatch("[^\n]+") do
-      if render.width(line) > COLUMNS then
-         say(("a line of code has %d columns, more than %d: %s"):format(render.width(line), COLUMNS, line))
-      end
-   end
-end
-
 local function check_texts(page, say, figures)
    for _, template in ipairs(validate.texts(page)) do
       local ok, err = pcall(text.fill, template, figures)
@@ -160,6 +161,12 @@ function validate.right(page, figures)
    local value = answers.resolve(page.answer, figures)
    if page.kind == "choice" then return string.char(96 + value) end
    return type(value) == "table" and table.concat(value, " ") or tostring(value)
+end
+
+-- Complains if a page before this one, `shown` up to now, has shown the figure that is asked for.
+local function check_untold(page, say, shown)
+   local told = type(page.answer) == "string" and shown[page.answer]
+   if told then say(("its answer, figure '%s', is shown on page %d already"):format(page.answer, told)) end
 end
 
 -- Complains if a text states a tolerance, which is the fields' task, or if answers are not judged
@@ -279,9 +286,11 @@ function validate.lab(lab, params)
       say(("field 'minutes': %s, but its pages take %d; without the field they are counted"):format(
          tostring(lab.minutes), minutes))
    end
-   local s = session.new(lab, { params = params })
+   local s, shown = session.new(lab, { params = params }), {}
    for i, page in ipairs(lab.pages) do
       s.index = i
+      check_untold(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, shown)
+      for _, row in ipairs(page.show or {}) do shown[row[2]] = shown[row[2]] or i end
       if not check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i) then break end
    end
    return out

@@ -256,8 +256,8 @@ return {
         end,
         right = "Every instruction is seen: {counts}.",
         otherwise = "The shares are {counts}: not all alike.",
-        solution = [[return { value = -2, short_reset = -2, long_reset = -2, flags = { "RANDOM" }, random_mask = 1,
-   random_seed = 7 }]],
+        solution = [[return { value = -2, short_reset = -2, long_reset = -2,
+   flags = { "RANDOM" }, random_mask = 1, random_seed = 7 }]],
         mistake = "return { value = -2, short_reset = -2, long_reset = -2 }",
         hints = { "One random bit makes two different periods.", "Is a mask of 1 enough? Try it." } },
       { text = [[

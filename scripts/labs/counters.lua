@@ -46,7 +46,8 @@ local SOLUTION = [[
 local lpfm = require "lpfm"
 return function(m, tid)
    local ctx = assert(lpfm.create())
-   assert(ctx:write_pmcs { { num = 4, value = m:encode("instructions", 4, "u") } })
+   local user = m:encode("instructions", 4, "u")
+   assert(ctx:write_pmcs { { num = 4, value = user } })
    assert(ctx:write_pmds { { num = 4, value = 0 } })
    assert(ctx:load(tid) and ctx:start())
    assert(m:run { until_exit = tid })

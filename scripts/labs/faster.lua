@@ -151,7 +151,8 @@ int less(const int *v, int n, int limit)
 	int count = 0, i = 0;
 
 	for (; i + 4 <= n; i += 4)
-		count += (v[i] < limit) + (v[i + 1] < limit) + (v[i + 2] < limit) + (v[i + 3] < limit);
+		count += (v[i] < limit) + (v[i + 1] < limit) +
+			 (v[i + 2] < limit) + (v[i + 3] < limit);
 	for (; i < n; i++)
 		count += v[i] < limit;
 	return count;

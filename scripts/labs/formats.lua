@@ -131,7 +131,7 @@ return {
          {first} bytes, as section 3.6 lays it out; the layout of perfmon2 2.x, which `format = "default"` names and the
          other labs use, has a longer one. Samples follow each other without gaps.
       ]],
-        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset is PMD5 in the first sample?",
+        ask = "PMD4 overflows, and records PMD5 and PMD7. At which offset of the buffer is the first sample's PMD5?",
         id = "body", unit = "bytes",
         run = sample_body,
         show = { { "sample starts at", "first" }, { "ovfl_pmd of the sample", "ovfl_pmd" }, { "body starts at",
@@ -196,7 +196,7 @@ return {
          The program loads {loads} times, and the counter of loads has a period of {every}.
       ]],
         ask = "What is the result?", id = "count",
-        run = own, show = { { "overflows counted", "overflows" }, { "with MASK instead of RESET", "masked" } },
+        run = own, show = { { "overflows counted", "overflows" } },
         answer = "overflows",
         right = "An overflow for each period. Nothing was written anywhere, and no tool was woken.",
         wrong = { { is = "loads", say = "The handler runs at overflows, not at events: {overflows}." },

@@ -359,7 +359,9 @@ return {
         right = "Each set was active once: a cascade.",
         otherwise = "Set 0 was active {runs0} times, set 1 {runs1} times.",
         solution = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = {} } }]],
-        mistake = [[return { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = { "OVFL_SWITCH" } } }]],
+        mistake = [[
+local flags = { "OVFL_SWITCH" }
+return { { id = 0, flags = flags }, { id = 1, flags = flags } }]],
         hints = { [[The flag of a set that is left by overflows is OVFL_SWITCH.]],
         "A set without a flag is never left." } },
    },

@@ -123,8 +123,7 @@ return {
       ]],
         ask = "Which instruction does PMD17 name?", id = "ear", kind = "words",
         run = ear,
-        show = { { "data address", "ear_address" }, { "latency, cycles", "ear_latency" },
-           { "instruction", "ear_instruction" } },
+        show = { { "data address", "ear_address" }, { "instruction", "ear_instruction" } },
         answer = "ear_instruction",
         right = "The load itself, though the skid is {skid} still: the hardware wrote it down when it happened.",
         wrong = { { is = "blamed", say = [[That is where an interrupt would come. The register was written when the load

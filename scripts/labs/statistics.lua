@@ -435,14 +435,15 @@ local statistics = require "pfm.statistics"
 return function(values, percent)
    local mean, of_mean = statistics.mean(values)
    local deviation, n = of_mean * math.sqrt(#values), 2
-   while 100 * statistics.t95(n - 1) * deviation / math.sqrt(n) / mean > percent do n = n + 1 end
+   local deviations = percent / 100 * mean / deviation
+   while statistics.t95(n - 1) / math.sqrt(n) > deviations do n = n + 1 end
    return n
 end]==],
         mistake = [==[
 local statistics = require "pfm.statistics"
 return function(values, percent)
-   local mean = statistics.mean(values)
-   return math.ceil(#values * 100 * statistics.interval(values) / mean / percent)
+   local reached = 100 * statistics.interval(values) / statistics.mean(values)
+   return math.ceil(#values * reached / percent)
 end]==],
         hints = { "The interval shrinks as the square root of the number of runs.",
            "Twice as narrow takes four times the runs.",

@@ -202,7 +202,7 @@ return {
          times, and so on.
       ]],
         ask = "A context is attached to the first thread. What does it count?", id = "first",
-        run = workers, show = { { "instructions by thread", "counts" }, { "of the process", "total" } },
+        run = workers, show = { { "instructions by thread", "counts" } },
         answer = "first_count",
         right = "A context is of one thread. For all of them, each has one of its own, as `lpfm stat --threads` does.",
         wrong = { { is = "total", say = [[That is the process: the sum of {workers} contexts. One of them counts its

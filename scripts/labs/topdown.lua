@@ -342,15 +342,17 @@ return {
 return function(counts)
    local bad, frontend = 11 * counts.branch_misses, 12 * counts.l1i_misses
    local function percent(cycles) return 100 * cycles / counts.cycles end
-   return { retiring = percent(counts.instructions), bad = percent(bad), frontend = percent(frontend),
-      backend = percent(counts.cycles - counts.instructions - bad - frontend) }
+   local rest = counts.cycles - counts.instructions - bad - frontend
+   return { retiring = percent(counts.instructions), bad = percent(bad),
+      frontend = percent(frontend), backend = percent(rest) }
 end]==],
         mistake = [==[
 return function(counts)
    local function percent(cycles) return 100 * cycles / counts.cycles end
-   return { retiring = percent(counts.instructions), bad = percent(counts.branch_misses),
-      frontend = percent(counts.l1i_misses),
-      backend = percent(counts.cycles - counts.instructions - counts.branch_misses - counts.l1i_misses) }
+   local bad, frontend = counts.branch_misses, counts.l1i_misses
+   local rest = counts.cycles - counts.instructions - bad - frontend
+   return { retiring = percent(counts.instructions), bad = percent(bad),
+      frontend = percent(frontend), backend = percent(rest) }
 end]==],
         hints = { "You know both prices from the first two pages.",
            "Cycles of a kind are its count, times its price; the back end is what is left." } },

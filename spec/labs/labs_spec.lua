@@ -538,6 +538,26 @@ describe("the check of a teacher's lab", function()
       finds("'solution', a script", "{ task = 't', todo = 'x', kind = 'script', hints = { 'h' }, check = print }")
    end)
 
+   it("finds an answer that an earlier page shows", function()
+      local page = "{ ask = 'x', id = '%s', answer = '%s', right = 'r', otherwise = 'o',"
+         .. " run = function() return %s end, show = { { 'a figure', 'a' } } },"
+      local own = page:format("i", "a", "{ a = 3, b = 4 }")
+      assert.equal("", complaints(lab_with(own .. page:format("j", "b", "{}"))))
+      local told = complaints(lab_with(own .. page:format("j", "a", "{}")))
+      assert.truthy(told:find("page 2: its answer, figure 'a', is shown on page 1 already", 1, true), told)
+   end)
+
+   it("finds solutions and mistakes with lines that a page or terminal would break", function()
+      local task = "{ task = 't', kind = 'script', todo = 'x', hints = { 'h' }, right = 'r', otherwise = 'o',"
+         .. " solution = [[%s]], mistake = [[%s]], check = function(_, _, value) return value == 7 end }"
+      local wide = ("-"):rep(81)
+      assert.equal("", complaints(lab_with(task:format("return 7", "return 8"))))
+      for _, sources in ipairs { { "return 7 " .. wide, "return 8" }, { "return 7", "return 8 " .. wide } } do
+         local found = complaints(lab_with(task:format(unpack(sources))))
+         assert.truthy(found:find("a line of code has 90 columns", 1, true), found)
+      end
+   end)
+
    it("counts the minutes of a lab, and finds those that are stated otherwise", function()
       local pages = "{ ask = 'x', id = 'i', answer = 'n', right = 'r', otherwise = 'o' }"
       assert.equal("", complaints(lab_with(pages)))

@@ -67,7 +67,7 @@ local function figures(kit, p)
    local alone = time_of(kit, p)
    local with, samples = time_of(kit, p, 1)
    local rare, few = time_of(kit, p, p.period)
-   local each = math.max(0, with - alone) / math.max(1, samples)
+   local each = math.max(0, with - rare) / math.max(1, samples - few)
    return { read_ns = read, pair_ns = pair, alone_ms = alone / 1e6, with_ms = with / 1e6, samples = samples,
       sample_ns = each, rare_ms = rare / 1e6, few = few, ratio = p.period, round_ns = 1e6 / kit.here.rounds_of_ms(kit),
       dearer = pair > read and 2 or 1 }
@@ -79,6 +79,10 @@ local function beside()
    return { bare_read = read[1] or elsewhere, bare_read_perf = read[2] or elsewhere, bare_pair = pair[1] or elsewhere,
       bare_pair_perf = pair[2] or elsewhere }
 end
+
+local DEARER = [[
+   A read is {read_ns} ns, a stop and a start {pair_ns} ns. The latter are two calls, but for a read Lua has a list to
+   pass and values to return, which is in the time: a later page has the calls without Lua.]]
 
 return {
    goals = { "measure what a call and a sample cost", "compare perfmon with perf_event in the same kernel" },
@@ -97,11 +101,10 @@ return {
         ask = "Which costs more?", id = "dearer", kind = "choice",
         run = figures, show = { { "reading a counter, ns", "read_ns" }, { "a stop and a start, ns", "pair_ns" },
            { "a round of an empty loop, two instructions, ns", "round_ns" } },
-        choices = { { "to read a counter", say = "A read is {read_ns} ns, a stop and a start {pair_ns} ns." },
-           { "to stop and to start it", say = [[A read is {read_ns} ns, a stop and a start {pair_ns} ns: two calls,
-              which both program the counters.]] } },
+        choices = { { "to read a counter", say = DEARER },
+           { "to stop and to start it", say = DEARER } },
         answer = "dearer",
-        hints = { "How many calls are it?" } },
+        hints = { "How many calls are it, and how much has Lua to do for each?" } },
       { ask = [[A sample is taken at every fault, then at every {ratio}th. By which factor are there fewer samples?]],
         id = "fewer", within = 0.1,
         run = function(_, _, f) return { factor = f.samples / f.few } end,
@@ -109,8 +112,8 @@ return {
            { "samples", "samples" }, { "a sample costs, ns", "sample_ns" },
            { "with fewer samples, ms", "rare_ms" }, { "samples then", "few" } },
         answer = "factor",
-        right = [[And what they cost becomes less by as much. On a computer that is busy, times scatter by more than
-           that.]],
+        right = [[And what the samples cost becomes less by as much. Not so what sampling costs once, however few
+           there are. On a computer that is busy, times scatter by more than that.]],
         otherwise = "{samples} samples became {few}.",
         hints = { "Divide." } },
       { text = [[

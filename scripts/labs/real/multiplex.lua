@@ -99,8 +99,8 @@ return {
         hints = { "Which of the sets is active while the faults happen?" } },
       { task = "turns", kind = "script",
         todo = [[
-           Write a script that returns a length of turns in ms, with which the estimate of this program is within a
-           quarter of the truth:
+           Write a script that returns a length of turns, from {least} to {half_turn} ms, with which the estimate of
+           this program is within a quarter of the truth:
 
               return {half_turn}
         ]],

@@ -61,14 +61,17 @@ local function measure(kit, p)
    local running, blocked = buffers(kit, p), buffers(kit, p, { "NOTIFY_BLOCK" })
    if #running < 2 or #blocked < 2 then error("the program ended before the second buffer was full", 0) end
    local between = distances(running[1])
-   local sorted, jump = { unpack(between) }, running[2][1] - running[1][p.buffer]
+   local sorted = { unpack(between) }
    table.sort(sorted)
-   return { first = running[1][1], between = between, typical = sorted[math.ceil(#sorted / 2)], jump = jump,
-      jump_is = jump == p.long and "the long period, for the program did not run while the tool worked"
-         or "the long period, and what was executed while the tool worked",
-      jump_blocked = blocked[2][1] - blocked[1][p.buffer],
+   local jump = running[2][1] - running[1][p.buffer]
+   return { first = running[1][1], between = between, typical = sorted[math.ceil(#sorted / 2)],
+      jump = jump, meanwhile = jump - p.long, jump_blocked = blocked[2][1] - blocked[1][p.buffer],
       between_later = distances(blocked[2]) }
 end
+
+local MEANWHILE = [[
+   {jump}: the long period, and what was executed while the tool worked, {meanwhile} faults. With one processor
+   it may be none, for the program does not run while the tool does.]]
 
 return {
    goals = { "see the three periods in a real kernel", "see what is lost there while a tool works" },
@@ -105,9 +108,8 @@ return {
       { text = "The tool reads the buffer and restarts; the program runs on meanwhile.",
         ask = "How far is the next sample behind the last one?", id = "running", kind = "choice",
         run = function() return {} end, show = { { "faults between the buffers, thread running", "jump" } },
-        choices = { { "exactly {long} faults", say = "{jump}: {jump_is}." },
-           { "more than {long} faults", say = "{jump}: {jump_is}." },
-           { "less than {long} faults", say = "{jump}: {jump_is}." } },
+        choices = { { "exactly {long} faults", say = MEANWHILE }, { "more than {long} faults", say = MEANWHILE },
+           { "less than {long} faults", say = MEANWHILE } },
         answer = function(f) return f.jump == f.long and 1 or f.jump > f.long and 2 or 3 end,
         hints = { "Does the program wait for the tool?" } },
       { text = "Now with NOTIFY_BLOCK: the program waits for the restart.",
