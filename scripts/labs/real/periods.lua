@@ -127,12 +127,16 @@ return {
            Write a script that returns the initial, the short and the long period, so that samples are {wanted} faults
            apart, and {recover} after a restart (with NOTIFY_BLOCK):
 
-              return { initial = 1, short = 1, long = 1 }
+              return { initial = {short}, short = {short}, long = {long} }
         ]],
         run = function(_, p) return { wanted = 2 * p.short, recover = 2 * p.long } end,
         check = function(kit, p, t, f)
            if type(t) ~= "table" or not (tonumber(t.initial) and tonumber(t.short) and tonumber(t.long)) then
               return false, "The script returns no table with initial, short and long."
+           end
+           if t.initial < p.short then
+              return false, [[With an initial period below {short}, the faults of the start fill the buffer before the
+                 program runs, and nobody restarts it.]]
            end
            local q = { initial = t.initial, short = t.short, long = t.long }
            for k, v in pairs(p) do q[k] = q[k] or v end
