@@ -581,6 +581,41 @@ static int64_t call_of(int64_t frame, int64_t before)
 	return before < 0 && frame >= 0 ? frame : frame - 1;
 }
 
+/* The addresses of a stack that are still to come, the innermost first. */
+struct calls {
+	const uint64_t	*stack;
+	uint64_t	num, i;		/* frames; the next of them, 0: the sample itself */
+	int64_t		ip, before;
+};
+
+/* Begins with the stack with the number at 2 and the address of its sample at 3. */
+static struct calls calls_of(lua_State *L)
+{
+	const uint64_t *stack = stack_at(L);
+	int64_t ip = (int64_t)luaL_checknumber(L, 3);
+
+	return (struct calls){ .stack = stack, .num = count_frames(stack), .ip = ip, .before = ip };
+}
+
+static bool next_call(struct calls *c, int64_t *address)
+{
+	int64_t frame;
+
+	*address = c->ip;
+	if (c->i == 1 && c->num && (int64_t)c->stack[1] == c->ip)
+		c->i++;
+	if (c->i++ == 0)
+		return true;
+	if (c->i - 1 > c->num)
+		return false;
+	frame = (int64_t)c->stack[c->i - 1];
+	if (!is_address(frame, c->before))
+		return false;
+	*address = call_of(frame, c->before);
+	c->before = frame;
+	return true;
+}
+
 /***
 Where the functions of a stack were: the place of the sample, then those of the calls, outwards, as far as they are
 addresses.
@@ -592,26 +627,42 @@ addresses.
 */
 static int table_calls(lua_State *L)
 {
-	const uint64_t *stack = stack_at(L);
-	uint64_t num = count_frames(stack);
-	int64_t ip = (int64_t)luaL_checknumber(L, 3), before = ip;
-	int n = 0;
+	struct calls c = calls_of(L);
+	int64_t address;
 
-	lua_createtable(L, (int)num + 1, 0);
-	lua_pushnumber(L, (lua_Number)ip);
-	lua_rawseti(L, -2, ++n);
-	for (uint64_t i = 1; i <= num; i++) {
-		int64_t frame = (int64_t)stack[i];
-
-		if (i == 1 && frame == ip)
-			continue;
-		if (!is_address(frame, before))
-			break;
-		lua_pushnumber(L, (lua_Number)call_of(frame, before));
-		lua_rawseti(L, -2, ++n);
-		before = frame;
+	lua_createtable(L, (int)c.num + 1, 0);
+	for (int n = 1; next_call(&c, &address); n++) {
+		lua_pushnumber(L, (lua_Number)address);
+		lua_rawseti(L, -2, n);
 	}
 	return 1;
+}
+
+/***
+Notes the addresses that `stack_table:calls` gives: each becomes a key of a table.
+@function stack_table:note
+@int number
+@number ip of the sample
+@tparam table user for addresses of the user
+@tparam table kernel for addresses of the kernel
+@usage
+local user, kernel = {}, {}
+samples.stack_table():note(0, 4096, user, kernel)
+assert(user[4096] and not next(kernel))
+*/
+static int table_note(lua_State *L)
+{
+	struct calls c = calls_of(L);
+	int64_t address;
+
+	luaL_checktype(L, 4, LUA_TTABLE);
+	luaL_checktype(L, 5, LUA_TTABLE);
+	while (next_call(&c, &address)) {
+		lua_pushnumber(L, (lua_Number)address);
+		lua_pushboolean(L, true);
+		lua_rawset(L, address < 0 ? 5 : 4);
+	}
+	return 0;
 }
 
 static int table_len(lua_State *L)
@@ -639,7 +690,8 @@ void lpfm_open_stack_table(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "add", table_add }, { "bytes", table_bytes }, { "calls", table_calls },
 		{ "copy", table_copy }, { "cut", table_cut }, { "cuts", table_cuts }, { "frames", table_frames },
-		{ "fresh", table_fresh }, { "load", table_load }, { "samples", table_samples }, { NULL, NULL }
+		{ "fresh", table_fresh }, { "load", table_load }, { "note", table_note },
+		{ "samples", table_samples }, { NULL, NULL }
 	};
 	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };
 

@@ -172,10 +172,6 @@ function added:find(pid, address)
    return its and its:at(address, its.n)
 end
 
-function added:ever(pid, address)
-   return self[pid] and self[pid]:ever(address) or {}
-end
-
 function added:each(pid)
    return (self[pid] or mappings.new()):each()
 end
@@ -201,7 +197,7 @@ resolver.__index = resolver
 function symbols.resolver(options)
    options = options or {}
    return setmetatable({ mapped = options.mapped or setmetatable({}, added), cache = {}, places = {}, opened = {},
-      jits = {}, dumps = {}, kernel = options.kernel ~= false, files = options.files,
+      visited = {}, jits = {}, dumps = {}, kernel = options.kernel ~= false, files = options.files,
       stored = options.stored or function() end }, resolver)
 end
 
@@ -274,14 +270,22 @@ local function unknown(address, why)
    return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = why }
 end
 
--- A mapping's contents are the same in all lives of its process, except for generated code.
+-- Does a mapping contain code that differs from one life of its process to another?
+local function is_changing(self, m)
+   return is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5]))
+end
+
+local function describe_mapped(self, m, address)
+   return describe(self, m[4], address, address - m[1] + m[3], m[5])
+end
+
 local function resolve_mapped(self, life, m, address)
-   if is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5])) then
-      return resolve_generated(self, life, address) or describe(self, m[4], address, address - m[1] + m[3], m[5])
+   if is_changing(self, m) then
+      return resolve_generated(self, life, address) or describe_mapped(self, m, address)
    end
    local places = self.places[m] or {}
    self.places[m] = places
-   places[address] = places[address] or describe(self, m[4], address, address - m[1] + m[3], m[5])
+   places[address] = places[address] or describe_mapped(self, m, address)
    return places[address]
 end
 
@@ -313,16 +317,40 @@ function resolver:resolve(pid, address)
    return where
 end
 
---- All places that an address had while a program ran, one after the other.
--- @number pid
--- @number address
--- @treturn table as of `resolver:resolve`
--- @usage #symbols.resolver():resolve_all(7, 4096) --> 1
-function resolver:resolve_all(pid, address)
-   local rows, out = address >= 0 and self.mapped:ever(pid, address) or {}, {}
-   for i, m in ipairs(rows) do out[i] = resolve_mapped(self, pid, m, address) end
-   if #out == 0 then out[1] = self:resolve(pid, address) end
-   return out
+-- The offsets in a mapping's file that `resolver:visit` has come to; nil: the code there is not the file's.
+local function visited(self, m)
+   if is_changing(self, m) then return nil end
+   local key = m[5] and m[4] .. "\0" .. m[5] or m[4]
+   self.visited[key] = self.visited[key] or {}
+   return self.visited[key]
+end
+
+--- Visits all places that addresses had while a program ran. Those in files are visited once in all programs.
+-- @number life
+-- @tparam table addresses of the user, sorted
+-- @func visit is called with each place, as of `resolver:resolve`
+-- @usage
+-- local resolver = symbols.resolver { mapped = require("pfm.recording.programs").new({}, {}, {}) }
+-- resolver:visit(7, { 4096 }, function() error "nothing is mapped there" end)
+function resolver:visit(life, addresses, visit)
+   local rows, before, stop = {}, {}, -math.huge
+   for _, address in ipairs(addresses) do
+      if address >= stop then
+         rows, stop = self.mapped:ever(life, address)
+         for i, m in ipairs(rows) do before[i] = visited(self, m) or false end
+      end
+      for i, m in ipairs(rows) do
+         local seen, offset = before[i], address - m[1] + m[3]
+         if not seen then
+            visit(resolve_generated(self, life, address) or describe_mapped(self, m, address))
+         elseif not seen[offset] then
+            seen[offset] = true
+            visit(describe_mapped(self, m, address))
+         end
+      end
+      local made = #rows == 0 and resolve_generated(self, life, address)
+      if made then visit(made) end
+   end
 end
 
 --- The object that a place is in.

@@ -121,6 +121,13 @@ function collector:programs(records)
    for _, row in ipairs(records) do self.records[#self.records + 1] = row end
 end
 
+local function sorted_keys(t)
+   local out = {}
+   for key in pairs(t) do out[#out + 1] = key end
+   table.sort(out)
+   return out
+end
+
 local function note_address(objects, resolver, where, pid)
    local path, handle, own = where.map or where.object, where.handle, where.own
    local key = path .. "\0" .. (not where.map and where.identity or "")
@@ -141,22 +148,29 @@ local function note_address(objects, resolver, where, pid)
    note_frames(o, handle, own)
 end
 
+-- The addresses of samples and of the calls in their stacks: of the user by process, sorted, and of the kernel.
+local function addresses_of(self)
+   local by_pid, kernel, source = {}, {}, self.recording
+   local of_stacks = source and source:has_stacks() and source.stack_table
+   for pid, ip, stack in self.groups:rows() do
+      local user = by_pid[pid] or {}
+      by_pid[pid] = user
+      if of_stacks then of_stacks:note(stack, ip, user, kernel) else (ip < 0 and kernel or user)[ip] = true end
+   end
+   for pid, user in pairs(by_pid) do by_pid[pid] = sorted_keys(user) end
+   return by_pid, sorted_keys(kernel)
+end
+
 -- Visits the places of samples and of the calls in their stacks, in all that ever was mapped there:
 -- since buffers are not drained in the order of time, it is not known which was.
 local function each_place(self, visit)
-   local with_stacks = self.recording and self.recording:has_stacks()
+   local by_pid, kernel = addresses_of(self)
    local ran = programs.new(self.records, self.mapped, {})
-   local resolver, seen, of_pid = symbols.resolver { mapped = ran, files = self.files }, {}, {}
-   local function look_at(pid, address)
-      for _, life in ipairs(of_pid[pid]) do
-         for _, where in ipairs(resolver:resolve_all(life, address)) do visit(resolver, where, pid) end
-      end
-   end
-   for pid, ip, stack in self.groups:rows() do
-      of_pid[pid], seen[pid] = of_pid[pid] or ran:each_of(pid), seen[pid] or {}
-      for _, address in ipairs(chain.addresses(self.recording, ip, with_stacks and stack)) do
-         if not seen[pid][address] then look_at(pid, address) end
-         seen[pid][address] = true
+   local resolver = symbols.resolver { mapped = ran, files = self.files }
+   for _, address in ipairs(kernel) do visit(resolver, resolver:resolve(0, address)) end
+   for pid, user in pairs(by_pid) do
+      for _, life in ipairs(ran:each_of(pid)) do
+         resolver:visit(life, user, function(where) visit(resolver, where, pid) end)
       end
    end
 end
@@ -166,9 +180,7 @@ end
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
    local objects, list = {}, {}
-   each_place(self, function(resolver, where, pid)
-      if where.object ~= "[unknown]" then note_address(objects, resolver, where, pid) end
-   end)
+   each_place(self, function(resolver, where, pid) note_address(objects, resolver, where, pid) end)
    for _, o in pairs(objects) do list[#list + 1] = finish(o) end
    table.sort(list, function(a, b) return a.path < b.path end)
    return list

@@ -151,13 +151,26 @@ end
 --- All that ever was mapped at an address.
 -- @number address
 -- @treturn table of mappings
+-- @treturn number up to which address it is the same
+-- @usage
+-- local m = require("pfm.recording.mappings").new()
+-- m:add { 0, 8192, 0, "/lib/a.so" }
+-- print(#m:ever(4096), select(2, m:ever(4096))) --> 1 8192
 function mappings:ever(address)
-   local out, its = {}, self
+   local out, stop, its = {}, math.huge, self
    while its do
-      for _, entry in ipairs(span_at(its, address) or {}) do out[#out + 1] = entry.row end
+      local spans = its.spans
+      local i = last_before(spans, "start", address)
+      local span, after = spans[i], spans[i + 1]
+      if span and address < span.stop then
+         for _, entry in ipairs(span) do out[#out + 1] = entry.row end
+         stop = math.min(stop, span.stop)
+      elseif after then
+         stop = math.min(stop, after.start)
+      end
       its = its.parent
    end
-   return out
+   return out, stop
 end
 
 --- Iterates over all mappings, the latest first.

@@ -277,6 +277,7 @@ end
 -- @number life
 -- @number address
 -- @treturn table of mappings
+-- @treturn number up to which address it is the same
 function programs:ever(life, address)
    return life_of(self, life).program.maps:ever(address)
 end
