@@ -157,7 +157,8 @@ local function refusal(self)
          newest, version and version > newest and ": it takes a newer one" or "")
    end
    if head.byte_order and head.byte_order ~= chunks.byte_order then
-      return ("was recorded on a %s-endian machine; this one is %s-endian"):format(head.byte_order, chunks.byte_order)
+      return ("was recorded on a %s-endian machine; this one is %s-endian"):format(tostring(head.byte_order),
+         chunks.byte_order)
    end
    if not schema[head.merged and "MERGED" or "HEAD"](head) then
       return "is damaged: its head does not say what was sampled"
