@@ -277,16 +277,16 @@ struct lx_context {
 	struct pfm_where	where;
 
 	/*
-	 * The structure of a child context has room for as many counters as its root uses, and ends
-	 * after them; with a sampling format it ends before vector.
+	 * Without a sampling format the structure ends before trace, so that it fits into a page. That of a
+	 * child context then has room for as many counters as its root uses, and ends after them.
 	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
-	/* the kernel's frames, for a format that wants call stacks */
-	unsigned long		trace[128];
 	/* the vector of a call in progress */
 	u64			vector[4 * sizeof(pfarg_pmd_t) / 8];
 	unsigned long		vector_used;
+	/* the kernel's frames, for a format that wants call stacks */
+	unsigned long		trace[128];
 };
 
 static inline struct lx_context *lx_of(struct pfm_context *ctx)
@@ -413,7 +413,7 @@ void lx_lifetime_exit(void);
 
 /* context.c */
 extern const struct file_operations lx_context_fops;
-struct lx_context *lx_context_new(void);
+struct lx_context *lx_context_new(bool samples);	/* samples: it will have a format */
 struct lx_context *lx_child_context(struct lx_context *root);	/* returns NULL without memory */
 void lx_context_put(struct lx_context *lx);
 /* takes over the caller's reference; may return an ERR_PTR */

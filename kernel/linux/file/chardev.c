@@ -10,9 +10,14 @@
 
 #include "linux.h"
 
+static bool has_uuid(const pfarg_ctx_t *ctx)
+{
+	return !pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id));
+}
+
 static int pick_format(struct pfm_ioc_create *req, const pfarg_ctx_t *ctx, struct pfm_buffer_fmt **fmt)
 {
-	bool none = pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id));
+	bool none = !has_uuid(ctx);
 
 	*fmt = NULL;
 	if (req->flags & PFM_IOC_BY_NAME) {
@@ -72,7 +77,7 @@ static int make_context(struct pfm_ioc_create *req, pfarg_ctx_t *ctx, struct lx_
 /* Makes the context's file, which from then on holds the reference to the context. */
 static struct file *file_for(struct pfm_ioc_create *req, pfarg_ctx_t *ctx)
 {
-	struct lx_context *lx = lx_context_new();
+	struct lx_context *lx = lx_context_new(req->flags & PFM_IOC_BY_NAME || has_uuid(ctx));
 	struct file *file;
 	int ret;
 

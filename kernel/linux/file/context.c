@@ -33,14 +33,15 @@ static struct lx_context *context_alloc(struct pid_namespace *ns, size_t size, u
 	return lx;
 }
 
-struct lx_context *lx_context_new(void)
+struct lx_context *lx_context_new(bool samples)
 {
 	int paranoid = lx_paranoid(), ret = lx_check_monitor(paranoid);
+	size_t size = samples ? sizeof(struct lx_context) : offsetof(struct lx_context, trace);
 	struct lx_context *lx;
 
 	if (ret)
 		return ERR_PTR(ret);
-	lx = context_alloc(task_active_pid_ns(current), sizeof(*lx), LX_MAX_COUNTERS);
+	lx = context_alloc(task_active_pid_ns(current), size, LX_MAX_COUNTERS);
 	if (!lx)
 		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
 	lx->kernel_ips = paranoid < LX_PARANOID_KERNEL;
@@ -55,7 +56,7 @@ struct lx_context *lx_context_new(void)
 struct lx_context *lx_child_context(struct lx_context *root)
 {
 	unsigned int counters = root->num_counters;
-	size_t size = root->ctx->fmt ? offsetof(struct lx_context, vector) :
+	size_t size = root->ctx->fmt ? sizeof(struct lx_context) :
 		      offsetof(struct lx_context, counters) + counters * sizeof(struct lx_counter);
 	struct lx_context *lx = context_alloc(root->ns, size, counters);
 
