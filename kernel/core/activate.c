@@ -5,8 +5,8 @@
 #include "core.h"
 
 /*
- * Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs a set whose last
- * installation failed.
+ * Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs a set that
+ * could not be installed before.
  */
 static int change_sets(struct pfm_context *ctx)
 {
@@ -253,8 +253,8 @@ static int restart_part(struct pfm_context *root, void *part)
 }
 
 /*
- * Each part has an access() of its own, since interrupts may be off during one. A part whose restart the format
- * refuses does not keep the others from theirs; returns the first refusal.
+ * Each part has an access() of its own, since interrupts may be off during one. If the
+ * format refuses the restart of a part, the others have theirs; returns the first refusal.
  */
 static int restart_parts(struct pfm_context *root)
 {
@@ -283,7 +283,7 @@ static int restart_parts(struct pfm_context *root)
 /*
  * Applies the decisions to a thread. A masked thread follows the decision for the part that masked
  * it, and stays masked if that part has had no restart since. If no format masked it, it goes on,
- * unless there is only one part, whose format then decides. A thread that is not masked follows the
+ * unless there is only one part: then the format decides. A thread that is not masked follows the
  * combined decisions for all parts.
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)

@@ -380,7 +380,7 @@ void pfm_count_late(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 
 /*
- * For machines with a bare PMU (bare_pmu.c), whose counters have pmu->counter_width bits, are read
+ * For machines with a bare PMU (bare_pmu.c): its counters have pmu->counter_width bits, are read
  * and written register by register, and interrupt when they wrap. ops->install, collect, write_pmc
  * and write_pmd can be the pfm_bare_*() functions; the machine provides struct pfm_bare_ops.
  */

@@ -7,7 +7,7 @@
  * wait for the part, because it may be in an NMI that interrupted the code which has taken it. A
  * restart gives a full part back to its format, which then overwrites it. A part may fill up while
  * the program reads another one. So each fill of a part has a number, and with several parts a
- * restart gives back those fills whose messages have been read. It gives back all fills if no
+ * restart gives back the fills of which the messages have been read. It gives back all fills if no
  * message was ever read, or if the last fill's message was lost.
  */
 #include "core.h"

@@ -22,7 +22,7 @@ module: $(MODDIR)/.linked
 		echo "make: no kernel headers at $(KDIR): install linux-headers, or set KDIR" >&2; exit 1; }
 	$(KMAKE) modules
 
-# For the kernel whose headers were taken; without its own keys nothing is signed.
+# For the kernel of these headers; without its own keys nothing is signed.
 SIGN     = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 RELEASE  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 module-install: module

@@ -28,7 +28,7 @@ static void expire(struct lx_context *lx, struct perf_event *event, struct pt_re
 	lx->armed = false;
 	event->hw.sample_period = LX_FAR;
 	/*
-	 * An overflow whose interrupt is still pending belongs to the set that is being left:
+	 * If the interrupt of an overflow is still pending, it belongs to the set being left:
 	 * handle it first.
 	 */
 	lx_drain_overflows(lx, regs);

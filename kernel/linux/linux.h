@@ -755,8 +755,8 @@ u64 lx_arch_thread_pointer(void);
  * access the hardware directly and are optional. lx_arch_bit() returns the enable bit of the
  * event's counter; 0: only perf can start and stop the event. lx_arch_enable() and
  * lx_arch_disable() take several such bits at once. lx_arch_load() brings event->count up to date
- * and loads the counter, enabled or not, so that it overflows after period. lx_arch_pending(): has
- * a counter overflowed whose interrupt has not come yet?
+ * and loads the counter, enabled or not, so that it overflows after period. lx_arch_pending(): is
+ * the interrupt of an overflow still to come?
  */
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"

@@ -25,7 +25,7 @@ void pfm_os_unlock(void)
 /* --- reasons -------------------------------------------------------------------------------- */
 
 /*
- * The reason of a thread's last refusal. Threads whose ids have the same hash share a slot: the
+ * The reason of a thread's last refusal. Threads share a slot if their ids have the same hash: the
  * later reason replaces the earlier one, and the thread that lost its reason gets none.
  */
 struct reason {

@@ -116,7 +116,7 @@ struct perf_rings {
 	unsigned int		n;
 	/* data pages of each ring: as many as the limits allowed */
 	size_t			pages;
-	/* the ring whose record is in use: the kernel must not overwrite the record yet */
+	/* the ring that has the record in use, which the kernel must not overwrite yet */
 	struct perf_ring	*taken;
 	uint64_t		round, limit;	/* in ns, see perf_rings_round() */
 	union perf_record	*whole;		/* a copy of a record that wraps around the end of its ring */

@@ -156,7 +156,7 @@ static void load_counts(struct pfm_context *ctx, struct perf_group *g, const str
 }
 
 /*
- * Finds the PMDs that passed 2^64: the PMD of this record, and others whose records are still to
+ * Finds the PMDs that passed 2^64: the PMD of this record, and others with records still to
  * come.
  */
 static void find_overflows(struct perf_group *g, const struct perf_counter *cause, uint64_t *ovfl)

@@ -132,7 +132,7 @@ static int open_life_pidfd(struct pfm_context *ctx)
  * The event tells the end of its thread by hanging up, for which it has to have a ring: without one it looks hung up at
  * all times. It stays with a thread that calls exec; a pidfd stays with its number, which only the first thread
  * keeps then, and newer kernels tell the end of a first thread by it when the whole process has ended. So the pidfd is
- * for that, for a thread that monitors itself, whose context does not outlive an exec, and for contexts beyond the
+ * for that, for a thread that monitors itself (its context does not outlive an exec), and for contexts beyond the
  * locked memory that there is.
  */
 static int find_end(struct pfm_context *ctx)

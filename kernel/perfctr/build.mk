@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libperfctr.so: perfctr's virtual counters over libperfmon. Part of the top Makefile, whose variables it uses.
+# build.mk - libperfctr.so: perfctr's virtual counters over libperfmon. The top Makefile includes
+# it, and it uses that one's variables.
 
 PERFCTR_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard kernel/perfctr/*.c))
 LIBPERFCTR  := $(BUILD)/libperfctr.so

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * mips.c - the PMUs of MIPS 20Kc, which has one counter, and MIPS 5Kc, which has two. They use the
- * performance counter registers of MIPS64's coprocessor 0: register 25, whose selects are control
- * and counter by turns. An address is the register's number times 8 plus its select. Source: MIPS's
- * software user's manuals of both. A counter overflows when its upper bit becomes set, so it has 31
- * bits. The interrupt bit (4) is always on, because 64-bit emulation needs it. Bits 0-3 choose when
- * the counter counts (exceptions (EXL), kernel, supervisor, user), bits 5-8 what it counts.
+ * performance counter registers of MIPS64's coprocessor 0: register 25, with selects that are
+ * control and counter by turns. An address is the register's number times 8 plus its select.
+ * Source: MIPS's software user's manuals of both. A counter overflows when its upper bit becomes
+ * set, so it has 31 bits. The interrupt bit (4) is always on, because 64-bit emulation needs it.
+ * Bits 0-3 choose when the counter counts (exceptions (EXL), kernel, supervisor, user), bits 5-8
+ * what it counts.
  */
 #include "models.h"
 

@@ -2,7 +2,7 @@
 /*
  * power5.c - the PMU of IBM's POWER5: six counters, PMD1-6, of 31 bits; their 32nd bit makes them
  * interrupt. PMC0 is MMCR0, which freezes all counters. PMC1, MMCR1, chooses what PMD1-4 count
- * together; PMD5 counts instructions, PMD6 cycles. PMC2, MMCRA, marks instructions, whose addresses
+ * together; PMD5 counts instructions, PMD6 cycles. PMC2, MMCRA, marks instructions; their addresses
  * are in PMD7 and 8. A register's address is the number of its special purpose register. Sources:
  * IBM's PowerPC architecture book, and Linux's asm/reg.h.
  */

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libpfmregions.so: regions of programs, over libperfmon. Part of the top Makefile, whose variables it uses.
+# build.mk - libpfmregions.so: regions of programs, over libperfmon. The top Makefile includes
+# it, and it uses that one's variables.
 
 REGIONS_OBJ   := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard kernel/regions/*.c))
 LIBPFMREGIONS := $(BUILD)/libpfmregions.so

@@ -107,7 +107,7 @@ static inline uint64_t regions_hz(void)
 /* The plan, valid once a file is in use. */
 extern struct plan regions_plan;
 /*
- * Takes a block for a thread whose first block is owner; 0: this is its first block. Returns NULL
+ * Takes a block for a thread; owner is the thread's first block, 0: this is its first. Returns NULL
  * with errno.
  */
 struct block *regions_take_block(uint64_t owner);

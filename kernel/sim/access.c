@@ -4,7 +4,7 @@
 
 #include "sim.h"
 
-#define FETCH	4	/* bytes of an instruction whose size the site does not say */
+#define FETCH	4	/* bytes of an instruction, where the site does not say */
 #define DATA	8
 
 /* --- making --------------------------------------------------------------------------------- */

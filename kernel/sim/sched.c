@@ -174,8 +174,8 @@ void sim_sched_rotate(struct sim_cpu *cpu)
 }
 
 /*
- * Returns the end of the present slice. A slice at whose end no thread waited for the CPU was
- * followed by another one.
+ * Returns the end of the present slice. If no thread waited for the CPU at the end
+ * of a slice, another one followed.
  */
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu)
 {

@@ -48,7 +48,7 @@ struct sim_node {
 	uint8_t		op;			/* an enum pfm_sim_op */
 	uint8_t		level;
 	uint8_t		flags;
-	/* a loop whose iterations can be passed without a look inside */
+	/* a loop; its iterations can be passed without a look inside */
 	bool		skip;
 	bool		user;			/* the node has sites at user level */
 	bool		branches;		/* the node has sites that are branches */
@@ -574,19 +574,19 @@ struct sim_cpu {
 	uint64_t		slice_end;
 
 	struct pfm_context	*sys;		/* the system-wide context that is bound to it */
-	struct pfm_context	*ctx;		/* the context whose registers are on the PMU */
+	struct pfm_context	*ctx;		/* the context on the PMU */
 	uint64_t		pmcs[PFM_MAX_PMCS], pmds[PFM_MAX_PMDS];
 	struct sim_watch	watches[SIM_MAX_COUNTERS];
 	unsigned int		num_watches;
 	bool			watches_known;
-	/* PMDs that wrapped and whose interrupt has not been taken */
+	/* PMDs that wrapped; their interrupt has not been taken */
 	uint64_t		pending[PFM_PMD_BV];
 	bool			is_pending;
 	/* for edges: PMDs for which the last cycle counted */
 	uint64_t		counted[PFM_PMD_BV];
 	unsigned int		skid_left;
 	uint64_t		ibs_fetches, ibs_ops;	/* progress towards the next sample */
-	/* bits of the PMDs whose samples are due at the end of the site */
+	/* bits of the PMDs that are due to sample at the end of the site */
 	uint64_t		ibs_taken;
 	unsigned int		unmarked;	/* instructions since the last marked one */
 	uint64_t		last_tstamp;
@@ -632,7 +632,7 @@ struct pfm_sim {
 	struct cache_blocks	site_of;	/* by address: index in sites, + 1 */
 	/* explain: by word of 8 bytes, the site that stored there last, + 1 */
 	struct cache_blocks	stored;
-	/* explain: by site, the site whose store its last load read, + 1 */
+	/* explain: by site, the site that stored what its last load read, + 1 */
 	struct cache_blocks	saw;
 	/* how many stores a CPU's buffer holds; 0: there is no buffer */
 	uint32_t		store_buffer;
@@ -861,7 +861,7 @@ bool sim_sched_contended(const struct sim_cpu *cpu);
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);
 void sim_sched_sleep(struct sim_thread *t, uint64_t until);
 void sim_sched_unsleep(struct sim_thread *t);
-void sim_sched_wake(struct pfm_sim *sim);	/* wakes the threads whose sleep is over */
+void sim_sched_wake(struct pfm_sim *sim);	/* wakes the threads that have slept */
 uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
 
 /* thread.c */

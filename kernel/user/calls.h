@@ -6,8 +6,8 @@
 #include "core.h"
 
 /*
- * Creates a context as specification 0.6 does: the UUID in ctx names the format, whose argument has
- * no size.
+ * Creates a context as specification 0.6 does: the UUID in ctx names the format, and the
+ * format's argument has no size.
  */
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 

@@ -75,7 +75,7 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	return 0;
 }
 
-/* Returns the set whose view is at an offset; NULL: there is none. */
+/* Returns the set that has its view at an offset; NULL: there is none. */
 static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 {
 	uint64_t page = pfm_ops(ctx)->page_size(ctx->machine), id = (offset - PFM_VIEW_OFFSET(0, 0)) / page;

@@ -362,7 +362,7 @@ static int push_names(lua_State *L, const struct lpfm_struct *rec)
 	return n;
 }
 
-/* Pushes the structure as a table of n fields, whose names are on the stack from idx on. */
+/* Pushes the structure as a table of n fields; their names are on the stack from idx on. */
 static void push_named(lua_State *L, const struct lpfm_struct *rec, const void *base, int idx, int n)
 {
 	lua_createtable(L, 0, n);

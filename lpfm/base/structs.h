@@ -44,7 +44,7 @@ extern const struct lpfm_struct lpfm_set_struct, lpfm_setinfo_struct, lpfm_delet
 extern const struct lpfm_struct lpfm_reginfo_struct, lpfm_config_struct, lpfm_fmt_struct;
 
 const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name);
-/* Reads one field, whose value is at idx. */
+/* Reads one field; its value is at idx. */
 void lpfm_field_read(lua_State *L, int idx, const struct lpfm_field *field, void *base,
 		     const struct lpfm_site *site);
 void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *base);

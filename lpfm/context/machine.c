@@ -21,7 +21,7 @@ static bool is_simulated(const char *name)
 }
 
 /*
- * Returns true for a simulated machine whose time passes only in machine:run(). That of
+ * Returns true for a simulated machine if its time passes only in machine:run(). That of
  * "sim:k8,live" passes by itself.
  */
 bool lpfm_machine_is_sim(const char *name)

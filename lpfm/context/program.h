@@ -17,7 +17,7 @@ struct lpfm_program {
 };
 
 /*
- * Reads an option that belongs to this format, whose value is at idx; false: the option belongs to
+ * Reads an option that belongs to this format; its value is at idx. false: the option belongs to
  * another format.
  */
 bool lpfm_program_option(lua_State *L, const char *key, int idx, struct lpfm_program *p, const struct lpfm_site *site);

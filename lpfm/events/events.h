@@ -6,7 +6,7 @@
 #include "base/module.h"
 #include "perfmon/pfmlib.h"
 
-/* Pushes a table whose fields are added to those of the module. */
+/* Pushes a table; its fields are added to those of the module. */
 int luaopen_lpfm_events(lua_State *L);
 
 /* Makes the library's model follow the machine in use; raises if the library cannot be used. */

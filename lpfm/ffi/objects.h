@@ -23,7 +23,7 @@ struct lpfm_vector {
 	int				n;
 	/* some elements have flags that are not flags of a read */
 	bool				write_flags;
-	/* n structures, whose sizes are multiples of 8 bytes, followed by n words of flags */
+	/* n structures, with sizes that are multiples of 8 bytes, followed by n words of flags */
 	uint64_t			data[];
 };
 

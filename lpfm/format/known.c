@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known.c - the sampling formats whose buffers this module can read. */
+/* known.c - the sampling formats of which this module can read the buffers. */
 #include <string.h>
 
 #include "base/module.h"

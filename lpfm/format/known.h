@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* known.h - the sampling formats whose buffers this module can read. */
+/* known.h - the sampling formats of which this module can read the buffers. */
 #ifndef LPFM_KNOWN_H
 #define LPFM_KNOWN_H
 

@@ -88,7 +88,7 @@ struct pfl_demand {
 /* Adds an alternative with one PMC and the PMD that it controls. */
 void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd);
 /*
- * Adds an alternative whose counter has a field of a PMC that several counters share; "which" is
+ * Adds an alternative: the counter has a field of a PMC that several counters share; "which" is
  * its number among these, 0 - 23.
  */
 void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which);

@@ -24,7 +24,7 @@ struct lives {
  */
 uint64_t lives_at(const struct lives *lives, uint64_t pid, uint64_t tstamp);
 /*
- * Returns a copy of the lives in the object at idx, whose list the caller frees; raises if it is no
+ * Returns a copy of the lives in the object at idx. The caller frees its list. Raises if it is no
  * such object.
  */
 struct lives lives_copy(lua_State *L, int idx);

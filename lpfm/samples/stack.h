@@ -6,7 +6,7 @@
 #include "samples/walk.h"
 
 /*
- * Pushes the view of the stack of the cursor at idx, whose walk is w; nil if samples have no
+ * Pushes the view of the stack of the cursor at idx, which walks by w; nil if samples have no
  * stacks.
  */
 void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w);

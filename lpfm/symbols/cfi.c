@@ -13,7 +13,7 @@
 #include "symbols/table.h"
 
 enum { SLOTS = 4096 };		/* a power of two */
-enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function whose symbol has no size */
+enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code where a program begins, if no symbol has its size */
 enum { ENTRY_SIZE = 256 };
 

@@ -202,8 +202,8 @@ static size_t count_frames(Elf *elf)
 
 /*
  * A stack ends at a function without a frame pointer. A few such functions are assembler code. If
- * there are more, they are a part of the program, as in Rust, whose library has frame pointers in
- * programs that have none.
+ * there are more, they are a part of the program, as in Rust, where the library has frame pointers
+ * in programs that have none.
  */
 static bool has_pointers(const struct census *c)
 {

@@ -412,7 +412,7 @@ static enum frame find_frame(struct walk *w, const struct symmapping *map, uint6
 }
 
 /*
- * Makes a step in code without a table, such as a JIT compiler's, whose functions are assumed to
+ * Makes a step in code without a table, such as a JIT compiler's. Its functions are assumed to
  * have frame pointers. The frame pointer must lead up the stack, to a caller's frame for which this
  * also holds, and to an address to which a call returns. If the function may not have made its
  * frame yet, and this cannot be excluded, its caller is not reported.

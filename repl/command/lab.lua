@@ -344,7 +344,7 @@ function course:open(index)
    end
 end
 
--- Shows the figures of a page whose text is in the notebook.
+-- Shows the figures of a page; its text is in the notebook.
 function course:show(index)
    local s = self.session
    s.index = index

@@ -58,7 +58,7 @@ function script.fields()
    return names
 end
 
--- A field whose value was recorded with each sample; a string is the list of branches before it.
+-- A field that was recorded with each sample; a string is the list of branches before it.
 local function with_values(name, unit)
    return function(s)
       local value = s[name]

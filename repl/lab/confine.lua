@@ -74,7 +74,7 @@ local function exists(path)
    return stat.stat(path) ~= nil
 end
 
--- The templates of package.path or package.cpath whose folders exist, without symbolic links. "."
+-- The templates of package.path or package.cpath in folders that exist, without symbolic links. "."
 -- is kept only if it is the source tree; any other current folder has nothing to do with modules.
 local function search_path(text)
    local out = {}

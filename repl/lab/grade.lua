@@ -109,7 +109,7 @@ function grade.session(s, options)
    return out
 end
 
---- Judges the sessions whose progress is kept in a folder.
+--- Judges the sessions that have their progress in a folder.
 -- @tparam {table,...} labs
 -- @tparam[opt] table options of `grade.session`
 -- @treturn[1] {table,...} rows
@@ -251,7 +251,7 @@ function reports.attempts(class)
 end
 
 -- What equal mistakes have in common: the reason without its numbers, the explanation of the wrong
--- answer, or the answer. Students whose parameters differ give different numbers for one mistake.
+-- answer, or the answer. With different parameters students give different numbers for one mistake.
 local function mistake_of(row)
    return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
 end

@@ -266,7 +266,7 @@ local function expected(site)
    return site.level == 0 and call and argument_kind(call, site.argument) or nil
 end
 
--- Completes a string whose meaning is unknown with names of events and registers, then with files.
+-- Completes a string of unknown meaning with names of events and registers, then with files.
 local function anything(word)
    local out = {}
    for _, list in ipairs { kinds.words("event", word), registers(), kinds.words("sampling_format", word) } do

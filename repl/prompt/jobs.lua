@@ -244,7 +244,7 @@ local function take_notices()
 end
 
 --- Serves all jobs without waiting.
--- @treturn table descriptors whose events a job waits for
+-- @treturn table descriptors that a job waits for
 -- @return number seconds to wait at most, or nil
 function jobs.turn()
    local fds, seconds = {}, math.huge

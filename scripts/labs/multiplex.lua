@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Figures 3.31, 3.32: events whose sets take turns, and the estimates of their counts.
+-- Figures 3.31, 3.32: events in sets that take turns, and the estimates of their counts.
 
 local MS = 1000 * 1000
 local A, B = { 5, 4, 6, 1, 5, 4 }, { 10, 10, 15, 15, 10, 15 }

@@ -92,7 +92,7 @@ static inline uint64_t pfm_fast_register(unsigned int index)
 #endif
 
 /*
- * Reads n PMDs of the view's set, whose numbers are in nums and below PFM_MAX_PMDS. The values
+ * Reads n PMDs of the view's set. Their numbers, below PFM_MAX_PMDS, are in nums. The values
  * are consistent: no switch, write or interrupt came between them. Returns 1 if no call was
  * needed; 0 after pfm_read_pmds(), which is needed for software counters, virtual PMDs,
  * multiplexed counters without a place, other threads, and where the system lets no program read

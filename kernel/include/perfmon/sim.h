@@ -248,7 +248,7 @@ struct pfm_sim_pmc {
 };
 
 /*
- * The same for models whose counters need several PMCs (netburst, power5): fills in numbers and
+ * The same for models that need several PMCs for a counter (netburst, power5): fills in numbers and
  * values of the first n PMCs, beginning with the one that controls pmd, and returns how many are
  * needed. If a register has fields of several counters, the value has only this counter's; the
  * values of several counters can be ORed.

@@ -267,7 +267,7 @@ struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_
 			break;
 	if (s->num_cores == cores)
 		return s;
-	/* the core whose creation failed has some parts, too */
+	/* the core that could not be created has some parts, too */
 	s->num_cores += s->cores != NULL;
 	cache_system_free(s);
 	return NULL;

@@ -39,7 +39,7 @@ struct sim_ia64_restriction {
 
 /* Returns the SIM_BY_* by which the event of a code can be restricted. */
 unsigned int sim_ia64_restricted_by(const struct sim_encoding *encodings, uint64_t code);
-/* Fills in f for a counter with the PMC pmc, whose event can be restricted by "by". */
+/* Fills in f for a counter with the PMC pmc; its event can be restricted by "by". */
 void sim_ia64_filter(const uint64_t *pmcs, const struct sim_ia64_restriction *r, unsigned int by, uint64_t pmc,
 		     uint64_t code, struct sim_filter *f);
 /*

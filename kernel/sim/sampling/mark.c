@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * mark.c - POWER5's marked instructions, for programs whose events come from the caches. One
+ * mark.c - POWER5's marked instructions, for programs with events of the caches. One
  * instruction at a time is marked. When it has left the processor, in which that many others are in
  * progress, the next one is marked. Events of marked instructions are ordinary events with a
  * filter. From an overflow to its interrupt the addresses are held. A group has one instruction

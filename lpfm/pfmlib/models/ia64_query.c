@@ -11,7 +11,7 @@ static unsigned int buffer_of(const struct pfl_model *m, unsigned int i)
 }
 
 /*
- * Returns a PFMLIB_ITA2_EAR_*_MODE, whose values are the same for the other models. -1: it is not
+ * Returns a PFMLIB_ITA2_EAR_*_MODE; the values are the same for the other models. -1: it is not
  * an event of an EAR.
  */
 static int mode_of(const struct pfl_model *m, unsigned int i)

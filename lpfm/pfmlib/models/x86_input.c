@@ -167,7 +167,7 @@ int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int 
 
 /*
  * Returns true for an event that can be sampled precisely with all its unit masks, by the table of
- * its model, whose type must be this one.
+ * its model, which must be of this type.
  */
 static int is_precise(const pfmlib_event_t *e, int type, int or_type)
 {
