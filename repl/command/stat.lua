@@ -233,8 +233,11 @@ local function printer(args, target, out)
       written = write,
       final = function(result)
          if args.json then return write { json_line(result, target) } end
-         if args.x then return write(with_mark(csv_lines(result, args.x), result)) end
-         write(stat.text(result, target))
+         if not args.x then return write(stat.text(result, target)) end
+         write(with_mark(csv_lines(result, args.x), result))
+         if result.inherited then -- then a count that is short is a surprise
+            for _, line in ipairs(hint(result, target)) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
+         end
       end,
       interval = function(row)
          if args.json then return write { json_line(row, {}) } end

@@ -2,7 +2,9 @@
 --- What each thread of a command counted: an inheriting context writes it into its buffer when the thread ends.
 -- @module pfm.measure.ledger
 
+local lpfm = require "lpfm"
 local host = require "pfm.measure.host"
+local text_file = require "pfm.util.text_file"
 
 local ledger = {}
 ledger.__index = ledger
@@ -17,6 +19,22 @@ function ledger.create_args()
       buf_flags = { "NO_KERNEL", "NO_USER", "RECORDS" } }
 end
 
+-- The nearest ancestor that has counters open: this process and its commands may have inherited them. readlink of
+-- luaposix does not read such links.
+local function measured_by()
+   local ancestors, pid = {}, "self"
+   repeat
+      pid = tonumber((text_file.all(("/proc/%s/status"):format(pid)) or ""):match("\nPPid:%s*(%d+)"))
+      ancestors[#ancestors + 1] = pid
+   until not pid or pid == 0
+   local pipe = assert(io.popen(([[for pid in %s; do
+      if readlink /proc/$pid/fd/* 2>/dev/null | grep -qF '[perf_event]'; then echo $pid; fi
+   done]]):format(table.concat(ancestors, " "))))
+   local nearest = pipe:read("*n")
+   pipe:close()
+   return nearest
+end
+
 --- Makes the ledger of a command.
 -- @tparam table subject of `pfm.measure`, its context loaded
 -- @treturn table
@@ -28,7 +46,8 @@ end
 function ledger.new(subject)
    local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
    return setmetatable({ ctx = subject.ctx, buffer = subject.ctx:buffer(), rows = { first },
-      by_tid = { [subject.tid] = first }, lost = 0 }, ledger)
+      by_tid = { [subject.tid] = first }, lost = 0,
+      outer = lpfm.machine().name == "perf" and measured_by() or nil }, ledger)
 end
 
 local take = {}
@@ -94,11 +113,16 @@ local function split_rows(self, expected)
    return known, unknown
 end
 
+-- When the kernel switches between two threads that have inherited the same counters, it exchanges their counts, in the
+-- order of its lists of counters. Where there are counters of two tools, the lists of the first thread and of the others
+-- have different orders, so that counts go to the wrong counter, and the sums are wrong, too.
+local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
+
 --- Completes the counts from the sums: what the known counts leave of them is given to one thread with unknown counts.
 -- Further threads with unknown counts are removed from the rows, and their counts are in that rest, too.
 -- @tparam table sums by PMD
--- @treturn int number of threads without a row of their own; 1 if records were lost and their number is not known
--- @treturn[opt] string where their counts are
+-- @treturn int number of threads of which the counts are not known; 1 if records were lost and it is not known how many
+-- @treturn[opt] string why, and where their counts are
 function ledger:settle(sums)
    local num_pmds = 0
    for _ in pairs(sums) do num_pmds = num_pmds + 1 end
@@ -110,6 +134,7 @@ function ledger:settle(sums)
    end
    self.rows = known
    table.insert(known, 1, rest)
+   if self.outer then return #known + #unknown, MIXED:format(self.outer) end
    if #unknown == 0 and self.lost == 0 then return 0 end
    local why = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
    return math.max(#unknown, 1), why:format(rest.tid)
