@@ -496,12 +496,9 @@ static int line_add(lua_State *L)
 	return 0;
 }
 
-/* line.load(file) -> true, or nil, message, errno */
-static int line_load(lua_State *L)
+/* Pushes true, or nil, message, errno. */
+static int push_outcome(lua_State *L, int err)
 {
-	prepare_readline();
-	int err = read_history(luaL_checkstring(L, 1));
-
 	if (!err) {
 		lua_pushboolean(L, 1);
 		return 1;
@@ -511,23 +508,22 @@ static int line_load(lua_State *L)
 	return 3;
 }
 
+/* line.load(file) -> true, or nil, message, errno */
+static int line_load(lua_State *L)
+{
+	prepare_readline();
+	return push_outcome(L, read_history(luaL_checkstring(L, 1)));
+}
+
 /* line.save(file, entries) -> true, or nil, message, errno; keeps the last entries. */
 static int line_save(lua_State *L)
 {
 	const char *file = luaL_checkstring(L, 1);
 	int keep = (int)luaL_checkinteger(L, 2);
-	int err;
 
 	prepare_readline();
 	stifle_history(keep);
-	err = write_history(file);
-	if (!err) {
-		lua_pushboolean(L, 1);
-		return 1;
-	}
-	push_failure(L, strerror(err));
-	lua_pushinteger(L, err);
-	return 3;
+	return push_outcome(L, write_history(file));
 }
 
 /* line.entries(n) -> the last n entries, the oldest first */

@@ -112,8 +112,7 @@ void pfm_target_exec(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
-/* A stop does not end the masked state: PMDs that overflowed are reset at the restart. */
-static int stop(struct pfm_context *ctx, void *arg)
+int pfm_stop_here(struct pfm_context *ctx, void *arg)
 {
 	(void)arg;
 	pfm_see_blind(ctx);
@@ -131,7 +130,7 @@ static int stop(struct pfm_context *ctx, void *arg)
  */
 void pfm_user_stop(struct pfm_context *ctx)
 {
-	stop(ctx, NULL);
+	pfm_stop_here(ctx, NULL);
 }
 
 int pfm_do_stop(struct pfm_context *ctx)
@@ -139,9 +138,9 @@ int pfm_do_stop(struct pfm_context *ctx)
 	int ret = must_be_loaded(ctx);
 
 	if (!ret)
-		ret = pfm_ops(ctx)->access(ctx, stop, NULL);
+		ret = pfm_ops(ctx)->access(ctx, pfm_stop_here, NULL);
 	if (!ret && pfm_inherits(ctx))
-		pfm_for_child_ctxs(ctx, stop, NULL);
+		pfm_for_child_ctxs(ctx, pfm_stop_here, NULL);
 	return ret;
 }
 

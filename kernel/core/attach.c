@@ -117,19 +117,6 @@ int pfm_do_load(struct pfm_context *ctx, const pfarg_load_t *req)
 	return ret;
 }
 
-/* Stops monitoring and saves the last values (3.1.8). */
-static int stop_for_good(struct pfm_context *ctx, void *arg)
-{
-	(void)arg;
-	pfm_see_blind(ctx);
-	if (pfm_counting(ctx)) {
-		pfm_hold(ctx);
-		pfm_ops(ctx)->collect(ctx, ctx->active);
-	}
-	ctx->started = false;
-	return 0;
-}
-
 static void let_go(struct pfm_context *ctx)
 {
 	while (ctx->child_ctxs)
@@ -149,9 +136,9 @@ static void let_go(struct pfm_context *ctx)
 /* If the target is gone (ESRCH), no overflow can come any more, and no access() is needed. */
 static int try_to_stop(struct pfm_context *ctx)
 {
-	int ret = pfm_ops(ctx)->access(ctx, stop_for_good, NULL);
+	int ret = pfm_ops(ctx)->access(ctx, pfm_stop_here, NULL);
 
-	return ret == -ESRCH ? stop_for_good(ctx, NULL) : ret;
+	return ret == -ESRCH ? pfm_stop_here(ctx, NULL) : ret;
 }
 
 void pfm_unload(struct pfm_context *ctx)

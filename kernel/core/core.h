@@ -360,6 +360,12 @@ int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num);
 struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
 
+/*
+ * activate.c: stops monitoring and saves the last values (3.1.6, 3.1.8), in access(). It keeps the
+ * masked state: PMDs that overflowed are reset at the restart.
+ */
+int pfm_stop_here(struct pfm_context *ctx, void *unused);
+
 /* switch.c, in PMU context: makes the active set count, and changes it. */
 void pfm_run(struct pfm_context *ctx);
 void pfm_hold_now(struct pfm_context *ctx);

@@ -143,20 +143,25 @@ static int no_pointer(const char *what)
 
 typedef int create_fn(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
 
+/* Finds the format that has the UUID in ctx; NULL: ctx has none. */
+static int get_by_uuid(const pfarg_ctx_t *ctx, struct pfm_buffer_fmt **fmt)
+{
+	have_formats();
+	*fmt = NULL;
+	if (pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
+		return 0;
+	*fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
+	return *fmt ? 0 : pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
+}
+
 static int create_by_uuid(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
 {
-	struct pfm_buffer_fmt *fmt = NULL;
+	struct pfm_buffer_fmt *fmt;
 
 	(void)unused;
 	if (pfm_linux_is(m))
 		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
-	have_formats();
-	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
-		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
-		if (!fmt)
-			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
-	}
-	return create(m, ctx, fmt, fmt_arg, arg_size);
+	return get_by_uuid(ctx, &fmt) ? -1 : create(m, ctx, fmt, fmt_arg, arg_size);
 }
 
 static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
@@ -474,18 +479,12 @@ void pfm_put_format(pfm_buffer_fmt_t *fmt)
 
 static int create_06(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
 {
-	struct pfm_buffer_fmt *fmt = NULL;
+	struct pfm_buffer_fmt *fmt;
 
 	(void)unused;
 	if (pfm_linux_is(m))
 		return pfm_linux_create(ctx, NULL, fmt_arg, no_size);
-	have_formats();
-	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id))) {
-		fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
-		if (!fmt)
-			return pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
-	}
-	return create_with(m, ctx, fmt, fmt_arg, true);
+	return get_by_uuid(ctx, &fmt) ? -1 : create_with(m, ctx, fmt, fmt_arg, true);
 }
 
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
