@@ -114,7 +114,7 @@ local function split_rows(self, expected)
 end
 
 -- When the kernel switches between two threads that have inherited the same counters, it exchanges their counts, in the
--- order of its lists of counters. Where there are counters of two tools, the lists of the first thread and of the others
+-- order of its lists of counters. Where there are counters of two tools, the lists of the first thread and of others
 -- have different orders, so that counts go to the wrong counter, and the sums are wrong, too.
 local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
 
