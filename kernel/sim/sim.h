@@ -861,7 +861,7 @@ bool sim_sched_contended(const struct sim_cpu *cpu);
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);
 void sim_sched_sleep(struct sim_thread *t, uint64_t until);
 void sim_sched_unsleep(struct sim_thread *t);
-void sim_sched_wake(struct pfm_sim *sim);	/* wakes the threads that have slept */
+void sim_sched_wake(struct pfm_sim *sim);	/* wakes threads at the end of their sleep */
 uint64_t sim_sched_wake_at(const struct pfm_sim *sim);
 
 /* thread.c */

@@ -4,6 +4,7 @@
 
 local analyze = require "pfm.analyze"
 local render = require "pfm.render"
+local sorted_keys = require "pfm.util.sorted_keys"
 local stacks = require "pfm.stacks"
 
 local report_text = {}
@@ -108,13 +109,6 @@ function report_text.tree(self, options, limit)
    return lines, tree
 end
 
-local function sorted_names(formulas)
-   local names = {}
-   for name in pairs(formulas) do names[#names + 1] = name end
-   table.sort(names)
-   return names
-end
-
 --- Derived metrics by row.
 -- @param self recording
 -- @tparam table result of `analyze.by`
@@ -123,7 +117,7 @@ end
 -- @treturn {string,...}
 -- @treturn table of `analyze.derive`
 function report_text.derived(self, result, formulas, top)
-   local names, rows = sorted_names(formulas), {}
+   local names, rows = sorted_keys(formulas), {}
    local columns = { { title = "samples", right = true } }
    for i, name in ipairs(names) do columns[i + 1] = { title = name, right = true } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end

@@ -10,6 +10,7 @@ local jitmap = require "pfm.jitmap"
 local programs = require "pfm.recording.programs"
 local symbols = require "pfm.symbols"
 local last_before = require "pfm.util.last_before"
+local sorted_keys = require "pfm.util.sorted_keys"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
 
@@ -119,13 +120,6 @@ end
 -- @usage embedded_symbols.collector({}):programs { { "EXEC", 1000, 7, 7, "prog" } }
 function collector:programs(records)
    for _, row in ipairs(records) do self.records[#self.records + 1] = row end
-end
-
-local function sorted_keys(t)
-   local out = {}
-   for key in pairs(t) do out[#out + 1] = key end
-   table.sort(out)
-   return out
 end
 
 local function note_address(objects, resolver, where, pid)

@@ -9,6 +9,7 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 local render = require "pfm.render"
 local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
+local sorted_keys = require "pfm.util.sorted_keys"
 local stacks = require "pfm.recording.stacks"
 
 local data = {}
@@ -312,13 +313,6 @@ local function fit(all)
 end
 
 -- --- as it stands in the page --------------------------------------------------------------------
-
-local function sorted_keys(t)
-   local out = {}
-   for key in pairs(t) do out[#out + 1] = key end
-   table.sort(out)
-   return out
-end
 
 -- Cells as columns: node, thread, slice, samples, and events unless a period gives them; from 0.
 local function columns_of(cells, period)
