@@ -28,7 +28,7 @@ local function measured_by()
       ancestors[#ancestors + 1] = pid
    until not pid or pid == 0
    local pipe = assert(io.popen(([[for pid in %s; do
-      if readlink /proc/$pid/fd/* 2>/dev/null | grep -qF '[perf_event]'; then echo $pid; fi
+      if ls -l /proc/$pid/fd 2>/dev/null | grep -qF '[perf_event]'; then echo $pid; fi
    done]]):format(table.concat(ancestors, " "))))
    local nearest = pipe:read("*n")
    pipe:close()
@@ -74,6 +74,7 @@ take.RENAME = take.EXEC
 function take.COUNT(self, r)
    local row = self.by_tid[r.tid] or add_row(self, r)
    row.counts[r.num], row.told = (row.counts[r.num] or 0) + r.value, row.told + 1
+   self.told = true
 end
 
 function take.LOST(self, r)
@@ -118,6 +119,9 @@ end
 -- have different orders, so that counts go to the wrong counter, and the sums are wrong, too.
 local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
 
+local LOST = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
+local UNTOLD = "this kernel does not tell the counts of a thread that ends; thread %d has their counts beside its own"
+
 --- Completes the counts from the sums: what the known counts leave of them is given to one thread with unknown counts.
 -- Further threads with unknown counts are removed from the rows, and their counts are in that rest, too.
 -- @tparam table sums by PMD
@@ -136,8 +140,7 @@ function ledger:settle(sums)
    table.insert(known, 1, rest)
    if self.outer then return #known + #unknown, MIXED:format(self.outer) end
    if #unknown == 0 and self.lost == 0 then return 0 end
-   local why = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
-   return math.max(#unknown, 1), why:format(rest.tid)
+   return math.max(#unknown, 1), (self.told and LOST or UNTOLD):format(rest.tid)
 end
 
 return ledger
