@@ -22,29 +22,50 @@ local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scrip
 
 -- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the
 -- given paths, read only, and an empty /tmp; hide:PATH mounts an empty folder over PATH. The shell
--- is root in its own namespaces, and leaves nothing mounted outside of them.
-local IN_NAMESPACES = [[
+-- is root in its own namespaces, and leaves nothing mounted outside of them. One mount(8) makes many
+-- mounts, for starting it takes longer than they do.
+local IN_NAMESPACES = [=[
 set -e
 root=$1
 shift
 mount -t tmpfs -o size=16m,mode=755 none "$root"
 cd "$root"
+mkdir old proc tmp
+chmod 1777 tmp
+table="none $root/proc proc defaults"
+
+# add SOURCE PATH TYPE OPTIONS: a line of a table as fstab(5) describes it
+add() {
+	table="$table
+$1 $root$2 $3 $4"
+}
+mount_all() {
+	printf '%s\n' "$table" >table
+	mount -a -T "$root/table"
+	table=
+}
+
+# quote PATH: quoted is the path as the table has it
+quote() {
+	quoted=$1
+	case $1 in
+	*[[:cntrl:]]*) exit 1;;
+	*[\ \\]*) quoted=$(printf %s "$1" | sed 's/\\/\\134/g; s/ /\\040/g');;
+	esac
+}
 
 # show PATH: the path at its own place, read only
 show() {
+	quote "$1"
 	if [ -d "$1" ]; then
-		mkdir -p ".$1"
-	elif [ ! -e ".$1" ]; then
-		mkdir -p ".${1%/*}"
-		: >".$1"
+		add "$quoted" "$quoted" none rbind,ro,X-mount.mkdir
+		return
 	fi
-	mount --rbind "$1" ".$1"
-	mount -o remount,bind,ro ".$1"
+	[ -d ".${1%/*}" ] || mkdir -p ".${1%/*}"
+	[ -e ".$1" ] || : >".$1"
+	add "$quoted" "$quoted" none bind,ro
 }
 
-mkdir old proc tmp
-chmod 1777 tmp
-mount -t proc none proc
 for path in /bin /lib /lib64 /sbin; do
 	if [ -L $path ]; then cp -P $path .; elif [ -d $path ]; then show $path; fi
 done
@@ -53,17 +74,22 @@ for path in /usr /etc/alternatives /etc/ld.so.cache /dev/null /dev/urandom; do
 done
 while [ "$1" != -- ]; do
 	case $1 in
-	hide:*) mount -t tmpfs -o size=1m,mode=755 none ".${1#hide:}";;
+	hide:*)
+		quote "${1#hide:}"
+		add none "$quoted" tmpfs size=1m,mode=755
+		mount_all;;
 	*) show "$1";;
 	esac
 	shift
 done
 shift
+mount_all
+rm table
 pivot_root . old
 umount -l /old
 cd /tmp
 "$@"
-]]
+]=]
 
 local function absolute(path)
    local full = path:sub(1, 1) == "/" and path or unistd.getcwd() .. "/" .. path
