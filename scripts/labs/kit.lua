@@ -16,6 +16,7 @@ kit.plot = plot
 kit.here = here
 
 local open = {} -- contexts of the run
+local counters_of = setmetatable({}, { __mode = "k" }) -- by machine
 
 local PATIENCE = 1000 -- s of simulated time
 
@@ -75,10 +76,13 @@ end
 -- @tparam machine m
 -- @treturn {int,...} their numbers
 function kit.counters(m)
-   local out = {}
+   local out = counters_of[m]
+   if out then return out end
+   out = {}
    for _, pmd in ipairs(lpfm.pmds()) do
       if pmd.num < 64 and m:encode("instructions", pmd.num) and pmd.width < 64 then out[#out + 1] = pmd.num end
    end
+   counters_of[m] = out
    return out
 end
 
