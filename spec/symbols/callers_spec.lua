@@ -2,6 +2,7 @@
 -- The callers in call stacks, compared with what programs of known structure call.
 -- Second interpreter, all: most of it records programs.
 local c = require "support.c"
+local effort = require "support.effort"
 local lpfm = require "lpfm"
 local objects = require "lpfm.symbols"
 local real = require "support.real"
@@ -12,6 +13,7 @@ local stacks = require "pfm.stacks"
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 local LPFM = BUILD .. "/lpfm"
 local FOLDER = BUILD .. "/spec/callers"
+local MS = effort(800) -- of a program that is drawn
 
 local function write(path, text)
    local file = assert(io.open(path, "w"))
@@ -175,7 +177,7 @@ describe("the callers of functions", function()
       it(("are the true ones, to the last: %s (%s)"):format(case[1], case[3]), function()
          if case[4] and jit and jit.arch ~= case[4] then pending("a leaf returns to a register here") end
          compile(case[2])
-         local self = record(case[3], FOLDER .. "/drawn 400")
+         local self = record(case[3], ("%s/drawn %d"):format(FOLDER, MS))
          local n = 0
          for names, cut in each_stack(self) do
             local found = judge(names, calls)
@@ -193,7 +195,7 @@ describe("the callers of functions", function()
    it("are none that do not call them, where neither tables nor frame pointers are", function()
       compile(ALL .. BARE .. "-O2 -fomit-frame-pointer")
       local n = 0
-      for names, cut in each_stack(record("-g", FOLDER .. "/drawn 400")) do
+      for names, cut in each_stack(record("-g", ("%s/drawn %d"):format(FOLDER, MS))) do
          local found = judge(names, calls)
          assert(found == "true" or found == "elsewhere" or (found == "lost" and cut),
             ("seed %d: %s (%s): %s"):format(seed, found, cut or "not cut", dump(names)))
@@ -302,7 +304,7 @@ NOIPA void pthread_create(called *f) { start(f); }
 #define NOIPA __attribute__((noipa))
 volatile unsigned long sum;
 NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
-NOIPA void begin(void) { for (int i = 0; i < 300; i++) burn(); sum++; }
+NOIPA void begin(void) { for (int i = 0; i < 150; i++) burn(); sum++; }
 void FIRST(void (*f)(void));
 void first(void) { FIRST(begin); }
 #ifdef __x86_64__
@@ -330,7 +332,7 @@ volatile unsigned long sum;
 #define NOIPA __attribute__((noipa))
 NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
 NOIPA int deep(int n) { if (n) n = deep(n - 1) + 1; else burn(); __asm__ volatile("" : : : "memory"); return n; }
-NOIPA int begin(void) { for (int i = 0; i < 1500; i++) deep(3); return 0; }
+NOIPA int begin(void) { for (int i = 0; i < 500; i++) deep(3); return 0; }
 __asm__(".globl _start\n.type _start, @function\n_start:\n"
 	"\txor %ebp, %ebp\n\tcall begin\n"
 	"\tmov $1, %eax\n\txor %ebx, %ebx\n\tint $0x80\n\thlt\n.size _start, .-_start\n");

@@ -431,7 +431,7 @@ local LPFM = BUILD .. "/lpfm"
 
 -- Some ten thousand samples, a score in each round of the program: their chance is a tenth of a point.
 local function record(path, how, prog)
-   local line = ("LPFM_MACHINE=%s %s record %s -c 200000 -o %s -- %s 500"):format(real, LPFM, how, path, prog)
+   local line = ("LPFM_MACHINE=%s %s record %s -c 100000 -o %s -- %s 250"):format(real, LPFM, how, path, prog)
    local out, status = c.sh(line)
    assert(status == 0, out)
    return out

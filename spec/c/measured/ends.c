@@ -17,7 +17,7 @@
 #define NOIPA	__attribute__((noipa))
 #define KEEP()	__asm__ volatile("" : : : "memory")
 
-enum { STACK = 65536, MS = 300 };
+enum { STACK = 65536, MS = 150 };
 
 static volatile unsigned long sum;
 static ucontext_t here, there;
