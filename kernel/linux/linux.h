@@ -182,7 +182,7 @@ struct lx_views {
 
 /* The sampling buffer. */
 struct lx_buffer {
-	struct user_struct	*payer;		/* the user to which the buffer is charged */
+	const struct cred	*payer;		/* to the user of these, the buffer is charged */
 	/* a struct lx_map for each address space that has the buffer mapped */
 	struct list_head	maps;
 	spinlock_t		maps_lock;
@@ -331,11 +331,12 @@ void lx_refuse_for(pid_t tid);
 
 /*
  * memory.c: lx_charge() charges size bytes, rounded up to pages, to the caller's user, until
- * lx_uncharge() is called with the user that it returned; it returns NULL if the limit is exceeded.
+ * lx_uncharge() is called with the credentials that it returned; it returns NULL if the limit is
+ * exceeded. The credentials hold the user: not all kernels export free_uid() to modules.
  * lx_lockable() returns how many bytes the user can still lock; ~0: no limit.
  */
-struct user_struct *lx_charge(size_t size);
-void lx_uncharge(struct user_struct *user, size_t size);
+const struct cred *lx_charge(size_t size);
+void lx_uncharge(const struct cred *payer, size_t size);
 u64 lx_lockable(void);
 /* in pages, for all memory that the caller's user has locked; may sleep */
 unsigned long lx_lock_limit(void);

@@ -44,7 +44,7 @@ u64 lx_lockable(void)
 	return limit > locked ? (u64)(limit - locked) << PAGE_SHIFT : 0;
 }
 
-struct user_struct *lx_charge(size_t size)
+const struct cred *lx_charge(size_t size)
 {
 	struct user_struct *user = current_user();
 	long locked = atomic_long_read(&user->locked_vm), pages = PFN_UP(size);
@@ -56,19 +56,19 @@ struct user_struct *lx_charge(size_t size)
 			return NULL;
 		}
 	} while (!atomic_long_try_cmpxchg(&user->locked_vm, &locked, locked + pages));
-	return get_uid(user);
+	return get_current_cred();
 }
 
-void lx_uncharge(struct user_struct *user, size_t size)
+void lx_uncharge(const struct cred *payer, size_t size)
 {
-	atomic_long_sub(PFN_UP(size), &user->locked_vm);
-	free_uid(user);
+	atomic_long_sub(PFN_UP(size), &payer->user->locked_vm);
+	put_cred(payer);
 }
 
 /* --- memory that is not mapped ---------------------------------------------------------------- */
 
 struct block {
-	struct user_struct	*user;
+	const struct cred	*payer;
 	size_t			size;
 	u64			mem[];
 };
@@ -82,15 +82,15 @@ static struct block *block_new(size_t size)
 void *pfm_os_alloc(size_t size)
 {
 	size_t whole = size + sizeof(struct block);
-	struct user_struct *user = lx_charge(whole);
-	struct block *block = user ? block_new(whole) : NULL;
+	const struct cred *payer = lx_charge(whole);
+	struct block *block = payer ? block_new(whole) : NULL;
 
 	if (!block) {
-		if (user)
-			lx_uncharge(user, whole);
+		if (payer)
+			lx_uncharge(payer, whole);
 		return NULL;
 	}
-	block->user = user;
+	block->payer = payer;
 	block->size = whole;
 	return block->mem;
 }
@@ -101,6 +101,6 @@ void pfm_os_free(void *p)
 
 	if (!p)
 		return;
-	lx_uncharge(block->user, block->size);
+	lx_uncharge(block->payer, block->size);
 	kvfree(block);
 }

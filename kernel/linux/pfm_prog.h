@@ -11,14 +11,14 @@
 
 #include "perfmon/perfmon_prog_smpl.h"
 
-struct user_struct;
+struct cred;
 
 struct pfm_prog {
 	bpf_func_t		run;		/* bpf->bpf_func, copied to save a load at each call */
 	const struct bpf_insn	*insns;
 	struct bpf_prog		*bpf;
-	/* the user to which the program's memory is charged */
-	struct user_struct	*user;
+	/* the program's memory is charged to the user of these */
+	const struct cred	*payer;
 	size_t			charged;	/* in bytes */
 };
 

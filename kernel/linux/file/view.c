@@ -35,10 +35,10 @@ void lx_view_init_context(struct lx_context *lx)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-/* Allocates a page. The user to which it is charged is stored in page_private(). */
+/* Allocates a page. The credentials to whose user it is charged are stored in page_private(). */
 static struct page *page_new(void)
 {
-	struct user_struct *payer = lx_charge(PAGE_SIZE);
+	const struct cred *payer = lx_charge(PAGE_SIZE);
 	struct page *page = payer ? alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO) : NULL;
 
 	if (page)
@@ -50,7 +50,7 @@ static struct page *page_new(void)
 
 static void page_free(struct page *page)
 {
-	struct user_struct *payer = (struct user_struct *)page_private(page);
+	const struct cred *payer = (const struct cred *)page_private(page);
 
 	set_page_private(page, 0);
 	put_page(page);

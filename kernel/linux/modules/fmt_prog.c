@@ -75,8 +75,8 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 	p->run = p->bpf->bpf_func;
 	p->insns = p->bpf->insnsi;
 	p->charged = footprint(p->bpf);
-	p->user = lx_charge(p->charged);
-	if (!p->user) {
+	p->payer = lx_charge(p->charged);
+	if (!p->payer) {
 		bpf_prog_destroy(p->bpf);
 		return ENOMEM;
 	}
@@ -87,7 +87,7 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 void pfm_prog_unload(struct pfm_prog *p)
 {
 	bpf_prog_destroy(p->bpf);
-	lx_uncharge(p->user, p->charged);
+	lx_uncharge(p->payer, p->charged);
 }
 
 PFM_FMT_ALIAS(PFM_PROG_SMPL);
