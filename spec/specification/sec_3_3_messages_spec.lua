@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
 -- Section 3.3, event notifications.
--- Second interpreter, all: most of it runs programs in C.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"

@@ -120,6 +120,7 @@ static void each_end_is_told(void)
 	bool in_time = false;
 	int fd;
 
+	NEEDS_TASK_WORK();	/* a worker notices the end, later */
 	setrlimit(RLIMIT_NOFILE, &files);
 	for (int tries = 0; tries < 20 && !in_time; tries++) {
 		next = child_new(pause_for_ever, 0);	/* without the descriptor */

@@ -198,6 +198,7 @@ static void set_uid_programs_are_not_monitored(void)
 	snprintf(command, sizeof(command), "cp %s /tmp/suid && chmod 4755 /tmp/suid", program);
 	EQUAL(system(command), 0);
 	EQUAL(as_nobody(watch_exec, 1), 2);
+	NEEDS_TASK_WORK();
 	EQUAL(as_nobody(watch_children, 0), 2);
 }
 
