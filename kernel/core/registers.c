@@ -235,7 +235,7 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 	int bad = 0, good = 0, ret;
 
 	if (pfm_inherits(ctx) && pfm_loaded(ctx))
-		return pfm_refuse(-EBUSY, "an inheriting context is programmed before it is loaded");
+		return pfm_refuse(-EBUSY, "INHERIT: PMCs cannot be written while the context is loaded");
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
 	ret = pfm_vector_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good);
@@ -293,8 +293,8 @@ static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 	if (!(flags & PFM_REGFL_FREQUENCY))
 		return 0;
 	if (!pfm_inherits(ctx) || !ctx->fmt || !pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a format and a machine that chooses periods; "
-				  "here a period is written, and written anew");
+		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a sampling format and a machine that adapts "
+				  "periods; here, write fixed periods");
 	if (flags & PFM_REGFL_RANDOM)
 		return pfm_refuse(-EINVAL, "FREQUENCY does not go with RANDOM");
 	return 0;
@@ -443,7 +443,8 @@ static int check_read_ended(struct pfm_context *ctx, const pfarg_pmd_t *req)
 		return pfm_refuse(-EINVAL, "ENDED does not go with %s",
 				  req->reg_flags & PFM_REGFL_OWN ? "OWN" : "READ_RESET");
 	if (pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "ENDED: machine %s knows the sum with the living alone", pfm_ops(ctx)->name);
+		return pfm_refuse(-EINVAL, "ENDED: machine %s cannot separate the counts of ended threads from "
+				  "those of running ones", pfm_ops(ctx)->name);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ static int check_flags(struct pfm_context *ctx, uint32_t flags)
 	if ((flags & PFM_SETFL_OVFL_SWITCH) && (flags & PFM_SETFL_TIME_SWITCH))
 		return pfm_refuse(-EINVAL, "OVFL_SWITCH and TIME_SWITCH exclude each other");
 	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx) && !ctx->fmt)
-		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT and no format");
+		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT unless there is a sampling format");
 	if (kernel_only && !(ctx->flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS needs a system-wide context");
 	if (kernel_only && (flags & PFM_SETFL_EXCL_IDLE))

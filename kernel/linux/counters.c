@@ -554,7 +554,7 @@ static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc 
 	if (!lx_pmc_counts(pmc->num, pmc->value) || !pfm_set_pmd(set, pmc->num))
 		return 0;
 	if (!c)
-		return pfm_refuse(-EBUSY, "no counter was had for PMD%u", pmc->num);
+		return pfm_refuse(-EBUSY, "PMD%u has no counter: perf gave none at the load", pmc->num);
 	set_live(c, true);
 	lx->hw |= c->kind == LX_HW;
 	if (lx_pmc_kernel(pmc->num, pmc->value)) {

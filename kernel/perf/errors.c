@@ -168,7 +168,7 @@ int perf_refuse_open(const struct perf_context *p, const char *what, const struc
 				  attr->sample_period ? "cannot interrupt" : "does not exist",
 				  strerror(err));
 	case EBUSY:
-		return pfm_refuse(-EBUSY, "%s: someone else has the counters to himself", what);
+		return pfm_refuse(-EBUSY, "%s: another perf event has exclusive use of the PMU", what);
 	}
 	return pfm_refuse(-err, "%s: perf_event_open(2): %s", what, strerror(err));
 }
@@ -202,10 +202,10 @@ int perf_refuse_trace(uint32_t tid, int err)
 	if (err != EPERM && err != EACCES)
 		return pfm_refuse(-err, "thread %u cannot be held: %s", tid, strerror(err));
 	if (!syscall(SYS_tgkill, getpid(), tid, 0))
-		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is this process's own, and "
-				  "ptrace(2) works on those of others alone", tid);
+		return pfm_refuse(-EPERM, "NOTIFY_BLOCK cannot stop thread %u: a process cannot ptrace(2) "
+				  "threads of its own", tid);
 	if (setting("yama/ptrace_scope", 0) > 0)
-		return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: another debugger has it, or "
+		return pfm_refuse(-EPERM, "NOTIFY_BLOCK cannot stop thread %u: another debugger has it, or "
 				  "kernel.yama.ptrace_scope (it is %d) must be 0, or CAP_SYS_PTRACE", tid,
 				  setting("yama/ptrace_scope", 0));
 	return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is another user's, or has a debugger "

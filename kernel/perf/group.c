@@ -195,7 +195,7 @@ static int check_period(const struct pfm_context *ctx, const struct pfm_set *set
 	if (plan->sampling && perf_samples_family(ctx))
 		return perf_sampler_check(ctx, set, pmd, plan);
 	if (plan->alone && plan->sampling)
-		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted, not sampled: it has no overflows", pmd->num);
 	if (!plan->clock || !plan->sampling || (pmd->flags & PFM_REGFL_RANDOM))
 		return 0;
 	if (too_short(pmd->short_reset))
@@ -315,8 +315,8 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 		return pfm_refuse(-ENOMEM, "no memory for a set's events");
 	g->before = set->duration;
 	if (n && ctx->flags & PFM_FL_ON_EXEC)
-		ret = pfm_refuse(-EINVAL, "PMD%u: ON_EXEC: what only the thread counts, for OWN or for its overflows, "
-				 "cannot be started by an exec", plans[0].num);
+		ret = pfm_refuse(-EINVAL, "PMD%u: ON_EXEC does not go with OWN or with overflows: an exec cannot start "
+				 "events of one thread alone", plans[0].num);
 	else if (g->sampling)
 		ret = perf_ring_need(ctx);
 	for (unsigned int i = 0; i < n && !ret; i++) {
@@ -363,7 +363,8 @@ static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct per
 	if (!old || !old->sampler)
 		return perf_sampler_open(ctx, plans, n, &g->sampler);
 	if (!perf_sampler_fits(old->sampler, plans, n))
-		return pfm_refuse(-EBUSY, "INHERIT: what children sample stays while the context is loaded");
+		return pfm_refuse(-EBUSY, "INHERIT: sampling PMDs cannot be changed while the context is loaded: "
+				  "children have inherited them");
 	g->sampler = old->sampler;
 	old->sampler = NULL;
 	return 0;

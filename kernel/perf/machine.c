@@ -73,11 +73,11 @@ static const char no_hw[] =
 static int check_set(struct pfm_context *ctx, uint32_t flags)
 {
 	if ((flags & PFM_SETFL_TIME_SWITCH) && pfm_inherits(ctx))
-		return pfm_refuse(-EINVAL, "TIME_SWITCH does not go with INHERIT: children have no "
-				  "timeouts of perf_event's");
+		return pfm_refuse(-EINVAL, "TIME_SWITCH does not go with INHERIT: perf_event cannot switch "
+				  "the event sets of children");
 	if ((flags & PFM_SETFL_OVFL_SWITCH) && pfm_inherits(ctx))
-		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: perf_event has no event sets of "
-				  "children's");
+		return pfm_refuse(-EINVAL, "OVFL_SWITCH does not go with INHERIT: perf_event cannot switch the event "
+				  "sets of children");
 	if (flags & PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 		return pfm_refuse(-EINVAL, "EXCL_KERNEL_ONLY_THREADS: perf_event cannot leave kernel threads "
 				  "out");

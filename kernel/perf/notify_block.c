@@ -294,7 +294,8 @@ int perf_block_start(struct pfm_context *ctx)
 	ret = pthread_create(&b->thread, NULL, tracer, b);
 	if (ret) {
 		free_block(b);
-		return pfm_refuse(-ret, "no thread to hold thread %u with: %s", ctx->tid, strerror(ret));
+		return pfm_refuse(-ret, "NOTIFY_BLOCK: cannot create the thread that stops thread %u: %s", ctx->tid,
+				  strerror(ret));
 	}
 	ret = wait_attached(b);
 	if (ret == 1) {

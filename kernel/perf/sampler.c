@@ -47,8 +47,8 @@ static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pm
 
 	pfm_for_each_bit_of(num, pmd->smpl_pmds, PFM_PMD_BV)
 		if (!pfm_pmu_pmd(ctx->pmu, (uint16_t)num)->read)
-			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: its samples cannot have the value of PMD%u, which "
-					  "perf_event does not tell of children", pmd->num, num);
+			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: smpl_pmds cannot include PMD%u: perf_event does not "
+					  "give its value for children", pmd->num, num);
 	return 0;
 }
 
@@ -73,8 +73,8 @@ static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd
 	if (!ctx->format_needs.records)
 		return 0;
 	if (ctx->flags & PFM_FL_ON_EXEC)
-		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts loses counts of threads where "
-				  "ON_EXEC starts it and they are recorded", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: with ON_EXEC and a format that takes records, a PMD that "
+				  "does not sample loses counts", pmd->num);
 	if (p->rings.n && !now)
 		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: a PMD that only counts cannot be added to a loaded context "
 				  "that records the counts of threads", pmd->num);
@@ -89,14 +89,14 @@ int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set,
 	if (!plan->sampling)
 		return refuse_count(ctx, pmd, now);
 	if (plan->alone)
-		return pfm_refuse(-EINVAL, "PMD%u: its event only counts: it has no overflows", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted, not sampled: it has no overflows", pmd->num);
 	if (!plan->fixed)
 		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: perf_event gives children one period: long_reset and "
 				  "short_reset must be the same and not 0, without RANDOM and resets by other PMDs",
 				  pmd->num);
 	if (now && now != pmd->short_reset)
-		return pfm_refuse(-EBUSY, "PMD%u: INHERIT: children have its period, which stays while the context is "
-				  "loaded", pmd->num);
+		return pfm_refuse(-EBUSY, "PMD%u: INHERIT: its period cannot be changed while the context is loaded: "
+				  "children have inherited it", pmd->num);
 	return refuse_values(ctx, pmd);
 }
 

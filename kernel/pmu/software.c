@@ -79,6 +79,6 @@ int pfm_software_check_pmc(uint16_t num, uint64_t value)
 		return 0;
 	if ((value & (PFM_SW_USER | PFM_SW_KERNEL)) != PFM_SW_USER)
 		return 0;
-	return pfm_refuse(-EINVAL, "PMC%u: %s happen in the kernel: at user level alone there are none", num,
+	return pfm_refuse(-EINVAL, "PMC%u: %s occur in the kernel alone: they cannot be counted at user level", num,
 			  sw_pmcs[num - PFM_SW_FIRST].name);
 }

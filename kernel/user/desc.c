@@ -296,7 +296,7 @@ struct pfm_desc *pfm_desc_enter(int fd, sigset_t *saved)
 		pfm_desc_put(d);
 	}
 	pfm_fast_claim(NULL, fd);
-	pfm_refuse(0, forks ? "descriptor %d: a context is commanded by the process that created it"
+	pfm_refuse(0, forks ? "descriptor %d: only the process that created a context can use it, not its child"
 			     : "descriptor %d is not a perfmon context", fd);
 	errno = EBADF;
 	return NULL;

@@ -86,7 +86,7 @@ static int to_ns(const struct timespec *t, uint64_t *ns)
 {
 	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= NS_PER_S ||
 	    (uint64_t)t->tv_sec > INT64_MAX / NS_PER_S) {
-		pfm_refuse(0, "set_timeout is not a time");
+		pfm_refuse(0, "set_timeout: tv_sec is negative or too large, or tv_nsec is not in 0..999999999");
 		return fail(EINVAL);
 	}
 	*ns = (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;

@@ -156,7 +156,7 @@ static void check_request(lua_State *L, struct request *req, const struct lpfm_s
 	if (base == LPFM_RAW_BUFFER || base == LPFM_STACK || base == LPFM_PROGRAM)
 		lpfm_bad(L, site, "field 'base': default, default-0.6 or n-way expected, got '%s'", req->base);
 	if (req->base && req->getsize)
-		lpfm_bad(L, site, "getsize is the base's, as its buffer is");
+		lpfm_bad(L, site, "getsize does not go with base: the base format determines the size");
 	if (!req->has_uuid)
 		name_uuid(req->name, req->uuid);
 }

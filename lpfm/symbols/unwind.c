@@ -247,6 +247,16 @@ static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row
 }
 
 /*
+ * Returns true if a function, at its end, has already popped the frame pointer of such a frame. From
+ * there on the expressions of the row are wrong, because they go by the frame pointer.
+ */
+static bool has_left_aligned_frame(const struct walk *w, const struct symcfi_row *row)
+{
+	return !w->called && has_aligned_frame(w, row) && row->cfa_reg != SYMCFI_BY_EXPRESSION &&
+	       is_known(w, w->l->fp) && is_known(w, w->l->sp) && w->regs[w->l->fp] != w->regs[w->l->sp];
+}
+
+/*
  * Returns true if the frame is the one at which the chain is. If its address or the frame pointer
  * is not known, it is assumed to be.
  */
@@ -278,6 +288,7 @@ static bool is_popped(const struct walk *w, const struct symcfi_change *change, 
 static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 {
 	const struct walk before = *w;
+	const bool has_left = has_left_aligned_frame(w, row);
 	unsigned int fp = w->l->fp;
 
 	w->known &= ~row->lost;
@@ -286,7 +297,7 @@ static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
 		uint64_t value = 0;
 		bool is_had;
 
-		if (is_popped(&before, change, cfa))
+		if (is_popped(&before, change, cfa) || (has_left && change->how == SYMCFI_SAVED_BY))
 			continue;
 		is_had = fetch(w, &before, row, change, cfa, &value);
 		set(w, change->reg, is_had, value);
@@ -300,8 +311,13 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 {
 	uint64_t own, sp = w->regs[w->l->sp];
 	const uint64_t *cfa = find_cfa(w, row, &own) ? &own : NULL;
-	bool by_chain = is_at_chain(w, row, cfa), is_leaf = !w->called, had_sp = is_known(w, w->l->sp);
+	bool is_leaf = !w->called, had_sp = is_known(w, w->l->sp), has_left = has_left_aligned_frame(w, row);
+	bool by_chain = !has_left && is_at_chain(w, row, cfa);
 
+	if (!cfa && has_left) {	/* on top of the stack is the second copy of the return address */
+		own = sp + w->l->word;
+		cfa = &own;
+	}
 	if (!cfa && !by_chain)
 		return w->u->by_pointers ? SYMUNWIND_POINTERS : w->why;
 	if (cfa && had_sp && !row->is_signal && (own < sp || (own == sp && !is_leaf)))

@@ -119,7 +119,7 @@ local function named_event(name, base, plm)
    local event, err = named.find(base)
    if not event then return nil, err end
    if plm == "u" and event.kernel_only then
-      return nil, ("'%s': it happens in the kernel: at user level alone there are none"):format(name)
+      return nil, ("'%s' occurs in the kernel alone: it cannot be counted at user level alone"):format(name)
    end
    event.name, event.plm = name, plm
    return event

@@ -61,7 +61,7 @@ function region.begin(names)
 end
 
 local function not_mine()
-   return nil, files.on() and "who runs this script measures them, and tells at the end"
+   return nil, files.on() and "the program that runs this script measures the regions, and reports them at its end"
       or "nothing is measured: region.begin comes first"
 end
 

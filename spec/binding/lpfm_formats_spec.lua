@@ -516,7 +516,7 @@ describe("a sampling format in Lua", function()
          { handler = "x", "field 'handler': function expected, got 'x'" },
          { handler = function() end, calls = { 1 }, "functions by name expected" },
          { handler = function() end, base = "x", "default, default-0.6 or n-way" },
-         { handler = function() end, base = "default", getsize = function() end, "getsize is the base's" },
+         { handler = function() end, base = "default", getsize = function() end, "getsize does not go with base" },
          { handler = function() end, uuid = "x", "UUID expected" },
          { handler = function() end, handlr = 1, "unknown field 'handlr'" },
          { "field 'handler' is missing" },

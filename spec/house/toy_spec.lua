@@ -164,8 +164,8 @@ describe("the recipes in C", function()
 73 cgroup-switches switches to another cgroup
 cgroup-switches 73 switches to another cgroup
 73 1
-dispatch_events: CGROUP_SWITCHES happen in the kernel: at user level alone there are none
-write_pmcs: element 1: PMC73: cgroup-switches happen in the kernel: at user level alone there are none
+dispatch_events: CGROUP_SWITCHES occur in the kernel alone: they cannot be counted at user level
+write_pmcs: element 1: PMC73: cgroup-switches occur in the kernel alone: they cannot be counted at user level
 cgroup-switches
 3
 ]], (out:gsub("\t", " ")))

@@ -88,7 +88,7 @@ describe("a profile with a condition", function()
       assert.equal(500, result.samples)
       assert.equal(500, collected({ where = "pmd.L2_MISSES < 3", g = "fp" }).samples)
       assert.error_matches(function() collected { where = "pmd.L2_MISSES > 1", with = "L2_MISSES" } end,
-         "where: 'L2_MISSES' counts from overflow to overflow there")
+         "where: 'L2_MISSES' cannot also be one of 'with'")
    end)
 
    it("samples at the frequency that was asked for, however few are kept", function()

@@ -296,7 +296,7 @@ describe("real tracepoints", function()
 
    real_it("of the kernel are not there at user level", function()
       local out = real("stat -e sched:sched_switch:u -- true")
-      has(out, "'sched:sched_switch:u': it happens in the kernel: at user level alone there are none")
+      has(out, "'sched:sched_switch:u' occurs in the kernel alone: it cannot be counted at user level alone")
    end)
 
    real_it("are sampled, each occurrence once", function()
@@ -383,7 +383,7 @@ describe("PMUs of sysfs", function()
       assert.are.equal(2 * faults, by["uncore_imc/cas_count_read/"].value) -- of uncore_imc_0 and uncore_imc_1
       out = run("stat -C 0 -e '*/energy*/' --timeout 0.05", env)
       has(out, "Joules")
-      has(run("record -C 0 -e power/energy-pkg/ -o /dev/null --timeout 0.05", env), "it counts, and does not sample")
+      has(run("record -C 0 -e power/energy-pkg/ -o /dev/null --timeout 0.05", env), "can only be counted, not sampled")
    end)
 
    it("are listed and completed", function()

@@ -12,7 +12,7 @@ local stacks = require "pfm.stacks"
 
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 local LPFM = BUILD .. "/lpfm"
-local FOLDER = BUILD .. "/spec/callers"
+local FOLDER = BUILD .. "/spec/callers/" .. (os.getenv("LPFM_LUA") or "luajit")
 local MS = effort(800) -- of a program that is drawn
 
 local function write(path, text)

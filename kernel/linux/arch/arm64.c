@@ -127,7 +127,8 @@ int lx_arch_check(u16 num, u64 pmc)
 {
 	if (num == LX_CYCLE_PMD || (pmc & EVENT) != CHAIN)
 		return 0;
-	return pfm_refuse(-EINVAL, "PMC%u: event %#x counts overflows of a counter that may be another's", num, CHAIN);
+	return pfm_refuse(-EINVAL, "PMC%u: event %#x (CHAIN) counts overflows of a counter that may have another user",
+			  num, CHAIN);
 }
 
 /*

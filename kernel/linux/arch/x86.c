@@ -125,7 +125,7 @@ static bool takes_another_register(u64 pmc)
 static int check_any(u16 num)
 {
 	if (version < ANY_FROM || (cpuid_edx(PERFMON_LEAF) & ANY_IS_GONE))
-		return pfm_refuse(-EINVAL, "PMC%u: this processor does not count its other thread (bit 21)", num);
+		return pfm_refuse(-EINVAL, "PMC%u: this processor does not have AnyThread (bit 21)", num);
 	if (lx_paranoid() >= LX_PARANOID_CPU)
 		return pfm_refuse(-EPERM, "PMC%u: bit 21 needs CAP_PERFMON, or perf_event_paranoid of at most 0", num);
 	return 0;
@@ -136,11 +136,11 @@ int lx_arch_check(u16 num, u64 pmc)
 	if (!is_intel())
 		return 0;
 	if (pmc & PFM_X86_IN_TXCP)
-		return pfm_refuse(-EINVAL, "PMC%u: a counter that is taken back (bit 33) cannot interrupt", num);
+		return pfm_refuse(-EINVAL, "PMC%u: IN_TXCP (bit 33): a counter that is rolled back cannot interrupt", num);
 	if ((pmc & PFM_X86_IN_TX) && !boot_cpu_has(X86_FEATURE_RTM))
-		return pfm_refuse(-EINVAL, "PMC%u: this processor knows no transactions (bit 32)", num);
+		return pfm_refuse(-EINVAL, "PMC%u: IN_TX (bit 32) needs RTM, which this processor does not have", num);
 	if (takes_another_register(pmc))
-		return pfm_refuse(-EINVAL, "PMC%u: event %#llx takes another register, which nothing programs", num,
+		return pfm_refuse(-EINVAL, "PMC%u: event %#llx needs another MSR, which cannot be programmed", num,
 				  (unsigned long long)(pmc & PFM_X86_EVENT));
 	return pmc & PFM_X86_ANY ? check_any(num) : 0;
 }
@@ -153,7 +153,7 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	u64 before = event->hw.config;
 
 	if (lx_on_cpu(event) && event->hw.idx >= INTEL_PMC_IDX_FIXED)
-		return pfm_refuse(-EBUSY, "PMC%u: the kernel has it on a counter of fixed function", num);
+		return pfm_refuse(-EBUSY, "PMC%u: the kernel has put its event on a fixed-function counter", num);
 	event->hw.config = pfm_x86_config(pmc, is_intel());
 	if (lx_on_cpu(event) && (before ^ event->hw.config) & PLACED_BY)
 		c->lx->displaced |= BIT_ULL(c->at);

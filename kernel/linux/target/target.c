@@ -215,7 +215,7 @@ static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 	else if (load_pid == here || (ctx->flags & PFM_FL_ANY_CPU && load_pid < nr_cpu_ids && cpu_online(load_pid)))
 		ctx->cpu = pfm_os_index(load_pid, nr_cpu_ids);
 	else
-		return pfm_refuse(-EINVAL, "a system-wide context is loaded by the thread %d on the CPU to monitor, %u"
+		return pfm_refuse(-EINVAL, "load_pid must be the calling thread, %d, or the CPU on which it runs, %u"
 				  PFM_ANY_CPU_HINT, task_pid_vnr(current), here);
 	return 0;
 }
@@ -312,7 +312,7 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile",
 				  lx->target.tid);
 	if (lx->target.ref->ended || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)
-		ret = pfm_refuse(-ESRCH, "thread %u has ended, or runs a program with more rights", lx->target.tid);
+		ret = pfm_refuse(-ESRCH, "thread %u has ended, or has executed a set-user-ID program", lx->target.tid);
 	else
 		ret = lx_counter_need(lx, num);
 	up_read(exec);

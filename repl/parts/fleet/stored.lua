@@ -123,7 +123,7 @@ local DRAWN = { "title", "icicle", unpack(FOLDED) }
 -- @treturn number exit status
 function stored.draw(args, format)
    if not pictures[format] then
-      options.fail("--db: a store has no single samples; it makes the formats flamegraph and folded")
+      options.fail("--db: a database has sums, and no samples: its formats are flamegraph and folded")
    end
    options.heed(args, "--db", DRAWN)
    if format == "folded" then options.heed(args, "--format folded", FOLDED) end

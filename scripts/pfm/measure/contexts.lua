@@ -56,7 +56,7 @@ end
 -- The event, or its part at user level if more is not permitted; nil and the reason.
 local function usable(event)
    if event.reason then return nil, event.reason end
-   if event.whole_cpus or event.alone then return nil, "it counts, and does not sample" end
+   if event.whole_cpus or event.alone then return nil, "it can only be counted, not sampled" end
    local ok, err, errno = try(together { event })
    if ok then return event end
    if may_do_with_user(event, errno) then

@@ -28,7 +28,7 @@ function filtering:join(with)
    for i, name in ipairs(self.expression.events) do
       for _, e in ipairs(with) do
          if e.base == named[i].base then
-            error(("where: '%s' counts from overflow to overflow there, and is to be added up with each sample"):format(
+            error(("where: '%s' cannot also be one of 'with': the condition resets its count at each overflow"):format(
                e.name), 0)
          end
       end

@@ -137,7 +137,9 @@ end
 local function pmds_of(stage, set)
    local out, taken = {}, {}
    for _, its in ipairs(stage.triggers) do
-      if taken[its.event.pmd] then error(("'%s': one number is enough"):format(stage.text), 0) end
+      if taken[its.event.pmd] then
+         error(("'%s': the same event has two counts: give the smaller one alone"):format(stage.text), 0)
+      end
       out[#out + 1], taken[its.event.pmd] = trigger.pmd(its, set), true
    end
    for _, event in ipairs(stage.events) do

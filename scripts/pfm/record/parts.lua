@@ -29,7 +29,7 @@ function parts.check(path)
       error(("cannot write %s: its name is too long for the time behind it"):format(path), 0)
    end
    if found and stat.S_ISREG(found.st_mode) == 0 then
-      error(("cannot write %s: it is no file, of which a recording in several files makes more"):format(path), 0)
+      error(("cannot write %s: a recording in several files needs a regular file"):format(path), 0)
    end
 end
 
