@@ -329,7 +329,8 @@ describe("lpfm stat", function()
       local mixed = "%d threads could not be counted: the kernel may have mixed their counts with those of process %d"
       for format, said in pairs { [""] = mixed, ["-x,"] = mixed, ["--json"] = '"unmeasured":[1-9]' } do
          local inner = ("stat %s --per-process -e task-clock -- %s 0.02 3"):format(format, shares)
-         local out = c.sh(("LPFM_MACHINE=perf %s record -q -o %s/outer -- %s %s"):format(program, scratch, program, inner))
+         local out = c.sh(("LPFM_MACHINE=perf %s record -q -o %s/outer -- %s %s"):format(program, scratch, program,
+            inner))
          assert.truthy(out:find(said), out)
          assert.falsy(run(inner):find(mixed))
       end
