@@ -3,7 +3,7 @@
 # lpfm: perfmon2 for today's Linux, scriptable from Lua.
 #
 #   make repl      install what is missing, build, start the prompt
-#   make check     install what is missing, build, run the tests, most under both interpreters
+#   make check     install what is missing, build, run the tests, those of Lua under both interpreters
 #   make help      all targets and variables
 
 # --- yours to set -------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ LUA_LIB   = $(call PKG,--libs,$(1))
 
 help:
 	@echo 'make repl            build and start the prompt'
-	@echo 'make check           build, and run the tests, most under both Luas, and one boot of perfmon.ko (10 minutes)'
+	@echo 'make check           build, and run the tests, those of Lua under both, and one boot of perfmon.ko (8 minutes)'
 	@echo 'make check-all       all under both, with all emulated machines, databases and launchers of jobs (30 minutes)'
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'

@@ -244,7 +244,7 @@ describe("samples of a family", function()
          { fork = { { loop = 100, { ip = 0x2000, ns = 100 } } } },
          { loop = 1000, { ip = 0x1000, ns = 1000 } }), PERIOD,
          { format = "default", buf_size = sim.buffer_size(1, SAMPLE) })
-      sim.refused("EBUSY", "programmed before", ctx:write_pmcs { { num = 4, value = 0 } })
+      sim.refused("EBUSY", "PMCs cannot be written while", ctx:write_pmcs { { num = 4, value = 0 } })
       assert(m:run { until_message = ctx })
       local msg = assert(ctx:read(0))
       assert.are.same({ "OVFL", tid + 1, tid, 0x1000 }, { msg.type, msg.tid, msg.pid, msg.ip })

@@ -127,7 +127,7 @@ describe("the commands", function()
          ["export --db postgresql:///x --set host=a"] = "--db and --set exclude each other",
          ["export --db postgresql:///x --icicle"] = "--format folded and --icicle exclude each other",
          ["report --db postgresql:///x --histogram interval"] = "--db and --histogram exclude each other",
-         ["export --db postgresql:///x --format pprof"] = "it makes the formats flamegraph and folded",
+         ["export --db postgresql:///x --format pprof"] = "its formats are flamegraph and folded",
       } do
          local out, status = c.sh(program .. " " .. line)
          assert.truthy(out:find(why, 1, true), out)

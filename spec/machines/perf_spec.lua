@@ -336,7 +336,7 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
-   it("refuses NOTIFY_BLOCK for another thread of this process, which it cannot hold, in words", function()
+   it("refuses NOTIFY_BLOCK for another thread of this process, which it cannot stop, in words", function()
       local service
       for tid in require("posix.dirent").files("/proc/self/task") do
          service = tonumber(tid) ~= proc.gettid() and tonumber(tid) or service
@@ -345,7 +345,7 @@ describe("the perf machine", function()
       local ok, err, errno = ctx:load(service)
       assert.is_nil(ok)
       assert.are.equal(lpfm.errno.EPERM, errno)
-      assert.is_truthy(err:find(("thread %d: it is this process's own"):format(service), 1, true), err)
+      assert.is_truthy(err:find(("thread %d: a process cannot ptrace(2) threads of its own"):format(service), 1, true), err)
       assert.is_truthy(lpfm.machine().limits:find("no process may do to its own threads", 1, true))
       ctx:close()
    end)
