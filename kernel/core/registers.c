@@ -293,8 +293,7 @@ static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 	if (!(flags & PFM_REGFL_FREQUENCY))
 		return 0;
 	if (!pfm_inherits(ctx) || !ctx->fmt || !pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a sampling format and a machine that adapts "
-				  "periods; here, write fixed periods");
+		return pfm_refuse(-EINVAL, "FREQUENCY needs INHERIT, a format and a machine that adapts periods");
 	if (flags & PFM_REGFL_RANDOM)
 		return pfm_refuse(-EINVAL, "FREQUENCY does not go with RANDOM");
 	return 0;
@@ -443,8 +442,8 @@ static int check_read_ended(struct pfm_context *ctx, const pfarg_pmd_t *req)
 		return pfm_refuse(-EINVAL, "ENDED does not go with %s",
 				  req->reg_flags & PFM_REGFL_OWN ? "OWN" : "READ_RESET");
 	if (pfm_ops(ctx)->inherits)
-		return pfm_refuse(-EINVAL, "ENDED: machine %s cannot separate the counts of ended threads from "
-				  "those of running ones", pfm_ops(ctx)->name);
+		return pfm_refuse(-EINVAL, "ENDED: machine %s does not count ended threads separately",
+				  pfm_ops(ctx)->name);
 	return 0;
 }
 

@@ -195,7 +195,7 @@ static int check_period(const struct pfm_context *ctx, const struct pfm_set *set
 	if (plan->sampling && perf_samples_family(ctx))
 		return perf_sampler_check(ctx, set, pmd, plan);
 	if (plan->alone && plan->sampling)
-		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted, not sampled: it has no overflows", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted: it has no overflows", pmd->num);
 	if (!plan->clock || !plan->sampling || (pmd->flags & PFM_REGFL_RANDOM))
 		return 0;
 	if (too_short(pmd->short_reset))

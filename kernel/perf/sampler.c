@@ -47,8 +47,8 @@ static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pm
 
 	pfm_for_each_bit_of(num, pmd->smpl_pmds, PFM_PMD_BV)
 		if (!pfm_pmu_pmd(ctx->pmu, (uint16_t)num)->read)
-			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: smpl_pmds cannot include PMD%u: perf_event does not "
-					  "give its value for children", pmd->num, num);
+			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: smpl_pmds cannot include PMD%u: perf_event does "
+					  "not give its value for children", pmd->num, num);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set,
 	if (!plan->sampling)
 		return refuse_count(ctx, pmd, now);
 	if (plan->alone)
-		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted, not sampled: it has no overflows", pmd->num);
+		return pfm_refuse(-EINVAL, "PMD%u: its event can only be counted: it has no overflows", pmd->num);
 	if (!plan->fixed)
 		return pfm_refuse(-EINVAL, "PMD%u: INHERIT: perf_event gives children one period: long_reset and "
 				  "short_reset must be the same and not 0, without RANDOM and resets by other PMDs",

@@ -136,7 +136,7 @@ int lx_arch_check(u16 num, u64 pmc)
 	if (!is_intel())
 		return 0;
 	if (pmc & PFM_X86_IN_TXCP)
-		return pfm_refuse(-EINVAL, "PMC%u: IN_TXCP (bit 33): a counter that is rolled back cannot interrupt", num);
+		return pfm_refuse(-EINVAL, "PMC%u: IN_TXCP (bit 33): what is rolled back cannot interrupt", num);
 	if ((pmc & PFM_X86_IN_TX) && !boot_cpu_has(X86_FEATURE_RTM))
 		return pfm_refuse(-EINVAL, "PMC%u: IN_TX (bit 32) needs RTM, which this processor does not have", num);
 	if (takes_another_register(pmc))

@@ -45,7 +45,8 @@ int pfl_software_encode(unsigned int i, unsigned int plm, struct pfl_demand *d)
 	struct pfl_alt *alt = &d->alts[d->nalts++];
 
 	if (is_counter(e) && pfm_software_kind(e->num) == PFM_SW_IS_KERNEL && !(plm & PFM_SW_KERNEL))
-		return pfl_explain(PFMLIB_ERR_INVAL, "%s occur in the kernel alone: they cannot be counted at user level",
+		return pfl_explain(PFMLIB_ERR_INVAL,
+				   "%s occur in the kernel alone: they cannot be counted at user level",
 				   e->name);
 	alt->pmd = e->num;
 	alt->pmc[0] = is_counter(e) ? e->num : PFL_NO_PMC;
