@@ -262,7 +262,7 @@ static long read_these(struct lx_context *lx, pfarg_pmd_t *v, int n, pfarg_pmd_t
 		lx_arch_allow_read(lx);
 	ret = read_in_chunks(lx->ctx, v, n, &read);
 	if (!ret && READ_ONCE(lx->starved))
-		ret = pfm_refuse(-EBUSY, "counts are incomplete: another user of the PMU took a counter since the load");
+		ret = pfm_refuse(-EBUSY, "counts are incomplete: another PMU user took a counter since the load");
 	lx_unlock(lx);
 	if (!elements_out(v, arg, n, read))
 		return pfm_refuse(-EFAULT, "the vector cannot be written");
