@@ -297,6 +297,8 @@ function stat.options()
       .. "wildcards: page-*, sched:*. Energy and other events of PMU/EVENT/ that count whole CPUs need -a or -C.\n"
       .. "The exit status is that of the command. Its threads and children are counted with it, but for what the\n"
       .. "machine cannot count in children (on perf: events that take turns; --from, --until), which is said.\n"
+      .. "Linux up to 6.12 does not give perf the counts of each thread that ends; 6.18 does, and perfmon.ko does\n"
+      .. "on each kernel. Without them --per-thread and --per-process tell how many threads could not be counted.\n"
       .. "With --regions its threads count themselves, in the regions they mark: perfmon/regions.h for C and C++,\n"
       .. "pfm.region for Lua scripts; nothing else of the command is counted.\n"
       .. "In parallel jobs (srun, mpirun, parallel) each rank writes a file of its own: %h in its name is the host,\n"
