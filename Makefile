@@ -66,7 +66,7 @@ LUA_LIB   = $(call PKG,--libs,$(1))
 help:
 	@echo 'make repl            build and start the prompt'
 	@echo 'make check           build, and run the tests, those of Lua under both, and one boot of perfmon.ko (8 minutes)'
-	@echo 'make check-all       all under both, with all emulated machines, databases and launchers of jobs (30 minutes)'
+	@echo 'make check-all       all under both, with all emulated machines, databases and launchers of jobs (35 minutes)'
 	@echo 'make                 this text;  make all: build only'
 	@echo 'make lint            warnings of gcc and clang, sparse, checkpatch, luacheck, house style'
 	@echo 'make bench           costs, as ratios measured in one run'

@@ -182,7 +182,7 @@ struct lx_views {
 
 /* The sampling buffer. */
 struct lx_buffer {
-	const struct cred	*payer;		/* to the user of these, the buffer is charged */
+	const struct cred	*payer;		/* credentials of the user to which the buffer is charged */
 	/* a struct lx_map for each address space that has the buffer mapped */
 	struct list_head	maps;
 	spinlock_t		maps_lock;

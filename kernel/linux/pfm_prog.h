@@ -17,7 +17,7 @@ struct pfm_prog {
 	bpf_func_t		run;		/* bpf->bpf_func, copied to save a load at each call */
 	const struct bpf_insn	*insns;
 	struct bpf_prog		*bpf;
-	/* the program's memory is charged to the user of these */
+	/* credentials of the user to which the program's memory is charged */
 	const struct cred	*payer;
 	size_t			charged;	/* in bytes */
 };

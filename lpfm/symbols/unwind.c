@@ -283,12 +283,11 @@ static bool is_popped(const struct walk *w, const struct symcfi_change *change, 
 
 /*
  * Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers
- * cannot be used.
+ * cannot be used. If the function has left an aligned frame, it has restored what was saved there.
  */
-static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa)
+static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa, bool has_left)
 {
 	const struct walk before = *w;
-	const bool has_left = has_left_aligned_frame(w, row);
 	unsigned int fp = w->l->fp;
 
 	w->known &= ~row->lost;
@@ -324,7 +323,7 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 		return SYMUNWIND_STACK;
 	if (by_chain)
 		return take_from_chain(w);
-	restore(w, row, own);
+	restore(w, row, own, has_left);
 	if (!is_known(w, row->return_reg))
 		return w->u->by_pointers && w->why == SYMUNWIND_COPY ? SYMUNWIND_POINTERS : w->why;
 	w->pc = w->regs[row->return_reg];

@@ -32,12 +32,11 @@ mount -t tmpfs -o size=16m,mode=755 none "$root"
 cd "$root"
 mkdir old proc tmp
 chmod 1777 tmp
-table="none $root/proc proc defaults"
 
 # add SOURCE PATH TYPE OPTIONS: a line of a table as fstab(5) describes it
 add() {
 	table="$table
-$1 $root$2 $3 $4"
+$1 $at$2 $3 $4"
 }
 mount_all() {
 	printf '%s\n' "$table" >table
@@ -66,6 +65,9 @@ show() {
 	add "$quoted" "$quoted" none bind,ro
 }
 
+quote "$root"
+at=$quoted table=
+add none /proc proc defaults
 for path in /bin /lib /lib64 /sbin; do
 	if [ -L $path ]; then cp -P $path .; elif [ -d $path ]; then show $path; fi
 done

@@ -326,13 +326,15 @@ describe("lpfm stat", function()
 
    -- By perf_event in the emulated machine, too: perfmon.ko exchanges no counts between threads.
    it("says that counts of threads may be mixed where lpfm is measured itself", function()
-      local mixed = "%d threads could not be counted: the kernel may have mixed their counts with those of process %d"
-      for format, said in pairs { [""] = mixed, ["-x,"] = mixed, ["--json"] = '"unmeasured":[1-9]' } do
+      local n = os.getenv("LPFM_PREBUILT") and 5 or 3 -- there it is linked with libperfmon, which starts two
+      local mixed = n .. " threads could not be counted: the kernel may have mixed their counts with those of process "
+      for format, said in pairs { [""] = mixed, ["-x,"] = mixed, ["--json"] = '"unmeasured":' .. n } do
          local inner = ("stat %s --per-process -e task-clock -- %s 0.02 3"):format(format, shares)
          local out = c.sh(("LPFM_MACHINE=perf %s record -q -o %s/outer -- %s %s"):format(program, scratch, program,
             inner))
-         assert.truthy(out:find(said), out)
-         assert.falsy(run(inner):find(mixed))
+         assert.truthy(out:find(said, 1, true), out)
+         out = run(inner)
+         assert.falsy(out:find(said, 1, true), out)
       end
    end)
 

@@ -35,7 +35,7 @@ void lx_view_init_context(struct lx_context *lx)
 
 /* --- pages ---------------------------------------------------------------------------------- */
 
-/* Allocates a page. The credentials to whose user it is charged are stored in page_private(). */
+/* Allocates a page. page_private() holds the credentials of the user to which it is charged. */
 static struct page *page_new(void)
 {
 	const struct cred *payer = lx_charge(PAGE_SIZE);
