@@ -55,11 +55,10 @@ static __attribute__((noinline)) void outer(void)
 	HAS_FRAME();
 }
 
-static int stack_context_on(uint32_t ctx_flags, uint32_t target, uint32_t flags, uint64_t level)
+static int stack_context_on(uint32_t ctx_flags, uint32_t target, pfm_stack_smpl_arg_t *arg, uint64_t level)
 {
-	pfm_stack_smpl_arg_t arg = { .buf_size = 1 << 20, .buf_flags = flags };
 	pfarg_ctx_t ctx = { .ctx_flags = ctx_flags };
-	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg));
+	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, arg, sizeof(*arg));
 	pfarg_pmc_t pmc = { .reg_num = FAULTS, .reg_value = level };
 	pfarg_pmd_t pmd = { .reg_num = FAULTS, .reg_value = -1, .reg_short_reset = -1, .reg_long_reset = -1 };
 	pfarg_load_t to = { .load_pid = target };
@@ -71,7 +70,9 @@ static int stack_context_on(uint32_t ctx_flags, uint32_t target, uint32_t flags,
 
 static int stack_context(uint32_t flags, uint64_t level)
 {
-	return stack_context_on(0, (uint32_t)syscall(SYS_gettid), flags, level);
+	pfm_stack_smpl_arg_t arg = { .buf_size = 1 << 20, .buf_flags = flags };
+
+	return stack_context_on(0, (uint32_t)syscall(SYS_gettid), &arg, level);
 }
 
 static void run_job(void (*fn)(void))
@@ -212,13 +213,17 @@ static void count_copies(const pfm_stack_smpl_hdr_t *h, pid_t pid, int *with, in
 	}
 }
 
-/* A user who may monitor CPUs, beside whom another works between up and go. */
+/*
+ * A user who may monitor CPUs, beside whom another works between up and go. The buffer must hold the copies of both:
+ * how many bytes are above the stack pointer is random (up to 8 KiB of them), so a copy is limited to a part of it.
+ */
 static int watch_a_cpu(int up, int go, bool sees)
 {
+	pfm_stack_smpl_arg_t arg = { .buf_size = 1 << 20, .buf_flags = PFM_STACK_SMPL_COPY, .max_stack = 2048 };
 	int fd, with, without;
 	char byte;
 
-	fd = stack_context_on(PFM_FL_SYSTEM_WIDE, 0, PFM_STACK_SMPL_COPY, SW_USER);
+	fd = stack_context_on(PFM_FL_SYSTEM_WIDE, 0, &arg, SW_USER);
 	if (test_failed || pfm_start(fd, NULL) || write(up, "", 1) != 1 || read(go, &byte, 1) != 1)
 		return 1;
 	run_job(touch);
