@@ -36,7 +36,7 @@ say      = $(if $(V),,@echo '  $(1)')
 export CI
 
 BUILD_DEPS := gcc libc6-dev pkg-config luajit libluajit-5.1-dev lua5.1 liblua5.1-0-dev libreadline-dev \
-	libdw-dev libzstd-dev zlib1g-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
+	libdw-dev libiberty-dev libzstd-dev zlib1g-dev libpfm4-dev lua-argparse lua-cjson lua-lpeg lua-posix lua-inspect lua-ldoc
 CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox zsh fish man-db groff \
 	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind chromium \
 	postgresql-client linux-perf
@@ -197,7 +197,7 @@ $(BUILD)/$(1)/obj/%.o: %.c
 
 $(BUILD)/$(1)/lpfm.so: $(MODULE_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(LIBPERFMON) $(LIBPFMREGIONS) $(PFMLIB_SO) lpfm/lpfm.map
 	$$(call say,ld $$@)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon -lpfmregions $(PFMLIB_LINK) -ldw -lelf -lzstd -lz \
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,--version-script=lpfm/lpfm.map -o $$@ $$(filter %.o,$$^) -L$(BUILD) -lperfmon -lpfmregions $(PFMLIB_LINK) -ldw -lelf -liberty -lzstd -lz \
 		-Wl,-rpath,'$$$$ORIGIN:$$$$ORIGIN/..' -pthread
 
 $(BUILD)/$(1)/lpfm: $(PROGRAM_SRC:%.c=$(BUILD)/$(1)/obj/%.o) $(BUILD)/$(1)/lpfm.so

@@ -13,6 +13,7 @@ From mappings to objects is `pfm.symbols`' business; this module knows one objec
 #include <lua.h>
 
 #include "base/module.h"
+#include "demangle/demangle.h"
 #include "symbols/object.h"
 #include "symbols/pointers.h"
 #include "symbols/unwinder.h"
@@ -110,7 +111,7 @@ static void push_name(lua_State *L, const char *name)
 		lua_pushlstring(L, name, len);
 		base = lua_tostring(L, -1);
 	}
-	plain = symtab_demangle(base);
+	plain = demangle(base);
 	lua_pushfstring(L, "%s%s", plain ? plain : base, strcmp(name + len, "@plt") == 0 ? "@plt" : "");
 	free(plain);
 	if (name[len])
@@ -360,7 +361,7 @@ A function's name as its source has it, of the one that its symbol has: of C++, 
 */
 static int symbols_demangle(lua_State *L)
 {
-	char *plain = symtab_demangle(luaL_checkstring(L, 1));
+	char *plain = demangle(luaL_checkstring(L, 1));
 
 	if (plain)
 		lua_pushstring(L, plain);

@@ -34,10 +34,4 @@ void symtab_sort(struct symtab *t);
 const struct symtab_entry *symtab_find(const struct symtab *t, uint64_t addr);
 void symtab_free(struct symtab *t);
 
-/*
- * Demangles a name of C++, D, OCaml or Rust; the result is allocated by malloc(). Returns NULL if
- * it is no such name. C++ needs libstdc++.
- */
-char *symtab_demangle(const char *name);
-
 #endif

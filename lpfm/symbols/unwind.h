@@ -23,9 +23,9 @@ struct symunwind;
 	X(3, CODE, "code", "at a return address that is no code") \
 	X(4, STACK, "stack", "where the stack pointer leaves the stack") \
 	X(5, POINTERS, "pointers", "in functions without frame pointers") \
-	X(6, MAPPINGS, "mappings", "in a process whose mappings are not known") \
+	X(6, MAPPINGS, "mappings", "in a process with unknown mappings") \
 	X(7, FRAMES, "frames", "after the most frames that are kept") \
-	X(8, REGISTERS, "registers", "in a program whose registers the kernel does not give")
+	X(8, REGISTERS, "registers", "in a program without registers from the kernel")
 
 enum symunwind_end {
 	SYMUNWIND_WHOLE = 0,	/* at the start of the program or thread */

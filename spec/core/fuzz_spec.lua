@@ -13,7 +13,7 @@ describe("the fuzzer's corpus", function()
    end)
 end)
 
-describe("random names of Rust's and D's", function()
+describe("random names of Rust's, D's and C++'s", function()
    it("are read or refused, in bounds", function()
       local program = c.make("build/spec/mangled_random")
       for seed = 1, 2 do

@@ -94,11 +94,11 @@ build/spec/bpf_oracle: spec/c/fuzz/bpf_oracle.c spec/c/fuzz/bpf_random.c spec/c/
 	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 $(INCLUDES) $(SPEC_INC) -o $@ $(filter %.c,$^)
 
 # Names for the demangler.
-MANGLED_SRC := $(addprefix lpfm/demangle/,dlang.c punycode.c rust_v0.c) spec/c/fuzz/mangled_random.c
+MANGLED_SRC := $(addprefix lpfm/demangle/,demangle.c dlang.c) spec/c/fuzz/mangled_random.c
 
-build/spec/mangled_random: $(MANGLED_SRC) $(addprefix lpfm/demangle/,demangler.h dlang.h punycode.h rust_v0.h)
+build/spec/mangled_random: $(MANGLED_SRC) $(addprefix lpfm/demangle/,demangle.h demangler.h dlang.h)
 	@mkdir -p $(@D)
-	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) -Ilpfm -o $@ $(MANGLED_SRC)
+	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) -Ilpfm -o $@ $(MANGLED_SRC) -liberty
 
 build/fuzz/fuzz_bpf: $(patsubst %.c,build/fuzz/obj/%.o,$(BPF_FUZZ_SRC))
 	@$(CLANG) -fsanitize=fuzzer $(LOAD_SAN) -o $@ $^

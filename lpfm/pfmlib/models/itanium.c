@@ -56,7 +56,7 @@ static const struct ia64_event itanium_events[] = {
 	IA64_ROW("MISALIGNED_LOADS_RETIRED", IOD, 0x70, 0, ANY, 1, "misaligned loads retired"),
 	IA64_ROW("MISALIGNED_STORES_RETIRED", IOD, 0x71, 0, ANY, 1, "misaligned stores retired"),
 	IA64_ROW("NOPS_RETIRED", IO, 0x30, 0, ADDERS, 6, "NOP instructions retired"),
-	IA64_ROW("PREDICATE_SQUASHED_RETIRED", IO, 0x31, 0, ADDERS, 6, "instructions retired whose predicate was off"),
+	IA64_ROW("PREDICATE_SQUASHED_RETIRED", IO, 0x31, 0, ADDERS, 6, "instructions retired with their predicate off"),
 	IA64_ROW("UNSTALLED_BACKEND_CYCLE", 0, 0x05, 0, ANY, 1, "cycles without a stall"),
 	DEAR("DATA_EAR_CACHE_LAT4", 0, IA64_DEAR_CACHE, "misses of at least 4 cycles caught by the data EAR"),
 	DEAR("DATA_EAR_CACHE_LAT8", 1, IA64_DEAR_CACHE, "misses of at least 8 cycles caught by the data EAR"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_random.c - names that look like Rust's and D's to their demanglers, under ASan and UBSan: changed ones, and
- * noise.
+ * mangled_random.c - names that look like Rust's, D's and C++'s to the demanglers, under ASan and UBSan: changed ones,
+ * and noise.
  *   mangled_random SEED COUNT	prints how many names were read, and how many were longer than what is mangled
  */
 #include <stdint.h>
@@ -9,10 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "demangle/dlang.h"
-#include "demangle/rust_v0.h"
+#include "demangle/demangle.h"
 
-enum { LEN_MAX = 400, PLAIN_MAX = 16384 };
+enum { LEN_MAX = 400, PLAIN_MAX = 65536 };
 
 static const char letters[] = "_0123456789aeABCDEFGHIKLMNOPQRSTUVWXYZpnsuvhiz.$";
 static const char *const known[] = {
@@ -26,6 +25,8 @@ static const char *const known[] = {
 	"_D3app__T1PTiVii3VAyaa2_6869Vbi1Vai120Vde0CP1ZQBl6__ctorMFNaNbNcNiNfiZSQCr__TQCqTiVii3VQCra2_6869Vbi1Vai120"
 	"Vde0CP1ZQEc",
 	"_D3app__T2svVSQm2S2S2i1a3_710a01ZQyFNaNbNiNfiZi", "_D3app1D7__ClassZ", "_D1aFHiB2iQdZv.part.0",
+	"_ZN4core3fmt9Formatter3pad17h0123456789abcdefE.cold", "_ZSt4moveIRSsEONSt16remove_referenceIT_E4typeEOS2_",
+	"_ZNSt6vectorI3FooSaIS0_EE9push_backERKS0_.part.0", "_ZZN1a1fIiEEvT_ENKUlvE_clEv", "_Z1fIXadL_Z1gvEEEvv",
 };
 
 static uint64_t state;
@@ -81,7 +82,7 @@ static void make(char *name)
 
 	for (size_t i = 0; i < n; i++)
 		name[i] = letter();
-	memcpy(name, below(2) ? "_R" : "_D", 2);
+	memcpy(name, (const char *[]){ "_R", "_D", "_Z" }[below(3)], 2);
 	name[n] = '\0';
 }
 
@@ -94,7 +95,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < count; i++) {
 		make(name);
 		char *exact = strdup(name);	/* no byte more than it has */
-		char *plain = exact[1] == 'R' ? symrust_v0(exact) : symdlang(exact);
+		char *plain = demangle(exact);
 
 		if (plain && strlen(plain) >= PLAIN_MAX) {
 			printf("%s: too long\n", name);

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* demangle.h - names of functions as their source has them. */
+#ifndef LPFM_DEMANGLE_DEMANGLE_H
+#define LPFM_DEMANGLE_DEMANGLE_H
+
+/*
+ * Demangles a name of C++, D, OCaml or Rust; the result is allocated by malloc(). Returns NULL if
+ * it is no such name, is longer than 16 KiB, or longer than 64 KiB when demangled, or if there is
+ * no memory.
+ */
+char *demangle(const char *name);
+
+#endif
