@@ -111,7 +111,7 @@ static int most_precise(void)
 static int refuse_precise(const char *what, const struct perf_event_attr *attr)
 {
 	int most = most_precise();
-	char why[80] = "it has no PMU whose samples are precise";
+	char why[80] = "it has no PMU with precise samples";
 
 	if (most >= (int)attr->precise_ip)
 		snprintf(why, sizeof(why), "this event has none, or not so precise");

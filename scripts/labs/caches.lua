@@ -194,8 +194,8 @@ return {
    draw = { n = { 2048, 4096, 6144, 8192 }, times = { 8, 10, 12, 15 } },
    pages = {
       { text = [[
-         Memory is far away; a cache keeps copies of what was used last, in lines. A load whose line is in the cache
-         hits; otherwise it misses, and the line is fetched: all of it, wherever in it the load was.
+         Memory is far away; a cache keeps copies of what was used last, in lines. If the line of a load is in the
+         cache, the load hits; if not, it misses, and all of the line is fetched, wherever in it the load was.
 
          The cache of this lab is small, so that numbers stay small. It replaces the line that was used longest ago, and
          fetches nothing in advance. A laptop's does otherwise; the pages after the matrix have that as options.

@@ -153,8 +153,8 @@ return {
         otherwise = "Half as many messages, half of {cost1} %: {cost_rare} %.",
         hints = { "How many messages are there?" } },
       { text = [[
-           On a real computer each overflow costs, buffered or not: the processor enters the kernel, whose handler
-           reads counters, writes the sample, and returns. The option `interrupt_ns` of this computer is what that
+           On a real computer each overflow costs, buffered or not: the processor enters the kernel, and a handler
+           there reads counters, writes the sample, and returns. The option `interrupt_ns` of this computer is what that
            takes, in the time of the thread. It is {interrupt} ns from here on.
         ]],
         ask = "With samples each {period} instructions and the buffer of {buffer}: how much slower is the program now?",
@@ -180,7 +180,7 @@ return {
         show = { { "cycles, all levels", "cycles" }, { "at user level", "user_cycles" },
            { "part that is the program's, percent", "own" } },
         answer = "cycles",
-        right = [[{times} times those of the program: whoever samples so often measures mostly the measuring. The
+        right = [[{times} times those of the program: to sample so often is to measure mostly the measuring. The
            counter of user level is right still: leave the kernel out where it is not asked for, or sample seldom.]],
         wrong = { { is = "alone_cycles", say = [[That is the program. The thread's time in interrupts is counted, too:
            {cycles}.]] },

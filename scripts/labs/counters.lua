@@ -79,8 +79,8 @@ return {
    pages = {
       { text = [[
          A processor has a few counters. Each is told to count one kind of event: instructions that were executed,
-         cycles that passed, loads, cache misses. perfmon gives a counter to whoever measures, and keeps it for that
-         thread alone: while others run, it stands still.
+         cycles that passed, loads, cache misses. perfmon gives a counter to a thread, and keeps it for that thread
+         alone: while others run, it stands still.
 
          This lab's computer is simulated. It counts exactly, and does only what it is told; so all answers can be found
          by thinking. Here is the program; the third instruction is executed by the kernel, for the program, in a system

@@ -357,7 +357,7 @@ return {
       "gcc's manual: vector extensions" },
    teacher = [[
       What is measured how: the student's function is compiled by cc -O1 without a library, run under valgrind's lackey,
-      which writes down every instruction and access, and replayed on the simulated computer, whose cache is small, so
+      which writes down every instruction and access, and replayed on the simulated computer. Its cache is small, so
       that small matrices are enough. It is run twice, with and without the call, and the difference counts. No clock
       and no PMU takes part, so a count is nearly the same on every computer with the same compiler, and a loaded
       computer does no harm. Cycles are those of the simulated computer: an instruction takes one, a miss waits. It has

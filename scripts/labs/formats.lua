@@ -113,8 +113,8 @@ return {
       "spec/vm/format: a format in C for the kernel" },
    figures = { "3.28", "3.29", "3.30" },
    teacher = [[
-      That a sample's body is ordered by the numbers of PMDs, and not by the order in which one asked for them, is found
-      by whoever asks for them in another order: let them.
+      A sample's body is ordered by the numbers of PMDs, and not by the order in which one asked for them. Let students
+      ask for them in another order: they find it themselves.
 
       The handler runs at the overflow, in the place of the program: what it does costs the program's time. Ask for each
       handler what the tool would have had to do instead.
@@ -220,8 +220,8 @@ return {
         end },
       { task = "histogram", kind = "script",
         todo = [[
-           Write a script that returns a format whose query function `result` returns how many overflows there were at
-           each address, as a table. It may begin so:
+           Write a script that returns a format with a query function `result` that returns, as a table, how many
+           overflows there were at each address. It may begin so:
 
               return {
                  name = "histogram",

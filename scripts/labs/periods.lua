@@ -240,8 +240,8 @@ return {
         otherwise = "It is full when less than {largest} bytes are left: after {count} samples.",
         hints = { "When is the check made, before or after a sample?" } },
       { vary = [[`distances{short = 50, long = 1000, buffer = 8}` measures with other periods at the prompt, and prints
-           the distances between samples. How would you sample the main loop of a program alone, whose start takes
-           {initial} instructions? What if the long period is shorter than the short one?]],
+           the distances between samples. How would you sample the main loop alone of a program that takes {initial}
+           instructions to start? What if the long period is shorter than the short one?]],
         setup = setup },
       { task = "cover", kind = "script",
         todo = [[

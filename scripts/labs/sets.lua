@@ -324,7 +324,7 @@ return {
         right = "The B of the same round comes after its A, and is counted.",
         wrong = { { is = "left_out", say = "Nearly: the B that follow A number {nth} at once are counted, too." },
            { is = "all_b", say = "That is all of them." } },
-        otherwise = "Count the rounds whose B come after that A.",
+        otherwise = "Count the rounds in which the B come after that A.",
         hints = { "`cascade(n, a, b)` at the prompt runs it.", "The round of that A counts, too." } },
       { task = "cascade", kind = "script",
         todo = [[

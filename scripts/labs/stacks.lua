@@ -142,7 +142,7 @@ return {
    draw = { rounds = { 150, 200, 250, 300 } },
    pages = {
       { text = [[
-         A program that somebody else wrote is too slow. It has the functions {names}. We sample it: each sample has the
+         A program by another author is too slow. It has the functions {names}. We sample it: each sample has the
          place where the program was, and the functions that were being called, the call stack.
 
          A flat profile counts the places alone: the own share of each function. The largest, {copy_percent} %, is that

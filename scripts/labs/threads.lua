@@ -169,7 +169,7 @@ return {
            the same line: {near}.]] },
            { is = "n", say = "Both suffer, not one of them: {near}." } },
         otherwise = "Each store finds that the other has taken the line: {near}.",
-        hints = { "In whose cache is the line after a store?", "Who stores next?" } },
+        hints = { "In which thread's cache is the line after a store?", "Who stores next?" } },
       { ask = "The variables are moved a line apart. How many stores miss now?", id = "far",
         run = function() return {} end,
         show = { { "stores that miss, a line apart", "far" }, { "time side by side, ns", "near_time" },

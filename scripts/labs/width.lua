@@ -162,8 +162,8 @@ return {
         hints = { [[`m = kit.machine{model = "k8"}`, then `kit.pmd(0).width`.]] } },
       { task = "join", kind = "script",
         todo = [[
-           Write what the kernel does: a script that returns a function which gets the software's part (a number whose
-           lower bits are 0), the hardware's value now, its value at the last look, and its width in bits. It returns
+           Write what the kernel does: a script that returns a function which gets the software's part (a number with
+           lower bits of 0), the hardware's value now, its value at the last look, and its width in bits. It returns
            the part for the next look and the whole count. The hardware may have run over once since then.
 
               return function(soft, now, last, width)
@@ -187,7 +187,7 @@ return {
            end
            return true
         end,
-        right = "No event is lost, as long as somebody looks once in each round of the counter: the interrupt does.",
+        right = "No event is lost, as long as the counter is read once in each of its rounds: the interrupt does that.",
         otherwise = [[A counter of {bits} bits has {now} now, and had {last} at the last look. The whole count is
            {total}, and it says {whole}.]],
         solution = [[return function(soft, now, last, width)

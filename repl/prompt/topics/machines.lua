@@ -82,7 +82,7 @@ What a laptop has besides is there as options, off by default; print(m) says whi
                                  is used. Events prefetches, and prefetches_unused: thrown away before an access
    store_buffer = 8              so many stores wait while loads pass them; a load is answered from there (event
                                  forwards). {ip = 0x1000, fence = true} empties it; with load and store it is a locked
-                                 operation. With explain = 1, m:explain(ip).saw is the site whose store a load saw
+                                 operation. With explain = 1, m:explain(ip).saw is the site of the store that a load saw
    interrupt_ns = 2000           what an interrupt takes, by an overflow or a device, in the time of the thread
 
 On sim:k8 all three events have codes, two of them not the processor's; sim:fam10h, core2 and nehalem count prefetches.

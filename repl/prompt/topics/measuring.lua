@@ -142,7 +142,7 @@ it in the same way, or the script itself does: scripts/examples/regions.lua.]==]
    lpfm lab                              the labs, and your progress
    lpfm lab counters                     the first one
    lpfm lab bias --machine perf          the second part of a lab: real programs on this computer
-   make vm LAB=bias                      the same in an emulated machine, whose kernel has perfmon.ko
+   make vm LAB=bias                      the same in an emulated machine with perfmon.ko
 
 The labs have questions, predictions and tasks, from what a count means to caches, sampling formats, waiting,
 statistics, programs in C that are to be made faster, and top-down analysis. They run on the simulated computer, which

@@ -146,7 +146,7 @@ expression makes such a program:
    ctx:close()
 
 What is wrong with an expression is told with a caret under the place. On arm64 an overflow that is dropped or counted
-takes 50 to 60 instructions more than one whose handler does nothing.]==] },
+takes 50 to 60 instructions more than one with a handler that does nothing.]==] },
 
 { "messages", "messages of overflows and of ends", [==[
    c:read([seconds])             -> {type="OVFL", ip=, tid=, pmds={...}} or {type="END"}; nil, "timeout"

@@ -89,7 +89,7 @@ return {
    teacher = [[
       In the emulated machine of `make vm` an instruction takes a fixed time, so that times there are instruction
       counts, and come out the same again. On a real one the least of some tries is shown; other work makes it larger,
-      never smaller. The calls are made from Lua, whose part is in them; the last page has them without.
+      never smaller. The calls are made from Lua, which takes a part of them; the last page has them without.
    ]],
    params = { calls = 2000, tries = 5, touches = 300, spin = 1000, period = 10 },
    most = { calls = 10 ^ 6, touches = 10000, spin = 10 ^ 6 },

@@ -47,7 +47,7 @@ local function sleeper(kit, p)
 end
 
 return {
-   goals = { "begin to count after the n-th event in a real kernel", "see whose time a timeout is" },
+   goals = { "begin to count after the n-th event in a real kernel", "see which clock a timeout goes by" },
    teacher = [[
       The start of the program may have faults, too, and they count. What set 0 counted is shown by a second counter,
       of minor faults: the fault that overflows ends the set before it counts there, so it shows one less. Good students

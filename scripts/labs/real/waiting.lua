@@ -349,7 +349,7 @@ return {
         run = function() return {} end,
         answer = 3,
         choices = {
-           { "The first", say = [[A function whose name has nanosleep in it waits for a clock. That is nap; a lock waits
+           { "The first", say = [[A function with nanosleep in its name waits for a clock. That is nap; a lock waits
               in a futex.]] },
            { "The second", say = "The read of a pipe is read_reply; a lock waits in a futex." },
            { "The third", say = [[A pthread mutex that another thread has is waited for in the system call futex. So a

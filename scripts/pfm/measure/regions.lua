@@ -159,7 +159,7 @@ local words = {
       .. "or which still runs: the counts of $calls are missing"),
    crossed = told "region '$name' was left in $where while one that began inside it was not: $calls, counted rightly",
    strays = told "region '$name': $stops without a start in $where: nothing is counted there",
-   forked = told "region '$name': $stops in $where, a child of fork() whose parent had entered it: not counted there",
+   forked = told "region '$name': $stops in $where, of a child forked within it: not counted there",
 }
 
 local function mistakes_of(found)

@@ -3,9 +3,9 @@
 -- "Performance Monitoring", events DTLB_LOAD_MISSES and ITLB_MISSES; Arm's telemetry specifications, dtlb_mpki and
 -- dtlb_walk_ratio.
 local DATA = { "data TLB misses per 1000 instructions", "1000 * DTLB / INS", "/1000 instructions",
-   "loads whose translation was not at hand" }
+   "loads without their translation at hand" }
 local CODE = { "instruction TLB misses per 1000 instructions", "1000 * ITLB / INS", "/1000 instructions",
-   "fetches whose translation was not at hand" }
+   "fetches without their translation at hand" }
 
 return {
    text = "How often the translation of an address is not at hand.",

@@ -27,9 +27,9 @@ local kinds = {
    { "table", function() return "in code without an unwind table" end },
    { "code", function() return "at a return address that is no code" end },
    { "stack", function() return "where the stack pointer leaves the stack" end },
-   { "mappings", function() return "in processes whose mappings are not known" end },
+   { "mappings", function() return "in processes with unknown mappings" end },
    { "frames", function() return "after the most frames that are kept" end },
-   { "registers", function() return "in programs whose registers the kernel does not give" end },
+   { "registers", function() return "in programs without registers from the kernel" end },
 }
 
 local function percent(n, of)

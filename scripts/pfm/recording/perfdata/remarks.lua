@@ -31,7 +31,7 @@ end
 local COUNTED = {
    { "unsound", "record", "not sound: left out" }, { "guests", "sample", "of guests or the hypervisor: left out" },
    { "narrow", "stack", "of processes of 32 bits: not unwound" },
-   { "halved", "stack", "without the user's part, whose record is missing" },
+   { "halved", "stack", "without the user's part: its record is missing" },
    { "foreign", "stack", "with the registers of another machine: not unwound" },
 }
 
