@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <termios.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,25 +77,43 @@ static void stop_script(lua_State *L, lua_Debug *ar)
 	luaL_error(L, "interrupted");
 }
 
-/* Handles SIGALRM: compiled code of LuaJIT runs no hooks, so the program ends if it still
- * computes. */
-static void give_up(int sig)
+/* Compiled code of LuaJIT runs no hooks, so the program ends if it still computes. */
+static void give_up(void)
 {
-	(void)sig;
 	signal(SIGINT, SIG_DFL);
 	raise(SIGINT);
 }
 
+/* Handles SIGALRM. A prompt goes on: a call that blocks returns EINTR. */
+static void on_sigalrm(int sig)
+{
+	(void)sig;
+	if (!keep_alive)
+		give_up();
+}
+
+/* Interrupts again until the hook has raised: a call may block that began just after the first
+ * signal. */
+static void repeat_signal(void)
+{
+	static const struct itimerval often = { { 0, 100000 }, { 0, 100000 } }, once = { { 0, 0 }, { 1, 0 } };
+	struct sigaction sa = { .sa_handler = on_sigalrm };
+
+	sigemptyset(&sa.sa_mask);
+	sigaction(SIGALRM, &sa, NULL);	/* no SA_RESTART */
+	setitimer(ITIMER_REAL, keep_alive ? &often : &once, NULL);
+}
+
 /* Ends the program if the hook cannot run, as in a long C call, and restores the terminal's
  * settings. */
-static void end_prompt(int sig)
+static void end_prompt(void)
 {
 	static const char last_words[] = "\033[?2004l\r\nlpfm: what runs cannot be interrupted; the prompt ends\r\n";
 
 	if (has_terminal)
 		tcsetattr(STDIN_FILENO, TCSANOW, &at_first);
 	(void)!write(STDERR_FILENO, last_words, sizeof(last_words) - 1);
-	give_up(sig);
+	give_up();
 }
 
 static time_t seconds(void)
@@ -120,17 +139,15 @@ static bool is_desperate(void)
  * instruction. */
 static void on_sigint(int sig)
 {
+	(void)sig;
 	if (keep_alive ? is_desperate() : pending) {
 		if (keep_alive)
-			end_prompt(sig);
+			end_prompt();
 		else
-			give_up(sig);
+			give_up();
 		return;
 	}
-	if (!keep_alive) {
-		signal(SIGALRM, give_up);
-		alarm(1);
-	}
+	repeat_signal();
 	pending = 1;
 	lua_sethook(running, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }

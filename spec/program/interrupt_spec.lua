@@ -13,11 +13,12 @@ local state, t
 -- A search in C that takes practically for ever.
 local STUCK = '("a"):rep(40):find(("a*"):rep(30).."c")'
 
-local function begin()
+local function begin(environment)
    state = os.tmpname()
    os.remove(state)
    assert.equal(0, select(2, c.sh("mkdir -p " .. state)))
-   local run = ("trap '' INT; %s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(program)
+   local run = ("trap '' INT; %s%s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(environment or "",
+      program)
    t = terminal.start(("exec env TERM=screen XDG_STATE_HOME=%s XDG_CONFIG_HOME=%s sh -c %s"):format(state, state,
       terminal.quote(run)))
 end
@@ -27,7 +28,7 @@ local function finish()
    c.sh("rm -rf " .. state)
 end
 
-before_each(begin)
+before_each(function() begin() end)
 after_each(finish)
 
 describe("a search in C that hears nothing", function()
@@ -113,5 +114,31 @@ describe("one write of a long text", function()
          t:enter(("'prompt ' .. %d"):format(n))
          t:wait_match(("interrupted.*\nprompt %d\n"):format(n))
       end
+   end)
+
+   -- By a library that sends the signal where no hook can see it any more: just before the system call.
+   it("is ended, though it begins just after Ctrl-C", function()
+      local library = os.tmpname()
+      local source = assert(io.open(library .. ".c", "w"))
+      source:write([[
+         #include <signal.h>
+         #include <sys/syscall.h>
+         #include <unistd.h>
+         ssize_t write(int fd, const void *buf, size_t count)
+         {
+            if (count == 1000000)
+               raise(SIGINT);
+            return syscall(SYS_write, fd, buf, count);
+         }]])
+      source:close()
+      assert.equal(0, select(2, c.sh(("gcc -D_GNU_SOURCE -shared -fPIC -o %s %s.c"):format(library, library))))
+      finish()
+      begin(("LD_PRELOAD=%s "):format(library))
+      t:enter("full = io.popen([[trap '' INT; exec sleep 1000]], 'w')")
+      t:enter("require('posix.unistd').write(require('posix.stdio').fileno(full), ('x'):rep(1e6))")
+      t:enter("'prompt ' .. 1")
+      t:wait_match("interrupted.*\nprompt 1\n")
+      os.remove(library)
+      os.remove(library .. ".c")
    end)
 end)
