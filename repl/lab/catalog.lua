@@ -116,7 +116,9 @@ function catalog.on(lab, machine)
    local real, err = catalog.read(real_path(lab))
    if not real then return nil, err, true end
    if real.machines and not real.machines[machine] then
-      return nil, ("lab %s does not run on %s"):format(lab.name, machine)
+      local where = { "sim" }
+      for _, one in ipairs(catalog.real) do where[#where + 1] = real.machines[one] and one or nil end
+      return nil, ("lab %s does not run on %s, but on %s"):format(lab.name, machine, table.concat(where, " and "))
    end
    local out = setmetatable({ name = name, machine = machine, params = { machine = machine } }, { __index =
    function(_, k)
