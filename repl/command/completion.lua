@@ -6,6 +6,7 @@
 local kinds = require "repl.command.kinds"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local completion = {}
 
@@ -17,10 +18,7 @@ local writers = {
 --- The shells for which there are scripts.
 -- @treturn {string,...} sorted
 function completion.shells()
-   local out = {}
-   for name in pairs(writers) do out[#out + 1] = name end
-   table.sort(out)
-   return out
+   return sorted_keys(writers)
 end
 
 --- The options.

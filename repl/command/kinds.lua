@@ -4,6 +4,7 @@
 -- @module repl.command.kinds
 
 local parts = require "repl.parts"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local kinds = {}
 
@@ -14,12 +15,6 @@ kinds.of_value = {
    VALUE = "value", ORDER = "order", HOW = "unwinding", FIELDS = "field", ["HOW[:SEED]"] = "random", KIND = "kind",
    EXPR = "expression",
 }
-
-local function keys_of(t)
-   local out = {}
-   for key in pairs(t) do out[#out + 1] = key end
-   return out
-end
 
 local function names_in(list)
    local out = {}
@@ -96,7 +91,7 @@ function words.group() return require("pfm.metrics").names() end
 function words.pmu() return names_in(require("lpfm").pmus()) end
 function words.format() return require("pfm.export").names end
 function words.expression() return require("pfm.program").names() end
-function words.figure() return keys_of(require("pfm.plot").views) end
+function words.figure() return sorted_keys(require("pfm.plot").views) end
 function words.figure_key() return require("pfm.analyze").keys(true) end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
@@ -142,7 +137,7 @@ for kind, list in pairs(parts.kinds()) do words[kind] = function() return list e
 -- "function".
 -- @treturn {string,...} sorted
 function kinds.names()
-   local out = keys_of(words)
+   local out = sorted_keys(words)
    table.sort(out)
    return out
 end

@@ -10,6 +10,7 @@ local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local stacks = require "pfm.recording.stacks"
 local views = require "pfm.plot.views"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local command = {}
 
@@ -35,10 +36,7 @@ function command.options()
 end
 
 local function figures()
-   local out = {}
-   for name in pairs(plot.views) do out[#out + 1] = name end
-   table.sort(out)
-   return out
+   return sorted_keys(plot.views)
 end
 
 local NONE = "there is no figure '%s'%s (figures: %s), and no recording of that name"

@@ -15,6 +15,7 @@ local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 local slice = require "pfm.util.slice"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local script = {}
 
@@ -52,10 +53,7 @@ local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 --- The fields that the option fields knows.
 -- @treturn {string,...} sorted
 function script.fields()
-   local names = {}
-   for name in pairs(fields) do names[#names + 1] = name end
-   table.sort(names)
-   return names
+   return sorted_keys(fields)
 end
 
 -- A field that was recorded with each sample; a string is the list of branches before it.

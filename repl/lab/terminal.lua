@@ -7,6 +7,7 @@
 local line = require "repl.line"
 local progress = require "repl.lab.progress"
 local terminal = require "pfm.util.terminal"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local lab_terminal = {}
 
@@ -32,11 +33,8 @@ end
 local function open_prompt(session)
    session.wants_prompt = false
    local given = session:globals(say)
-   local names = {}
-   for name in pairs(given) do names[#names + 1] = name end
-   table.sort(names)
    require("repl.prompt.loop").main { no_init = true, names = given,
-      banner = COMES_BACK .. "\nNames: " .. table.concat(names, ", ") }
+      banner = COMES_BACK .. "\nNames: " .. table.concat(sorted_keys(given), ", ") }
    require("labs.kit").finish()
    line.on {}
    say { "", ("Back in lab %s."):format(session.lab.name) }

@@ -13,16 +13,11 @@ local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local complete = {}
 
 local matching = kinds.matching
-
-local function keys_of(t)
-   local out = {}
-   for key in pairs(t or {}) do out[#out + 1] = key end
-   return out
-end
 
 -- --- where in the text ---------------------------------------------------------------------------
 
@@ -94,8 +89,8 @@ local function fields_at(site)
    local entry = site.call and reference.entry(site.call)
    local after = site.after and site.after.text or "{"
    if not entry or not (after == "{" or after == "," or after == ";") then return {} end
-   if site.level == 1 then return keys_of(entry.fields) end
-   return site.level == 2 and not site.field and keys_of(entry.entries) or {}
+   if site.level == 1 then return sorted_keys(entry.fields or {}) end
+   return site.level == 2 and not site.field and sorted_keys(entry.entries or {}) or {}
 end
 
 local NUMBERS = { num = true, value = true, set = true, id = true, period = true, seconds = true }
@@ -147,7 +142,7 @@ local function of_result(path, sep)
    local key = reference.key(path)
    local entry = key and reference.entry(key)
    local class = entry and entry.usage:match("%-> (%a+)")
-   local out = keys_of(entry and entry.returns)
+   local out = sorted_keys(entry and entry.returns or {})
    for _, method in ipairs(class and reference.methods(class) or {}) do out[#out + 1] = method:match("[%w_]+$") end
    for i, name in ipairs(out) do out[i] = sep .. name end
    return out
@@ -259,8 +254,8 @@ local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc
 -- flags.
 local function expected(site)
    local topic = site.field == "flags" and flag_topics[site.call]
-   if topic then return nil, keys_of(require("lpfm").flags[topic]) end
-   if site.field == "buf_flags" then return nil, keys_of(require("lpfm").flags.buffer) end
+   if topic then return nil, sorted_keys(require("lpfm").flags[topic] or {}) end
+   if site.field == "buf_flags" then return nil, sorted_keys(require("lpfm").flags.buffer) end
    if site.field and fields[site.field] then return fields[site.field] end
    local call = site.call or site.path
    return site.level == 0 and call and argument_kind(call, site.argument) or nil

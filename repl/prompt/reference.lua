@@ -8,6 +8,7 @@ local doc = require "pfm.doc"
 local namespace = require "repl.prompt.namespace"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local reference = {}
 
@@ -23,10 +24,7 @@ end
 --- The names of the pages, sorted.
 -- @treturn table
 function reference.topics()
-   local out = {}
-   for name in pairs(topics.pages) do out[#out + 1] = name end
-   table.sort(out)
-   return out
+   return sorted_keys(topics.pages)
 end
 
 local function by_name(list)
@@ -87,10 +85,7 @@ end
 --- The names of all calls that are described.
 -- @treturn table sorted
 function reference.keys()
-   local out = {}
-   for key in pairs(all_items()) do out[#out + 1] = key end
-   table.sort(out)
-   return out
+   return sorted_keys(all_items())
 end
 
 -- --- classes -------------------------------------------------------------------------------------

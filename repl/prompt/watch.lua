@@ -17,6 +17,7 @@ local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local watch = {}
 
@@ -289,10 +290,8 @@ local known_options = { interval = "number", seconds = "number", count = "number
 local function check_options(options)
    for name, value in pairs(options) do
       if not known_options[name] then
-         local all = {}
-         for known in pairs(known_options) do all[#all + 1] = known end
          error(("watch: unknown option '%s'%s"):format(tostring(name),
-            require("pfm.util.nearest").hint(tostring(name), all)), 0)
+            require("pfm.util.nearest").hint(tostring(name), sorted_keys(known_options))), 0)
       end
       if type(value) ~= known_options[name] then
          error(("watch: option '%s': expected a %s, got a %s"):format(name, known_options[name], type(value)), 0)

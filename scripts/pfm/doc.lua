@@ -4,6 +4,7 @@
 -- @module pfm.doc
 
 local nearest = require "pfm.util.nearest"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local doc = {}
 
@@ -410,9 +411,7 @@ function doc.help(what)
    if type(what) ~= "string" then return ("a %s, which is not documented"):format(type(what)) end
    local found = search(what)
    if #found > 0 then return list_of(found, WIDTH) end
-   local keys = {}
-   for key in pairs(get_index().keys) do keys[#keys + 1] = key end
-   return ("no help on '%s'%s"):format(what, nearest.hint(what, keys))
+   return ("no help on '%s'%s"):format(what, nearest.hint(what, sorted_keys(get_index().keys)))
 end
 
 return doc

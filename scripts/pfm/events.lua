@@ -19,6 +19,7 @@ local raw = require "pfm.measure.raw"
 local tracepoints = require "pfm.measure.events.tracepoints"
 local wildcards = require "pfm.measure.events.wildcards"
 local words = require "pfm.measure.events.words"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local events = {}
 
@@ -45,10 +46,7 @@ end
 -- @treturn table sorted
 -- @usage print(table.concat(events.names(), " "))
 function events.names()
-   local names = {}
-   for name in pairs(by_name) do names[#names + 1] = name end
-   table.sort(names)
-   return names
+   return sorted_keys(by_name)
 end
 
 --- The software events with their descriptions.

@@ -11,6 +11,7 @@ local lpfm = require "lpfm"
 local host = require "pfm.measure.host"
 local events = require "pfm.events"
 local nearest = require "pfm.util.nearest"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local metrics = {}
 
@@ -50,14 +51,12 @@ end
 
 -- The variables that a variant's metrics need, sorted, which fixes the order of the events.
 local function variables(variant)
-   local needed, out = {}, {}
+   local needed = {}
    for _, m in ipairs(variant.metrics) do
       local formula = expand(m[2], variant.terms)
       for name in pairs(variant.events) do needed[name] = needed[name] or mentions(formula, name) or nil end
    end
-   for name in pairs(needed) do out[#out + 1] = name end
-   table.sort(out)
-   return out
+   return sorted_keys(needed)
 end
 
 -- Another PMU's event, as "power/energy-pkg/", does not depend on the core's model.

@@ -26,6 +26,7 @@ local time = require "posix.time"
 local unistd = require "posix.unistd"
 local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local store = {} -- also the class of opened stores
 store.__index = store
@@ -387,10 +388,9 @@ end
 local PICTURE = { "where", "event", "weight" }
 
 local function event_of(self, tests, name)
-   local sums, names = summaries(self, { tests })[1], {}
+   local sums = summaries(self, { tests })[1]
    add_totals(self, { sums }, { tests })
-   for event in pairs(sums.events) do names[#names + 1] = event end
-   table.sort(names)
+   local names = sorted_keys(sums.events)
    if #names == 0 then fail("%s: no samples match", self.name) end
    if name and not sums.events[name] then fail("'%s' was not recorded: %s", name, table.concat(names, ", ")) end
    return name or names[1], sums

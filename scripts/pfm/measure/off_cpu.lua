@@ -9,6 +9,7 @@
 
 local layout = require "pfm.recording.layout"
 local stored = require "lpfm.samples"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local off_cpu = {}
 off_cpu.__index = off_cpu
@@ -108,9 +109,7 @@ local step = {}
 
 -- A lost record may be a thread's return and its next departure: all threads that are away are forgotten.
 function step.LOST(self)
-   local tids = {}
-   for tid in pairs(self.away) do tids[#tids + 1] = tid end
-   for _, tid in ipairs(tids) do forget(self, tid) end
+   for _, tid in ipairs(sorted_keys(self.away)) do forget(self, tid) end
 end
 
 -- A thread that ends is on the CPU, and leaves it for the last time a little later.

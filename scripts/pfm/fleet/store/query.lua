@@ -4,6 +4,7 @@
 
 local analyze = require "pfm.analyze"
 local tables = require "pfm.fleet.store.tables"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local query = {}
 
@@ -25,10 +26,7 @@ end
 --- The names of the keys.
 -- @treturn table sorted
 function query.keys()
-   local out = {}
-   for name in pairs(keys) do out[#out + 1] = name end
-   table.sort(out)
-   return out
+   return sorted_keys(keys)
 end
 
 --- Reads sort keys.

@@ -4,6 +4,7 @@
 -- @module pfm.jobs.merge.objects
 
 local render = require "pfm.render"
+local sorted_keys = require "pfm.util.sorted_keys"
 
 local objects = {}
 objects.__index = objects
@@ -118,9 +119,7 @@ end
 --- The bodies of the SYMS chunks.
 -- @return an iterator of strings, in the order of keys
 function objects:bodies()
-   local keys, i = {}, 0
-   for key in pairs(self.by_key) do keys[#keys + 1] = key end
-   table.sort(keys)
+   local keys, i = sorted_keys(self.by_key), 0
    return function()
       i = i + 1
       return keys[i] and body_of(keys[i], self.by_key[keys[i]])
