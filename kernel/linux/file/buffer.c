@@ -176,6 +176,13 @@ static bool holds(struct task_struct *task, struct file *file)
 	return held;
 }
 
+/*
+ * The kernel's for_each_thread() needs tasklist_lock, which is not exported, where lockdep is
+ * configured. rcu_read_lock() must be held.
+ */
+#define for_each_thread_of(process, t) \
+	list_for_each_entry_rcu(t, &(process)->signal->thread_head, thread_node)
+
 /* Looks at each thread's descriptors, because threads may have called unshare(CLONE_FILES). */
 static bool process_holds(struct file *file)
 {
@@ -183,7 +190,7 @@ static bool process_holds(struct file *file)
 	struct task_struct *t;
 
 	rcu_read_lock();
-	for_each_thread(current, t)
+	for_each_thread_of(current, t)
 		if (!held && READ_ONCE(t->files) != current->files)
 			held = holds(t, file);
 	rcu_read_unlock();
@@ -196,7 +203,7 @@ static bool shares_memory(void)
 	struct task_struct *t;
 
 	rcu_read_lock();
-	for_each_thread(current, t)
+	for_each_thread_of(current, t)
 		others -= READ_ONCE(t->mm) == current->mm;
 	rcu_read_unlock();
 	return others > 0;
@@ -216,10 +223,11 @@ static bool sharers_hold(struct file *file)
 	if (!shares_memory())
 		return false;
 	rcu_read_lock();
-	for_each_process_thread(process, t)
-		if (!held && READ_ONCE(t->mm) == current->mm && !READ_ONCE(t->vfork_done) &&
-		    !same_thread_group(t, current))
-			held = holds(t, file);
+	for_each_process(process)
+		for_each_thread_of(process, t)
+			if (!held && READ_ONCE(t->mm) == current->mm && !READ_ONCE(t->vfork_done) &&
+			    !same_thread_group(t, current))
+				held = holds(t, file);
 	rcu_read_unlock();
 	return held;
 }
