@@ -428,7 +428,7 @@ int lx_lifetime_init(void)
 
 	lx_exclude_init();
 	lx_record_init();
-	unloaders = alloc_workqueue("perfmon", 0, 0);
+	unloaders = alloc_workqueue("perfmon", WQ_UNBOUND, 0);
 	if (!unloaders)
 		return -ENOMEM;
 	ret = probe_all();
