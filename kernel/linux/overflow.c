@@ -216,6 +216,9 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 	}
 }
 
+/* A wakeup takes locks that sleep on PREEMPT_RT. lockdep may check other kernels for that, too. */
+#define WAKES_IN_IRQ (!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_PROVE_RAW_LOCK_NESTING))
+
 /*
  * Wakes the readers and threads that msgs.wake names. If safe is true, the scheduler's locks are
  * not held, so they are woken at once.
@@ -226,7 +229,7 @@ void lx_end_service(struct lx_context *lx, bool safe)
 
 	if (!atomic_read(&root->msgs.wake))
 		return;
-	if (safe && in_hardirq() && !in_nmi() && !IS_ENABLED(CONFIG_PREEMPT_RT))
+	if (safe && WAKES_IN_IRQ && in_hardirq() && !in_nmi())
 		lx_wake(root);
 	else
 		lx_wake_soon(root);
