@@ -265,11 +265,12 @@ local function tests(only)
    vm_it("shows the labs' effects", passes, "", "labs", labs, "FORMAT=spec/vm/halves")
    vm_it("begins a cascade's second stage at the n-th event, and estimates, and randomizes", passes, "",
       "measure", measure)
-   vm_it("counts, samples and switches sets", passes, "-c 4", "counting sampling sets security software limits",
+   vm_it("counts, samples and switches sets", passes, "-K newest -c 4",
+      "counting sampling sets security software limits",
       all(counting, sampling, sets, security, software, limits_of_many))
    vm_it("counts what software counts, and bears what is done to it", passes, "-p", "software torture:3",
       all(software, torture))
-   for _, options in ipairs { "-c 4", "-A amd64" } do
+   for _, options in ipairs { "-c 4", "-A amd64 -K newest" } do
       vm_it("reads running counters without a call, whatever moves them", passes, options, "view", view)
    end
    vm_it("bears whatever is done to it", passes, "", "torture:5", torture)
@@ -295,8 +296,10 @@ local function tests(only)
       all(rights, charges, lifetime, sharing, narrow, fallback))
 
    more = 1
-   vm_it("counts, samples, switches sets, keeps targets apart, and tells what programs do", passes, "-K newest -c 4",
-      "counting sampling sets rights lifetime records", all(counting, sampling, sets, rights, lifetime, records))
+   vm_it("counts, samples and switches sets", passes, "-c 4", "counting sampling sets security software limits",
+      all(counting, sampling, sets, security, software, limits_of_many))
+   vm_it("keeps targets apart, and tells what programs do", passes, "-K newest -c 4", "rights lifetime records",
+      all(rights, lifetime, records))
    vm_it("passes the specs of real machines", specs_pass, "-A amd64", specs_and_labs)
    vm_it("keeps threads apart whose ids are used again", passes, "-c 4",
       "few_ids:400 counting sampling sets security rights lifetime sharing inherit inherit_samples programs torture:3",
@@ -306,7 +309,7 @@ local function tests(only)
       all(of_x86, of_intel, counting, view, stacks, programs))
    vm_it("keeps limits, and counts children", passes, "-K newest -c 4", "limits inherit charges sharing reload",
       all(limits_of_many, inherit, charges, sharing, reload))
-   for _, options in ipairs { "", "-A amd64 -c 4" } do
+   for _, options in ipairs { "", "-A amd64", "-A amd64 -c 4" } do
       vm_it("reads running counters without a call, whatever moves them", passes, options, "view", view)
    end
    vm_it("counts, samples and switches sets", passes, "-K 6.12",
