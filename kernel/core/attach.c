@@ -185,7 +185,7 @@ static bool has_children(struct pfm_context *root)
 	return root->child_ctxs || (ops->forks_pending && ops->forks_pending(root));
 }
 
-/* Ends monitoring if the target has ended and this was its last child. */
+/* Ends monitoring if the target has ended and none of its children is left. */
 static void end_with_the_last(struct pfm_context *root)
 {
 	if (root->outlived && !has_children(root))

@@ -265,7 +265,7 @@ static inline bool pfm_any_cpu(const struct pfm_context *ctx)
 
 #define PFM_ANY_CPU_HINT " (PFM_FL_ANY_CPU, or LPFM_ANY_CPU=1 in the environment, allows any)"
 
-/* Monitoring is started and not masked. Called in PMU context. */
+/* Returns true if monitoring is started and not masked. Called in PMU context. */
 static inline bool pfm_wants_pmu(const struct pfm_context *ctx)
 {
 	return READ_ONCE(ctx->state) == PFM_CTX_LOADED && ctx->started;
@@ -561,8 +561,8 @@ static inline void pfm_held_by_part(struct pfm_context *ctx)
 }
 
 /*
- * record.c: pfm_untold() counts n lost overflows. pfm_tell_untold() writes a LOST record about
- * them; the part is taken.
+ * record.c: pfm_untold() notes n lost overflows if the format takes records. pfm_tell_untold()
+ * writes a LOST record for each reason noted; the caller has taken the part.
  */
 void pfm_untold(struct pfm_context *ctx, uint64_t n);
 void pfm_tell_untold_now(struct pfm_context *ctx);

@@ -9,10 +9,11 @@
  * Locking. The transport (file operations, libperfmon) holds the context's own lock around every
  * command of core.h; commands on one context never run concurrently. Overflows, timeouts and
  * context switches may come at any time in the kernel, on any CPU, and make any set the active one:
- * while a context is loaded the core touches what they touch (the registers and arrays of all sets, which
- * one is active, state, timeouts) only inside access(), and frees what they could see only after it has
- * been replaced there. A machine in user space holds the same lock in its call-backs into the core, so
- * that access() can be a plain call there. The configuration is read without a lock, word by word.
+ * while a context is loaded the core touches what they touch (the registers and arrays of all sets,
+ * which one is active, state, timeouts) only inside access(), and frees what they could see only
+ * after it has been replaced there. A machine in user space holds the same lock in its call-backs
+ * into the core, so that access() can be a plain call there. The configuration is read without a
+ * lock, word by word.
  */
 #ifndef PFM_CORE_MACHINE_H
 #define PFM_CORE_MACHINE_H
@@ -248,12 +249,12 @@ struct pfm_machine_ops {
 	void	(*free_buffer)(struct pfm_context *ctx, void *buf, size_t size);
 
 	/*
-	 * Views of sets (2.2). open_view() returns a zeroed page that programs can map, or NULL
-	 * without memory. close_view() frees it; a program that still has it mapped can still read
-	 * it. pfm_view_update() writes views: the core calls it when it changes a set that is not
-	 * on the PMU, and the machine calls it for the active set before it leaves PMU context. It
-	 * calls live_view(), which is optional, for the active set while the context is loaded, to
-	 * write how its counters can be read now.
+	 * Views of sets (2.2). open_view() returns a zeroed page that programs can map, or NULL if
+	 * there is no memory. close_view() frees it; a program that still has it mapped can still
+	 * read it. pfm_view_update() writes views: the core calls it when it changes a set that is
+	 * not on the PMU, and the machine calls it for the active set before it leaves PMU context.
+	 * It calls live_view(), which is optional, for the active set while the context is loaded,
+	 * to write how its counters can be read now.
 	 */
 	pfm_set_view_t *(*open_view)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*close_view)(struct pfm_context *ctx, struct pfm_set *set);

@@ -18,8 +18,8 @@
 #include "pfm_os_types.h"
 
 /*
- * pfm_os_index(i, n) is for an index from an untrusted caller: its result is below n even if the
- * processor speculates past the check (Spectre v1).
+ * In the kernel, pfm_os_index(i, n) is below n even if the processor speculates past the check of
+ * an index from an untrusted caller (Spectre v1). In user space it is i.
  */
 
 /*

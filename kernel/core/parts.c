@@ -103,7 +103,10 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 		WRITE_ONCE(root->parts[part].read, fill);
 }
 
-/* Returns the number of fills that a restart gives back. */
+/*
+ * Returns how many fills a restart gives back: those up to the newest one of which the message was
+ * read; all, if no message was read since the load or the last fill is not reported yet.
+ */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
 	uint32_t upto = READ_ONCE(root->heard) && part->reported ? READ_ONCE(part->read) : part->fills;
@@ -112,8 +115,8 @@ static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 }
 
 /*
- * If there is only one part, its format is called once at each restart, as in any context. A fill that the format
- * refuses stays due.
+ * If there is only one part, its format is called once at each restart, as in any context. A fill
+ * that the format refuses stays due.
  */
 static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
 {

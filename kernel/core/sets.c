@@ -44,7 +44,7 @@ static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 	return ctx->low_sets[at];
 }
 
-/* Returns the page for id, which is allocated if it does not exist; NULL without memory. */
+/* Returns the page for id, which is allocated if it does not exist; NULL if there is no memory. */
 static struct pfm_set_page *make_page(struct pfm_context *ctx, uint16_t id)
 {
 	struct pfm_set_page **page;
@@ -193,7 +193,10 @@ struct growth {
 	unsigned int	room_pmcs, room_pmds;
 };
 
-/* Runs in PMU context even for an inactive set, since a switch may make it the active one at any time. */
+/*
+ * Runs in PMU context even for an inactive set, since a switch may make it the active one at any
+ * time.
+ */
 static int grow(struct pfm_context *ctx, void *arg)
 {
 	struct growth *g = arg;
@@ -231,7 +234,8 @@ static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 }
 
 /*
- * Allocates a larger array if the registers do not fit into the present one; false without memory.
+ * Allocates a larger array if the registers do not fit into the present one; false if there is no
+ * memory.
  */
 static bool larger(unsigned int want, unsigned int room, size_t size, void **array, unsigned int *new_room)
 {

@@ -77,8 +77,9 @@ struct lx_counter {
 enum { LX_WAKE_READERS = 1, LX_WAKE_SIGNAL = 2, LX_WAKE_TARGET = 4 };
 
 /*
- * The link between a context and its target thread, made by a load. Task work of the thread belongs to it, not to the
- * context: such work may still be queued when the context has been loaded onto another thread.
+ * The link between a context and its target thread, made by a load. Task work of the thread belongs
+ * to it, not to the context: such work may still be queued when the context has been loaded onto
+ * another thread.
  */
 struct lx_target_ref {
 	/* one reference for the load, and one for each queued work */
@@ -277,8 +278,9 @@ struct lx_context {
 	struct pfm_where	where;
 
 	/*
-	 * Without a sampling format the structure ends before trace, so that it fits into a page. That of a
-	 * child context then has room for as many counters as its root uses, and ends after them.
+	 * Without a sampling format the structure ends before trace, so that it fits into a page.
+	 * That of a child context then has room for as many counters as its root uses, and ends
+	 * after them.
 	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
@@ -415,7 +417,8 @@ void lx_lifetime_exit(void);
 /* context.c */
 extern const struct file_operations lx_context_fops;
 struct lx_context *lx_context_new(bool samples);	/* samples: it will have a format */
-struct lx_context *lx_child_context(struct lx_context *root);	/* returns NULL without memory */
+/* returns NULL if there is no memory */
+struct lx_context *lx_child_context(struct lx_context *root);
 void lx_context_put(struct lx_context *lx);
 /* takes over the caller's reference; may return an ERR_PTR */
 struct file *lx_context_file(struct lx_context *lx);
@@ -514,7 +517,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 				perf_overflow_handler_t handler, void *data);
 
 /* lifetime.c */
-struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);	/* returns NULL without memory */
+/* returns NULL if there is no memory */
+struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);
 void lx_target_ref_put(struct lx_target_ref *target_ref);
 /* EBUSY: another context monitors the thread; ESRCH: it is exiting */
 int lx_watch_task(struct lx_context *lx);

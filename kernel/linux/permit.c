@@ -142,7 +142,10 @@ static bool no_more_capable(const struct cred *of)
 	return of->user_ns == current_user_ns() && cap_issubset(of->cap_permitted, current_cred()->cap_permitted);
 }
 
-/* Applies the rules of ptrace_may_access(PTRACE_MODE_READ), which modules cannot call. */
+/*
+ * Applies the rules of ptrace_may_access(PTRACE_MODE_READ), which modules cannot call, but not the
+ * security modules' hook ptrace_access_check.
+ */
 static bool may_trace(struct task_struct *task)
 {
 	const struct cred *cred;

@@ -113,7 +113,7 @@ void perf_family_run(struct perf_group *g, bool on)
 
 #define HEAD_WORDS	3	/* words of a group read: nr, time enabled, time running */
 #define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* words for each event: value, id, lost */
-/* most time between the stop of the events and the reading of the time */
+/* ns by which the active time may exceed the events' running time, beside 1/64 of it */
 #define SLACK_NS	2000000
 
 static bool read_alone(struct perf_family *family)

@@ -299,7 +299,7 @@ struct thread *regions_thread(void)
 
 /* --- records ----------------------------------------------------------------------------------------- */
 
-/* Returns the id of a region's name; 0 without memory. */
+/* Returns the id of a region's name; 0 if there is no memory. */
 static unsigned int id_of(const char *name)
 {
 	char key[sizeof(*names)] = "";

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * emerge.c - programs with events that come from the caches: executed site by site, at the moment at which each begins.
+ * emerge.c - programs with events that come from the caches: executed site by site, at the moment
+ * at which each begins.
  *
- * As long as nothing else can happen, sites follow each other here, and time moves along. What they count is the
- * difference between the counts of the caches before and after them all. Where a counter has to look at single sites,
- * or they say what they count besides, each is looked at. A site that is not over by the horizon, or that makes such a
- * counter wrap, becomes a site like any other for the cursor to pass: its time and its events are known by then.
+ * As long as nothing else can happen, sites follow each other here, and time moves along. What they
+ * count is the difference between the counts of the caches before and after them all. Where a
+ * counter has to look at single sites, or they say what they count besides, each is looked at. A
+ * site that is not over by the horizon, or that makes such a counter wrap, becomes a site like any
+ * other for the cursor to pass: its time and its events are known by then.
  */
 #include <stdlib.h>
 
@@ -17,14 +19,16 @@
 #define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
 
 /*
- * What they mean, whatever a model calls them. Instructions are those executed to their end; a cycle is one of the CPU,
- * stalls are cycles in which it waits. Loads and stores count once an instruction, an instruction that modifies has one
- * of each. An access is a question to a cache, a miss one that it could not answer: from loads, stores and, for L2 and
- * L3, fetches (the L1D of a CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
- * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a line fetched from
- * memory or another CPU, or claimed from others. DEAR, IEAR, BTB: loads, fetches, branches as PMC11, PMC10, PMC12 ask.
- * Prefetches are lines that the L1D's prefetcher brought; unused ones left the L1D before an access to them. A forward
- * is a load that a store buffer answered.
+ * What they mean, whatever a model calls them. Instructions are those executed to their end; a
+ * cycle is one of the CPU, stalls are cycles in which it waits. Loads and stores count once an
+ * instruction, an instruction that modifies has one of each. An access is a question to a cache, a
+ * miss one that it could not answer: from loads, stores and, for L2 and L3, fetches (the L1D of a
+ * CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
+ * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a
+ * line fetched from memory or another CPU, or claimed from others. DEAR, IEAR, BTB: loads, fetches,
+ * branches as PMC11, PMC10, PMC12 ask. Prefetches are lines that the L1D's prefetcher brought;
+ * unused ones left the L1D before an access to them. A forward is a load that a store buffer
+ * answered.
  */
 const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
@@ -525,7 +529,7 @@ bool sim_emerge(struct sim_cpu *cpu)
 	struct batch b = { 0 };
 
 	b.e = emergence_of(cpu->cur);
-	if (!b.e) {	/* without memory the thread cannot continue */
+	if (!b.e) {	/* if there is no memory, the thread cannot continue */
 		sim_thread_exit(cpu->cur);
 		return false;
 	}

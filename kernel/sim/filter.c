@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * filter.c - what a counter leaves out of a program: sites outside of its address ranges (5.6) or with other
- * opcodes; and counting cycles instead of events: thresholds, inversion, edges.
+ * filter.c - what a counter leaves out of a program: sites outside of its address ranges (5.6) or
+ * with other opcodes; and counting cycles instead of events: thresholds, inversion, edges.
  *
  * A site takes as many cycles as it counts. Its events happen in the last of them, or evenly in the
- * last few (step->spread). So the cycles that reach a threshold are the last ones of a site, the
- * others the first; each site has at most one run of cycles that count.
+ * last few (step->spread). So the cycles that reach a threshold are a site's last ones; those that
+ * do not are its first. Whichever are counted, they are a single run.
  */
 #include "sim.h"
 
@@ -39,8 +39,8 @@ bool sim_filter_passes(const struct sim_filter *f, const struct sim_node *site)
 /* --- cycles that reach a threshold ---------------------------------------------------------- */
 
 /*
- * k events are spread evenly over some cycles: returns how many of these cycles have at_least
- * events.
+ * Returns how many of `spread` cycles have at_least or more of k events that are spread evenly over
+ * them.
  */
 static uint64_t reaching(uint64_t k, uint64_t spread, uint64_t at_least)
 {
@@ -82,8 +82,8 @@ static void weigh_site(const struct sim_watch *w, const struct sim_node *site, s
 /* --- sequences ------------------------------------------------------------------------------ */
 
 /*
- * Returns what n executions add. before tells whether the last cycle counted: a run of cycles that
- * continues has no new edge.
+ * Returns what n executions add. counted tells whether the cycle before them counted: a run of
+ * cycles that continues has no new edge.
  */
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted)
 {

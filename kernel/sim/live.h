@@ -23,9 +23,9 @@ struct sim_usage {
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 
 /*
- * An event of perf_event_open(2) on a thread of another process hangs up when that thread ends, and not when its number
- * becomes another's. life is -1 where the kernel refuses such events, and for threads of this process, which exec(2)
- * ends: then the thread is followed by its number.
+ * An event of perf_event_open(2) on a thread of another process hangs up when that thread ends, and
+ * not when its number becomes another's. life is -1 where the kernel refuses such events, and for
+ * threads of this process, which exec(2) ends: then the thread is followed by its number.
  */
 void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
 void sim_life_close(struct sim_follow *f);
@@ -33,7 +33,7 @@ void sim_life_close(struct sim_follow *f);
 bool sim_life_ended(const struct sim_follow *f);
 bool sim_life_executed(const struct sim_follow *f);	/* has the model called exec(2)? */
 
-/* Returns the program of the following threads; NULL without memory. */
+/* Returns the program of the following threads; NULL if there is no memory. */
 struct sim_program *sim_live_program(struct pfm_sim *sim);
 
 #endif

@@ -2,15 +2,14 @@
 /*
  * sim.h - the simulated computer, as its parts see it.
  *
- * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of models,
- * and the files in models/ say which event code counts what; pmu.c is a CPU's bare PMU, filter.c what its
- * counters leave out, software.c the software counters;
- * cpu.c runs one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c orders
- * the locks;
- * sampling/ is what processors record of single executions, and samples that they take themselves;
- * access.c turns programs' patterns into accesses, emerge.c executes them, and cache/ is the memory they go to;
- * options.c, new.c, machine.c and api.c are the interfaces to programs and to the core;
- * live.c lets a computer follow threads of the program.
+ * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of
+ * models, and the files in models/ say which event code counts what; pmu.c is a CPU's bare PMU,
+ * filter.c what its counters leave out, software.c the software counters; cpu.c runs one CPU,
+ * sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c orders the
+ * locks; sampling/ is what processors record of single executions, and samples that they take
+ * themselves; access.c turns programs' patterns into accesses, emerge.c executes them, and cache/
+ * is the memory they go to; options.c, new.c, machine.c and api.c are the interfaces to programs
+ * and to the core; live.c lets a computer follow threads of the program.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -322,8 +321,8 @@ struct sim_encoding {
 };
 
 /*
- * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the event
- * number; others: as their file says). Unit masks matter where an encoding says so.
+ * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the
+ * event number; others: as their file says). Unit masks matter where an encoding says so.
  */
 /* What an address register records: misses that take at least this many cycles, or page walks. */
 struct sim_ear {
@@ -469,7 +468,9 @@ int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd
 
 /* --- software counters and virtual PMDs: software.c ------------------------------------- */
 
-/* Joins the hardware's and the software's registers for this computer; false without memory. */
+/*
+ * Joins the hardware's and the software's registers for this computer; false if there is no memory.
+ */
 bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw);
 void sim_pmu_discard(struct pfm_pmu *pmu);
 /* Gets what a software counter counts; false: it counts nothing. */
@@ -815,7 +816,7 @@ const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu);
 
 /* the CPU's program has run for another ns nanoseconds */
 void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns);
-/* returns when something other than its program is due on it */
+/* returns when something other than the CPU's program is due on the CPU, or SIM_NEVER */
 uint64_t sim_cpu_due(struct sim_cpu *cpu);
 
 /* emerge.c */
@@ -835,7 +836,7 @@ void sim_emergence_free(struct sim_thread *t);
 const struct sim_node *sim_emerged(const struct sim_thread *t);
 
 /* caches.c */
-bool sim_caches_make(struct pfm_sim *sim);	/* returns false without memory */
+bool sim_caches_make(struct pfm_sim *sim);	/* returns false if there is no memory */
 uint32_t sim_num_cores(const struct pfm_sim *sim);
 /* valid once there are caches */
 struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);

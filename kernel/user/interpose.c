@@ -399,7 +399,7 @@ static bool all_ours(void)
 	return true;
 }
 
-/* Returns false if the library was loaded by dlopen(3), because libc then precedes it. */
+/* Returns true if close() and the like reach this library. After dlopen(3) libc is found first. */
 bool pfm_sees_closes(void)
 {
 	static _Atomic int known = -1;

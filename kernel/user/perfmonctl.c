@@ -162,8 +162,8 @@ static int restart(int fd, void *arg, int n)
 /* --- registers ------------------------------------------------------------------------------ */
 
 /*
- * Writes the flags, bit-vectors and event id of a PMC to the counting PMDs that it controls. how is
- * 0 or PFM_REGFL_CHECK, after which the writes cannot fail.
+ * Writes the flags, bit-vectors and event id of a PMC to the counting PMDs that it controls. If how
+ * is PFM_REGFL_CHECK, the writes are only checked.
  */
 static int write_attrs(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req, uint32_t how)
 {
@@ -262,7 +262,10 @@ static int write_pmds(int fd, void *arg, int n)
 	return ret;
 }
 
-/* 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved"; 2.x ignores those of other commands. */
+/*
+ * 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved"; 2.x ignores those of other
+ * commands.
+ */
 static int reserved_flags(uint32_t *flags, uint32_t mask, uint32_t mark, const char *field)
 {
 	*flags &= ~mask;

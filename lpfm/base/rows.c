@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * rows.c - a list of records that prints as a table: the metatable is made once for its columns.
+ * rows.c - lists of records that print as tables; lists with equal columns share a metatable.
  */
 #include "base/rows.h"
 

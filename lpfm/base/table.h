@@ -5,7 +5,7 @@
 
 #include "ffi/objects.h"
 
-/* Makes room for n more; false without memory. */
+/* Makes room for n more; false if there is no memory. */
 bool lpfm_table_reserve(struct lpfm_table *t, size_t n);
 void *lpfm_table_entry(const struct lpfm_table *t, size_t i);
 /* The entry of the key; NULL if there is none. */

@@ -19,7 +19,7 @@ static inline struct lpfm_context *lpfm_context_open(lua_State *L, int idx)
 	return __builtin_expect(ctx && ctx->fd >= 0, 1) ? ctx : lpfm_context_refuse(L, idx);
 }
 
-/* Returns the descriptor of an open context. */
+/* Returns a context's descriptor; raises an error if the context is closed. */
 static inline int lpfm_context_fd(lua_State *L, int idx)
 {
 	return lpfm_context_open(L, idx)->fd;

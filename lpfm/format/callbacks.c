@@ -126,10 +126,7 @@ static struct lpfm_fmt_use *new_use(struct lpfm_luafmt *f)
 	return use;
 }
 
-/*
- * Stores why the context is refused for the call of lpfm that creates it, if there is one; takes
- * over why.
- */
+/* Hands why to lpfm's call that creates the context (pending); frees it if there is none. */
 static int refuse(char *why)
 {
 	if (pending)

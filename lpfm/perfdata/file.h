@@ -75,9 +75,9 @@ size_t perf_read(int fd, uint64_t at, void *to, size_t n);
  * message.
  */
 const char *perf_file_header(struct perf_file *f);
-/* Adds an event described by `size` bytes at `bytes`; false without memory. */
+/* Adds an event described by `size` bytes at `bytes`; false if there is no memory. */
 bool perf_file_add_attr(struct perf_file *f, const void *bytes, size_t size);
-/* Adds a file of records, which is closed with f; false: without memory. */
+/* Adds a file of records, which is closed with f; false if there is no memory. */
 bool perf_file_add_part(struct perf_file *f, struct perf_part part);
 bool perf_file_add_id(struct perf_file *f, uint64_t id, uint32_t attr);
 /* Returns the index of the event with that id; -1: there is none. */

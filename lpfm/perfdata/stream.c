@@ -51,7 +51,7 @@ static bool make_room(struct perf_window *w, size_t n)
 	return true;
 }
 
-/* Returns the next n bytes of the part, or fewer at its end; NULL without memory. */
+/* Returns the next n bytes of the part, or fewer at its end; NULL if there is no memory. */
 static const unsigned char *look(struct perf_file *f, size_t n, size_t *got)
 {
 	const struct perf_part *part = &f->parts[f->part];

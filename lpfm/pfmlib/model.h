@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model.h - what the files of pfmlib share: a PMU model, and what an event demands of its registers.
+ * model.h - what the files of pfmlib share: a PMU model, and what an event demands of its
+ * registers.
  */
 #ifndef PFL_MODEL_H
 #define PFL_MODEL_H
@@ -195,7 +196,10 @@ void pfl_attr_get(const struct pfl_model *m, unsigned int idx, unsigned int a, s
 int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		    const pfmlib_input_param_t *in, struct pfl_demand *d);
 
-/* assign.c: choice[i] becomes the alternative of event i. SUCCESS, NOASSIGN, or from ops->check. */
+/*
+ * assign.c: sets choice[i] to the alternative of event i. Returns PFMLIB_SUCCESS,
+ * PFMLIB_ERR_NOASSIGN or the error of ops->check().
+ */
 int pfl_assign(const struct pfl_model *m, const struct pfl_demand *const *d, unsigned int n,
 	       unsigned int *choice);
 

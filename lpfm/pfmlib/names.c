@@ -211,7 +211,7 @@ static int apply_token(struct parse *p, const struct token *t)
 		return add_numeric(p, value);
 	if (pfl_same_name(t->text, t->len, "u") || pfl_same_name(t->text, t->len, "k"))
 		return add_level(p, plain(t->text[0]), 1);
-	/* An event without unit masks has the implicit mask "any". */
+	/* An event without unit masks accepts ":all", which changes nothing. */
 	if (!p->ev.nmasks && pfl_same_name(t->text, t->len, "all"))
 		return PFMLIB_SUCCESS;
 	return unknown_mask(p, t);

@@ -93,7 +93,7 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	int err;
 
 	if (plan->bound)
-		/* if the parent has ended before this, its byte will not come */
+		/* if the parent has ended already, read() below gets no byte */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 
 	/*

@@ -18,7 +18,7 @@ struct lpfm_process {
 	struct lpfm_process	*next;
 };
 
-/* Makes a record of a new child; NULL without memory. */
+/* Makes a record of a new child; NULL if there is no memory. */
 struct lpfm_process *lpfm_process_new(pid_t pid);
 void lpfm_process_free(struct lpfm_process *p);
 /* Reaps the child if it has ended. 1: it is done; 0: not yet; -1: errno. */

@@ -191,7 +191,7 @@ static int count_key(struct counter *t, const struct lpfm_walk *w, const uint64_
 	return 0;
 }
 
-/* Counts a sample. Returns 0, or -1 without memory. */
+/* Counts a sample. Returns 0, or -1 if there is no memory. */
 static int count_sample(struct counter *t, const struct lpfm_walk *w)
 {
 	uint64_t key[KEYS_MAX], sums[SUMS_MAX];

@@ -131,7 +131,7 @@ static bool reserve(struct table *t, size_t n)
 	return t->n * 4 < t->num_slots * 3 || grow_slots(t);
 }
 
-/* Returns the number of a stack; raises without memory. */
+/* Returns the number of a stack; raises an error if there is no memory. */
 static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, size_t n)
 {
 	uint32_t *slot;
@@ -432,7 +432,7 @@ Adds a stack.
 @function stack_table:add
 @string frames words of 64 bits, the innermost first
 @treturn int its number, 0 of a stack without frames
-@raise on what are no words, and without memory
+@raise on what are no words, and if there is no memory
 @usage assert(samples.stack_table():add("") == 0)
 */
 static int table_add(lua_State *L)
@@ -455,7 +455,7 @@ Adds a stack of another table, with what that knows of where it was cut.
 @tparam stack_table other
 @int number of the stack there
 @treturn int its number here; 0 where the other table has none of that number
-@raise on what is no table, and without memory
+@raise on what is no table, and if there is no memory
 @usage assert(samples.stack_table():copy(samples.stack_table(), 1) == 0)
 */
 static int table_copy(lua_State *L)

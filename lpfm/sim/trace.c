@@ -33,7 +33,7 @@ static int trace_gc(lua_State *L)
 	return 0;
 }
 
-/* Pushes a new trace, which is NULL without memory. */
+/* Pushes a new trace, which is NULL if there is no memory. */
 static struct lpfm_trace *new_trace(lua_State *L)
 {
 	static const luaL_Reg metas[] = { { "__gc", trace_gc }, { NULL, NULL } };

@@ -65,7 +65,8 @@ struct symcfi_row {
 };
 
 /*
- * Opens the file and takes over fd. Returns NULL if it is no ELF file with code, or without memory.
+ * Opens the file and takes over fd. Returns NULL if it is no ELF file with code, or if there is no
+ * memory.
  */
 struct symcfi *symcfi_open(int fd);
 void symcfi_close(struct symcfi *c);
@@ -97,7 +98,7 @@ bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function);
 /* Returns true if the code between two addresses makes the stack pointer the frame pointer. */
 bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to);
 
-/* Returns NULL without memory. The rows must be freed before the files. */
+/* Returns NULL if there is no memory. The rows must be freed before the files. */
 struct symcfi_rows *symcfi_rows_new(void);
 void symcfi_rows_free(struct symcfi_rows *rows);
 

@@ -22,13 +22,13 @@ struct symmapping {
 	struct symcfi	*file;		/* NULL: the code has no file, or it cannot be read */
 };
 
-/* Returns NULL without memory. */
+/* Returns NULL if there is no memory. */
 struct symmapped *symmapped_new(void);
 void symmapped_free(struct symmapped *m);
 
 /*
  * Adds a mapping: from that time on the process has mapped the file path from its byte offset on,
- * or "[vdso]", as code. The file is opened now. Returns false without memory.
+ * or "[vdso]", as code. The file is opened now. Returns false if there is no memory.
  */
 bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t start, uint64_t stop, uint64_t offset,
 		   const char *path);

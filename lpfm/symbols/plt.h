@@ -17,7 +17,8 @@ struct symplt_names {
 };
 
 /*
- * Adds the stubs of elf to funcs, which has the functions of elf. Returns 0, or -1 without memory.
+ * Adds the stubs of elf to funcs, which has the functions of elf. Returns 0, or -1 if there is no
+ * memory.
  */
 int symplt_add(Elf *elf, struct symtab *funcs, struct symplt_names *names);
 void symplt_free(struct symplt_names *names);

@@ -25,7 +25,7 @@ struct symtab {
 
 /*
  * Adds a function. size 0: not known; it ends at the next entry or after the most bytes. name must
- * outlive the table; NULL marks an end. Returns 0, or -1 without memory.
+ * outlive the table; NULL marks an end. Returns 0, or -1 if there is no memory.
  */
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank);
 /* Must be called once, after the last symtab_add(). */

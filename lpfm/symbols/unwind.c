@@ -188,7 +188,10 @@ static bool fetch_by_expression(struct walk *w, const struct walk *before, const
 	return is_had;
 }
 
-/* Reads a register of the caller from memory or from a register of the callee; false: it is unknown. */
+/*
+ * Reads a register of the caller from memory or from a register of the callee; false: it is
+ * unknown.
+ */
 static bool fetch(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 		  const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
 {
@@ -247,8 +250,8 @@ static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row
 }
 
 /*
- * Returns true if a function, at its end, has already popped the frame pointer of such a frame. From
- * there on the expressions of the row are wrong, because they go by the frame pointer.
+ * Returns true if a function, at its end, has already popped the frame pointer of such a frame.
+ * From there on the expressions of the row are wrong, because they go by the frame pointer.
  */
 static bool has_left_aligned_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -313,7 +316,7 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 	bool is_leaf = !w->called, had_sp = is_known(w, w->l->sp), has_left = has_left_aligned_frame(w, row);
 	bool by_chain = !has_left && is_at_chain(w, row, cfa);
 
-	if (!cfa && has_left) {	/* on top of the stack is the second copy of the return address */
+	if (!cfa && has_left) {	/* sp is at the copy of the return address */
 		own = sp + w->l->word;
 		cfa = &own;
 	}

@@ -49,7 +49,7 @@ struct symunwind_stack {
 
 /*
  * Makes an unwinder that knows no processes, and may follow chains of frame pointers. Returns NULL
- * without memory.
+ * if there is no memory.
  */
 struct symunwind *symunwind_open(bool by_pointers);
 void symunwind_close(struct symunwind *u);

@@ -101,7 +101,7 @@ Makes an unwinder of user stacks: by the call frame information (.eh_frame, or D
 @tparam[opt] table maps the executable mappings of process 0, a list of `{start, stop, offset, path}`
 @bool[opt=false] pointers frame pointers may be followed, too
 @treturn unwinder
-@raise on what is no list of mappings, and without memory
+@raise on what is no list of mappings, and if there is no memory
 @usage local u = require("lpfm.symbols").unwinder {}
 assert(u:frames("", "") == "")
 */
@@ -128,7 +128,7 @@ Notes what a process has mapped.
 @int pid
 @int time ns, since when
 @tparam table maps its executable mappings, a list of `{start, stop, offset, path}`
-@raise on what is no list of mappings, and without memory
+@raise on what is no list of mappings, and if there is no memory
 @usage require("lpfm.symbols").unwinder():maps(7, 0, { { 4096, 8192, 0, "/bin/sh" } })
 */
 static int unwinder_maps(lua_State *L)

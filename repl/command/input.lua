@@ -56,7 +56,7 @@ end
 
 --- Removes duplicates from a list of recordings.
 -- @tparam {recording,...} list
--- @tparam function say is called with each duplicate
+-- @tparam function say is called with a message about each duplicate
 -- @treturn {recording,...}
 function input.distinct(list, say)
    local out, again = identity.distinct(list)

@@ -84,7 +84,7 @@ function tokens.of(text)
    return out
 end
 
---- The tokens of a text without comments.
+--- The tokens of a text, except its comments.
 -- @string text
 -- @treturn table
 function tokens.code(text)

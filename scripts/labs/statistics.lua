@@ -166,7 +166,7 @@ end
 
 -- --- tasks ---------------------------------------------------------------------------------------
 
--- Draws a program with a scatter of its own.
+-- Draws a program's seed and number of loads, on which the deviation of its cycles depends.
 local function drawn(kit, p)
    return { seed = kit.draw(1, 60000) * 1000, loads = kit.draw(1, 4) * p.loads, more = p.more }
 end

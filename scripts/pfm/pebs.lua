@@ -11,7 +11,7 @@ local pebs = {}
 
 local HEADER = { base = 32, index = 40, size = 100 } -- offsets: pebs_buffer_base, pebs_index, hdr_record_size
 
--- Fields of records, in order; those of pebs-nehalem go on after those of pebs.
+-- Fields of records, in order: NARROW of pebs-32; WIDE of pebs-nehalem, its first 18 of pebs.
 local NARROW = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp" }
 local WIDE = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13",
    "r14", "r15", "status", "data_addr", "data_source", "latency" }

@@ -3,9 +3,9 @@
  * perfmon_ioctl.h - how libperfmon speaks to perfmon.ko. Private to the two: programs call the
  * functions of perfmon.h.
  *
- * /dev/perfmon creates contexts (the ioctl returns the descriptor) and answers what needs none; it
- * answers that on a context's descriptor as well. Calls with a vector carry the number of
- * elements in the size field of the command, so that the vector is all there is to copy.
+ * An ioctl on /dev/perfmon creates a context and returns its descriptor. Calls that need no context
+ * can be made on either descriptor. A call with a vector has the number of elements in the size
+ * field of its command, so that the vector is all there is to copy.
  */
 #ifndef PERFMON_IOCTL_H
 #define PERFMON_IOCTL_H
@@ -68,7 +68,7 @@ enum pfm_ioc_nr {
 
 struct pfm_ioc_create {
 	uint64_t	ctx;		/* pfarg_ctx_t *, which is read and written */
-	uint64_t	fmt_arg;	/* the format's argument */
+	uint64_t	fmt_arg;	/* address of the format's argument */
 	/* size of the format's argument; ~0: the size that the format declares */
 	uint64_t	arg_size;
 	uint32_t	flags;

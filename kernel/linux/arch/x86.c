@@ -112,7 +112,7 @@ bool lx_arch_kernel(u64 pmc)
 
 /*
  * Does the event need a further register, which perf allocates: for offcore responses, front-end events, or load
- * latency? Event 0 is perf's code for fixed-function counters and their parts: no other counter counts it.
+ * latency? Event 0 is perf's code for what only fixed-function counters and topdown metrics count.
  */
 static bool takes_another_register(u64 pmc)
 {
@@ -207,9 +207,9 @@ static void reload_if_throttled(struct perf_event *event)
 
 /*
  * All events that changed are taken off the PMU before the first one is put back, as they may need each other's
- * counters. The driver assigns counters when it enables the PMU, so it does that for a moment, though the PMU is to
- * stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be changing its
- * lists: then an interrupt places the events afterwards.
+ * counters. The driver assigns counters only when it enables the PMU, so the PMU is enabled and halted again at once:
+ * it is to stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be
+ * changing its lists: then an interrupt places the events afterwards.
  */
 int lx_arch_place(struct lx_context *lx)
 {
@@ -293,8 +293,8 @@ static struct perf_event *some_counter(const struct lx_context *lx)
 }
 
 /*
- * Sets CR4.PCE as perf does when one of its events is mapped. mmap_lock may be held for long, and lx->lock, which the
- * caller holds, must not be: so mmap_lock is only tried, and if it is taken the next call tries again.
+ * Lets the process use rdpmc (CR4.PCE), as perf does when an event is mapped. The caller holds lx->lock and must not
+ * wait for mmap_lock, which may be held for long: if it is taken, a later start or read tries again.
  */
 void lx_arch_allow_read(struct lx_context *lx)
 {

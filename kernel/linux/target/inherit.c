@@ -3,14 +3,16 @@
  * inherit.c - PFM_FL_INHERIT: a thread that a monitored thread creates gets a child context
  * (core/inherit.c).
  *
- * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a struct
- * lx_fork_record allocated in advance. The probe queues it as task work of the child, which creates its child context
- * before its first instruction at user level, and queues work with which the parent allocates the next one. Until its
- * work has run the child counts as expected: the parent may have exited long before. A child context has the lock of
- * its root, and its memory is charged to the user who created the root.
+ * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a
+ * struct lx_fork_record allocated in advance. The probe queues it as task work of the child, which
+ * creates its child context before its first instruction at user level, and queues work with which
+ * the parent allocates the next one. Until its work has run the child counts as expected: the
+ * parent may have exited long before. A child context has the lock of its root, and its memory is
+ * charged to the user who created the root.
  *
- * The root keeps one struct lx_fork_record that has done its work for the next thread that needs one: for the
- * child itself, or, when that has ended, for its parent. So children that come and go allocate none.
+ * The root keeps one struct lx_fork_record that has done its work for the next thread that needs
+ * one: for the child itself, or, when that has ended, for its parent. So children that come and go
+ * allocate none.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -29,7 +31,7 @@ struct lx_fork_record {
 
 static void be_born(struct callback_head *work);
 
-/* Returns the record that the root has kept, or a new one; NULL without memory. */
+/* Returns the record that the root has kept, or a new one; NULL if there is no memory. */
 static struct lx_fork_record *get_fork_record(struct lx_context *root)
 {
 	struct lx_fork_record *fork_record = xchg(&root->family.spare_record, NULL);
@@ -91,7 +93,10 @@ void lx_inherit_load(struct lx_context *root)
 	atomic64_set(&root->family.expected, (s64)((u64)(load_of(root) + 1) << 32));
 }
 
-/* Runs in the child before it first returns to user level, or in its exit if it is killed before that. */
+/*
+ * Runs in the child before it first returns to user level, or in its exit if it is killed before
+ * that.
+ */
 static void be_born(struct callback_head *work)
 {
 	struct lx_fork_record *fork_record = container_of(work, struct lx_fork_record, work);
@@ -113,8 +118,8 @@ static void be_born(struct callback_head *work)
 /* --- the parent ------------------------------------------------------------------------------- */
 
 /*
- * Runs in the parent. Without memory target_ref->fork_record is NULL: its next child is not counted, which is
- * reported.
+ * Runs in the parent. Without memory target_ref->fork_record is NULL: its next child is not
+ * counted, which is reported.
  */
 static void refill(struct callback_head *work)
 {

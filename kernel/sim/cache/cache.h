@@ -2,21 +2,22 @@
 /*
  * cache.h - the memory of a simulated computer: caches, TLBs, branch predictors and coherence.
  *
- * cache.c is one cache; core.c what a CPU has of them, what an access asks for and how long that takes;
- * coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts; why.c says why an access
- * missed; blocks.c is a set of blocks for them; tape.c records operations and gives them back,
- * lackey.c takes them from valgrind.
+ * cache.c is one cache; core.c what a CPU has of them, what an access asks for and how long that
+ * takes; coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts; why.c
+ * says why an access missed; blocks.c is a set of blocks for them; tape.c records operations and
+ * gives them back, lackey.c takes them from valgrind.
  *
- * Rules of an access, those of cachegrind: it touches the first and the last line that it needs and misses at most
- * once; the next level is asked on a miss only, with the whole access; no level includes another one. Data accesses
- * are clipped to the smallest line.
+ * Rules of an access, those of cachegrind: it touches the first and the last line that it needs and
+ * misses at most once; the next level is asked on a miss only, with the whole access; no level
+ * includes another one. Data accesses are clipped to the smallest line.
  *
- * A prefetcher of the L1D may bring the line behind one that missed, after the access, in no time, and asks the next
- * level for it as an access does. It does not cross a page of 4096 bytes.
+ * A prefetcher of the L1D may bring the line behind one that missed, after the access, in no time,
+ * and asks the next level for it as an access does. It does not cross a page of 4096 bytes.
  *
- * Time: CPUs execute in order and wait. An operation takes the cycles that its site says (1) and, for each access,
- * the latency of what had the data (nothing for the first level), the penalty of a TLB miss, of a line taken from
- * another CPU, and of a branch that was predicted wrongly. Stores wait as loads do.
+ * Time: CPUs execute in order and wait. An operation takes the cycles that its site says (1) and,
+ * for each access, the latency of what had the data (nothing for the first level), the penalty of a
+ * TLB miss, of a line taken from another CPU, and of a branch that was predicted wrongly. Stores
+ * wait as loads do.
  */
 #ifndef PFM_SIM_CACHE_H
 #define PFM_SIM_CACHE_H
@@ -79,7 +80,7 @@ struct cache {
 
 /* Returns why the shape is not possible; NULL: it is possible. */
 const char *cache_shape_wrong(const struct cache_shape *shape);
-/* returns false without memory */
+/* returns false if there is no memory */
 bool cache_init(struct cache *c, const struct cache_shape *shape);
 void cache_free(struct cache *c);
 bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block);
@@ -128,8 +129,8 @@ struct cache_blocks {
 };
 
 /*
- * Returns the place of a block's value, which is 0 at first; NULL without memory. The place is
- * valid until a block is added.
+ * Returns the place of a block's value, which is 0 at first; NULL if there is no memory. The place
+ * is valid until a block is added.
  */
 uint64_t *cache_blocks_at(struct cache_blocks *b, uint64_t block);
 void cache_blocks_free(struct cache_blocks *b);
@@ -223,7 +224,7 @@ struct cache_system {
 	struct cache_core	*cores;
 };
 
-/* Returns NULL without memory. The shapes must have been checked by cache_shapes_wrong(). */
+/* Returns NULL if there is no memory. The shapes must have been checked by cache_shapes_wrong(). */
 struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain);
 void cache_system_free(struct cache_system *s);
 const char *cache_shapes_wrong(const struct cache_shapes *shapes);
@@ -274,9 +275,12 @@ struct tape_instr {
 
 struct tape_writer;
 
-/* Makes a writer to file, which the caller closes after tape_end(). Returns NULL without memory. */
+/*
+ * Makes a writer to file, which the caller closes after tape_end(). Returns NULL if there is no
+ * memory.
+ */
 struct tape_writer *tape_writer_new(FILE *file);
-/* returns false without memory, or if writing failed */
+/* returns false if there is no memory, or if writing failed */
 bool tape_write(struct tape_writer *w, const struct tape_instr *instr);
 /* returns the number of instructions written so far */
 uint64_t tape_total(const struct tape_writer *w);
@@ -291,7 +295,7 @@ bool tape_from_lackey(struct tape_writer *w, FILE *text);
 
 struct tape_reader;
 
-/* Makes a reader of bytes, which the caller keeps. Returns NULL without memory. */
+/* Makes a reader of bytes, which the caller keeps. Returns NULL if there is no memory. */
 struct tape_reader *tape_reader_new(const void *bytes, size_t size);
 void tape_reader_free(struct tape_reader *r);
 /*

@@ -6,7 +6,7 @@ local render = require "pfm.render"
 
 local entities = { ["&"] = "&amp;", ["<"] = "&lt;", [">"] = "&gt;", ['"'] = "&quot;" }
 
---- Text so that it is text there, in an attribute too.
+--- Escapes a text for SVG and HTML, also for attributes in double quotes.
 -- @string text
 -- @treturn string
 -- @usage print(require("pfm.export.escape")("operator<"))

@@ -43,7 +43,7 @@ local function tree_of(list, total)
    return root
 end
 
--- Notes by how much each node's share has changed since the old tree, in percent of all.
+-- Notes by how many percentage points each node's share has changed since the old tree.
 local function compare(node, old, scale, old_scale)
    node.delta = node.weight * scale - (old and old.weight * old_scale or 0)
    for id, child in pairs(node.by_id) do compare(child, old and old.by_id[id], scale, old_scale) end

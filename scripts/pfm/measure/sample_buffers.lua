@@ -30,8 +30,7 @@ local PART = 4                 -- a buffer gets 1/PART of what is left of that
 --- How call stacks are taken, in words: `head.stacks` of a recording.
 sampler.POINTERS, sampler.DWARF = "frame pointers", "DWARF"
 
--- --- how call stacks are taken
--- ---------------------------------------------------------------------
+-- --- how call stacks are taken ------------------------------------------------------------------
 
 local known = { fp = sampler.POINTERS, dwarf = sampler.DWARF }
 

@@ -15,7 +15,8 @@ local samples = {}
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- between the numbers of a process's lives
 
--- The name of a thread by the records of programs, and by what was read from /proc without a time.
+-- The name of a thread by the records of programs; else its process's, but nil for another thread
+-- than the first if /proc gave its name.
 local function name_by_records(self, tid, life)
    local ran, number = self:programs(), programs.pid(tid)
    if not ran then return nil end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Writes to a file at once, and knows whether all of it got there.
+--- Writes to a file and flushes it, so that each failure is reported.
 -- @module pfm.util.write_all
 
 -- Not compiled: LuaJIT's compiled code repeats a call of write or flush that fails. The buffer is
