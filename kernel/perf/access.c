@@ -6,9 +6,10 @@
 #include "perf.h"
 
 /*
- * Goes on after a mask. Without a format, events that the kernel counted after the masking overflow
- * are not counted (3.1.9). With a format, the overflows that came until the kernel's events were
- * stopped are replayed first. They are few, because the events are stopped soon after the mask.
+ * Makes counting go on after an overflow has masked monitoring. Without a format, events that the
+ * kernel counted after that overflow are not counted (3.1.9). With a format, the overflows that
+ * came until the kernel's events were stopped are replayed first. They are few, because the events
+ * are stopped soon after the overflow.
  */
 static void go_on(struct pfm_context *ctx)
 {

@@ -20,7 +20,7 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 	pfm_count_lost(ctx, more);
 }
 
-/* The counts of the siblings follow in the order in which they were opened. */
+/* Takes the counts of a group read: they come in the order in which the events were opened. */
 static void take_counts(struct pfm_context *ctx, struct perf_group *g, const uint64_t *words)
 {
 	for (unsigned int i = 0; i < g->joined; i++) {
@@ -58,7 +58,10 @@ uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g)
 	return p->set->duration - g->before + (p->running ? perf_ran(ctx) - ctx->since : 0);
 }
 
-/* Notes that the events of the active set have been on the PMU for this many ns. */
+/*
+ * Notes that the events of the active set have been on the PMU for only this many ns of the active
+ * time.
+ */
 void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -72,9 +75,9 @@ void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t ru
 }
 
 /*
- * Returns false if the counts are not available. A pinned group that is not on the PMU reads as 0
- * bytes, and its counts so far are lost. A group that was on the PMU only part of the time fails
- * too.
+ * Returns false if the counts are not available: a pinned group that is not on the PMU reads as 0
+ * bytes, and its counts so far are lost. If the group was on the PMU only part of the time, it is
+ * read, and p->failed is set.
  */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 {
@@ -109,8 +112,8 @@ static void fold(struct pfm_set *set)
 }
 
 /*
- * While an overflow is replayed, and after it has masked monitoring, the values stay as they were
- * at the overflow.
+ * Does nothing while an overflow is replayed, and after one has masked monitoring: the PMDs stay as
+ * they were at the overflow.
  */
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
@@ -243,7 +246,8 @@ static int program_all(struct pfm_context *ctx, struct perf_group *g)
 /* --- running -------------------------------------------------------------------------------- */
 
 /*
- * Allows the next overflow of an event that stops at its overflows: it must be refreshed each time.
+ * Allows the next overflow of an event that the kernel stops at overflows: each of them needs a
+ * REFRESH.
  */
 static void arm_counter(struct perf_counter *c)
 {
@@ -291,7 +295,7 @@ void perf_freeze(struct pfm_context *ctx)
 	if (!g->sampler)
 		return;
 	perf_sampler_run(g->sampler, false);
-	perf_drain(ctx, true);		/* no more records come after the stop */
+	perf_drain(ctx, true);		/* once the events are stopped, no more records come */
 }
 
 /*
@@ -314,7 +318,7 @@ int perf_start(struct pfm_context *ctx)
 	p->failed = false;
 	start_group(p, g);
 	if (g && g->hw)
-		/* this notices if a pinned group has no place on the PMU */
+		/* this read notices if a pinned group has no place on the PMU */
 		perf_read_counts(ctx, g);
 	return 0;
 }

@@ -37,8 +37,8 @@ int perf_refuse_foreign(pid_t tid)
 }
 
 /*
- * Returns true if the process belongs to another user: perf_event_paranoid does not matter then.
- * /proc may hide the process.
+ * Returns true if the process belongs to another user: then perf_event_paranoid is not the reason
+ * for a refusal. A process that /proc hides is another user's.
  */
 static bool is_foreign(int pid)
 {
@@ -93,8 +93,8 @@ int perf_refuse_files(const char *what, int err)
 #define CAPS	"/sys/bus/event_source/devices/cpu/caps"
 
 /*
- * Returns the largest precise_ip that the cores' PMU supports; -1: the PMU does not say, or there
- * is none.
+ * Returns the largest precise_ip that the cores' PMU supports, -1 if the PMU does not say so or
+ * there is none.
  */
 static int most_precise(void)
 {

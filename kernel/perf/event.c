@@ -34,8 +34,8 @@ static void common(struct perf_event_attr *attr)
 }
 
 /*
- * PERF_SAMPLE_PERIOD must not be requested, because a software event would then overflow at every
- * event.
+ * PERF_SAMPLE_PERIOD must not be requested for an event with a fixed period: the kernel would make
+ * a software event overflow each time it happens.
  */
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 		     PERF_SAMPLE_CPU | PERF_SAMPLE_READ)

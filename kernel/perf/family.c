@@ -15,7 +15,10 @@ struct perf_kin {
 	struct perf_plan	plan;
 	int			fd;
 	uint64_t		count;
-	/* base is the sum, or the children's part, at the time when the count was base_count */
+	/*
+	 * base is the PMD's value at base_count: the sum or, with an own event, the children's part
+	 * of it
+	 */
 	uint64_t		base, base_count;
 	/* the count of the target's own event at that time */
 	uint64_t		own_count;
@@ -113,7 +116,9 @@ void perf_family_run(struct perf_group *g, bool on)
 
 #define HEAD_WORDS	3	/* words of a group read: nr, time enabled, time running */
 #define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* words for each event: value, id, lost */
-/* ns by which the active time may exceed the events' running time, beside 1/64 of it */
+/*
+ * ns by which the active time may exceed the running time of the events, in addition to 1/64 of it
+ */
 #define SLACK_NS	2000000
 
 static bool read_alone(struct perf_family *family)
@@ -131,9 +136,10 @@ static bool read_alone(struct perf_family *family)
 }
 
 /*
- * Returns true if the events missed some of the active time. If a child's event finds no place on
- * the PMU, the kernel stops its enabled time, too. So if an exec has started all events together,
- * the active time is the context's, which was taken before the events were read.
+ * Returns true if the events missed some of the active time. The kernel counts an event of a child
+ * that finds no place on the PMU neither as running nor as enabled, so the two times may not show
+ * the loss. If an exec has started all events together, the running time is therefore compared with
+ * the time for which the context has been active. That time was taken before the events were read.
  */
 static bool starved(const struct pfm_context *ctx, uint64_t active, const uint64_t *words)
 {
@@ -211,7 +217,10 @@ void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set)
 		rebase(set, &family->k[i]);
 }
 
-/* Sets the base of a PMD that was given another value. The counts have been read in this access. */
+/*
+ * Sets the base of a PMD that was given another value. The counts must have been read in this
+ * access.
+ */
 void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
 	struct perf_family *family = family_of(set);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * fast_read.c - fast reads: one system call reads the counters if none of them can overflow, no
- * record waits, no timeout runs and there was no error.
+ * fast_read.c - fast reads: one system call reads the counters. That is possible if none of them
+ * can overflow, no record waits, no timeout runs and there was no error.
  */
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -9,8 +9,8 @@
 #include "perf.h"
 
 /*
- * Uses the system call, because read(2) is a cancellation point: a cancelled thread would stay
- * counted as a reader.
+ * Reads the counts. It calls SYS_read, because read(2) is a cancellation point: a cancelled thread
+ * would stay counted as a reader.
  */
 static bool read_counts(const struct pfm_fast_read *q, uint64_t *counts)
 {

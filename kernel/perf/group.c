@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * group.c - an event set as a group of kernel events, which count, stop and are read together.
+ * group.c - turns an event set into a group of kernel events, which count, stop and are read
+ * together.
  *
- * A plan describes the event that a PMD needs. The group is opened anew when the plans of its set differ from those
- * that it was opened for. Events of inactive sets stay open, disabled.
+ * A plan describes the event that a PMD needs. The group is opened anew when the plans of its set
+ * differ from those that it was opened for. Events of inactive sets stay open, but are disabled.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -108,7 +109,7 @@ static void alone_last(struct perf_plan *plans, unsigned int n)
 
 /*
  * Returns true if the PMD has an event on the target alone. With INHERIT it has one only if it was
- * written with OWN or its overflows matter.
+ * written with OWN or its overflows matter, and none if there is a sampling format, too.
  */
 static bool is_own(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
@@ -184,8 +185,8 @@ static bool too_short(uint64_t value)
 }
 
 /*
- * Refuses a written period that is too short. A value that has counted since it was written may be
- * arbitrarily near to its overflow.
+ * Refuses a period that is too short for the kernel's clocks. The PMD's value itself is checked
+ * only as it was written: one that has counted since then may be arbitrarily near to its overflow.
  */
 static int check_period(const struct pfm_context *ctx, const struct pfm_set *set, const struct perf_plan *plan,
 			const struct pfm_pmd *pmd)
@@ -257,7 +258,10 @@ static void prepare_attr(const struct pfm_context *ctx, const struct perf_group 
 	attr->precise_ip = c->plan.precise;
 	perf_stack_attr(&ctx->format_needs, attr);
 	if (c->period != -pmd->short_reset) {
-		/* wake up at the first overflow, after which the period changes */
+		/*
+		 * the kernel wakes up this process at the first overflow, after which the period
+		 * changes
+		 */
 		attr->wakeup_events = 1;
 		attr->watermark = 0;
 	}
@@ -334,8 +338,8 @@ static int open_group(struct pfm_context *ctx, struct pfm_set *set, const struct
 }
 
 /*
- * Opens events that children inherit only once in a load, because a child gets copies only of
- * events that existed before its fork.
+ * Opens the events that children inherit, only once in a load: a child gets copies only of events
+ * that existed before its fork.
  */
 static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
@@ -411,7 +415,7 @@ int perf_group_check(struct pfm_context *ctx)
 	if (!ret)
 		perf_family_rebase(ctx, p->set);
 	p->program = true;
-	p->unfit = ret;		/* After a failure it is tried again before counting starts. */
+	p->unfit = ret;		/* after a failure it is tried again before counting starts */
 	return ret;
 }
 
@@ -453,8 +457,8 @@ int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 }
 
 /*
- * The written value holds from the count at the overflow if one is being replayed, else from the
- * present count.
+ * A written value holds from the count at the overflow if an overflow is being replayed, else from
+ * the present count.
  */
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {

@@ -43,8 +43,8 @@ const struct pfm_pmu *perf_hw_pmu(void)
 }
 
 /*
- * EN, INT and PC are ignored, because the kernel sets them. A counter with a privilege level counts
- * as enabled.
+ * EN, INT and PC of the PMC are ignored, because the kernel sets them. A PMC with a privilege level
+ * counts even if EN is 0.
  */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 {
@@ -105,7 +105,8 @@ bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value)
 #endif
 
 /*
- * Returns the number of counters: the kernel refuses a group that cannot be on the PMU as a whole.
+ * Returns the number of counters. It is found by opening one group with more and more events: the
+ * kernel refuses an event with which the group could not be on the PMU as a whole.
  */
 unsigned int perf_hw_probe(void)
 {

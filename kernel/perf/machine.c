@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * machine.c - the perf machine: the logical PMU, the table of operations, and the machine's description. The hardware's
- * PMCs and PMDs come first, then software counters, then virtual PMDs.
+ * machine.c - the perf machine: the logical PMU, the table of operations, and the machine's
+ * description. In the logical PMU the hardware's PMCs and PMDs come first, then software counters
+ * and virtual PMDs, then the registers of named.c.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -170,8 +171,8 @@ static uint64_t clock_ns(clockid_t clock)
 }
 
 /*
- * An overflow's time stamp is monotonic. Its real time is the present real time less the time since
- * the overflow.
+ * Returns the real time or, if "where" is given, the real time of that overflow. The overflow has a
+ * monotonic time stamp: so its real time is the present one less the time since the stamp.
  */
 static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
 {
@@ -198,7 +199,8 @@ static struct pfm_pmu pmu = {
 };
 
 /*
- * Appends the counters with numbers below n, and the cycle counter, which does not count towards n.
+ * Appends the registers with numbers below n, and the cycle counter's, which come after a gap in
+ * the numbers and do not count towards n.
  */
 static uint16_t append_hw(struct pfm_reg *to, const struct pfm_reg *from, unsigned int num, unsigned int n)
 {
@@ -266,7 +268,10 @@ static int probe_kernel(void)
 	return open_dummy(&err);
 }
 
-/* Tries it, because capabilities may allow more than the setting. */
+/*
+ * Returns true if an event can be opened. It is tried, because capabilities may allow more than the
+ * setting.
+ */
 static bool may_measure(bool kernel, int pid, int cpu)
 {
 	struct perf_event_attr attr;

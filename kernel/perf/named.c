@@ -38,7 +38,7 @@ const struct perf_named *perf_named_of(uint64_t value)
 
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
-/* Parses the next range of a list like "0-3,8"; false: the text is not a range. */
+/* Parses the next range of a list like "0-3,8". Returns false if the text is not a range. */
 static bool next_range(const char **text, unsigned long *from, unsigned long *to)
 {
 	char *end;

@@ -30,9 +30,9 @@ struct perf_block {
 	uint32_t	pid, tid;
 	/* 1: the tracer is attached; negative: an errno; 0: it is not attached yet */
 	int		attached;
-	/* a SIGSTOP of ours has been sent and has not stopped the target yet */
+	/* call_tracer() has sent a SIGSTOP that has not stopped the target yet */
 	bool		called;
-	bool		hold, end;	/* what other threads ask of the tracer */
+	bool		hold, end;	/* what other threads ask the tracer to do */
 	bool		held, gone;	/* the state of the target, as the tracer sets it */
 };
 
@@ -47,7 +47,8 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 /* --- the tracer ----------------------------------------------------------------------------- */
 
 /*
- * Looks at the target's state without consuming it (WNOWAIT), as its parent will wait for its end.
+ * Looks at the target's state, but does not consume it (WNOWAIT): the target's parent will wait for
+ * its end.
  */
 static int peek(struct perf_block *b, siginfo_t *info, int flags)
 {
@@ -131,9 +132,10 @@ static bool has_ended(const siginfo_t *info)
 }
 
 /*
- * Waits for a stop. *stop receives the signal and, in the bits above, the event. They are those of
- * the stop that was consumed: a target that is killed may have gone on to its exit since peek().
- * Returns false if there is nothing left to wait for.
+ * Waits for a stop. *stop receives the signal and, in the bits above it, the event of
+ * PTRACE_EVENT_STOP and so on. Both are taken from the stop that was consumed, because a target
+ * that is killed may have gone on to its exit since peek(). Returns false if there is nothing left
+ * to wait for.
  */
 static bool wait_stop(struct perf_block *b, int *stop)
 {
@@ -151,7 +153,8 @@ static bool wait_stop(struct perf_block *b, int *stop)
 }
 
 /*
- * A target that is stopped by job control reacts only to SIGCONT, so b->hold and b->end are polled.
+ * Waits while the target is stopped by job control. Only SIGCONT ends such a stop, so b->hold and
+ * b->end are polled.
  */
 static void listen_to(struct perf_block *b)
 {
@@ -281,8 +284,8 @@ static int wait_attached(struct perf_block *b)
 }
 
 /*
- * All signals are blocked here (user.h), and so they are in the tracer, which must not run
- * handlers.
+ * Starts the tracer, and waits until it is attached. The caller has blocked all signals (user.h),
+ * so that they are blocked in the tracer as well, which must not run handlers.
  */
 int perf_block_start(struct pfm_context *ctx)
 {
@@ -308,9 +311,9 @@ int perf_block_start(struct pfm_context *ctx)
 }
 
 /*
- * Waits for the tracer, but not for ever. The tracer gets no stop if the target sleeps
- * uninterruptibly, or if a waitpid(2) of this program has consumed the stop. In either case the
- * target is released when the tracer ends.
+ * Waits until the tracer has set *what, but not for ever. The tracer gets no stop if the target
+ * sleeps uninterruptibly, or if a waitpid(2) of this program has consumed the stop. In either case
+ * the target is released when the tracer ends. Returns false if *what is not set.
  */
 static bool wait_for(struct perf_block *b, const bool *what)
 {
@@ -337,8 +340,8 @@ void perf_block_end(struct perf_block *b)
 }
 
 /*
- * Makes the target stop before it returns to user level, unless it has returned before the signal
- * came.
+ * Makes the target stop before it returns to user level. It stops later if it returned before the
+ * signal came.
  */
 void perf_block(struct pfm_context *ctx)
 {

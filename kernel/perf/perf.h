@@ -4,14 +4,15 @@
  * machine.c probes the kernel and holds the table of operations; target.c binds a context to a
  * thread or CPU; access.c does the work before and after a function of the core; group.c turns an
  * event set into a group of kernel events, family.c into a group that children inherit
- * (PFM_FL_INHERIT), and sampler.c into sampling events that they inherit; named.c manages events of
- * tracepoints and of other PMUs; replay.c passes the overflows that the kernel wrote into ring.c's
- * buffers to the core, with the call stacks that stack.c finds in them, and record.c the other
- * records; timer.c implements the set timeout; count.c starts, stops and reads the group,
- * fast_read.c reads it if nothing else is to be done; view.c makes the target read its counters
- * itself; notify_block.c blocks a target; event.c makes the system calls, errors.c explains their
- * failures. A file uses those that follow it in this list, but none before it. Everything here runs
- * with the context's lock held, except the tracer of notify_block.c.
+ * (PFM_FL_INHERIT), and sampler.c into sampling events that children inherit; named.c manages
+ * events of tracepoints and of other PMUs; replay.c passes the overflows that the kernel wrote into
+ * ring.c's buffers to the core, with the call stacks that stack.c finds in them, and record.c
+ * passes the other records; timer.c implements the set timeout; count.c starts, stops and reads the
+ * group, fast_read.c reads it by one system call where that is enough; view.c lets the target read
+ * its counters itself; notify_block.c blocks a target; event.c makes the system calls, and errors.c
+ * explains their failures. A file calls files that follow it in this list, but none before it.
+ * Everything here runs with the context's lock held, except the tracer of notify_block.c and the
+ * reads of fast_read.c.
  */
 #ifndef PFM_PERF_H
 #define PFM_PERF_H
@@ -33,20 +34,22 @@ struct perf_plan {
 	uint32_t	type;
 	uint16_t	num;		/* number of the PMD */
 	uint8_t		no_user, no_kernel, no_idle;
-	uint8_t		hw;		/* the PMU counts it */
-	uint8_t		clock;		/* it counts ns, and overflows by a timer */
-	uint8_t		sampling;	/* its overflows notify, switch sets or are sampled */
-	uint8_t		stop;		/* the kernel stops it at an overflow */
-	uint8_t		fixed;		/* it is always reset to the same value */
-	uint8_t		prompt;		/* wake up this process at each overflow */
-	uint8_t		viewed;		/* the target may read it by a view */
-	uint8_t		alone;		/* it is in no group, and only counts */
-	uint8_t		precise;	/* precise_ip of its samples */
+	uint8_t		hw;		/* the PMU counts the event */
+	/* the event counts ns, and a timer of the kernel makes it overflow */
+	uint8_t		clock;
+	uint8_t		sampling;	/* the PMD's overflows notify, switch sets or are sampled */
+	uint8_t		stop;		/* the kernel stops the event at an overflow */
+	uint8_t		fixed;		/* each reset loads the same value */
+	uint8_t		prompt;		/* the kernel wakes up this process at each overflow */
+	uint8_t		viewed;		/* the target may read the event by a view */
+	uint8_t		alone;		/* the event is in no group, and is only counted */
+	uint8_t		precise;	/* precise_ip of the event's samples */
 };
 
 /*
- * One kernel event. The PMD's value is base + (count - base_count), modulo 2^64, so it overflows
- * when count has increased by -base. period and next tell when the kernel itself will overflow.
+ * One kernel event. The PMD's value is base + (count - base_count), modulo 2^64, so the PMD
+ * overflows when count has increased by -base from base_count. The kernel's event overflows where
+ * period and next say, which can be another count.
  */
 struct perf_counter {
 	struct perf_plan	plan;
@@ -59,11 +62,11 @@ struct perf_counter {
 	uint64_t		period;
 	uint64_t		next;		/* the count at which the kernel will overflow */
 	uint64_t		set_at;		/* the count at which period was last set */
-	/* for a timer: the sum of its delays, see timer_missed() */
+	/* for a clock event: the sum of the delays of its timer, see timer_missed() */
 	uint64_t		late;
 	/* number of records that the kernel could not write, as last read */
 	uint64_t		lost;
-	/* with plan.stop: the next overflow stops the event */
+	/* with plan.stop: the kernel stops the event at the next overflow */
 	bool			armed;
 	bool			throttled;
 };
@@ -84,7 +87,9 @@ struct perf_group {
 	bool			sampling, stop, hw;
 	/* for how many ns the set had been active when the events were opened */
 	uint64_t		before;
-	/* ns without a place on the PMU since then; they are included in set->blind */
+	/*
+	 * for how many ns since then the events had no place on the PMU; set->blind includes them
+	 */
 	uint64_t		missed;
 	struct perf_counter	c[];
 };
@@ -116,10 +121,14 @@ struct perf_rings {
 	unsigned int		n;
 	/* data pages of each ring: as many as the limits allowed */
 	size_t			pages;
-	/* the ring that has the record in use, which the kernel must not overwrite yet */
+	/* the ring with the record in use, which the kernel must not overwrite yet */
 	struct perf_ring	*taken;
-	uint64_t		round, limit;	/* in ns, see perf_rings_round() */
-	union perf_record	*whole;		/* a copy of a record that wraps around the end of its ring */
+	/*
+	 * in ns: when the present pass began, and up to which time it reads; see perf_rings_round()
+	 */
+	uint64_t		round, limit;
+	/* a buffer for a record that wraps around the end of its ring */
+	union perf_record	*whole;
 	void			(*ready)(struct pfm_context *ctx);	/* called when there are records */
 };
 
@@ -131,9 +140,12 @@ struct perf_timer {
 	bool		expired;
 	/* the timer writes a record only if it fires in user code */
 	bool		user_only;
-	/* the next exec starts the timer when it is armed for the first time */
+	/*
+	 * the event was opened for an exec to start it: so the first perf_arm() does not start it
+	 */
 	bool		on_exec;
-	uint64_t	ns, from;	/* the timer expires when its count exceeds "from" by ns */
+	/* the timeout has passed when the event's count exceeds "from" by ns */
+	uint64_t	ns, from;
 };
 
 struct perf_block;
@@ -146,28 +158,34 @@ struct perf_context {
 	/* dummy event for the target's run time and end; -1: none */
 	int			life;
 	void			*life_map;
-	/* pidfd that tells the target's end if life does not; or -1 */
+	/* pidfd that tells the target's end if life is not used for that; -1: none */
 	int			life_pidfd;
 	pid_t			parent;		/* parent of the target's process at the load */
-	/* dummy event that tells whether the target, in a child process, has called exec; or -1 */
+	/*
+	 * dummy event that tells whether the target, in a child process, has called exec; -1: none
+	 */
 	int			exec;
 	struct pfm_watch	*life_watch;
 	/* the target has ended; records are left that wait for a restart to be replayed */
 	bool			ended;
-	int			patience;	/* a timer that limits this wait, or -1 */
+	/* a timerfd that limits the wait for that restart; -1: none */
+	int			patience;
 	struct pfm_watch	*patience_watch;
 	struct perf_rings	rings;
-	/* with PROCESS: the threads that the process had at the load */
+	/*
+	 * with INHERIT and a sampling format: the target or, with PROCESS, all threads that its
+	 * process had at the load
+	 */
 	uint32_t		*tids, num_tids;
 	struct perf_timer	timer;
 	struct perf_block	*block;
 	struct pfm_set		*set;		/* the installed set, or NULL */
-	/* with ON_EXEC, until the first start: events are opened for an exec to start them */
+	/* with ON_EXEC, until the first start: events are opened so that an exec starts them */
 	bool			on_exec;
 	bool			running;	/* the kernel's events are started */
-	/* registers have changed, so that the group may not match them any more */
+	/* registers have changed, so the group's events may not be the right ones any more */
 	bool			check;
-	/* the group does not match, and opening it anew has failed */
+	/* opening other events for the changed registers has failed */
 	bool			unfit;
 	bool			program;	/* periods may have changed */
 	bool			fresh;		/* the counts were read in this access */
@@ -175,15 +193,16 @@ struct perf_context {
 	bool			replaying;
 	/* an overflow has masked monitoring: the counts stay as they were at the overflow */
 	bool			held;
-	bool			failed;		/* the PMU was not available */
+	/* events were not on the PMU all of the time, or could not be read */
+	bool			failed;
 	/*
-	 * number of lost records that have been reported, and that count_missed() must not report
-	 * again
+	 * number of lost records that the core has been told of; count_missed() must not count
+	 * their overflows again
 	 */
 	uint64_t		reported;
 	/* self-monitoring: the target's thread pointer; else 0 */
 	uint64_t		self;
-	/* an error in the service thread, which the next command returns */
+	/* an error that happened outside of a command; the next command returns it */
 	int			error;
 };
 
@@ -202,19 +221,20 @@ static inline struct perf_group *perf_group_of(struct pfm_set *set)
 	return set ? set->os : NULL;
 }
 
-/* hw.c: raw PMC values of this processor. */
-/* returns NULL if the processor is not known */
+/* hw.c: raw PMC values of this processor */
+/* Returns NULL if the processor is not known. */
 const struct pfm_pmu *perf_hw_pmu(void);
-/* false: the value counts nothing */
+/* Makes the plan for a value of a PMC. Returns false if the value counts nothing. */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);
-extern const uint64_t perf_user_read;			/* attr.config1 of an event that programs may read */
-/* how many counters can be used together; 0: there are none */
+/* attr.config1 of an event that programs may read */
+extern const uint64_t perf_user_read;
+/* Returns how many counters can be used together, 0 if there are none. */
 unsigned int perf_hw_probe(void);
 
 /*
- * named.c: events of the kernel in registers of their own, which are PMC and PMD PERF_NAMED_FIRST
- * and above. A PMC's value has an event's index in the table, in the bits above the privilege
- * levels, which are those of software counters.
+ * named.c: events of the kernel that have registers of their own: PMCs and PMDs from number
+ * PERF_NAMED_FIRST on. The low bits of such a PMC's value are the privilege levels, as for software
+ * counters; the bits from PERF_NAMED_SHIFT on are the number of an event in the table, from 1.
  */
 #define PERF_NAMED_FIRST	96U
 #define PERF_NUM_NAMED		32U
@@ -232,17 +252,17 @@ bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint
 extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
-/* with both pid and cpu given, pid is the descriptor of a cgroup */
+/* If both pid and cpu are given, pid is the descriptor of a cgroup. */
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
-/* opens an event on the thread that counts only on that CPU */
+/* Opens an event on the thread that counts only while the thread runs on that CPU. */
 int perf_open_on(struct perf_event_attr *attr, int tid, int cpu);
 int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);
 int perf_event_id(int fd, uint64_t *id);
 /*
- * While a child ends, the kernel may find an inherited group incomplete and return ECHILD: then the
- * read is repeated.
+ * Reads the counts of a group. While a child ends, the kernel may find an inherited group
+ * incomplete and return ECHILD; then the read is repeated.
  */
 ssize_t perf_read_group(int fd, uint64_t *words, size_t size);
 bool perf_hung_up(int fd);
@@ -259,13 +279,17 @@ int perf_refuse_busy(void);
 int perf_paranoid(void);
 
 /* target.c */
-bool perf_exists(uint32_t tid);			/* does the thread exist? /proc may hide it */
+/* Returns true if the thread exists, even if /proc hides it. */
+bool perf_exists(uint32_t tid);
 int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);
 bool perf_has_fd(struct pfm_context *ctx);
 int perf_right_cpu(struct pfm_context *ctx);
-/* called when no record is left to replay: the target's end is watched again */
+/*
+ * Called when all records of an ended target have been replayed: watches the target again, so that
+ * its end is noticed a second time.
+ */
 void perf_resume_life(struct pfm_context *ctx);
 uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where);
 void perf_where(struct pfm_context *ctx, struct pfm_where *where);
@@ -274,11 +298,11 @@ void perf_where(struct pfm_context *ctx, struct pfm_where *where);
 int perf_install(struct pfm_context *ctx, struct pfm_set *set);
 int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
-/* opens the group anew if the registers need different events */
+/* Opens the group anew if the registers need other events. */
 int perf_group_check(struct pfm_context *ctx);
 void perf_group_close(struct pfm_context *ctx, struct pfm_set *set);
 
-/* returns NULL if the PMD has no event */
+/* Returns NULL if the PMD has no event. */
 struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num);
 
 /* family.c */
@@ -286,16 +310,16 @@ int perf_family_open(struct pfm_context *ctx, const struct perf_plan *plans, uns
 		     struct perf_family **out);
 void perf_family_close(struct perf_family *family);
 void perf_family_run(struct perf_group *g, bool on);
-/* called after the set's own group has been read */
+/* Must be called after the set's own group has been read. */
 void perf_family_collect(struct pfm_context *ctx, struct pfm_set *set);
 void perf_family_rebase(struct pfm_context *ctx, struct pfm_set *set);
 void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 
 /* access.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
-int perf_resume_group(struct pfm_context *ctx);	/* called after the core has finished */
+int perf_resume_group(struct pfm_context *ctx);	/* called when the core's function has returned */
 void perf_records_came(struct pfm_context *ctx);
-/* does the format need each sample at once? */
+/* Returns true if the format needs each sample at once. */
 static inline bool perf_prompt(const struct pfm_context *ctx)
 {
 	return ctx->fmt && ctx->fmt->fmt_ops && ctx->fmt->fmt_ops->prompt;
@@ -305,13 +329,13 @@ static inline bool perf_prompt(const struct pfm_context *ctx)
 void perf_collect(struct pfm_context *ctx, struct pfm_set *set);
 void perf_resume(struct pfm_context *ctx);
 void perf_freeze(struct pfm_context *ctx);
-/* starts the installed set, with the periods that its PMDs need */
+/* Starts the installed set, with the periods that its PMDs need. */
 int perf_start(struct pfm_context *ctx);
-/* false: the counts are not available */
+/* Returns false if the counts are not available. */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);
 void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running);
 uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g);
-/* the PMDs count on from their present values */
+/* Makes the PMDs count on from their present values. */
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost);
 
@@ -334,7 +358,7 @@ void perf_sampler_close(struct perf_sampler *s);
 void perf_sampler_run(struct perf_sampler *s, bool on);
 bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n);
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set);
-/* takes the counts of a thread that has ended */
+/* Passes on the counts of a thread that has ended. */
 void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec);
 int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
 		       const struct perf_plan *plan);
@@ -346,20 +370,21 @@ union perf_record {
 	/* as large as a record can be: header.size has 16 bits */
 	uint64_t			words[8192];
 };
-/* makes the context's only ring, unless it exists */
+/* Makes the context's only ring, if there is none yet. */
 int perf_ring_need(struct pfm_context *ctx);
 int perf_rings_begin(struct pfm_context *ctx, int n);	/* allocates for up to n rings */
-int perf_ring_add(struct pfm_context *ctx, int cpu);	/* ENODEV: the CPU is not online */
+/* returns -ENODEV if the CPU is not online */
+int perf_ring_add(struct pfm_context *ctx, int cpu);
 void perf_rings_close(struct perf_rings *rings);
 void perf_rings_round(struct pfm_context *ctx, bool all);	/* begins a pass over the records */
-/* returns the next record in the order of time */
+/* Returns the next record in the order of time, or NULL if none is left in this pass. */
 const union perf_record *perf_rings_next(struct perf_rings *rings);
 bool perf_rings_empty(const struct perf_rings *rings);
-/* makes the event write its records into the ring */
+/* Makes the event write its records into the ring. */
 int perf_ring_join(struct perf_ring *ring, int fd);
 
 /* stack.c */
-/* where->regs: what the record that is being replayed has of the stack */
+/* the call stack in the record that is being replayed; where->regs points to it */
 struct perf_stack {
 	const uint64_t	*ips;		/* addresses, with the markers PERF_CONTEXT_* among them */
 	uint64_t	num_ips;
@@ -380,16 +405,16 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 /* record.c */
 /* Requests from the kernel the records of what programs do, as far as the format wants them. */
 void perf_record_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
-/* passes the record to the core, if it is of a type that the format wants */
+/* Passes the record to the core, if it is of a type that the format wants. */
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec);
 void perf_record_lost(struct pfm_context *ctx);
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where);
 
 /* replay.c */
 void perf_quiet(struct pfm_context *ctx);	/* called before the core runs its function */
-/* replays records until one of them masks */
+/* Replays records until one of them masks; "all" as for perf_rings_round(). */
 void perf_drain(struct pfm_context *ctx, bool all);
-/* drops all records, and returns how many overflows they held */
+/* Drops all records. Returns how many overflows were lost by that. */
 uint64_t perf_drop(struct pfm_context *ctx);
 
 /* timer.c */
@@ -400,7 +425,8 @@ uint64_t perf_timer_ns(struct pfm_machine *m);
 int perf_timer_need(struct pfm_context *ctx);
 void perf_timer_close(struct perf_timer *timer);
 void perf_timer_record(struct pfm_context *ctx, uint64_t count);
-bool perf_timer_expire(struct pfm_context *ctx);	/* true: the core has switched the set */
+/* returns true if the core has switched the set */
+bool perf_timer_expire(struct pfm_context *ctx);
 
 /* view.c */
 void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come);

@@ -155,8 +155,8 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
 }
 
 /*
- * Passes the record. If the core masks at it, the later records in the ring wait, as after an
- * overflow that masks.
+ * Passes the record to the core. If the core masks at this record, later records in the ring wait,
+ * as after an overflow that masks.
  */
 static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 {
@@ -175,8 +175,9 @@ static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 }
 
 /*
- * A sample without ids is of a thread that has lost its ids, but still runs the last steps of its
- * exit. It is the thread of the last EXIT record in the same ring, because both come from this CPU.
+ * Gives a sample without ids those of its thread. The thread has lost its ids, but still runs the
+ * last steps of its exit. It is the thread of the last EXIT record in the same ring, because both
+ * come from this CPU.
  */
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where)
 {
@@ -197,8 +198,8 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 }
 
 /*
- * Counts the records for which the ring had no room, on kernels that count them by event
- * (PERF_FORMAT_LOST).
+ * Counts the records of what programs do for which the ring had no room, on kernels that count lost
+ * records by event (PERF_FORMAT_LOST).
  */
 void perf_record_lost(struct pfm_context *ctx)
 {

@@ -59,9 +59,10 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 /* --- what the counts say -------------------------------------------------------------------- */
 
 /*
- * Returns by how much the kernel may overflow before the PMD does. A timer that fires late fires
- * earlier the next time: so if the kernel keeps a fixed period, each of its overflows counts.
- * Otherwise a timer and its counter differ a little.
+ * Returns by how many counts an overflow of the kernel's event may come before the PMD's, and still
+ * counts as the PMD's overflow. Only clock events have such a slack, because a timer and its
+ * counter differ a little. A timer that fired late fires earlier the next time: so if the kernel
+ * keeps the PMD's fixed period, each firing counts.
  */
 static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
 {
@@ -83,8 +84,8 @@ static bool overflowed(const struct perf_counter *c, uint64_t count)
 }
 
 /*
- * Updates "next" as the kernel reloads: a counter reloads from where its period ended, a timer from
- * where it fired.
+ * Updates c->next as the kernel reloads the period: a counter's next period begins where the last
+ * one ended, a timer's where it fired.
  */
 static void follow_kernel(struct perf_counter *c, uint64_t count)
 {
@@ -97,8 +98,9 @@ static void follow_kernel(struct perf_counter *c, uint64_t count)
 }
 
 /*
- * Returns how many periods a timer has skipped. Its delays are summed up, and 1/64 of the sum is
- * subtracted each time, so that slow drift does not count as a loss.
+ * Returns how many periods a timer has skipped. The delays of the timer are summed up, and each
+ * whole period in the sum is one that was skipped. 1/64 of the sum is subtracted each time, so that
+ * a slow drift does not count as a loss.
  */
 static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t distance)
 {
@@ -113,9 +115,10 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 }
 
 /*
- * Counts overflows that should have come before this one. Lost records have been reported already.
- * A timer that excludes a privilege level runs on while the thread is at that level, so its
- * overflows are not missing.
+ * Counts the overflows that should have come before this one, and did not. Some of them may be
+ * records that the kernel reported as lost (p->reported): the core has been told of those. A timer
+ * that excludes a privilege level runs on while the thread is at that level, so its overflows are
+ * not missing.
  */
 static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 {
@@ -170,9 +173,9 @@ static void find_overflows(struct perf_group *g, const struct perf_counter *caus
 }
 
 /*
- * Sets the PMDs to their values at the overflow. The reset value of a counter takes effect at the
- * count at which it passed 2^64, so that no events are lost; that of a timer with a fixed period at
- * the count at which it fired.
+ * Sets the PMDs to their values at the overflow. A reset of a counter takes effect at the count at
+ * which the counter passed 2^64, so that no events are lost. A reset of a timer with a fixed period
+ * takes effect at the count at which the timer fired.
  */
 static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -193,9 +196,9 @@ static void load_values(struct pfm_set *set, struct perf_group *g, const uint64_
 }
 
 /*
- * Takes over the PMDs after the core has handled the overflow. PMDs that it reset count on from
- * their new values. Others keep their base, because a timer may have passed 2^64 while its record
- * is still to come.
+ * Takes over the PMDs' values after the core has handled the overflow. PMDs that the core has reset
+ * count on from their new values. The others keep their base, because a timer may have passed 2^64
+ * while its record is still to come.
  */
 static void values_from_core(struct pfm_set *set, struct perf_group *g, const uint64_t *ovfl)
 {
@@ -267,8 +270,8 @@ static void replay_throttle(struct pfm_context *ctx, const union perf_record *re
 }
 
 /*
- * Handles a record with {id, lost}. It is ignored on kernels that count lost records by event
- * (PERF_FORMAT_LOST).
+ * Handles a LOST record, {id, lost}. Kernels with PERF_FORMAT_LOST also count lost records by
+ * event, and these counts are used instead.
  */
 static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 {
@@ -297,7 +300,7 @@ static void replay(struct pfm_context *ctx, const union perf_record *rec)
 
 /*
  * Returns true if records are to be replayed now. While monitoring is stopped there are no
- * overflows.
+ * overflows, but there may be records of what programs do.
  */
 static bool goes_on(struct pfm_context *ctx)
 {
@@ -307,8 +310,7 @@ static bool goes_on(struct pfm_context *ctx)
 }
 
 /*
- * Replays records. Without a format, overflows after the masking one came in the masked state, and
- * are dropped.
+ * Without a format, overflows after the one that masked came in the masked state, and are dropped.
  */
 void perf_drain(struct pfm_context *ctx, bool all)
 {
@@ -353,8 +355,9 @@ uint64_t perf_drop(struct pfm_context *ctx)
 }
 
 /*
- * Replays the overflows that came before a command. Sampling groups are stopped during the command,
- * except those of children.
+ * Replays the overflows that came before a command. If the target's own group has sampling events,
+ * it is stopped until the command has ended. Sampling events that children inherit (sampler.c) go
+ * on.
  */
 void perf_quiet(struct pfm_context *ctx)
 {

@@ -26,7 +26,8 @@ struct perf_sampler {
 	unsigned int		num_plans, n;
 	bool			on_exec;	/* the events are first started by an exec */
 	struct perf_plan	plans[PERF_MAX_COUNTERS];
-	uint64_t		resets[PERF_MAX_COUNTERS];	/* the reset values that the events were opened with */
+	/* the reset values with which the events were opened */
+	uint64_t		resets[PERF_MAX_COUNTERS];
 	/* the values of the counting PMDs at the load */
 	uint64_t		base[PERF_MAX_COUNTERS];
 	struct inherited	events[];			/* sorted by id, ascending */
@@ -63,8 +64,9 @@ static uint64_t opened_with(const struct pfm_set *set, uint16_t num)
 }
 
 /*
- * Refuses a PMD that only counts if its counts would be wrong: the kernel records and exchanges the
- * counts of threads correctly only if the rings and the counters were opened together.
+ * Refuses a PMD that only counts if its counts would be wrong. In a context that records the counts
+ * of threads, the kernel writes them and exchanges them between threads correctly only if counters
+ * and rings were opened together.
  */
 static int refuse_count(const struct pfm_context *ctx, const struct pfm_pmd *pmd, uint64_t now)
 {
@@ -125,7 +127,10 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 	perf_stack_attr(&ctx->format_needs, attr);
 }
 
-/* Returns ESRCH if the thread has ended, which a thread of a process may do at any time. */
+/*
+ * Returns -ESRCH if the thread has ended. With PROCESS any thread of the process may end before its
+ * events are opened.
+ */
 static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, const struct perf_plan *plan,
 		      struct inherited *e)
 {
@@ -148,8 +153,8 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 }
 
 /*
- * Opens an event for the records of what a further thread does. For the first thread the rings' own
- * events write them.
+ * Opens an event for the records of what a thread other than the target does. Those of the target
+ * are written by the rings' own events.
  */
 static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, struct inherited *e)
 {
@@ -311,8 +316,8 @@ bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *pla
 /* --- running -------------------------------------------------------------------------------- */
 
 /*
- * Starts or stops sampling in the target and all children. Records of what they do are written all
- * the time.
+ * Starts or stops sampling and counting in the target and all children. Records of what programs do
+ * are written all the time.
  */
 void perf_sampler_run(struct perf_sampler *s, bool on)
 {
@@ -341,9 +346,9 @@ struct sums {
 };
 
 /*
- * Returns true if another user had the PMU for some of the time. Each event of a PMD is enabled
- * while its thread runs on any CPU, but counts on its own CPU alone. So the events of all CPUs
- * together must have run as long as one was enabled.
+ * Returns true if another user had the PMU for some of the time. A PMD has an event for each CPU.
+ * All of them are enabled while the thread runs, but only that of the CPU where it runs counts. So
+ * together they must have run as long as one of them was enabled.
  */
 static bool starved(const struct sums *sums, unsigned int cpus)
 {
@@ -353,8 +358,8 @@ static bool starved(const struct sums *sums, unsigned int cpus)
 }
 
 /*
- * Notes an event's lost records. Kernels before 6.0 write only LOST records, which replay.c
- * handles.
+ * Notes an event's lost records. Kernels before 6.0 report them only by LOST records, which
+ * replay.c handles.
  */
 static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64_t *words)
 {
@@ -364,7 +369,7 @@ static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64
 	e->lost = lost;
 }
 
-/* Sets the PMDs to the sums over all threads, ended and living. */
+/* Sets the PMDs that do not sample to the sums over all threads, ended and living. */
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct perf_sampler *s = set->os ? perf_group_of(set)->sampler : NULL;

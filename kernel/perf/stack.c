@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * stack.c - call stacks: finds what the kernel has written of them into a sample's record, for
- * formats that want them.
+ * stack.c - call stacks, for formats that want them: finds what the kernel has written of a stack
+ * into the record of a sample.
  */
 #include <stdio.h>
 
@@ -19,7 +19,7 @@
 /* In a call chain, such a value is a marker: it names the level of the frames that follow. */
 #define IS_CONTEXT(ip)	((ip) >= (uint64_t)PERF_CONTEXT_MAX)
 
-/* Returns kernel.perf_event_max_stack: the kernel refuses more frames. */
+/* Returns kernel.perf_event_max_stack, because the kernel refuses more frames. */
 static uint16_t most_frames(void)
 {
 	long most = PERF_MAX_STACK_DEPTH;

@@ -69,9 +69,10 @@ static bool wait_for_restart(struct pfm_context *ctx)
 }
 
 /*
- * If overflows wait because the sampling buffer is full, the context is unloaded only after pfm_restart() has made room
- * for all of them and they were replayed. If no restart comes for PATIENCE_S they are lost, and END is sent, as the
- * program may wait for END without a restart (3.3.6, 3.6.5).
+ * If the sampling buffer is full and overflows wait for that reason, the context is unloaded only
+ * after pfm_restart() has made room and all of them have been replayed. If no restart comes for
+ * PATIENCE_S, the overflows are lost and END is sent, because the program may wait for END without
+ * a restart (3.3.6, 3.6.5).
  */
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
 {
@@ -115,13 +116,16 @@ void perf_resume_life(struct pfm_context *ctx)
 		p->error = -errno;
 }
 
-/* If children are counted, which may be threads, the end of the process is that of all. */
+/*
+ * Returns true if the target's end is that of its process: with INHERIT, other threads of it may be
+ * children.
+ */
 static bool is_whole(const struct pfm_context *ctx)
 {
 	return pfm_inherits(ctx) && ctx->tid == ctx->pid;
 }
 
-/* A pidfd of a thread needs Linux 6.9. */
+/* Opens a pidfd of the target. That of a thread other than the first needs Linux 6.9. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
 	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, is_whole(ctx) ? 0 : PIDFD_THREAD);
@@ -129,11 +133,13 @@ static int open_life_pidfd(struct pfm_context *ctx)
 }
 
 /*
- * The event tells the end of its thread by hanging up, for which it has to have a ring: without one it looks hung up at
- * all times. It stays with a thread that calls exec; a pidfd stays with its number, which only the first thread
- * keeps then, and newer kernels tell the end of a first thread by it when the whole process has ended. So the pidfd is
- * for that, for a thread that monitors itself (its context does not outlive an exec), and for contexts beyond the
- * locked memory that there is.
+ * Chooses how to notice the target's end: by the dummy event or by a pidfd. The event hangs up when
+ * its thread ends, but only if it has a ring: without one it looks hung up at all times. The event
+ * stays with a thread that calls exec(2). A pidfd stays with the number of the thread, and if a
+ * thread other than the first calls exec(2), it takes the number of the first. On newer kernels the
+ * pidfd of a first thread tells the end of the whole process. So a pidfd is used to notice the end
+ * of a process, for a thread that monitors itself (its context does not outlive an exec), and if
+ * there is no locked memory left for the event's ring.
  */
 static int find_end(struct pfm_context *ctx)
 {
@@ -163,8 +169,8 @@ static int open_life(struct pfm_context *ctx)
 
 	perf_attr_dummy(&attr);
 	/*
-	 * All events of the context are inherited: one that is not would keep the kernel from
-	 * exchanging equal contexts of children.
+	 * All events of the context are inherited: if one were not, the kernel could not exchange
+	 * the equal perf contexts of children at a switch between them.
 	 */
 	attr.inherit = pfm_inherits(ctx);
 	attr.disabled = attr.enable_on_exec = p->on_exec = !!(ctx->flags & PFM_FL_ON_EXEC);
@@ -172,15 +178,16 @@ static int open_life(struct pfm_context *ctx)
 	if (p->life < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
 	/*
-	 * A first thread that monitors itself ends with its process, and its contexts with it. What another one's
-	 * children count goes on until the context is unloaded.
+	 * Two ends are not watched. If a first thread monitors itself, its process ends with it,
+	 * and so does the context. If another thread monitors itself with INHERIT, its children are
+	 * counted until the context is unloaded.
 	 */
 	return ctx->self && (ctx->tid == ctx->pid || pfm_inherits(ctx)) ? 0 : find_end(ctx);
 }
 
 /*
- * Opens an event that tells whether the target executes a program. If that cannot be found out, END
- * is sent.
+ * If the target's process has inherited the descriptor, opens an event that tells whether the
+ * target has called exec, which closes the descriptor. If the event cannot be opened, END is sent.
  */
 static void watch_inherited(struct pfm_context *ctx)
 {
@@ -196,8 +203,9 @@ static void watch_inherited(struct pfm_context *ctx)
 }
 
 /*
- * Returns true if the target is a thread of this process, or of a child that has the descriptor
- * (3.3.6). What another program does is not known.
+ * Returns true if the target's process has the descriptor (3.3.6): this process, or a child of it
+ * that has inherited the descriptor and has not called exec. Returns false for other programs, of
+ * which that is not known.
  */
 bool perf_has_fd(struct pfm_context *ctx)
 {
@@ -230,8 +238,8 @@ static uint32_t number_of(const char *text, const char *name)
 }
 
 /*
- * Reads state, process and parent of a thread from /proc/TID/status; ESRCH: there is no such
- * thread.
+ * Reads state, process and parent of a thread from /proc/TID/status. Returns -ESRCH if there is no
+ * such thread.
  */
 static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 {
@@ -257,8 +265,9 @@ bool perf_exists(uint32_t tid)
 }
 
 /*
- * If /proc hides a process (hidepid), the errors of system calls tell whether it exists. The
- * process of another hidden thread is not known.
+ * If /proc hides a process (hidepid), the errors of system calls tell whether it exists. They
+ * cannot tell to which process a thread belongs, so only the first thread of a hidden process is
+ * accepted.
  */
 static int find_hidden(uint32_t tid, char *state, uint32_t *pid)
 {
@@ -289,8 +298,9 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 }
 
 /*
- * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
- * PFM_FL_ANY_CPU the context can be loaded onto any CPU.
+ * Finds the CPU of a system-wide context. load_pid is the caller's thread, which means the CPU
+ * where it runs (3.1.7), or as in perfmon 2.x the number of that CPU. With PFM_FL_ANY_CPU it may be
+ * the number of any CPU.
  */
 static int find_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
@@ -354,8 +364,8 @@ uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 }
 
 /*
- * Finds out the location of the target as far as that is possible from outside: for example, the
- * thread that runs on a monitored CPU is not known.
+ * Finds out where the target is, as far as that is possible from outside: for example, it is not
+ * known which thread runs on a monitored CPU.
  */
 void perf_where(struct pfm_context *ctx, struct pfm_where *where)
 {
@@ -376,7 +386,7 @@ static int add_thread(struct perf_context *p, uint32_t tid)
 	return 0;
 }
 
-/* Reads /proc/PID/task. A thread that ends before its events are opened is skipped later. */
+/* Finds the threads of the process. One that ends before its events are opened is skipped later. */
 static int find_threads(struct pfm_context *ctx)
 {
 	_Alignas(struct dirent64) char entries[2048];
@@ -400,7 +410,7 @@ static int find_threads(struct pfm_context *ctx)
 	return ret;
 }
 
-/* Finds the threads and CPUs for which a sampler with INHERIT is opened. */
+/* Checks flags, and finds the threads for which a sampler with INHERIT is opened. */
 static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -435,7 +445,10 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	return ret;
 }
 
-/* Opens an event to find out at the load whether it is permitted. */
+/*
+ * Binds the context to a CPU. An event is opened only to find out at the load whether that is
+ * permitted.
+ */
 static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm_caller *who)
 {
 	struct perf_context *p = perf_of(ctx);

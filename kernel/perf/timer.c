@@ -122,7 +122,7 @@ uint64_t perf_timer_ns(struct pfm_machine *m)
 }
 
 /*
- * Handles a record of the timer, which may have fired long ago, or for a timeout that has been
+ * Handles a record of the timer. The timer may have fired long ago, or for a timeout that has been
  * disarmed since.
  */
 void perf_timer_record(struct pfm_context *ctx, uint64_t count)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * view.c - how the target reads its counters without a system call: from the pages that the kernel
- * maintains for its events. A view has a range of addresses with a page for each counter of the
- * PMU. If an event's page is not mapped there, a page of zeros says that it cannot be read: so a
- * read finds mapped memory even while events are closed.
+ * maintains for its events. A view has a range of addresses with room for one page per counter of
+ * the PMU. Where no event's page is mapped there is a page of zeros, which says that the counter
+ * cannot be read directly: so even while events are closed, a read finds mapped memory.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -41,7 +41,7 @@ static void put_page(char *at, int fd)
 		mmap(at, page_size(), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-/* Maps the pages of a set's events, or replaces them by zeros if "come" is false. */
+/* Maps the pages of a set's events, or replaces them by pages of zeros if "come" is false. */
 void perf_view_events(struct pfm_set *set, struct perf_group *g, bool come)
 {
 	struct pfm_user_view *v = set->view ? pfm_user_view_of(set) : NULL;

@@ -116,7 +116,7 @@ static uint64_t by_loops(const struct pfm_sim_pattern *p, const struct sim_progr
 	return addr;
 }
 
-/* Returns the number of the pattern's next element. */
+/* Returns the address of the pattern's next element. */
 static uint64_t by_element(const struct pfm_sim_pattern *p, uint64_t times, const uint32_t *next, uint32_t *at)
 {
 	uint64_t element = p->kind == PFM_SIM_RANDOM ? random_at(p->seed, times) % p->count : *at;
@@ -135,8 +135,8 @@ static inline uint64_t address(const struct pfm_sim_pattern *p, const struct sim
 /* --- asking --------------------------------------------------------------------------------- */
 
 /*
- * Returns true if address registers record this access: the instruction's load, if it has one, else
- * its store.
+ * Records what address registers need of a data access. They record only one of an instruction: its
+ * load or, if it has none, its store. Returns true if it is this one.
  */
 static inline bool is_about(struct sim_executed *done, enum cache_kind kind, uint64_t addr)
 {
@@ -174,8 +174,8 @@ static void access_caches(struct sim_cpu *cpu, struct cache_core *core, enum cac
 /* --- store buffers -------------------------------------------------------------------------- */
 
 /*
- * Moves the oldest store to the caches, and with it the stores directly after it that are to the
- * same line, as the line is in the cache then.
+ * Moves the oldest store to the caches. Stores directly after it that are to the same line move
+ * with it, because the line is in the cache then.
  */
 static void drain_line(struct sim_cpu *cpu, struct cache_core *core, struct sim_executed *done)
 {
@@ -221,8 +221,8 @@ static const struct sim_store *latest(const struct sim_stores *s, uint64_t addr,
 }
 
 /*
- * A store in the buffer that has all bytes of the load answers it. The load waits for a store that
- * has only some of them.
+ * Loads through the store buffer. If a store in the buffer has all bytes of the load, it answers
+ * the load. If it has only some of them, the load waits until the buffer is empty.
  */
 static void load(struct sim_cpu *cpu, struct cache_core *core, uint64_t addr, uint32_t size,
 		 struct sim_executed *done)
@@ -310,7 +310,7 @@ static void finish(struct cache_core *core, uint64_t ns, const struct sim_execut
 
 /* --- sites ---------------------------------------------------------------------------------- */
 
-/* Returns true if the cursor is in the last iteration of its loop. */
+/* Returns true if the cursor is in the last iteration of its loop. Calls do not count as loops. */
 static bool is_last(const struct sim_program *prog, const struct sim_cursor *c)
 {
 	for (int i = c->depth - 1; i >= 0; i--) {
@@ -360,7 +360,7 @@ static inline void load_and_store(struct sim_cpu *cpu, struct cache_core *core, 
 		     a->is.store.size ? a->is.store.size : DATA, done);
 }
 
-/* The accesses of a fence do not use the store buffer, which is empty then. */
+/* The accesses of a fence bypass the store buffer, which has been emptied before. */
 static void load_and_store_buffered(struct sim_cpu *cpu, struct cache_core *core, const struct sim_access *a,
 				    struct sim_progress *progress, uint64_t times, struct sim_executed *done)
 {
@@ -402,7 +402,8 @@ static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kin
 		done->target = addr;
 		break;
 	/*
-	 * cachegrind counts this as one access, but it causes the events of a load and of a store
+	 * cachegrind counts a modify as one access, but it causes the events of a load and of a
+	 * store
 	 */
 	case TAPE_MODIFY:
 		core->count[CACHE_EV_STORES]++;

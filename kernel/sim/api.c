@@ -97,8 +97,8 @@ int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, 
 }
 
 /*
- * Returns true if the event happens in this computer. The threads of a live computer all run the
- * same program.
+ * Returns true if one of the events can happen in this computer. On a live computer only those of
+ * the one program that all threads run can.
  */
 static bool happens(const struct pfm_sim *sim, uint64_t events)
 {
@@ -113,8 +113,9 @@ static bool happens(const struct pfm_sim *sim, uint64_t events)
 }
 
 /*
- * Returns the code that counter pmd has with these PMCs. With with_defaults their default bits are
- * set, too, because the bits that enable a counter may be missing in the given values.
+ * Gets the code that counter pmd has with these PMCs. Returns false if the counter counts nothing.
+ * With with_defaults the PMCs' default bits are set, too, because the bits that enable a counter
+ * may be missing in the given values.
  */
 static bool code_by(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *from, int n, bool with_defaults,
 		    uint64_t *code)
@@ -362,7 +363,9 @@ static bool told_to_stop(const struct pfm_sim *sim)
 	       (sigismember(&pending, SIGTERM) && !sigismember(&sim->saved_signals, SIGTERM));
 }
 
-/* Moves time on. Returns 1 when done(sim, what) is true, 0 at the limit, or EINTR. */
+/*
+ * Moves time on. Returns 1 when done(sim, what) is true, 0 at the limit, or -EINTR after a signal.
+ */
 static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_sim *, const void *),
 		   const void *what)
 {
@@ -425,7 +428,10 @@ struct awaited {
 	uint64_t	*posts;		/* value of sim->posts at the last look */
 };
 
-/* Looks at the queue the first time, and later only when a message has been posted. */
+/*
+ * Returns true if there is a message. It looks at the queue the first time, and later only when one
+ * has been posted.
+ */
 static bool has_message(struct pfm_sim *sim, const void *what)
 {
 	const struct awaited *a = what;

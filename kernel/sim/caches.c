@@ -124,7 +124,10 @@ static bool make_room(struct pfm_sim *sim)
 	return true;
 }
 
-/* Counts a miss at its site. Without memory the miss is not counted. */
+/*
+ * Counts an access at its site, and a miss if there is a cause. If there is no memory, the access
+ * is not counted.
+ */
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait)
 {
 	uint64_t *at = cache_blocks_at(&sim->site_of, ip);
@@ -373,7 +376,7 @@ struct source {
 	int	(*stop)(void);
 };
 
-/* A trace that was stopped appears to be at its end. */
+/* Reads the trace's text. If stop() asks for a stop, the text appears to be at its end. */
 static ssize_t read_source(void *cookie, char *to, size_t size)
 {
 	const struct source *source = cookie;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * cpu.c - one CPU: its program up to now, and what interrupts it.
+ * cpu.c - one CPU: runs its program up to the present time, and handles what interrupts it.
  *
- * The moment at which a program next needs attention is found by running a copy of its cursor ahead. Before
- * that moment the program itself is run only when its state is read. At one moment things happen in this order: sites
- * end; overflows; set timeouts; devices; the end of the time slice.
+ * A copy of the program's cursor is run ahead to find the moment at which the program next needs
+ * attention. Before that moment the program itself is run only when its state is read. Things that
+ * happen at the same moment happen in this order: sites end; overflows; set timeouts; devices; the
+ * end of the time slice.
  */
 #include "sim.h"
 
@@ -136,7 +137,7 @@ void sim_cpu_sync(struct sim_cpu *cpu)
 
 /* --- overflow interrupts -------------------------------------------------------------------- */
 
-/* 3.5.14, 3.6.4: time stamps are unique on a CPU. */
+/* Returns a time stamp. Time stamps are unique on a CPU (3.5.14, 3.6.4). */
 static uint64_t timestamp(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;
@@ -230,8 +231,9 @@ static void take_overflow(struct sim_cpu *cpu)
 }
 
 /*
- * The work for an interrupt has ended. Overflows in it interrupt after one more instruction of the
- * interrupted program, so that the thread proceeds however short the period is.
+ * Called when the work for an interrupt has ended. Overflows during that work interrupt after one
+ * more instruction of the interrupted program, so that the thread proceeds however short the period
+ * is.
  */
 static void charged(struct sim_cpu *cpu)
 {
@@ -307,7 +309,7 @@ static void device(struct sim_cpu *cpu, struct sim_device *d)
 
 /* --- everything that is due ----------------------------------------------------------------- */
 
-/* Handles one thing other than the program that is due; false: there is none left. */
+/* Handles one due thing other than the program. Returns false if nothing is due. */
 static bool take_one(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;
@@ -336,7 +338,7 @@ static bool take_one(struct sim_cpu *cpu)
 	return timer || dev || live || slice;
 }
 
-/* An instruction has ended, or a counter of time has wrapped within it. */
+/* Called when an instruction has ended, or a counter of time has wrapped within it. */
 static void stepped(struct sim_cpu *cpu, bool was_pending)
 {
 	if (was_pending && cpu->skid_left)
@@ -358,7 +360,8 @@ static void finished(struct sim_cpu *cpu)
 }
 
 /*
- * Executes an operation. Returns false if time has moved, and what is due must be determined again.
+ * Executes an operation. Returns false if time has moved, so that it must be determined again what
+ * is due.
  */
 static bool operate(struct sim_cpu *cpu)
 {
@@ -400,14 +403,14 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 		default:
 			more = take_one(cpu);
 		}
-		/* the operation may have changed what happens next */
+		/* the thing that was handled may have changed what happens next */
 		cpu->horizon = cpu->sim->now;
 	}
 }
 
 /*
- * Moves *first to "at" if that is earlier. A masked interrupt that is overdue waits for the
- * program; one that is still to come is noticed when it comes.
+ * Moves *first to "at" if that is earlier. An interrupt that is overdue and masked is left out: it
+ * waits until the program unmasks interrupts.
  */
 static void earlier(uint64_t *first, uint64_t at, uint64_t now, bool masked)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * cursor.c - moving through a program by arithmetic.
+ * cursor.c - moves through a program by arithmetic.
  *
- * At the head of a loop, as many whole iterations are taken at once as neither exceed the time left
- * nor make a counter wrap; only the iteration in which something happens is looked into. The cost of
- * a move is therefore that of the nesting, whatever the counts.
+ * At the head of a loop, as many whole iterations are taken at once as fit into the time that is
+ * left and make no counter wrap. Only the iteration in which something happens is looked into. So
+ * the cost of a move depends on how deeply loops are nested, and not on how often they repeat.
  */
 #include "sim.h"
 
@@ -23,7 +23,10 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 		push(cursor, prog, 0);
 }
 
-/* A replay is left when it has no site to execute any more. It has many sites. */
+/*
+ * Ends a site. Returns true if the cursor stays where it is, at a replay: it has many sites, and is
+ * left after the last.
+ */
 static bool stays(struct sim_cursor *c, const struct sim_program *prog)
 {
 	bool more = c->now && prog->nodes[c->now->last].op == PFM_SIM_REPLAY;
@@ -223,8 +226,8 @@ static enum sim_stop move_site(struct sim_run *run, const struct sim_node *site)
 }
 
 /*
- * Moves by whole iterations from the head of the loop that the cursor is in; true if the loop has
- * ended.
+ * Moves by whole iterations from the head of the loop that the cursor is in. Returns true if the
+ * loop has ended.
  */
 static bool move_loop(struct sim_run *run)
 {

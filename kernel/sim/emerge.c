@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * emerge.c - programs with events that come from the caches: executed site by site, at the moment
- * at which each begins.
+ * emerge.c - executes programs with events that come from the caches: site by site, each at the
+ * moment at which it begins.
  *
- * As long as nothing else can happen, sites follow each other here, and time moves along. What they
- * count is the difference between the counts of the caches before and after them all. Where a
- * counter has to look at single sites, or they say what they count besides, each is looked at. A
- * site that is not over by the horizon, or that makes such a counter wrap, becomes a site like any
- * other for the cursor to pass: its time and its events are known by then.
+ * As long as nothing else can happen, the sites of a thread are executed here in a batch, and time
+ * moves along. What the batch counts is the difference between the counts of the caches before and
+ * after it. If a counter has to see single sites, or if sites declare counts of their own, the
+ * counters are updated after each site. A site that is not over by the horizon, or that makes such
+ * a counter wrap, becomes a site like any other, with the time and events that it turned out to
+ * have, and the cursor passes it.
  */
 #include <stdlib.h>
 
@@ -19,16 +20,16 @@
 #define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
 
 /*
- * What they mean, whatever a model calls them. Instructions are those executed to their end; a
- * cycle is one of the CPU, stalls are cycles in which it waits. Loads and stores count once an
- * instruction, an instruction that modifies has one of each. An access is a question to a cache, a
- * miss one that it could not answer: from loads, stores and, for L2 and L3, fetches (the L1D of a
- * CPU that writes around it is asked by loads alone). TLB misses lead to a walk. Branches are
- * conditional and indirect ones, executed; misses of them were predicted wrongly. A bus access is a
- * line fetched from memory or another CPU, or claimed from others. DEAR, IEAR, BTB: loads, fetches,
- * branches as PMC11, PMC10, PMC12 ask. Prefetches are lines that the L1D's prefetcher brought;
- * unused ones left the L1D before an access to them. A forward is a load that a store buffer
- * answered.
+ * What the events mean, whatever a model calls them. Instructions are those executed to their end;
+ * a cycle is one of the CPU, stalls are cycles in which it waits. Loads and stores are counted once
+ * per instruction; an instruction that modifies counts as one of each. An access is a question to a
+ * cache, a miss is one that the cache could not answer: by loads, stores and, for L2 and L3,
+ * fetches (in a CPU that writes around the L1D, only loads access the L1D). TLB misses lead to a
+ * walk. Branches are executed conditional and indirect ones; their misses were predicted wrongly. A
+ * bus access is a line that is fetched from memory or another CPU, or claimed from other CPUs.
+ * DEAR, IEAR and BTB are loads, fetches and branches as PMC11, PMC10 and PMC12 ask for. Prefetches
+ * are lines that the L1D's prefetcher brought; unused ones left the L1D before an access to them. A
+ * forward is a load that a store buffer answered.
  */
 const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
@@ -100,7 +101,7 @@ static struct sim_emergence *emergence_of(struct sim_thread *t)
 
 /* --- what a batch knows --------------------------------------------------------------------- */
 
-/* A counter that wraps when a count exceeds its last value. */
+/* A counter that wraps when *count exceeds last. */
 struct trigger {
 	const uint64_t	*count;
 	uint64_t	last;
@@ -112,7 +113,7 @@ struct batch {
 	struct sim_emergence	*e;
 	struct cache_core	*core;
 	unsigned int		level;
-	/* the batch is one site, which is left to the cursor */
+	/* the batch is one site, and the cursor passes it */
 	bool			single;
 	bool			filtered;	/* a filtered counter must see each site */
 	/* each site is looked at: a counter is filtered, or the program declares events */
@@ -136,8 +137,8 @@ struct batch {
 };
 
 /*
- * Returns true if a counter of these events needs no look at each site: it counts *event alone, or
- * nothing.
+ * Returns true if a counter of these events does not have to see each site: it counts *event alone
+ * or, if *event is -1, nothing.
  */
 static bool single_event(uint64_t events, int *event)
 {
@@ -324,7 +325,8 @@ static void become(struct batch *b, const struct sim_node *node, const struct si
 }
 
 /*
- * Stores, by slot, what happened between two counts. Plain sites do not declare their instructions.
+ * Stores, by slot, how often each event happened between two counts. A site that is not plain
+ * declares its number of instructions.
  */
 static void emerged(const struct batch *b, bool plain, const uint64_t *before, const uint64_t *after, uint64_t *unit)
 {
@@ -349,8 +351,8 @@ static void count_site(struct batch *b, const struct sim_node *node)
 }
 
 /*
- * Shows the site to all counters. Returns false if one would wrap; then no counter has counted the
- * site.
+ * Shows the site to all counters. Returns false if one of them would wrap; then none has counted
+ * the site.
  */
 static bool look(struct batch *b)
 {
@@ -401,7 +403,7 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 	}
 }
 
-/* Lets the processor record the site for its own samples; true if it takes one. */
+/* Lets the processor record the site for samples of its own. Returns true if it takes one. */
 static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 {
 	if (b->marking)
@@ -410,9 +412,9 @@ static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 }
 
 /*
- * Returns true if the site can be passed here. A site that cannot becomes a node for the cursor. So
- * does a site that was looked at and ends with the budget, because operations that take no time are
- * due at that moment, too.
+ * Returns true if the site can be passed here. If not, it becomes a node for the cursor. That
+ * includes a site that was looked at and ends exactly with the budget, because operations that take
+ * no time are due at that moment, too.
  */
 static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
 {
@@ -428,7 +430,7 @@ static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles
 }
 
 /*
- * Returns true if the site may be left to the cursor. Then its counts must be separable from those
+ * Returns true if the site may be left to the cursor: then its counts must be separable from those
  * before it.
  */
 static bool may_stand_alone(const struct batch *b, const struct sim_node *node)
@@ -437,7 +439,7 @@ static bool may_stand_alone(const struct batch *b, const struct sim_node *node)
 	       b->budget - b->used < b->longest + node->ns;
 }
 
-/* Executes one site, as far as there is time; false: the batch has ended. */
+/* Executes one site, as far as there is time. Returns false if the batch has ended. */
 static bool step(struct batch *b)
 {
 	struct sim_cursor *c = &b->t->cursor;
@@ -491,7 +493,7 @@ static bool count_watch(const struct batch *b, struct sim_watch *w, uint64_t mas
 	return w->wrapped;
 }
 
-/* Counts by the differences of the caches' counts; true: a counter wrapped. */
+/* Counts the batch by the differences of the caches' counts. Returns true if a counter wrapped. */
 static bool count_batch(struct batch *b)
 {
 	struct sim_cpu *cpu = b->cpu;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * filter.c - what a counter leaves out of a program: sites outside of its address ranges (5.6) or
- * with other opcodes; and counting cycles instead of events: thresholds, inversion, edges.
+ * with other opcodes; and counters that count cycles instead of events: with thresholds, inversion,
+ * edges.
  *
- * A site takes as many cycles as it counts. Its events happen in the last of them, or evenly in the
- * last few (step->spread). So the cycles that reach a threshold are a site's last ones; those that
- * do not are its first. Whichever are counted, they are a single run.
+ * A site takes as many cycles as it counts. Its events happen in the last of these cycles, or
+ * evenly in the last few (step->spread). So the cycles that reach a threshold are the last ones of
+ * a site, and those that do not reach it are the first ones. In either case the cycles that count
+ * follow each other.
  */
 #include "sim.h"
 
@@ -50,8 +52,8 @@ static uint64_t reaching(uint64_t k, uint64_t spread, uint64_t at_least)
 }
 
 /*
- * Determines the run of cycles that count: the first of a site's cycles if inverted, else the last
- * ones.
+ * Determines which cycles of a site count. They are "run" cycles that follow each other: the first
+ * ones of the site if inverted, else the last ones.
  */
 static void weigh_cycles(const struct sim_filter *f, struct sim_weight *weight, uint64_t cycles, uint64_t run)
 {
@@ -82,8 +84,8 @@ static void weigh_site(const struct sim_watch *w, const struct sim_node *site, s
 /* --- sequences ------------------------------------------------------------------------------ */
 
 /*
- * Returns what n executions add. counted tells whether the cycle before them counted: a run of
- * cycles that continues has no new edge.
+ * Returns what n executions add. "counted" tells whether the cycle before them counted: if it did,
+ * and their first cycle counts, too, the run of such cycles goes on and that cycle is no edge.
  */
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted)
 {
@@ -123,7 +125,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	}
 }
 
-/* An event outside of programs has no address, and takes no cycle. */
+/* Returns true if an event outside of programs counts. It has no address, and takes no cycle. */
 bool sim_filter_passes_single(const struct sim_filter *f)
 {
 	return !f->code.used && !f->data.used && !f->opcodes && !f->marked && f->at_least <= 1 && !f->inverted;

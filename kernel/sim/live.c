@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * live.c - sim:MODEL,live: simulated threads that follow threads of the program.
+ * live.c - sim:MODEL,live: simulated threads that follow threads of the host.
  *
- * A thread that attaches a context, and one that a context is attached to, gets a simulated thread, of which it is the
- * model. The simulated thread runs on its model's CPU, for the CPU time that the model has used, and has the model's
- * page faults and context switches; what the hardware counts comes from a program of fixed rates (live_program.c). At
- * each call, and each millisecond while contexts are loaded, simulated threads catch up with their models. One that is
- * blocked by a notification stays behind, as its model runs on, and catches up after the restart.
+ * A thread that attaches a context, and a thread that a context is attached to, becomes the model
+ * of a simulated thread. The simulated thread runs on its model's CPU, for the CPU time that the
+ * model has used, and has the model's page faults and context switches; what the hardware counts
+ * comes from a program of fixed rates (live_program.c). At each call, and each millisecond while
+ * contexts are loaded, simulated threads catch up with their models. A simulated thread that a
+ * notification blocks stays behind, because its model runs on; it catches up after the restart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,13 @@
 
 #define PERIOD_NS 1000000
 
-static struct pfm_sim *computers;	/* the computers, which exist as long as the process */
+static struct pfm_sim *computers;	/* the live computers; they are never freed */
 /*
  * Serializes commands and the moving of time: a thread that moves time may have to wait for a
  * context in the middle of a switch (lock.c). It is taken before a context's lock.
  */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-/* how often this thread holds it: twice if it forks in a handler during a call */
+/* how often this thread holds "turn": twice if it forks in a handler during a call */
 static __thread unsigned int my_turns;
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
@@ -88,8 +89,9 @@ static void credit(struct sim_thread *t, const struct sim_usage *u)
 }
 
 /*
- * Reads /proc under the id of t's model. Returns false if that is another thread. The event on the
- * model hangs up while the model is ending, before it is a zombie.
+ * Reads /proc under the id of t's model. Returns false if the id belongs to another thread by now.
+ * The event on the model hangs up when the model is ending, before it is a zombie: if it has hung
+ * up, the thread must be ending, too.
  */
 static bool look(const struct sim_thread *t, struct sim_usage *u)
 {
@@ -106,9 +108,9 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 }
 
 /*
- * A thread that calls exec(2) gets the id and start time of the first thread of its process, which
- * ends (3.1.7). It may have ended since. Then the id is the model's if its event has reported the
- * exec.
+ * Finds a model that has called exec(2): it gets the id and start time of the first thread of its
+ * process, which ends (3.1.7). Returns false if that has not happened. If the model has ended
+ * since, its event says whether it has called exec(2) before.
  */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
@@ -175,7 +177,10 @@ void sim_live_due(struct sim_cpu *cpu)
 {
 	struct sim_thread *t = cpu->cur;
 
-	/* the model did this after the return to user level at which the simulated thread stops */
+	/*
+	 * the simulated thread stops at a return to user level, and the model did what is due after
+	 * it
+	 */
 	if (t->block)
 		sim_sched_leave(t, PFM_SIM_BLOCKED);
 	else if (t->follow.next <= t->ran)
@@ -346,7 +351,10 @@ static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usag
 	return 0;
 }
 
-/* Finds or makes the simulated thread that follows thread tid; ESRCH. */
+/*
+ * Finds or makes the simulated thread that follows thread tid. Returns -ESRCH if there is no such
+ * thread.
+ */
 int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out)
 {
 	struct sim_usage u;

@@ -12,7 +12,7 @@ struct sim_usage {
 	/* start time, which distinguishes it from an earlier thread with the same id */
 	uint64_t	started;
 	uint32_t	pid, uid, cpu;
-	/* ending: it runs no more code of its own; ended: it is a zombie */
+	/* ending: the thread runs no more code of its own; ended: it is a zombie */
 	bool		ending, ended;
 };
 
@@ -23,17 +23,19 @@ struct sim_usage {
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 
 /*
- * An event of perf_event_open(2) on a thread of another process hangs up when that thread ends, and
- * not when its number becomes another's. life is -1 where the kernel refuses such events, and for
- * threads of this process, which exec(2) ends: then the thread is followed by its number.
+ * sim_life_open() opens an event (perf_event_open(2)) on the model if it belongs to another
+ * process. The event hangs up when that thread ends, but not when exec(2) gives the thread another
+ * number. f->life is -1 if the kernel refuses the event, and for threads of this process, which
+ * exec(2) ends. Then the model is known by its number alone.
  */
 void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
 void sim_life_close(struct sim_follow *f);
-/* has the model ended? life must not be -1 */
+/* returns true if the model has ended; life must not be -1 */
 bool sim_life_ended(const struct sim_follow *f);
-bool sim_life_executed(const struct sim_follow *f);	/* has the model called exec(2)? */
+/* returns true if the model has called exec(2) */
+bool sim_life_executed(const struct sim_follow *f);
 
-/* Returns the program of the following threads; NULL if there is no memory. */
+/* Returns the program of all threads that follow others, or NULL if there is no memory. */
 struct sim_program *sim_live_program(struct pfm_sim *sim);
 
 #endif

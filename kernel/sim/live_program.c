@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * live_program.c - what threads of sim:MODEL,live do to the hardware: the same in every us, a tenth of it in
- * the kernel. perfmon/sim.h has the rates.
+ * live_program.c - the program of all threads of sim:MODEL,live. It does the same in every us, a
+ * tenth of it in the kernel. perfmon/sim.h has the rates of its events.
  */
 #include "live.h"
 

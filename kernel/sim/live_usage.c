@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. For the
- * calling thread it is exact to the ns; for others it is read from /proc, which lags by a tick. /proc finds threads by
- * their ids; an event on the thread tells whether an id is still that thread's.
+ * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. For
+ * the calling thread it is exact to the ns; for others it is read from /proc, which lags by a tick.
+ * /proc finds threads by their ids; an event on the thread tells whether an id still belongs to
+ * that thread.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -22,7 +23,7 @@
 #include "perf/perf.h"
 #include <sys/mman.h>
 
-/* Reads a file of /proc as text; false: it does not exist. */
+/* Reads a file of /proc as text. Returns false if it does not exist or is empty. */
 static bool read_proc(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
 	char path[80];
@@ -87,7 +88,10 @@ static uint64_t cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields)
 	return (fields[FIELD_UTIME] + fields[FIELD_STIME]) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
-/* /proc/TID exists for every thread, even for one that is not the first of its process. */
+/*
+ * Finds the process and user of a thread. /proc/TID exists for every thread, even if it is not the
+ * first of its process.
+ */
 static bool find_process(uint32_t tid, struct sim_usage *u)
 {
 	char path[40], text[2048];
@@ -147,7 +151,10 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
 
 /* --- is it the same thread? ----------------------------------------------------------------- */
 
-/* Returns the size of a ring. An event without a ring always appears hung up. */
+/*
+ * Returns the size of a ring. The event needs a ring, because without one it always appears hung
+ * up.
+ */
 static size_t ring_size(void)
 {
 	return 2 * (size_t)sysconf(_SC_PAGESIZE);
@@ -190,7 +197,8 @@ bool sim_life_ended(const struct sim_follow *f)
 }
 
 /*
- * Only COMM records are requested. If renames have filled the ring, a later exec(2) is not noticed.
+ * Looks for an exec(2) in the ring, which has only COMM records. If renames have filled the ring, a
+ * later exec(2) is not noticed.
  */
 bool sim_life_executed(const struct sim_follow *f)
 {

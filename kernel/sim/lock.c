@@ -2,10 +2,11 @@
 /*
  * lock.c - the order of a computer's lock and its contexts' locks.
  *
- * A command holds its context's lock and then takes the computer's. While time moves it is the other
- * way round: the computer's lock is held, and an event must be delivered to a context. There the context's
- * lock is only tried. If another thread has it (the service thread closing the context, as a rule),
- * the computer's lock is released, so that the other can finish, and then the state is checked again.
+ * A command holds its context's lock, and then takes the computer's. While time moves it is the
+ * other way round: the computer's lock is held when an event must be delivered to a context.
+ * Therefore the context's lock is only tried then. If another thread has it (as a rule the service
+ * thread, which closes the context), the computer's lock is released so that the other thread can
+ * finish. After that the state must be checked again.
  */
 #include <signal.h>
 
@@ -46,7 +47,8 @@ void sim_unlock(struct pfm_sim *sim)
 }
 
 /*
- * Called with the computer's lock held once. Returns false if the context has been freed meanwhile.
+ * Waits for the context's lock. It is called with the computer's lock held once. Returns false if
+ * the context has been freed meanwhile.
  */
 static bool wait_for(struct pfm_sim *sim, struct pfm_desc *d, const struct pfm_context *ctx)
 {

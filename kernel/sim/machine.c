@@ -63,7 +63,10 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 	sim_unlock(sim);
 }
 
-/* 5.3: sum and rum control user monitors, in threads that monitor themselves or are not secured. */
+/*
+ * 5.3: sum and rum control monitors that are not privileged, if the thread monitors itself or the
+ * context is insecure.
+ */
 static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
 {
 	if (!sim->model->codes->ia64 || (ctx->flags & PFM_ITA_FL_PRIV_MONITORS))
@@ -71,7 +74,9 @@ static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx
 	return ctx->self || (ctx->flags & PFM_ITA_FL_INSECURE);
 }
 
-/* If the thread already has a context, this one is not bound: the core will refuse it. */
+/*
+ * If the thread already has a context, this one is not bound to it: the core will refuse the load.
+ */
 static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
@@ -92,8 +97,8 @@ static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 }
 
 /*
- * Refuses a second context, as the core would. But the service thread may close the first one
- * between the two checks, and then this one would be loaded but not bound.
+ * Refuses a thread that has a context, as the core would. If the service thread closed that context
+ * between this check and the core's, the new context would be loaded but not bound.
  */
 static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t tid,
 			 const struct pfm_caller *who)
@@ -119,7 +124,10 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 	return 0;
 }
 
-/* For PFM_FL_INHERIT. The computer's lock is held, because the parent is creating the child now. */
+/*
+ * Makes a child context's part, for PFM_FL_INHERIT. The computer's lock is held, because the parent
+ * is creating the child now.
+ */
 static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
 	struct sim_ctx *sc = pfm_os_alloc(sizeof(*sc));
@@ -138,8 +146,9 @@ static void release_child_ctx(struct pfm_context *child_ctx)
 }
 
 /*
- * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
- * PFM_FL_ANY_CPU the context can be loaded onto any CPU.
+ * Finds the CPU of a system-wide context, and binds it. "id" is the caller's thread, which means
+ * the CPU where it runs (3.1.7), or as in perfmon 2.x the number of that CPU. With PFM_FL_ANY_CPU
+ * it may be the number of any CPU.
  */
 static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		      const struct pfm_caller *who)
@@ -238,7 +247,10 @@ static bool overflow_is_due(const struct pfm_context *ctx)
 	return cpu && cpu->is_pending;
 }
 
-/* Updates the view. Simulated time stands still between calls, so its values hold until time is moved. */
+/*
+ * Updates the view. Simulated time stands still between calls, so the values hold until time is
+ * moved.
+ */
 void sim_publish(struct pfm_context *ctx)
 {
 	if (!(ctx->flags & PFM_FL_MAP_SETS))
@@ -249,8 +261,8 @@ void sim_publish(struct pfm_context *ctx)
 }
 
 /*
- * A read takes a call if an overflow interrupt is pending, and always on a live computer, because
- * the time of real threads goes on.
+ * Makes reads of the view take a call: if an overflow interrupt is pending, and always on a live
+ * computer, because the time of real threads goes on.
  */
 static void live_view(struct pfm_context *ctx, struct pfm_set *set)
 {

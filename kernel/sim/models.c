@@ -97,7 +97,10 @@ const char *sim_event_name(const struct pfm_sim *sim, unsigned int event)
 	return event - SIM_EV_NAMED < sim->num_named ? sim->named[event - SIM_EV_NAMED] : NULL;
 }
 
-/* A code that is used as a name counts wherever it is programmed, with or without its unit mask. */
+/*
+ * A program may name an event by its code. The event counts where exactly that code is programmed
+ * or, if the code has no unit mask, that code with any unit mask.
+ */
 uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code)
 {
 	uint64_t events = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * new.c - creating and freeing a computer. It lasts as long as contexts live on it, it has
- * references, or it is the one that was made last.
+ * new.c - creating and freeing a computer. It exists as long as there are contexts on it or
+ * references to it, or while it is the one that was made last.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,10 @@ static struct sim_program *idle_program(struct pfm_sim *sim)
 	return sim_program_new(sim, &source, false, &err);
 }
 
-/* Interrupts are masked in the program, so that no interrupt interrupts it. */
+/*
+ * Makes the program of an interrupt's cost. Interrupts are masked in it, so that it is not
+ * interrupted itself.
+ */
 static struct sim_program *interrupt_program(struct pfm_sim *sim, int *err)
 {
 	const struct pfm_sim_step step = { .op = PFM_SIM_SITE, .level = PFM_SIM_INTR, .ns = sim->interrupt_ns,

@@ -123,9 +123,9 @@ static bool any_privileged(const struct sim_cpu *cpu)
 }
 
 /*
- * 5.5.1: while the idle thread is excluded, interrupts are still monitored, unless they are
- * excluded too. 5.5.2: flags about interrupts have no effect on a set that only monitors user
- * level.
+ * Returns the levels that the flags of the active set leave. While the idle thread is excluded,
+ * interrupts are still monitored, unless they are excluded, too (5.5.1). INTR_ONLY has no effect on
+ * a set that only monitors user level (5.5.2).
  */
 static unsigned int monitored_levels(const struct sim_cpu *cpu)
 {
@@ -244,7 +244,10 @@ void sim_pmu_store(struct sim_cpu *cpu)
 		take_samples(cpu);
 }
 
-/* An event that happens n times outside the instructions of programs, as a context switch does. */
+/*
+ * Counts an event that happens n times outside the instructions of programs, as a context switch
+ * does.
+ */
 void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level, uint64_t n)
 {
 	uint64_t mask = ~0ULL >> (64 - cpu->sim->pmu.counter_width);

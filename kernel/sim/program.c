@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * program.c - compiles programs: from the steps that a caller wrote to a tree with totals. Each
- * loop has the time and counts of one iteration, as far as they are fixed. An iteration with an
- * operation in it (sleep, fork...) and a loop without end cannot be passed at once.
+ * program.c - compiles programs: turns the steps that a caller wrote into a tree with totals. For
+ * each loop it stores the time and counts of one iteration, as far as they are fixed. A loop
+ * without end, and a loop with an operation in it (sleep, fork...), cannot be passed at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static int bad(struct compiler *c, int err, const char *what)
 
 /* --- reading: nodes and their order --------------------------------------------------------- */
 
-/* Returns CACHE_EVENTS if the event does not come from the caches. */
+/* Returns the event as an enum cache_event, or CACHE_EVENTS if it does not come from the caches. */
 static unsigned int emerges_from(unsigned int event)
 {
 	unsigned int i = 0;
@@ -74,8 +74,7 @@ static int add_count(struct compiler *c, struct sim_node *node, int event, uint6
 }
 
 /*
- * Returns true if the computer's caches can cause the event. If not, no counter would ever count
- * it.
+ * Returns true if the event can happen in this computer and be counted. If not, it needs no slot.
  */
 static bool may_emerge(const struct pfm_sim *sim, int event)
 {

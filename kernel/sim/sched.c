@@ -100,7 +100,10 @@ static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 		sim_pmu_event(cpu, SIM_EV_CPU_MIGRATIONS, PFM_SIM_KERNEL, 1);
 }
 
-/* next is NULL for the idle thread. The current thread must not be the one that continues. */
+/*
+ * Switches to thread next, or to the idle thread if next is NULL. The current thread must not be
+ * next.
+ */
 static void switch_to(struct sim_cpu *cpu, struct sim_thread *next)
 {
 	struct pfm_sim *sim = cpu->sim;

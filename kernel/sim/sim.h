@@ -4,12 +4,13 @@
  *
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of
  * models, and the files in models/ say which event code counts what; pmu.c is a CPU's bare PMU,
- * filter.c what its counters leave out, software.c the software counters; cpu.c runs one CPU,
- * sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c orders the
- * locks; sampling/ is what processors record of single executions, and samples that they take
- * themselves; access.c turns programs' patterns into accesses, emerge.c executes them, and cache/
- * is the memory they go to; options.c, new.c, machine.c and api.c are the interfaces to programs
- * and to the core; live.c lets a computer follow threads of the program.
+ * filter.c decides what its counters leave out, software.c adds the software counters; cpu.c runs
+ * one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c
+ * orders the locks; sampling/ has what processors record of single executions, and the samples that
+ * they take themselves; access.c turns programs' patterns into accesses, emerge.c executes sites
+ * with accesses, and cache/ is the memory that is accessed; options.c, new.c, machine.c and api.c
+ * are the interfaces to programs and to the core; live.c lets simulated threads follow threads of
+ * the host.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -39,7 +40,7 @@
 struct sim_slot {
 	uint8_t	event;
 	uint8_t	level;
-	/* the enum cache_event that causes it; CACHE_EVENTS: the program declares it */
+	/* the event as an enum cache_event; CACHE_EVENTS: it does not come from the caches */
 	uint8_t	from;
 };
 
@@ -47,22 +48,24 @@ struct sim_node {
 	uint8_t		op;			/* an enum pfm_sim_op */
 	uint8_t		level;
 	uint8_t		flags;
-	/* a loop; its iterations can be passed without a look inside */
+	/* the node is a loop, and its iterations can be passed without a look inside */
 	bool		skip;
 	bool		user;			/* the node has sites at user level */
 	bool		branches;		/* the node has sites that are branches */
-	/* a site that is a marked instruction: sampling/mark.c */
+	/* the node is a site that is a marked instruction (sampling/mark.c) */
 	bool		marked;
-	uint8_t		branch;			/* a site that is a branch: SIM_TAKEN and so on */
-	uint8_t		walks;			/* a site that misses TLBs: SIM_WALK_* */
-	/* a loop of one iteration that is a call of the function at ip */
+	/* for a site that is a branch: SIM_TAKEN and so on */
+	uint8_t		branch;
+	uint8_t		walks;			/* for a site that misses TLBs: SIM_WALK_* */
+	/* the node is a loop of one iteration, which stands for a call of the function at ip */
 	bool		call;
 	/* index of the enclosing loop; the root is its own parent */
 	uint32_t	parent;
-	uint32_t	last;			/* index of the site that ends an iteration */
+	/* index of the last site of an iteration; for a site its own index */
+	uint32_t	last;
 	uint32_t	first, num_kids;	/* a loop's children in program->kids */
 	uint32_t	latency;
-	/* longest latency in the node, + 1 */
+	/* by level: the longest latency of a miss in the node, + 1; 0: there is no miss */
 	uint32_t	max_data[PFM_SIM_LEVELS], max_fetch[PFM_SIM_LEVELS];
 	/* index in program->subs, for fork, thread and exec */
 	uint32_t	sub;
@@ -74,9 +77,12 @@ struct sim_node {
 	/* the number of a site's cycles in which its events happen; 0: one */
 	uint32_t	spread;
 	uint8_t		unit_type;		/* a site's enum pfm_sim_unit */
-	/* the counts come from the caches: a site with accesses, or a replay */
+	/* the node is a site with accesses or a replay: its counts come from the caches */
 	bool		emerges;
-	/* such a site that declares nothing else but 1 instruction */
+	/*
+	 * with emerges: the site declares no events and has none of the flags IRQS_OFF, DATA and
+	 * FETCH
+	 */
 	bool		plain;
 	struct sim_access *access;
 	void		*trace;			/* the trace of a replay, of count bytes */
@@ -121,7 +127,9 @@ struct sim_cursor {
 	int		depth;		/* 0: at the end of the program */
 	bool		in_site;
 	bool		irqs_off;
-	/* the current site as emerge.c executed it; NULL: it is as in the program */
+	/*
+	 * if emerge.c has executed the current site: the site with what happened in it; else NULL
+	 */
 	const struct sim_node *now;
 	uint64_t	left;		/* ns left in the site, if in_site */
 	uint64_t	ip;		/* address of the last site touched */
@@ -139,8 +147,8 @@ enum sim_stop {
 };
 
 /*
- * A range of addresses: those that equal addr in the bits of mask. If fine is set: those from addr
- * to the bundle "last".
+ * A range of addresses: those that equal addr in the bits of mask and, if fine is set, are not
+ * before addr and not behind the bundle "last".
  */
 struct sim_range {
 	uint64_t	addr, mask, last;
@@ -169,7 +177,10 @@ struct sim_filter {
 	bool		marked;		/* counts only what marked instructions do */
 };
 
-/* What a site or an iteration adds to a filtered counter; for edges, which of its cycles count. */
+/*
+ * What a site or an iteration adds to a filtered counter. With filter.edge it also says which
+ * cycles count.
+ */
 struct sim_weight {
 	uint64_t	count;
 	bool		takes;		/* it takes at least one cycle */
@@ -183,7 +194,7 @@ struct sim_watch {
 	uint8_t		time_levels;	/* levels at which it counts ns */
 	bool		wrapped;
 	bool		filtered;	/* filter must be applied */
-	bool		counted;	/* with filter.edge: the last cycle counted */
+	bool		counted;	/* with filter.edge: the cycle before this moment counted */
 	uint64_t	events;		/* a bit for each event */
 	uint64_t	slots;		/* a bit for each slot of the program */
 	uint64_t	value;
@@ -197,10 +208,7 @@ struct sim_tally {
 
 struct sim_run;
 
-/*
- * How to move through a program, and what to call on the way. If applied is NULL, counters are not
- * changed.
- */
+/* How to move through a program, and what to call on the way. applied and passed may be NULL. */
 struct sim_run {
 	const struct sim_program *prog;
 	struct sim_cursor	*cursor;
@@ -209,7 +217,10 @@ struct sim_run {
 	uint64_t		mask;		/* mask with the counters' width */
 	uint64_t		budget;		/* time left in ns */
 	bool			step, stop_at_user;
-	/* called for n executions of a site, without their time, or n iterations of a loop */
+	/*
+	 * called after n executions of a site, the time of which passed() gets, or n iterations of
+	 * a loop
+	 */
 	void	(*applied)(void *arg, const struct sim_node *node, uint64_t n);
 	/* called when time has passed in a site */
 	void	(*passed)(void *arg, unsigned int level, uint64_t ns);
@@ -236,9 +247,9 @@ const struct sim_node *sim_cursor_into(struct sim_cursor *cursor, const struct s
 				       const struct sim_node *node);
 enum sim_stop sim_cursor_move(struct sim_run *run);
 /*
- * Returns what n executions of a site, or iterations of a loop, add to a counter, without their
- * time. *counted tells whether the last cycle before them counted, and receives whether their own
- * last cycle did.
+ * Returns what n executions of a site, or iterations of a loop, add to a counter. What they add to
+ * a counter of time is not included. *counted says whether the cycle before them counted, and
+ * receives whether their own last cycle did.
  */
 uint64_t sim_watch_gain(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
 			uint64_t n, bool *counted);
@@ -261,17 +272,20 @@ struct sim_progress {
 
 struct sim_cpu;
 
-/* A branch is taken, predicted wrongly, indirect; SIM_KINDS is the number of combinations. */
+/*
+ * Properties of a branch: it was taken, was predicted wrongly, is indirect. There are SIM_KINDS
+ * combinations.
+ */
 enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4, SIM_KINDS = 8 };
 enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
 
 /* What address registers and branch buffers record of one execution. */
 struct sim_executed {
 	uint64_t	cycles;			/* all cycles that it waited */
-	/* the part of them that the fetch waited, and that data accesses did */
+	/* how many of these cycles the fetch waited, and how many the access at data_addr did */
 	uint32_t	fetch_wait, data_wait;
 	uint64_t	ip, data_addr, target;
-	/* data was accessed; it was loaded; the L1D did not have it */
+	/* data was accessed; a load accessed it; the L1D did not have it */
 	bool		data, load, missed;
 	bool		fetch_missed, branched, marked;
 	uint8_t		branch, walks;		/* SIM_TAKEN and so on; SIM_WALK_* */
@@ -280,12 +294,12 @@ struct sim_executed {
 /* After a failure returns NULL, with a negative errno in *err and the reason in pfm_refuse(). */
 struct sim_access *sim_access_new(const struct pfm_sim_access *source, int *err);
 void sim_access_free(struct sim_access *access);
-/* Makes the accesses of the current thread of cpu. core has that CPU's caches. */
+/* Executes a site of cpu's current thread: makes its accesses. core has that CPU's caches. */
 void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct sim_node *site,
 		     struct sim_progress *progress, struct sim_executed *done);
 void sim_access_replay(struct sim_cpu *cpu, struct cache_core *core, const struct tape_instr *instr,
 		       struct sim_executed *done);
-/* The stores in the CPU's buffer reach the caches, which takes no time. */
+/* Lets the stores in the CPU's buffer reach the caches, which takes no time. */
 void sim_stores_drain(struct sim_cpu *cpu);
 
 /* --- models: models.c ------------------------------------------------------------------- */
@@ -306,24 +320,29 @@ enum sim_event {
 	SIM_EV_DTLB_MISSES, SIM_EV_ITLB_MISSES, SIM_EV_BUS_ACCESSES, SIM_EV_INTERRUPTS,
 	SIM_EV_DEAR, SIM_EV_IEAR, SIM_EV_BTB, SIM_EV_PREFETCHES, SIM_EV_PREFETCHES_UNUSED, SIM_EV_FORWARDS,
 	SIM_EV_NAMED,		/* from here: event codes, as programs name them */
-	SIM_EV_NEVER = SIM_MAX_EVENTS,	/* of encodings: what never happens here, so that 0 is its count */
+	/* for encodings: it never happens here, so its count is 0 */
+	SIM_EV_NEVER = SIM_MAX_EVENTS,
 };
 
 enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4, SIM_BY_MARK = 8 };
 
 #define SIM_MAX_OTHERS 2
 
+/*
+ * What codes in a model's PMCs count. A code has the event select in bits 0-7 and the unit mask
+ * from bit 8 on (ARM: it is the event number; other models: as their file says). An encoding stands
+ * for the codes that equal "code" in the bits of "mask", so that it may leave the unit mask open.
+ */
 struct sim_encoding {
 	uint32_t	code, mask;
 	uint16_t	event;
-	/* SIM_BY_*: by what the event can be restricted; MARK: it counts marked instructions */
+	/*
+	 * SIM_BY_*: by what the event can be restricted; with SIM_BY_MARK only marked instructions
+	 * count
+	 */
 	uint16_t	by;
 };
 
-/*
- * What the codes in a model's PMCs count: event select in bits 0-7, unit mask from bit 8 (ARM: the
- * event number; others: as their file says). Unit masks matter where an encoding says so.
- */
 /* What an address register records: misses that take at least this many cycles, or page walks. */
 struct sim_ear {
 	uint32_t	threshold;	/* SIM_NO_LATENCY: it records no misses */
@@ -347,8 +366,9 @@ struct sim_layout {
 extern const struct sim_layout sim_layout_itanium, sim_layout_itanium2;
 
 /*
- * The numbers of Itanium's address registers and branch buffer: PMC, PMDs, and the event to which
- * restrictions apply.
+ * Itanium's event address registers, for data and for fetches, and its branch buffer: the numbers
+ * of their PMC and PMDs, and the code of the event that counts what they record. Restrictions of
+ * that event hold for them, too.
  */
 struct sim_traces {
 	struct {
@@ -365,8 +385,8 @@ struct sim_traces {
 };
 
 /*
- * Precise samples are taken by this many counters, from PMD first on. The bits of PMC "enable" from
- * this one on enable them.
+ * Precise event-based sampling: num counters, from PMD "first" on, can take precise samples. They
+ * take them if their bits in PMC "enable" are set, of which "bit" is that of the first counter.
  */
 struct sim_pebs {
 	uint16_t	enable, bit, first, num;
@@ -374,8 +394,8 @@ struct sim_pebs {
 };
 
 /*
- * Marked instructions: these bits of the PMC enable the marking; the PMDs have the address of the
- * last marked instruction, and that of its data.
+ * Marked instructions: the bits "on" of the PMC enable the marking. Two PMDs have the address of
+ * the last marked instruction and that of its data.
  */
 struct sim_marking {
 	uint64_t	on;		/* 0: the model marks no instructions */
@@ -383,13 +403,16 @@ struct sim_marking {
 };
 
 /*
- * Last branch records: this many pairs of PMDs, from first on; tos has the number of the latest
- * one; pmc enables them.
+ * Last branch records: "size" pairs of PMDs, from PMD "first" on. PMD "tos" has the number of the
+ * latest pair.
  */
 struct sim_lbr {
 	uint16_t	pmc, tos, first, size;	/* size 0: the model has none */
-	uint64_t	on;		/* the bits of the PMC without which nothing is recorded */
-	/* the PMC excludes branches; bit 63 of a record: the branch was mispredicted */
+	uint64_t	on;		/* without these bits of the PMC nothing is recorded */
+	/*
+	 * the PMC can exclude kinds of branches, and bit 63 of a record is set if the branch was
+	 * mispredicted
+	 */
 	bool		selects;
 };
 
@@ -410,16 +433,16 @@ struct sim_codes {
 	/* registers of a logical processor with the option ht; NULL: it has no HyperThreading */
 	const struct pfm_pmu	*ht;
 	/*
-	 * Gets event code and privilege levels from the PMC that controls counter pmd; false: the
-	 * counter counts nothing.
+	 * Gets event code and privilege levels from the PMC that controls counter pmd. Returns
+	 * false if the counter counts nothing.
 	 */
 	bool	 (*decode)(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels);
 	uint64_t (*encode)(unsigned int pmd, uint64_t code, unsigned int levels);
 	/* Optional: returns true if counter pmd can count the code. Without it any counter can. */
 	bool	 (*takes)(unsigned int pmd, uint64_t code);
 	/*
-	 * Optional: stores values of PMCs that counter pmd needs in addition to the one that
-	 * controls it, at most SIM_MAX_OTHERS.
+	 * Optional: stores the PMCs that counter pmd needs in addition to the one that controls it,
+	 * and returns how many they are, at most SIM_MAX_OTHERS.
 	 */
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
@@ -438,8 +461,8 @@ struct sim_codes {
 	struct sim_lbr	lbr;
 	uint32_t	skid;			/* the skid with the option skid=model */
 	/*
-	 * Optional: fills in what a counter of code, programmed by pmc, excludes; *f is all 0
-	 * before.
+	 * Optional: fills in what a counter excludes that counts code and has the value pmc in its
+	 * PMC; *f is all 0 before.
 	 */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
@@ -454,14 +477,14 @@ struct sim_model {
 };
 
 const struct sim_model *sim_model_at(unsigned int i);	/* returns NULL after the last model */
-/* "" is the first model; returns NULL if there is no such model */
+/* "" is the first model. Returns NULL if there is no such model. */
 const struct sim_model *sim_model_find(const char *name);
 /* Returns the index of the event with that name, or a negative errno, with the reason. */
 int sim_event_find(struct pfm_sim *sim, const char *name);
 const char *sim_event_name(const struct pfm_sim *sim, unsigned int event);
-/* Returns the events that a code counts, as bits. */
+/* Returns the events that a code counts, a bit 1 << event for each. */
 uint64_t sim_model_events(const struct pfm_sim *sim, uint64_t code);
-/* does the model have a code for the event? */
+/* Returns true if the model has a code for the event. */
 bool sim_model_counts(const struct sim_model *model, unsigned int event);
 /* Returns the code that makes counter pmd count the event, or a negative errno, with the reason. */
 int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd);
@@ -469,11 +492,12 @@ int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd
 /* --- software counters and virtual PMDs: software.c ------------------------------------- */
 
 /*
- * Joins the hardware's and the software's registers for this computer; false if there is no memory.
+ * Joins the hardware's and the software's registers for this computer. Returns false if there is no
+ * memory.
  */
 bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw);
 void sim_pmu_discard(struct pfm_pmu *pmu);
-/* Gets what a software counter counts; false: it counts nothing. */
+/* Gets what a software counter counts. Returns false if it counts nothing. */
 bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
 			 bool *time);
 
@@ -488,21 +512,21 @@ struct sim_process {
 
 enum { SIM_FOLLOW_MINOR, SIM_FOLLOW_MAJOR, SIM_FOLLOW_SWITCHES, SIM_FOLLOWED };
 
-/* A thread that follows a thread of the host, its model: live.c. */
+/* The state of a simulated thread that follows a thread of the host, its model (live.c). */
 struct sim_follow {
 	bool		on;
-	/* the model has ended; the thread ends when it has caught up */
+	/* the model has ended; the simulated thread ends when it has caught up */
 	bool		ended;
 	/* the thread may run until t->ran reaches this: the model has run that long */
 	uint64_t	limit;
 	/* value of t->ran at the next event; SIM_NEVER: no event is left */
 	uint64_t	next;
 	uint32_t	events[SIM_FOLLOWED];	/* events that must still happen */
-	/* numbers of the model as last seen */
+	/* the model's start time; what it had used when it was last looked at */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];
 	/* if the model has ended: t->ran, and the round in which it first had this value */
 	uint64_t	held_ran, held_since;
-	/* an event that stays with the model through exec(2), or -1 */
+	/* an event on the model, which stays with it through exec(2); or -1 */
 	int		life;
 	void		*life_map;
 };
@@ -559,7 +583,7 @@ struct sim_cpu {
 	/* the program of an interrupt that runs on top of cur */
 	struct sim_program	*intr;
 	struct sim_cursor	intr_cursor;
-	/* if intr is the cost of an interrupt: the device's program that was interrupted */
+	/* if intr is sim->interrupt_prog: the program of a device that it interrupted, or NULL */
 	struct sim_program	*below;
 	struct sim_cursor	below_cursor;
 
@@ -567,9 +591,9 @@ struct sim_cpu {
 	/* the time up to which it can run without a stop, if stop_known */
 	uint64_t		stop_at;
 	bool			stop_known;
-	/* an interrupt waits until interrupts are unmasked */
+	/* a timeout, a device or the end of a slice waits until interrupts are unmasked */
 	bool			waiting;
-	/* the time at which something happens on this CPU */
+	/* the time at which something next happens on this CPU */
 	uint64_t		next;
 	uint64_t		horizon;	/* nothing happens on other CPUs before this time */
 	uint64_t		slice_end;
@@ -583,11 +607,14 @@ struct sim_cpu {
 	/* PMDs that wrapped; their interrupt has not been taken */
 	uint64_t		pending[PFM_PMD_BV];
 	bool			is_pending;
-	/* for edges: PMDs for which the last cycle counted */
+	/* PMDs with filter.edge for which the last cycle counted */
 	uint64_t		counted[PFM_PMD_BV];
 	unsigned int		skid_left;
 	uint64_t		ibs_fetches, ibs_ops;	/* progress towards the next sample */
-	/* bits of the PMDs that are due to sample at the end of the site */
+	/*
+	 * bits of PMDs with a new sample, for which an interrupt becomes pending at the end of the
+	 * site
+	 */
 	uint64_t		ibs_taken;
 	unsigned int		unmarked;	/* instructions since the last marked one */
 	uint64_t		last_tstamp;
@@ -595,7 +622,7 @@ struct sim_cpu {
 	struct sim_stores	stores;
 };
 
-/* The thread turns to something else, or leaves the CPU. */
+/* Called before the thread turns to something other than accesses, or leaves the CPU. */
 static inline void sim_stores_flush(struct sim_cpu *cpu)
 {
 	if (cpu->stores.num)
@@ -609,7 +636,7 @@ struct pfm_sim {
 	const struct sim_model	*model;
 	const struct pfm_pmu	*hw;		/* the hardware's part of pmu */
 	pthread_mutex_t		lock;		/* a recursive lock; see lock.c */
-	/* how often the thread that holds it has taken it */
+	/* how often the thread that holds the lock has taken it */
 	unsigned int		locked;
 	sigset_t		saved_signals;
 	/* the current command or call-back holds this root's lock */
@@ -624,7 +651,10 @@ struct pfm_sim {
 	bool			ht;
 
 	struct cache_shapes	shapes;
-	/* bits of the parts, and of the predictor, that options have described */
+	/*
+	 * bits 1 << part of the caches, and 1 << CACHE_PARTS of the predictor, that options have
+	 * described
+	 */
 	uint32_t		shaped;
 	bool			explain;
 	struct cache_system	*caches;
@@ -677,12 +707,12 @@ struct pfm_sim {
 struct sim_ctx {
 	struct sim_thread	*target;	/* the target of a per-thread context */
 	struct sim_cpu		*cpu;		/* the CPU of a system-wide context */
-	bool			running;	/* counters may run */
+	bool			running;	/* the counters count */
 	bool			insecure;	/* sum and rum work on this context (5.3) */
 	bool			armed;
 	/* when the set timeout expires, by sim_timer_clock() */
 	uint64_t		deadline;
-	/* ns that were not monitored because the idle thread ran */
+	/* ns that the flags of sets have excluded (3.1.12) */
 	uint64_t		excluded;
 };
 
@@ -702,9 +732,9 @@ void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
 /*
  * sim_enter() and sim_leave() enclose a call into the core on ctx, a root or a child context.
- * Returns false if ctx is NULL or its root has been freed. The computer's lock may have been
- * released meanwhile, so the caller must check again whether ctx is still bound. ctx may be freed
- * at the end.
+ * sim_enter() returns false if ctx is NULL or its root has been freed; then sim_leave() is not
+ * called. The computer's lock may have been released meanwhile, so the caller must check again
+ * whether ctx is still bound. ctx may be freed by sim_leave().
  */
 struct sim_inside {
 	struct pfm_context	*outer, *root;
@@ -715,7 +745,7 @@ void sim_leave(struct pfm_sim *sim, const struct sim_inside *in);
 void sim_publish(struct pfm_context *ctx);
 
 /* pmu.c: the PMU of a CPU. */
-/* ctx is NULL for no context */
+/* binds the PMU to ctx, or to no context if ctx is NULL */
 void sim_pmu_bind(struct sim_cpu *cpu, struct pfm_context *ctx);
 /* called when registers, owner or the current thread's level have changed */
 void sim_pmu_changed(struct sim_cpu *cpu);
@@ -723,13 +753,13 @@ void sim_pmu_watch(struct sim_cpu *cpu);	/* updates cpu->watches */
 /* copies cpu->watches to the registers; wraps become pending */
 void sim_pmu_store(struct sim_cpu *cpu);
 void sim_pmu_event(struct sim_cpu *cpu, unsigned int event, unsigned int level, uint64_t n);
-/* do the set's flags exclude the current thread? */
+/* returns true if the set's flags exclude the current thread */
 bool sim_pmu_excludes(const struct sim_cpu *cpu);
-/* returns the CPU that has the context's registers; or NULL */
+/* returns the CPU with the context's registers; NULL: they are on none */
 struct sim_cpu *sim_pmu_of(const struct pfm_context *ctx);
 /*
- * 6.5: take the PMU from a system-wide context that accepts it, and give it back when the context
- * of thread tid has released it.
+ * Preemption (6.5). sim_pmu_preempt() takes the PMU from a system-wide context that accepts
+ * preemption; sim_pmu_return() gives it back when the context of thread tid has released it.
  */
 void sim_pmu_preempt(struct sim_cpu *cpu);
 void sim_pmu_return(struct sim_cpu *cpu, uint32_t tid);
@@ -737,7 +767,7 @@ extern const struct pfm_bare_ops sim_bare_ops;
 
 /* filter.c */
 bool sim_filter_passes(const struct sim_filter *f, const struct sim_node *site);
-/* does the filter accept an event outside of programs? */
+/* returns true if the filter accepts an event that is caused outside of programs */
 bool sim_filter_passes_single(const struct sim_filter *f);
 void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
 	       struct sim_weight *weight);
@@ -759,8 +789,8 @@ void sim_lbr_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wa
 void sim_lbr(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
 
 /*
- * sampling/branches.c: finds the last branches in n executions of node that codes->wanted and the
- * filter accept.
+ * sampling/branches.c: finds the last branches in n executions of node, as far as codes->wanted()
+ * and the filter accept them.
  */
 struct sim_branches {
 	struct sim_filter	filter;
@@ -772,14 +802,14 @@ void sim_last_branches(const struct sim_cpu *cpu, const struct sim_program *prog
 		       uint64_t n, struct sim_branches *b);
 
 /*
- * sampling/pebs.c: a counter has wrapped. Returns true if only a record had to be written, and the
- * counter was reloaded.
+ * sampling/pebs.c: called when a counter has wrapped. Returns true if the processor has only
+ * written a record and reloaded the counter, so that there is no interrupt.
  */
 bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
 
 /*
- * sampling/mark.c: are instructions marked? will the next one be marked? tells what the current
- * thread executed, marked or not.
+ * sampling/mark.c: sim_mark_on() returns true if instructions are marked, sim_mark_next() if the
+ * next one will be; sim_mark() is told what the current thread has executed, and sets done->marked.
  */
 bool sim_mark_on(const struct sim_cpu *cpu);
 bool sim_mark_next(const struct sim_cpu *cpu);
@@ -788,8 +818,8 @@ void sim_mark(struct sim_cpu *cpu, struct sim_executed *done);
 /* sampling/ibs.c */
 bool sim_ibs_on(const struct sim_cpu *cpu);
 /*
- * Counts what the current thread executed in this many cycles. cpu->ibs_taken tells what was
- * sampled.
+ * Counts what the current thread executed in this many cycles, and adds to cpu->ibs_taken. Returns
+ * true if that is not 0.
  */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
 /* cpu.c */
@@ -798,7 +828,7 @@ void sim_cpu_predict(struct sim_cpu *cpu);
 enum sim_stop sim_cpu_run(struct sim_cpu *cpu);
 void sim_cpu_sync(struct sim_cpu *cpu);		/* the same, if no stop can come before sim->now */
 bool sim_cpu_irqs_off(const struct sim_cpu *cpu);
-/* has an overflow interrupted the CPU, and not been handled yet? */
+/* returns true if an overflow has interrupted the CPU, but has not been handled yet */
 bool sim_cpu_interrupted(const struct sim_cpu *cpu);
 void sim_cpu_overflow(struct sim_cpu *cpu);	/* takes the pending interrupt */
 void sim_cpu_handle(struct sim_cpu *cpu);	/* handles everything that is due on the CPU now */
@@ -808,8 +838,8 @@ uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 
 /*
- * The address of the site that was executed last; and the site itself, as emerge.c executed it if
- * it did.
+ * sim_cpu_ip() returns the address of the site that was executed last; sim_cpu_site() returns the
+ * site, with what happened in it if emerge.c executed it.
  */
 uint64_t sim_cpu_ip(const struct sim_cpu *cpu);
 const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu);
@@ -843,8 +873,8 @@ struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);
 void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 /*
- * With explain: site ip has stored at addr, visible to all; it has loaded from there; and what site
- * has loaded from which store.
+ * With explain: site ip has stored at addr, and all CPUs see it; site ip has loaded from addr; site
+ * ip has loaded what site "from" had stored.
  */
 void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
 void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
@@ -878,7 +908,7 @@ void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
 struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
 void sim_threads_free(struct pfm_sim *sim);
 
-/* record.c: passes what t did now to the contexts of t and of its CPU. */
+/* record.c: passes what t has just done to the contexts of t and of its CPU */
 void sim_record(struct sim_thread *t, struct pfm_record *rec);
 
 /* live.c */
@@ -890,8 +920,8 @@ void sim_live_forget(void);		/* called in a child after fork */
 /* change is 1 for one more context, -1 for one less */
 void sim_live_loaded(struct pfm_sim *sim, int change);
 /*
- * Finds or makes the simulated thread that follows thread tid of the host; ESRCH. The computer's
- * lock is held.
+ * Finds or makes the simulated thread that follows thread tid of the host. Returns -ESRCH if there
+ * is no such thread. The computer's lock is held.
  */
 int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out);
 /* returns when the current thread has an event or has caught up */

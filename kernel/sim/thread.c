@@ -154,7 +154,10 @@ int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_p
 	return 0;
 }
 
-/* 3.3.6: the state is saved and the context detached before END can be read. */
+/*
+ * Detaches the context of a thread that ends. It is saved and detached before END can be read
+ * (3.3.6).
+ */
 static void leave_context(struct sim_thread *t)
 {
 	struct pfm_context *ctx = t->ctx;
@@ -199,7 +202,7 @@ static void end_others(struct sim_thread *t)
 			sim_thread_exit(sim->threads[i]);
 }
 
-/* 3.1.7: the context stays attached across exec. */
+/* Executes another program. The context stays attached (3.1.7). */
 static void exec(struct sim_thread *t, const struct sim_node *node)
 {
 	struct sim_program *prog = t->prog->subs[node->sub];
@@ -259,8 +262,8 @@ static void tell_birth(struct sim_thread *t, struct sim_thread *child)
 }
 
 /*
- * Contexts are inherited only with PFM_FL_INHERIT (3.1.7). Without memory for a child the computer
- * goes on.
+ * Makes a thread or a process. It inherits a context only with PFM_FL_INHERIT (3.1.7). If there is
+ * no memory for it, the program goes on without it.
  */
 static void spawn(struct sim_thread *t, const struct sim_node *node)
 {

@@ -2,22 +2,23 @@
 /*
  * cache.h - the memory of a simulated computer: caches, TLBs, branch predictors and coherence.
  *
- * cache.c is one cache; core.c what a CPU has of them, what an access asks for and how long that
- * takes; coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts; why.c
- * says why an access missed; blocks.c is a set of blocks for them; tape.c records operations and
- * gives them back, lackey.c takes them from valgrind.
+ * cache.c is one cache; core.c is all caches of a CPU: which of them an access asks, and how long
+ * that takes; coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts
+ * branches; why.c says why an access missed; blocks.c is a table of blocks for the others; tape.c
+ * records instructions and gives them back, lackey.c takes them from valgrind.
  *
- * Rules of an access, those of cachegrind: it touches the first and the last line that it needs and
- * misses at most once; the next level is asked on a miss only, with the whole access; no level
- * includes another one. Data accesses are clipped to the smallest line.
+ * The rules of an access are those of cachegrind: it touches the first and the last line that it
+ * needs, and misses at most once; only on a miss it asks the next level, for all of its bytes; no
+ * level includes another one. Data accesses are cut to the size of the smallest line.
  *
- * A prefetcher of the L1D may bring the line behind one that missed, after the access, in no time,
- * and asks the next level for it as an access does. It does not cross a page of 4096 bytes.
+ * A prefetcher of the L1D may bring the line behind one that missed, after the access and in no
+ * time. It asks the next level for the line as an access does. It does not cross a page of 4096
+ * bytes.
  *
- * Time: CPUs execute in order and wait. An operation takes the cycles that its site says (1) and,
- * for each access, the latency of what had the data (nothing for the first level), the penalty of a
- * TLB miss, of a line taken from another CPU, and of a branch that was predicted wrongly. Stores
- * wait as loads do.
+ * Time: CPUs execute in order, and wait. An operation takes the cycles that its site says (1 if it
+ * says none) and, for each access, the latency of what had the data (0 for the first level), and
+ * the penalties of a TLB miss, of a line taken from another CPU, and of a branch that was predicted
+ * wrongly. Stores wait as loads do.
  */
 #ifndef PFM_SIM_CACHE_H
 #define PFM_SIM_CACHE_H
@@ -75,10 +76,10 @@ struct cache {
 	uint64_t	*tree;		/* PLRU: the tree bits of each set */
 	uint64_t	random;		/* RANDOM: state of the generator */
 	uint64_t	accesses[CACHE_KINDS], misses[CACHE_KINDS];
-	uint64_t	*missed;	/* by set: how many lines were not present */
+	uint64_t	*missed;	/* by set: how often a line was not present */
 };
 
-/* Returns why the shape is not possible; NULL: it is possible. */
+/* Returns why the shape is not possible, or NULL if it is. */
 const char *cache_shape_wrong(const struct cache_shape *shape);
 /* returns false if there is no memory */
 bool cache_init(struct cache *c, const struct cache_shape *shape);
@@ -86,13 +87,13 @@ void cache_free(struct cache *c);
 bool cache_touch_set(struct cache *c, uint64_t *set, uint64_t block);
 bool cache_has(const struct cache *c, uint64_t block);
 /*
- * Returns the block that would be replaced by block, which is not in the cache; CACHE_NO_BLOCK:
- * none would.
+ * Returns the block that would be replaced by "block", which is not in the cache, or CACHE_NO_BLOCK
+ * if none would.
  */
 uint64_t cache_victim(const struct cache *c, uint64_t block);
 /* Brings a block, which is not in the cache, although no access asked for it. */
 void cache_bring(struct cache *c, uint64_t block);
-/* Removes the block; false: it was not in the cache. */
+/* Removes the block. Returns false if it was not in the cache. */
 bool cache_drop(struct cache *c, uint64_t block);
 
 /* Returns true on a miss. The block is in the cache afterwards. */
@@ -145,12 +146,13 @@ struct cache_branches {
 	uint32_t	history;
 	/* two-bit counters, which predict "taken" from 2 on */
 	uint8_t		counters[CACHE_COUNTERS];
-	/* the last targets, by the low bits of the branch's address */
+	/* the last target of each branch, by the low bits of the branch's address */
 	uint64_t	targets[CACHE_TARGETS];
 };
 
 /*
- * Execute a conditional branch and an indirect one. They return true if the prediction was wrong.
+ * Execute a conditional branch, and an indirect one. They return true if the branch was predicted
+ * wrongly.
  */
 bool cache_branch(struct cache_branches *b, uint64_t ip, bool taken);
 bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
@@ -164,7 +166,10 @@ enum cache_cause { CACHE_COMPULSORY, CACHE_CAPACITY, CACHE_CONFLICT, CACHE_COHER
  * blocks were ever in it.
  */
 struct cache_why {
-	/* the value has bits CACHE_SEEN..., and the index of the block's entry + 1 */
+	/*
+	 * the value of a block: the bits SEEN and LOST of why.c and, above them, its entry's index
+	 * + 1
+	 */
 	struct cache_blocks	seen;
 	struct cache_entry	*entry;	/* a list in the order of the last use */
 	uint32_t		num, room, first, last;
@@ -174,7 +179,7 @@ bool cache_why_init(struct cache_why *w, const struct cache_shape *shape);
 void cache_why_free(struct cache_why *w);
 /* Called at each access to a block of the L1D; returns the cause of the miss, if it missed. */
 enum cache_cause cache_why(struct cache_why *w, uint64_t block);
-/* another CPU has taken the block */
+/* called when another CPU has taken the block */
 void cache_why_lost(struct cache_why *w, uint64_t block);
 
 /* --- a CPU: core.c -------------------------------------------------------------------------- */
@@ -203,12 +208,15 @@ struct cache_core {
 	uint64_t		invalidated;	/* number of lines that other CPUs have taken */
 	/* prefetched lines of the L1D; the value is 1 until the line is used */
 	struct cache_blocks	prefetched;
-	/* prefetched lines that other CPUs took before their use, not counted yet */
+	/*
+	 * number of prefetched lines that other CPUs took before they were used, not added to
+	 * count[] yet
+	 */
 	uint64_t		lost_unused;
-	uint64_t		next[2];	/* lines that will be prefetched */
+	uint64_t		next[2];	/* lines to prefetch after the access */
 	uint32_t		num_next;
 	struct cache_why	why;
-	/* cause of the last miss of a data access in the L1D, if causes are found */
+	/* with system->explain: why the last data access missed the L1D, if it missed */
 	enum cache_cause	cause;
 };
 
@@ -217,7 +225,7 @@ struct cache_system {
 	struct cache_shapes	shapes;
 	uint32_t		num_cores;
 	bool			explain;	/* the causes of misses are determined */
-	/* log2 of the unit of coherence, the largest line */
+	/* log2 of the unit of coherence, which is the largest line of the caches */
 	uint32_t		line_bits;
 	/* the value tells which CPUs may have the line, and which one has changed it */
 	struct cache_blocks	lines;
@@ -232,9 +240,9 @@ const char *cache_shapes_wrong(const struct cache_shapes *shapes);
 uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size);
 
 /*
- * Returns the cycles that a fetch waits in addition to a hit in the first level. The line of the
- * last fetch, and its page, are still the latest of their sets: a second look-up would change
- * nothing.
+ * Returns the cycles that a fetch waits in addition to a hit in the first level. If it is in the
+ * line of the last fetch, that line and its page are still the latest of their sets, and a look-up
+ * would change nothing.
  */
 static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
 {
@@ -284,12 +292,12 @@ struct tape_writer *tape_writer_new(FILE *file);
 bool tape_write(struct tape_writer *w, const struct tape_instr *instr);
 /* returns the number of instructions written so far */
 uint64_t tape_total(const struct tape_writer *w);
-/* ends the tape and frees w; false: not everything was written */
+/* ends the tape and frees w; returns false if not everything could be written */
 bool tape_end(struct tape_writer *w);
 
 /*
- * Writes the memory accesses in the output of valgrind's lackey (--trace-mem=yes), up to its end;
- * false as for tape_write().
+ * Writes the memory accesses in the output of valgrind's lackey (--trace-mem=yes), up to its end.
+ * Returns false as tape_write() does, or if the output could not be read.
  */
 bool tape_from_lackey(struct tape_writer *w, FILE *text);
 
@@ -299,8 +307,8 @@ struct tape_reader;
 struct tape_reader *tape_reader_new(const void *bytes, size_t size);
 void tape_reader_free(struct tape_reader *r);
 /*
- * Returns the next instruction, valid until the next call; NULL at the end, or if the tape is
- * damaged, with the reason in *wrong.
+ * Returns the next instruction, which is valid until the next call. Returns NULL at the end, or if
+ * the tape is damaged; *wrong is then the reason, else NULL.
  */
 const struct tape_instr *tape_read(struct tape_reader *r, const char **wrong);
 

@@ -2,10 +2,10 @@
 /*
  * coherence.c - MESI between the CPUs, each with caches of its own on one bus.
  *
- * A line is modified or exclusive in one CPU, or shared by several. Reading a line that another CPU changed makes
- * both share it; writing a line takes it from the others. Either is a transaction on the bus and takes as long as one
- * with memory. The unit is the largest line of the caches. What a CPU replaced it no longer has: nothing is taken
- * from it then.
+ * A line is modified or exclusive in one CPU, or shared by several. If a CPU reads a line that
+ * another one has changed, both share it. If a CPU writes a line, it takes it from all others.
+ * Either is a transaction on the bus, and takes as long as one with memory. It takes nothing if the
+ * other CPU has replaced the line meanwhile. The unit is the largest line of the caches.
  */
 #include "sim/cache/cache.h"
 

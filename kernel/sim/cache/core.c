@@ -11,7 +11,7 @@ const char *const cache_part_names[CACHE_PARTS] = { "L1I", "L1D", "L2", "L3", "I
 
 /* --- accesses ------------------------------------------------------------------------------- */
 
-/* Returns the cycles of an access that missed the first level. */
+/* Returns the cycles that an access which missed the first level waits in addition. */
 static uint32_t beyond(struct cache_core *core, enum cache_kind kind, uint64_t addr, uint32_t size)
 {
 	for (int p = CACHE_L2; p <= CACHE_L3; p++) {
@@ -52,7 +52,7 @@ uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size)
 	return wait + beyond(core, CACHE_FETCH, addr, size);
 }
 
-/* A store goes past the cache: lines that are present count as used. */
+/* Makes a store that goes past the cache: lines of it that are present count as used. */
 static void renew(struct cache *c, uint64_t addr, uint32_t size)
 {
 	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
@@ -91,7 +91,10 @@ bool cache_left_unused(struct cache_core *core, uint64_t block)
 	return was;
 }
 
-/* Called before the block, which is not in the L1D, replaces another one. */
+/*
+ * Called before the block, which is not in the L1D, replaces another one: counts that one if it was
+ * never used.
+ */
 static void replace(struct cache_core *core, uint64_t block)
 {
 	uint64_t victim = cache_victim(&core->part[CACHE_L1D], block);
@@ -100,7 +103,9 @@ static void replace(struct cache_core *core, uint64_t block)
 		core->count[CACHE_EV_UNUSED] += cache_left_unused(core, victim);
 }
 
-/* A prefetch takes no time. Without memory it is not recorded as a prefetch. */
+/*
+ * Prefetches the block, in no time. If there is no memory, the block is not recorded as prefetched.
+ */
 static void prefetch(struct cache_core *core, uint64_t block)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -148,7 +153,7 @@ static bool access_prefetching(struct cache_core *core, enum cache_kind kind, ui
 	return miss;
 }
 
-/* A store that goes past the L1D causes no prefetch. */
+/* Makes a store that goes past the L1D. It causes no prefetch. */
 static bool pass_prefetched(struct cache_core *core, uint64_t addr, uint32_t size)
 {
 	struct cache *c = &core->part[CACHE_L1D];

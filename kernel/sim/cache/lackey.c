@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * lackey.c - a tape from the text that valgrind's lackey prints: "I  04001090,3" for an instruction, then " L", " S"
- * and " M" for what it loads, stores and modifies; addresses are hexadecimal, sizes decimal. Other lines are messages.
+ * lackey.c - makes a tape from the text that valgrind's lackey prints: "I 04001090,3" for an
+ * instruction (with two spaces), then " L", " S" and " M" for what the instruction loads, stores
+ * and modifies. Addresses are hexadecimal, sizes decimal. Other lines are messages.
  */
 #include <string.h>
 
@@ -38,7 +39,9 @@ static bool numbers(const char *at, uint64_t *addr, uint32_t *size)
 }
 
 /*
- * Operations that do not fit in one instruction are written as a further one that is not fetched.
+ * Adds an operation. If it does not fit into the instruction, that is written, and the operation
+ * becomes the first one of a further instruction that is not fetched. Returns false if writing
+ * failed.
  */
 static bool add_op(struct tape_writer *w, struct tape_instr *instr, uint32_t kind, uint64_t addr, uint32_t size)
 {

@@ -57,8 +57,8 @@ static void table_free(struct table *t)
 }
 
 /*
- * Returns the index of the instruction in the table, to which it is added if it is new; 0: no
- * memory.
+ * Returns the index of the instruction in the table, to which it is added if it is new. Returns 0
+ * if there is no memory.
  */
 static uint32_t look_up(struct table *t, uint64_t ip, uint32_t size)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * why.c - why a data access missed the L1D: compulsory means that the line was never there;
- * coherence, that another CPU took it; capacity, that a fully associative LRU cache of the same
- * size would not have it either; conflict, that such a cache would have it.
+ * why.c - why a data access missed the L1D. Compulsory: the line was never there. Coherence:
+ * another CPU has taken the line. Capacity: a fully associative LRU cache of the same size would
+ * not have it either. Conflict: such a cache would have it.
  */
 #include <stdlib.h>
 

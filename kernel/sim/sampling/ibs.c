@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * ibs.c - instruction-based sampling of AMD's family 10h, of what comes from the caches: each so many fetches, cycles
- * or operations one is tagged, and what happened to it is put into registers. PMD4 or PMD7, the control register as
- * the processor changes it, has its valid bit set then, and overflows; the next sample is taken when that is clear, by
- * a reset to 0. Layouts: AMD's BIOS and Kernel Developer's Guide for family 10h (31116). Physical addresses are the
- * linear ones, an instruction is one operation, and sequences are not randomized.
+ * ibs.c - instruction-based sampling of AMD's family 10h, for programs with events of the caches.
+ * One of so many fetches, cycles or operations is tagged, and what happens to it is put into
+ * registers. PMD4 or PMD7, the control register as the processor changes it, then has its valid bit
+ * set, and overflows. The next sample is taken when that bit is clear, by a reset of the PMD to 0.
+ * Layouts: AMD's BIOS and Kernel Developer's Guide for family 10h (31116). Here, physical addresses
+ * are the linear ones, an instruction is one operation, and sequences are not randomized.
  */
 #include "sim/sim.h"
 
@@ -25,7 +26,7 @@ bool sim_ibs_on(const struct sim_cpu *cpu)
 	return cpu->sim->model->codes->ibs && ((cpu->pmcs[FETCH_PMC] & FETCH_ON) || (cpu->pmcs[OP_PMC] & OP_ON));
 }
 
-/* Returns true if n more complete a period. */
+/* Counts n more. Returns true if they complete a period. */
 static bool is_due(uint64_t *passed, uint64_t n, uint64_t period)
 {
 	*passed += n;
@@ -72,7 +73,7 @@ static uint64_t op_data(const struct sim_executed *done, uint64_t cycles)
 	       (done->branch & SIM_TAKEN ? 1ULL << 35 : 0);
 }
 
-/* Returns which level beyond the L2 answered a load: 1 is the L3, 3 is memory. */
+/* Returns which level beyond the L2 answered a load: 1 is the L3, 3 is memory, 0 is none. */
 static uint64_t op_data2(const struct sim_cpu *cpu, const struct sim_executed *done)
 {
 	const struct cache_shape *part = cpu->sim->shapes.part;

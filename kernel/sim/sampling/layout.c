@@ -81,8 +81,9 @@ static struct sim_ear data2(uint64_t pmc)
 }
 
 /*
- * With bit 13 of PMC10: misses of the cache, where the length of the run of ones at the top of bits
- * 5-12 gives the latency. Else misses of the TLB, with bit 6 only those that the walker served.
+ * If bit 13 of PMC10 is set, misses of the cache are recorded: the lowest bit that is set of bits
+ * 5-12 gives their least latency. 0x40 in these bits means all misses. If bit 13 is clear, misses
+ * of the TLB are recorded, if bit 6 asks for those that the VHPT walker served.
  */
 static struct sim_ear fetch2(uint64_t pmc)
 {
@@ -109,8 +110,8 @@ static bool branch2(uint64_t pmc, unsigned int branch)
 }
 
 /*
- * Stores a miss: latency in 13 bits, status in 14-15; then the bundle with a valid bit, 3, and the
- * slot.
+ * Stores a miss. The first register has the latency in bits 0-12 (bit 13: it was longer) and the
+ * status in bits 14-15; the second has the bundle's address, the valid bit 3, and the slot.
  */
 static void put_data2(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
@@ -119,7 +120,8 @@ static void put_data2(const struct sim_node *miss, bool walked, uint64_t *latenc
 }
 
 /*
- * Stores a miss: the line of 32 bytes with the status in its low bits; then the latency in 12 bits.
+ * Stores a miss. The first register has the address of the line of 32 bytes, with the status in its
+ * low bits; the second has the latency in bits 0-11 (bit 12: it was longer).
  */
 static void put_fetch2(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {
@@ -154,8 +156,8 @@ static struct sim_ear either(uint64_t pmc)
 }
 
 /*
- * Stores a miss: latency in 12 bits, level in 62-63; then the bundle with the slot in 2-3 and a
- * valid bit, 0.
+ * Stores a miss. The first register has the latency in bits 0-11 and the level in bits 62-63; the
+ * second has the bundle's address, the slot in bits 2-3, and the valid bit 0.
  */
 static void put_data(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
@@ -164,8 +166,8 @@ static void put_data(const struct sim_node *miss, bool walked, uint64_t *latency
 }
 
 /*
- * Stores a miss: the line of 32 bytes with a valid bit, 0; bit 1 would say that software served the
- * TLB. Then the latency in 12 bits.
+ * Stores a miss. The first register has the address of the line of 32 bytes and the valid bit 0
+ * (bit 1 would say that software served the TLB); the second has the latency in bits 0-11.
  */
 static void put_fetch(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {

@@ -8,8 +8,8 @@
 #include "sim/sim.h"
 
 /*
- * LBR_SELECT excludes branches at level 0, at other levels; conditional branches; indirect jumps.
- * This computer has no calls.
+ * Bits of LBR_SELECT. They exclude branches at level 0, branches at other levels, conditional
+ * branches and indirect jumps. There are no bits for calls, which this computer does not have.
  */
 #define SELECT_RING0	1
 #define SELECT_OTHERS	2

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 /*
- * mark.c - POWER5's marked instructions, for programs with events of the caches. One
- * instruction at a time is marked. When it has left the processor, in which that many others are in
- * progress, the next one is marked. Events of marked instructions are ordinary events with a
- * filter. From an overflow to its interrupt the addresses are held. A group has one instruction
- * here, so that SIAR has the instruction's own address and MMCRA's slot is not needed. SDAR is 0
- * for an instruction without data, because the bit of MMCRA that tells to which instruction SDAR
- * belongs cannot be read.
+ * mark.c - POWER5's marked instructions, for programs with events of the caches. One instruction at
+ * a time is marked. When it has left the processor, in which many others are in progress with it
+ * (APART), the next one is marked. Events of marked instructions are ordinary events with a filter.
+ * From an overflow to its interrupt the addresses are held. A group has one instruction here, so
+ * SIAR has the instruction's own address, and MMCRA's slot is not needed. SDAR is 0 for an
+ * instruction without data, because the bit of MMCRA that tells to which instruction SDAR belongs
+ * cannot be read.
  */
 #include "sim/sim.h"
 
 /*
- * 20 groups of 5 instructions, and the marked one: a prime, so that no loop hides its instructions
+ * The distance of marked instructions: 20 groups of 5 instructions, and the marked one. It is a
+ * prime, so that no loop hides some of its instructions.
  */
 #define APART 101
 

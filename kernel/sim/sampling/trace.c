@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * trace.c - what Itanium processors keep of single events: the event address registers for data and instructions, and
- * the branch trace buffer (Montecito: execution trace buffer). Where they are, codes->traces says; in Itanium 2: PMD2,
- * 3, 17; PMD0, 1; PMD8-16, programmed by PMC11, 10 and 12.
+ * trace.c - what Itanium processors keep of single executions: the event address registers for data
+ * and instructions, and the branch trace buffer (Montecito: execution trace buffer). codes->traces
+ * has the numbers of their registers; on Itanium 2 they are PMD2, 3, 17; PMD0, 1; and PMD8-16,
+ * programmed by PMC11, 10 and 12.
  *
- * They hold the last ones, so that after any number of iterations only the end of one is looked at. What the bits of
- * the registers say is in layout.c. A TLB has one level here and is filled by the VHPT walker, and there is no ALAT and
- * no prefetch buffer (RAB) that could miss.
+ * They hold the last executions that they record. So of any number of iterations only the end of
+ * the last one is looked at. layout.c knows the bits of the registers. A TLB has one level here and
+ * is filled by the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
  */
 #include "sim/sim.h"
 
@@ -122,8 +123,8 @@ static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, con
 /* --- branch buffer ------------------------------------------------------------------------------ */
 
 /*
- * Updates the index register: which register is written next, and whether the last one has been
- * written.
+ * Stores a value in the next register of the buffer, and updates the index register: it says which
+ * register is next, and whether all have been written.
  */
 static void put_register(struct sim_cpu *cpu, uint64_t value)
 {
@@ -136,8 +137,9 @@ static void put_register(struct sim_cpu *cpu, uint64_t value)
 }
 
 /*
- * Stores a branch: its address with bit 0, its slot or 3 if it was not taken, bit 1 if it was
- * mispredicted. Then its target with bit 1, if there is one.
+ * Stores a branch in one or two registers. The first has its address, bit 0 set, in bits 2-3 its
+ * slot or 3 if it was not taken, and bit 1 set if it was mispredicted. The second has the target,
+ * with bit 1 set, if the branch was taken.
  */
 static void put_branch(struct sim_cpu *cpu, const struct sim_node *site)
 {
