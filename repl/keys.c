@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys.c - the size of a terminal, and single keys; the module repl.keys, for views that are
- * updated in place.
+ * keys.c - the module repl.keys, for views that are updated in place: the size of a terminal, its
+ * alternate screen, and single keys.
  */
 #include <errno.h>
 #include <poll.h>
@@ -133,7 +133,7 @@ static int screen_full(lua_State *L)
 	return 0;
 }
 
-/* screen.key(seconds) -> a key; or nil and "timeout", "resize", "eof", "interrupted" */
+/* screen.key(seconds) -> a key; or nil and the reason: "timeout", "resize", "eof", "interrupted" */
 static int screen_key(lua_State *L)
 {
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };

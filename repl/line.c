@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * line.c - reads lines from a terminal by readline, from anything else by stdio; the module
- * repl.line, and the only file that uses readline.
+ * line.c - the module repl.line, which reads lines: by readline from a terminal that can move its
+ * cursor, by stdio from anything else. No other file uses readline.
  */
 #include <errno.h>
 #include <locale.h>
@@ -23,14 +23,14 @@
 
 #define PROMPT_WIDTH	6	/* columns of the prompt before the first line */
 #define IDLE_FDS	64
-#define LINE_MOST	4096	/* bytes, with the newline, of a line that the tty driver buffers */
+#define LINE_MOST	4096	/* bytes of the tty driver's longest line, with newline */
 
 /* Functions of the script that are called while a line is read; line.on() sets them. */
 enum { WORDS, QUOTE, MORE, IDLE, HOOKS };
 
 static const char *const hook_names[HOOKS] = { "words", "quote", "more", "idle" };
 static int hooks[HOOKS] = { LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF };
-static lua_State *state;	/* set while it reads a line */
+static lua_State *state;	/* for readline's call-backs; edit_line() sets it */
 static char *got_line;
 static bool got_it;
 static bool struck;		/* Ctrl-C came while a hook ran */
@@ -44,8 +44,10 @@ static bool smart_terminal(void)
 
 /* --- hooks ---------------------------------------------------------------------------------- */
 
-/* Calls a hook with the n values on top of the stack. Leaves its results, or nothing if it
- * returns false. */
+/*
+ * Calls a hook with the n values on top of the stack, and pops these. Returns true and leaves the
+ * results on the stack; returns false and leaves nothing if the hook is not set or raises an error.
+ */
 static bool call_hook(lua_State *L, int hook, int n, int results)
 {
 	if (hooks[hook] == LUA_NOREF) {
@@ -63,12 +65,14 @@ static bool call_hook(lua_State *L, int hook, int n, int results)
 	return false;
 }
 
-/* line.on{words=, quote=, more=, idle=}: sets functions that are called while a line is edited.
+/*
+ * line.on{words=, quote=, more=, idle=}: sets functions that are called while a line is edited.
  *    words(word, before, quote) -> the words that complete a word
  *    quote(text) -> the quote that is open at the end of the text, or ""
  *    more(text, pasting) -> what Enter inserts if the text is not complete, or nil; and the text
- *       that replaces the edited one, or nil
- *    idle() -> descriptors and a number of seconds to wait for, and a text to show above the line
+ *       that replaces the edited one, or nil. pasting is true if further input is waiting.
+ *    idle() -> a list of descriptors and a number of seconds to wait for, and a text to show above
+ *       the line; each may be nil
  */
 static int line_on(lua_State *L)
 {
@@ -87,7 +91,7 @@ static int line_on(lua_State *L)
 
 /* --- completion ----------------------------------------------------------------------------- */
 
-/* Pushes the quote that is open before the cursor. */
+/* Pushes and returns the quote that is open before the cursor, or "" if none is. */
 static const char *push_quote(lua_State *L)
 {
 	lua_pushlstring(L, rl_line_buffer, (size_t)rl_point);
@@ -96,7 +100,9 @@ static const char *push_quote(lua_State *L)
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : "";
 }
 
-/* The characters that separate words; in strings, '-' and ':' belong to names of events. */
+/*
+ * Returns the characters that separate words: in strings not - and :, which belong to event names.
+ */
 static char *word_breaks(void)
 {
 	static char code[] = " \t\n\"'+-*/%^#=<>~;,(){}[]";
@@ -107,7 +113,10 @@ static char *word_breaks(void)
 	return quoted ? text : code;
 }
 
-/* Calls words(word, text before the word, open quote); leaves the table of words on the stack. */
+/*
+ * Calls words(word, text before the word, open quote). Returns true if that has left a table of
+ * words on the stack.
+ */
 static bool ask_words(lua_State *L, const char *word, int start)
 {
 	lua_pushstring(L, word);
@@ -130,7 +139,10 @@ static size_t common_prefix(char **words, size_t n)
 	return len;
 }
 
-/* Makes the array for readline: the words' common prefix, then the words, all from malloc(). */
+/*
+ * Makes an array for readline of the table of words on top of the stack: their common prefix, then
+ * the words, all from malloc(). Returns NULL if there are no words or there is no memory.
+ */
 static char **to_matches(lua_State *L)
 {
 	size_t n = lua_objlen(L, -1);
@@ -183,7 +195,10 @@ static void replace_text(const char *text)
 	rl_redisplay();
 }
 
-/* Enter: inserts a new line if the statement is not complete. */
+/*
+ * Handles Enter: inserts the text that the hook `more` returns if the statement is not complete;
+ * otherwise the line ends.
+ */
 static int on_return(int count, int key)
 {
 	lua_pushlstring(state, rl_line_buffer, (size_t)rl_end);
@@ -213,7 +228,10 @@ static int line_end(int at)
 	return at;
 }
 
-/* Moves the cursor to the line that begins at begin, and keeps its column. */
+/*
+ * Moves the cursor to the line that begins at begin, into the same column of the screen; only the
+ * first line has the prompt in front.
+ */
 static void move_to_line(int begin)
 {
 	int from = line_begin(rl_point), end = line_end(begin);
@@ -375,8 +393,10 @@ static void idle(lua_State *L, struct waiting *w, bool editing)
 	lua_settop(L, top - 3);
 }
 
-/* Calls idle(), then waits for stdin and the script's descriptors. Returns as ppoll(), with
- * EINTR after a signal. */
+/*
+ * Calls idle(), then waits for stdin and the script's descriptors. Returns what ppoll() returns;
+ * after a signal, -1 with EINTR in errno. After Ctrl-C, struck is true.
+ */
 static int wait_for_input(lua_State *L, struct waiting *w, bool editing)
 {
 	sigset_t ctrl_c, before;
@@ -426,8 +446,10 @@ static int edit_line(lua_State *L, const char *prompt)
 	return 1;
 }
 
-/* Waits for a line of the terminal, unbuffered, or stdio would hide lines from poll(). Returns
- * false on Ctrl-C. */
+/*
+ * Waits until the terminal has a line. Returns false after Ctrl-C. stdin becomes unbuffered, since
+ * poll() does not see lines that stdio has read ahead.
+ */
 static bool await_line(lua_State *L)
 {
 	struct waiting w;
@@ -496,7 +518,7 @@ static int line_add(lua_State *L)
 	return 0;
 }
 
-/* Pushes true, or nil, message, errno. */
+/* Pushes true if err is 0, or else nil, the message and err. Returns how many values these are. */
 static int push_outcome(lua_State *L, int err)
 {
 	if (!err) {
@@ -515,7 +537,10 @@ static int line_load(lua_State *L)
 	return push_outcome(L, read_history(luaL_checkstring(L, 1)));
 }
 
-/* line.save(file, entries) -> true, or nil, message, errno; keeps the last entries. */
+/*
+ * line.save(file, entries) -> true, or nil, message, errno. The file gets the last entries of the
+ * history, at most this many.
+ */
 static int line_save(lua_State *L)
 {
 	const char *file = luaL_checkstring(L, 1);
@@ -542,14 +567,14 @@ static int line_entries(lua_State *L)
 	return 1;
 }
 
-/* line.tty() -> whether stdin and stdout are terminals; line.smart() -> whether they also permit
- * editing */
+/* line.tty() -> whether stdin is a terminal */
 static int line_tty(lua_State *L)
 {
 	lua_pushboolean(L, isatty(STDIN_FILENO));
 	return 1;
 }
 
+/* line.smart() -> whether lines are edited: stdin and stdout are terminals, and TERM is not dumb */
 static int line_smart(lua_State *L)
 {
 	lua_pushboolean(L, smart_terminal());

@@ -40,9 +40,9 @@ struct command_line {
 enum { PATIENCE = 3 };				/* presses of Ctrl-C that end the prompt */
 
 static lua_State *running;
-static volatile sig_atomic_t keep_alive;	/* a prompt: one Ctrl-C never ends the program */
-static volatile sig_atomic_t pending;		/* the hook is set, but has not raised yet */
-static volatile sig_atomic_t presses;		/* of Ctrl-C, since the prompt last had control */
+static volatile sig_atomic_t keep_alive;	/* a prompt runs: one Ctrl-C does not end it */
+static volatile sig_atomic_t pending;		/* the hook is set and has not raised yet */
+static volatile sig_atomic_t presses;		/* of Ctrl-C since the prompt last had control */
 static volatile time_t last_press;		/* CLOCK_MONOTONIC, s */
 static struct termios at_first;			/* the terminal's initial settings */
 static bool has_terminal;
@@ -62,8 +62,11 @@ static bool is_of_prompt(lua_State *L, lua_Debug *ar)
 	       ends_with(ar->source, "notebook/serve.lua");
 }
 
-/* After a second press, the hook raises until the prompt has control, or pcall() in a script
- * could go on. */
+/*
+ * The hook that stops a script by an error. At a prompt, after a second press of Ctrl-C, the hook
+ * stays set and raises again and again, except in the code of the prompt: otherwise a script could
+ * catch the error by pcall() and go on.
+ */
 static void stop_script(lua_State *L, lua_Debug *ar)
 {
 	if (keep_alive && presses > 1) {
@@ -77,14 +80,20 @@ static void stop_script(lua_State *L, lua_Debug *ar)
 	luaL_error(L, "interrupted");
 }
 
-/* Compiled code of LuaJIT runs no hooks, so the program ends if it still computes. */
+/*
+ * Ends the program by SIGINT, for a script that the hook cannot stop: code that LuaJIT has compiled
+ * runs no hooks.
+ */
 static void give_up(void)
 {
 	signal(SIGINT, SIG_DFL);
 	raise(SIGINT);
 }
 
-/* Handles SIGALRM. A prompt goes on: a call that blocks returns EINTR. */
+/*
+ * Handles SIGALRM. At a prompt the signal only makes a blocking call return EINTR. Elsewhere it
+ * ends the program, since the hook has not raised in time.
+ */
 static void on_sigalrm(int sig)
 {
 	(void)sig;
@@ -92,8 +101,10 @@ static void on_sigalrm(int sig)
 		give_up();
 }
 
-/* Interrupts again until the hook has raised: a call may block that began just after the first
- * signal. */
+/*
+ * Starts the timer of SIGALRM. At a prompt it fires every 0.1 s until the hook has raised, since a
+ * call that blocks may have begun just after SIGINT. Elsewhere it fires once, after 1 s.
+ */
 static void repeat_signal(void)
 {
 	static const struct itimerval often = { { 0, 100000 }, { 0, 100000 } }, once = { { 0, 0 }, { 1, 0 } };
@@ -104,8 +115,10 @@ static void repeat_signal(void)
 	setitimer(ITIMER_REAL, keep_alive ? &often : &once, NULL);
 }
 
-/* Ends the program if the hook cannot run, as in a long C call, and restores the terminal's
- * settings. */
+/*
+ * Restores the settings of the terminal, and ends the prompt and the program. It is called if the
+ * hook has not stopped the script, for example in a long C call.
+ */
 static void end_prompt(void)
 {
 	static const char last_words[] = "\033[?2004l\r\nlpfm: what runs cannot be interrupted; the prompt ends\r\n";
@@ -124,8 +137,10 @@ static time_t seconds(void)
 	return now.tv_sec;
 }
 
-/* Whether this is a third press, or one within about a second of a press that has not raised
- * yet. */
+/*
+ * Counts a press of Ctrl-C. Returns true if it is the third since the prompt last had control, or
+ * if the press before was about a second ago or less and the hook has not raised yet.
+ */
 static bool is_desperate(void)
 {
 	time_t now = seconds(), since = now - last_press;
@@ -135,8 +150,10 @@ static bool is_desperate(void)
 	return presses >= PATIENCE || (pending && since <= 1);
 }
 
-/* A signal handler cannot raise a Lua error; it sets a hook, which raises at the next
- * instruction. */
+/*
+ * Handles SIGINT. A signal handler cannot raise a Lua error, so it sets a hook, which raises one at
+ * the next call, return or instruction.
+ */
 static void on_sigint(int sig)
 {
 	(void)sig;
@@ -177,7 +194,7 @@ bool repl_take_interrupt(void)
 	return was;
 }
 
-/* host.keep(bool): whether Ctrl-C never ends the program. */
+/* host.keep(bool): true says that a prompt runs, where one Ctrl-C does not end the program. */
 static int host_keep(lua_State *L)
 {
 	keep_alive = lua_toboolean(L, 1);
@@ -186,14 +203,17 @@ static int host_keep(lua_State *L)
 	return 0;
 }
 
-/* host.calm(): cancels an interrupt that has not raised yet; returns whether there was one. */
+/*
+ * host.calm(): cancels the hook. Returns true if it had still to raise its error, or if Ctrl-C was
+ * pressed more than once.
+ */
 static int host_calm(lua_State *L)
 {
 	lua_pushboolean(L, repl_take_interrupt());
 	return 1;
 }
 
-/* host.output_lost(): whether a write to standard output has failed. */
+/* host.output_lost(): returns true if a write to standard output has failed. */
 static int host_output_lost(lua_State *L)
 {
 	lua_pushboolean(L, ferror(stdout));
@@ -262,7 +282,10 @@ static void prepend(lua_State *L, const char *field, const char *path)
 	lua_pop(L, 2);
 }
 
-/* package.cpath: $LPFM_CPATH (a directory), the program's directory, the installed modules. */
+/*
+ * Puts directories in front of package.cpath: first $LPFM_CPATH, then that of the program, then
+ * those of the installed modules.
+ */
 static void set_cpath(lua_State *L, const char *exe_dir)
 {
 	const char *env = getenv("LPFM_CPATH");

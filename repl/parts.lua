@@ -23,8 +23,8 @@ parts.rows = {
    { name = "oprofile", words = { "oprofile" }, options = {} },
 }
 
--- Whether LPFM_PARTS, names separated by blanks, permits a part; without the variable, all are
--- permitted.
+-- Returns true if LPFM_PARTS, names separated by blanks, permits a part; without the variable, all
+-- are permitted.
 local function is_wanted(name)
    local chosen = os.getenv("LPFM_PARTS")
    return not chosen or (" " .. chosen .. " "):find(" " .. name .. " ", 1, true) ~= nil

@@ -7,8 +7,10 @@
 
 #include <lua.h>
 
-/* Returns whether Ctrl-C was pressed since the last call, and cancels the interrupt of the
- * script. */
+/*
+ * Cancels the hook by which Ctrl-C stops the script. Returns true if Ctrl-C was pressed since the
+ * last call; false, too, if it was pressed once and the hook has already raised its error.
+ */
 bool repl_take_interrupt(void);
 
 /* Opens the module repl.line, which reads lines from a terminal or a pipe. */

@@ -23,7 +23,7 @@ local function keys()
    return ok and module or nil
 end
 
---- Whether stdin and stdout are terminals on which single keys can be read.
+--- Returns true if stdin and stdout are terminals on which single keys can be read.
 -- @treturn boolean
 function screen.possible()
    return terminal.is_terminal(true) and keys() ~= nil

@@ -43,8 +43,8 @@ local function instruction_line(view, i)
    return ("%s |   %s"):format(percent_cell(view, i.samples, i.percent), (text:gsub(":? $", "")))
 end
 
--- Lists instructions in order, under their source line whenever it changes; a line's share is
--- shown at its first place.
+-- Lists instructions in order, below their source line whenever that changes. The share of a line
+-- is shown where the line occurs first.
 local function mixed(view, f, out)
    local lines, before = {}, {}
    for _, l in ipairs(f.lines) do lines[l.file .. ":" .. l.line] = l end
@@ -60,8 +60,8 @@ local function mixed(view, f, out)
    end
 end
 
--- Lists the source from the first line with code to the last; of lines without code, only short
--- runs.
+-- Lists the source lines of the function that have code. Lines between two of these are listed,
+-- too, if the two are at most GAP lines apart.
 local function source_only(view, f, out)
    local GAP, before = 5, nil
    for _, l in ipairs(f.lines) do

@@ -6,7 +6,8 @@ local fields = require "pfm.util.fields"
 
 local arguments = {}
 
--- Whether a value is of one of the kinds: "string?" permits nil, "string|table" either type.
+-- Returns true if a value is of one of the kinds: "string?" permits nil, "string|table" either
+-- type.
 local function fits(value, kinds)
    if value == nil and kinds:find("?", 1, true) then return true end
    for kind in kinds:gmatch("%a+") do

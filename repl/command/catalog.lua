@@ -7,7 +7,7 @@ local metrics = require "pfm.metrics"
 
 local catalog = {}
 
--- The names of the events in order, and the unit masks of each.
+-- Returns the names of the events in order, and the unit masks of each.
 local function names_and_masks(pmu)
    local all, err = lpfm.events(nil, { pmu = pmu, masks = true })
    if not all then error((err:gsub("^events: ", "")), 0) end
@@ -49,12 +49,12 @@ function catalog.events(pmu)
    return out
 end
 
--- An event's name without its model.
+-- Returns an event's name without its model.
 local function short(event)
    return (event.name:gsub("^[%w_]+::", ""))
 end
 
--- The event or the formula over events that a generic name stands for.
+-- Returns the event or the formula over events that a generic name stands for.
 local function expansion(event)
    if not event.formula then return short(event) end
    return (event.formula:gsub("%$(%d+)", function(i) return short(event.terms[tonumber(i)]) end))

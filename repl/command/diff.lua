@@ -85,7 +85,8 @@ local function visible(args, result)
    return rows, #result.rows - #rows
 end
 
--- Whether rows need the event's name: there are several events, and no sort key shows it.
+-- Returns true if rows need the name of the event: there are several events, and no sort key shows
+-- it.
 local function wants_event(result)
    local first = result.rows[1] and result.rows[1].event
    for _, title in ipairs(result.titles) do

@@ -22,7 +22,8 @@ local function head(result)
    return result.where and text .. ", where " .. result.where or text
 end
 
--- The buckets with the highest counts, in the order of their values.
+-- Returns the buckets with the highest counts, in the order of their values, and the sum of the
+-- other counts.
 local function shown(result)
    local list = { unpack(result.buckets) }
    table.sort(list, function(a, b)

@@ -151,7 +151,7 @@ end
 
 -- --- scripts -------------------------------------------------------------------------------------
 
--- Former names of modules which scripts that were saved at the prompt still require.
+-- Former names of modules. Scripts that older versions saved at the prompt require them.
 local former = { ["pfm.prompt"] = "repl.prompt.globals", ["pfm.saved"] = "repl.prompt.transcript" }
 
 -- Defines the names that scripts and the prompt use without a require.
@@ -217,7 +217,8 @@ local function run_stdin(argv)
    return command.run(chunk, "-", argv, 2)
 end
 
--- Whether the file exists; raises an error if it exists but cannot be opened.
+-- Returns true if the path is that of a file, and false if there is none or it is a directory;
+-- raises an error if it cannot be opened.
 local function is_file(path)
    local file, err, code = io.open(path, "r")
    if not file and code ~= require("lpfm").errno.ENOENT then error("cannot open " .. err, 0) end
@@ -297,7 +298,8 @@ local function guard(err)
    return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 
--- Reports why standard output could not be written, or else returns the status.
+-- Returns the status if all output was written; otherwise reports the failure and returns a status
+-- other than 0.
 local function close_output(status)
    local flushed, err = write_all(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end

@@ -24,7 +24,7 @@ local function glob(pattern)
    return posix_glob.glob(pattern)
 end
 
---- Whether a file exists, even if it cannot be read.
+--- Returns true if a file exists, even if it cannot be read.
 -- @string path
 -- @treturn boolean
 function input.is_there(path)

@@ -24,7 +24,7 @@ end
 
 -- --- events --------------------------------------------------------------------------------------
 
--- The unit masks and modifiers of an event, for a word such as "BASE:ma".
+-- Returns the unit masks and modifiers of an event, for a word such as "BASE:ma".
 local function masks(base, before, pmu)
    local lpfm = require "lpfm"
    local out, event = {}, lpfm.event(base, pmu)
@@ -37,7 +37,7 @@ local function masks(base, before, pmu)
    return out
 end
 
--- Events of another model, as "MODEL::NAME".
+-- Returns events of another model, as "MODEL::NAME".
 local function events_of(model)
    local out = {}
    for i, name in ipairs(require("lpfm").events(nil, { pmu = model }) or {}) do out[i] = model .. "::" .. name end
@@ -60,10 +60,11 @@ end
 
 -- --- the kinds -----------------------------------------------------------------------------------
 
--- For each kind, a function that lists the words for a word that was begun.
+-- For each kind, a function that takes the beginning of a word and lists the words that may
+-- complete it.
 local words = {}
 
--- Names of tracefs and sysfs, for words such as "SYSTEM:tr" or "PMU/ev".
+-- Returns names of tracefs and sysfs, for words such as "SYSTEM:tr" or "PMU/ev".
 local function names_of_source(word)
    local source, mark = word:match("^([%w_]+)([:/])")
    local found = source and require("pfm.events").matching(source .. (mark == ":" and ":*" or "/*/"))

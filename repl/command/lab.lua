@@ -79,7 +79,7 @@ local function state_of(lab)
    return ("page %d of %d, %d of %d right"):format(math.min(kept.page, #lab.pages), #lab.pages, right, asked)
 end
 
--- The student's progress in a lab on the real machines.
+-- Returns the student's progress in a lab on the real machines.
 local function states_here(lab)
    local out = {}
    for _, machine in ipairs(catalog.is_real(lab) and catalog.real or {}) do
@@ -128,7 +128,7 @@ local function parameters(list)
    return out
 end
 
--- The machine that --machine names; nil without the option.
+-- Returns the machine that --machine names; nil without the option.
 local function machine_of(args)
    local name = args.machine
    if name == nil or name == "sim" then return name end
@@ -138,8 +138,8 @@ local function machine_of(args)
    options.fail("--machine: expected sim, %s, got '%s'", table.concat(catalog.real, " or "), name)
 end
 
--- The lab for the machine that was asked for, or for that of LPFM_MACHINE if the lab can run on
--- it.
+-- Returns the lab as it is on the machine that was asked for, or on that of LPFM_MACHINE if the lab
+-- can run there.
 local function placed(lab, machine)
    if machine then return options.expect(catalog.on(lab, machine)) end
    for _, real in ipairs(catalog.real) do
@@ -148,7 +148,7 @@ local function placed(lab, machine)
    return lab
 end
 
--- The chosen lab, or all labs; on a real machine, those that have pages for it.
+-- Returns the chosen lab, or all labs; on a real machine, those that have pages for it.
 local function chosen(lab, labs, machine)
    if lab then return { placed(lab, machine) } end
    local out = {}
@@ -162,7 +162,7 @@ end
 
 local DAMAGED = 3 -- exit status
 
--- The report that --as names.
+-- Returns the report that --as names.
 local function report_of(args)
    local name = args.as or (args.class and "csv" or "json")
    for _, known in ipairs(grade.reports) do
@@ -171,7 +171,8 @@ local function report_of(args)
    options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
 end
 
--- The students of a class, or one without a name; and whether some progress is damaged.
+-- Returns the students of a class with their rows, or without --class a single student without a
+-- name, or nil if its progress is damaged; and whether anything is damaged.
 local function students(args, labs)
    local given = { limit = options.number(args.limit, "--limit"), seed = args.seed, seeded = args.seeded }
    if not args.class then
@@ -295,7 +296,8 @@ end
 local course = {}
 course.__index = course
 
--- Lines and a page's pictures: pictures are text at the prompt, and HTML in a notebook.
+-- Returns an object for lines and the pictures of a page: at the prompt pictures are text, in a
+-- notebook HTML.
 local function text_of(lines, s)
    local show = s and s.phase == "read" and s:page().show or nil
    local pictures = text.pictures(show, s and s.figures)
@@ -316,7 +318,8 @@ local function page_with(self, id)
    error(("the lab has no question '%s'"):format(tostring(id)), 0)
 end
 
--- Answers a question or a task; returns the figures and the explanation.
+-- Answers a question or a task. Returns an object that shows the verdict, the explanation and the
+-- figures.
 function course:answer(id, reply)
    local s = self.session
    s.index = page_with(self, id)

@@ -39,7 +39,7 @@ local function metric_rows(pmu)
    return marked(catalog.metrics(pmu), "metric")
 end
 
--- Rows for names of tracefs and sysfs; their details are read only for rows that are shown.
+-- Returns rows for names of tracefs and sysfs; their details are read only for rows that are shown.
 local function named_rows(pattern, what)
    local out = {}
    for i, name in ipairs(events.matching(pattern) or {}) do out[i] = { name = name, description = "" } end
@@ -68,8 +68,7 @@ local function counts(reg)
    return table.concat(reg.kind or {}, " "):find("C64", 1, true) ~= nil
 end
 
--- What a register is: a counter or, if it controls a counter, an event select. Some registers are
--- neither.
+-- Says what a register does: it is a counter, it selects the event of a counter, or neither.
 local function register_words(reg, what, named, controls)
    if reg.name:find("^event%-%d+$") then
       return what == "PMD" and "counts what PMC " .. reg.ctrl .. " says" or "a tracepoint or an event of sysfs's PMUs: "
@@ -107,8 +106,8 @@ local function format_rows()
    return out
 end
 
--- any_pmu: the section is shown for other models, too; asked: only if it is named; searched: also
--- with a pattern.
+-- The sections of the list. any_pmu: the section is also shown with --pmu; asked: it is shown only
+-- if the command line names it; searched: such a section is also searched for a pattern.
 local sections = {
    { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
       any_pmu = true },
@@ -124,7 +123,8 @@ local sections = {
    { name = "formats", title = "Sampling formats", rows = format_rows },
 }
 
--- The texts of a row that a pattern may match: names with their unit masks, and descriptions.
+-- Returns the texts of a row that a pattern may match: names with their unit masks, and
+-- descriptions.
 local function text_of(row)
    local words = { row.name or "", row.description, (row.what .. (row.num or "")):lower(),
       table.concat(row.aliases or {}, " ") }
@@ -218,7 +218,7 @@ local details = {
    format = function(row) return "version " .. tostring(row.version) end,
 }
 
--- Lines below a row: unit masks and modifiers, or metrics with their formulas.
+-- Returns the lines that -v shows below a row: unit masks and modifiers, or metrics with formulas.
 local function more_lines(row)
    local rows = {}
    for _, mask in ipairs(row.masks or {}) do
@@ -323,7 +323,7 @@ local function check_pmu(pmu)
    options.fail("unknown PMU model '%s'%s; 'lpfm list pmus' lists the models", pmu, nearest.hint(pmu, names))
 end
 
--- The message for an empty section; for tracepoints it gives the reason.
+-- Returns the message for an empty section; for the section of tracepoints it is the reason.
 local function no_such(section)
    local _, why = events.matching("*:*")
    return section == "tracepoints" and why or "this machine has none of these"

@@ -26,7 +26,7 @@ local habits = {
    ["--smpl-show-top"] = "--top", ["--sort-by"] = "--sort", ["--file"] = "--input", ["-f"] = "--input",
 }
 
-local typed = {} -- the word that the user typed, by command and lpfm's option
+local typed = {} -- the option that the user typed, by the name of lpfm's option for it
 
 local command = {}
 command.__index = command
@@ -116,7 +116,7 @@ local function translate(self, word)
    if self.known[flag] then return rest == "" and self.bare[flag] and flag .. "=" .. self.bare[flag] or word end
    if self.advice[flag] then options.fail("%s: %s", flag, self.advice[flag]) end
    if self.needless[flag] and (rest == "" or rest:find("^=") or flag .. rest == "-" .. flag:sub(2):rep(#rest + 1)) then
-      return nil -- also "-vvv"
+      return nil -- the flag may also be repeated, as in "-vvv"
    end
    local ours = self.meant[flag] or habits[flag]
    if not self.known[ours] then return word end
@@ -126,7 +126,7 @@ local function translate(self, word)
 end
 
 local function wants_value(self, word)
-   if word:find("^%-%-") then return self.takes[word] end -- with "=" the value is there
+   if word:find("^%-%-") then return self.takes[word] end -- not if "=" and a value follow
    return #word == 2 and self.takes[word]
 end
 
@@ -149,8 +149,8 @@ local function is_option(word)
    return word:sub(1, 1) == "-" and word ~= "-" and word ~= "--"
 end
 
--- Splits the words into options and the command, which begins at the first other word; if `mixed`,
--- options may follow.
+-- Splits the words into options and the command, which begins at the first word that is not an
+-- option, or behind "--". If `self.mixed` is true, options may also stand between the other words.
 local function split(self, argv)
    local mine, rest, i = {}, {}, 1
    while i <= #argv and (is_option(argv[i]) or (self.mixed and argv[i] ~= "--")) do
@@ -210,8 +210,8 @@ function options.heed(args, option, heeded)
    end
 end
 
---- Whether an error is a bug in lpfm: its message then has a file position, which messages to users
--- have not.
+--- Says whether an error is a bug in lpfm: the message of such an error begins with a file
+-- position, which messages for users do not have.
 -- @param err
 -- @treturn boolean
 function options.is_own_mistake(err)
@@ -224,7 +224,7 @@ local function blame_command_line(err)
    return { message = err, usage = true }
 end
 
---- How call stacks are recorded: by the options -g and call-graph.
+--- Returns how call stacks are to be recorded, as the options -g and --call-graph say.
 -- @tparam table args
 -- @return for `g` of `profile.prepare`
 function options.call_graph(args)
@@ -234,7 +234,8 @@ function options.call_graph(args)
    return args.call_graph
 end
 
---- Calls a function of the library, and raises what it refuses as an error in the command line.
+--- Calls a function of the library. An error that it raises becomes an error in the command line,
+-- unless it is a bug in lpfm.
 -- @tparam function fn
 -- @param ... its arguments
 -- @return what it returns
@@ -339,15 +340,15 @@ local function id_list(flag, what, parts)
    return out
 end
 
--- The last -e in `args.event`, made a table `{ words, filter = text, ... }` to take the options
--- that belong to it.
+-- Returns the last -e in `args.event`, or nil if there is none yet. It becomes a table `{ words,
+-- filter = text, ... }`, which takes the options that belong to this -e.
 local function last_event(args)
    local n = #args.event
    if n > 0 and type(args.event[n]) == "string" then args.event[n] = { args.event[n] } end
    return args.event[n]
 end
 
--- Notes an error, which is raised after parsing: argparse lets no error pass out of an action.
+-- Notes an error, which `command:parse` raises later: argparse lets no error pass out of an action.
 local function note_mistake(args, message, ...)
    args.mistake = args.mistake or message:format(...)
 end
@@ -375,7 +376,8 @@ local function rate_of(its)
    return flag and ("%s %s"):format(flag, its.period or its.frequency)
 end
 
--- An earlier -e that has no -c or -F although the last one has; the user may not have meant it.
+-- Returns the events of an earlier -e that has no -c or -F, or nil if there is none. The user may
+-- have meant the rate behind the last -e for it, too.
 local function left_without(args)
    for i = 1, #args.event - 1 do
       local its = args.event[i]
@@ -398,8 +400,8 @@ local function note_rate(args, name, flag, value)
    its[name] = value
 end
 
---- Adds -c and -F, which apply to the -e before them or, before the first -e, to all without their
--- own; see `options.rates`.
+--- Adds the options -c and -F. Each applies to the -e before it; in front of the first -e, to all
+-- events that have no rate of their own. `options.rates` reads them.
 -- @tparam command c with the options of `options.add_target`
 function options.add_rates(c)
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the -e before.")
@@ -420,7 +422,8 @@ local function check_rate(its)
    end
 end
 
---- The -c and -F of events without their own; those of single -e are put into `args.event`.
+--- Returns -c and -F as they hold for events without a rate of their own. Those of a single -e are
+-- converted to numbers in `args.event`.
 -- @tparam table args
 -- @treturn ?number period
 -- @return frequency: a number, "max", or nil
@@ -457,14 +460,14 @@ local function pids_of(args)
    return id_list("--pid", "process IDs", args.pid)
 end
 
--- The ids of the processes and threads.
+-- Returns the ids of the processes and threads.
 local function tids_of(args)
    local out = pids_of(args)
    for _, tid in ipairs(id_list("--tid", "thread IDs", args.tid)) do out[#out + 1] = tid end
    return #out > 0 and out or nil
 end
 
---- Sets the privilege level of events as the options say.
+--- Sets the privilege level of the events that name none, as --all-user or --all-kernel says.
 -- @tparam table args
 -- @tparam table list of `events.read`; changed in place
 -- @treturn table the list
@@ -489,8 +492,8 @@ end
 --- The target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
--- @treturn table a target of `pfm.measure`, with `inherit` unless --no-inherit or --tid says
--- otherwise
+-- @treturn table a target of `pfm.measure`; its `inherit` is false with --no-inherit, for CPUs, and
+-- for --tid without --pid
 function options.target(args, words)
    if args.no_inherit and args.threads then options.fail("--threads and --no-inherit exclude each other") end
    local online = require("lpfm.proc").cpus()
@@ -546,7 +549,8 @@ function options.write(lines, path)
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 
---- Checks conditions among the options from, until and switch-after.
+--- Checks the conditions in the options --from, --until and --switch-after, and raises an error if
+-- one is malformed.
 -- @tparam table args
 function options.check_conditions(args)
    for flag, reader in pairs { from = stages, ["until"] = trigger, switch_after = trigger } do
@@ -556,15 +560,15 @@ function options.check_conditions(args)
    end
 end
 
--- Words that begin a shell's own constructs, before which there can be no exec.
+-- Words with which the shell's own constructs and commands begin: "exec" cannot stand before them.
 local constructs = {}
 for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
    :gmatch("%S+") do
    constructs[word] = true
 end
 
---- Makes a command of a shell command line. A simple one is run by exec, so that its thread is the
--- measured one.
+--- Converts a shell command line to a command. The shell runs a simple one by exec, so that the
+-- program itself is in the thread that is measured.
 -- @string line
 -- @treturn table argv
 function options.shell(line)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- lpfm perfex, after perfctr's program of that name: counts the first thread of a command and,
--- separately, its children. One context with INHERIT and OWN counts both, without tracing and
--- without multiplexing.
+-- separately, its children. One context counts both, without tracing and without multiplexing: by
+-- the flag INHERIT it counts the children, and by OWN it keeps the counts of the thread apart.
 -- @module repl.command.perfex
 
 local arguments = require "repl.command.arguments"
@@ -47,7 +47,8 @@ local function values(ctx, list, flag)
    return ctx:read_pmds(vector)
 end
 
--- The counts; subtracts the thread's own from the sum where the kernel reports only the sum.
+-- Returns the counts of the first thread and of its children. Where the machine cannot report those
+-- of the children (ENDED), they are the sum less the thread's own.
 local function counts_of(ctx, list)
    local own, ended = assert(values(ctx, list, "OWN")), values(ctx, list, "ENDED")
    local sum = not ended and assert(values(ctx, list))

@@ -21,7 +21,7 @@ local command = {}
 
 local BLINK = 1    -- s between updates of the progress
 local PREFIX = "lpfm record: "
-local SHARE = 0.01 -- losses are reported from this fraction of the time on
+local SHARE = 0.01 -- time in which nothing was observed is reported if it is a larger fraction
 
 -- Options of perf, and the option of lpfm for each.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
@@ -101,8 +101,8 @@ local function parse_random(text)
    return random
 end
 
--- Checks -c, -F and --random. Periods of clocks are always known, those of other events only if
--- they were given.
+-- Checks -c, -F and --random: the mask must be smaller than the period. The period of a clock is
+-- always known, that of another event only if it was given.
 local function check_rates(spec)
    local mask = spec.random and spec.random.mask
    for _, event in ipairs(spec.events) do
@@ -135,7 +135,7 @@ local function parse_switch(text)
    return { size = SIZES[unit] and n * SIZES[unit], seconds = TIMES[unit] and n * TIMES[unit] }
 end
 
--- The limits that end a recording file.
+-- Returns the limits that end a recording file.
 local function limits_of(args)
    local out = { max_size = options.size(args.max_size, "--max-size"),
       max_files = options.number(args.switch_max_files, "--switch-max-files", true),
@@ -164,7 +164,8 @@ end
 
 -- --- progress ------------------------------------------------------------------------------------
 
--- Shows progress, unless it would mix with the output of the command.
+-- Returns a function that shows progress, or nil with --quiet and where it would mix with the
+-- output of the command; and a function that clears what was shown.
 local function progress(args, target)
    local visible = terminal.shows(2) and not (target.command and terminal.shows(1))
    if args.quiet or not visible then return nil, function() end end
@@ -179,7 +180,8 @@ local function progress(args, target)
    end
 end
 
--- Says why samples are missing. A late timer loses none: nothing happened that was not sampled.
+-- Says how many samples were lost, and why. Periods that passed because a timer came late are not
+-- losses; `lateness` reports them.
 local function losses_of(outcome)
    local out = {}
    if outcome.lost > 0 then
@@ -333,7 +335,7 @@ local function join_how(argv)
    return out
 end
 
--- The default name of the file; each rank of a parallel job has its own.
+-- Returns the default name of the file; each rank of a parallel job has its own.
 local function default_name()
    local here = launcher.here()
    return here and (here.ranks or 2) > 1 and "lpfm.%r.data" or "lpfm.data"
@@ -368,8 +370,8 @@ function command.main(argv)
    return exit_status(file, outcome)
 end
 
--- The spec for what a script or the prompt passes: a shell command line or a target; the file or
--- options.
+-- Returns the spec of a recording and the name of its file, for the arguments that a script or the
+-- prompt has passed: a shell command line or a table, and the file or a table of options.
 local function spec_for(what, more)
    arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" },
       { more, "string|table?", "a file or a table" })
@@ -404,7 +406,7 @@ end
 --- Begins a recording in the background, for `repl.prompt.jobs`.
 -- @param what as for `command.call`
 -- @param[opt] path by default lpfm.data
--- @treturn table `target`, `on`, `so_far()` and `complete(outcome)` (printable results),
+-- @treturn table `target`, `callbacks`, `so_far()` and `complete(outcome)` (printable results),
 -- `discard()`
 function command.job(what, path)
    local spec

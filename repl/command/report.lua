@@ -214,7 +214,7 @@ local function lines_for(args)
    return args.json and print_json or args.x and print_csv or print_text
 end
 
--- Joins "-g caller" and the like, as perf's users write them, into one word; "-g" alone means
+-- Joins "-g caller" and "-g callee", as users of perf write them, into one word; "-g" alone means
 -- caller.
 local function join_order(argv)
    local out, i = {}, 1
@@ -297,8 +297,8 @@ local function with_names(self)
    return names
 end
 
--- The results of --phases, --histogram, --correlate, --call-graph or --derive as lines and as a
--- table; nil without them.
+-- Returns the result of --phases, --histogram, --correlate, --call-graph or --derive, as lines and
+-- as a table; nil without these options.
 local function analysis(self, args, wanted)
    local top = options.number(args.top, "--top", true)
    local chosen = { filter = wanted.filter, raw = args.raw, slice = args.slice and wanted.slice }
@@ -328,7 +328,8 @@ end
 local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
    job = true, step = true }
 
--- Raises an error if no sample passes the filter, which is then probably mistyped.
+-- Raises an error if one condition of the filter, by itself, selects no sample: it is probably
+-- mistyped.
 local function check_found(self, args, filter)
    for _, name in ipairs(selection.names) do
       local seen = {}
@@ -343,7 +344,8 @@ local function check_found(self, args, filter)
    end
 end
 
--- Whether to browse: on a terminal, unless a part of the report or another output is requested.
+-- Returns true if the report is to be browsed: on a terminal, unless a part of the report or
+-- another output is requested.
 local function is_browsed(args)
    local printed = args.plain or args.samples or args.json or args.x or args.top or args.percent_limit
    return not printed and screen.possible()
@@ -408,7 +410,7 @@ function report.main(argv)
    return input.status(self)
 end
 
--- The tree of calls, with a __tostring that prints it.
+-- Returns the tree of calls, with a __tostring that prints it.
 local function tree_of(self, by, wanted)
    local options_of = { order = wanted.g, by = by, filter = wanted.filter, event = wanted.event }
    local lines, tree = report_text.tree(self, options_of)

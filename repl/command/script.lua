@@ -50,13 +50,14 @@ local aliases = { ip = "address", addr = "address", sym = "symbol", symoff = "of
    srcline = "line" }
 local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 
---- The fields that the option fields knows.
+--- Returns the names of the fields that --fields takes.
 -- @treturn {string,...} sorted
 function script.fields()
    return sorted_keys(fields)
 end
 
--- A field that was recorded with each sample; a string is the list of branches before it.
+-- Returns a function that shows a value that was recorded with each sample. A value that is a
+-- string is the list of the branches before the sample.
 local function with_values(name, unit)
    return function(s)
       local value = s[name]
@@ -170,7 +171,7 @@ local function parse(argv)
    return args, words
 end
 
--- The script to run, and its arguments.
+-- Returns the script to run, and its arguments.
 local function pick(args, words)
    if args.eval then
       local chunk, err = loadstring(args.eval, "=-E")
@@ -181,8 +182,8 @@ local function pick(args, words)
    return path and load_script(path), path, slice(words, args.script and 1 or 2)
 end
 
--- A function for the script that returns an iterator of the selected samples; it can be called
--- several times.
+-- Returns a function for the script that returns an iterator of the selected samples; it can be
+-- called several times.
 local function iterator(self, args)
    for name in (args.event or ""):gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    local wanted = selection.read(args)

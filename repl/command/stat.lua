@@ -25,8 +25,8 @@ local stat = {}
 
 -- --- for people ----------------------------------------------------------------------------------
 
--- The rows of each core, socket, process and so on, below its name and its number of CPUs or
--- threads.
+-- Returns lines with the counts of each core, socket, process and so on: its name, its number of
+-- CPUs or threads, then the count.
 local function group_lines(groups)
    local rows = {}
    for _, group in ipairs(groups) do
@@ -135,7 +135,7 @@ end
 
 -- --- for programs --------------------------------------------------------------------------------
 
--- Puts the line that marks a simulated machine at the top, once.
+-- Puts a line in front that names the simulated machine, if the result comes from one.
 local function with_mark(lines, result)
    if result.simulated then table.insert(lines, 1, "# " .. render.simulated(result.simulated)) end
    return lines
@@ -211,8 +211,9 @@ local function try_to_write(out, lines)
    return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
--- A function that writes lines. If the file takes no more, it writes to standard error and sets
--- `lost`.
+-- Returns an object that writes lines when it is called. If a write fails, it writes these lines
+-- and all later ones to standard error, and sets its field `lost`; it raises an error if the file
+-- is standard error itself.
 local function new_writer(args, out)
    local where, self = args.output ~= "-" and args.output or "the results", { lost = false }
    return setmetatable(self, { __call = function(_, lines)
@@ -225,7 +226,7 @@ local function new_writer(args, out)
    end })
 end
 
--- Functions that write results in the requested format.
+-- Returns functions that write results in the requested format.
 local function printer(args, target, out)
    local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
    local first = true
@@ -235,7 +236,7 @@ local function printer(args, target, out)
          if args.json then return write { json_line(result, target) } end
          if not args.x then return write(stat.text(result, target)) end
          write(with_mark(csv_lines(result, args.x), result))
-         if result.inherited then -- then a count that is short is a surprise
+         if result.inherited then -- the user expects the counts of children
             for _, line in ipairs(hint(result, target)) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
          end
       end,
@@ -338,14 +339,15 @@ local function spec_of(target, list, args, print, complete)
    return spec
 end
 
--- The message for an unavailable group, with the groups that are available.
+-- Raises the error about a metric group that is unavailable. It names the groups that work here,
+-- unless no group has that name.
 local function no_group(err)
    local working = metrics.working()
    if #working == 0 or err:find("^no metric group") then error(err, 0) end
    error(("%s; those that work here: %s"):format(err, table.concat(working, ", ")), 0)
 end
 
--- The groups named in an option, "cpi,cache".
+-- Returns the metric groups that options such as "cpi,cache" name.
 local function groups_of(list)
    local out = {}
    for _, part in ipairs(list) do
@@ -360,7 +362,7 @@ end
 
 local DETAILED = { "branch", "l1", "l3", "tlb" }
 
--- The events and groups that the options name.
+-- Returns the events that the options name, or nil, and the metric groups.
 local function asked_for(args)
    local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
    if not args.detailed then return names, groups end
@@ -368,15 +370,16 @@ local function asked_for(args)
    return names or { events.default_counts(), "minor-faults,major-faults" }, groups
 end
 
--- The default events. For regions: those that user space reads without a system call, if the
--- machine can do that.
+-- Returns the default events; none if metric groups were asked for. For regions they are cycles and
+-- instructions where the machine has hardware counters: user space reads these without a system
+-- call.
 local function default_events(groups, of_regions)
    if #groups > 0 then return {} end
    local both = "cycles,instructions"
    return of_regions and host.machine().hw_counters > 0 and events.read(both) and both or events.default_counts()
 end
 
--- The index of an event in the list, to which it is added if it is missing.
+-- Returns the index of an event in the list, and appends the event if it is missing.
 local function place(list, name)
    local event, err = events.read(name)
    if not event then error(err, 0) end
@@ -388,7 +391,7 @@ local function place(list, name)
    return #list
 end
 
--- Adds the groups' events; places[group] has their indices.
+-- Adds the events of metric groups to the list. Returns, for each group, the indices of its events.
 local function add_groups(list, groups)
    local places = {}
    for _, group in ipairs(groups) do
@@ -416,7 +419,7 @@ local function evaluate(result, places, groups)
    return result
 end
 
--- The events to count, and a function that completes the results.
+-- Returns the events to count, and a function that adds the metrics to a result.
 local function prepare(names, groups, of_regions)
    local list, err = events.read(names or default_events(groups, of_regions))
    if not list then error(err, 0) end
@@ -446,7 +449,8 @@ local function thread_groups(target, by)
    return function(result) return parts.by(result, by) end
 end
 
--- Sums the results up as the options say: by core, process and so on.
+-- Returns a function that adds the counts of a result up by core, process and so on, as an option
+-- --per-... says; returns nil without such an option.
 local function grouping(args, target)
    local by, group = nil, nil
    for levels, fn in pairs { [system.levels] = cpu_groups, [parts.levels] = thread_groups } do
@@ -490,7 +494,7 @@ local function check_regions(args, target)
    end
 end
 
--- Measures regions, and writes the results in the requested format.
+-- Measures regions, and writes the results in the requested format. Returns the exit status.
 local function measure_regions(args, target, list, complete, write)
    local result = options.checked(regions.run, { command = target.command, events = list, seconds = target.seconds,
       outlive = target.outlive })
@@ -552,8 +556,8 @@ function stat.main(argv)
    return repeats(spec, args, target, print, finish)
 end
 
--- The spec for what a script or the prompt passes: a shell command line or a target; and its name
--- in the results.
+-- Returns the spec of `count.run` for `what`, a shell command line or a table that a script or the
+-- prompt has passed; and the target by which the result is described.
 local function spec_for(call, what, also)
    if type(what) == "table" then count.check(call, what, also) end
    local spec = {}
@@ -618,7 +622,8 @@ end
 -- @param what a shell command line, or a table as for `count.run`
 -- @tparam[opt] string list events
 -- @tparam[opt] string groups metric groups
--- @treturn table `target`, `on`, `so_far(seconds)` and `complete(outcome)` (printable results)
+-- @treturn table `target`, `callbacks`, `so_far(seconds)` and `complete(outcome)` (printable
+-- results)
 function stat.job(what, list, groups)
    check_measurable("job", what)
    what, list = merged(what, list)

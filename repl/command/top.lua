@@ -18,11 +18,11 @@ local slice = require "pfm.util.slice"
 local top = {}
 
 local DELAY, WINDOW = 2, 10 -- s between updates; s of samples shown
-local FIRST = 0.3           -- s until a screen's first update, then until one with samples
+local FIRST = 0.3           -- s between updates of a screen until it shows samples
 local ROWS = 20             -- rows of an update that goes into a pipe
 local MOST = 1000           -- most rows to scroll through on a screen
 local LEAST = 12            -- least characters of the target's name
-local IDLE = "0 "           -- the beginning of an idle sample's thread
+local IDLE = "0 "           -- the thread in a sample of the idle task begins so: its id is 0
 
 -- --- the samples of the last seconds, as a recording ---------------------------------------------
 
@@ -36,8 +36,8 @@ local function new_live(self, window)
    return live
 end
 
--- The processes that live or ended less than a window ago, and those from which they inherited
--- mappings.
+-- Returns the processes whose records are still needed: those that live or ended less than a window
+-- ago, and those from which they inherited mappings.
 local function needed(self)
    local out = {}
    local function need(pid)
@@ -91,7 +91,7 @@ local function sink_of(self, on_begin)
          self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now
          self.files:look()
       end,
-      stacks = function() end, -- the table has them
+      stacks = function() end, -- new_live() has passed their table
       maps = function(pid, maps, time, before)
          for _, m in ipairs(maps) do m[5] = self.files:note(pid, m) end
          self.maps[#self.maps + 1] = { pid = pid, maps = maps, time = time, before = before }
@@ -108,7 +108,8 @@ end
 
 -- --- an update -----------------------------------------------------------------------------------
 
--- Merges rows that differ only in the thread, and separates the idle ones.
+-- Merges rows that differ only in the thread, and leaves out those of the idle task. Returns the
+-- rows, the events of the idle task, and all events.
 local function without_threads(sorted)
    local by_id, out, idle, all = {}, {}, 0, 0
    for _, row in ipairs(sorted.rows) do
@@ -151,7 +152,7 @@ function top.rows(self, by, filter)
    return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
 end
 
--- The heading; a long command line is cut to leave room for the rest.
+-- Returns the heading; a long command line is cut to leave room for the rest.
 local function heading(view, rows, idle, columns, filter)
    local n = 0
    for _, row in ipairs(rows) do n = n + row.samples end
@@ -207,7 +208,7 @@ local function show(view)
    browse.draw(view.pages)
 end
 
--- The pages for the screen.
+-- Returns the pages for the screen.
 local function pages_of(view)
    return browse.open {
       self = view.live, filter = {}, warnings = {}, lines_of = lines_of,
@@ -314,7 +315,7 @@ local function has_target(args, words)
    return #words > 0 or #args.pid + #args.tid + #args.cpu > 0 or args.all_cpus
 end
 
--- Discards a command's output, which would spoil the screen.
+-- Returns the command with its output discarded, since that would spoil the screen.
 local function silenced(command)
    local out = slice(command)
    for i, word in ipairs { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh" } do table.insert(out, i, word) end

@@ -48,7 +48,7 @@ function answers.read(answer, page)
    return readers[page.kind or "number"](answer, page)
 end
 
---- How an answer was understood, where the student may have meant another value.
+--- Says how an answer was understood, if the student may have meant another value; nil if not.
 -- @string answer
 -- @tparam table page
 -- @treturn ?string
@@ -80,7 +80,7 @@ local function digits_of(word)
    return word:match("(%d+)$") or word
 end
 
--- Whether two lists of words are equal; "2 4 6" equals "IP2 IP4 IP6".
+-- Returns true if two lists of words are equal; "2 4 6" equals "IP2 IP4 IP6".
 local function same_words(given, wanted, any_order)
    if #given ~= #wanted then return false end
    local bare = true
@@ -98,8 +98,8 @@ local function same_words(given, wanted, any_order)
    return true
 end
 
--- The range of numbers that are accepted instead of `wanted`: {page.within} is a fraction of it,
--- {page.factor} the ratio by which an answer may be smaller or larger.
+-- Returns the range of numbers that are accepted instead of `wanted`: {page.within} is a fraction
+-- of it, {page.factor} the ratio by which an answer may be smaller or larger.
 local function bounds(wanted, page)
    if page.factor then return wanted / page.factor, wanted * page.factor end
    local slack = math.abs(wanted) * (page.within or 0)
@@ -143,7 +143,7 @@ function answers.resolve(what, figures)
    return what
 end
 
---- Whether an answer equals the wanted value, within the page's tolerance.
+--- Returns true if an answer equals the wanted value, within the page's tolerance.
 -- @param given of `answers.read`
 -- @param wanted
 -- @tparam table page

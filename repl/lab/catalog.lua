@@ -85,12 +85,12 @@ end
 --- The real machines that labs can run on; all other labs run on "sim".
 catalog.real = { "perf", "linux" }
 
--- The file of a lab's pages for real machines.
+-- Returns the file of a lab's pages for real machines.
 local function real_path(lab)
    return (lab.path:gsub("([^/]+)$", "real/%1"))
 end
 
---- Whether a lab has pages for real machines.
+--- Returns true if a lab has pages for real machines.
 -- @tparam table lab
 -- @treturn boolean
 function catalog.is_real(lab)
@@ -148,7 +148,7 @@ end
 
 -- --- all labs ------------------------------------------------------------------------------------
 
--- The folder of lpfm's labs, which is beside the library, wherever that is installed.
+-- Returns the folder of lpfm's labs, which is beside the library, wherever that is installed.
 local function home()
    for dir in package.path:gmatch("([^;]*)%?%.lua") do
       if namespace.entries(dir .. "labs") then return dir .. "labs" end
@@ -172,7 +172,7 @@ function catalog.names()
    return out
 end
 
--- The lab for a real machine that a name such as "bias-perf" stands for.
+-- Returns the lab for a real machine that a name such as "bias-perf" stands for.
 local function real_of(name)
    local base, machine = name:match("^(.+)%-(%a+)$")
    for _, real in ipairs(catalog.real) do

@@ -18,12 +18,14 @@ local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
 local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use in labs' folder
 local PARTS = { "pfm", "repl" } -- folders of a source tree that scripts may see
 local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
-local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scripts/labs" } -- by others, perhaps
+-- Folders of labs that another installation of lpfm may have.
+local INSTALLED = { "/usr/share/lpfm/scripts/labs", "/usr/local/share/lpfm/scripts/labs" }
 
--- ROOT [PATH | hide:PATH]... -- COMMAND...: runs a command in a file system which has /usr and the
--- given paths, read only, and an empty /tmp; hide:PATH mounts an empty folder over PATH. The shell
--- is root in its own namespaces, and leaves nothing mounted outside of them. One mount(8) makes many
--- mounts, for starting it takes longer than they do.
+-- The shell script with the arguments ROOT [PATH | hide:PATH]... -- COMMAND...: it runs a command
+-- in a file system that has /usr and the given paths, read only, and an empty /tmp; hide:PATH
+-- mounts an empty folder over PATH. The shell is root in its own namespaces, and leaves nothing
+-- mounted outside of them. One mount(8) makes many mounts, since its start takes longer than the
+-- mounts do.
 local IN_NAMESPACES = [=[
 set -e
 root=$1
@@ -102,8 +104,9 @@ local function exists(path)
    return stat.stat(path) ~= nil
 end
 
--- The templates of package.path or package.cpath in folders that exist, without symbolic links. "."
--- is kept only if it is the source tree; any other current folder has nothing to do with modules.
+-- Returns the templates of package.path or package.cpath that are for existing folders, with
+-- symbolic links resolved. "." is kept only if it is the source tree; any other current folder has
+-- nothing to do with modules.
 local function search_path(text)
    local out = {}
    for template in text:gmatch("[^;]+") do
@@ -114,7 +117,7 @@ local function search_path(text)
    return table.concat(out, ";")
 end
 
--- The folders in which modules are looked for, each once.
+-- Returns the folders in which modules are looked for, each once.
 local function module_folders()
    local out, seen = {}, {}
    for folder in (search_path(package.path) .. ";" .. search_path(package.cpath)):gmatch("([^;]-)/[^;/]*%?[^;]*") do
@@ -128,7 +131,7 @@ local function is_of_system(path)
    return path:find("^/usr/") ~= nil
 end
 
--- The path of script.lua, which a student's interpreter runs.
+-- Returns the path of script.lua, which a student's interpreter runs.
 local function script_file()
    for _, folder in ipairs(module_folders()) do
       if exists(folder .. "/" .. SCRIPT) then return folder .. "/" .. SCRIPT end
@@ -141,8 +144,8 @@ local function add(list, ...)
    return list
 end
 
--- The arguments of IN_NAMESPACES: the paths that the interpreter needs, and the folders of labs
--- that it must not see.
+-- Returns the arguments of IN_NAMESPACES: the paths that the interpreter needs, and the folders of
+-- labs that it must not see.
 local function view(program)
    local out, hidden = {}, {}
    local function show(path)
@@ -175,8 +178,8 @@ local function view(program)
    return add(out, unpack(hidden))
 end
 
--- The number of tasks of the script's user: without a user namespace, RLIMIT_NPROC counts all
--- tasks of the user.
+-- Returns the number of tasks of the user that the script runs as. Without a user namespace
+-- RLIMIT_NPROC counts all of them, so the limit must allow for them.
 local function tasks_of_user()
    local n, uid = 0, unistd.geteuid()
    if uid == 0 then uid = tonumber(NOBODY) end
@@ -187,8 +190,8 @@ local function tasks_of_user()
    return n
 end
 
--- SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: runs a command with limits. The option of
--- ulimit for processes is -p in dash and -u in bash.
+-- The shell script with the arguments SECONDS KIB BLOCKS DESCRIPTORS PROCESSES COMMAND...: it runs
+-- a command with these limits. The option of ulimit for processes is -p in dash and -u in bash.
 local LIMITED = [[
 ulimit -c 0 && ulimit -t "$1" && ulimit -v "$2" && ulimit -f "$3" && ulimit -n "$4" || exit 1
 ulimit -p "$5" 2>/dev/null || ulimit -u "$5" || exit 1
@@ -220,7 +223,8 @@ local function environment(out)
    return out
 end
 
--- The command that creates the namespaces and then sets the limits; root_dir is an empty folder.
+-- Returns the beginning of a command that creates the namespaces; the command that runs in them
+-- follows it. root_dir is an empty folder.
 local function unshared(program, root_dir)
    local out = { "unshare", "--mount", "--net", "--pid", "--ipc", "--uts", "--fork", "--kill-child" }
    if unistd.geteuid() ~= 0 then add(out, "--user", "--map-root-user") end

@@ -28,8 +28,8 @@ function grade.points(page)
    return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
 end
 
--- Whether an answer is right. The second value is why a script is wrong, or the explanation of
--- another wrong answer.
+-- Returns whether an answer is right; the reason if a script is not; and the explanation if another
+-- answer is not, unless it is the page's general one.
 local function is_right(s, page, row, limit)
    if page.task == nil or page.kind ~= "script" then
       local right, say = s:judge(page, tostring(row.answer))
@@ -41,7 +41,8 @@ local function is_right(s, page, row, limit)
    return right, not right and why or nil
 end
 
--- The attempt that counts: the first answer to a question, and the attempt that solved a task.
+-- Returns the attempt that counts: for a question the first; for a task the last that solved it, or
+-- else the last that was not skipped.
 local function attempt_of(page, entry)
    local found
    for _, attempt in ipairs(entry.log or {}) do
@@ -51,7 +52,8 @@ local function attempt_of(page, entry)
    return found
 end
 
--- A session with the parameters of an attempt, which has run up to the page.
+-- Returns a session that has the parameters of an attempt and has run up to the page. `others`
+-- keeps these sessions by their parameters.
 local function session_of(s, params, index, others)
    local key = session.list_parameters(params)
    others[key] = others[key] or (key == session.list_parameters(s.set) and s)
@@ -75,7 +77,7 @@ local function row_of(s, index, options, others)
    end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
    local right, why, say
-   if wanted and row.params ~= wanted then -- its run could take long, and cannot change the verdict
+   if wanted and row.params ~= wanted then -- a run could take long, and not change the verdict
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
       if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- may raise
@@ -109,7 +111,7 @@ function grade.session(s, options)
    return out
 end
 
---- Judges the sessions that have their progress in a folder.
+--- Judges the sessions that have their progress in the folder of `progress.read_from`.
 -- @tparam {table,...} labs
 -- @tparam[opt] table options of `grade.session`
 -- @treturn[1] {table,...} rows
@@ -144,8 +146,8 @@ end
 
 local PLACES = { "/lpfm/labs", "/.local/state/lpfm/labs", "/labs", "" } -- in a student's folder
 
--- The place of progress in a student's folder. A symbolic link could lead to another student's
--- progress.
+-- Returns the folder with the progress in a student's folder, or nil. Raises an error if a symbolic
+-- link leads to it, which could lead to the progress of another student.
 local function place_of(dir)
    local own = stdlib.realpath(dir)
    for _, place in ipairs(PLACES) do
@@ -191,7 +193,8 @@ local reports = {}
 local function cell(value)
    if value == nil then return "" end
    local text = tostring(value)
-   if text:find("^[=+@\t\r]") or text:find("^%-[^%d.]") then text = "'" .. text end -- no formula of a spreadsheet
+   -- A spreadsheet must not take the text for a formula.
+   if text:find("^[=+@\t\r]") or text:find("^%-[^%d.]") then text = "'" .. text end
    return text:find('[",\r\n]') and '"' .. text:gsub('"', '""') .. '"' or text
 end
 
@@ -250,8 +253,9 @@ function reports.attempts(class)
    return out
 end
 
--- What equal mistakes have in common: the reason without its numbers, the explanation of the wrong
--- answer, or the answer. With different parameters students give different numbers for one mistake.
+-- Returns what equal mistakes have in common: the reason without its numbers, the explanation of
+-- the wrong answer, or the answer. With different parameters students give different numbers for
+-- the same mistake.
 local function mistake_of(row)
    return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
 end

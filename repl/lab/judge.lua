@@ -25,8 +25,8 @@ local CONTEXTS = 64 -- the number of contexts that a script may create
 --- The number of seconds that a script may take.
 judge.limit = 20
 
--- A set of method names. A script may measure with the judge's computer and context, but not read
--- the expected result.
+-- Returns a set of method names. A script may call those below of the judge's computer and
+-- contexts: it may measure, but not read the expected result.
 local function set_of(words)
    local out = {}
    for word in words:gmatch("%S+") do out[word] = true end
@@ -67,7 +67,8 @@ end
 local way -- how scripts are confined: the strongest way that works here, once found
 local weakness -- why no stronger way works
 
--- Whether an interpreter that is confined in this way answers.
+-- Returns true if an interpreter that is confined in this way answers, or else false and the
+-- reason.
 local function works(one)
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
    local got, err = sandbox.call(function()
@@ -99,8 +100,8 @@ function judge.weakness()
       .. (way == confine.ways[3] and ", with all that this user may do." or ".")
 end
 
--- A function by which a script creates a few contexts on the judge's simulated computer. On real
--- machines it is nil, for the judge may be allowed to measure what the script must not.
+-- Returns a function by which a script creates a few contexts on the judge's simulated computer.
+-- Returns nil on real machines, since the judge may be allowed to measure what the script must not.
 local function lent(lab)
    local left = CONTEXTS
    return not lab.machine and function(...)
@@ -140,15 +141,15 @@ local function judged(s, page, sources, options)
    return verdicts, why
 end
 
---- Judges a script that solves a task. If the parameters are not the lab's own, its example of a
--- mistake is tried first: if that passes, the task is so small that anything would solve it, and
--- no script is accepted.
+--- Judges a script that shall solve a task. If the parameters are not the lab's own, the page's
+-- example of a mistake runs first: if that solves the task, too, the parameters make the task so
+-- small that anything would solve it, and the script does not count.
 -- @tparam session s of `repl.lab.session`; its runs up to the page are done
 -- @tparam table page
 -- @string source of the script
 -- @tparam[opt] table options `name` of the script in messages; `limit`, seconds it may take;
 -- `quiet`: its output is discarded
--- @treturn ?boolean nil if it cannot be run
+-- @treturn ?boolean whether it solves the task; nil if it raised an error
 -- @treturn string explanation
 -- @treturn table figures of the check
 function judge.script(s, page, source, options)

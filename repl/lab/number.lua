@@ -21,8 +21,9 @@ NOUNS.entries = 1
 
 local EXPECTED = "A number is expected, such as 42, 1.5, 20k, 2*1000 or 0x10"
 
--- In 1,234 and 1.234.567 there are separators, in 4,29 and 1.5 a decimal point. If both marks
--- occur, the last is the point.
+-- Returns the digits of a number without separators and with a decimal point. In 1,234 and
+-- 1.234.567 the marks are separators, in 4,29 and 1.5 they are decimal points. If both marks occur,
+-- the last is the decimal point.
 local function plain_digits(token)
    local _, commas = token:gsub(",", "")
    local _, dots = token:gsub("%.", "")
@@ -38,7 +39,7 @@ local function plain_digits(token)
    return (token:gsub(",", "."))
 end
 
--- The value of an expression of numbers; nil if it is none.
+-- Returns the value of an expression of numbers, or nil if the text is not one.
 local function calculate(text)
    text = text:gsub("(%d)[ _'](%d%d%d)%f[%D]", "%1%2"):gsub("(%d)[ _'](%d%d%d)%f[%D]", "%1%2")
    text = text:gsub("\195\151", "*"):gsub("%*%*", "^")

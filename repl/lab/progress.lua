@@ -55,7 +55,7 @@ local function parameters(params)
    return next(out) and out or nil
 end
 
--- The attempts in a log, in their order.
+-- Returns the attempts in a log, in their order.
 local function log(list)
    local out = {}
    for _, entry in ipairs(type(list) == "table" and list or {}) do
@@ -68,8 +68,8 @@ local function log(list)
    return out[1] and out or nil
 end
 
--- The answers in a file, which is untrusted input: entries and fields that no answer has are left
--- out.
+-- Returns the answers in a file, which is untrusted input: entries and fields that no answer has
+-- are left out.
 local function answers(kept)
    local out = {}
    for id, entry in pairs(type(kept) == "table" and kept or {}) do
@@ -83,7 +83,7 @@ end
 
 local TYPES = { attempts = "number", hints = "number", state = "string", log = "table" }
 
--- Says what in the file cannot come from `lpfm lab`; nil if nothing is wrong.
+-- Says what in the file cannot have been written by `lpfm lab`; returns nil if nothing is wrong.
 local function oddity(kept)
    if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its answers are none" end
    for id, entry in pairs(kept.answers or {}) do
@@ -94,8 +94,8 @@ local function oddity(kept)
    end
 end
 
--- Reads a student's file. Only a regular file is read: a link could lead to another student's, a
--- device has no end.
+-- Reads a student's file. Returns nil if there is none, and nil and a message if it is not a
+-- regular file or too long: a link could lead to another student's file, and a device has no end.
 local function handed_in(path)
    local info = stat.lstat(path)
    if not info then return nil end

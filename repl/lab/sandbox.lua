@@ -20,7 +20,8 @@ local BLOCK = 65536
 local START = 600 -- s until the function says that it has begun
 local BEGUN = "!"
 
--- Runs in the child, and ends it without the parent's exit handlers.
+-- Calls the function in the child process, sends its result to the parent, and ends the child
+-- without the exit handlers that the parent has set.
 local function carry_out(fn, into, quiet)
    unistd.setpid("s") -- Ctrl-C and the terminal are left to the parent
    signal.signal(signal.SIGPIPE, signal.SIG_IGN)
@@ -34,8 +35,8 @@ local function carry_out(fn, into, quiet)
    unistd._exit(0)
 end
 
--- Reads up to end of file; nil at the deadline, which is `seconds` after the function last said
--- that it begins.
+-- Reads what the child sends, up to end of file. Returns nil at the deadline, which is `seconds`
+-- after the function last said that its time begins.
 local function read_all(from, seconds)
    local parts, deadline = {}, proc.clock() + START
    while true do
@@ -51,7 +52,7 @@ local function read_all(from, seconds)
    end
 end
 
--- The children of this process.
+-- Returns the children of this process.
 local function children()
    local out, me = {}, unistd.getpid()
    for pid in dirent.files("/proc") do
@@ -89,7 +90,7 @@ end
 function sandbox.call(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())
-   fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- not for what the script starts
+   fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- programs that fn starts do not inherit it
    local before, adopted, shielded = children(), proc.adopt(true) == true, proc.shield(true) == true
    local pid = assert(unistd.fork())
    if pid == 0 then

@@ -19,8 +19,8 @@ package.loaded["labs.kit"] = nil
 local functions = {}
 for name, value in pairs(lpfm) do functions[name] = value end
 
--- Makes new contexts on the judge's computer, if it lends that, until the script creates a
--- computer of its own.
+-- Lets lpfm.create make contexts on the judge's computer, if the judge lends that, until the script
+-- creates a computer of its own.
 local function lend(create)
    local face = { create = create }
    function face.machine(...)

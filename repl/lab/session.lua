@@ -21,7 +21,7 @@ local function merge(into, from)
    return into
 end
 
-local TIMES, AT_LEAST = 100, 1000 -- the limit of a parameter: its default times TIMES, or AT_LEAST
+local TIMES, AT_LEAST = 100, 1000 -- a parameter's limit: TIMES its default, or AT_LEAST if more
 
 local function check_model(value)
    for _, machine in ipairs(lpfm.machines()) do
@@ -30,8 +30,9 @@ local function check_model(value)
    error(("parameter model: there is no model '%s'; lpfm.machines() lists them"):format(tostring(value)), 0)
 end
 
--- Numbers are counts, times and chances: integers if the default is one, and limited so that each
--- run ends.
+-- Raises an error if a value does not suit a parameter. It must have the type of the default value.
+-- A number must not be negative, must be an integer if the default is one, and has a limit, so that
+-- each run ends.
 local function check_parameter(lab, name, value)
    local own = lab.params[name]
    if own == nil then error(("lab %s has no parameter '%s'"):format(lab.name, tostring(name)), 0) end
@@ -51,7 +52,8 @@ local function check_parameter(lab, name, value)
    end
 end
 
--- The parameters of the lab with the given values; raises an error on unknown names.
+-- Returns the lab's parameters, with the given values in place of its own; raises an error on
+-- unknown names.
 local function parameters(lab, set)
    local out = merge({}, lab.params)
    for name, value in pairs(set) do
@@ -123,7 +125,7 @@ local function add_figures(self, figures)
    end
 end
 
---- Runs a page, once, and keeps the figures that the machine shows.
+--- Runs a page, unless it has run already, and keeps the figures that the machine shows.
 -- @int index the page
 function session:run(index)
    local page = self.lab.pages[index]
@@ -134,7 +136,7 @@ function session:run(index)
    self.ran[index] = true
 end
 
---- Runs all pages up to one, as its text may name their figures.
+--- Runs all pages up to one: its text may name the figures of any of them.
 -- @int index
 function session:run_up_to(index)
    for i = 1, index do self:run(i) end
@@ -177,7 +179,7 @@ local function add_apart(out, lines)
    return add(out, lines)
 end
 
--- A text with its figures filled in, wrapped, optionally with words in front of it.
+-- Returns a text with its figures filled in, wrapped, optionally with words in front of it.
 function session:lines(template, lead)
    return template and text.lines(text.fill(template, self.figures), self.width, lead) or {}
 end
@@ -203,8 +205,8 @@ local function heading(self)
    return ("%s (page %d of %d)"):format(lab.title, self.index, #lab.pages)
 end
 
--- The parameters that differ from the lab's defaults: those of the pages, and those that were set
--- at the prompt.
+-- Returns the parameters that differ from the lab's defaults: those of the pages, and those that
+-- were set at the prompt.
 local function changes(self)
    local out, tried = {}, {}
    if next(self.set) then
@@ -220,7 +222,7 @@ local function changes(self)
    return out
 end
 
--- The words that can be typed now.
+-- Returns the words that can be typed now.
 local function request(self)
    if self.is_notebook then return "" end
    local page, phase = self:page(), self.phase
@@ -248,7 +250,7 @@ end
 -- @treturn {string,...} lines
 function session:enter()
    local page = self:page()
-   self:run_up_to(self.index) -- figures are shown after the prediction, but questions may name them
+   self:run_up_to(self.index) -- even a question, before the prediction, may name figures
    self.phase, self.shown_hints = kind_of(page), 0
    local out = add({ "" }, text.wrap(heading(self), self.width))
    add(out, { ("-"):rep(widest(out)), "" })
@@ -263,12 +265,12 @@ function session:enter()
    return add_apart(out, text.wrap(request(self), self.width))
 end
 
--- How figures are drawn, for `text.figures`: the lines are indented later.
+-- Returns how `text.figures` draws figures: narrower than a page, since their lines are indented.
 function session:view()
    return { width = self.width - 3, colour = false, breaks = true }
 end
 
--- The figures of the page's run, and the text that follows them whatever was answered.
+-- Returns the figures of the page's run, and the text that follows them after any answer, as lines.
 function session:results(page)
    local out = { "" }
    if page.show then
@@ -362,7 +364,7 @@ local function keep_script(self, page, path, right)
    self.scripts[id_of(page)] = text_file.all(path)
 end
 
--- A file's name as a shell reads it: perhaps quoted, or with ~ for the home folder.
+-- Returns a file's name as a shell reads it: perhaps quoted, or with ~ for the home folder.
 local function file_of(reply)
    local bare = reply:match('^"(.*)"$') or reply:match("^'(.*)'$") or reply
    return (bare:gsub("^~/", (os.getenv("HOME") or "~") .. "/"))
@@ -412,7 +414,7 @@ end
 local function go(self, by)
    local index = self.index + by
    if index > #self.lab.pages then
-      self.kept.done, self.kept.page, self.over = true, 1, true -- opened again, it begins anew
+      self.kept.done, self.kept.page, self.over = true, 1, true -- the next session begins on page 1
       local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
       return add(out, self.more and text.wrap(self.more, self.width) or {})
    end
@@ -505,8 +507,8 @@ function session:reply(reply)
       .. "be typed.", self.width)
 end
 
--- A function of a lab for the prompt: its errors name the function, and no lines of the lab's
--- source.
+-- Returns a value of a lab for the prompt. The errors of a function then name the function, and not
+-- a line in the source of the lab.
 local function for_prompt(name, value)
    if type(value) ~= "function" then return value end
    local function pass(ok, ...)

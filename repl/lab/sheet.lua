@@ -65,14 +65,14 @@ figcaption { font-size: 9.5pt; }
 .who span { display: inline-block; width: 9em; border-bottom: 1pt dotted #666; }
 @page { margin: 2cm; @bottom-right { content: counter(page); } }]]
 
--- Lines without the indentation that all of them have.
+-- Returns a text of lines without the indentation that all of them have.
 local function flush_left(lines)
    local least = math.huge
    for line in lines:gmatch("[^\n]+") do least = math.min(least, #line:match("^ *")) end
    return least == math.huge and lines or (("\n" .. lines):gsub("\n" .. (" "):rep(least), "\n"):sub(2))
 end
 
--- Text as HTML, in which words between ` are code.
+-- Returns text as HTML, in which words between ` are code.
 local function marked(words)
    return (html(words):gsub("`([^`]*)`", "<code>%1</code>"))
 end
@@ -121,7 +121,7 @@ local function shown(page, figures)
    return numbers .. sheet.pictures(page.show, figures)
 end
 
--- An example of an answer that an entry of `wrong` explains.
+-- Returns an example of an answer that an entry of `wrong` explains.
 local function wrong_answer(entry, figures)
    if entry.more then return "what is too large" end
    if entry.less then return "what is too small" end
@@ -132,13 +132,13 @@ local function labelled(label, block, figures)
    return (paragraphs(block, figures):gsub("<p>", "<p><b>" .. html(label):gsub("%%", "%%%%") .. ":</b> ", 1))
 end
 
--- The letter of the i-th choice.
+-- Returns the letter of the i-th choice.
 local function letter(i)
    return string.char(96 + i)
 end
 
--- The lines that only the teacher's copy has: the answer, the reason, and the explanations of
--- wrong answers.
+-- Returns the lines that only the teacher's copy has: the answer, the reason, and the explanations
+-- of wrong answers.
 local function for_teacher(page, figures)
    local hints = {}
    for i, hint in ipairs(page.hints or {}) do hints[i] = labelled(("Hint %d"):format(i), hint, figures) end
@@ -160,13 +160,13 @@ local function for_teacher(page, figures)
    return '<div class="say">\n' .. table.concat(append(out, hints), "\n") .. "\n</div>"
 end
 
--- The kind of a page, for its heading.
+-- Returns the kind of a page, for its heading.
 local function name_of(page)
    return page.ask and "Question" or page.task and "Task" or page.vary and "Try it" or "Read"
 end
 
--- The heading of a page: its number, kind and points and, in the teacher's copy, how long it
--- takes.
+-- Returns the heading of a page: its number, kind and points and, in the teacher's copy, how long
+-- it takes.
 local function heading(page, i, teacher)
    local more = {}
    if page.id or page.task then more[1] = render.plural(grade.points(page), "point") end
@@ -271,7 +271,7 @@ local NOTEBOOK = "Put each answer between the quotes of its cell, and run that: 
    .. "answered by the name of its file. `course:hints` with the name of a question gives its hints. What the texts "
    .. "say of lpfm's prompt holds for cells: `course:open` sets up the names of a page."
 
--- The call that opens a lab, with those parameters that differ from the lab's defaults.
+-- Returns the call that opens a lab, with those parameters that differ from the lab's defaults.
 local function opening(lab, params)
    local set = {}
    for name, value in pairs(params or {}) do

@@ -7,8 +7,8 @@ local render = require "pfm.render"
 
 local text = {}
 
---- A figure as text: the elements of a list are separated by blanks (an empty list is "none"),
--- numbers have thousands separators; of those from 1,000 on no fraction is shown.
+--- Returns a figure as text: the elements of a list are separated by blanks (an empty list is
+-- "none"); numbers have thousands separators, and from 1,000 on no fraction.
 -- @param value
 -- @treturn string
 function text.value(value)
@@ -40,9 +40,9 @@ end
 local CODE = 3 -- columns by which code is indented
 local MORE = "> " -- begins the continuation of a broken line of code
 
--- The lines of a block without their common indentation. The first line does not count, as it may
--- follow the opening brackets directly. If the first line is a paragraph that ends with a colon,
--- lines behind it that are all indented alike are code.
+-- Returns the lines of a block without their common indentation. The first line does not count, as
+-- it may follow the opening brackets directly. If the first line is a paragraph that ends with a
+-- colon, lines behind it that are all indented alike are code.
 local function lines_of(block)
    local lines, least = {}, math.huge
    for line in (block:gsub("%s+$", "") .. "\n"):gmatch("([^\n]*)\n") do

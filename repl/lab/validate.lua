@@ -23,7 +23,8 @@ local PAGE_FIELDS = { text = "string", ask = "string", id = "string", kind = "st
 
 -- --- the form ------------------------------------------------------------------------------------
 
-local COLUMNS = 80 -- of a terminal; wider lines of code are broken, and cannot be typed as shown
+-- The columns of a terminal. Wider lines of code are broken, and cannot be typed as they are shown.
+local COLUMNS = 80
 
 local function check_code(code, say)
    for line in code:gmatch("[^\n]+") do
@@ -109,12 +110,12 @@ function validate.texts(page)
    return all
 end
 
--- Words in front of a number that is not a result, such as "section 3". Widths in bits, 0, 1 and
--- code are no results either.
+-- Words that stand in front of a number that is not a result, such as "section 3". Widths in bits,
+-- 0, 1 and numbers in code are not taken for results either.
 local NAMES_A_NUMBER = { section = true, sections = true, figure = true, figures = true, lab = true, labs = true,
    chapter = true, level = true, set = true, ["and"] = true, to = true }
 
--- The first number that is literally in a paragraph and may be a result, or nil.
+-- Returns the first number that is literally in a paragraph and may be a result, or nil.
 local function own_number(paragraph)
    local before = ""
    paragraph = paragraph:gsub("`[^`]*`", "code"):gsub("%d+ bits?%f[%W]", "width")
@@ -163,14 +164,15 @@ function validate.right(page, figures)
    return type(value) == "table" and table.concat(value, " ") or tostring(value)
 end
 
--- Complains if a page before this one, `shown` up to now, has shown the figure that is asked for.
+-- Complains if an earlier page has shown the figure that is asked for; `shown` has the page of each
+-- figure.
 local function check_untold(page, say, shown)
    local told = type(page.answer) == "string" and shown[page.answer]
    if told then say(("its answer, figure '%s', is shown on page %d already"):format(page.answer, told)) end
 end
 
--- Complains if a text states a tolerance, which is the fields' task, or if answers are not judged
--- by these fields.
+-- Complains if a text states a tolerance, since the fields `within` and `factor` do; or if an
+-- answer at the limit that these set, or just beyond it, is judged wrongly.
 local function check_bounds(page, say, s)
    for _, block in ipairs { page.ask or "", page.todo or "" } do
       local words = block:match("[Ww]ithin an? %a+ is right") or block:match("near enough")
@@ -209,7 +211,7 @@ for i = 0, 3 do VACUOUS[#VACUOUS + 1] = ("return function() return %d end"):form
 local RUNAWAYS = { "return function() while true do end end", "return function() os.exit(0) end" }
 local A_MOMENT = 0.05 -- s
 
--- The solutions of the lab's other tasks, which must not solve this one.
+-- Returns the solutions of the lab's other tasks, which must not solve this one.
 local function neighbours(lab, page)
    local out = {}
    for _, other in ipairs(lab.pages) do

@@ -71,14 +71,14 @@ local function damaged()
    error("what came cannot be read", 0)
 end
 
--- A local function that calls a function of the other end.
+-- Returns a function that calls a function of the other end.
 local function function_of(self, id)
    local function theirs(...) return call(self, id, nil, ...) end
    self.theirs[theirs] = id
    return theirs
 end
 
--- A local object that calls the methods of an object of the other end.
+-- Returns an object that calls the methods of an object of the other end.
 local function object_of(self, id)
    local object = setmetatable({}, { __index = function(_, name)
       return function(_, ...) return call(self, id, name, ...) end
@@ -105,7 +105,8 @@ local readers = {
    f = function(_, at) return false, at end,
 }
 
--- The text up to the next semicolon.
+-- Returns the text up to the next semicolon, and the position behind that; raises an error if there
+-- is none.
 local function word(text, at)
    local found, stop = text:match("^([^;]*);()", at)
    if not found then damaged() end
@@ -207,7 +208,7 @@ local function serve(self, values, n)
    answer(pcall(function(...) return entry.value[method](entry.value, ...) end, unpack(values, 4, n)))
 end
 
--- Serves calls from the other end until the answer arrives, which it returns.
+-- Waits for the answer to a call and returns it, and serves calls from the other end meanwhile.
 local function await(self)
    while true do
       local values, n = receive(self)

@@ -16,7 +16,7 @@ local INDENT, WIDTH, AROUND = "   ", 100, 40
 
 -- --- drawing -------------------------------------------------------------------------------------
 
--- The line that contains position `at`, and the column of `at` in it.
+-- Returns the line that contains position `at`, and the column of `at` in it.
 local function line_at(text, at)
    local from = at
    while from > 1 and text:sub(from - 1, from - 1) ~= "\n" do from = from - 1 end
@@ -46,7 +46,7 @@ local function is_wrong(text)
    return not compiled and not chunk.incomplete(err)
 end
 
--- The first token after which no continuation can make the text valid Lua.
+-- Returns the first token after which no continuation can make the text valid Lua.
 local function culprit(text)
    local all = tokens.code(text)
    local first = chunk.first_wrong(#all, function(i) return is_wrong(text:sub(1, all[i].to)) end)
@@ -65,7 +65,7 @@ end
 
 -- --- what happened while it ran ------------------------------------------------------------------
 
--- The tokens of line n of the text.
+-- Returns the tokens of line n of the text.
 local function tokens_of_line(text, n)
    local out, line, at = {}, 1, 1
    for _, token in ipairs(tokens.code(text)) do
@@ -76,8 +76,8 @@ local function tokens_of_line(text, n)
    return out
 end
 
--- The path in front of token i: "lpfm.machine" of lpfm.machine.foo; nil if token i follows no
--- path.
+-- Returns the path in front of token i: "lpfm.machine" of lpfm.machine.foo; nil if token i follows
+-- no path.
 local function path_before(list, i)
    local parts = {}
    while i > 2 and (list[i - 1].text == "." or list[i - 1].text == ":") and list[i - 2].kind == "name" do
@@ -90,7 +90,8 @@ end
 local separators = { global = {}, ["local"] = {}, upvalue = {}, method = { [":"] = true },
    field = { ["."] = true } }
 
--- The token that the message "attempt to index (or call) a nil value" is about.
+-- Returns the token that a message such as "attempt to index (or call) a nil value" is about, and
+-- its index; nil if none fits.
 local function find_named(list, kind, name)
    local wanted = separators[kind]
    for i, token in ipairs(list) do

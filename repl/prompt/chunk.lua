@@ -9,7 +9,7 @@ local chunk = {}
 
 local NAME = "=stdin"
 
---- Whether a message of the compiler says that the text is incomplete.
+--- Returns true if a message of the compiler says that the text is incomplete.
 -- @string err
 -- @treturn boolean
 function chunk.incomplete(err)
@@ -31,9 +31,9 @@ function chunk.first_wrong(n, is_wrong)
    return first
 end
 
--- Positions where the last statement may begin, outside of blocks and brackets: after semicolons,
--- and on new lines. If the whole text compiles, only a name may begin one on a new line, since
--- anything else continues the line above.
+-- Returns positions where the last statement may begin, outside of blocks and brackets: after
+-- semicolons, and on new lines. If the whole text compiles, only a name may begin one on a new
+-- line, since anything else continues the line above.
 local function beginnings(text, whole)
    local out = {}
    local code = tokens.code(text)
@@ -48,8 +48,8 @@ local function beginnings(text, whole)
    return out
 end
 
--- Compiles an expression so that it returns its values, if possible not by a tail call, which
--- would hide function names.
+-- Compiles an expression behind statements to a function that returns its values. If possible that
+-- is not a tail call, which would hide the names of functions from messages.
 local function returning(before, expression)
    return loadstring(("%s return (function(...) return ... end)(%s\n)"):format(before, expression), NAME)
       or loadstring(before .. " return " .. expression, NAME)
@@ -73,7 +73,7 @@ local function compile_last(text, whole)
    return nil
 end
 
--- The locals that are in scope at the end of statements.
+-- Returns the locals that are in scope at the end of statements.
 local function outer_locals(text)
    local code, out = tokens.code(text), {}
    local _, depths = tokens.depth(text)
@@ -90,18 +90,18 @@ local function outer_locals(text)
    return out
 end
 
--- Code that passes the locals to the function which the chunk is called with; nil if there are no
--- locals.
 local KEEP = "\nlocal keep_ = ... "
 
+-- Returns the statements and, behind them, code that passes their outer locals to the function that
+-- the chunk is called with; nil if there are no such locals.
 local function keeping(statements)
    local out = {}
    for _, name in ipairs(outer_locals(statements)) do out[#out + 1] = ("keep_(%q, %s) "):format(name, name) end
    return #out > 0 and statements .. KEEP .. table.concat(out) or nil
 end
 
--- The compiled text with code that passes its locals on, if this compiles: it does not after a
--- return, for instance.
+-- Adds code to a compiled text that passes its locals on. The text stays as it is if that does not
+-- compile, for example after a return.
 local function with_locals(compiled, text)
    local before = compiled.expression and compiled.before or text
    local kept = keeping(before)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Completion at the prompt, wherever a name can be: variables, fields and methods; fields of
--- tables that are arguments; in strings the values that the call accepts: events and unit masks,
--- flags, formats, machines, modules, files; the commands of the prompt; the names that help
+--- Completes what is typed at the prompt: variables, fields and methods; the fields of tables that
+-- are arguments; in strings, values that the call accepts, such as events with unit masks, flags,
+-- formats, machines, modules and files; the commands of the prompt; and the names that help
 -- explains.
 -- @module repl.prompt.complete
 
@@ -23,7 +23,7 @@ local matching = kinds.matching
 
 local OPENING, CLOSING = { ["("] = true, ["{"] = true, ["["] = true }, { [")"] = true, ["}"] = true, ["]"] = true }
 
--- The path that ends with token i, such as "c:write_pmds"; nil if no path ends there.
+-- Returns the path that ends with token i, such as "c:write_pmds"; nil if no path ends there.
 local function path_ending_at(list, i)
    if not list[i] or list[i].kind ~= "name" then return nil end
    local first = i
@@ -36,8 +36,8 @@ local function path_ending_at(list, i)
    return table.concat(parts)
 end
 
--- The brackets that are open at the end of the text, each with its call, its field and the number
--- of the argument.
+-- Returns the brackets that are open at the end of the text. For each it has the called function,
+-- the field before "=", and the number of the argument that the text has reached.
 local function open_brackets(list)
    local stack = {}
    for i, token in ipairs(list) do
@@ -53,15 +53,16 @@ local function open_brackets(list)
    return stack
 end
 
--- The full name of a library function before which only the module's last name was written.
+-- Returns the full name of a library function, "pfm.count.run", for one that was written with the
+-- last name of its module, "count.run".
 local function in_library(call)
    local name, rest = call:match("^([%w_]+)(.*)$")
    return name and (namespace.module(name) or "pfm." .. name) .. rest or call
 end
 
--- The place at the end of a text: `call`, the key of the called function; `argument`, the number
--- of its argument; `level`, how many braces are open in that; `field`, the name of the field
--- before this value.
+-- Describes the place at the end of a text: `call`, the key of the called function, and `path`, its
+-- name as it was typed; `argument`, the number of its argument; `level`, how many braces are open
+-- in that; `field`, the name in front of "=" if a value follows; `after`, the last token.
 local function site_of(text, in_string)
    local list = tokens.code(text)
    if in_string then list[#list] = nil end
@@ -84,7 +85,7 @@ end
 
 -- --- code ----------------------------------------------------------------------------------------
 
--- The fields that a call's table may have at a place.
+-- Returns the fields that a call's table may have at a place.
 local function fields_at(site)
    local entry = site.call and reference.entry(site.call)
    local after = site.after and site.after.text or "{"
@@ -95,13 +96,13 @@ end
 
 local NUMBERS = { num = true, value = true, set = true, id = true, period = true, seconds = true }
 
--- Whether a number is expected at a place in a call's table.
+-- Returns true if a number is expected at a place in a call's table.
 local function wants_number(site)
    return site.call ~= nil and site.after ~= nil and site.after.text == "=" and NUMBERS[site.field] or false
 end
 
--- The registers that a call accepts in a list: those that the context uses for counting, or else
--- all.
+-- Calls that take a list of registers, with the kind of these. `numbers_at` offers the registers
+-- that the context is programmed with, or all if there are none.
 local lists = { ["context:read_pmds"] = "pmds", ["context:write_pmds"] = "pmds", ["context:write_pmcs"] = "pmcs",
    ["lpfm.pmds"] = "pmds", ["lpfm.pmcs"] = "pmcs" }
 
@@ -120,7 +121,8 @@ local function in_value(value, sep, last)
    return value ~= nil and matching(namespace.of(value, false, sep == ":"), last) or {}
 end
 
--- The module that a call in the path names: require("pfm.count").
+-- Returns the fields of the module that is loaded in front of the word, as completions of it:
+-- require("pfm.count").ru. Returns nil if there is no such call.
 local function required(before, word)
    local name = before:match("require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?$")
    local sep, last = word:match("^([.:])([%w_]*)$")
@@ -137,7 +139,8 @@ local function in_path(path, sep, last)
    return out
 end
 
--- The fields of a call's result, if its description tells them: "c:buffer()", "lpfm.machine()".
+-- Returns the fields and methods of a call's result, for "c:buffer()" or "lpfm.machine()", if the
+-- description of the call tells them.
 local function of_result(path, sep)
    local key = reference.key(path)
    local entry = key and reference.entry(key)
@@ -222,7 +225,7 @@ local function explained(word)
 end
 
 -- The kinds of words that complete the arguments of calls; "?" is a name that help explains.
--- Commands are not here.
+-- `repl.command.rows` has those of commands.
 local arguments = {
    help = { "?" }, ["lpfm.machine"] = { "machine" }, ["lpfm.event"] = { "event", "pmu" }, ["lpfm.events"] = { "event" },
    ["machine:encode"] = { "sim_event", "any", "any" }, ["buffer:count_by"] = { "sample_field", "sample_field" },
@@ -250,8 +253,8 @@ local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc
    ["context:write_pmds"] = "pmd", ["lpfm.pmds"] = "pmd", ["context:read_pmds"] = "pmd",
    ["context:create_evtsets"] = "set" }
 
--- What a string at a place should be, by its call's argument or its field: a kind of words, or
--- flags.
+-- Returns the kind of words that a string at this place should be, from the argument or the field
+-- that it is; for flags nil and their list; nil if nothing is known.
 local function expected(site)
    local topic = site.field == "flags" and flag_topics[site.call]
    if topic then return nil, sorted_keys(require("lpfm").flags[topic] or {}) end
@@ -261,7 +264,7 @@ local function expected(site)
    return site.level == 0 and call and argument_kind(call, site.argument) or nil
 end
 
--- Completes a string of unknown meaning with names of events and registers, then with files.
+-- Returns words for a string of unknown meaning: events, registers and sampling formats.
 local function anything(word)
    local out = {}
    for _, list in ipairs { kinds.words("event", word), registers(), kinds.words("sampling_format", word) } do
@@ -301,7 +304,7 @@ end
 local function in_question(word)
    local mark, name = word:match("^(%?*)(.*)$")
    local out, path = {}, name:match("^(.-)[.:][%w_]*$")
-   if name == "" then -- not hundreds of names, but pages and the prompt's names
+   if name == "" then -- only pages and the prompt's names: all would be hundreds
       for _, list in ipairs { reference.topics(), globals.names() } do
          for _, found in ipairs(list) do out[#out + 1] = found end
       end
@@ -316,8 +319,8 @@ end
 
 -- --- the calls of the prompt ---------------------------------------------------------------------
 
---- What is open at the end of a text: a quote; "." in arguments of a command, "?" after the
--- question mark of help; or "".
+--- Says what is open at the end of a text: the quote of a string, "-" for a comment, "." for a
+-- command of the prompt, "?" for a question to help; "" if nothing is.
 -- @string text
 -- @treturn string
 function complete.quote(text)

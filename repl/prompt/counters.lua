@@ -9,7 +9,8 @@ local render = require "pfm.render"
 local counters = {}
 
 local MOST = 20 -- registers of a context that are shown
-local LEVELS = { [1] = ":k", [8] = ":u" } -- bits of software PMCs; both: 9
+-- Suffixes for the levels that software events' PMCs set; the value 9 is both levels, without one.
+local LEVELS = { [1] = ":k", [8] = ":u" }
 
 local function by_num(list)
    local out = {}
@@ -23,7 +24,7 @@ local function software()
    return out
 end
 
--- The name of the simulated event that is encoded as this value.
+-- Returns the name of the simulated event that is encoded as this value.
 local function simulated_event(pmd, value)
    local machine = lpfm.machine()
    if not machine.encode then return nil end
@@ -43,7 +44,7 @@ local function find_value(programming, num, set)
    end
 end
 
--- The name of the event that a PMD counts, from the register and the value of the PMC that
+-- Returns the name of the event that a PMD counts, from the register and the value of the PMC that
 -- controls it.
 local function name_of(reg, sw, programming, set)
    local ctrl = reg.ctrl or reg.num
@@ -67,8 +68,8 @@ local function is_counter(reg)
    return false
 end
 
--- The PMDs in use, in order, with those that were not written but are controlled by a written PMC
--- of the same set.
+-- Returns the PMDs in use, in order, with those that were not written but are controlled by a
+-- written PMC of the same set.
 local function with_controlled(programming)
    local out, seen = {}, {}
    for i, pmd in ipairs(programming.pmds) do
@@ -123,7 +124,7 @@ function counters.describe(ctx)
    return what .. (p.running and "" or ", stopped")
 end
 
--- PMCs that control none of the counters; they are shown as numbers.
+-- Returns PMCs that control none of the counters; they are shown as numbers.
 local function other_pmcs(programming, rows)
    local controls, regs, out = {}, by_num(lpfm.pmds()), {}
    for _, row in ipairs(rows) do controls[row.set .. " " .. (regs[row.num].ctrl or row.num)] = true end
@@ -138,8 +139,8 @@ local function other_pmcs(programming, rows)
    return out
 end
 
--- A row for each counter: its register, event, value and remarks; and a message if the values
--- cannot be read.
+-- Returns a row for each counter, with its register, event, value and remarks; and a message if the
+-- values cannot be read.
 local function rows_of(ctx, list)
    local wanted, out = {}, {}
    for i = 1, math.min(#list, MOST) do wanted[i] = { num = list[i].num, set = list[i].set } end

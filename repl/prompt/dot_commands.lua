@@ -101,13 +101,13 @@ function dot_commands.wants(name, i)
    return all[name] and all[name].wants and all[name].wants[i]
 end
 
--- Whether a line is a word that ends a shell or another prompt, such as exit.
+-- Returns true if a line is a word that ends a shell or another prompt, such as exit.
 local function leaves(text)
    local word = text:match("^%s*(%a+)%s*$")
    return word == "quit" or word == "exit"
 end
 
---- Whether a line is a command of the prompt.
+--- Returns true if a line is a command of the prompt.
 -- @string text
 -- @treturn boolean
 function dot_commands.is(text)

@@ -29,7 +29,7 @@ local on_demand = {
    end,
 }
 
--- The function of a command. If the library has a module of that name, the function has the
+-- Returns the function of a command. If the library has a module of that name, the function has the
 -- module's fields, too.
 local function function_of(row)
    local function call(...) return command.module(row.name).call(...) end

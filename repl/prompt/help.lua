@@ -21,8 +21,9 @@ end
 
 -- --- lines ---------------------------------------------------------------------------------------
 
--- The column at which a line is continued: that of its second column, or one slightly right of its
--- first word.
+-- Returns the column in which a line goes on when it is broken: that of the second column of its
+-- text or, if there is none, INDENT right of where its text begins. A line that is not indented
+-- goes on in column 1.
 local function column_of(line)
    if not line:find("^%s") then return 1 end
    return line:match("^%s*%S.-%s%s+()%S") or #line:match("^%s*") + #INDENT + 1
@@ -56,7 +57,7 @@ end
 
 -- --- calls ---------------------------------------------------------------------------------------
 
--- The summary and the options of a shell command.
+-- Returns the summary and the options of a shell command.
 local function command_text(name)
    local command = require "repl.command"
    local row = command.rows[name]
@@ -107,8 +108,8 @@ local function formula_text(name, event)
    return table.concat(lines, "\n")
 end
 
--- Finds an event of this machine's PMU or else of another PMU; also returns how many PMUs have it,
--- in the latter case.
+-- Finds an event of this machine's PMU, or else of another PMU. In the latter case it also returns
+-- how many PMUs have the event.
 local function find_event(name)
    local lpfm = require "lpfm"
    local found = lpfm.event(name)
@@ -203,7 +204,7 @@ local function class_text(class, width)
    return table.concat(lines, "\n")
 end
 
--- What LDoc comments in the sources say, if lpfm was built with them.
+-- Returns what LDoc comments in the sources say, or nil if lpfm was built without them.
 local function from_comments(what, width)
    local ok, text = pcall(doc.text, what, width)
    return ok and text or nil

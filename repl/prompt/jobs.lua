@@ -21,14 +21,15 @@ job.__index = job
 
 -- --- one job -------------------------------------------------------------------------------------
 
--- The number of seconds in which the job measured.
+-- Returns the number of seconds in which the job has measured: those in which it was paused do not
+-- count.
 local function active(self)
    local now = self.ended_at or proc.clock()
    return now - self.started - self.paused_for - (self.paused_at and now - self.paused_at or 0)
 end
 
--- Starts the command without the terminal: without input, in its own process group, its output
--- kept for `output()`.
+-- Makes the command of a target run apart from the terminal: without input, in a process group of
+-- its own, and with its output kept in a file, which `output()` reads.
 local function keep_output(self, target)
    local fcntl, unistd = require "posix.fcntl", require "posix.unistd"
    local path = os.tmpname()
@@ -178,7 +179,8 @@ end
 
 -- --- all of them ---------------------------------------------------------------------------------
 
--- Keeps threads from counting that are created while the job is paused.
+-- Stops the context of each thread that is attached while the job is paused, so that new threads do
+-- not count then.
 local function attach_paused(self, on)
    local attach = on.attach
    on.attach = function(subject)

@@ -30,8 +30,9 @@ local function prompt_text(more)
    return "\1\27[1m\2" .. text .. "\1\27[0m\2"
 end
 
--- What Enter inserts if a statement is not complete, or nil: a new line, indented unless lines are
--- pasted. The second value is the text with its last line outdented, or nil.
+-- Returns what Enter inserts if a statement is not complete, a new line, which is indented unless
+-- lines are pasted; nil if Enter ends the statement. The second value is the text with its last
+-- line outdented, or nil.
 local function more(text, pasting)
    if text == "" or dot_commands.is(text) then return nil end
    local outdented = not pasting and tokens.outdented(text, INDENT) or nil
@@ -43,8 +44,8 @@ local function more(text, pasting)
    return "\n" .. INDENT:rep(deep), outdented
 end
 
--- Reads lines until a statement is complete; returns it compiled and as text, or nil and "eof",
--- "interrupted" or an error.
+-- Reads lines until a statement is complete. Returns it compiled and as text; or nil and "eof",
+-- "interrupted" or the message about a wrong statement, which is the third value.
 local function read_chunk()
    local text, why = line.read(prompt_text(false))
    if not text then return nil, why end
@@ -100,7 +101,7 @@ end
 
 -- --- the start-up file ---------------------------------------------------------------------------
 
--- The path of the start-up file, and whether LPFM_INIT names it.
+-- Returns the path of the start-up file, or nil if there is none; and whether LPFM_INIT names it.
 local function start_up_file()
    local named = os.getenv("LPFM_INIT")
    if named then return named ~= "" and named or nil, true end

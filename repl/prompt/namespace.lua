@@ -9,7 +9,8 @@ local namespace = {}
 
 local LEVELS = 8 -- the longest chain of __index that is followed
 
--- The table of methods that an __index function has as an upvalue, as in lpfm's C classes.
+-- Returns the table of methods that an __index function has as an upvalue, as those of lpfm's C
+-- classes do; nil if it has none.
 local function methods_of(index)
    local i = 1
    while true do
@@ -19,7 +20,8 @@ local function methods_of(index)
    end
 end
 
--- The table that __index leads to; for a function with the name of a module, that module.
+-- Returns the table in which __index of a value looks fields up. If the metatable names a `module`,
+-- that is the module.
 local function index_of(value)
    local meta = debug.getmetatable(value)
    if type(meta) ~= "table" then return nil end
@@ -28,7 +30,7 @@ local function index_of(value)
    return type(index) == "function" and methods_of(index) or index
 end
 
--- The tables in which fields of a value are looked up.
+-- Returns the tables in which Lua looks fields of a value up, in their order.
 local function places(value)
    local out = {}
    for _ = 1, LEVELS do
@@ -106,7 +108,7 @@ function namespace.module(name)
    return has(namespace.c_modules, name) and "lpfm." .. name or former[name]
 end
 
--- Whether a value loads the library's modules as fields on demand.
+-- Returns true if a value loads the library's modules as fields on demand.
 local function has_modules(value)
    local meta = type(value) == "table" and getmetatable(value)
    return type(meta) == "table" and rawget(meta, "modules") == true

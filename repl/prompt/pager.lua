@@ -9,7 +9,7 @@ local pager = {}
 
 local USUAL = "less -FRX" -- -F quits if the text fits, -X leaves it on the screen
 
--- Whether a text and the next prompt have more lines than the terminal.
+-- Returns true if a text and the next prompt have more lines than the terminal.
 local function is_long(text)
    local columns, most = terminal.size()
    local lines = 0
@@ -20,7 +20,7 @@ local function is_long(text)
    return false
 end
 
--- The pager's command, or nil if there is none or PAGER is empty.
+-- Returns the pager's command, or nil if there is none or PAGER is empty.
 local function command()
    local wanted = os.getenv("PAGER") or USUAL
    local word = wanted:match("^%s*(%S+)")

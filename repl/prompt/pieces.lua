@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Writes texts in pieces at the prompt, since Ctrl-C cannot interrupt a single write of a long
--- text, a C call.
+--- Writes texts in pieces at the prompt: a single write of a long text would be one C call, which
+-- Ctrl-C cannot interrupt.
 -- @module repl.prompt.pieces
 
 local pieces = {}
@@ -19,8 +19,8 @@ local function any_long(...)
    return false
 end
 
--- A write method for files that writes in pieces. It is interpreted, so that Ctrl-C can interrupt
--- it between two pieces.
+-- Returns a write method for files that writes in pieces. The JIT is off for it, so that Ctrl-C can
+-- interrupt it between two pieces.
 local function in_pieces(write)
    local function write_pieces(file, ...)
       if not any_long(...) then return write(file, ...) end

@@ -7,7 +7,7 @@ local namespace = require "repl.prompt.namespace"
 
 local programming = {}
 
---- Whether a value is an open context.
+--- Returns true if a value is an open context.
 -- @param value
 -- @treturn boolean
 function programming.is_open(value)
@@ -42,7 +42,7 @@ local function load_text(name, target, tid_text)
    return ("assert(%s:load(%s))"):format(name, target.set and ("%s, %d"):format(tid, target.set) or tid)
 end
 
--- The entries that are new or have changed.
+-- Returns the entries that are new or have changed.
 local function changed(before, now, key)
    local old, out = by_key(before, key), {}
    for id, entry in pairs(by_key(now, key)) do

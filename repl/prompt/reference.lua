@@ -47,7 +47,7 @@ local function new_entry(key, item)
       returns = by_name(item.results), topic = topic_of(key) }
 end
 
--- The description of a command without LDoc comments, from the summary in its row.
+-- Returns the description of a command without LDoc comments, from the summary in its row.
 local function item_of_command(row)
    return { name = row.name, kind = "function", args = "(" .. table.concat(row.call, ", ") .. ")", params = {},
       returns = {}, summary = row.summary:gsub("^%l", string.upper) .. "." }
@@ -55,7 +55,7 @@ end
 
 local items -- all described items, by key
 
--- All described items: public functions of modules, and what the prompt provides.
+-- Returns all described items: public functions of modules, and what the prompt provides.
 local function all_items()
    if items then return items end
    items = {}
@@ -124,7 +124,8 @@ end
 
 -- --- keys ----------------------------------------------------------------------------------------
 
--- The class that has a method of this name, if only one has it.
+-- Returns the key of the method with this name, or nil if no class or more than one has such a
+-- method.
 local function only_class_with(method)
    local found
    for _, key in ipairs(reference.keys()) do
@@ -136,8 +137,9 @@ local function only_class_with(method)
    return found
 end
 
--- The key of a method such as "c:read_pmds" or "ctx.read_pmds": by the object, by its usual name,
--- or by the method alone.
+-- Returns the key of a method such as "c:read_pmds" or "ctx.read_pmds", or nil if it is not known:
+-- by the class of the object, by the usual name of such objects, or by the name of the method
+-- alone.
 local function method_key(path)
    local object, method = path:match("^(.-)[.:]([%a_][%w_]*)$")
    if not object then return nil end

@@ -34,7 +34,7 @@ end
 
 local cut = show.cut
 
--- A number with the fewest digits from which Lua reads the same number.
+-- Returns a number with the fewest digits from which Lua reads the same number.
 local function number(n)
    if n ~= n then return "0/0" end
    if n == math.huge or n == -math.huge then return n < 0 and "-math.huge" or "math.huge" end
@@ -45,7 +45,7 @@ local function number(n)
    end
 end
 
--- Whether a table is a list, as far as a limited number of its keys shows.
+-- Returns true if a table is a list. Of a large table only a limited number of keys is read.
 local function is_list(t)
    local n = 0
    for k in pairs(t) do
@@ -63,7 +63,7 @@ end
 
 local inline
 
--- The keys that are read, sorted, and whether the table has more.
+-- Returns the keys of a table, sorted, and whether it has more than the number that is read.
 local function sorted_keys(t)
    local keys, more = {}, false
    for k in pairs(t) do
@@ -111,7 +111,7 @@ end
 local registers = { avail_pmcs = true, avail_pmds = true, ovfl_pmds = true, impl_pmcs = true, impl_pmds = true,
    reset_pmds = true, smpl_pmds = true, pmds = true }
 
--- Register numbers as ranges, "4-15 64-72"; nil for any other list.
+-- Returns register numbers as ranges, "4-15 64-72"; nil for any other list.
 local function ranges(list)
    local out, i, most = {}, 1, math.min(#list, LOOK)
    while i <= most do

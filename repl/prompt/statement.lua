@@ -34,7 +34,8 @@ local function cut(message)
    return show.cut(message, LONG)
 end
 
--- The message of a call that failed, which returns nil and a message.
+-- Returns the message of a call that failed, which has returned nil and a message; nil if the call
+-- did not fail.
 local function failure_of(results)
    return results.n > 1 and results[1] == nil and type(results[2]) == "string" and results[2] or nil
 end
@@ -48,7 +49,8 @@ local function without_own(trace)
    return (trace:gsub("\n" .. OWN .. "[^\n]*", ""):gsub("\n" .. OWN_LIBRARY .. "[^\n]*", ""))
 end
 
--- The name of the function that the typed text called, if the text has a name for it.
+-- Returns the name of the function that the typed text called, or nil if it was called without a
+-- name.
 local function called()
    local level = 3
    while true do
@@ -59,7 +61,8 @@ local function called()
    end
 end
 
--- Rewrites an error raised in lpfm's own code, which is most often caused by an argument.
+-- Rewrites an error that was raised in lpfm's own code: most often an argument has caused it.
+-- Returns a false value if the error is from elsewhere.
 local function stumbled(err)
    local plain = err:match("^" .. OWN .. " (.*)$") or err:match("^" .. OWN_LIBRARY .. " (.*)$")
    local name = plain and called()
@@ -73,7 +76,8 @@ end
 -- Adds a traceback to an error. A message without a position is about a mistake of the user, and
 -- needs none.
 local function traceback(err)
-   if type(err) == "string" then err = cut(err):gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end -- own position
+   -- The position in this file says nothing to users.
+   if type(err) == "string" then err = cut(err):gsub("^[^\n]-prompt/statement%.lua:%d+: ", "") end
    if type(err) ~= "string" or not err:find("^[^\n]-:%d+: ") then return err end
    if err:find(": interrupted$") then return "interrupted" end
    local own = stumbled(err)
@@ -125,7 +129,8 @@ end
 function statement.run(compiled, text)
    keep_interruptible(compiled.fn)
    local results
-   local function call() results = pack(compiled.fn(keep_local)) end -- Ctrl-C in a final C call raises in pack
+   -- If the statement ends with a C call, Ctrl-C raises in pack().
+   local function call() results = pack(compiled.fn(keep_local)) end
    local before = programming.snapshot()
    local done, err = xpcall(call, traceback)
    local struck = host.calm()

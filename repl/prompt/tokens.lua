@@ -17,8 +17,8 @@ function tokens.keywords()
    return keywords
 end
 
--- The end of the long bracket that opens at `at`, and whether it is closed; nil if none opens
--- there.
+-- Returns the end of the long bracket that opens at `at`, and whether it is closed; nil if none
+-- opens there.
 local function long_end(text, at)
    local equals = text:match("^%[(=*)%[", at)
    if not equals then return nil end
@@ -37,7 +37,7 @@ local function quoted_end(text, at)
    return #text, false
 end
 
--- The end of a number such as "1e-6" or "0xff", or of one that is not complete yet.
+-- Returns the end of a number such as "1e-6" or "0xff"; the number may be incomplete, as "1e" is.
 local function number_end(text, at)
    local _, to = text:find("^%.?%d[%w.]*", at)
    local word = to and text:sub(at, to)
@@ -46,8 +46,8 @@ local function number_end(text, at)
    return exponent or to
 end
 
--- The kind and the end of the token that begins at `at`, and whether it is closed (for comments
--- and strings).
+-- Returns the kind and the end of the token that begins at `at`, and whether it is closed (for
+-- comments and strings).
 local function token_at(text, at)
    if text:find("^%-%-", at) then
       local to, closed = long_end(text, at + 2)
@@ -103,7 +103,7 @@ function tokens.open(text)
    local last = all[#all]
    if not last or not (last.open or (last.kind == "comment" and not last.text:find("^%-%-%[=*%["))) then return "" end
    if last.kind == "comment" then return (last.open or last.to == #text) and "-" or "" end
-   if last.text:find("^[\"']") and last.to < #text then return "" end -- a line's end ended it
+   if last.text:find("^[\"']") and last.to < #text then return "" end -- it has ended with its line
    return last.text:sub(1, 1)
 end
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Help pages that belong to no single function: `?NAME` shows them at the prompt, `lpfm help NAME`
 -- in a shell, and `make doc` makes HTML of them. Lines that begin with spaces stay as they are;
--- other lines are paragraphs, filled to the terminal's width. A spec runs each block of such lines
--- that begins with `local` or `assert`, as Lua.
+-- other lines are paragraphs, filled to the terminal's width. A test runs each block of indented
+-- lines that begins with `local` or `assert`, as Lua.
 -- @module repl.prompt.topics
 
 local parts = require "repl.parts"

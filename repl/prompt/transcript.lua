@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- The transcript of a prompt as a Lua script: its statements in order, and how its contexts were
--- programmed, which the script compares with its own. Or only the programming of some contexts.
+-- programmed, which the script compares with its own. A script can also have only the programming
+-- of some contexts.
 --
 -- Statements that failed become comments; changes that they made to contexts before they failed
 -- are written as calls. A thread's id in a `load` becomes an argument of the script.
@@ -45,8 +46,8 @@ local function comm(tid)
    return name and (" (%s)"):format(name) or ""
 end
 
--- Names of the script's arguments: on real machines, thread ids differ in each run, so the script
--- takes them as arguments.
+-- Returns the names of the script's arguments by thread id, and the lines that define them. On real
+-- machines thread ids differ in each run, so the script takes them as arguments.
 local function target_names(contexts)
    local out, lines = {}, {}
    for _, c in ipairs(is_simulated() and {} or contexts) do
@@ -85,8 +86,8 @@ local function ends_in_comment(text)
    return #all > 0 and all[#all].kind == "comment"
 end
 
--- An expression as a statement which shows its value as the prompt did, or asserts it if it was
--- only `true`.
+-- Returns an expression as a statement: it shows the values as the prompt did, or asserts the value
+-- if that was only `true`.
 local function shown(s)
    local expression = trimmed(s.expression)
    if s.count == 0 and loadstring(expression) then return s.before .. expression end
@@ -95,7 +96,7 @@ local function shown(s)
       ends_in_comment(expression) and "\n" or "")
 end
 
--- Replaces the ids of threads that contexts are loaded on.
+-- Replaces the ids of threads that contexts are loaded on by the names of the script's arguments.
 local function in_targets(text, targets)
    if not text:find("load", 1, true) then return text end
    for tid, name in pairs(targets) do text = text:gsub(("%%f[%%w_]%d%%f[^%%w_]"):format(tid), name) end
@@ -147,7 +148,7 @@ local function header(what)
       .. "prompt."):format(what, os.date("%Y-%m-%d %H:%M"), machine.name, machine.pmu)
 end
 
--- A line that selects the machine as the prompt did; none if the environment selected it.
+-- Returns a line that selects the machine as the prompt did; nil if the environment selected it.
 local function machine_line()
    local machine = lpfm.machine()
    if not machine or not (machine.options or is_simulated()) then return nil end
@@ -155,7 +156,8 @@ local function machine_line()
    return ("lpfm.machine(%s%s)"):format(literal.text(machine.name), options)
 end
 
--- The contexts that global variables hold; a script has no name for others.
+-- Returns the contexts with the wanted names, or else all that global variables hold: a script has
+-- no name for others.
 local function named_contexts(wanted)
    local all = namespace.globals(programming.is_open)
    if not wanted then return all end

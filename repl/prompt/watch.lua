@@ -35,7 +35,7 @@ local function is_job(what)
    return type(what) == "table" and type(what.contexts) == "function"
 end
 
--- The contexts to show, and their names.
+-- Returns the contexts to show; raises an error if `what` has none.
 local function contexts_of(what)
    if is_context(what) then return { what } end
    if is_job(what) then return what:contexts() end
@@ -74,8 +74,8 @@ local function read(row)
    return ok and value or 0
 end
 
--- The increase since the last refresh, also if the counter was reset or its buffer was emptied in
--- between.
+-- Returns the increase since the last refresh. If the value is smaller than before, the counter was
+-- reset after an overflow, or its buffer was emptied.
 local function difference(row, value)
    local d = value - (row.last or value)
    if d >= 0 then return d end
@@ -147,7 +147,7 @@ end
 local columns = { { title = "counter" }, { title = "rate", right = true }, { title = "total", right = true },
    { title = "" } }
 
--- Draws the view as lines of a width.
+-- Returns the view as lines, which are narrower than the given width.
 local function lines_of(view, width)
    local rows, used = {}, 0
    for i, row in ipairs(view.rows) do rows[i] = { shown_name(view, row), shown_rate(row), shown_total(row), "" } end
@@ -238,7 +238,7 @@ local function thread_is_gone(view, tid)
    return true
 end
 
--- The reason to end the view, or nil.
+-- Returns the reason why the view ends, that the job or all threads have ended; nil if it goes on.
 local function over(view)
    if is_job(view.what) then
       local state = view.what:state()

@@ -70,7 +70,7 @@ local function fish_option(name, o)
    return table.concat(out, " ")
 end
 
--- The flags of all options that take a value.
+-- Returns the flags of all options that take a value.
 local function taking(c)
    local out = {}
    for _, o in ipairs(c.rows) do

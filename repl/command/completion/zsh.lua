@@ -41,7 +41,7 @@ _lpfm() {
 [ "$funcstack[1]" = _lpfm ] && _lpfm "$@" || compdef _lpfm lpfm
 ]=]
 
--- The action by which zsh completes words of a kind.
+-- Returns the action by which zsh completes words of a kind.
 local function zsh_action(kind)
    if kind == "any" or kind == "function" then return " " end
    if kind == "file" then return "_files" end
@@ -52,7 +52,8 @@ local function zsh_escaped(text)
    return (text:gsub("[%[%]:\\]", "\\%0"))
 end
 
--- An option for _arguments; that of "--event=" has its value in the same word or in the next.
+-- Returns an option for _arguments. "--event=" stands for an option with its value in the same word
+-- or in the next.
 local function zsh_option(o)
    local flags = {}
    for i, flag in ipairs(o.flags) do flags[i] = flag .. (o.value and flag:find("^%-%-") and "=" or "") end

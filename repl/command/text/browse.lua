@@ -15,8 +15,8 @@ local NEIGHBOURS = 10 -- callers and callees shown of an unfolded row
 local LEAST = 0.5     -- percent; the smallest node of an unfolded tree
 local STEP = 8        -- columns that a key scrolls
 local OBJECT = 20     -- columns for the name of a program or library
-local HOT, WARM = 5, 0.5          -- percent of the rows that are red and green; as perf's
-local HOT_CODE, WARM_CODE = 10, 1 -- percent; limits of colours, as in lpfm annotate
+local HOT, WARM = 5, 0.5          -- percent; rows from these on are red, or green, as in perf
+local HOT_CODE, WARM_CODE = 10, 1 -- the same for lines of code, as in lpfm annotate
 local HELP = {
    "up, down, PgUp, PgDn, Home, End   go through the rows",
    "left, right   scroll sideways, beside the numbers",
@@ -45,7 +45,7 @@ local moves = {
    [" "] = function(p, room) return p.at + room end,
 }
 
--- A text without its first n characters.
+-- Returns a text without its first n characters.
 local function utf8_from(text, n)
    for _ = 1, n do text = text:gsub("^[%z\1-\127\192-\255][\128-\191]*", "", 1) end
    return text
@@ -70,7 +70,7 @@ local function paint_code(text)
    end))
 end
 
--- The number of lines between the heads and the foot.
+-- Returns the number of lines that the terminal has between the heads and the foot of a page.
 local function room_of(page)
    local _, height = screen.size()
    return math.max(1, height - #page.heads - 1)
@@ -181,8 +181,9 @@ local function new_node(name)
    return { name = name, events = 0, children = {}, by_name = {} }
 end
 
--- Adds the functions of a stack, towards callers or callees, to a tree; a recursive function is
--- added once.
+-- Adds the functions of a stack from names[from] to names[to], callers or callees of a function, to
+-- the tree below `node`: each becomes a child of the one before. A function that calls itself is
+-- added once. If `deep` is false, only the first one is added.
 local function add_way(node, names, from, to, step, deep, events)
    for i = from, to, step do
       local name = names[i]
@@ -214,8 +215,8 @@ local function add_lines(out, node, whole, word, depth, deep)
    end
 end
 
--- Reads the stacks of several rows in one pass: `how` is "near" or "whole" for each row to unfold.
--- If a function is in a stack several times, its outermost call counts, as on the page of lpfm
+-- Unfolds several rows, for which it reads all stacks once; `how` is "near" or "whole" for each
+-- row. If a function is in a stack several times, its outermost call counts, as on the page of lpfm
 -- report --html.
 local function unfold_rows(view, how)
    if next(how) == nil then return end
@@ -270,7 +271,8 @@ local function index_of(titles, wanted)
    end
 end
 
--- The rows with shortened objects and, if the kernel's functions are known, with marks at those.
+-- Returns the rows as they are shown: names of objects are shortened and, if both symbol and object
+-- are among the keys, [k] marks functions of the kernel and [.] others.
 local function shown_rows(result)
    local symbol, object, out = index_of(result.titles, "symbol"), index_of(result.titles, "object"), {}
    for i, row in ipairs(result.rows) do
@@ -296,8 +298,8 @@ function browse.by_self(rows)
    return rows
 end
 
--- Makes the lines of the rows and of their unfolded trees; `what` has the row, perhaps the
--- function, of each line.
+-- Fills a page with the rows and their unfolded trees. `page.what` gets for each line its row and,
+-- for a line of a tree, the name of its function.
 local function fill(view, page)
    local result = view.result
    local text = view.lines_of(view.self, result, shown_rows(result))
@@ -345,8 +347,8 @@ local function go_to(page, name)
    if page.what[page.at].name then page.note = "its row is not shown" end
 end
 
--- Unfolds rows. If sampling goes on, it sorts all rows again, so that all shares are of the same
--- samples.
+-- Unfolds rows. While sampling goes on, all rows are sorted again, so that all shares are of the
+-- same samples.
 local function show_unfolded(view, page, how)
    if not view.live then
       unfold_rows(view, how)

@@ -18,7 +18,7 @@ local function widen(columns, rows)
    end
 end
 
--- Whether these rows and the lines since the last header would exceed the screen.
+-- Returns true if these rows and the lines since the last header would exceed the screen.
 local function is_over(self, n)
    if self.shown == 0 then return true end
    if not self.on_terminal then return false end

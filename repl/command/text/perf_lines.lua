@@ -22,19 +22,20 @@ local function hex(n)
    return symbols.hex(n):sub(3)
 end
 
--- A name without the parameters of a C++ function, as perf prints it.
+-- Returns a name without the parameters of a C++ function, as perf prints it.
 local function plain(name)
    local short = name:gsub("%s*%b()%s*c?o?n?s?t?$", "")
    return short ~= "" and not short:find("operator$") and not short:find("::$") and short or name
 end
 
--- A name and the offset of an address in it; `more` is added to the offset.
+-- Returns a name with the offset of an address in it, which is increased by `more`.
 local function name_of(name, where, more)
    if where.missing then return UNKNOWN end
    return ("%s+0x%s"):format(plain(render.printable(name)), hex(where.offset + more))
 end
 
--- Lines for a frame: inlined functions first, and the function that contains them last.
+-- Adds the lines of a frame: those of inlined functions first, and that of the function that
+-- contains them last.
 local function frame_lines(out, where, address, more)
    local frames = symbols.frames(where)
    for i = 1, #frames - 1 do
@@ -44,8 +45,8 @@ local function frame_lines(out, where, address, more)
       render.printable(object_of(where)))
 end
 
--- Lines for a stack. perf prints return addresses, and call addresses in unwound stacks, as
--- offsets in the object if there is one.
+-- Adds the lines of a stack. perf prints offsets in the object if there is one. They are those of
+-- return addresses, except in unwound stacks; `more` is 1 where `where.address` is the byte before.
 local function stack_lines(self, out, resolver, s)
    local places, before = chain.places(self, resolver, s.life, s.address, s.stack), 0
    for i, where in ipairs(places) do

@@ -7,7 +7,7 @@ local render = require "pfm.render"
 
 local stat_text = {}
 
--- The value and its unit for people; clocks are in milliseconds.
+-- Returns the value and its unit for people; clocks are in milliseconds.
 local function in_unit(row, value)
    if row.unit ~= "ns" then return value, row.unit or "" end
    if type(value) ~= "number" then value = value:tonumber() end
@@ -23,7 +23,8 @@ function stat_text.number_of(value)
    return ok and n or nil
 end
 
--- The metric beside a count: for a clock, the number of CPUs in use; for another event, its rate.
+-- Returns the metric beside a count: for a clock, the number of CPUs in use; for another event, its
+-- rate.
 local function metric(row, result)
    local value = row.value and stat_text.number_of(row.value)
    if not value or result.elapsed <= 0 then return nil end
@@ -66,7 +67,7 @@ local function in_percent(part, row)
    return whole ~= 0 and part / math.abs(whole) * 100 or 0
 end
 
--- The deviation of the mean of repeats, or the error of an estimate.
+-- Returns the deviation of the mean of repeats, or the error of an estimate.
 local function shown_deviation(row)
    local part = row.stddev or row.error
    if not part then return row.poor and ("( %s ? )"):format(render.plus_minus) or "" end
@@ -171,7 +172,7 @@ local function value_for_programs(row)
    return value == math.floor(value) and ("%.0f"):format(value) or ("%.6f"):format(value), unit
 end
 
--- The time in which an event was counted, in ns, and its share of the whole.
+-- Returns the time in which an event was counted, in ns, and its share of the whole.
 local function counted(row, result)
    if not row.value then return "0", "0.00" end
    local time, share = result.ran or result.elapsed * 1e9, row.active or 1

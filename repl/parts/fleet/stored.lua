@@ -21,8 +21,8 @@ function stored.add_options(c)
    c.meant["--from"], c.meant["--where"] = "--db", "--select" -- former names
 end
 
--- Calls a method of a store. What the method refuses is an error in the command line, other
--- failures of the store are not.
+-- Calls a method of a store. If the method refuses an argument, this is an error in the command
+-- line; other failures of the store are not.
 local function asked(self, method, ...)
    local results = { pcall(options.checked, self[method], self, ...) }
    if results[1] then return unpack(results, 2) end
@@ -162,8 +162,8 @@ local function check(args)
    if #args.derive > 0 then options.fail("--db and --derive exclude each other") end
 end
 
--- The conditions of a query: those given, and -e, --symbol and the like, which hold for both sides
--- of a comparison.
+-- Returns the conditions of a query: the given ones, and those of -e, --symbol and the like, which
+-- hold for both sides of a comparison.
 local function conditions(args, texts)
    local out = { unpack(texts) }
    for _, name in ipairs(AS_CONDITIONS) do
@@ -180,7 +180,7 @@ local function percent(value)
    return ("%.2f%%"):format(value)
 end
 
--- The columns: for each its title, and a function that returns the text of a row.
+-- Returns the columns: for each its title, and a function that returns the text of a row.
 local function columns_of(result)
    local first = result.rows[1]
    local out = { { "percent", function(row) return percent(row.percent) end } }

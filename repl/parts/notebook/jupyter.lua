@@ -37,7 +37,7 @@ local function kernel_file()
    return assert(require("posix.stdlib").realpath(here .. "/kernel.py"))
 end
 
--- The path of a Python that has ipykernel.
+-- Returns the path of a Python that has ipykernel.
 local function python()
    for _, name in ipairs(PYTHONS) do
       local pipe = io.popen(("%s -c 'import ipykernel, sys; print(sys.executable)' 2>/dev/null"):format(name))

@@ -58,7 +58,7 @@ function answers.is_complete(text)
    return { status = "incomplete", indent = (" "):rep(INDENT * tokens.depth(text)) }
 end
 
--- Answers a line; a line that is no request is answered with an error.
+-- Answers a line. If the line is not a request, the answer is an error.
 local function answer(line)
    local request, err = cjson.decode(line)
    if type(request) ~= "table" then return { failed = true, message = "no request: " .. tostring(err) } end
