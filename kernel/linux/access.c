@@ -2,9 +2,10 @@
 /*
  * access.c - running a function in PMU context.
  *
- * The function runs here if the target is the caller. If the target runs on another CPU, it runs in an interrupt
- * there. If the target does not run, it runs here under the locks of the perf contexts with the target's events: perf
- * takes these locks before it schedules the events in.
+ * If the target is the calling thread, the function is called here. If the target runs on another
+ * CPU, the function is called in an interrupt there. If the target does not run, the function is
+ * called here under the locks of the perf contexts with the target's events: perf takes these locks
+ * before it schedules the events in.
  */
 #include <linux/smp.h>
 #include <linux/ptrace.h>
@@ -28,7 +29,7 @@ struct pt_regs *lx_user_regs(const struct lx_context *lx)
 	return task->flags & PF_KTHREAD ? NULL : task_pt_regs(task);
 }
 
-/* Interrupts are off. */
+/* Calls fn between lx_enter() and lx_leave(). Interrupts are off. */
 static inline int run(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -72,9 +73,10 @@ static void run_there(void *arg)
 }
 
 /*
- * Returns the second context that was locked, or NULL, for lx_unlock_perf(): lx->perf[1] may be set meanwhile, as a
- * command can get the first counter of another kind while the thread records its own end (record.c). That lock is
- * hidden from sparse, which cannot follow an if.
+ * Returns the second perf context that was locked, or NULL, which the caller passes to
+ * lx_unlock_perf(). That function cannot look at lx->perf[1]: it may be set meanwhile, because a
+ * command can make the first counter of another kind while the thread records its own end
+ * (record.c). The second lock is hidden from sparse, which cannot follow a conditional lock.
  */
 struct perf_event_context *lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
 {
@@ -131,7 +133,10 @@ static int access_thread(struct lx_context *lx, struct call *call)
 	return call->ret;
 }
 
-/* 3.1.2, 4.3.2: commands come from the monitored CPU, or from any if pfm_any_cpu(). */
+/*
+ * 3.1.2, 4.3.2: commands must come from the monitored CPU. If pfm_any_cpu() is true, they may come
+ * from any CPU.
+ */
 static int access_cpu(struct pfm_context *ctx, struct call *call)
 {
 	if (get_cpu() == ctx->cpu) {

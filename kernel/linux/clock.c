@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock.c - how long the target has run, and the set timeout, which runs only while it does (3.7.6).
+ * clock.c - how long the target has run, and the set timeout, for which only the time counts while
+ * the target runs (3.7.6).
  *
- * perf keeps the time for which the target ran in its context. The timeout is a clock event of perf: its timer stops
- * and goes on with the target. Here the timer is set anew while it runs, which perf itself never does: directly if the
- * event is on this CPU, and by the period in the event if it is elsewhere or if its timer's handler is running, after
- * which perf sets the timer.
+ * perf keeps the target's run time in the perf context. The timeout is a clock event of perf, of
+ * which the timer stops and goes on with the target. lx_timer_set() sets the timer anew while it
+ * runs, which perf itself never does. If the event is on this CPU, it sets the timer directly. If
+ * the event is on no CPU, or the timer's handler is running, it stores a period in the event: by
+ * that perf sets the timer when it schedules the event in or when the handler has returned.
  */
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
@@ -15,7 +17,7 @@
 #include "compat.h"
 #include "linux.h"
 
-/* the bit in lx->late that stands for lx->clock; bit n below stands for counter n */
+/* the bit in lx->late that stands for lx->clock; a bit n below it stands for counters[n] */
 #define CLOCK_BIT	63
 
 static bool to_be_set(struct lx_context *lx)
@@ -28,8 +30,8 @@ static void expire(struct lx_context *lx, struct perf_event *event, struct pt_re
 	lx->armed = false;
 	event->hw.sample_period = LX_FAR;
 	/*
-	 * If the interrupt of an overflow is still pending, it belongs to the set being left:
-	 * handle it first.
+	 * An overflow of which the interrupt is still pending belongs to the set that is being
+	 * left, so it is handled first.
 	 */
 	lx_drain_overflows(lx, regs);
 	if (!lx->armed)
@@ -113,8 +115,8 @@ static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 }
 
 /*
- * Called in an NMI: the interrupted code may hold the hrtimers' lock, so an interrupt (irq_work)
- * sets the timer.
+ * Has an interrupt (irq_work) set the event's timer. It is called in an NMI, because the
+ * interrupted code may hold the lock of the hrtimers.
  */
 static void set_later(struct lx_context *lx, const struct perf_event *event)
 {
@@ -151,8 +153,9 @@ static void set_late_ones(struct lx_context *lx)
 }
 
 /*
- * Places the counters that an NMI could not place. If the target has left the CPU, perf places them
- * when it schedules them in.
+ * Handles the overflows that NMIs missed, and places the counters that they could not place. If the
+ * target has left the CPU, nothing is done: perf places the counters when it schedules them in, and
+ * the next overflow handles the missed ones.
  */
 static void catch_up(struct lx_context *lx)
 {
@@ -188,7 +191,10 @@ void lx_clock_drain(struct lx_context *lx)
 	irq_work_sync(&lx->late_work);
 }
 
-/* Does what hrtimer_get_remaining() does, without taking the lock. */
+/*
+ * Returns how many ns are left until the timeout. In an NMI the lock that hrtimer_get_remaining()
+ * takes cannot be taken.
+ */
 static s64 time_left(struct lx_context *lx)
 {
 	if (!in_nmi())

@@ -59,7 +59,10 @@ static inline bool pfm_mmap_write_trylock(struct mm_struct *mm)
 #define pfm_pmu_disable_count(pmu)	((*this_cpu_ptr((pmu)->cpu_pmu_context))->pmu_disable_count)
 #endif
 
-/* As perf_pmu_disable() and perf_pmu_enable(), which modules cannot call: this CPU's PMU counts nothing. */
+/*
+ * These do what perf_pmu_disable() and perf_pmu_enable() do, which modules cannot call: between
+ * them this CPU's PMU counts nothing.
+ */
 static inline void pfm_perf_pmu_disable(struct pmu *pmu)
 {
 	if (!pfm_pmu_disable_count(pmu)++)
@@ -79,7 +82,10 @@ static inline void pfm_perf_pmu_enable(struct pmu *pmu)
 #define pfm_rdpmc(index, value)	((value) = rdpmc(index))
 #endif
 
-/* For how long a perf context has been scheduled in. PMU context: it is on this CPU, or on none. */
+/*
+ * Returns for how long the perf context has been scheduled in. Called in PMU context, so the perf
+ * context is scheduled in on this CPU or not at all.
+ */
 static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 {
 #ifdef PFM_HAS_PERF_TIME_CTX
@@ -90,9 +96,10 @@ static inline u64 pfm_perf_time(const struct perf_event_context *perf)
 }
 
 /*
- * pfm_dumpable(): is a thread dumpable? pfm_capable_over(): does the caller have a capability in
- * the user namespace of the thread's program? Up to Linux 7.1 at least, both are found in the
- * thread's mm, to which the caller has a reference; in later kernels in the task.
+ * pfm_dumpable() returns true if a thread is dumpable. pfm_capable_over() returns true if the
+ * caller has a capability in the user namespace of the thread's program. Up to Linux 7.1 at least,
+ * both are found in the thread's mm, to which the caller has a reference; in later kernels in the
+ * task.
  */
 static inline bool pfm_dumpable(struct task_struct *task, struct mm_struct *mm)
 {
@@ -121,8 +128,8 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #define PFM_KNOWS_GROUPS	(LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0))
 
 /*
- * 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap; from Armv9.4 on
- * there may be one for instructions alone.
+ * 6.12: arm64's cycle counter has the index of its bit in PMCNTENSET_EL0; counters are a bitmap;
+ * from Armv9.4 on there may be one for instructions alone.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
 #define PFM_ARM_CYCLE_IDX	0
@@ -151,8 +158,8 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #endif
 
 /*
- * Access to user memory word by word. Before 6.11 arm64's unsafe_get_user() checked the address of each word: there ptr
- * is checked and masked once, and faults are noted in err.
+ * Access to user memory word by word. Before 6.11 arm64's unsafe_get_user() checked the address of
+ * each word: there ptr is checked and masked once, and faults are noted in err.
  */
 #if defined(CONFIG_ARM64) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define pfm_user_begin(ptr, size)		(access_ok(ptr, size) && ((ptr) = uaccess_mask_ptr(ptr), true))

@@ -3,9 +3,10 @@
  * counters.c - the kernel's perf events as counters: 64 bits wide, one for each counting PMD in
  * use. perf puts events on the PMU and takes them off as threads are scheduled in and out, and
  * starts them when it schedules them in. A counter that perfmon holds may thus go on counting in
- * the hardware; what it counts then is never folded into a PMD. Where the architecture allows, the
- * PMU's counters are held and released all together by their enable bits, without perf's knowledge.
- * A counter that has moved while it was held is loaded anew when it is released.
+ * the hardware; what it counts then is never added to ("folded into") its PMD. Where the
+ * architecture allows, the PMU's counters are held and released all together by their enable bits,
+ * without perf's knowledge. A counter that has moved while it was held is loaded anew when it is
+ * released.
  */
 #include <linux/slab.h>
 
@@ -36,12 +37,15 @@ static void describe(struct perf_event_attr *attr, const struct lx_counter *c, b
 	}
 	attr->type = PERF_TYPE_SOFTWARE;
 	attr->config = pfm_software_perf_config(c->num);
-	/* on a thread both clock events measure the time for which the thread ran */
+	/* every PMD that counts time counts a thread's run time, or on a CPU the elapsed time */
 	if (c->kind == LX_CLOCK)
 		attr->config = task ? PERF_COUNT_SW_TASK_CLOCK : PERF_COUNT_SW_CPU_CLOCK;
 }
 
-/* Notes the event's perf context. The context's first event becomes the anchor event, which measures the run time. */
+/*
+ * Notes the event's perf context. The first event of lx becomes its anchor event, by which the run
+ * time is measured.
+ */
 void lx_note_event(struct lx_context *lx, struct perf_event *event)
 {
 	if (!lx->perf[0])
@@ -81,8 +85,8 @@ static u64 idle_at_first(struct perf_event *event)
 }
 
 /*
- * When a child context that only counts begins and other users occupy the PMU, the load does not
- * fail: the time for which the event did not run tells how much is missing.
+ * Returns true for a child context that only counts. If other users occupy the PMU when it begins,
+ * its load does not fail: the time for which the event did not run tells how much is missing.
  */
 static bool may_do_without(const struct lx_context *lx)
 {
@@ -154,7 +158,8 @@ static bool throttled(const struct lx_counter *c)
 }
 
 /*
- * Clock events are not stopped: what they count while they are held is skipped when they are read.
+ * Stops the event if it is running. A clock event is not stopped: what it counts while its counter
+ * is held is skipped by the next load, which sets c->seen to the event's count.
  */
 static void stop(struct lx_counter *c)
 {
@@ -182,9 +187,9 @@ static void note_missed(struct lx_counter *c)
 }
 
 /*
- * perf may find no place on the PMU for the event: if others occupy the PMU for good, perf puts the pinned event into
- * the state ERROR until its thread ends. The context is starved if that is so, or if the event has missed some of its
- * target's time.
+ * Returns the count of an event that is not on the PMU. If other users occupy the PMU for good,
+ * perf puts the event, which is pinned, into the state ERROR until its thread ends. The context is
+ * starved if that is so, or if the target has run while the event had no place on the PMU.
  */
 static noinline u64 count_away(struct lx_counter *c)
 {
@@ -210,7 +215,7 @@ static __always_inline u64 count_of(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-/* Returns true if the PMD passed 2^64. */
+/* Adds the events after c->seen to the PMD. Returns true if the PMD passed 2^64. */
 static __always_inline bool add_count(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 now = count_of(c), before = pmd->value, value = before + now - c->seen;
@@ -245,8 +250,8 @@ static __always_inline s64 period_of(const struct lx_counter *c, u64 value)
 
 /*
  * The period_left of perf's software events counts up to 0 from minus the period, that of other
- * events counts down from the period. A PMU overflow is lost if the target is scheduled out before
- * its interrupt comes; the next overflow, a period later, makes up for it.
+ * events counts down from the period. If the target is scheduled out before the interrupt of a PMU
+ * overflow comes, the interrupt is lost: the overflow is found by the next one, a period later.
  */
 static void set_period(struct lx_counter *c, s64 period)
 {
@@ -274,7 +279,7 @@ static void start(struct lx_counter *c)
 		event->pmu->start(event, PERF_EF_RELOAD);
 }
 
-/* perf's count of the event must be brought up to date before the period is changed. */
+/* Brings event->count up to date, which must be done before the period is changed. */
 static void update(struct lx_counter *c)
 {
 	struct perf_event *event = c->event;
@@ -287,8 +292,8 @@ static void update(struct lx_counter *c)
 }
 
 /*
- * Loads the counter. Returns its enable bit, which the caller must set; 0: the counter is counting
- * already, or perf will start it.
+ * Loads the counter. Returns its enable bit, which the caller must set, or 0 if the counter is
+ * counting already or perf will start it.
  */
 static __always_inline u64 load(struct lx_counter *c, u64 value)
 {
@@ -324,9 +329,10 @@ void lx_load(struct lx_counter *c, u64 value)
 }
 
 /*
- * The hardware is not touched: perf loads the period when it starts the event, which then overflows after LX_SOON
- * events. With a shorter period the events of the NMI handler itself could cause the next NMI: if an NMI comes while
- * perf is about to disable the PMU, the handler enables the PMU again before it returns.
+ * The hardware is not touched: perf loads the period when it starts the event, which then overflows
+ * after LX_SOON events. With a shorter period the events of the NMI handler itself could cause the
+ * next NMI: if an NMI comes while perf is about to disable the PMU, the handler enables the PMU
+ * again before it returns.
  */
 void lx_load_at_start(struct lx_counter *c)
 {
@@ -335,8 +341,8 @@ void lx_load_at_start(struct lx_counter *c)
 }
 
 /*
- * The PMD passed 2^64 while its set was held. The shortest period makes an interrupt come soon,
- * which delivers the overflow.
+ * Called at the release of a counter of which the PMD passed 2^64 while it was held. The shortest
+ * period makes an interrupt come soon, which delivers the overflow.
  */
 static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {
@@ -346,8 +352,8 @@ static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 }
 
 /*
- * Releases a held counter, which kept its value in the hardware: it is loaded only if the counter
- * has moved or the PMD was changed.
+ * Releases a held counter, and returns its enable bit as load() does. The hardware has kept the
+ * counter's value, so it is loaded only if the counter has moved or the PMD was changed.
  */
 static u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 {
@@ -439,8 +445,8 @@ void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd)
 }
 
 /*
- * Holds all counters that have an enable bit at once. Returns, as bits by place, the other
- * counters, which the caller must stop one by one.
+ * Holds at once all live counters that have an enable bit. Returns the other live counters (bit n
+ * stands for counters[n]), which the caller must stop one by one.
  */
 static u64 hold_many(struct lx_context *lx)
 {
@@ -460,8 +466,8 @@ static u64 hold_many(struct lx_context *lx)
 }
 
 /*
- * Notes the overflows that came while the counters were being held: clock events and software
- * events go on until each of them is held.
+ * Notes in pmd->passed the overflows that came while the counters were being held: clock events and
+ * software events count on until each of them is held. They are delivered after the release.
  */
 static noinline void keep_wrapped(struct lx_context *lx, struct pfm_set *set)
 {
@@ -545,7 +551,7 @@ void lx_leave_out(struct lx_context *lx, bool away)
 		let_all_go(lx);
 }
 
-/* Programs the counter of the PMC as the set's PMC says, and notes whether the counter is live. */
+/* If the PMC counts something in this set, programs its counter and marks the counter as live. */
 static int enliven(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmc *pmc)
 {
 	struct lx_context *lx = lx_of(ctx);

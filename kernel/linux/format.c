@@ -11,8 +11,9 @@
 #include "perfmon_module.h"
 
 /*
- * Takes a reference only if the module is LIVE: if its init fails, the kernel unloads it regardless
- * of references.
+ * Takes a reference to the module and returns true, but only if the module is LIVE. While its init
+ * function runs this returns false: if that fails, the kernel unloads the module regardless of
+ * references.
  */
 bool lx_module_hold(struct module *owner)
 {
@@ -85,7 +86,10 @@ static bool plain(const char *name)
 	return !*name;
 }
 
-/* A request that failed is made again after a second, as it may have failed for lack of memory. */
+/*
+ * Returns true if the request should be made now: it has not been made, or it failed more than a
+ * second ago, perhaps for lack of memory.
+ */
 bool lx_module_requested(struct lx_module_request *d)
 {
 	return !READ_ONCE(d->met) && (!READ_ONCE(d->tried) || time_after(jiffies, READ_ONCE(d->tried) + HZ));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * group.c - makes one group of perf events of a context's hardware counters: perf then schedules
- * them together, which costs less at every context switch. perf has no call that groups kernel
- * events, but it dissolves such groups like any others. So they are made here, in perf's lists and
- * under perf's locks.
+ * group.c - joins the perf events of a context's hardware counters in one group: perf then
+ * schedules them together, which costs less at every context switch. perf has no function that
+ * groups events of the kernel. So the group is made here, in perf's lists and under perf's locks.
+ * perf itself dissolves it, as any other group.
  */
 #include <linux/rbtree.h>
 
@@ -11,8 +11,8 @@
 #include "linux.h"
 
 /*
- * Returns true if both events are in the same state, which is not ERROR, and neither of them is in
- * a group yet.
+ * Returns true if both events are in the same state, which is INACTIVE or ACTIVE, leader is the
+ * leader of its group, and event is alone.
  */
 static bool can_join(const struct perf_event *leader, const struct perf_event *event)
 {

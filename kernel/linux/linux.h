@@ -15,9 +15,10 @@
  * the caller's rights, memory.c charges memory, os.c implements the rest of core/os.h. arch/arm64.c
  * and arch/x86.c contain what is specific to an architecture.
  *
- * PMU context here: on the CPU that the target runs on, with interrupts off, the target being
- * current; or anywhere, while the locks of the target's perf contexts keep it from being scheduled
- * in.
+ * In this module, code is in PMU context if interrupts are off and one of two things is true: it
+ * runs on the target's CPU, and the target, if it is a thread, is current; or the target does not
+ * run, and the code holds the locks of the target's perf contexts, which perf takes before it
+ * schedules the target's events in.
  */
 #ifndef PFM_LINUX_H
 #define PFM_LINUX_H
@@ -44,10 +45,10 @@
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period so long that it never ends */
-/* events until the overflow that delivers what an NMI could not */
+/* the period, in events, of a counter of which an NMI could not handle the overflow */
 #define LX_SOON		100000
 #define LX_CLOCK_MIN_NS	10000ULL	/* the shortest period of perf's clock events */
-#define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf stopped till the next tick */
+#define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf has throttled */
 
 static inline bool lx_on_cpu(const struct perf_event *event)
 {
@@ -64,13 +65,16 @@ enum lx_kind {
 struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
-	u64			seen;	/* event->count that has been folded into the PMD */
-	u64			idle;	/* idle_of(event) when the event was created */
+	/* the value of event->count up to which events have been added to the PMD */
+	u64			seen;
+	/* idle_of() when the event was made: for how long the target had run without it */
+	u64			idle;
 	u16			num;	/* number of the PMD, and of the PMC that controls it */
 	u8			at;	/* its index in lx->counters, and its bit in lx->live */
 	u8			kind;
-	bool			loaded;	/* the counter was loaded while its overflow was handled */
-	/* the counter is held, and the hardware does not have the PMD's value */
+	/* the counter has been loaded since the handling of its overflow began */
+	bool			loaded;
+	/* the hardware does not have the PMD's value: a release must load the counter */
 	bool			stale;
 };
 
@@ -89,7 +93,8 @@ struct lx_target_ref {
 	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
-	struct lx_fork_record	*fork_record;	/* for the thread's next child, with PFM_FL_INHERIT */
+	/* with PFM_FL_INHERIT: for the thread's next child; NULL: there was no memory */
+	struct lx_fork_record	*fork_record;
 	bool			ended;		/* the end of the thread has been noticed */
 	/* the thread had the context's descriptor when it ended */
 	bool			has_fd;
@@ -99,7 +104,7 @@ struct lx_target_ref {
 
 struct lx_message {
 	pfarg_msg_t		msg;
-	/* number of the fill of the buffer's part to which the message refers; or 0 */
+	/* number of the fill (core/parts.c) that the message reports; 0: it reports none */
 	u32			fill;
 };
 
@@ -114,11 +119,14 @@ struct lx_family {
 	/* the creator's, to which child contexts are charged; or NULL */
 	const struct cred	*cred;
 	unsigned long		lock_limit;	/* pages that the creator may lock */
-	/* bits 0-31: children that have not run yet; above: number of the load */
+	/*
+	 * bits 0-31: how many new threads have not yet done the work that makes their child
+	 * contexts; bits 32-63: number of the load
+	 */
 	atomic64_t		expected;
 	/* children that were not counted and are not yet reported to the core */
 	atomic_t		dropped;
-	/* in a root: kept for the next thread that needs one; or NULL */
+	/* in a root: a free record for the next thread that needs one; or NULL */
 	struct lx_fork_record	*spare_record;
 };
 
@@ -126,9 +134,9 @@ struct lx_family {
 struct lx_target {
 	struct task_struct	*task;		/* NULL if a CPU is monitored */
 	u32			tid, pid;	/* in the pid namespace of the creator */
-	/* the task of a load in progress, with a reference and its exec_update_lock; or NULL */
+	/* during a load: the task to which it will attach, locked by exec_update_lock; or NULL */
 	struct task_struct	*pending;
-	/* node in the table of watched tasks, or in the list of watched CPUs */
+	/* node in the table of watched tasks, or in the list of watched CPUs (lifetime.c) */
 	struct hlist_node	by_task;
 	struct lx_target_ref	*ref;		/* NULL if a CPU is monitored */
 	struct lx_target_ref	first_ref;
@@ -136,7 +144,8 @@ struct lx_target {
 	/* the target thread had the context's descriptor when it ended */
 	bool			has_fd;
 	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
-	struct hlist_node	by_listener;	/* in a list while seen_mappings exists */
+	/* node in a list of listeners (record.c), if the format wants records */
+	struct hlist_node	by_listener;
 	/* hashes of recorded mappings; a child context uses its root's */
 	u64			*seen_mappings;
 	struct irq_work		walk_work;
@@ -161,7 +170,7 @@ struct lx_messages {
 	/* LX_WAKE_* bits of what must be done outside of PMU context */
 	atomic_t		wake;
 	struct irq_work		wake_work;
-	/* the context is unloaded for good: no message will come */
+	/* the CPU has gone offline and the context is unloaded: no message will come */
 	bool			over;
 };
 
@@ -170,9 +179,10 @@ struct lx_views {
 	struct xarray		pages;		/* struct page by the id of the set */
 	/* pages of deleted sets, which may still be mapped */
 	struct list_head	old_pages;
-	/* the address space with the mappings; it is only compared */
+	/* the address space into which the pages are mapped; the pointer is only compared */
 	struct mm_struct	*mm;
-	struct hlist_node	by_viewer;	/* linked while perf is set */
+	/* node in the table of contexts with views (view.c), linked while perf is set */
+	struct hlist_node	by_viewer;
 	/* the perf context of the hardware counters that threads may read */
 	struct perf_event_context *perf;
 	/* the address space that may use rdpmc (x86), with a reference */
@@ -198,7 +208,7 @@ struct lx_context {
 	/* in a child context the root, with a reference; else this one */
 	struct lx_context	*root;
 	struct pfm_context	*ctx;		/* NULL after the context was closed */
-	struct file		*file;		/* it is only compared */
+	struct file		*file;		/* the pointer is only compared */
 	/* the pid namespace of the creator, in which programs get ids */
 	struct pid_namespace	*ns;
 	kuid_t			uid;		/* the user id of the creator */
@@ -261,13 +271,13 @@ struct lx_context {
 			/* some set has a view, which must be kept up to date */
 			bool	has_views;
 		};
-		/* all of the above; not 0: there is work at the end of PMU context */
+		/* the flags above as one word: if it is not 0, lx_leave() has work to do */
 		u32		owed;
 	};
 	struct pmu		*halted;	/* the PMU that lx_halt() has disabled */
 	/* the clock event of the timer interrupt that is being handled */
 	struct perf_event	*firing;
-	/* clock events, by bit: an NMI could not set their timers */
+	/* bit n: an NMI could not set the timer of counters[n]; bit 63: that of clock */
 	atomic64_t		late;
 	struct irq_work		late_work;
 	/* PMDs that passed 2^64, and are not yet delivered */
@@ -278,9 +288,9 @@ struct lx_context {
 	struct pfm_where	where;
 
 	/*
-	 * Without a sampling format the structure ends before trace, so that it fits into a page.
-	 * That of a child context then has room for as many counters as its root uses, and ends
-	 * after them.
+	 * Without a sampling format the structure ends before trace, so that it fits into a page,
+	 * and the structure of a child context ends already after counters[], which then has as
+	 * many elements as the root uses.
 	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
@@ -328,7 +338,10 @@ void lx_machine_init(const struct pfm_pmu *pmu);
 
 /* os.c: lx_explain() returns the reason of the calling thread's last refusal. */
 const char *lx_explain(char *to, size_t size);
-/* refusals on this CPU count as the thread's, until 0 is set again; interrupts are off */
+/*
+ * Called with interrupts off: from now on the reasons of refusals in interrupts on this CPU are
+ * stored for the thread tid, until this is called with 0.
+ */
 void lx_refuse_for(pid_t tid);
 
 /*
@@ -340,7 +353,7 @@ void lx_refuse_for(pid_t tid);
 const struct cred *lx_charge(size_t size);
 void lx_uncharge(const struct cred *payer, size_t size);
 u64 lx_lockable(void);
-/* in pages, for all memory that the caller's user has locked; may sleep */
+/* returns how many pages the caller's user may lock in all; may sleep */
 unsigned long lx_lock_limit(void);
 
 /* pmu.c */
@@ -348,17 +361,17 @@ const struct pfm_pmu *lx_pmu_init(void);
 void lx_pmu_exit(void);
 /* asks modprobe for the module that describes the PMU */
 void lx_pmu_load_module(void);
-/* lx_machine.pmu does not change until lx_pmu_unlock(); may sleep */
+/* until lx_pmu_unlock() is called, lx_machine.pmu does not change; may sleep */
 void lx_pmu_lock(void);
 void lx_pmu_unlock(void);
 /* returns the PMU for a new context, with a reference to its module */
 const struct pfm_pmu *lx_pmu_get(void);
 void lx_pmu_put(const struct pfm_pmu *pmu);
 bool lx_is_hw(u16 num);
-bool lx_pmc_counts(u16 num, u64 value);		/* does a PMC with this value count anything? */
-/* does a PMC with this value count in the kernel? */
+/* these return true if a PMC with this value counts anything, or counts in the kernel */
+bool lx_pmc_counts(u16 num, u64 value);
 bool lx_pmc_kernel(u16 num, u64 value);
-/* EPERM, reported: the caller may not count at this level */
+/* returns -EPERM, with a reason, if the PMC would count at a level that the caller may not count */
 int lx_check_pmc_level(u16 num, u64 value);
 
 /*
@@ -392,11 +405,15 @@ enum { LX_PARANOID_NOT = -1, LX_PARANOID_CPU = 1, LX_PARANOID_KERNEL, LX_PARANOI
 int lx_permit_init(void);
 void lx_permit_exit(void);
 int lx_paranoid(void);				/* may sleep */
-int lx_check_monitor(int paranoid);		/* EPERM, reported */
+/* returns -EPERM, with a reason, if the caller may monitor nothing */
+int lx_check_monitor(int paranoid);
 bool lx_capable(int cap);
 /* bytes that perf lets each user lock beyond RLIMIT_MEMLOCK; may sleep */
 u64 lx_perf_mlock(void);
-/* blocks: the context may stop the thread (PFM_FL_NOTIFY_BLOCK) */
+/*
+ * Returns true if the caller may monitor the thread and, if blocks is true, may also stop it
+ * (PFM_FL_NOTIFY_BLOCK).
+ */
 bool lx_may_attach(struct task_struct *task, bool blocks);
 
 /*
@@ -416,16 +433,17 @@ void lx_lifetime_exit(void);
 
 /* context.c */
 extern const struct file_operations lx_context_fops;
-struct lx_context *lx_context_new(bool samples);	/* samples: it will have a format */
+/* samples: the context will have a format; returns an ERR_PTR on failure */
+struct lx_context *lx_context_new(bool samples);
 /* returns NULL if there is no memory */
 struct lx_context *lx_child_context(struct lx_context *root);
 void lx_context_put(struct lx_context *lx);
-/* takes over the caller's reference; may return an ERR_PTR */
+/* takes over the caller's reference, unless it fails and returns an ERR_PTR */
 struct file *lx_context_file(struct lx_context *lx);
 
 /* calls.c */
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
-/* makes a call that needs no context; -ENOTTY: nr is not such a call */
+/* makes a call that needs no context; returns -ENOTTY if cmd is not such a call */
 long lx_common_ioctl(unsigned int cmd, void __user *arg);
 
 long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
@@ -453,7 +471,10 @@ bool lx_is_view(const struct vm_area_struct *vma);
 int lx_map_view(struct lx_context *lx, struct vm_area_struct *vma);
 
 /* view.c */
-/* the longest period that fits into the signed value of every counter */
+/*
+ * The longest period of a counter with a view: programs read the counter as a signed number of at
+ * least 32 bits.
+ */
 #define LX_VIEW_FAR		S32_MAX
 #define LX_VIEW_MAX_INDEX	32
 static inline bool lx_has_views(const struct lx_context *lx)
@@ -468,7 +489,7 @@ static inline void lx_publish(struct lx_context *lx)
 	if (lx_has_views(lx))
 		lx_publish_now(lx);
 }
-/* not in PMU context; the same holds for lx_view_end() */
+/* this and lx_view_end() must not be called in PMU context */
 void lx_view_counters(struct lx_context *lx, struct perf_event *event);
 void lx_view_end(struct lx_context *lx);
 void lx_view_exit(void);
@@ -476,7 +497,7 @@ void lx_view_exit(void);
 /* queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth);
-/* the part of the buffer that belongs to this CPU */
+/* returns the number of the part of the buffer that belongs to this CPU */
 static inline unsigned int lx_part(const struct lx_context *root)
 {
 	unsigned int cpu = raw_smp_processor_id();
@@ -501,17 +522,20 @@ ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t lx_poll(struct file *file, poll_table *wait);
 
 /* target.c */
-/* Called before lx->lock is taken; returns NULL for a CPU, or an ERR_PTR on failure. */
+/*
+ * Called before lx->lock is taken. Returns NULL if the context is system-wide or there is no such
+ * thread, or an ERR_PTR on failure.
+ */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid);
 void lx_target_put(struct task_struct *task);
 int lx_need(struct pfm_context *ctx, uint16_t num);
 int lx_attach(struct pfm_context *ctx, uint32_t load_pid);
 void lx_detach(struct pfm_context *ctx);
-/* lx is a child context, child is the current thread */
+/* binds the child context lx to child, which is the current thread */
 int lx_attach_child(struct lx_context *lx, struct task_struct *child);
 /*
- * Makes a kernel event on the target. Not in PMU context; returns an ERR_PTR on failure, which is
- * reported.
+ * Makes a kernel event on the target. It must not be called in PMU context. On failure it stores a
+ * reason and returns an ERR_PTR.
  */
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data);
@@ -520,9 +544,10 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 /* returns NULL if there is no memory */
 struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);
 void lx_target_ref_put(struct lx_target_ref *target_ref);
-/* EBUSY: another context monitors the thread; ESRCH: it is exiting */
+/* returns -EBUSY if another context monitors the thread, -ESRCH if the thread is exiting */
 int lx_watch_task(struct lx_context *lx);
-int lx_watch_cpu(struct lx_context *lx);	/* ENODEV: the CPU is going offline */
+/* returns -ENODEV if the CPU is going offline */
+int lx_watch_cpu(struct lx_context *lx);
 void lx_unwatch(struct lx_context *lx);
 void lx_lifetime_init_context(struct lx_context *lx);
 bool lx_task_has_fd(struct lx_context *lx);
@@ -532,7 +557,7 @@ struct tracepoint *lx_tracepoint(const char *name);
 /* task_work.c */
 void lx_task_work_init(void);
 void lx_task_work_exit(void);
-bool lx_has_task_work(void);			/* otherwise lx_task_work() must not be called */
+bool lx_has_task_work(void);	/* if it returns false, lx_task_work() must not be called */
 int lx_task_work(struct task_struct *task, struct callback_head *work, enum task_work_notify_mode mode);
 int lx_check_create(struct pfm_machine *m, uint32_t flags);
 
@@ -551,7 +576,7 @@ void lx_record_exit(void);
 void lx_record_fork(struct task_struct *child);
 void lx_record_mmap(void);
 void lx_record_sample(struct lx_context *lx);	/* runs in PMU context */
-/* may the context see mm, the address space of the current thread? */
+/* returns true if the context may see mm, the address space of the current thread */
 bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);
 
 /* inherit.c */
@@ -560,7 +585,7 @@ void lx_inherit_end(struct lx_target_ref *target_ref);
 void lx_inherit_free(struct lx_context *lx);	/* called at the end of the context */
 /* the current thread, which is watched, is creating a thread */
 void lx_inherit_expect(struct lx_target_ref *target_ref);
-/* called after lx_inherit_expect(); takes a reference */
+/* called after lx_inherit_expect(); takes over the caller's reference to target_ref */
 void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);
 void lx_inherit_load(struct lx_context *root);	/* a new load begins, which has no children yet */
 bool lx_forks_pending(struct pfm_context *root);
@@ -570,11 +595,12 @@ void lx_count_dropped(struct lx_context *root);
 
 /* counters.c */
 void lx_note_event(struct lx_context *lx, struct perf_event *event);
-int lx_counter_need(struct lx_context *lx, u16 num);	/* not in PMU context */
+/* makes the counter of PMD num unless it exists; must not be called in PMU context */
+int lx_counter_need(struct lx_context *lx, u16 num);
 void lx_counters_free(struct lx_context *lx);
 /* the counter counts from this value on; runs in PMU context */
 void lx_load(struct lx_counter *c, u64 value);
-/* called while perf has the PMU disabled; the counter overflows soon after its start */
+/* called while perf has the PMU disabled; after perf's start the counter overflows soon */
 void lx_load_at_start(struct lx_counter *c);
 static inline bool lx_live(const struct lx_counter *c)
 {
@@ -589,8 +615,9 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
 /*
- * Folds the count into the PMD after an overflow of the only live counter, and reloads the counter
- * unless lx_deliver() has work to do.
+ * Called after an overflow of the only live counter: folds the count into the PMD and reloads the
+ * counter. If the core must handle the overflow, it instead leaves it for lx_deliver(), in
+ * lx->wrapped.
  */
 void lx_serve_alone(struct lx_counter *c);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
@@ -599,7 +626,10 @@ void lx_resume(struct pfm_context *ctx);
 void lx_freeze(struct pfm_context *ctx);
 void lx_leave_out(struct lx_context *lx, bool away);	/* runs in PMU context */
 
-/* group.c: not in PMU context. If the event cannot join the leader's group, it stays alone. */
+/*
+ * group.c: must not be called in PMU context. If the event cannot join the leader's group, it stays
+ * alone.
+ */
 void lx_group_join(struct perf_event *leader, struct perf_event *event);
 
 /* exclude.c */
@@ -610,7 +640,7 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task);
 
 /* clock.c */
 void lx_clock_init_context(struct lx_context *lx);
-/* makes an interrupt handle lx->late and lx->missed; may be called anywhere */
+/* makes an interrupt handle lx->late, missed and displaced; may be called anywhere */
 void lx_late(struct lx_context *lx);
 void lx_clock_drain(struct lx_context *lx);	/* waits for that interrupt; not in PMU context */
 int lx_clock_open(struct lx_context *lx);	/* makes the clock event if it is needed */
@@ -626,7 +656,8 @@ uint64_t lx_ran(struct pfm_context *ctx);
 void lx_on_overflow(struct perf_event *event, struct perf_sample_data *data, struct pt_regs *regs);
 /* collects the counts and delivers the overflows found */
 void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs);
-void lx_deliver(struct lx_context *lx, struct pt_regs *regs);	/* delivers the overflows in lx->wrapped */
+/* delivers the overflows in lx->wrapped to the core */
+void lx_deliver(struct lx_context *lx, struct pt_regs *regs);
 void lx_get_location(struct pfm_context *ctx);
 void lx_end_service(struct lx_context *lx, bool safe);
 void lx_where(struct pfm_context *ctx, struct pfm_where *where);
@@ -637,8 +668,8 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where);
 void lx_halt(struct lx_context *lx);		/* disables the PMU until lx_leave() */
 void lx_catch_up(struct lx_context *lx, struct pt_regs *regs);
 /*
- * Returns true if perf has disabled the PMU. It is false if only lx_halt() has: an NMI that comes
- * while lx_leave() enables the PMU is handled at once.
+ * Returns true if perf has disabled the PMU, and false if only lx_halt() has: an NMI that comes
+ * while lx_leave() enables the PMU can be handled at once.
  */
 static __always_inline bool lx_perf_is_busy(const struct lx_context *lx, const struct pmu *pmu)
 {
@@ -653,14 +684,15 @@ static __always_inline void lx_enter(struct lx_context *lx)
 	if (lx->running && lx->kernel_hw)
 		lx_halt(lx);
 }
-/* false: lx_catch_up() must follow */
+/* the first part of lx_leave(); if it returns false, lx_catch_up() must be called */
 static __always_inline bool lx_left_clean(struct lx_context *lx)
 {
 	barrier();
 	WRITE_ONCE(lx->busy, false);
 	return likely(!READ_ONCE(lx->owed));
 }
-static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)	/* handles missed overflows */
+/* ends the work, and handles the overflows that were missed meanwhile */
+static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx_left_clean(lx))
 		lx_catch_up(lx, regs);
@@ -678,7 +710,10 @@ int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), 
 struct perf_event_context *lx_lock_perf(struct lx_context *lx);
 void lx_unlock_perf(struct lx_context *lx, struct perf_event_context *locked);
 bool lx_scheduled_in(const struct lx_context *lx);
-/* the registers with which the target entered the kernel; or NULL */
+/*
+ * Returns the registers with which the target entered the kernel, or NULL if the target has ended
+ * or is a thread of the kernel.
+ */
 struct pt_regs *lx_user_regs(const struct lx_context *lx);
 
 /*
@@ -734,9 +769,9 @@ uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to);
 /*
  * Reads at user level. LX_USER_READ is the attr.config1 of an event that user level may read;
  * lx_arch_unused_bits() is 64 less the width of a counter; lx_arch_thread_pointer() returns the
- * current thread's; lx_arch_may_read(): may the address space of the context's views read counters?
- * lx_arch_allow_read() permits it to the calling thread's address space, and is called with no lock
- * but lx->lock held; lx_arch_forbid_read() undoes that.
+ * thread pointer of the current thread. lx_arch_may_read() returns true if the address space with
+ * the context's views may read counters. lx_arch_allow_read() lets the calling thread's address
+ * space read them, and is called with no lock but lx->lock held; lx_arch_forbid_read() undoes that.
  */
 #ifdef CONFIG_ARM64
 #define LX_USER_READ	2ULL
@@ -760,8 +795,8 @@ u64 lx_arch_thread_pointer(void);
  * access the hardware directly and are optional. lx_arch_bit() returns the enable bit of the
  * event's counter; 0: only perf can start and stop the event. lx_arch_enable() and
  * lx_arch_disable() take several such bits at once. lx_arch_load() brings event->count up to date
- * and loads the counter, enabled or not, so that it overflows after period. lx_arch_pending(): is
- * the interrupt of an overflow still to come?
+ * and loads the counter, enabled or not, so that it overflows after period. lx_arch_pending()
+ * returns true if the interrupt of an overflow is still to come.
  */
 #ifdef CONFIG_ARM64
 #include "arch/arm64.h"
@@ -782,8 +817,8 @@ static inline bool lx_arch_pending(void) { return false; }
 #endif
 
 /*
- * Called when a command begins while counters run: an overflow that is pending came before the
- * command, and must be handled first.
+ * Called when a command begins while counters run. Returns true if an overflow may be pending: it
+ * came before the command, so it must be handled first.
  */
 static inline bool lx_has_to_drain(const struct lx_context *lx)
 {

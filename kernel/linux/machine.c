@@ -70,7 +70,8 @@ static uint64_t now(struct pfm_machine *m)
 
 /*
  * Returns the number of parts of the buffer that a root and its child contexts share. part()
- * returns the part of the caller's CPU if the target does not run.
+ * returns the number of the part for the CPU on which it is called, which is the target's if that
+ * runs.
  */
 static unsigned int num_parts(struct pfm_context *root)
 {

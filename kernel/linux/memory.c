@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * memory.c - the memory of contexts, and how it is charged to users (4.4.3). It cannot be swapped
- * out, so it is limited. It is charged to the user that asks for it until it is freed, even if the
- * process ends, because another process may still have the descriptor. The limit is RLIMIT_MEMLOCK
- * and, in addition, kernel.perf_event_mlock_kb for each processor. It applies to all of
- * user->locked_vm, to which perf and BPF charge memory too.
+ * memory.c - the memory of contexts, and how it is charged to users (4.4.3). This memory cannot be
+ * swapped out, so it is limited. It is charged to the user that asks for it until it is freed, even
+ * if the process ends, because another process may still have the descriptor. The limit is the sum
+ * of RLIMIT_MEMLOCK and of kernel.perf_event_mlock_kb for each processor. It applies to all of
+ * user->locked_vm, to which perf and BPF charge memory, too.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>

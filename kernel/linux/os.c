@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * os.c - core/os.h in the kernel, except memory (memory.c).
+ * os.c - implements core/os.h in the kernel, except for memory (memory.c).
  */
 #include <linux/hash.h>
 #include <linux/kernel.h>
@@ -25,8 +25,8 @@ void pfm_os_unlock(void)
 /* --- reasons -------------------------------------------------------------------------------- */
 
 /*
- * The reason of a thread's last refusal. Threads share a slot if their ids have the same hash: the
- * later reason replaces the earlier one, and the thread that lost its reason gets none.
+ * The reason of a thread's last refusal. Threads share an element of reasons[] if their ids have
+ * the same hash: then a later reason replaces that of another thread, which gets none when it asks.
  */
 struct reason {
 	raw_spinlock_t	lock;
@@ -47,8 +47,8 @@ void lx_refuse_for(pid_t tid)
 }
 
 /*
- * Returns the thread for which a reason is stored; 0: no thread made the call, so no thread can ask
- * for the reason.
+ * Returns the id of the thread for which a reason must be stored, or 0 if no thread made the call,
+ * so that no thread can ask for the reason.
  */
 static pid_t asker(void)
 {
@@ -57,7 +57,7 @@ static pid_t asker(void)
 	return in_nmi() ? 0 : this_cpu_read(on_behalf);
 }
 
-/* Formats the text before it takes the lock, to hold the lock only for a short time. */
+/* Stores the reason. The text is formatted before the lock is taken, which is thus held briefly. */
 static noinline __printf(2, 0) void note(pid_t tid, const char *fmt, va_list args)
 {
 	struct reason *r = &reasons[hash_32(tid, REASON_BITS)];

@@ -2,24 +2,30 @@
 /*
  * overflow.c - counter overflows, in the interrupt and in the monitored thread's context.
  *
- * An overflow of the PMU may be an NMI (on x86 always is) and come in the midst of anything, on the CPU where
- * the context's counters are. PMU context is therefore entered in one of two ways:
+ * The interrupt of a PMU overflow may be an NMI (on x86 it always is), and so it may interrupt any
+ * code on the CPU where the context's counters are. PMU context is therefore entered in one of two
+ * ways:
  *
- * - The PMU's own overflow (LX_HW in lx_on_overflow()): perf's handler has halted the PMU (AMD's counts on, but an
- *   NMI does not interrupt another), and nothing can come in between. If lx->busy is set it interrupted the others, and
- *   if the PMU was disabled before, perf, which schedules events: it sets lx->missed and goes; else everything in PMU
- *   context is its to change.
- * - Commands, timers, software counters, context switches: interrupts are off, and from lx_enter() to lx_leave()
- *   lx->busy is set. Everything in PMU context is theirs then, and not a moment longer; lx->missed is the NMI's.
+ * - By the interrupt of a PMU overflow (LX_HW in lx_on_overflow()). perf's handler has halted the
+ *   PMU (AMD's may count on, but an NMI does not interrupt another NMI), so nothing can interrupt
+ *   it. If lx->busy is set, the NMI has interrupted code of the second kind. If perf had disabled
+ *   the PMU before, the NMI has interrupted perf while perf schedules events. In both cases the
+ *   overflow is handled later: lx->missed is set. Otherwise this code may change everything in PMU
+ *   context.
+ * - By commands, timers, software counters and context switches. Interrupts are off, and lx->busy
+ *   is set from lx_enter() to lx_leave(). Between these two calls this code may change everything
+ *   in PMU context, but an NMI may set lx->missed at any time.
  *
- * perf's handler is not held off by busy: it folds an event's hardware counter into event->count, and loads the
- * counter anew. So a context that counts in the kernel halts its PMU from lx_enter() to lx_leave(), as perf does
- * when it schedules: nothing overflows between the look for overflows with which a command begins and its end,
- * and what perfmon does itself is not counted. One that counts at user level alone counts nothing meanwhile. What
- * comes all the same (an NMI on its way when the PMU was halted, or counters that began before that) is handled
- * by lx_leave(), which halts the PMU before it looks again: it cannot be kept there for ever, however short the
- * period. Counters are read without perf's update, which an NMI may confuse (see lx_arch_count()), or stopped
- * first.
+ * lx->busy does not stop perf's own part of the NMI handler: it adds what the hardware has counted
+ * to event->count, and loads the counter anew. So a context that counts in the kernel halts its PMU
+ * from lx_enter() to lx_leave(), as perf does while it schedules events. Nothing overflows then
+ * between the drain with which a command begins and the end of the command, and what perfmon itself
+ * does is not counted. A context that counts only at user level need not halt the PMU: it counts
+ * nothing in that time. Some overflows come all the same: by an NMI that was on its way when the
+ * PMU was halted, or by a counter that was started before. lx_leave() handles them, and halts the
+ * PMU before it looks for further ones. So it comes to an end, however short the period is.
+ * Counters are read without perf's update function, which an NMI may confuse (see lx_arch_count()),
+ * or they are stopped first.
  */
 #include <linux/hardirq.h>
 #include <linux/ptrace.h>
@@ -29,8 +35,9 @@
 #include "linux.h"
 
 /*
- * Without the right to see kernel addresses (4.4.1), the address at which the thread entered the
- * kernel is returned.
+ * Returns the address of an overflow. If it is in the kernel and the context may not see kernel
+ * addresses (4.4.1), the address from which the thread entered the kernel is returned instead, or 0
+ * for a thread of the kernel.
  */
 static inline u64 ip_of(const struct lx_context *lx, struct pt_regs *regs)
 {
@@ -73,7 +80,7 @@ void lx_where(struct pfm_context *ctx, struct pfm_where *where)
 	*where = lx->where;
 }
 
-/* Several counters may have passed 2^64: all are delivered to the core in one call. */
+/* Delivers all overflows in lx->wrapped to the core, in one call. */
 static __always_inline void deliver(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx->any_wrapped)
@@ -109,7 +116,7 @@ static void go_on(struct lx_context *lx)
 		return;
 	pfm_perf_pmu_enable(lx->halted);
 	barrier();
-	/* set last, because lx_perf_is_busy() uses it to subtract our own disabling of the PMU */
+	/* cleared last: until then lx_perf_is_busy() subtracts lx_halt()'s disabling of the PMU */
 	lx->halts = false;
 }
 
@@ -145,8 +152,10 @@ void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs)
 }
 
 /*
- * A timer and the counted time are measured by different clocks. If little of the period is missing
- * when the timer fires, it counts as elapsed; if more is missing, the timer is set again.
+ * Called when the timer of a clock event has fired. The timer and the counted time are measured by
+ * different clocks. If at most LX_CLOCK_MIN_NS of the period are missing, the period counts as
+ * elapsed, and true is returned. If more is missing, perf sets the timer again, by the period that
+ * is stored here.
  */
 static bool clock_is_due(struct lx_counter *c)
 {
@@ -165,7 +174,7 @@ static bool clock_is_due(struct lx_counter *c)
 	return true;
 }
 
-/* Parks a counter that perf started although its set is held. Its overflow must be ignored. */
+/* Parks a counter that perf started although it is held or not live: its overflow is ignored. */
 static void park_counter(struct lx_counter *c)
 {
 	c->stale = true;
@@ -182,8 +191,8 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 		return;
 	}
 	/*
-	 * 4.4.4: perf throttles a PMU or timer that interrupts too often; the context counts how
-	 * often
+	 * 4.4.4: perf throttles a PMU or timer that interrupts too often. The context counts how
+	 * often that happens.
 	 */
 	if (c->event->hw.interrupts == LX_THROTTLED)
 		pfm_count_throttled(lx->ctx, 1);
@@ -194,7 +203,8 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 		lx_collect_active(lx);
 	deliver(lx, regs);
 	/*
-	 * 3.4.3: the PMD wraps and goes on; perf alone would interrupt again after the same period
+	 * 3.4.3: a PMD that has wrapped counts on from its value. perf alone would interrupt again
+	 * after the same period, so the counter is loaded with the period that fits the value.
 	 */
 	if (!c->loaded && lx_live(c) && lx->running)
 		lx_load(c, pfm_set_pmd(lx->ctx->active, c->num)->value);
@@ -220,8 +230,8 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 #define WAKES_IN_IRQ (!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_PROVE_RAW_LOCK_NESTING))
 
 /*
- * Wakes the readers and threads that msgs.wake names. If safe is true, the scheduler's locks are
- * not held, so they are woken at once.
+ * Wakes the readers and threads that msgs.wake names. If safe is true, the caller holds no lock of
+ * the scheduler: then they are woken at once if possible, else in an interrupt that comes soon.
  */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
@@ -260,9 +270,10 @@ static __always_inline void handle_hw(struct lx_counter *c, struct pt_regs *regs
 }
 
 /*
- * An NMI found the PMU disabled: perf may be removing events or assigning counters to them, so no event may be stopped
- * or started. lx_late() asks for an interrupt, which handles what was missed as soon as perf is done. If the target has
- * left the CPU, its next overflow does that when it is back.
+ * Called if an NMI found the PMU disabled: perf may be removing events or assigning counters to
+ * them, so no event may be stopped or started. lx_late() asks for an interrupt, which handles the
+ * missed overflow as soon as perf is done. If the target has left the CPU by then, its next
+ * overflow does that after it has come back.
  */
 static noinline void serve_later(struct lx_counter *c)
 {
@@ -272,8 +283,9 @@ static noinline void serve_later(struct lx_counter *c)
 }
 
 /*
- * Returns true if the overflow cannot be handled now. lx_leave() handles it if PMU context is in
- * use, otherwise serve_later() arranges that.
+ * Returns true if the overflow cannot be handled now. If the interrupt came while other code was in
+ * PMU context (lx->busy), that code handles the overflow in lx_leave(); otherwise serve_later() has
+ * it handled.
  */
 static __always_inline bool comes_late(struct lx_counter *c)
 {

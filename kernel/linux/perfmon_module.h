@@ -2,8 +2,9 @@
 /*
  * perfmon_module.h - for modules that bring a sampling format or a PMU description to perfmon.ko.
  *
- * Such a module can be loaded and removed at any time. While a context uses what it brought it cannot be
- * removed, and until its init function has returned, or once its removal has begun, no context can get it.
+ * Such a module can be loaded and removed at any time, but it cannot be removed while a context
+ * uses its format or description. A context cannot begin to use these before the module's init
+ * function has returned, nor after the module's removal has begun.
  */
 #ifndef PERFMON_MODULE_H
 #define PERFMON_MODULE_H
@@ -17,9 +18,10 @@
 /* --- a sampling format ---------------------------------------------------------------------- */
 
 /*
- * 3.5.8 and 3.5.9: pfm_register_buffer_fmt(fmt) at the start, pfm_unregister_buffer_fmt(uuid) at the
- * end; 0 or a positive errno, as the specification has it. Call-backs: core/format.h. fmt_handler and fmt_restart
- * run with interrupts off, also in an NMI: they take no lock and do not sleep.
+ * 3.5.8 and 3.5.9: the module calls pfm_register_buffer_fmt(fmt) when it is loaded and
+ * pfm_unregister_buffer_fmt(uuid) when it is removed. Both return 0 or a positive errno, as the
+ * specification says. core/format.h describes the call-backs of a format. fmt_handler and
+ * fmt_restart run with interrupts off, and also in an NMI: they must take no lock and not sleep.
  */
 int pfm_module_add_fmt(pfm_buffer_fmt_t *fmt, struct module *owner);
 int pfm_module_remove_fmt(unsigned char *uuid);
@@ -27,16 +29,17 @@ int pfm_module_remove_fmt(unsigned char *uuid);
 #define pfm_unregister_buffer_fmt(uuid)	pfm_module_remove_fmt(uuid)
 
 /*
- * By these aliases modprobe finds a module when a context is created with its format, or a program asks for the list of
- * all formats. PFM_FMT_ALIAS(PFM_TOY_SMPL) needs PFM_TOY_SMPL_NAME and PFM_TOY_SMPL_UUID_OF (perfmon/uuid.h), which are
- * as in /sys.
+ * Defines the aliases by which modprobe finds a module when a context is created with its format,
+ * or when a program asks for the list of all formats. PFM_FMT_ALIAS(PFM_TOY_SMPL) needs the macros
+ * PFM_TOY_SMPL_NAME and PFM_TOY_SMPL_UUID_OF (perfmon/uuid.h), with the name and the UUID that the
+ * format has.
  */
 #define PFM_FMT_ALIAS(prefix) \
 	MODULE_ALIAS("perfmon-fmt"); \
 	MODULE_ALIAS("perfmon-fmt-" prefix##_NAME); \
 	MODULE_ALIAS("perfmon-fmt-" prefix##_UUID_OF(PFM_UUID_TEXT))
 
-/* Removes the formats before end, the last one first. */
+/* Removes the formats from "formats" up to, but not including, end; the last one first. */
 static inline void __maybe_unused pfm_module_remove_fmts(pfm_buffer_fmt_t *const *formats,
 							 pfm_buffer_fmt_t *const *end)
 {
@@ -44,7 +47,7 @@ static inline void __maybe_unused pfm_module_remove_fmts(pfm_buffer_fmt_t *const
 		pfm_unregister_buffer_fmt((*--end)->fmt_uuid);
 }
 
-/* Adds all n formats, or none and returns a negative errno. */
+/* Adds all n formats and returns 0, or adds none and returns a negative errno. */
 static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *formats, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -86,10 +89,12 @@ static inline int __maybe_unused pfm_module_add_fmts(pfm_buffer_fmt_t *const *fo
 /* --- a PMU description ---------------------------------------------------------------------- */
 
 /*
- * A PMU description: the hardware's registers, with numbers below 64, and virtual PMDs. PMC and PMD n are
- * counter n of perf's driver for the processor; registers beyond the driver's last counter are left out. Software
- * counters are added. There can be one description at a time; contexts keep the one they were created with.
- * 0; -EBUSY: there is one; -ENODEV: perf has no counters here; -EINVAL: the tables are not in order; -ENOMEM.
+ * A PMU description has the hardware's registers, with numbers below 64, and virtual PMDs. PMC n
+ * and PMD n stand for counter n of perf's driver for the processor. perfmon.ko leaves out registers
+ * beyond the driver's last counter, and adds the software counters. There can be one description at
+ * a time; a context keeps the one that it was created with. pfm_register_pmu() returns 0, -EBUSY if
+ * there is a description already, -ENODEV if perf has no counters for this processor, -EINVAL if a
+ * table is not in ascending order or has a number that is not below 64, or -ENOMEM.
  */
 int pfm_module_add_pmu(const struct pfm_pmu *pmu, struct module *owner);
 void pfm_module_remove_pmu(const struct pfm_pmu *pmu);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * permit.c - what the caller may monitor. perf checks no permission for events that the kernel
- * makes. So its rules, by CAP_PERFMON and kernel.perf_event_paranoid, or stricter ones, are
- * enforced here.
+ * makes. So perf's rules, which depend on CAP_PERFMON and kernel.perf_event_paranoid, or stricter
+ * ones, are enforced here.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -23,7 +23,7 @@ bool lx_capable(int cap)
 	return ns_capable_noaudit(&init_user_ns, cap);
 }
 
-/* --- settings of perf's, which modules cannot look at ----------------------------------------- */
+/* --- perf's settings, which modules can read only in /proc ------------------------------------ */
 
 /*
  * A mount of procfs that only this module uses: the caller may have another file system at /proc,
@@ -68,6 +68,7 @@ static void ask(struct work_struct *work)
 	filp_close(file, NULL);
 }
 
+/* Returns the number in the file below /proc, or "otherwise" if it cannot be read. */
 static int setting(const char *path, int otherwise)
 {
 	struct question q = { .path = path, .answer = otherwise };
@@ -89,8 +90,8 @@ u64 lx_perf_mlock(void)
 /* --- what may be counted ---------------------------------------------------------------------- */
 
 /*
- * If perf_event_paranoid is above 2, as on Debian's kernels, CAP_SYS_ADMIN is required; CAP_PERFMON
- * does not suffice.
+ * A caller with CAP_SYS_ADMIN is privileged. One with CAP_PERFMON is so only if perf_event_paranoid
+ * is at most 2; Debian's kernels know higher values.
  */
 int lx_paranoid(void)
 {

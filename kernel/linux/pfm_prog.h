@@ -27,8 +27,9 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 void pfm_prog_unload(struct pfm_prog *p);
 
 /*
- * Does what bpf_prog_run() does, without statistics. It runs in an interrupt or NMI, so it cannot migrate. A classic
- * program calls nothing, takes no lock, and accesses only its stack and the record.
+ * Does what bpf_prog_run() does, but without statistics, and without cant_migrate(): it is called
+ * in an interrupt or NMI, where the code cannot move to another CPU. A classic program calls
+ * nothing, takes no lock, and accesses only its stack and the record.
  */
 static inline uint32_t pfm_prog_run(const struct pfm_prog *p, const pfm_prog_record_t *record)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu.c - the logical PMU. It has software counters and virtual PMDs. While a module describes the
- * processor's registers, these come first, as far as perf has counters for them.
+ * pmu.c - the logical PMU. It has software counters and virtual PMDs. While a module is loaded that
+ * describes the processor's registers, it also has those for which perf has counters; they come
+ * first in its tables.
  */
 #include <linux/kmod.h>
 #include <linux/rwsem.h>
@@ -15,7 +16,10 @@
 /* PMD 31 is arm64's cycle counter, which is not one of the numbered counters */
 #define CYCLES_ALONE	31
 
-/* A set of register tables. One is made without a module's description, and one with it. */
+/*
+ * A logical PMU with its register tables. "software" is made when perfmon.ko is loaded, "hardware"
+ * when a module with a description is.
+ */
 struct lx_pmu {
 	struct pfm_pmu		pmu;
 	const struct pfm_pmu	*described;
@@ -61,8 +65,8 @@ static uint64_t read_cpu(struct pfm_context *ctx, const struct pfm_where *where)
 }
 
 /*
- * Outside of an overflow the thread is the target of a per-thread context, and the caller of a
- * system-wide one.
+ * Returns the id of the thread in which the overflow occurred. If the PMD is read outside of an
+ * overflow, it is the target thread's id, or in a system-wide context the caller's.
  */
 static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
 {
@@ -147,8 +151,8 @@ static void pmu_free(struct lx_pmu *p)
 }
 
 /*
- * Completes the PMCs. NO_EMUL64 is not supported, as counters are always 64 bits wide. WC: the
- * right to count at the level is checked at each write.
+ * Completes the PMCs. The flag NO64 is cleared, because counters are always 64 bits wide. The flag
+ * WC is set, so that each write is checked: the caller may have no right to count in the kernel.
  */
 static void finish_pmcs(struct lx_pmu *p)
 {

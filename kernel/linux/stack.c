@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * stack.c - call stacks for sampling formats, taken in the interrupt: the kernel's by its own
- * unwinder, the user's by frame pointers. Only the stack of the current thread can be walked: an
- * overflow that is handled in another thread, one that moves the target to another CPU, has no
- * stack. User memory is read with page faults disabled. The chain of frames ends at a page that is
- * not in memory, and at a frame pointer that leaves the stack or points backwards.
+ * unwinder, the user's by frame pointers. Only the stack of the current thread can be walked. If an
+ * overflow is handled in another thread, for example one that moves the target to another CPU,
+ * there is no stack. User memory is read with page faults disabled. The chain of frames ends at a
+ * page that is not in memory, and at a frame pointer that is not above the one before it.
  */
 #include <linux/ptrace.h>
 #include <linux/sched/task_stack.h>
@@ -24,8 +24,9 @@ static bool is_current(const struct lx_context *lx)
 }
 
 /*
- * The user's registers, or NULL: there is no user level, or, where these are copied or the stack is, the context's
- * creator may not look at this process. Only a monitored CPU runs processes of others.
+ * Returns the registers that the sampled thread has at user level, or NULL if there are none. If
+ * "copied" is true, the registers or the stack are to be copied into a sample: then NULL is also
+ * returned if the context is system-wide and its creator may not look at the current process.
  */
 static __always_inline struct pt_regs *user_regs(const struct pfm_where *where, bool copied)
 {
@@ -42,7 +43,10 @@ static __always_inline struct pt_regs *user_regs(const struct pfm_where *where, 
 	return !copied || lx->target.task || lx_may_look(lx, current->mm) ? regs : NULL;
 }
 
-/* Drops the frames of the interrupt handler, which precede the sample's own address. */
+/*
+ * Stores the kernel's frames and returns how many. Those of the interrupt handler, which precede
+ * the sample's own address, are left out.
+ */
 static uint16_t kernel_frames(struct lx_context *lx, struct pt_regs *regs, uint64_t *ips, uint16_t max)
 {
 	unsigned long ip = instruction_pointer(regs);
@@ -66,8 +70,8 @@ static bool may_be_frame(u64 at, u64 last)
 }
 
 /*
- * Reads two words one by one, because modules cannot call a function that copies without faulting.
- * The caller has disabled page faults.
+ * Reads the two words of a frame one by one. Returns false if they are not in memory. The caller
+ * has disabled page faults.
  */
 static bool read_frame(u64 at, struct lx_frame *frame)
 {
@@ -86,8 +90,9 @@ fault: __maybe_unused
 }
 
 /*
- * The first word is read by a call that also finds out whether an NMI came while the address space
- * was being changed.
+ * Stores the user's frames and returns how many. The first frame is read by
+ * copy_from_user_nofault(), which also refuses to read if an NMI came while the address space was
+ * being switched.
  */
 static uint16_t user_frames(struct pt_regs *regs, uint64_t *ips, uint16_t max)
 {
@@ -136,8 +141,8 @@ static uint16_t registers(const struct pfm_where *where, uint64_t *to, uint16_t 
 }
 
 /*
- * Copies page by page up to the first page that cannot be read: the memory above the stack may be
- * unmapped.
+ * Copies the user's stack page by page, up to the first page that cannot be read, because the
+ * memory above the stack may be unmapped. Returns the number of bytes copied.
  */
 static uint32_t copy(const struct pfm_where *where, void *to, uint32_t max)
 {

@@ -119,7 +119,7 @@ static ssize_t model_show(struct kobject *kobj, struct kobj_attribute *attr, cha
 	return n;
 }
 
-/* --- the mapping: a line a register, its default and the bits that can be written ------------- */
+/* --- the mapping: a line for each register, with its default and the writable bits ---------- */
 
 #define MAP_PROC	"perfmon_map"
 #define MAP_LINE	"%s%u:0x%llx:0x%llx:%s\n"
@@ -174,7 +174,7 @@ static int perfmon_map_show(struct seq_file *m, void *unused)
 RO(model);
 RO(mappings);
 
-/* --- a folder a register, a folder a format --------------------------------------------------- */
+/* --- a directory for each register and for each format ---------------------------------------- */
 
 struct lx_node {
 	struct kobject		kobj;
@@ -289,8 +289,8 @@ static int add_node(struct kobject *parent, const struct kobj_type *type, const 
 }
 
 /*
- * Removes the owner's nodes. No file of the owner is being read afterwards: kobject_del() waits for
- * readers and open files.
+ * Removes the owner's nodes. When this returns, none of their files is being read: kobject_del()
+ * waits for the readers.
  */
 static void remove_nodes(const void *owner)
 {

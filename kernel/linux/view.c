@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page of
- * its active set names the register of each counter, and the value to add to it.
+ * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page
+ * of its active set names the register of each counter, and the value to add to it.
  *
  * The page changes in commands, overflows and timers, which end with lx_publish(). It also changes
- * when perf moves events: at context switches, when other events come and go, after throttling. perf
- * does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected to this file while
- * any context has views. In the meantime a counter continues from the value that was loaded, and when
- * it wraps, its overflow changes the page. For that reason no period of a counter with a view exceeds
- * the range of the counter (LX_VIEW_FAR).
+ * when perf moves events: at context switches, when other events come and go, after throttling.
+ * perf does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected to this
+ * file while any context has views. Between two changes of the page a counter counts on from the
+ * value that was loaded, and when it wraps, its overflow changes the page. For that reason no
+ * period of a counter with a view exceeds the range of the counter (LX_VIEW_FAR).
  *
  * A page is changed on the CPU of the thread that reads it, or while that thread cannot run. So the
  * thread, if it checks the sequence number, sees all of a change or nothing. Only this thread may
@@ -24,8 +24,9 @@
 /* --- a page --------------------------------------------------------------------------------- */
 
 /*
- * Returns the thread that may read the counters; 0 if perf could move its counters unnoticed: then
- * every read takes a system call.
+ * Returns the thread pointer of the thread that may read the counters, which must be current. If it
+ * may not, or if perf could move its counters unnoticed, returns 0: then every read takes a system
+ * call.
  */
 static u64 owner_of(const struct lx_context *lx)
 {
@@ -40,7 +41,8 @@ static s64 extend(u64 bits, unsigned int shift)
 }
 
 /*
- * Reads count and prev_count as a pair, as an NMI that comes in between may make perf update both.
+ * Returns what a program must add to the value in the counter's register to get the PMD's value.
+ * count and prev_count are read as a pair: an NMI that comes in between may make perf update both.
  */
 static u64 base_of(const struct lx_counter *c, const struct pfm_pmd *pmd)
 {
@@ -108,9 +110,9 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 }
 
 /*
- * Changes the page of the active set. If this interrupts another change, it only sets republish,
- * and the interrupted one starts again. If the active set changes meanwhile, the page of the set
- * that was active at the start is written once more, too.
+ * Changes the page of the active set. If this call has interrupted another one, it only sets
+ * republish, and the interrupted call starts again. If the active set has changed meanwhile, the
+ * page of the set that was active at the start is written once more, too.
  */
 static void change(struct lx_context *lx, bool only_moved)
 {
@@ -166,8 +168,9 @@ static struct lx_context *find(const struct task_struct *task)
 }
 
 /*
- * Called when perf has enabled the PMU. Nothing is done if the context is busy, since lx_leave() publishes then, or if
- * its events are scheduled out, since this is called again when they are scheduled in.
+ * Called when perf has enabled the PMU. If the context is busy, nothing is done, as lx_leave()
+ * publishes the page. If its events are scheduled out, nothing is done either, as this function is
+ * called again when they are scheduled in.
  */
 static void perf_has_moved(void)
 {
@@ -203,7 +206,10 @@ static void on_enable(struct pmu *pmu)
 		perf_has_moved();
 }
 
-/* An entry is never removed: on_enable() may still be running for a PMU that has no views any more. */
+/*
+ * Returns the PMU's entry, which it makes if there is none, or NULL if the table is full. An entry
+ * is never removed: on_enable() may still be running for a PMU on which no view is left.
+ */
 static struct enabler *enabler_of(struct pmu *pmu)
 {
 	for (unsigned int i = 0; i < ARRAY_SIZE(enablers); i++) {
@@ -247,7 +253,7 @@ static void unfollow(struct pmu *pmu)
 
 /* --- from the load to the end ------------------------------------------------------------------ */
 
-/* Called with the context's first event of the PMU. */
+/* Called for each hardware counter: the first one enters the context into the table of viewers. */
 void lx_view_counters(struct lx_context *lx, struct perf_event *event)
 {
 	unsigned long flags;

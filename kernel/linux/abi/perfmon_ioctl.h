@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0 OR MIT) */
 /*
- * perfmon_ioctl.h - how libperfmon speaks to perfmon.ko. Private to the two: programs call the
- * functions of perfmon.h.
+ * perfmon_ioctl.h - how libperfmon speaks to perfmon.ko. It is private to the two: programs call
+ * the functions of perfmon.h.
  *
  * An ioctl on /dev/perfmon creates a context and returns its descriptor. Calls that need no context
- * can be made on either descriptor. A call with a vector has the number of elements in the size
- * field of its command, so that the vector is all there is to copy.
+ * can be made on that descriptor or on one of /dev/perfmon. A call with a vector has the number of
+ * elements in the size field of the ioctl's command, so that nothing but the vector is copied.
  */
 #ifndef PERFMON_IOCTL_H
 #define PERFMON_IOCTL_H

@@ -2,9 +2,10 @@
 /*
  * arm64.c - programming the events of perf's ARMv8 PMU driver.
  *
- * The driver assigns a hardware counter when an event is scheduled in, and prefers the cycle counter for cycles and
- * the instruction counter for instructions. These two count nothing else: if an event on one of them is programmed for
- * another event, it has to move to another counter.
+ * The driver assigns a hardware counter when an event is scheduled in. It prefers the cycle counter
+ * for cycles and the instruction counter for instructions. These two can count nothing else: if a
+ * perf event on one of them is programmed to count something else, it has to move to another
+ * counter.
  */
 #include <asm/cpufeature.h>
 #include <asm/virt.h>
@@ -26,8 +27,9 @@
 #define PMUVER_OTHER	0xf
 
 /*
- * The type of new events. If one PMU serves all processors, it is that PMU's; with PERF_TYPE_RAW perf would try every
- * PMU that it knows. If there are several PMUs, each for some of the processors, it is PERF_TYPE_RAW.
+ * attr.type of new events. If one PMU serves all processors, it is the type of that PMU, because
+ * with PERF_TYPE_RAW perf would try every PMU that it knows. If there are several PMUs, each for
+ * some of the processors, it is PERF_TYPE_RAW.
  */
 static u32 event_type = PERF_TYPE_RAW;
 
@@ -105,8 +107,8 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	if (!event->pmu->add(event, 0))
 		return 0;
 	/*
-	 * del() must find the event on a counter. perf assigns a new one when the event is
-	 * scheduled in.
+	 * No other counter is free. The event is put back to count cycles, because perf must find
+	 * it on a counter when it takes it off the PMU.
 	 */
 	event->hw.config_base = typer(LX_CYCLE_PMD, pmc);
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))
@@ -114,14 +116,14 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	return pfm_refuse(-EBUSY, "no counter is left for PMD%u: other users of the PMU have them", num);
 }
 
-/* A throttled event needs no reload: the driver writes type and value at each start. */
+/* Nothing need be done for a throttled event: the driver writes type and value at each start. */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
 }
 
 /*
- * CHAIN counts overflows of the counter below it, which perf may assign to another context or
- * program.
+ * Refuses CHAIN: it counts overflows of the counter below it, which perf may have assigned to
+ * another context or program.
  */
 int lx_arch_check(u16 num, u64 pmc)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * arm64.h - access to the hardware counters on which perf has placed events of this CPU, without
- * perf's callbacks. Interrupts and commands do this most often. This file is a part of linux.h.
+ * arm64.h - direct access to the hardware counters on which perf has placed events of this CPU,
+ * without perf's callbacks: it is what interrupts and commands do most often. linux.h includes this
+ * file.
  */
 #ifndef PFM_ARM64_H
 #define PFM_ARM64_H
@@ -48,7 +49,10 @@ static __always_inline void lx_write_counter(int idx, u64 value)
 #undef WRITE_ONE
 }
 
-/* The driver's counters are 32 bits wide by default; prev_count has the value that it last read. */
+/*
+ * Returns the value that event->count would have after the driver's update. The driver's counters
+ * are 32 bits wide by default; prev_count has the value that was last read or loaded.
+ */
 static __always_inline u64 lx_count_running(const struct perf_event *event)
 {
 	u32 since = lx_read_counter(event->hw.idx) - (u32)local64_read(&event->hw.prev_count);
@@ -91,7 +95,10 @@ static inline void lx_arch_disable(u64 bits)
 	isb();
 }
 
-/* As in the driver: the period is at most half of 2^32, though the register may have 64 bits. */
+/*
+ * As in the driver, the counter is loaded with at most half of 2^32, though the register may have
+ * 64 bits.
+ */
 static __always_inline void lx_arch_load(struct perf_event *event, s64 period)
 {
 	struct hw_perf_event *hw = &event->hw;

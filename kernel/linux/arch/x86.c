@@ -2,11 +2,12 @@
 /*
  * x86.c - programming the events of perf's PMU driver for x86.
  *
- * The driver gives an event a counter when it is scheduled in, by what it counts then, and writes the
- * event's hw.config to that counter at each start. So hw.config may be changed while the event is stopped, if its
- * counter can count the new event, too; pfm_x86_config() ensures that it is not on a fixed-function counter. Some
- * events are counted by some counters alone, which only the driver knows: if the event changes, the driver is to give
- * it a counter anew (lx_arch_place()).
+ * When an event is scheduled in, the driver chooses its counter by what the event counts then. It
+ * writes the event's hw.config to that counter at each start. So hw.config may be changed while the
+ * event is stopped, if the counter can also count the new event; pfm_x86_config() ensures that the
+ * event is not on a fixed-function counter. Some events can be counted only by some of the
+ * counters, and only the driver knows which: if what an event counts changes, lx_arch_place() has
+ * the driver choose its counter again.
  */
 #include <asm/cpufeature.h>
 #include <asm/perf_event.h>
@@ -57,7 +58,7 @@ static unsigned int amd_counters(void)
 	return boot_cpu_has(X86_FEATURE_PERFCTR_CORE) ? AMD64_NUM_COUNTERS_CORE : AMD64_NUM_COUNTERS;
 }
 
-/* Without a PMU driver the kernel has no hardware events. */
+/* Returns true if the kernel has a PMU driver: without one no hardware event can be created. */
 static bool perf_has_pmu(void)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CPU_CYCLES,
@@ -71,8 +72,9 @@ static bool perf_has_pmu(void)
 }
 
 /*
- * The number of counters, found in CPUID as perf does: since Linux 7 perf reports its numbers to KVM only. 0 on
- * processors with two kinds of cores, each with a PMU of its own.
+ * Returns the number of counters. It is found in CPUID, as perf does it: since Linux 7 perf reports
+ * its own numbers to KVM only. On processors with two kinds of cores, each with a PMU of its own, 0
+ * is returned.
  */
 unsigned int lx_arch_counters(void)
 {
@@ -91,7 +93,10 @@ u32 lx_arch_type(void)
 	return PERF_TYPE_RAW;
 }
 
-/* A new event's config: an event that all counters can count, at no privilege level yet. */
+/*
+ * Returns the config of a new event: one that every counter can count, at no privilege level until
+ * lx_arch_program() is called.
+ */
 u64 lx_arch_config(u16 num)
 {
 	return pfm_x86_config(is_intel() ? PFM_X86_CYCLES_INTEL : PFM_X86_CYCLES_AMD, is_intel()) &
@@ -111,8 +116,9 @@ bool lx_arch_kernel(u64 pmc)
 /* --- what perf would refuse ------------------------------------------------------------------ */
 
 /*
- * Does the event need a further register, which perf allocates: for offcore responses, front-end events, or load
- * latency? Event 0 is perf's code for what only fixed-function counters and topdown metrics count.
+ * Returns true if the event needs a further register, which perf would have to allocate: events of
+ * offcore responses, of the front end, and of load latency do. Event 0 is perf's code for what only
+ * fixed-function counters and topdown metrics count.
  */
 static bool takes_another_register(u64 pmc)
 {
@@ -198,7 +204,7 @@ static u64 take_off(struct lx_context *lx, u64 *displaced)
 	return ran;
 }
 
-/* A throttled event has been moved to another counter, which must be loaded. */
+/* Called when the event has been placed anew: if it is throttled, its counter must be loaded. */
 static void reload_if_throttled(struct perf_event *event)
 {
 	if (event->hw.interrupts == LX_THROTTLED)
@@ -206,10 +212,11 @@ static void reload_if_throttled(struct perf_event *event)
 }
 
 /*
- * All events that changed are taken off the PMU before the first one is put back, as they may need each other's
- * counters. The driver assigns counters only when it enables the PMU, so the PMU is enabled and halted again at once:
- * it is to stay halted until lx_leave(). While an NMI is handled, or perf has the PMU disabled, the driver may be
- * changing its lists: then an interrupt places the events afterwards.
+ * All events that changed are taken off the PMU before the first one is put back, as they may need
+ * each other's counters. The driver assigns counters only when it enables the PMU. As the PMU must
+ * stay halted until lx_leave(), it is enabled here and disabled again at once. In an NMI, or while
+ * perf has the PMU disabled, the driver may be changing its lists: then nothing is done here, and
+ * an interrupt places the events afterwards.
  */
 int lx_arch_place(struct lx_context *lx)
 {
@@ -236,9 +243,10 @@ int lx_arch_place(struct lx_context *lx)
 }
 
 /*
- * The value that event->count would have after the driver's update, which is not called: the driver takes an unchanged
- * prev_count to mean that no NMI came in between, but an NMI reloads the same value if the period is fixed. Here count
- * is compared too, which grows with every overflow.
+ * Returns the value that event->count would have after the driver's update. The update itself is
+ * not called: it takes an unchanged prev_count to mean that no NMI came in between, but if the
+ * period is fixed, an NMI reloads the same value. Here event->count is compared, too, which grows
+ * with every overflow.
  */
 u64 lx_arch_count(const struct perf_event *event)
 {
@@ -258,8 +266,8 @@ u64 lx_arch_count(const struct perf_event *event)
 }
 
 /*
- * AMD's handler before PerfMonV2 does not disable the PMU, but marks it as disabled: a counter that is started in the
- * handler stays off after it unless the PMU is enabled anew.
+ * Without PerfMonV2 perf's handler for AMD does not disable the PMU, but marks it as disabled: a
+ * counter that was started in the handler would stay off after it, so the PMU is enabled anew.
  */
 void lx_arch_end_overflow(struct perf_event *event)
 {
@@ -293,8 +301,9 @@ static struct perf_event *some_counter(const struct lx_context *lx)
 }
 
 /*
- * Lets the process use rdpmc (CR4.PCE), as perf does when an event is mapped. The caller holds lx->lock and must not
- * wait for mmap_lock, which may be held for long: if it is taken, a later start or read tries again.
+ * Lets the process use rdpmc (CR4.PCE), as perf does when an event is mapped. The caller holds
+ * lx->lock, so it must not wait for mmap_lock, which others may hold for long. If mmap_lock is
+ * taken, nothing is done, and a later start or read tries again.
  */
 void lx_arch_allow_read(struct lx_context *lx)
 {
@@ -347,7 +356,7 @@ u64 lx_arch_frame_pointer(struct pt_regs *regs)
 	return regs->bp;
 }
 
-/* The registers without ds, es, fs and gs, which a 64-bit program does not use. */
+/* Leaves out ds, es, fs and gs, which a 64-bit program does not use. */
 uint16_t lx_arch_user_regs(struct pt_regs *regs, u64 *to)
 {
 	const u64 values[LX_USER_REGS] = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * buffer.c - sampling buffers, and their mappings (3.5.4). A mapping keeps the file, and thus the
- * context, alive. When a process closes its last descriptor, its mapping is therefore removed too,
- * as the specification demands.
+ * context, alive. So when a process closes its last descriptor of a context, its mapping is removed
+ * too, as the specification demands.
  */
 #include <linux/fdtable.h>
 #include <linux/mm.h>
@@ -34,7 +34,7 @@ void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size)
 	lx_uncharge(lx_of(ctx)->buf.payer, size);
 }
 
-/* --- the address spaces that have it mapped ------------------------------------------------- */
+/* --- the address spaces into which the buffer is mapped ------------------------------------- */
 
 struct lx_map {
 	struct list_head	entry;
@@ -183,7 +183,10 @@ static bool holds(struct task_struct *task, struct file *file)
 #define for_each_thread_of(process, t) \
 	list_for_each_entry_rcu(t, &(process)->signal->thread_head, thread_node)
 
-/* Looks at each thread's descriptors, because threads may have called unshare(CLONE_FILES). */
+/*
+ * Returns true if the process has a descriptor of the file. Each thread is looked at, because
+ * threads may have called unshare(CLONE_FILES).
+ */
 static bool process_holds(struct file *file)
 {
 	bool held = holds(current, file);
@@ -197,6 +200,7 @@ static bool process_holds(struct file *file)
 	return held;
 }
 
+/* Returns true if something other than the threads of this process uses its address space. */
 static bool shares_memory(void)
 {
 	int others = atomic_read(&current->mm->mm_users);
@@ -232,7 +236,10 @@ static bool sharers_hold(struct file *file)
 	return held;
 }
 
-/* Finds the file's first mapping in the current address space at *start or above. */
+/*
+ * Finds the file's first mapping in the current address space at *start or above, and sets *start
+ * and *size to its place. Returns false if there is none.
+ */
 static bool next_piece(struct file *file, unsigned long *start, unsigned long *size)
 {
 	struct mm_struct *mm = current->mm;
@@ -288,10 +295,11 @@ static void end_self_monitoring(struct lx_context *lx)
 }
 
 /*
- * A descriptor is being closed. The last one of a process takes the process's mapping with it,
- * unless another process has the descriptor in the same address space, and ends the process's
- * self-monitoring, though other processes may still have the context (3.1.15, figure 3.10). The
- * last descriptor of all leads to release(), which ends everything.
+ * Called when a descriptor is closed. If it was the process's last one of this context, the
+ * process's mappings are removed, unless another process in the same address space has the
+ * descriptor. The process's self-monitoring ends, too, though other processes may still have the
+ * context (3.1.15, figure 3.10). If no descriptor is left anywhere, release() is called later, and
+ * ends everything.
  */
 int lx_flush(struct file *file, fl_owner_t id)
 {

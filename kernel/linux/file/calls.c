@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calls.c - the ioctls: copy in, lock, let the core do it, copy out. An access to user memory may fault and wait for a
- * file system without limit (FUSE), so no lock is held during it.
+ * calls.c - the ioctls. Each copies its argument in, takes the context's lock, lets the core do the
+ * work, and copies the result out. An access to user memory may fault, and then wait without limit
+ * for a file system (FUSE), so no lock is held during it.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -12,7 +13,10 @@
 
 /* --- the context's lock ----------------------------------------------------------------------- */
 
-/* mutex_trylock() is tried first: mutex_lock_killable() costs more even if the mutex is free. */
+/*
+ * Takes the context's lock. mutex_trylock() is called first, because mutex_lock_killable() costs
+ * more even if the mutex is free.
+ */
 static inline int enter(struct lx_context *lx)
 {
 	if (mutex_trylock(&lx->lock) || !mutex_lock_killable(&lx->lock))
@@ -73,8 +77,9 @@ static const struct vector_call vectors[] = {
 };
 
 /*
- * A small vector uses the array in the context, if no other call uses it. Larger vectors, and those
- * of calls without a context, are allocated.
+ * Returns memory for a vector, or NULL if there is none. A small vector uses the array in the
+ * context, if no other call is using it. Larger vectors, and those of calls without a context, are
+ * allocated.
  */
 static inline void *vector_get(struct lx_context *lx, size_t size)
 {
@@ -286,7 +291,10 @@ long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 
 /* --- single arguments ----------------------------------------------------------------------- */
 
-/* Not inlined: the kernel clears the frame of a function at each call, with all that is in it. */
+/*
+ * Functions with structures on the stack are not inlined: the kernel may be compiled to clear a
+ * function's frame at each call, and the caller's frame would include them.
+ */
 
 static noinline long load_context(struct lx_context *lx, void __user *arg)
 {

@@ -33,7 +33,7 @@ static int pick_format(struct pfm_ioc_create *req, const pfarg_ctx_t *ctx, struc
 	return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format has this UUID");
 }
 
-/* Returns a copy of the format's argument, or NULL if the format has none. */
+/* Returns a copy of the format's argument, NULL if the format has none, or an ERR_PTR. */
 static void *copy_fmt_arg(const struct pfm_ioc_create *req, const struct pfm_buffer_fmt *fmt)
 {
 	size_t want = fmt ? fmt->fmt_arg_size : 0;

@@ -50,8 +50,8 @@ struct lx_context *lx_context_new(bool samples)
 }
 
 /*
- * Makes a child context, which has neither a file nor messages. Of the arrays at the end of the
- * structure it has as much as its root requires.
+ * Makes a child context, which has neither a file nor messages. Its structure ends after as many
+ * elements of counters[] as the root uses, unless the root has a sampling format.
  */
 struct lx_context *lx_child_context(struct lx_context *root)
 {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fast_read.c - the most frequent read: a few PMDs of the active set, by the monitored thread
- * itself, with no flags. Any other read, and one that fails here, changes nothing and is then done
- * by calls.c. The rules are those of lx_access(): the context's lock is held, interrupts are off,
- * and lx->busy is set. User memory is accessed only before and after that.
+ * fast_read.c - the most frequent read: the monitored thread itself reads a few PMDs of the active
+ * set, with no flags. Any other read, and one that cannot be completed here, has no effect here and
+ * is done by calls.c. The rules are those of lx_access(): the PMDs are read while the context's
+ * lock is held, interrupts are off, and lx->busy is set. User memory is accessed only before and
+ * after that.
  */
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>
@@ -77,8 +78,8 @@ fault: __maybe_unused
 }
 
 /*
- * Runs in PMU context. Returns NULL if the PMD is not in the active set, is not in use, or needs
- * more than a look at its value.
+ * Runs in PMU context. Returns NULL if the PMD is not of the active set, is not in use, or is a
+ * virtual one, which is computed at each read.
  */
 static __always_inline struct pfm_pmd *find_pmd(struct pfm_set *active, const struct element *e)
 {
@@ -104,7 +105,9 @@ static __always_inline bool read_one(struct lx_context *lx, struct pfm_set *acti
 	return true;
 }
 
-/* Runs in PMU context; the target is the caller. */
+/*
+ * Runs in PMU context; the target is the calling thread. Returns false if calls.c must do the read.
+ */
 static __always_inline bool read_all(struct lx_context *lx, struct element *e, int n)
 {
 	struct pfm_context *ctx = lx->ctx;
@@ -112,7 +115,7 @@ static __always_inline bool read_all(struct lx_context *lx, struct element *e, i
 
 	if (!pfm_loaded(ctx) || pfm_inherits(ctx) || (running && lx_has_to_drain(lx)))
 		return false;
-	/* the first read after a view was mapped allows rdpmc */
+	/* the first read after a view was mapped must go through calls.c, which allows rdpmc */
 	if (lx_has_views(lx) && !lx_arch_may_read(lx))
 		return false;
 	if (n > 1 && running)
@@ -161,7 +164,7 @@ long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 {
 	struct element e[LX_FAST_READ];
 
-	/* copying never exceeds the limit arg_size_max, which is at least a page */
+	/* these elements never exceed the limit arg_size_max, which is at least a page */
 	BUILD_BUG_ON(LX_FAST_READ * sizeof(*arg) > PAGE_SIZE);
 	return read_these(lx, e, n, arg) ? 0 : lx_read_pmds(lx, n, arg);
 }

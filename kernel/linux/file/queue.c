@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * queue.c - the message queue of a context, and the readers that wait for messages (3.3). Messages
- * are appended in PMU context, where there is one writer, which cannot wait for a lock; readers are
- * serialized. One place is reserved for END (3.3.6). A root and its child contexts that sample
- * (PFM_FL_INHERIT) write on several CPUs: each part of their buffer has a queue, and only the
- * context that has taken the part writes to it. Pairs of barriers are marked: A orders the read of
- * a message before the reuse of its place, B its writing before its reading, F the last message
- * before "over".
+ * are appended in PMU context, where there is only one writer, which cannot wait for a lock;
+ * readers take read_lock. One place is reserved for END (3.3.6). A root and its child contexts that
+ * sample (PFM_FL_INHERIT) write on several CPUs: each part of their buffer has a queue, and only
+ * the context that has taken the part writes to it. Pairs of barriers are marked by a letter: A
+ * orders the read of a message before the reuse of its place, B the writing of a message before its
+ * read, F the posting of the last message before the setting of "over".
  */
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -109,8 +109,8 @@ static struct lx_queue *unread(struct lx_context *lx)
 }
 
 /*
- * Copies the oldest message, which stays in its queue until was_read() removes it. Returns NULL if
- * there is no message.
+ * Copies the oldest message of a queue that has one, and returns the queue; NULL if there is no
+ * message. The message stays in the queue until was_read() removes it.
  */
 static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsigned int *at)
 {
@@ -127,8 +127,8 @@ static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsig
 }
 
 /*
- * Removes the message. Returns false if another reader has removed it, or a command has discarded
- * all messages.
+ * Removes the message that peek() has copied. Returns false if another reader has removed it
+ * meanwhile, or a command has discarded all messages.
  */
 static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at, u32 fill)
 {
@@ -145,13 +145,14 @@ static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at,
 	return mine;
 }
 
+/* Discards the messages of one queue. */
 static void forget(struct lx_queue *q)
 {
 	/* the release is an A; the acquire pairs with B */
 	smp_store_release(&q->tail, smp_load_acquire(&q->head));
 }
 
-/* Discards all messages (3.3.5). */
+/* Discards the messages of all queues of the context (3.3.5). */
 void lx_flush_messages(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);

@@ -2,9 +2,10 @@
 /*
  * view.c - the pages of sets' views, and their mappings (2.2).
  *
- * The pages are mapped into one address space, that of the first mapping, because their contents are valid for one
- * thread only. Any other address space, that of a forked child with the same mapping included, gets a page in its
- * place which says that every read takes a call.
+ * The pages are mapped only into the address space that maps one first, because their contents are
+ * valid for one thread only. Any other address space, also that of a forked child with the same
+ * mapping, gets the page "nobodys" in place of them, which says that every read takes a system
+ * call.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>
@@ -72,8 +73,8 @@ pfm_set_view_t *lx_open_view(struct pfm_context *ctx, struct pfm_set *set)
 }
 
 /*
- * A page that may still be mapped is not freed: it stays charged until the context can have no more
- * mappings.
+ * A page that may still be mapped is not freed now: it stays charged until lx_views_free() is
+ * called, when the context can have no more mappings.
  */
 void lx_close_view(struct pfm_context *ctx, struct pfm_set *set)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * fmt_prog.c - perfmon_prog_smpl.ko: the sampling format in which a classic BPF program decides. A
- * program is loaded as kernel/seccomp.c loads one: the kernel checks it first, then pfm_bpf_check()
- * ensures that it loads nothing but its record, and its loads are converted. It cannot run before
- * that, and it is freed when no counter runs.
+ * fmt_prog.c - perfmon_prog_smpl.ko: the sampling format in which a classic BPF program decides
+ * about samples. A program is loaded as kernel/seccomp.c loads one: first the kernel checks it,
+ * then pfm_bpf_check() ensures that it reads nothing but its record, then its loads are converted.
+ * It cannot run before that, and when it is freed no counter runs any more.
  */
 #include <linux/sched/user.h>
 #include <linux/slab.h>

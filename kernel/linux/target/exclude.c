@@ -28,8 +28,9 @@ bool lx_leaves_out(const struct pfm_set *set, const struct task_struct *task)
 }
 
 /*
- * Interrupts are off. A counter that wraps while the counters are being held has overflowed, as at
- * any other time.
+ * Called at every context switch, with interrupts off. A PMD that passed 2^64 while the counters
+ * were being held has overflowed, as at any other time: lx_deliver() delivers that after the
+ * release.
  */
 static void on_switch(void *data, bool preempt, struct task_struct *prev, struct task_struct *next,
 		      unsigned int prev_state)

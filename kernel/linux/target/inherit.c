@@ -3,16 +3,17 @@
  * inherit.c - PFM_FL_INHERIT: a thread that a monitored thread creates gets a child context
  * (core/inherit.c).
  *
- * The tracepoint of the fork may neither sleep nor allocate. Each monitored thread therefore has a
- * struct lx_fork_record allocated in advance. The probe queues it as task work of the child, which
- * creates its child context before its first instruction at user level, and queues work with which
- * the parent allocates the next one. Until its work has run the child counts as expected: the
- * parent may have exited long before. A child context has the lock of its root, and its memory is
- * charged to the user who created the root.
+ * A probe at the tracepoint of the fork may neither sleep nor allocate memory. Each monitored
+ * thread therefore has a struct lx_fork_record that was allocated in advance. The probe queues it
+ * as task work of the child, which makes the child context before the child's first instruction at
+ * user level. The probe also queues task work of the parent, which gets the parent's next
+ * record. Until the child's work has run the child counts as expected: the parent may have exited
+ * long before. A child context uses the lock of its root, and its memory is charged to the user
+ * that created the root.
  *
- * The root keeps one struct lx_fork_record that has done its work for the next thread that needs
- * one: for the child itself, or, when that has ended, for its parent. So children that come and go
- * allocate none.
+ * The root keeps one free struct lx_fork_record for the next thread that needs one. It is the one
+ * of the last child: the child's own context takes it, or, after the child has ended, the parent
+ * does. So a parent that creates one child after the other allocates no further records.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -118,8 +119,8 @@ static void be_born(struct callback_head *work)
 /* --- the parent ------------------------------------------------------------------------------- */
 
 /*
- * Runs in the parent. Without memory target_ref->fork_record is NULL: its next child is not
- * counted, which is reported.
+ * Runs in the parent. If there is no memory, target_ref->fork_record becomes NULL: then the
+ * parent's next child is not counted, which is reported (family.dropped).
  */
 static void refill(struct callback_head *work)
 {
@@ -146,8 +147,8 @@ void lx_inherit_end(struct lx_target_ref *target_ref)
 }
 
 /*
- * The child counts as expected for this load. Its number cannot change meanwhile, because the
- * current thread is watched and its context thus loaded.
+ * Counts the child as expected, and stores the number of the load in the record. That number cannot
+ * change meanwhile, because the current thread is watched, so its context is loaded.
  */
 void lx_inherit_expect(struct lx_target_ref *target_ref)
 {
@@ -190,7 +191,7 @@ int lx_fork(struct pfm_context *child_ctx, void *child)
 	return ret;
 }
 
-/* Work that is queued at the child's thread may still hold a reference. */
+/* Drops the core's reference. Work that is queued at the child's thread may hold another one. */
 void lx_release(struct pfm_context *child_ctx)
 {
 	struct lx_context *lx = lx_of(child_ctx);

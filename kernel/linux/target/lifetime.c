@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * lifetime.c - the end of a target: threads that exit, threads that lose their events because they run a set-uid
- * program, CPUs that go offline. The context is then unloaded (3.3.6).
+ * lifetime.c - the end of a target: a thread exits, or loses its events because it runs a set-uid
+ * program, or a CPU goes offline. The context is then unloaded (3.3.6).
  */
 #include <linux/cpuhotplug.h>
 #include <linux/cpumask.h>
@@ -17,7 +17,7 @@ static DEFINE_HASHTABLE(watched, 8);		/* watched contexts, by task */
 /* protects the watched contexts; a raw lock, as probes may not sleep */
 static DEFINE_RAW_SPINLOCK(watched_lock);
 
-/* its workers unload contexts when the code that notices the end may not sleep */
+/* The workers unload contexts if the code that notices the target's end may not sleep. */
 static struct workqueue_struct *unloaders;
 
 static struct hlist_head *bucket_of(const struct task_struct *task)
@@ -67,7 +67,10 @@ void lx_unwatch(struct lx_context *lx)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* Compares the pointers only: a tracepoint probe may not take a lock that sleeps. A child context has no file. */
+/*
+ * Returns true if one of the descriptors is the context's; a child context has none. The file
+ * pointers are only compared: a tracepoint probe may not take a lock that sleeps.
+ */
 static bool has_fd(const struct lx_context *lx, struct files_struct *files)
 {
 	bool found = false;
@@ -116,9 +119,9 @@ static void target_went(struct work_struct *work)
 }
 
 /*
- * Returns the current thread's target reference, with a reference, if the thread's end is noticed
- * for the first time, else NULL. With only_lost, the end is that perf has removed the thread's
- * events.
+ * If the current thread is watched and its end is noticed for the first time, counts one more user
+ * of its target reference and returns it, else returns NULL. If only_lost is true, the thread
+ * itself does not end: it counts as ended only if perf has removed its events.
  */
 static struct lx_target_ref *find_end(bool only_lost)
 {
@@ -140,7 +143,11 @@ static struct lx_target_ref *find_end(bool only_lost)
 	return target_ref;
 }
 
-/* Probes cannot sleep: the work is done when the thread returns to user level, or in its exit. */
+/*
+ * Unloads the context of the current thread, which has ended or lost its events. The caller is a
+ * probe and cannot sleep, so the work is done when the thread returns to user level or in its exit,
+ * or by a worker.
+ */
 static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 {
 	struct lx_target_ref *target_ref = find_end(only_lost);
@@ -150,7 +157,7 @@ static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 	target_ref->has_fd = has_fd(target_ref->lx, current->files);
 	if (!lx_has_task_work())
 		queue_work(unloaders, &target_ref->exit_later);
-	/* exit_task_work() has not run yet */
+	/* this cannot fail, because exit_task_work() has not run yet */
 	else if (WARN_ON_ONCE(lx_task_work(current, &target_ref->exit_work, mode)))
 		refcount_dec(&target_ref->users);
 }
@@ -161,7 +168,10 @@ static void on_exit(PFM_PROBE_EXIT_ARGS)
 	queue_end(false, TWA_NONE);
 }
 
-/* If a thread other than the leader of its process calls exec, it gets the leader's id. */
+/*
+ * If a thread other than the leader of its process calls exec, it gets the leader's id, which is
+ * noted in its context.
+ */
 static void renumber(void)
 {
 	struct lx_context *lx;
@@ -193,7 +203,10 @@ static void start_waiting(void)
 	raw_spin_unlock_irqrestore(&watched_lock, flags);
 }
 
-/* If perf has removed its events from the thread, as it does for a set-uid program, the context is unloaded. */
+/*
+ * The current thread has executed a program. If perf has removed its events from the thread, as it
+ * does for a set-uid program, the context is unloaded.
+ */
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	if (old_pid != task_pid_nr(current) && !hlist_empty(bucket_of(current)))
@@ -223,8 +236,8 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	raw_spin_lock(&watched_lock);
 	lx = find(current);
 	/*
-	 * A thread that lost its events to an exec stays watched until its context is unloaded. It
-	 * is not inherited.
+	 * A thread that lost its events by an exec stays watched until its context is unloaded. Its
+	 * children get no child contexts.
 	 */
 	if (lx && lx->family.cred && !lx->target.ref->ended) {
 		target_ref = lx->target.ref;
@@ -272,7 +285,7 @@ struct lx_target_ref *lx_target_ref_new(struct lx_context *lx)
 	return target_ref;
 }
 
-/* first_ref is embedded in the context: it is not freed, but marked unused for the next load. */
+/* first_ref is a part of the context: it is not freed, but marked as unused for the next load. */
 void lx_target_ref_put(struct lx_target_ref *target_ref)
 {
 	struct lx_context *lx = target_ref->lx;
@@ -319,7 +332,7 @@ static void cpu_is_gone(struct work_struct *work)
 	mutex_lock(&lx->lock);
 	if (lx->ctx && pfm_loaded(lx->ctx) && !lx->target.task && READ_ONCE(lx->target.cpu_left)) {
 		pfm_target_exit(lx->ctx);
-		/* F: after the last message; pairs with lx_read() */
+		/* F: "over" is set after the last message was posted; pairs with lx_read() */
 		smp_store_release(&lx->msgs.over, true);
 		atomic_or(LX_WAKE_READERS, &lx->msgs.wake);
 	}
@@ -358,7 +371,7 @@ void lx_lifetime_init_context(struct lx_context *lx)
 	INIT_WORK(&lx->target.cpu_work, cpu_is_gone);
 }
 
-/* --- tracepoints, which modules have to look for ---------------------------------------------- */
+/* --- tracepoints, which a module must find by name -------------------------------------------- */
 
 struct search {
 	const char		*name;
@@ -447,8 +460,8 @@ end_workers:
 }
 
 /*
- * No context is left. But a target that was preempted in this module's work may still have to
- * return from it.
+ * No context is left when this is called. But a target that was preempted in this module's task
+ * work may still have to return from it: synchronize_rcu_tasks() waits for that.
  */
 void lx_lifetime_exit(void)
 {

@@ -12,8 +12,8 @@ static void wait_for_restart(struct callback_head *work)
 
 	WRITE_ONCE(target_ref->block_queued, false);
 	/*
-	 * An exiting thread does not return to user level, and a killable wait in it would never
-	 * end.
+	 * An exiting thread does not wait: it will not return to user level, and a signal could not
+	 * end its wait any more.
 	 */
 	if (!(current->flags & PF_EXITING))
 		wait_event_state(target_ref->lx->target.blocked, !READ_ONCE(target_ref->hold),
@@ -26,7 +26,7 @@ void lx_block_init(struct lx_target_ref *target_ref)
 	init_task_work(&target_ref->block_work, wait_for_restart);
 }
 
-/* Called during the overflow, in the target's context. */
+/* Called while an overflow is handled, in the target thread. */
 void lx_block(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -45,7 +45,8 @@ void lx_block(struct pfm_context *ctx)
 		refcount_dec(&target_ref->users);
 	else if (in_nmi())
 		/*
-		 * The thread may already have looked for work, so an interrupt makes it look again.
+		 * The thread may already have looked for task work on its way to user level, so an
+		 * interrupt makes it look again.
 		 */
 		lx_late(lx);
 }

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * record.c - records of what threads do, for contexts with a format that wants records (6.3.2). A
- * record goes to the context of the thread and to that of its CPU. A context that receives records
- * is called a listener here. EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread
- * itself. For MAP the thread walks over its mappings, in task work before it returns to user level:
- * after an exec, after a mmap() that may have mapped code, and after a sample. The number of such
- * works is fixed, because nothing can be allocated where a sample is taken. A sample may be taken
- * in an NMI: it raises an interrupt (irq_work), which adds the task work. A listener remembers the
- * mappings that it has recorded, as hashes in a table of fixed size. If another mapping has taken
- * its slot, a mapping is recorded again, which does no harm.
+ * record goes to the context that monitors the thread and to the one that monitors the CPU on which
+ * the thread runs. A context that receives records is called a listener here. Records of the types
+ * EXEC, RENAME, FORK and EXIT come from tracepoints, in the thread itself. For those of type MAP
+ * the thread walks over its mappings in task work, before it returns to user level: after an exec,
+ * after a mmap() that may have mapped code, and after a sample. These task works come from a pool
+ * of fixed size, because nothing can be allocated where a sample is taken. As a sample may be taken
+ * in an NMI, it raises an interrupt (irq_work), which adds the task work. A listener remembers the
+ * mappings that it has recorded, as hashes in a table of fixed size. If the hash of another mapping
+ * has taken a mapping's place in the table, the mapping is recorded again, which does no harm.
  */
 #include <linux/bitmap.h>
 #include <linux/cred.h>
@@ -31,7 +32,7 @@
 
 /* --- listeners ---------------------------------------------------------------------------------- */
 
-/* Listeners, by thread or CPU. Probes in any context but NMIs search them. */
+/* Listeners, hashed by thread or CPU. Probes search them in any kernel context but an NMI. */
 static struct bucket {
 	raw_spinlock_t		lock;
 	struct hlist_head	list;
@@ -90,6 +91,7 @@ static bool nobody_listens(void)
 	return likely(!atomic_read(&listening));
 }
 
+/* What tell() does for each listener: it calls fn, which finds its arguments here. */
 struct telling {
 	void	(*fn)(struct lx_context *lx, struct telling *t);
 	u64	time;
@@ -98,7 +100,7 @@ struct telling {
 	struct vm_area_struct *vma;
 	const char *name;	/* the path of a mapping, or the new name of a thread */
 	u64	hash;
-	bool	any;
+	bool	any;		/* set by ask_whether_known(): a listener does not know the hash */
 };
 
 static void tell_one(struct lx_context *lx, struct telling *t)
@@ -110,9 +112,9 @@ static void tell_one(struct lx_context *lx, struct telling *t)
 }
 
 /*
- * The thread is current, so normally its events are scheduled in on this CPU and this is PMU context. If it is ending
- * or executes a set-uid program, perf has removed them: then the locks of the perf contexts exclude others from PMU
- * context, as in access.c.
+ * Calls tell_one() in PMU context. The thread is current, so normally its events are scheduled in
+ * on this CPU, which is PMU context. If it is ending or executes a set-uid program, perf has
+ * removed the events: then the locks of the perf contexts make this PMU context, as in access.c.
  */
 static void tell_of_thread(struct lx_context *lx, struct telling *t)
 {
@@ -141,7 +143,7 @@ static void tell_all(struct bucket *b, const struct task_struct *task, unsigned 
 	raw_spin_unlock(&b->lock);
 }
 
-/* Runs t->fn in the PMU context of each listener to the current thread or to this CPU. */
+/* Calls t->fn in PMU context for each listener that monitors the current thread or this CPU. */
 static void tell(struct telling *t)
 {
 	unsigned long flags;
@@ -156,8 +158,8 @@ static void tell(struct telling *t)
 }
 
 /*
- * Fills in the ids in the listener's pid namespace. Returns false if the thread is not in that
- * namespace: it is not recorded then.
+ * Fills in the time, and the thread's ids in the listener's pid namespace. Returns false if the
+ * thread is not in that namespace, so that there must be no record.
  */
 static bool know(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct telling *t)
 {
@@ -233,7 +235,7 @@ void lx_record_exec(void)
 	lx_record_mmap();
 }
 
-/* An exec renames the thread, too, but has a record of its own. */
+/* An exec also renames the thread, but that is no RENAME record: the EXEC record has the name. */
 void lx_record_rename(const char *name)
 {
 	if (!nobody_listens() && !current->in_execve)
@@ -248,7 +250,10 @@ static u64 stir(u64 h, u64 what)
 	return h ^ h >> 32;
 }
 
-/* Mixes in the process and its exec count, so that hashes differ after an exec and in a process that reuses the id. */
+/*
+ * Returns a hash of "what", the process and the number of its execs, so that hashes differ after an
+ * exec, and in a process that reuses the id of another one.
+ */
 static u64 hash_of(u64 what)
 {
 	u64 h = stir(stir(0, current->tgid), current->group_leader->start_time);
@@ -265,8 +270,9 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if this mapping has been recorded before, and remembers it. Runs in PMU context.
- * Threads that share the context may race, and then a mapping is recorded twice.
+ * Returns true if the listener remembers the hash; if not, it does from now on. Runs in PMU
+ * context. A root and its child contexts share the table: threads may race, and then a mapping is
+ * recorded twice.
  */
 static bool remember(struct lx_context *lx, u64 hash)
 {
@@ -310,8 +316,8 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 }
 
 /*
- * The hash of the number of executable pages. The kernel keeps that number, so a listener that has remembered the hash
- * need not look at each mapping again.
+ * Returns the hash of the number of executable pages, which the kernel keeps in exec_vm. For a
+ * listener that remembers this hash, the mappings need not be looked at one by one.
  */
 static u64 hash_of_all(const struct mm_struct *mm)
 {
@@ -366,9 +372,10 @@ static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 /* --- the walk ----------------------------------------------------------------------------------- */
 
 /*
- * A pool of walks over a thread's mappings. A thread that was sampled in the kernel may sleep there
- * for hours before it returns to user level, and occupies a walk until then. Such threads may
- * occupy half of the pool. Other threads walk at once, or at the end of the exec or mmap().
+ * The pool of walks over threads' mappings. A thread that was sampled in the kernel may sleep there
+ * for hours before it returns to user level, and occupies a walk until then, so all such threads
+ * together get at most half of the pool. Other threads do their walk at once, or at the end of the
+ * exec or mmap().
  */
 static struct walk {
 	struct callback_head	work;
@@ -378,7 +385,7 @@ static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
 enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
 
-/* Returns NULL if all walks that the reason may use are occupied. */
+/* Returns a free walk, or NULL if all walks that may be used for this reason are occupied. */
 static struct walk *take_walk(enum walk_reason why)
 {
 	unsigned long i, n = why == SAMPLED_IN_KERNEL ? ARRAY_SIZE(walks) / 2 : ARRAY_SIZE(walks);
@@ -392,7 +399,10 @@ static struct walk *take_walk(enum walk_reason why)
 	return &walks[i];
 }
 
-/* The module must not be freed before this function has returned: lx_lifetime_exit() waits for that. */
+/*
+ * The module must not be freed before this function has returned: lx_lifetime_exit() waits for
+ * that.
+ */
 static void give_back(struct walk *walk)
 {
 	clear_bit_unlock(walk - walks, taken);
@@ -408,8 +418,8 @@ static void do_walk(struct callback_head *work)
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
 		/*
-		 * The thread stays on this CPU, so that the listener which lacks hash_of_all() also
-		 * gets the mappings.
+		 * The thread stays on this CPU: a listener that monitors the CPU remembers
+		 * hash_of_all() when the walk begins, so it must also get the mappings.
 		 */
 		migrate_disable();
 		tell_maps(mm, buf, walk->mapped);
@@ -420,6 +430,7 @@ static void do_walk(struct callback_head *work)
 	give_back(walk);
 }
 
+/* A walk could not be made: tells the listener that a record is lost. */
 static void tell_untold(struct lx_context *lx, struct telling *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = 1, .why = PFM_STACK_SMPL_LOST_RECORDS };
@@ -450,8 +461,8 @@ static void add_walk(enum walk_reason why)
 }
 
 /*
- * Returns true if the current thread or this CPU may have a listener. Another listener in the same
- * hash bucket gives the same answer.
+ * Returns true if the current thread or this CPU may have a listener: it looks only whether their
+ * hash buckets are empty.
  */
 static bool somebody_listens(void)
 {
@@ -477,7 +488,10 @@ static void walk_after_sample(struct irq_work *work)
 	add_walk(READ_ONCE(lx->target.sampled_user) ? SAMPLED : SAMPLED_IN_KERNEL);
 }
 
-/* The current thread is being sampled. Runs in PMU context, perhaps in an NMI. */
+/*
+ * Called when the current thread is sampled, in PMU context, perhaps in an NMI. Has an interrupt
+ * add a walk, unless the listener remembers the hash of the thread's mappings.
+ */
 void lx_record_sample(struct lx_context *lx)
 {
 	const struct mm_struct *mm = READ_ONCE(current->mm);
@@ -495,7 +509,7 @@ void lx_record_sample(struct lx_context *lx)
 
 void lx_record_init_context(struct lx_context *lx)
 {
-	/* a hard interrupt even on PREEMPT_RT, so that it runs in the sampled thread */
+	/* HARD: it interrupts the sampled thread, and does not run in another one on PREEMPT_RT */
 	lx->target.walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);
 }
 

@@ -25,8 +25,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 }
 
 /*
- * Makes a counter for every PMC that is in use in any set. The order is descending: arm64's cycle
- * counter comes first, so that its driver places it on the cycle counter.
+ * Makes a counter for every PMC that is in use in any set, the highest number first. On arm64 PMC
+ * 31 is thus the first one of the hardware's, and the driver places its event on the cycle counter.
  */
 static int get_counters(struct lx_context *lx)
 {
@@ -114,11 +114,11 @@ static int get_watched_events(struct lx_context *lx)
 }
 
 /*
- * Returns the target of a load with its exec_update_lock held, so that no exec of a set-uid program
- * changes its credentials meanwhile. The caller's rights are checked before the lock is taken, so
- * that another user's process is not locked, and again by the load, as they may have changed. The
- * lock is taken before lx->lock: an exec holds it when it closes descriptors, and lx_flush() takes
- * lx->lock.
+ * Returns the target of a load with the target's exec_update_lock held, so that no exec of a
+ * set-uid program changes the target's credentials during the load. The caller's rights are checked
+ * before the lock is taken, so that another user's process is not locked, and again by the load, as
+ * the credentials may have changed. exec_update_lock is taken before lx->lock, because an exec
+ * holds it while it closes descriptors, and then lx_flush() takes lx->lock.
  */
 struct task_struct *lx_resolve_target(const struct lx_context *lx, u32 load_pid)
 {
@@ -181,7 +181,10 @@ static int attach_thread(struct pfm_context *ctx, u32 load_pid)
 	return ret;
 }
 
-/* No permission is checked: the child has the credentials of its parent until it first returns to user level. */
+/*
+ * No permission is checked: until the child first returns to user level it has the credentials of
+ * its parent.
+ */
 int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 {
 	int ret;
@@ -203,8 +206,9 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 /* --- CPUs ----------------------------------------------------------------------------------- */
 
 /*
- * Checks the CPU (3.1.7). As in perfmon 2.x, the current CPU's number is accepted too. With
- * PFM_FL_ANY_CPU the context can be loaded onto any online CPU.
+ * Sets ctx->cpu to the CPU that load_pid stands for, which must be the current one: load_pid is the
+ * calling thread's id (3.1.7) or, as in perfmon 2.x, the number of the CPU. With PFM_FL_ANY_CPU it
+ * may be the number of any online CPU.
  */
 static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 {
@@ -300,8 +304,9 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 }
 
 /*
- * Adds a counter on a loaded thread, under its exec_update_lock as in a load. The lock is only tried: an exec holds it
- * while it may wait for lx->lock, which the caller holds (see lx_resolve_target()).
+ * Adds a counter to a context that is loaded onto a thread. The thread's exec_update_lock is held
+ * meanwhile, as in a load, but the lock is only tried: an exec holds it while it may wait for
+ * lx->lock, which the caller holds (see lx_resolve_target()).
  */
 static int need_on_thread(struct lx_context *lx, u16 num)
 {
@@ -319,7 +324,10 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 	return ret;
 }
 
-/* Does nothing on a CPU other than the monitored one, where access() refuses the call. */
+/*
+ * Makes the counter of PMD num. If the context monitors another CPU, and may not be commanded from
+ * this one, nothing is done: access() refuses the call later.
+ */
 int lx_need(struct pfm_context *ctx, uint16_t num)
 {
 	struct lx_context *lx = lx_of(ctx);

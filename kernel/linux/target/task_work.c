@@ -2,8 +2,8 @@
 /*
  * task_work.c - work that a thread does before it returns to user level, or when it exits. Debian's
  * kernels export task_work_add(), but kernel.org's do not: the function is looked up when the
- * module is loaded. Without it the features that depend on the thread itself are refused:
- * PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, records.
+ * module is loaded. If it is missing, the features for which a monitored thread must do work itself
+ * are refused: PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, and formats that want records.
  */
 #include <linux/module.h>
 
