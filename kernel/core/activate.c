@@ -5,8 +5,8 @@
 #include "core.h"
 
 /*
- * Carries out a switch that was deferred while masked (3.7.7, 3.1.6), or installs a set that
- * could not be installed before.
+ * Carries out a switch that was deferred because the context was masked (3.7.7, 3.1.6), or installs
+ * an active set that could not be installed before. Returns 0, or the error of the installation.
  */
 static int change_sets(struct pfm_context *ctx)
 {
@@ -22,7 +22,10 @@ static int change_sets(struct pfm_context *ctx)
 	return ret;
 }
 
-/* Makes the active set count, after a deferred switch if there is one. */
+/*
+ * Makes the active set count if the context has the PMU. A deferred switch is made before. Returns
+ * 0, or the error of the switch.
+ */
 static inline int go_on(struct pfm_context *ctx)
 {
 	int ret = ctx->switch_due || ctx->absent ? change_sets(ctx) : 0;
@@ -45,7 +48,9 @@ static int start(struct pfm_context *ctx, void *arg)
 	if (!set)
 		set = ctx->active;
 	if (set != ctx->active)
-		/* the set that the deferred switch was to leave is no longer active */
+		/*
+		 * the deferred switch was to leave the set that has been the active one until now
+		 */
 		ctx->switch_due = false;
 	if (set != ctx->active || ctx->absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
@@ -179,7 +184,8 @@ static void long_reset(struct pfm_context *ctx)
 }
 
 /*
- * Ends the masked state (3.1.9). A stopped context stays stopped, and no set is switched (3.1.6).
+ * Ends the masked state (3.1.9). If the context is stopped, it stays stopped, and a deferred switch
+ * is not made (3.1.6).
  */
 static int unmask(struct pfm_context *ctx)
 {
@@ -187,7 +193,10 @@ static int unmask(struct pfm_context *ctx)
 	return ctx->started ? go_on(ctx) : 0;
 }
 
-/* Masks outside of an overflow (3.5.15), so the counts must be collected here. */
+/*
+ * Masks when there is no overflow (3.5.15). No interrupt has collected the counts, so they are
+ * collected here.
+ */
 static void mask_now(struct pfm_context *ctx)
 {
 	bool counted = pfm_counting(ctx);
@@ -240,7 +249,10 @@ static bool any_masked(const struct pfm_context *root)
 	return any;
 }
 
-/* If all threads share one part, monitoring is active if none of them is masked. */
+/*
+ * Calls the format's restart for a part. If all threads share one part, it is told that monitoring
+ * is active if no thread is masked; else if the part is not full.
+ */
 static int ask_family_format(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	return ask_format(root, buf, root->num_parts > 1 ? active : !any_masked(root), ctrl);
@@ -252,8 +264,9 @@ static int restart_part(struct pfm_context *root, void *part)
 }
 
 /*
- * Each part has an access() of its own, since interrupts may be off during one. If the
- * format refuses the restart of a part, the others have theirs; returns the first refusal.
+ * Calls the format's restart for each part. Each call has an access() of its own, because
+ * interrupts may be off during one. If the format refuses the restart of a part, those of the other
+ * parts are called nevertheless. Returns 0, or the error of the first refusal.
  */
 static int restart_parts(struct pfm_context *root)
 {
@@ -280,10 +293,10 @@ static int restart_parts(struct pfm_context *root)
 }
 
 /*
- * Applies the decisions to a thread. A masked thread follows the decision for the part that masked
- * it, and stays masked if that part has had no restart since. If no format masked it, it goes on,
- * unless there is only one part: then the format decides. A thread that is not masked follows the
- * combined decisions for all parts.
+ * Applies the format's decisions to a thread. A masked thread follows the decision for the part
+ * that masked it, and stays masked if that part has had no restart since. A thread that was masked
+ * for another reason goes on, unless there is only one part: then the format decides about it, too.
+ * A thread that is not masked follows the combined decisions for all parts.
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {

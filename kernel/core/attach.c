@@ -3,7 +3,8 @@
 #include "core.h"
 
 /*
- * 3.1.10: explicit links are checked at the load, because the list of sets cannot change any more.
+ * 3.1.10: explicit links between sets are checked at the load, because sets cannot be created or
+ * deleted while the context is loaded.
  */
 static int check_chain(struct pfm_context *ctx)
 {
@@ -50,8 +51,8 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 }
 
 /*
- * Runs outside of PMU context, as there may be many sets: the context is not loaded yet, and only
- * this command accesses them.
+ * Forgets the overflows of an earlier load. Runs outside of PMU context, because there may be many
+ * sets; it may, because the context is not loaded yet, and only this command accesses them.
  */
 static void forget_overflows(struct pfm_context *ctx)
 {
@@ -133,7 +134,10 @@ static void let_go(struct pfm_context *ctx)
 	pfm_session_end(ctx);
 }
 
-/* If the target is gone (ESRCH), no overflow can come any more, and no access() is needed. */
+/*
+ * Stops monitoring. If the target is gone (ESRCH), no overflow can come any more, so no access() is
+ * needed.
+ */
 static int try_to_stop(struct pfm_context *ctx)
 {
 	int ret = pfm_ops(ctx)->access(ctx, pfm_stop_here, NULL);
@@ -175,8 +179,8 @@ static void end(struct pfm_context *ctx)
 }
 
 /*
- * Returns true if the root has child contexts, or children that have not run yet and therefore have
- * no child context.
+ * Returns true if the root has child contexts, or if the target has created threads that have not
+ * run yet and therefore have no child context.
  */
 static bool has_children(struct pfm_context *root)
 {

@@ -92,7 +92,9 @@ static bool carry(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *
 {
 	uint64_t mask = width_mask(ctx);
 
-	/* a buffer register has no upper bits: its wrap is an overflow of the PMD */
+	/*
+	 * a PMD that does not count has no upper bits in memory: its wrap is an overflow of the PMD
+	 */
 	if (!pmd->is_counter)
 		return true;
 	if (mask == ~0ULL || !emulated(ctx, set, pmd->num))
@@ -132,8 +134,8 @@ void pfm_preempt(struct pfm_context *ctx)
 }
 
 /*
- * The active set may have been written or changed while another context had the PMU: install()
- * applies that, too.
+ * The active set may have been written or changed while another context had the PMU, so it is
+ * installed again.
  */
 void pfm_regain(struct pfm_context *ctx, uint32_t tid)
 {
@@ -158,7 +160,11 @@ void pfm_ctxsw_out(struct pfm_context *ctx)
 void pfm_ctxsw_in(struct pfm_context *ctx)
 {
 	if (ctx->absent)
-		return;		/* the set could not be installed; the restart tries again */
+		/*
+		 * no attempt now: the set could not be installed before, and the restart tries
+		 * again
+		 */
+		return;
 	ctx->absent = pfm_ops(ctx)->install(ctx, ctx->active);
 	if (!pfm_counting(ctx))
 		return;

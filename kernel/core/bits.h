@@ -59,7 +59,9 @@ static inline unsigned int pfm_bits_rank(const uint64_t *bv, unsigned int n)
 	return rank;
 }
 
-/* Returns true if all bytes are 0. The compiler knows the size at each call. */
+/*
+ * Returns true if all bytes are 0. It is inlined, so that the compiler knows the size at each call.
+ */
 static inline bool pfm_zeros(const void *p, size_t size)
 {
 	const unsigned char *c = p;
@@ -101,8 +103,8 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 }
 
 /*
- * A bit that changes during the loop may be visited or not. After the loop n is PFM_MAX_PMDS,
- * unless the loop ended with a break.
+ * Loops over the set bits, with n as their number. A bit that changes during the loop may be
+ * visited or not. After the loop n is PFM_MAX_PMDS, unless the loop ended with a break.
  */
 #define pfm_for_each_bit(n, bv)	pfm_for_each_bit_of(n, bv, PFM_PMD_BV)
 

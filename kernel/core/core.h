@@ -3,9 +3,10 @@
  * core.h - contexts, event sets, and the commands as the core carries them out.
  *
  * A transport (the ioctls of perfmon.ko, libperfmon) copies arguments in, takes the context's lock,
- * calls one of the pfm_do_* functions, and copies results out. They return 0 or a negative errno,
- * reported through pfm_refuse(). Vectors are processed in order up to the first bad element, which
- * is marked in its flags (3.1.2).
+ * calls one of the pfm_do_* functions, and copies results out. A pfm_do_* function returns 0, or a
+ * negative errno after it has given the reason to pfm_refuse(). The elements of a vector are
+ * processed in order up to the first bad one, in the flags of which an error bit is set (3.1.2).
+ * Numbers such as 3.1.2 are sections of the perfmon2 specification.
  */
 #ifndef PFM_CORE_CORE_H
 #define PFM_CORE_CORE_H
@@ -26,19 +27,26 @@ enum pfm_state {
 struct pfm_pmd {
 	uint16_t	num;
 	uint8_t		is_counter:1;
-	/* during an overflow: the PMD will get a short reset */
+	/* set while an overflow is handled: the PMD will get a short reset */
 	uint8_t		reset_now:1;
 	uint8_t		samples:1;		/* smpl_pmds is not empty */
-	/* the PMD passed 2^64 while its set was held; reported when the set counts again */
+	/*
+	 * the PMD passed 2^64 while its set was held; the machine reports that as an overflow when
+	 * the set counts again
+	 */
 	bool		passed;
 	uint32_t	flags;			/* PFM_REGFL_* */
 	const struct pfm_reg	*reg;
-	uint64_t	value;			/* 64 bits, up to date as of the last collect() */
+	uint64_t	value;			/* all 64 bits, as of the last ops->collect() */
 	uint64_t	long_reset;
 	uint64_t	short_reset;
 	uint64_t	last_reset;
-	/* the threshold of a set switch as programmed; 0: the PMD triggers none */
+	/*
+	 * the number of overflows after which the set is left, as programmed; 0: the PMD causes no
+	 * switch
+	 */
 	uint64_t	switch_cnt;
+	/* how many of them have not come yet */
 	uint64_t	switch_left;
 	uint64_t	reset_pmds[PFM_PMD_BV];
 	uint64_t	smpl_pmds[PFM_PMD_BV];
@@ -46,9 +54,14 @@ struct pfm_pmd {
 	uint64_t	random_mask;
 	uint32_t	random_seed;		/* the seed as programmed */
 	uint32_t	random_state;		/* state of Carta's generator */
-	/* count of the child contexts that ended since the last write */
+	/*
+	 * sum of the counts of child contexts that have ended, minus what "living" was when the PMD
+	 * was last written
+	 */
 	uint64_t	children;
-	/* count of the living child contexts, as last gathered (inherit.c) */
+	/*
+	 * sum of the counts of living child contexts when pfm_gather() was last called (inherit.c)
+	 */
 	uint64_t	living;
 	uint64_t	os;			/* private to the machine */
 };
@@ -61,7 +74,10 @@ struct pfm_pmc {
 
 #define PFM_FIRST_REGS	4
 
-/* With PFM_FL_INHERIT: what child contexts add to the numbers of a set. */
+/*
+ * With PFM_FL_INHERIT: what child contexts add to the members of struct pfm_set that have the same
+ * names.
+ */
 struct pfm_share {
 	uint64_t	runs;
 	uint64_t	duration;
@@ -69,26 +85,31 @@ struct pfm_share {
 	uint64_t	blind;
 };
 
-/* An event set. Only the registers in use have entries, in ascending order; see pfm_set_pmd(). */
+/*
+ * An event set. pmcs and pmds have entries only for the registers in use, in ascending order of
+ * their numbers; pfm_set_pmc() and pfm_set_pmd() find an entry.
+ */
 struct pfm_set {
 	uint16_t	id, id_next;
 	uint32_t	flags;			/* PFM_SETFL_* */
-	bool		resets_others;		/* some PMD of the set had reset_pmds */
-	/* only this many words of used_pmds can have bits set */
+	bool		resets_others;		/* reset_pmds of some PMD has, or had, bits set */
+	/* bits can be set only in this many words of used_pmds, from the first one on */
 	uint8_t		pmd_words;
-	uint64_t	timeout;		/* the effective timeout in ns */
-	/* what is left of it while the set is inactive, stopped or masked */
+	/* in ns, rounded up to the timer's granularity (3.1.10) */
+	uint64_t	timeout;
+	/* what is left of the timeout while the set is inactive, stopped or masked */
 	uint64_t	timeout_left;
 	uint64_t	runs;
-	uint64_t	duration;		/* in ns, up to ctx->since */
+	/* ns for which the set has counted before ctx->since */
+	uint64_t	duration;
 	uint64_t	lost, throttled, late;
-	/* of child contexts that have ended, and of living ones */
+	/* the shares of child contexts that have ended, and those of living ones */
 	struct pfm_share ended, living;
 	/* ns for which the set was active but lacked the PMU, or a counter */
 	uint64_t	blind;
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
-	/* registers in use, and those for which room is reserved */
+	/* registers that are in use, or for which pfm_set_reserve() has reserved room */
 	uint64_t	capacity_of_pmcs[PFM_PMC_BV];
 	uint64_t	capacity_of_pmds[PFM_PMD_BV];
 	/* PMDs that overflowed and have not been reset yet */
@@ -112,20 +133,23 @@ struct pfm_set {
 
 struct pfm_vector {
 	void	*v;
-	/* number of elements that passed the checks; after a read: that were read */
+	/*
+	 * number of elements that passed the checks; after a read, number of elements that were
+	 * read
+	 */
 	int	n;
 };
 
 /*
  * With PFM_FL_INHERIT and a format: one of the sampling buffers that a root shares with its child
- * contexts. ops->part() chooses the part by the CPU of the thread, which must take the part before
- * it fills it: parts.c.
+ * contexts. ops->part() chooses the part by the CPU on which the thread runs. A context must take a
+ * part before it fills it: parts.c.
  */
 struct pfm_part {
 	void			*buf;
 	uint32_t		taken;		/* a lock: 1 while the part is in use */
-	/* The members up to post are written only while the part is taken. */
-	/* the format masked at a fill, and no restart has come since */
+	/* The members from here to "post" are written only while the part is taken. */
+	/* the format has masked at a fill, and no restart has come since */
 	bool			full;
 	/* the message of the present fill, or of the last one, has been posted */
 	bool			reported;
@@ -140,7 +164,10 @@ struct pfm_part {
 	char			apart[64];
 };
 
-/* the size of arrays by reason; PFM_STACK_SMPL_LOST_REASONS of the elements are in use */
+/*
+ * The size of arrays that are indexed by PFM_STACK_SMPL_LOST_*, of which there are
+ * PFM_STACK_SMPL_LOST_REASONS at present.
+ */
 #define PFM_LOST_REASONS	8
 
 struct pfm_context {
@@ -150,7 +177,10 @@ struct pfm_context {
 	enum pfm_state		state;		/* only pfm_set_state() changes it */
 	uint32_t		flags;		/* PFM_FL_* */
 	bool			started;	/* between pfm_start and pfm_stop */
-	/* with ON_EXEC, if the core implements it: nothing counts before pfm_target_exec() */
+	/*
+	 * with PFM_FL_ON_EXEC, on machines that leave it to the core: nothing counts until
+	 * pfm_target_exec() is called
+	 */
 	bool			waits_exec;
 	/* the target is the thread that loaded the context */
 	bool			self;
@@ -190,15 +220,21 @@ struct pfm_context {
 	/* the part of the buffer where the format masked this context, or NULL */
 	struct pfm_part		*held_by;
 	uint32_t		held_at;	/* held_by->restarts at the time of the mask */
-	/* a reset is due at the restart, which an overflow has deferred */
+	/* an overflow has deferred a reset to the restart */
 	bool			owes;
 	/* with parts: at least one message has been read since the load */
 	bool			heard;
 	bool			has_untold;
-	/* by reason: samples lost because the part was taken, and not yet recorded */
+	/*
+	 * by reason: number of samples and records that were lost because the part was taken, and
+	 * for which no LOST record has been written yet
+	 */
 	uint64_t		untold[PFM_LOST_REASONS];
 
-	/* in ns (6.5): time of the preemption; time up to which blind was counted; time missed */
+	/*
+	 * all in ns (6.5): when the PMU was lost; up to when "blind" has been updated; for how long
+	 * monitoring was wanted meanwhile
+	 */
 	uint64_t		lost_at, blind_since, blind;
 
 	uint64_t		rate_until;	/* end of the present throttling window (4.4.4) */
@@ -210,13 +246,14 @@ struct pfm_context {
 	/* in a root: its child contexts, linked by next_child_ctx */
 	struct pfm_context	*child_ctxs;
 	struct pfm_context	*next_child_ctx, **child_link;
-	/* the set in which the next child begins; NULL: the active one */
+	/* the set with which the next child context begins; NULL: the active one */
 	struct pfm_set		*inherit_set;
-	/* children that were not counted, or not until they ended */
+	/* number of children that were not counted, or not up to their end */
 	uint64_t		dropped_children;
 	uint32_t		num_forks;		/* number of children of this load */
 	/*
-	 * in a root: periods that ended child contexts left; in a child context: memory for its own
+	 * in a root: the state of the periods of child contexts that have ended; in a child
+	 * context: memory for the state of its own
 	 */
 	struct pfm_rest		*rests;
 	/* the target has ended, but some of its children have not */
@@ -238,8 +275,9 @@ struct pfm_context {
 #define pfm_ops(ctx) ((ctx)->machine->ops)
 
 /*
- * Only commands load, unload and unmask; overflows mask, in PMU context. A command may therefore
- * read the state outside of PMU context. If pfm_state_acquire() returns MASKED, the values that the
+ * The state changes under the context's lock. Without the lock, only code in PMU context, such as
+ * an overflow, changes it, and only from LOADED to MASKED. So a command may test outside of PMU
+ * context whether the context is loaded. If pfm_state_acquire() returns MASKED, the values that the
  * PMDs had at the mask can be read, too.
  */
 static inline bool pfm_loaded(const struct pfm_context *ctx)
@@ -257,7 +295,10 @@ static inline void pfm_set_state(struct pfm_context *ctx, enum pfm_state state)
 	smp_store_release(&ctx->state, state);	/* pairs with pfm_state_acquire() */
 }
 
-/* For machines: may a command for the monitored CPU come from another CPU (3.1.2, 4.3.2)? */
+/*
+ * For machines: returns true if a command on a system-wide context may come from a CPU other than
+ * the monitored one (3.1.2, 4.3.2).
+ */
 static inline bool pfm_any_cpu(const struct pfm_context *ctx)
 {
 	return (ctx->flags & PFM_FL_ANY_CPU) || ctx->from_anywhere;
@@ -272,8 +313,8 @@ static inline bool pfm_wants_pmu(const struct pfm_context *ctx)
 }
 
 /*
- * Monitoring is started and not masked, and the context has the PMU: the counters of the active set
- * should run.
+ * Returns true if the counters of the active set should run: monitoring is started and not masked,
+ * the context has the PMU, and it does not wait for an exec.
  */
 static inline bool pfm_counting(const struct pfm_context *ctx)
 {
@@ -311,8 +352,8 @@ int pfm_do_get_config(struct pfm_machine *m, pfarg_config_t *cfg);
 int pfm_do_set_config(struct pfm_machine *m, const pfarg_config_t *cfg);
 
 /*
- * For transports: checks that a vector may have n elements of size bytes (4.4.2). Returns 0, EINVAL
- * or E2BIG.
+ * pfm_check_vector(), for transports, returns 0 if a vector may have n elements of size bytes
+ * (4.4.2). Otherwise it calls pfm_refuse_vector(), which returns -EINVAL or -E2BIG.
  */
 int pfm_refuse_vector(struct pfm_machine *m, int n, size_t size);
 static inline int pfm_check_vector(struct pfm_machine *m, int n, size_t size)
@@ -335,38 +376,47 @@ static inline struct pfm_set *pfm_set_find(struct pfm_context *ctx, uint16_t id)
 {
 	return id < PFM_LOW_SETS ? ctx->low_sets[pfm_os_index(id, PFM_LOW_SETS)] : pfm_set_find_high(ctx, id);
 }
-/* see 3.7.5 */
+/*
+ * Returns the set to which a switch from "set" leads (3.7.5), or NULL if that set does not exist.
+ */
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set);
-struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);	/* NULL: not in use */
+/* Returns NULL if the PMC is not in use. */
+struct pfm_pmc *pfm_set_pmc(struct pfm_set *set, unsigned int num);
 static inline struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
 {
 	return pfm_bit(set->used_pmds, num) ? &set->pmds[set->pmd_at[num]] : NULL;
 }
 /*
- * Returns after how many more overflows of a trigger the set is left (3.1.4); 0: the PMD is no
- * trigger.
+ * Returns after how many more overflows of the PMD the set is left (3.1.4), or 0 if the PMD does
+ * not cause a switch.
  */
 static inline uint64_t pfm_switches_left(const struct pfm_set *set, const struct pfm_pmd *pmd)
 {
 	return (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter ? pmd->switch_left : 0;
 }
 /*
- * Reserves room for registers that will come into use, after which pfm_set_use_*() cannot fail. May
- * sleep.
+ * Reserves room for registers that will come into use, so that pfm_set_use_*() cannot fail for
+ * them. May sleep. Returns 0 or a negative errno.
  */
 int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
 		    const uint64_t *pmds);
-/* the caller must set the value */
+/*
+ * These return the entry of a register, and bring the register into use if necessary. The value and
+ * flags of a new PMC are 0; the caller must set them.
+ */
 struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num);
 struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
 
 /*
- * activate.c: stops monitoring and saves the last values (3.1.6, 3.1.8), in access(). It keeps the
- * masked state: PMDs that overflowed are reset at the restart.
+ * activate.c: stops monitoring and saves the last values (3.1.6, 3.1.8); called inside access(). A
+ * masked context stays masked, so PMDs that overflowed are still reset at the restart.
  */
 int pfm_stop_here(struct pfm_context *ctx, void *unused);
 
-/* switch.c, in PMU context: makes the active set count, and changes it. */
+/*
+ * switch.c, in PMU context. pfm_run() makes the active set count; pfm_hold() stops its counters;
+ * pfm_mask() holds them until the restart.
+ */
 void pfm_run(struct pfm_context *ctx);
 void pfm_hold_now(struct pfm_context *ctx);
 static inline void pfm_hold(struct pfm_context *ctx)
@@ -387,7 +437,10 @@ static inline void pfm_see_blind(struct pfm_context *ctx)
 }
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind);
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
-/* called in an interrupt; on failure the caller posts a message */
+/*
+ * Called in an interrupt: on failure there is no command to return the error, so the caller posts a
+ * message.
+ */
 int pfm_change_set(struct pfm_context *ctx);
 
 /*
@@ -419,7 +472,7 @@ static inline void pfm_reset_pmd_now(struct pfm_context *ctx, struct pfm_set *se
 	else if (set == ctx->active && pfm_loaded(ctx))
 		pfm_ops(ctx)->write_pmd(ctx, set, pmd->num);
 }
-#ifdef PFM_RESETS_ARE_CALLS	/* for specs that trace each reset */
+#ifdef PFM_RESETS_ARE_CALLS	/* for tests in spec/ that trace each reset */
 void pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 #else
 #define pfm_reset_pmd pfm_reset_pmd_now
@@ -501,7 +554,7 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_INHERIT;
 }
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
-/* updates "living" with what child contexts have counted so far */
+/* Sets "living" of the sets and PMDs to what living child contexts have counted so far. */
 void pfm_gather(struct pfm_context *ctx);
 /*
  * Runs fn in the PMU context of each child context. Its argument is the child's set with set's id,
@@ -511,7 +564,7 @@ void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *,
 /* unloads the child context, adds its counts to the root's, and frees it */
 void pfm_child_ctx_end(struct pfm_context *child_ctx);
 void pfm_rests_free(struct pfm_context *root);
-/* what children have counted so far no longer adds to the value */
+/* Makes what children have counted so far no longer a part of the PMD's value. */
 static inline void pfm_forget_children(struct pfm_pmd *pmd)
 {
 	pmd->children = -pmd->living;
@@ -530,9 +583,9 @@ bool pfm_part_take(struct pfm_context *ctx);
 void pfm_part_wait(struct pfm_context *ctx);
 void pfm_part_leave(struct pfm_context *ctx);
 /*
- * Notes that the format has notified or masked at an overflow; the part is taken. Returns true if a
- * message must be posted. It returns false if the part was full before and the message of that fill
- * has been posted.
+ * Called when the format has notified or masked at an overflow, by a caller that has taken the
+ * part. Returns true if a message must be posted. Returns false if the part was full before and the
+ * message of that fill has been posted.
  */
 bool pfm_part_filled(struct pfm_part *part, bool masks);
 static inline void *pfm_buffer_of(const struct pfm_context *ctx)	/* called in PMU context */
@@ -546,13 +599,14 @@ typedef int pfm_ask_t(struct pfm_context *root, void *buf, bool active, pfm_ovfl
  */
 bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part);
 /*
- * Gives back the fills that no restart has given back. part->ctrl receives the format's decision.
- * Runs in PMU context, and returns what ask() returns.
+ * Takes the part, and calls ask() for each fill that a restart gives back now (parts.c). part->ctrl
+ * receives the format's last decision. Returns 0, or the error of the ask() that failed. Runs in
+ * PMU context, or after the root's thread has ended.
  */
 int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask);
 void pfm_parts_begin(struct pfm_context *root);	/* resets all parts when a context is loaded */
 
-/* notes that the format of the part which it has taken masked the context */
+/* Notes that the format has masked the context, in the part that the context has taken. */
 static inline void pfm_held_by_part(struct pfm_context *ctx)
 {
 	ctx->held_by = ctx->part;
@@ -561,8 +615,8 @@ static inline void pfm_held_by_part(struct pfm_context *ctx)
 }
 
 /*
- * record.c: pfm_untold() notes n lost overflows if the format takes records. pfm_tell_untold()
- * writes a LOST record for each reason noted; the caller has taken the part.
+ * record.c: pfm_untold() notes n lost samples if the format takes records. pfm_tell_untold() writes
+ * a LOST record for each reason for which something was lost; the caller has taken the part.
  */
 void pfm_untold(struct pfm_context *ctx, uint64_t n);
 void pfm_tell_untold_now(struct pfm_context *ctx);

@@ -7,7 +7,7 @@
 #define GENERIC_FLAGS (PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE | PFM_FL_SMPL_FMT | PFM_FL_ANY_CPU | \
 		       PFM_FL_MAP_SETS | PFM_FL_INHERIT | PFM_FL_PREEMPTIBLE | PFM_FL_OVFL_NO_MSG)
 
-/* Checks the flags by table 3.2. */
+/* Checks the flags as table 3.2 of the specification says. */
 static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt)
 {
 	uint32_t unknown = flags & ~(GENERIC_FLAGS | m->ops->ctx_flags);
@@ -129,7 +129,7 @@ static int start_driven(struct pfm_context *ctx, void *arg)
 	size_t size = 0;
 	int ret;
 
-	/* this reason is used if create() gives none */
+	/* records a reason, which remains if create() fails without giving one */
 	fmt_error(ctx->fmt, EINVAL, "the context is refused");
 	ret = -ops->create(ctx->fmt, ctx->flags, ctx->pmu->num_pmds, arg, &size, &ctx->fmt_self);
 	if (ret)
@@ -160,7 +160,10 @@ static void end_format(struct pfm_context *ctx)
 	free_buffer(ctx);
 }
 
-/* Makes all parts of the context. The caller holds a reference to the format. */
+/*
+ * Makes set 0, the machine's state, the view and the format of a context. The caller holds a
+ * reference to the format.
+ */
 static int build(struct pfm_context *ctx, void *fmt_arg)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);

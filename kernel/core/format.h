@@ -37,8 +37,8 @@ struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
- * What a format will read of where->stack at overflows; some machines must know that in advance. It
- * is in ctx->format_needs. All zeros: the format reads nothing.
+ * What a format will read of where->stack at overflows, because some machines must know that in
+ * advance. It is stored in ctx->format_needs. If all members are 0, the format reads nothing.
  */
 struct pfm_stack_want {
 	bool		kernel, user;		/* frames of that level are wanted */
@@ -73,11 +73,11 @@ struct pfm_record {
 };
 
 /*
- * The call-backs of a format with state for each context, as formats in Lua have. create does the
- * work of validate and getsize, and stores the state in *self, which is passed to the other
- * call-backs. If create succeeds, exit is always called later; if it fails, it may give the reason
- * by pfm_refuse(). An error of handler masks monitoring and notifies, whether the PMD has
- * OVFL_NOTIFY or not. restart may be NULL.
+ * The call-backs of a format that has its own state for each context, as formats in Lua have.
+ * create does what fmt_validate and fmt_getsize do otherwise, and stores the state in *self, which
+ * is passed to the other call-backs. If create succeeds, exit is always called later; if create
+ * fails, it may give the reason by pfm_refuse(). If handler fails, monitoring is masked and the
+ * program notified, even if the PMD does not have OVFL_NOTIFY. restart may be NULL.
  */
 struct pfm_fmt_ops {
 	int	(*create)(struct pfm_buffer_fmt *fmt, uint32_t ctx_flags, uint16_t num_pmds, void *arg,
@@ -88,7 +88,9 @@ struct pfm_fmt_ops {
 	/* like fmt_record; called if the format has fmt_want */
 	bool	(*record)(void *self, const struct pfm_record *rec);
 	void	(*exit)(void *self);
-	/* its decisions must be applied at once: overflows must not be replayed later */
+	/*
+	 * the format's decisions must be applied at once, so overflows must not be replayed later
+	 */
 	bool	prompt;
 };
 
@@ -112,7 +114,7 @@ typedef struct pfm_buffer_fmt {
 	int	(*fmt_handler)(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data);
 	int	(*fmt_restart)(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);
 	int	(*fmt_exit)(void *buf);
-	/* fills in *want, which is all zeros; arg is valid */
+	/* fills in *want, all members of which are 0; fmt_validate or create has accepted arg */
 	void	(*fmt_want)(const void *arg, struct pfm_stack_want *want);
 	/*
 	 * Stores the record. Returns true if the buffer is full afterwards: then monitoring is
@@ -141,7 +143,7 @@ int pfm_register_buffer_fmt(pfm_buffer_fmt_t *fmt);
  */
 int pfm_unregister_buffer_fmt(pfm_uuid_t uuid);
 
-/* Fills in up to n entries, and returns how many formats there are (3.5.2). */
+/* Fills in at most n entries, and returns how many formats there are, which may be more (3.5.2). */
 int pfm_fmt_list(pfarg_fmtinfo_t *infos, int n);
 
 /* Both return a format with a reference, which pfm_fmt_put() drops, or NULL. */

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * inherit.c - PFM_FL_INHERIT: threads that the monitored thread creates, and threads that these
- * create, count too. Each gets a child context. It has no descriptor, and is programmed like its
- * root, but its counters begin at 0. All child contexts of a root, including children's children,
- * are in the root's list. When one ends, its counts are added to the root's PMDs (children) and
- * sets (ended). The counts of the living ones are summed up when a command reads them. All of this
- * is under the root's lock; values of a child context are accessed in its PMU context. With a
- * format, child contexts sample, too, into the root's buffer (parts.c). The value of a PMD with a
- * period then belongs to one thread: it is not summed up. When a child context ends, the state of
- * its periods is kept (struct pfm_rest), and the next child context continues with it.
+ * create, are monitored, too. Each gets a child context. A child context has no descriptor, and is
+ * programmed like its root, but its counters begin at 0. All child contexts of a root, including
+ * those of children's children, are in the root's list. When a child context ends, its counts are
+ * added to the root's PMDs (children) and sets (ended). The counts of the living ones are summed up
+ * when a command reads them. All of this is done under the root's lock; the values of a child
+ * context are accessed in that context's PMU context.
+ *
+ * With a format, child contexts sample, too, into the root's buffer (parts.c). The value of a PMD
+ * with a period then belongs to one thread: it is not summed up. When a child context ends, the
+ * state of its periods is kept (struct pfm_rest), and the next child context continues with it.
  */
 #include "core.h"
 
@@ -40,7 +42,7 @@ static bool has_period(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 	return ctx->fmt && pmd->is_counter && (pmd->long_reset || pmd->short_reset);
 }
 
-/* The values of the PMDs with a period, from a child context that has ended. */
+/* What a child context leaves when it ends: the values of its PMDs with a period. */
 struct pfm_rest {
 	struct pfm_rest	*next;
 	unsigned int	n, room;
@@ -62,9 +64,10 @@ static unsigned int count_periods(struct pfm_context *child_ctx)
 }
 
 /*
- * Takes the rest of a child context that has ended, if there is one: the new child context
- * continues with it. It also serves as memory for the new one's own rest, so that nothing need be
- * allocated when that ends. If there is none, or it is too small, memory is allocated now.
+ * Takes from the root the rest that a child context left when it ended, if there is one: the new
+ * child context continues with it. The rest also serves as memory for the rest of the new one, so
+ * that nothing need be allocated when the new one ends. If there is no rest, or it is too small,
+ * memory is allocated now. Returns 0 or -ENOMEM.
  */
 static int get_rest(struct pfm_context *child_ctx)
 {
@@ -167,8 +170,8 @@ static int begin_periods(struct pfm_context *child_ctx)
 }
 
 /*
- * Gives each thread a random series of its own, with a seed made from the root's seed and the
- * number of the child.
+ * Returns the seed of a child, made from the root's seed and the number of the child, so that each
+ * thread has a random series of its own.
  */
 static uint32_t seed_of(uint32_t seed, uint32_t fork_record)
 {
@@ -184,7 +187,10 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t f
 	pmd->long_reset = from->long_reset;
 	pmd->short_reset = from->short_reset;
 	pmd->switch_cnt = pmd->switch_left = from->switch_cnt;
-	/* interrupts change the word that has this bit */
+	/*
+	 * computed and not copied, because an interrupt may be changing the word of "from" that has
+	 * this bit
+	 */
 	pmd->samples = !pfm_bits_empty(from->smpl_pmds);
 	memcpy(pmd->reset_pmds, from->reset_pmds, sizeof(pmd->reset_pmds));
 	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
@@ -258,8 +264,8 @@ static struct pfm_context *child_ctx_new(struct pfm_context *root)
 }
 
 /*
- * If sets switch by timeout, each child begins with the next set, so that short-lived children
- * cover all sets.
+ * Returns the set with which a new child context begins. If sets switch by timeout, each child
+ * context begins with the next set, so that short-lived children cover all sets.
  */
 static struct pfm_set *first_set(struct pfm_context *root)
 {
@@ -357,7 +363,10 @@ void pfm_fork_failed(struct pfm_context *ctx)
 
 /* --- adding up ------------------------------------------------------------------------------ */
 
-/* Adds the PMDs of a child context, which lacks those that came into use in the root later. */
+/*
+ * Adds the counts of a child context to the root's set "to". PMDs that came into use in the root
+ * after the child context was made are not in "from".
+ */
 static void add_pmds(struct pfm_context *child_ctx, struct pfm_set *to, struct pfm_set *from, bool ended)
 {
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
@@ -412,8 +421,8 @@ static int add_living(struct pfm_context *child_ctx, void *next)
 }
 
 /*
- * If access() returns ESRCH, the thread has ended and its values do not change any more: they are
- * added without access().
+ * Adds the counts of a living child context. If access() returns ESRCH, the thread has ended and
+ * its values do not change any more: the remaining sets are added without access().
  */
 static void gather_from(struct pfm_context *child_ctx)
 {

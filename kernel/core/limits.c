@@ -33,7 +33,7 @@ void pfm_machine_init(struct pfm_machine *m, const struct pfm_machine_ops *ops,
 
 /* --- permissions ---------------------------------------------------------------------------- */
 
-/* Reads the configuration anew, which another process may have changed. */
+/* Reads the configuration again, because another process may have changed it. */
 static void refresh(struct pfm_machine *m)
 {
 	if (!m->ops->sharing)
@@ -59,8 +59,9 @@ int pfm_may_create(struct pfm_machine *m, uint32_t flags)
 /* --- sessions: one context per thread or CPU; both kinds together only if ops->coexist ------- */
 
 /*
- * Returns true if loaded contexts of the other kind exclude this one. System-wide contexts with
- * PFM_FL_PREEMPTIBLE and per-thread ones do not exclude each other (6.5).
+ * Returns true if ctx cannot be loaded because of loaded contexts of the other kind, system-wide or
+ * per-thread. System-wide contexts with PFM_FL_PREEMPTIBLE and per-thread ones do not exclude each
+ * other (6.5).
  */
 static bool excludes(struct pfm_context *ctx)
 {
@@ -125,8 +126,9 @@ static void delist(struct pfm_context *ctx)
 }
 
 /*
- * Enters a context into the list of loaded ones. Child contexts are not listed, so that forks and
- * exits need not search the list: the machine finds a child context by its thread.
+ * Enters a context into the list of loaded ones, and claims its thread or CPU for this process.
+ * Child contexts are not listed, so that forks and exits need not search the list: the machine
+ * finds a child context by its thread. Returns 0 or -EBUSY.
  */
 int pfm_session_begin(struct pfm_context *ctx)
 {
@@ -221,11 +223,13 @@ void pfm_buffer_free(struct pfm_context *ctx)
 /* --- throttling: 4.4.4. At most cf_ovfl_rate_max overflows a second, in windows of 10 ms ----- */
 
 #define SECOND		1000000000ULL	/* in ns */
-#define WINDOWS_PER_S	100	/* windows in which more than one overflow is allowed */
+/* number of windows in a second, unless the rate is lower than that */
+#define WINDOWS_PER_S	100
 
 /*
- * A window of 10 ms allows a hundredth of the rate. If the rate is below 100/s, windows are longer,
- * and each allows one overflow. A rate of more than one overflow per ns is no limit.
+ * Begins a window of 10 ms, in which a hundredth of the rate is allowed. If the rate is below 100
+ * overflows per second, the window is longer, and one overflow is allowed. A rate of more than one
+ * overflow per ns counts as one per ns.
  */
 static void begin_window(struct pfm_context *ctx, uint64_t now, uint64_t rate)
 {

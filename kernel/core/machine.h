@@ -7,13 +7,13 @@
  * back through the functions at the end of this file.
  *
  * Locking. The transport (file operations, libperfmon) holds the context's own lock around every
- * command of core.h; commands on one context never run concurrently. Overflows, timeouts and
- * context switches may come at any time in the kernel, on any CPU, and make any set the active one:
- * while a context is loaded the core touches what they touch (the registers and arrays of all sets,
- * which one is active, state, timeouts) only inside access(), and frees what they could see only
- * after it has been replaced there. A machine in user space holds the same lock in its call-backs
- * into the core, so that access() can be a plain call there. The configuration is read without a
- * lock, word by word.
+ * command of core.h; commands on one context never run concurrently. In the kernel, overflows,
+ * timeouts and context switches may come at any time and on any CPU, without that lock. They change
+ * registers, state and timeouts, and may make any set the active one. So while a context is loaded,
+ * the core accesses these, and the arrays of registers of all sets, only inside access(). Before it
+ * frees an array, it replaces the array by a new one inside access(). A machine in user space holds
+ * the context's lock in its call-backs into the core, so access() can be a plain call there. The
+ * configuration is read without a lock, word by word.
  */
 #ifndef PFM_CORE_MACHINE_H
 #define PFM_CORE_MACHINE_H
@@ -34,12 +34,13 @@ struct pfm_record;
 enum pfm_frames { PFM_KERNEL_FRAMES, PFM_USER_FRAMES };
 
 /*
- * Access to the stack at an overflow, for formats. These are called during pfm_overflow(), in PMU
- * context, so they must not sleep or fault. frames() stores at most max return addresses of a
- * level, the innermost first, and returns how many. The sample's own address comes first in the
- * level to which it belongs. regs() and copy() are both there or neither, and may not work for
- * every target. regs() stores the user's registers in the order of asm/perf_regs.h, copy() bytes
- * from the user's stack pointer on. They return how many they stored; 0: there is no user level.
+ * These functions give formats access to the stack at an overflow. They are called during
+ * pfm_overflow(), in PMU context, so they must not sleep or fault. frames() stores at most max
+ * return addresses of a level, the innermost first, and returns how many. The sample's own address
+ * comes first in the level to which it belongs. regs() and copy() are both there or both NULL.
+ * regs() stores at most max of the user's registers in the order of asm/perf_regs.h, and returns
+ * how many. copy() stores at most max bytes from the user's stack pointer on, and returns how many.
+ * Both return 0 if there is no user level, or if it cannot be read.
  */
 struct pfm_stack_ops {
 	uint16_t (*frames)(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max);
@@ -78,13 +79,14 @@ struct pfm_usage {
 };
 
 /*
- * Limits and configuration that all processes share, for machines of which each process has an
- * instance. All are called under pfm_os_lock().
+ * Limits and configuration that all processes share. A machine needs this if each process has its
+ * own instance of struct pfm_machine. All functions are called under pfm_os_lock().
  */
 struct pfm_sharing_ops {
 	/*
-	 * Announces a context that has been bound and conflicts with none of this process. Returns
-	 * EBUSY if it conflicts with a context of another process.
+	 * Tells other processes of a context that attach() has bound, and that conflicts with no
+	 * context of this process. Returns -EBUSY if it conflicts with a context of another
+	 * process.
 	 */
 	int	(*claim)(struct pfm_context *ctx);
 	void	(*disclaim)(struct pfm_context *ctx);
@@ -126,16 +128,19 @@ struct pfm_machine_ops {
 	void	(*detach)(struct pfm_context *ctx);
 
 	/*
-	 * Optional, for PFM_FL_INHERIT. A machine that learns of new threads calls pfm_fork(), and
-	 * has fork() and release(). fork() binds child_ctx, which the core has made and programmed
-	 * like its root, to the thread "child", as attach() does, and sets child_ctx->os. release()
-	 * frees child_ctx->os, after detach(). They are called under the root's lock, not in PMU
-	 * context. forks_pending() is needed if threads may exist before pfm_fork() is called for
-	 * them: it returns true if there are any of this load now. Monitoring does not end before
+	 * Optional, for PFM_FL_INHERIT. There are two ways to implement it.
+	 *
+	 * A machine that learns of new threads calls pfm_fork() for each, and has fork() and
+	 * release(). fork() binds child_ctx, which the core has made and programmed like its root,
+	 * to the thread "child", as attach() does, and sets child_ctx->os. release() frees
+	 * child_ctx->os, after detach(). They are called under the root's lock, not in PMU context.
+	 * forks_pending() is needed if a thread may exist before pfm_fork() is called for it: it
+	 * returns true if there is such a thread of this load now. Monitoring does not end before
 	 * pfm_fork_done() has been called for each of them, even for one that got no child context.
-	 * If the machine's kernel itself counts children, the machine sets "inherits" instead:
-	 * collect() stores in pmd->children what they counted since the PMD was written, or adds it
-	 * to the value if the PMD has no PFM_REGFL_OWN.
+	 *
+	 * A machine on which the kernel itself counts children sets "inherits" instead: collect()
+	 * stores in pmd->children what they counted since the PMD was written, or adds it to the
+	 * value if the PMD has no PFM_REGFL_OWN.
 	 */
 	int	(*fork)(struct pfm_context *child_ctx, void *child);
 	void	(*release)(struct pfm_context *child_ctx);
@@ -155,8 +160,8 @@ struct pfm_machine_ops {
 
 	/*
 	 * Optional: allocates what a PMC needs when it comes into use in a loaded context, if that
-	 * is impossible in PMU context. The other arguments of the call have been checked before.
-	 * Errors: EBUSY, ESRCH.
+	 * is impossible in PMU context. The core has checked the rest of the command's element
+	 * before. Errors: EBUSY, ESRCH.
 	 */
 	int	(*need)(struct pfm_context *ctx, uint16_t num);
 
@@ -170,11 +175,11 @@ struct pfm_machine_ops {
 	int	(*access)(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
 
 	/*
-	 * These run in PMU context. install() loads the set's used PMCs and PMDs into the PMU,
-	 * frozen; it fails only if it lacks a resource. collect() adds what the hardware has
-	 * counted since to the pmd->value of the set, and does nothing if the set is not installed.
-	 * write_pmc() and write_pmd() write one register of the installed set, which has been
-	 * changed in memory, to the PMU.
+	 * These run in PMU context. install() loads the set's used PMCs and PMDs into the PMU, with
+	 * the counters frozen; it fails only if it lacks a resource. collect() adds what the
+	 * hardware has counted since the last install() or collect() to the pmd->value of the set,
+	 * and does nothing if the set is not installed. write_pmc() and write_pmd() write one
+	 * register of the installed set, which has been changed in memory, to the PMU.
 	 */
 	int	(*install)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*collect)(struct pfm_context *ctx, struct pfm_set *set);
@@ -235,9 +240,9 @@ struct pfm_machine_ops {
 
 	/* The caller, the clock and memory. */
 	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
-	/* is the caller a member of the group? */
+	/* returns true if the caller is a member of the group */
 	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);
-	/* does the target have the descriptor (3.3.6)? */
+	/* returns true if the target has the context's descriptor (3.3.6) */
 	bool	(*has_fd)(struct pfm_context *ctx);
 	uint64_t (*now)(struct pfm_machine *m);		/* returns the monotonic time in ns */
 	size_t	(*page_size)(struct pfm_machine *m);
@@ -278,16 +283,19 @@ struct pfm_machine_ops {
 
 	uint32_t ctx_flags;		/* context flags that are specific to the machine */
 	uint32_t set_flags;		/* set flags that are specific to the machine */
-	bool	 inherits;		/* see fork() */
+	bool	 inherits;		/* the kernel counts children itself: see fork() above */
 	/* NULL: no other process has contexts of this machine */
 	const struct pfm_sharing_ops *sharing;
 	/* the operations in struct pfm_where; NULL: formats that want stacks are refused */
 	const struct pfm_stack_ops *stack;
-	/* it calls pfm_record(); otherwise formats that want records are refused */
+	/* the machine calls pfm_record(); if not, formats that want records are refused */
 	bool	 records;
-	bool	 switches;		/* the same for formats that want PFM_RECORD_SWITCH */
+	/*
+	 * it also reports context switches; if not, formats that want PFM_RECORD_SWITCH are refused
+	 */
+	bool	 switches;
 	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
-	/* size of the records that its processor writes (PEBS), or 0 */
+	/* size of the records that the processor writes (PEBS), or 0 */
 	uint16_t ds_record;
 };
 
@@ -343,8 +351,9 @@ void pfm_set_timeout(struct pfm_context *ctx);
 
 /*
  * The target of ctx, a root or a child context, has created a thread that has not run yet; child is
- * passed to ops->fork(). Called under the root's lock, not in PMU context. A thread that cannot be
- * counted is counted as dropped.
+ * passed to ops->fork(). pfm_fork_done() is called afterwards by machines with forks_pending().
+ * Both are called under the root's lock, not in PMU context. A thread that cannot be counted is
+ * added to dropped_children.
  */
 void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_fork_done(struct pfm_context *root);
@@ -396,16 +405,21 @@ void pfm_bare_collect(struct pfm_context *ctx, struct pfm_set *set);
 int pfm_bare_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int pfm_bare_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 /*
- * The hardware counters in "wrapped", a bit-vector, have wrapped: emulates 64 bits, then calls
- * pfm_overflow().
+ * The hardware counters in "wrapped", a bit-vector, have wrapped: carries into the upper bits of
+ * their PMDs, and calls pfm_overflow() for the PMDs that have overflowed thereby.
  */
 void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const struct pfm_where *where);
 /*
  * For machines on which threads start and stop monitoring by an instruction (3.1.5, 3.1.6). Called
- * in PMU context, when the values are up to date, for example after pfm_bare_collect().
+ * in PMU context, after the machine has collected the active set, for example by
+ * pfm_bare_collect().
  */
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
+/*
+ * The target has executed a program: a context with PFM_FL_ON_EXEC begins to count. Called in PMU
+ * context.
+ */
 void pfm_target_exec(struct pfm_context *ctx);
 /*
  * For contexts with PFM_FL_PREEMPTIBLE (6.5). pfm_preempt() is called when a per-thread context

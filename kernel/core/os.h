@@ -3,8 +3,10 @@
  * os.h - what the core needs of its environment, apart from a machine (machine.h).
  *
  * pfm_os_types.h is found by the include path (in kernel/user or kernel/linux). It provides the
- * fixed-width integers, bool, size_t, memcpy, memmove and memset, the errno constants, and only the
- * following for data that others access at the same time:
+ * fixed-width integers, bool, size_t, memcpy, memmove and memset, the errno constants, and the
+ * following for data that other threads or interrupts access at the same time. The core uses
+ * nothing else for this.
+ *
  *   READ_ONCE(x), WRITE_ONCE(x, v)	access x once, untorn, without a lock
  *   smp_load_acquire(p), smp_store_release(p, v)	as in the kernel
  *   pfm_os_index(i, n)			returns i, which was checked to be below n

@@ -9,7 +9,8 @@
 
 struct decision {
 	bool	notify, mask, block, to_switch, others, located;
-	bool	filled, by_format;	/* the format notifies or masks; the format masks */
+	/* filled: the format notifies or masks; by_format: the format masks */
+	bool	filled, by_format;
 	unsigned int	resets;		/* number of hits with reset_now */
 };
 
@@ -46,7 +47,10 @@ static void want_reset(struct pfm_pmd *pmd, struct decision *v)
 	v->resets++;
 }
 
-/* 3.7.6: each overflow of a trigger decrements its threshold; at zero the set is left. */
+/*
+ * 3.7.6: each overflow of a PMD with a threshold decrements the threshold; when one is 0, the set
+ * must be left.
+ */
 static void count_down(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
 	struct pfm_pmd *pmd;
@@ -68,7 +72,7 @@ static void sample_values(struct pfm_context *ctx, struct pfm_set *set, const st
 	unsigned int num, n = 0;
 
 	pfm_for_each_bit_of(num, pmd->smpl_pmds, set->pmd_words) {
-		/* sampled PMDs are in use (3.1.3) */
+		/* no NULL check: a PMD in smpl_pmds is in use (3.1.3) */
 		const struct pfm_pmd *other = &set->pmds[set->pmd_at[num]];
 
 		arg->smpl_pmds_values[n++] = other->reg->read ? other->reg->read(ctx, where) : other->value;
@@ -140,8 +144,8 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 }
 
 /*
- * The decision without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9), a trigger of a
- * switch is reset (3.7.6), and any other counter wraps and goes on (3.4.3).
+ * Makes the decision without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9), a PMD
+ * that triggers set switches is reset (3.7.6), and any other counter wraps and goes on (3.4.3).
  */
 static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {
@@ -160,8 +164,8 @@ static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct 
 }
 
 /*
- * Notes the overflowed PMDs that must be reset at the restart, or when the set becomes active
- * again.
+ * Notes the overflowed PMDs that are not reset now: they are reset at the restart, or when the set
+ * becomes active again.
  */
 static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const struct decision *v)
 {
@@ -179,8 +183,8 @@ static void defer_resets(struct pfm_context *ctx, struct pfm_set *set, const str
 }
 
 /*
- * 3.5.14: the restart must not reset a PMD that is reset now, even if an earlier overflow had
- * deferred its reset.
+ * 3.5.14: the restart must not reset a PMD that this overflow resets now, even if an earlier
+ * overflow had deferred its reset.
  */
 static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
 {
@@ -193,8 +197,8 @@ static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
 
 /*
  * Resets, once each, the hits with reset_now, the PMDs in their reset_pmds, and those in the
- * reset_pmds of counters that wrap and go on (3.1.2). It is not inlined, because its array would be
- * cleared at every overflow.
+ * reset_pmds of counters that wrap and go on (3.1.2). If it were inlined, handle() would clear its
+ * array at every overflow.
  */
 static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {
@@ -230,8 +234,8 @@ static void block_target(struct pfm_context *ctx)
 }
 
 /*
- * Posts the message of an overflow. If the message queue is full the message is lost, and
- * monitoring is masked.
+ * Posts the message of an overflow, or only sends the signal if the context has PFM_FL_OVFL_NO_MSG.
+ * If the message queue is full, the message is lost and monitoring is masked.
  */
 static void notify(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where, struct decision *v)
 {
@@ -333,8 +337,8 @@ void handle(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl, 
 }
 
 /*
- * A restart, or the code that this interrupted, has taken the part of the buffer: the samples are
- * lost.
+ * Called when a restart, another context, or the code that this interrupt has interrupted has taken
+ * the part of the buffer: the samples are lost.
  */
 static __attribute__((__noinline__)) void lose(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl)
 {

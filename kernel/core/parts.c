@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * parts.c - the buffer of a context with PFM_FL_INHERIT, for the samples of a thread and of all
- * threads that it creates. Threads run at the same time, but a format expects one writer. So there
- * are several buffers, one after the other, each of them complete: the parts. ops->num_parts()
- * returns how many. A thread fills the part of its CPU, after it has taken the part. It does not
- * wait for the part, because it may be in an NMI that interrupted the code which has taken it. A
- * restart gives a full part back to its format, which then overwrites it. A part may fill up while
- * the program reads another one. So each fill of a part has a number, and with several parts a
- * restart gives back the fills of which the messages have been read. It gives back all fills if no
- * message was ever read, or if the last fill's message was lost.
+ * threads that it creates.
+ *
+ * Threads run at the same time, but a format expects one writer. So there are several buffers, one
+ * after the other, each of them complete: the parts. ops->num_parts() returns how many. A thread
+ * fills the part of its CPU, after its context has taken the part. It does not wait for a part that
+ * is taken, because it may be in an NMI that has interrupted the code which took the part.
+ *
+ * A restart gives a full part back to its format, which then overwrites it. Another part may fill
+ * up while the program reads the first one. So each fill of a part has a number, and with several
+ * parts a restart gives back only the fills of which the program has read the messages. It gives
+ * back all fills if no message was ever read, or if the message of the last fill was lost.
  */
 #include "core.h"
 
@@ -104,8 +107,9 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 }
 
 /*
- * Returns how many fills a restart gives back: those up to the newest one of which the message was
- * read; all, if no message was read since the load or the last fill is not reported yet.
+ * Returns how many fills of the part a restart gives back: those up to the newest one of which the
+ * message was read; or all, if no message was read since the load or the last fill has not been
+ * reported.
  */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
@@ -115,8 +119,9 @@ static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 }
 
 /*
- * If there is only one part, its format is called once at each restart, as in any context. A fill
- * that the format refuses stays due.
+ * Calls the format's restart for each fill that is given back. If there is only one part, it is
+ * called once at each restart, as in a context without INHERIT. A fill that the format refuses to
+ * give back stays due.
  */
 static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
 {

@@ -37,14 +37,15 @@ struct pfm_pmu {
 	const struct pfm_reg	*pmcs, *pmds;
 	uint16_t		num_pmcs, num_pmds;
 	/*
-	 * Optional, for registers with PFM_REG_WC: checks or changes *value; refuses it by a
-	 * negative errno from pfm_refuse(). ctx may be loaded.
+	 * Optional, for registers with PFM_REG_WC: they check *value, and may change it. They
+	 * return 0, or a negative errno from pfm_refuse() if they refuse the value. ctx may be
+	 * loaded.
 	 */
 	int (*check_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 	int (*check_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 };
 
-/* returns NULL if there is no such register */
+/* Both return the register with that number, or NULL if there is none. */
 const struct pfm_reg *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned int num);
 const struct pfm_reg *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned int num);
 

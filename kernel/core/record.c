@@ -8,8 +8,8 @@
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS <= PFM_LOST_REASONS, "each reason has its count");
 
 /*
- * Returns true if any PMD of the active set notifies. Then the program waits for a message, even if
- * a record fills the buffer.
+ * Returns true if any PMD of the active set has OVFL_NOTIFY. Then the program waits for messages,
+ * so it must get one when a record fills the buffer, too.
  */
 static bool notifies(const struct pfm_context *ctx)
 {
@@ -113,8 +113,7 @@ void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
 }
 
 /*
- * Counts them without a record: no sample was lost, but there were fewer overflows than periods
- * that passed.
+ * No LOST record is written: no sample was lost, but several periods passed with only one overflow.
  */
 void pfm_count_late(struct pfm_context *ctx, uint64_t n)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * registers.c - writes PMCs and PMDs, reads PMDs (3.1.2 - 3.1.4). A vector is first checked element
- * by element, and room is reserved for the registers. Then all elements before the first bad one
- * are processed together in PMU context.
+ * registers.c - writes PMCs and PMDs, reads PMDs (3.1.2 - 3.1.4). First the elements of a vector
+ * are checked one by one, and room is reserved for their registers. Then all elements before the
+ * first bad one are processed together in PMU context.
  */
 #include "core.h"
 
@@ -48,8 +48,8 @@ static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
 }
 
 /*
- * Refuses debug registers that a debugger uses (5.6.2): they serve either debuggers or range
- * restrictions.
+ * Refuses debug registers while a debugger uses them (5.6.2), because they cannot serve both the
+ * debugger and range restrictions. Returns 0 or -EBUSY.
  */
 static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 {
@@ -63,7 +63,9 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 }
 
 /*
- * 6.2.1: NO_EMUL64 is ignored if the PMC controls no counter. 5.6.3: debug registers have no flags.
+ * Returns true if the PMC accepts NO_EMUL64. If it controls a counter, reg->kind tells. If it
+ * controls none, the flag is accepted and ignored (6.2.1), but debug registers accept no flags
+ * (5.6.3).
  */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
@@ -80,7 +82,7 @@ static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const s
 
 	if ((req->reg_flags & PFM_REGFL_NO_EMUL64) && !knows_no_emul64(pmu, reg))
 		return pfm_refuse(-EINVAL, "PMC%u does not know NO_EMUL64", req->reg_num);
-	/* 3.1.13: reserved bits silently keep their default */
+	/* 3.1.13: reserved bits keep their default, whatever the program writes to them */
 	req->reg_value = (req->reg_value & ~reg->rsvd) | (reg->dfl & reg->rsvd);
 	if ((reg->kind & PFM_REG_WC) && pmu->check_pmc)
 		return pmu->check_pmc(ctx, set, req->reg_num, &req->reg_value);
@@ -96,9 +98,7 @@ static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t nu
 	return pfm_set_reserve(ctx, set, pmcs, pmds);
 }
 
-/*
- * Returns true if it is the number of a register. Bounds the number for speculative execution, too.
- */
+/* Returns true if *num is below max; then *num is below max in speculative execution, too. */
 static inline bool is_number(uint16_t *num, uint16_t max)
 {
 	if (*num >= max)
@@ -140,7 +140,10 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 	return pfm_bit(set->used_pmcs, req->reg_num) ? 0 : prepare_new_pmc(ctx, set, req);
 }
 
-/* Must be called in PMU context, where the active set cannot change. */
+/*
+ * Returns true if the set is the active one of a loaded context. Must be called in PMU context,
+ * where the active set cannot change.
+ */
 static bool on_pmu(const struct pfm_context *ctx, const struct pfm_set *set)
 {
 	return set == ctx->active && ctx->state != PFM_CTX_UNLOADED;
@@ -157,8 +160,8 @@ static void update_view(struct pfm_context *ctx, struct pfm_set *set)
 }
 
 /*
- * If the set is on the PMU, a PMD that comes into use is written to the PMU, which may still have
- * another set's value in the register.
+ * Brings a PMD into use. If the set is on the PMU, the value is written to the PMU, where the
+ * register may still have another set's value.
  */
 static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
 {
@@ -395,7 +398,7 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	int ret = 0;
 
 	(void)arg;
-	/* What was counted so far belongs to the old values: PMDs that are not written keep it. */
+	/* adds what has been counted so far, so that PMDs which are not written keep it */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (int i = 0; i < vec->n && !ret; i++) {
@@ -471,8 +474,8 @@ static int check_read(struct pfm_context *ctx, pfarg_pmd_t *req)
 }
 
 /*
- * Makes a long reset after the read, also of reset_pmds (6.2.2). It is not inlined, because its
- * array would slow down reads without a reset.
+ * Makes a long reset of the PMD, and of those in its reset_pmds, after a read with READ_RESET
+ * (6.2.2). It is not inlined, because its array would slow down reads without a reset.
  */
 static __attribute__((__noinline__))
 void read_reset(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd)
@@ -535,7 +538,10 @@ static int read_all(struct pfm_context *ctx, void *arg)
 	uint32_t flags = 0;
 
 	(void)arg;
-	/* While masked nothing counts, and the values stay as the overflow left them (3.5.14). */
+	/*
+	 * While the context is masked, nothing counts: the values stay as the overflow left them
+	 * (3.5.14).
+	 */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (; v < end; v++) {
@@ -550,9 +556,10 @@ static int read_all(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * While masked all values are in memory, and only a command changes them. So they can be read on
- * any CPU, without an interrupt on the monitored one. (4.3.2 asks for the monitored CPU, but 3.1.4
- * allows "any type of session".)
+ * Reads the PMDs of a masked context, and returns true; returns false if the context is not masked,
+ * or a PMD must be reset. While the context is masked, all values are in memory, and only a command
+ * changes them. So they can be read on any CPU, without an interrupt on the monitored one. (4.3.2
+ * asks for the monitored CPU, but 3.1.4 allows "any type of session".)
  */
 static bool read_masked(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
@@ -581,8 +588,8 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 		return bad;
 	if (good <= PFM_PART)
 		/*
-		 * nothing was read; n counts the parts of a longer vector that were read before the
-		 * error
+		 * nothing was read; a longer vector is read in parts, and vector.n counts the
+		 * elements of those that were read before the error
 		 */
 		ctx->vector.n = 0;
 	return ret;

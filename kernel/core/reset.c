@@ -23,7 +23,10 @@ static uint32_t carta_next(uint32_t state)
 	return lo;
 }
 
-/* The first value is the seed itself. Masks of more than 32 bits use two values. */
+/*
+ * Returns the next random value, the first of which is the seed itself. If the mask has more than
+ * 32 bits, two values of the generator are combined.
+ */
 uint64_t pfm_draw(struct pfm_pmd *pmd)
 {
 	uint64_t r = pmd->random_state;
@@ -53,8 +56,8 @@ void pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_
 }
 
 /*
- * Not inlined, so that its caller has no array: kernels clear and guard the frame of a function
- * with an array.
+ * Not inlined, so that its caller has no array: compilers for kernels add code to a function with
+ * an array, to clear the array and guard the stack frame.
  */
 static __attribute__((__noinline__))
 void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,

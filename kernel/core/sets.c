@@ -27,7 +27,7 @@ struct pfm_set *pfm_set_find_high(struct pfm_context *ctx, uint16_t id)
 	return page ? page->sets[id & 255] : NULL;
 }
 
-/* Returns the set before id in the order, for any set but set 0. */
+/* Returns the last set with an id below "id", which is not 0. */
 static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 {
 	int p = id >> 8, at = (id & 255) - 1;
@@ -44,7 +44,10 @@ static struct pfm_set *predecessor(struct pfm_context *ctx, uint16_t id)
 	return ctx->low_sets[at];
 }
 
-/* Returns the page for id, which is allocated if it does not exist; NULL if there is no memory. */
+/*
+ * Returns the page for id, which it allocates if the page does not exist; returns NULL if there is
+ * no memory.
+ */
 static struct pfm_set_page *make_page(struct pfm_context *ctx, uint16_t id)
 {
 	struct pfm_set_page **page;
@@ -134,7 +137,10 @@ drop:
 	return ret;
 }
 
-/* Frees the arrays of a set, unless they are the first ones, which are a part of struct pfm_set. */
+/*
+ * Frees arrays of a set, unless they are first_pmcs or first_pmds, which are a part of struct
+ * pfm_set.
+ */
 static void free_regs(struct pfm_set *set, struct pfm_pmc *pmcs, struct pfm_pmd *pmds)
 {
 	if (pmcs != set->first_pmcs)
@@ -173,7 +179,10 @@ void pfm_sets_free(struct pfm_context *ctx)
 	pfm_os_free(ctx->set_pages);
 }
 
-/* Returns the explicit next set, or else the next one in the order, round-robin (3.7.5). */
+/*
+ * Returns the set that id_next names if the set has an explicit link; otherwise the next one in the
+ * order of ids, or set 0 after the last (3.7.5).
+ */
 struct pfm_set *pfm_set_successor(struct pfm_context *ctx, struct pfm_set *set)
 {
 	if (set->flags & PFM_SETFL_EXPL_NEXT)
@@ -222,7 +231,7 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* Counts the bits in bits, which may be NULL, that are not in have. */
+/* Returns the number of bits that are set in "bits", which may be NULL, and not in "have". */
 static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 {
 	unsigned int n = 0;
@@ -234,8 +243,8 @@ static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
 }
 
 /*
- * Allocates a larger array if the registers do not fit into the present one; false if there is no
- * memory.
+ * If "want" registers do not fit into "room" elements, allocates a larger array and sets *array and
+ * *new_room. Returns false if there is no memory.
  */
 static bool larger(unsigned int want, unsigned int room, size_t size, void **array, unsigned int *new_room)
 {
@@ -247,8 +256,8 @@ static bool larger(unsigned int want, unsigned int room, size_t size, void **arr
 }
 
 /*
- * Moves a set's registers into larger arrays if necessary. After grow() the old arrays are unused,
- * and are freed.
+ * Moves a set's registers into larger arrays if necessary. grow() exchanges the arrays: afterwards
+ * g has the old ones, which are freed.
  */
 static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_pmcs, unsigned int num_pmds)
 {

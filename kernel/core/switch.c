@@ -5,9 +5,7 @@
  */
 #include "core.h"
 
-/*
- * Makes the active set count from now on. Its timeout continues with the time that was left of it.
- */
+/* Makes the active set count from now on. Its timeout continues with what was left of it. */
 void pfm_run(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -63,9 +61,9 @@ static void reload_thresholds(struct pfm_set *set)
 }
 
 /*
- * Makes set the active one. Its thresholds and timeout begin anew (3.1.7, 3.7.6), its runs are
- * counted, and those of its PMDs that overflowed last are reset (3.7.7). Its counters are frozen;
- * the caller decides whether they count.
+ * Makes "set" the active one. Its thresholds and timeout begin again (3.1.7, 3.7.6), its runs are
+ * counted, and those of its PMDs are reset that have overflowed and not been reset yet (3.7.7). Its
+ * counters are frozen; the caller decides whether they count. Returns 0, or the error of install().
  */
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind)
 {
@@ -90,13 +88,19 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 	return 0;
 }
 
-/* Switches to the next set. The old one has been collected, and its counters are held. */
+/*
+ * Switches to the next set. The caller has collected the old one and holds its counters. Returns 0,
+ * or the error of install().
+ */
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 {
 	struct pfm_set *next = pfm_set_successor(ctx, ctx->active);
 	int ret;
 
-	/* 3.7.6: stored here, as part of the switch, because a deferred switch may never be made */
+	/*
+	 * 3.7.6: stored only now that the switch is made, because a deferred switch may never be
+	 * made
+	 */
 	memcpy(ctx->active->switch_pmds, ctx->switch_pmds, sizeof(ctx->switch_pmds));
 	ret = pfm_enter_set(ctx, next, kind);
 	/*

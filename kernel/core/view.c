@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * view.c - PMD values in memory that programs map, one page for each set (2.2, fast user-level PMD
- * read). The sequence number is odd while a view is being changed. A monitored thread that reads
- * its own view is not running then, or the change comes in an interrupt; other threads see the
- * changes in order.
+ * read). The sequence number is odd while a view is being changed. If the monitored thread itself
+ * reads the view, changes come only while the thread is not running or is interrupted, so it needs
+ * no memory barriers. For other threads, pfm_view_begin() and pfm_view_end() keep the stores in
+ * order.
  */
 #include "core.h"
 
@@ -47,7 +48,10 @@ void pfm_view_end(pfm_set_view_t *view)
 	WRITE_ONCE(view->set_seq, view->set_seq + 1);
 }
 
-/* The value of a virtual PMD is computed at each read, so such a read takes a system call. */
+/*
+ * Writes the values of the set's PMDs. The value of a virtual PMD is computed at each read, so
+ * programs read it by a system call.
+ */
 static void put_values(struct pfm_set *set, pfm_set_view_t *view)
 {
 	for (unsigned int i = 0; i < set->num_pmds; i++) {
@@ -80,8 +84,8 @@ void pfm_view_write(struct pfm_context *ctx, struct pfm_set *set)
 
 	if (view->set_seq & 1)
 		/*
-		 * This is an interrupt of the code that is writing the view, and that code writes
-		 * it again.
+		 * This interrupt has interrupted code that is writing the view. The machine makes
+		 * that code write the view again.
 		 */
 		return;
 	pfm_view_begin(view);

@@ -16,7 +16,10 @@ struct pfm_bpf_insn {
 	uint32_t	k;
 };
 
-/* The parts of a code: class, and what it loads, computes or compares. */
+/*
+ * The parts of an instruction's code: first the class; then, by class, what it loads, computes or
+ * compares.
+ */
 enum {
 	PFM_BPF_LD = 0, PFM_BPF_LDX, PFM_BPF_ST, PFM_BPF_STX, PFM_BPF_ALU, PFM_BPF_JMP, PFM_BPF_RET, PFM_BPF_MISC,
 };
@@ -45,11 +48,14 @@ enum {
 
 /*
  * Checks whether the kernel would accept the program, and whether it loads only words of a record
- * of size bytes. room is scratch space of n elements. Returns 0, or -EINVAL with a reason.
+ * of size bytes. room is scratch space for n elements. Returns 0, or -EINVAL with a reason.
  */
 int pfm_bpf_check(const struct pfm_bpf_insn *insns, unsigned int n, uint32_t size, uint16_t *room);
 
-/* Returns the end, in bytes, of the last word of the record that the program loads. */
+/*
+ * Returns how many bytes of the record the program can read: the end of the last word that it
+ * loads.
+ */
 uint32_t pfm_bpf_reach(const struct pfm_bpf_insn *insns, unsigned int n);
 
 /* Runs a program that pfm_bpf_check() has accepted, with the same result as the kernel's BPF. */

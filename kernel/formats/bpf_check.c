@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * bpf_check.c - checks a program: it must end, load only its record, and read no scratch word that
- * was not written. These are the kernel's own checks (bpf_check_classic()), but fewer kinds of
- * loads are allowed, as in seccomp(2).
+ * bpf_check.c - checks a program: it must end, load only words of its record, and read no scratch
+ * word that has not been written. The kernel's own checks are the same (bpf_check_classic()), but
+ * this allows fewer kinds of loads, as seccomp(2) does.
  */
 #include "bpf.h"
 
@@ -117,8 +117,8 @@ static const char *bad_insn(const struct pfm_bpf_insn *i, unsigned int left, uin
 /* --- scratch memory ------------------------------------------------------------------------- */
 
 /*
- * Updates the scratch words that are written at this instruction; false: it reads a word that may
- * be unwritten.
+ * Adds the scratch word that the instruction writes, if any, to *written. Returns false if the
+ * instruction reads a word that may not have been written.
  */
 static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 {
@@ -135,8 +135,8 @@ static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 }
 
 /*
- * Notes, at the targets of the jump at pc, which scratch words are written on this path. at[] has
- * the words that are written on all paths.
+ * Removes, at the targets of the jump at pc, the scratch words from at[] that have not been written
+ * on this path: at[] has those that are written on all paths to an instruction.
  */
 static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written, uint16_t *at)
 {
@@ -151,8 +151,8 @@ static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written
 }
 
 /*
- * Returns the first instruction that reads a word which may be unwritten; n: there is none. All
- * jumps are forward.
+ * Returns the number of the first instruction that reads a scratch word which may not have been
+ * written, or n if there is none. One pass is enough, because all jumps are forward.
  */
 static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned int n, uint16_t *at)
 {
@@ -166,8 +166,8 @@ static unsigned int reads_unwritten(const struct pfm_bpf_insn *insns, unsigned i
 		meet(&insns[pc], pc, written, at);
 		if (is_jump(&insns[pc]))
 			/*
-			 * only jumps lead to the next instruction, and at[] has the words that they
-			 * have written
+			 * the next instruction is reached only by jumps, for which meet() has
+			 * updated at[]
 			 */
 			written = 0xffff;
 	}

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * dfl.c - the default sampling format (3.6), in the layout of the specification and in that of
- * perfmon 2.x. Both use the same algorithm; a struct layout has their offsets.
+ * perfmon 2.x. Both are filled by the same code; a struct layout tells it the sizes and offsets.
  */
 #include "formats.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
 #define KNOWN_FLAGS (PFM_DFL_SMPL_NO_HDR | PFM_DFL_SMPL_IIP_HDR)
 
-/* The state that the header has between two samples, in either layout. */
+/*
+ * The members of the header that change between samples, or that the handler needs, in either
+ * layout.
+ */
 struct fill {
 	uint64_t	count, offs, overflows, size;
 	uint32_t	flags;
@@ -68,8 +71,9 @@ size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ov
 }
 
 /*
- * The buffer is full: notifies and masks (3.6.5). Without OVFL_NOTIFY the thread is not blocked:
- * the buffer stays saturated, and execution goes on.
+ * Called when the buffer is full: notifies and masks (3.6.5). The thread is blocked only if a PMD
+ * that overflowed has OVFL_NOTIFY. Otherwise the buffer stays full, and the thread goes on
+ * unmonitored.
  */
 void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 {
@@ -78,8 +82,9 @@ void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 }
 
 /*
- * Handles an overflow. It is inlined for each layout, because it runs in the interrupt. 3.6.5,
- * post-check: the buffer is full when the largest sample would not fit any more.
+ * Handles an overflow. It is inlined for each layout, because it runs in the interrupt and must be
+ * fast. The buffer is full when, after a sample, the largest possible one would not fit any more
+ * (3.6.5, post-check).
  */
 static inline __attribute__((always_inline))
 int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *data)
@@ -90,7 +95,7 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 
 	l->load(buf, &f);
 	largest = max_sample(l, arg->num_pmds);
-	/* another overflow at the same time has filled the buffer */
+	/* true if another PMD, which overflowed at the same time, has filled the buffer */
 	was_full = f.size - f.offs < largest;
 	if (!was_full || f.size - f.offs >= sample_size(l, f.flags, arg->num_smpl_pmds)) {
 		f.offs += put_sample(l, (char *)buf + f.offs, f.flags, arg, tstamp, data);
@@ -106,7 +111,10 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 	return 0;
 }
 
-/* Resets only the header (3.6.5). An active restart resets no PMD, because no reset is due. */
+/*
+ * Makes the buffer empty, by the header only (3.6.5). The flag reset_ovfl_pmds does no harm if
+ * monitoring is active, because no reset is due then.
+ */
 static int restart(const struct layout *l, void *buf, pfm_ovfl_ctrl_t *ctrl)
 {
 	struct fill f;
@@ -171,8 +179,8 @@ static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->reserved1 || !pfm_all_zero(a->reserved, sizeof(a->reserved)))
 		return EINVAL;
 	/*
-	 * fmt_init() does not get the number of PMDs, so it is stored in arg, which is the core's
-	 * copy
+	 * fmt_init() does not get the number of PMDs: what it needs is stored in arg, which is the
+	 * core's copy of the argument
 	 */
 	a->reserved[0] = max_sample(&layout_2x, num_pmds);
 	return check_arg(&layout_2x, a->buf_size, a->buf_flags, num_pmds);
@@ -245,7 +253,7 @@ static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 {
 	pfm_default_smpl_entry_t *e = to;
 
-	/* cleared with its padding, because the program can read that */
+	/* the padding is cleared, too, because the program can read it */
 	memset(e, 0, sizeof(*e));
 	e->pid = where->pid;
 	e->tid = where->tid;

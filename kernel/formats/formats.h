@@ -6,7 +6,10 @@
 #include "format.h"
 #include "machine.h"
 
-/* A row for each format, in the order in which they are listed; X(toy) stands for pfm_fmt_toy. */
+/*
+ * The formats, in the order in which they are listed. X is a macro: X(toy) stands for the format
+ * pfm_fmt_toy.
+ */
 #define PFM_FORMATS(X) \
 	X(default)	/* chapter 3.6, in the layout of perfmon 2.x */ \
 	X(default_06)	/* chapter 3.6, in the layout of the specification */ \
@@ -34,8 +37,8 @@ size_t pfm_dfl_put_sample(void *at, uint32_t buf_flags, const pfm_ovfl_arg_t *ar
 void pfm_dfl_put_entry(void *at, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const struct pfm_where *where);
 
 /*
- * What follows from a full buffer (3.6.5), and the restart of a buffer that begins with the header
- * of perfmon 2.x.
+ * pfm_dfl_hold() makes the decision for a full buffer (3.6.5). pfm_dfl_restart() is the restart of
+ * a buffer that begins with the header of perfmon 2.x.
  */
 void pfm_dfl_hold(pfm_ovfl_arg_t *arg);
 int pfm_dfl_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl);

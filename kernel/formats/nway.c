@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * nway.c - the n-way format (6.3.1): monitoring goes on while the tool reads.
+ * nway.c - the n-way format (6.3.1): its buffer has several regions, so that monitoring goes on
+ * while the program reads a full one.
  */
 #include "formats.h"
 #include "perfmon/perfmon_nway_smpl.h"
@@ -67,8 +68,9 @@ static uint32_t after(const pfm_nway_smpl_hdr_t *h, uint32_t region)
 }
 
 /*
- * The region that is being filled is full. The next one is filled if the program has given it back.
- * Otherwise monitoring is masked, or the current region is overwritten.
+ * Called when the region that is being filled is full. If the program has given back the next
+ * region, that is filled from now on. Otherwise monitoring is masked, or the current region is
+ * overwritten.
  */
 static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {
@@ -98,7 +100,10 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	pfm_nway_region_t *r = &h->hdr_regions[h->hdr_cur];
 	uint64_t end = r->offs + h->hdr_region_size;
 
-	/* all regions are full: another overflow at the same time has filled the last one */
+	/*
+	 * all regions are full, because another PMD, which overflowed at the same time, has filled
+	 * the last one
+	 */
 	if (r->full) {
 		arg->ovfl_ctrl.mask_monitoring = 1;
 		return 0;
@@ -111,7 +116,7 @@ static int nway_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *d
 	return 0;
 }
 
-/* A restart gives back the oldest full region. */
+/* Gives back the oldest full region. */
 static int nway_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {
 	pfm_nway_smpl_hdr_t *h = buf;

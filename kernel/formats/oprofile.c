@@ -101,8 +101,8 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
 }
 
 /*
- * Returns true if the program must be notified. It is notified once, until it has given back the
- * words to which the notification referred.
+ * Returns true if the program must be notified. After a notification there is no other until the
+ * program has given back the words that the first one was about.
  */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * prog.c - the format in which a classic BPF program decides about each overflow. Samples that the
- * program keeps are stored by another format, the base format, in its part of the buffer (3.6.5).
+ * prog.c - the format in which a classic BPF program decides about each overflow. The samples that
+ * the program keeps are stored by another format, the base format, which fills the end of the
+ * buffer as if it were its own buffer (3.6.5).
  */
 #include "formats.h"
 #include "pfm_prog.h"
@@ -13,7 +14,10 @@ _Static_assert(sizeof(pfm_dfl_smpl_arg_t) <= sizeof(((pfm_prog_smpl_arg_t *)0)->
 	       sizeof(pfm_stack_smpl_arg_t) <= sizeof(((pfm_prog_smpl_arg_t *)0)->base_arg),
 	       "there is room for each base's argument");
 
-/* The record begins like struct pfm_where: the bytes up to LOCATED are copied at once. */
+/*
+ * The record begins with the same members as struct pfm_where, so the bytes up to LOCATED are
+ * copied at once.
+ */
 #define LOCATED offsetof(pfm_prog_record_t, last_reset_val)
 _Static_assert(offsetof(pfm_prog_record_t, tstamp) == offsetof(struct pfm_where, tstamp) &&
 	       offsetof(pfm_prog_record_t, pid) == offsetof(struct pfm_where, pid) &&
@@ -23,8 +27,8 @@ _Static_assert(offsetof(pfm_prog_record_t, tstamp) == offsetof(struct pfm_where,
 #define ACTIONS (PFM_PROG_KEEP | PFM_PROG_NOTIFY | PFM_PROG_MASK | PFM_PROG_STOP | PFM_PROG_BLOCK)
 
 /*
- * The state of a context. It contains the program's record, because a context's overflows never
- * come at the same time.
+ * The state of a context. It contains the record that is passed to the program, because a context's
+ * overflows never come at the same time.
  */
 struct judge {
 	pfm_prog_record_t	record;
@@ -80,7 +84,10 @@ static int check_arg(const pfm_prog_smpl_arg_t *a)
 	return 0;
 }
 
-/* Sets the size of the base format's buffer. */
+/*
+ * Sets *size to the size of the base format's buffer, or to 0 if there is no base format. Returns 0
+ * or an errno.
+ */
 static int size_base(uint32_t ctx_flags, uint16_t num_pmds, pfm_prog_smpl_arg_t *a, size_t *size)
 {
 	const pfm_buffer_fmt_t *base = base_of(a);
@@ -195,8 +202,8 @@ static inline void count(struct judge *j, size_t bucket)
 }
 
 /*
- * A STOP stays in force until a later overflow comes through, which means that the context was
- * loaded anew.
+ * Notes a STOP. It stays in force until an overflow with a later time reaches the program: no
+ * overflow comes while monitoring is stopped, so the context has been loaded again.
  */
 static void note_stop(struct judge *j, uint32_t verdict, uint64_t tstamp)
 {
@@ -245,7 +252,9 @@ static int prog_handler(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where 
 	arg->ovfl_ctrl = (pfm_ovfl_ctrl_t){ .reset_ovfl_pmds = 1 };
 	if (verdict & ACTIONS)
 		return act(j, verdict, arg, where);
-	/* marked as likely, because this path takes longer */
+	/*
+	 * marked as likely, so that the path with a count, which takes longer, is the straight one
+	 */
 	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))
 		count(j, verdict & PFM_PROG_NO_BUCKET);
 	return 0;
@@ -267,7 +276,7 @@ static int prog_restart(void *self, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return err;
 }
 
-/* Passes records to the base format, if it wants them. */
+/* Passes a record to the base format. It is called only if the base format wants records. */
 static bool prog_record(void *self, const struct pfm_record *rec)
 {
 	struct judge *j = self;

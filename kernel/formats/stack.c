@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * stack.c - the format of samples with call stacks, and of records of what programs do (6.3.2). Its
- * buffer fills like that of the default format (3.6.5); samples and records have any length. The
- * end of the buffer is reserved for records. Those that come while the buffer is full, and is being
- * read, are written there, after the last record, and become visible when the restart moves them to
- * its beginning. A region is filled as a buffer is.
+ * buffer fills like that of the default format (3.6.5), but samples and records differ in size. The
+ * end of the buffer is reserved for records. Records that come while the buffer is full and the
+ * program reads it are written there, after the last one. They become visible when the restart
+ * moves them to the beginning of the buffer. If the buffer is divided into regions, each region is
+ * filled like a buffer.
  */
 #include "formats.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -24,7 +25,7 @@ _Static_assert((int)PFM_STACK_SMPL_MAP == (int)PFM_RECORD_MAP && (int)PFM_STACK_
 _Static_assert(PFM_STACK_SMPL_LOST_REASONS == sizeof(((pfm_stack_smpl_hdr_t *)0)->hdr_untold) / sizeof(uint64_t),
 	       "each reason has its count");
 
-/* Fills in what the argument asks of the machine, with defaults for fields that are 0. */
+/* Fills in what the argument requires of the machine. Fields that are 0 stand for defaults. */
 static void want(const void *arg, struct pfm_stack_want *w)
 {
 	const pfm_stack_smpl_arg_t *a = arg;
@@ -62,8 +63,8 @@ static uint64_t region_size(const pfm_stack_smpl_arg_t *a)
 }
 
 /*
- * Returns how many bytes are reserved for records that come while the buffer is full, and for LOST
- * records before a sample.
+ * Returns how many bytes are reserved: for records that come while the buffer is full, and for LOST
+ * records that are written before a sample.
  */
 static size_t kept_free(const pfm_stack_smpl_arg_t *a)
 {
@@ -78,7 +79,7 @@ static size_t kept_free(const pfm_stack_smpl_arg_t *a)
 
 /* --- regions ---------------------------------------------------------------------------------- */
 
-/* indices in a pfm_stack_smpl_fill_t, which is also how the header begins */
+/* indices of 64-bit words in a pfm_stack_smpl_fill_t; the header begins with the same two words */
 enum { COUNT, OFFS, FILL_WORDS };
 
 _Static_assert(sizeof(pfm_stack_smpl_fill_t) == FILL_WORDS * sizeof(uint64_t) &&
@@ -136,7 +137,10 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	 */
 	a->reserved[0] = max_sample(&w, num_pmds) + kept_free(a);
 	least = a->reserved[0];
-	/* the records that a restart moves must not fill the buffer again */
+	/*
+	 * room for twice as much, so that the records which a restart moves do not fill the buffer
+	 * again
+	 */
 	if (w.records)
 		least += a->reserved[0];
 	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;
@@ -174,8 +178,8 @@ static int stack_init(uint32_t ctx_flags, void *arg, void *buf)
 }
 
 /*
- * Writes what the machine can provide of the stack, beginning at body; returns the end of the
- * sample.
+ * Writes the frames, registers and copy of the stack that the machine can provide, beginning at
+ * body. Returns the end of the sample.
  */
 static char *put_stack(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t *s, char *body,
 		       const struct pfm_where *where)
@@ -215,15 +219,18 @@ static size_t put_sample(const pfm_stack_smpl_hdr_t *h, pfm_stack_smpl_sample_t 
 	return s->rec.rec_size;
 }
 
-/* 3.6.5, post-check: a region is full when the largest sample would not fit any more. */
+/*
+ * Returns true if the region is full: after a sample has been written, the largest possible one
+ * would not fit any more (3.6.5, post-check).
+ */
 static bool is_full(pfm_stack_smpl_hdr_t *h)
 {
 	return room(h) + h->hdr_held < h->hdr_min_buf_space;
 }
 
 /*
- * After a full region, moves on to the next region if the program has given that back; false: all
- * regions are full.
+ * Called when a region is full. If the program has given back the next region, that is filled from
+ * now on, and true is returned. Returns false if all regions are full.
  */
 static bool move_on(pfm_stack_smpl_hdr_t *h)
 {
@@ -244,8 +251,8 @@ static void *end_of(pfm_stack_smpl_hdr_t *h)
 }
 
 /*
- * Returns the counter of the bytes in use: of those that the program sees or, if the buffer is
- * full, of those that it will see after the restart.
+ * Returns a pointer to the number that a new record increases: the offset up to which the program
+ * reads or, if the buffer is full, the number of bytes that the restart will move.
  */
 static uint64_t *in_use(pfm_stack_smpl_hdr_t *h)
 {
@@ -260,8 +267,9 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 }
 
 /*
- * Writes LOST records before rec, or before a sample with rec's process, thread and time. used is
- * the result of in_use().
+ * Writes a LOST record for each reason for which something was lost. Their process, thread and time
+ * are those of rec, which stands for the record or sample that is written next. used is the result
+ * of in_use(), or the same pointer for a sample.
  */
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
@@ -407,8 +415,8 @@ static bool stack_record(void *buf, const struct pfm_record *rec)
 }
 
 /*
- * A restart gives back the oldest full region. If the current region is full, too, the returned one
- * is filled next.
+ * Gives back the oldest full region at a restart. If the region that was being filled is full, too,
+ * the returned one is filled next.
  */
 static void give_back(pfm_stack_smpl_hdr_t *h)
 {
@@ -426,8 +434,8 @@ static void give_back(pfm_stack_smpl_hdr_t *h)
 }
 
 /*
- * Does what the default format's restart does, but keeps the records that came while the buffer was
- * full.
+ * Does the same as the restart of the default format, but keeps the records that came while the
+ * buffer was full: it moves them to the beginning of what is filled next.
  */
 static int stack_restart(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 {

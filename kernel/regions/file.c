@@ -19,7 +19,10 @@ static struct head *head;
 
 /* --- the plan ------------------------------------------------------------------------------------ */
 
-/* Reads a line of the plan; false: the line is invalid, or there are too many registers. */
+/*
+ * Reads a line of the plan. Returns false if the line is invalid, or if there are too many
+ * registers.
+ */
 static bool read_line(struct plan *plan, const char *line)
 {
 	char value[32];
@@ -53,8 +56,8 @@ static bool read_plan(struct plan *plan, const char *text)
 /* --- in use ----------------------------------------------------------------------------------------- */
 
 /*
- * Opens the file, which must belong to the user; -1 with errno. The descriptor is needed only for
- * the mapping, because a program may close descriptors that are not its own.
+ * Opens the file, which must belong to the user. Returns -1 with errno on failure. The descriptor
+ * is closed after the mapping, because a program may close descriptors that are not its own.
  */
 static int open_file(const char *path)
 {
@@ -133,7 +136,10 @@ int pfm_regions_end(void)
 	return 0;
 }
 
-/* A program with more rights than its user is not measured. */
+/*
+ * Begins to measure into the file that the environment names. secure_getenv(3) returns NULL in a
+ * program with more rights than its user, which is therefore not measured.
+ */
 static __attribute__((constructor)) void begin(void)
 {
 	const char *path = secure_getenv(REGIONS_ENV);

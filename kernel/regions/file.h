@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - the file in which a command's threads leave what they measured; how it is made and read.
+ * file.h - the file in which the threads of a command leave what they measured; how it is made and
+ * read.
  *
- * lpfm makes it, with the plan, and names it in LPFM_REGIONS; each thread that enters a region takes a block of it,
- * maps it, and counts there: the results are there however the thread or the process ends. Blocks are taken by adding
- * to head.next, in all processes at once.
+ * lpfm makes the file, with the plan, and names it in LPFM_REGIONS. Each thread that enters a
+ * region takes a block of the file, maps it, and counts there, so the results remain however the
+ * thread or the process ends. A thread of any process takes a block by an atomic addition to
+ * head.next.
  *
  *	head, FILE_HEAD bytes | block | block | ...		a block: struct block, struct record[RECORDS]
  */
@@ -23,7 +25,7 @@
 
 struct record {
 	char		name[128];
-	/* complete calls, and calls that the end of the thread ended */
+	/* number of calls that are complete or that the end of the thread has ended */
 	uint64_t	calls;
 	uint64_t	ticks;			/* clock ticks spent in the region */
 	uint64_t	inside;			/* starts that have had no stop yet */
@@ -45,11 +47,11 @@ struct block {
 	uint32_t	pid, tid;
 	uint32_t	used;			/* number of records in use */
 	uint32_t	ended;			/* the thread has ended */
-	/* frequency of ticks; 0: unknown, then the reader computes it from its own clock */
+	/* frequency of ticks; 0: unknown, and the reader computes it from its own clock */
 	uint64_t	hz;
 	uint64_t	ticks, ns;		/* both were read at the same moment */
 	char		comm[16];
-	/* why nothing was counted any more; "" if everything was */
+	/* why nothing was counted any more from some moment on; "" if everything was counted */
 	char		why[160];
 	uint64_t	reserved[4];
 };
@@ -72,20 +74,20 @@ _Static_assert(sizeof(struct record) == 512 && sizeof(struct block) == 256 && si
 	       "the file's layout");
 
 /*
- * Makes a file with a plan, and writes its path to path, which has room for size bytes. Returns 0,
- * or -1 with the errno of creating or writing the file; EINVAL: there is no plan, or it does not
- * fit.
+ * Makes a file with a plan, and stores its path in path, which has room for size bytes. Returns 0,
+ * or -1 with the errno of creating or writing the file, or with EINVAL if the plan is not valid or
+ * does not fit.
  */
 int pfm_regions_create(const char *plan, char *path, unsigned int size);
 /*
- * From now on this process measures regions into a file. Another file can be used only after
- * pfm_regions_end(). Returns 0, or -1 with errno; EBUSY: another file is in use.
+ * Makes this process measure regions into a file from now on. Another file can be used only after
+ * pfm_regions_end(). Returns 0, or -1 with errno, which is EBUSY if another file is in use.
  */
 int pfm_regions_use(const char *path);
 /*
  * Ends pfm_regions_use(), and the regions that this thread is in. The measurements of other threads
  * end with their next mark after another pfm_regions_use(), or with the thread. Returns 0, or -1
- * with errno; EINVAL: no file is in use.
+ * with EINVAL if no file is in use.
  */
 int pfm_regions_end(void);
 
@@ -97,11 +99,11 @@ struct pfm_regions_result {
 };
 
 /*
- * Maps a file for reading, when no process writes to it any more. Returns 0, or -1 with errno;
- * EINVAL: it is not a file of regions.
+ * Maps a file for reading, after the last process that writes to it has ended. Returns 0, or -1
+ * with errno, which is EINVAL if it is not a file of regions.
  */
 int pfm_regions_open(const char *path, struct pfm_regions_result *result);
-/* Returns block i, counted from 0; NULL: it is not in use. */
+/* Returns block i, counted from 0, or NULL if it is not in use. */
 const struct block *pfm_regions_block(const struct pfm_regions_result *result, uint64_t i);
 /* Converts ticks of the block to ns. */
 double pfm_regions_ns(const struct pfm_regions_result *result, const struct block *block, uint64_t ticks);

@@ -7,14 +7,14 @@
 /* --- reading --------------------------------------------------------------------------------------- */
 
 /*
- * Reads as perfmon_fast.h does, but looks up the counters' registers only when set_seq has changed, which seldom
- * happens between two marks.
+ * The counters are read as by perfmon_fast.h, but their registers are looked up only when set_seq
+ * has changed, which seldom happens between two marks.
  */
 #if defined(__aarch64__)
 
 /*
- * A counter is read by two instructions. They are called by an asm that knows they change only x0
- * and x30.
+ * A counter is read by a function of two instructions for its register. An asm calls it, so that
+ * the compiler knows that it changes only x0 and x30.
  */
 #define READER(reg)	"mrs x0, " reg "\n\tret\n\t"
 #define READER_SIZE	8
@@ -55,7 +55,10 @@ static inline void set_reader(struct place *p, unsigned int index)
 
 #endif
 
-/* Returns false if some counter cannot be read without a system call now. */
+/*
+ * Looks up how the counters are read now. Returns false if some counter cannot be read without a
+ * system call.
+ */
 static bool look_up(struct thread *t)
 {
 	const pfm_set_view_t *page = t->view.page;
@@ -79,7 +82,7 @@ static bool look_up(struct thread *t)
 	return true;
 }
 
-/* Reads after a new look-up of the counters' registers. */
+/* Looks up the counters' registers again, and reads the counters. */
 static __attribute__((noinline)) int read_anew(struct thread *t, uint64_t *values)
 {
 	if (!look_up(t))
@@ -121,8 +124,8 @@ int regions_read(struct thread *t, uint64_t *values)
 /* --- marks ----------------------------------------------------------------------------------------- */
 
 /*
- * Returns the thread's record of a region that it has entered before; NULL: it must be looked up or
- * made.
+ * Returns the thread's record of a region that it has entered before, or NULL if the record must be
+ * looked up or made.
  */
 static inline struct record *known(struct thread *t, const struct pfm_region *r)
 {
@@ -184,7 +187,10 @@ static void unlink_record(struct thread *t, struct record *rec)
 		*link = rec->outer;
 }
 
-/* Leaves a region that was entered more than once, is not the innermost one, or was not entered. */
+/*
+ * Handles the leaving of a region that was entered more than once, is not the innermost one, or was
+ * not entered.
+ */
 static __attribute__((noinline)) void leave_oddly(struct pfm_region *r)
 {
 	struct thread *t = regions_self;

@@ -2,8 +2,8 @@
 /*
  * regions.h - inside libpfmregions: marks (mark.c), threads (thread.c), the file (file.c, read.c).
  *
- * A mark of a region that the thread has entered before uses only the thread's own memory. All else is done under
- * regions_lock.
+ * A mark of a region that the thread has entered before uses only the thread's own memory.
+ * Everything else is done under a lock, which regions_enter() takes and regions_leave() releases.
  */
 #ifndef PFM_REGIONS_REGIONS_H
 #define PFM_REGIONS_REGIONS_H
@@ -24,7 +24,7 @@ struct plan {
 	int		num_pmcs, num_pmds;
 };
 
-/* How a running counter is read, and which base is added to the result. */
+/* How a running counter is read, and what must be added to the result. */
 struct place {
 #if defined(__aarch64__)
 	const char	*read;			/* address of the code that reads it */
@@ -40,16 +40,17 @@ struct thread {
 	int		n;
 	/* record of the innermost region that the thread is in */
 	struct record	*top;
-	/* records by region id - 1; NULL: this thread has not entered the region */
+	/* records by region id - 1; an entry is NULL if the thread has not entered the region */
 	struct record	**records;
-	/* the set_seq for which the places are valid; odd: they are not valid */
+	/* the set_seq of the view for which the places are valid; odd: they are not valid */
 	unsigned long	seq;
 	struct place	places[REGIONS_COUNTERS];
 	pfm_view_t	view;
-	dev_t		dev;			/* identify the file of the view's descriptor */
+	/* dev and ino identify the file to which the view's descriptor refers */
+	dev_t		dev;
 	ino_t		ino;
 	uint16_t	nums[REGIONS_COUNTERS];
-	/* the thread's last block; its records are in all of its blocks */
+	/* the last block that the thread has taken; new records are made in it */
 	struct block	*block;
 	struct block	**blocks;
 	unsigned int	num_blocks;
@@ -60,9 +61,9 @@ struct thread {
 };
 
 /*
- * The calling thread's structure: regions_nobody before its first mark, regions_deaf if it cannot
- * be measured; neither has regions. It uses the initial-exec model, with eight bytes of every
- * thread's static TLS.
+ * The calling thread's structure. It is regions_nobody before the thread's first mark, and
+ * regions_deaf if the thread cannot be measured; neither has records. The variable uses the
+ * initial-exec model, which takes eight bytes of every thread's static TLS.
  */
 extern __thread struct thread *regions_self __attribute__((tls_model("initial-exec")));
 extern struct thread regions_nobody, regions_deaf;
@@ -76,7 +77,8 @@ static inline uint64_t regions_clock(void)
 }
 
 /*
- * Reads a clock in one or two instructions. regions_hz is its frequency; 0: unknown, but constant.
+ * regions_ticks() reads a clock in one or two instructions. regions_hz() returns its frequency, or
+ * 0 if the frequency is constant but not known.
  */
 #if defined(__aarch64__)
 static inline uint64_t regions_ticks(void)
@@ -107,8 +109,8 @@ static inline uint64_t regions_hz(void)
 /* The plan, valid once a file is in use. */
 extern struct plan regions_plan;
 /*
- * Takes a block for a thread; owner is the thread's first block, 0: this is its first. Returns NULL
- * with errno.
+ * Takes a block of the file for a thread. owner is the offset of the thread's first block, or 0 if
+ * this will be the first. Returns NULL with errno if there is no block.
  */
 struct block *regions_take_block(uint64_t owner);
 void regions_drop_block(struct block *block);
@@ -118,7 +120,9 @@ void regions_drop_block(struct block *block);
  */
 void regions_lose(const char *why);
 
-/* --- thread.c: all under the lock ---------------------------------------------------------------- */
+/*
+ * --- thread.c ----------------------------------------------------------------------------------
+ */
 
 void regions_enter(void);
 void regions_leave(void);
@@ -127,24 +131,37 @@ void regions_leave(void);
  * Called without the lock.
  */
 void regions_finish(bool all);
-/* Marks the threads' measurements as belonging to a file that is no longer in use. */
+/*
+ * Called under the lock when the file is no longer in use. The measurement of each thread ends at
+ * the next mark that it makes while a file is in use again.
+ */
 void regions_retire(void);
-/* Returns the calling thread's structure; NULL: the thread is not measured. */
+/*
+ * Returns the calling thread's structure, which it makes if necessary. Returns NULL if the thread
+ * is not measured. Called under the lock.
+ */
 struct thread *regions_thread(void);
-/* Returns the thread's record of the region; NULL: there is no room for it. */
+/*
+ * Returns the thread's record of the region, which it makes if necessary. Returns NULL if there is
+ * no room for it. Called under the lock.
+ */
 struct record *regions_record(struct thread *t, struct pfm_region *r);
 /*
- * Returns true if the calling thread was in the region when its process was forked, and then leaves
- * the region.
+ * Returns true if the thread that forked this process was in the region at that time, and removes
+ * the region from the list of such regions.
  */
 bool regions_was_parents(const char *name);
-/* Called when the thread's counters cannot be read any more. */
+/* Ends the counting of a thread, the counters of which cannot be read any more, and notes why. */
 void regions_break(struct thread *t);
-/* Ends the region's outermost call. values has the counters' values; NULL: they cannot be read. */
+/*
+ * Ends the region's outermost call. values has the counters' present values, or is NULL if they
+ * cannot be read.
+ */
 void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
 
 /* --- mark.c -------------------------------------------------------------------------------------- */
 
+/* Reads the thread's counters. Returns a negative number if they cannot be read. */
 int regions_read(struct thread *t, uint64_t *values);
 
 #endif

@@ -25,12 +25,13 @@ static struct thread *threads;
 static pthread_key_t at_end;
 
 /*
- * Names by id - 1. They are copies, because the object file that contains a name may be unloaded.
+ * Names of regions, by id - 1. They are copies, because the shared object that contains the name
+ * may be unloaded.
  */
 static char (*names)[sizeof(((struct record *)0)->name)];
 static unsigned int num_names;
 
-/* Names of the regions in which the thread was that called fork(). */
+/* Names of the regions in which the parent's thread was when it called fork(). */
 static char (*parents)[sizeof(((struct record *)0)->name)];
 static unsigned int num_parents;
 
@@ -74,7 +75,10 @@ static void forget(struct thread *t)
 	free(t);
 }
 
-/* Called at a thread's end, which also ends the regions that it is in. */
+/*
+ * Ends a thread's measurement, and the regions that it is in. Called at the end of the thread, or
+ * when its file is no longer in use.
+ */
 static void finish(void *thread)
 {
 	uint64_t now[REGIONS_COUNTERS];
@@ -110,7 +114,10 @@ void regions_finish(bool all)
 		regions_self = &regions_nobody;
 }
 
-/* Threads notice this at their next mark, because their records are forgotten here. */
+/*
+ * known is set to 0, so that each thread looks for its record at its next mark, and finds that its
+ * measurement has ended.
+ */
 void regions_retire(void)
 {
 	for (struct thread *t = threads; t; t = t->next) {
@@ -130,8 +137,8 @@ static __attribute__((destructor)) void at_exit(void)
 /* --- fork ------------------------------------------------------------------------------------------- */
 
 /*
- * Remembers the regions that the thread is in. A thread that has entered none since it was forked
- * keeps the regions of its own parent.
+ * Remembers in a child the regions that the forking thread was in. If that thread had entered none
+ * since it was forked itself, the list of its own parent's regions is kept.
  */
 static void remember_parents(const struct thread *t)
 {
@@ -177,10 +184,10 @@ bool regions_was_parents(const char *name)
 /* --- a thread's beginning ---------------------------------------------------------------------------- */
 
 /*
- * Called before the program closes descriptors, which may include ones that are not its own. When
- * the last descriptor of a context is closed, its view may be unmapped. An empty page in its place
- * makes reads use a system call, which reports why it fails. Threads that are starting or ending do
- * not read.
+ * Called before the program closes descriptors, which may include those of this library. When the
+ * last descriptor of a context is closed, its view may be unmapped. So an empty page is mapped in
+ * its place: a thread that reads it makes a system call, which reports why it fails. The lock is
+ * only tried, because this library itself closes descriptors under it.
  */
 static void before_close(unsigned int first, unsigned int last)
 {
@@ -196,8 +203,8 @@ static void before_close(unsigned int first, unsigned int last)
 static bool prepared;
 
 /*
- * Registers handlers after libperfmon's: in a child, libperfmon forgets its contexts before this
- * library does.
+ * Prepares the process when its first context exists. The fork handlers are registered after those
+ * of libperfmon, so in a child libperfmon forgets its contexts before this library does.
  */
 static void prepare_process(void)
 {

@@ -28,8 +28,8 @@ static void have_formats(void)
 	sigset_t saved;
 
 	/*
-	 * signals are blocked because a handler that interrupts pthread_once() would wait for
-	 * itself
+	 * signals are blocked because a call from a handler that interrupts pthread_once() would
+	 * wait for the interrupted code, which cannot go on
 	 */
 	pfm_signals_block(&saved);
 	pthread_once(&once, register_formats);
@@ -37,7 +37,8 @@ static void have_formats(void)
 }
 
 /*
- * Makes a descriptor. If no number is left, contexts that the program has closed are freed first.
+ * Makes a descriptor. If the process or the system has no descriptors left, ends contexts that the
+ * program has closed, and tries again.
  */
 static struct pfm_desc *new_desc(void)
 {
@@ -67,7 +68,10 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 	return ret;
 }
 
-/* The core takes over fmt, even if the call fails. */
+/*
+ * Creates a context and its descriptor. The reference to fmt is used up, even if this fails.
+ * Returns the descriptor or a negative errno.
+ */
 static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt,
 		     const void *fmt_arg, bool by_06)
 {
@@ -143,7 +147,10 @@ static int no_pointer(const char *what)
 
 typedef int create_fn(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
 
-/* Finds the format that has the UUID in ctx; NULL: ctx has none. */
+/*
+ * Sets *fmt to the format that has the UUID in ctx, or to NULL if the UUID is 0. Returns 0, or -1
+ * with EINVAL if no format has the UUID.
+ */
 static int get_by_uuid(const pfarg_ctx_t *ctx, struct pfm_buffer_fmt **fmt)
 {
 	have_formats();
@@ -258,7 +265,7 @@ VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_C
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-/* Reads through the core, and publishes how the next read can be a fast one (fast_read.h). */
+/* Checks the vector, and reads the PMDs through the core. */
 static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
 	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
@@ -344,8 +351,9 @@ static int load_once(int fd, pfarg_load_t *load)
 }
 
 /*
- * A load that is refused is tried again: the conflict may be with a context that the program has
- * just closed. It is freed here, unless the service thread has freed it meanwhile.
+ * If a load is refused, contexts that the program has closed, but that the service thread has not
+ * freed yet, are freed here, and the load is tried again: the conflict may have been with one of
+ * them.
  */
 int pfm_load_context(int fd, pfarg_load_t *load)
 {
@@ -443,8 +451,8 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt)
 }
 
 /*
- * If the format is in use, the user may be a context that the program has closed, and that has not
- * been freed yet.
+ * If the format is in use, it may be by a context that the program has closed, but that the service
+ * thread has not freed yet: such contexts are freed here.
  */
 int pfm_remove_format(pfm_buffer_fmt_t *fmt)
 {
@@ -492,7 +500,7 @@ int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
 	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
 }
 
-/* The call of section 6.1.1. */
+/* Implements the pfm_create_context(ctx, n) of section 6.1.1. */
 int pfm_create_context_n(pfarg_ctx_t *ctx, int n)
 {
 	if (!ctx)

@@ -6,14 +6,14 @@
 #include "core.h"
 
 /*
- * Creates a context as specification 0.6 does: the UUID in ctx names the format, and the
- * format's argument has no size.
+ * Creates a context as specification 0.6 does: the UUID in ctx names the format, and the size of
+ * the format's argument is not passed. Returns the descriptor, or -1 with errno.
  */
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 
 /*
- * errnos.c: returns the errno that perfmonctl() reports for err in command cmd, which is one of the
- * command's list.
+ * errnos.c: returns the errno that perfmonctl() reports when command cmd has failed with err: an
+ * errno from the list that the specification has for the command.
  */
 int pfm_listed_errno(int cmd, int err);
 

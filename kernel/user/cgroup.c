@@ -46,7 +46,10 @@ static int set(struct pfm_desc *d, const char *path)
 	return 0;
 }
 
-/* Refuses a descriptor that is not a context of this library. It may be one of perfmon.ko. */
+/*
+ * Returns the error for a descriptor that is not a context of this library. If programs use
+ * perfmon.ko, it may be one of that.
+ */
 static int refuse_other(void)
 {
 	pfm_machine_info_t info;

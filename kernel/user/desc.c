@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * desc.c - finds the context for a file descriptor of the program. The program has one end of a
- * socket pair and may duplicate, pass on or close it. The descriptor is recognized by its inode
- * number, which all duplicates share. When the last duplicate is closed the library's end hangs up,
- * and the context is closed (3.1.15).
+ * desc.c - finds the context that belongs to a file descriptor of the program. The descriptor is
+ * one end of a socket pair, which the program may duplicate, pass on or close. It is recognized by
+ * its inode number, which all duplicates share. When the last duplicate is closed, the library's
+ * end hangs up, and the context is closed (3.1.15).
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -25,8 +25,8 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_desc *table[BUCKETS];
 /*
- * the process that uses the contexts: this one or, in a copy of it without fork handlers, the
- * original
+ * id of the process that has made contexts, or 0. In a child of fork(), vfork() or clone(), which
+ * gets a copy, it is still the id of the parent, until the child makes a context itself.
  */
 static _Atomic pid_t user;
 static atomic_bool self_monitoring;	/* some thread has loaded a context onto itself */
@@ -92,10 +92,16 @@ static void forget_contexts(void)
 	pfm_fast_forget();
 }
 
-/* The child has no service thread. In a process without contexts this costs almost nothing. */
+/*
+ * Runs in the child, which has no service thread and must not use its parent's contexts. In a
+ * process without contexts this costs almost nothing.
+ */
 static void after_fork_child(void)
 {
-	/* cleared first, so that the closes here do not look for contexts to end */
+	/*
+	 * cleared first, so that the closes below do not look for contexts of self-monitoring
+	 * threads
+	 */
 	atomic_store(&self_monitoring, false);
 	if (atomic_load(&user))
 		forget_contexts();
@@ -112,8 +118,8 @@ uint32_t pfm_process(void)
 }
 
 /*
- * The handlers are registered when the library is loaded, because a fork may come during another
- * thread's first call, which holds locks.
+ * The handlers are registered when the library is loaded and not by the first call, because another
+ * thread may fork during that call, which holds locks.
  */
 static __attribute__((constructor)) void watch_forks(void)
 {
@@ -123,9 +129,9 @@ static __attribute__((constructor)) void watch_forks(void)
 /* --- life ----------------------------------------------------------------------------------- */
 
 /*
- * When a process is killed, the kernel usually releases the descriptor with the higher number
- * first, so the program's end gets the higher number. If the library's end were released first, the
- * owner would get a signal for the hang-up.
+ * Opens both ends. When a process is killed, the kernel usually releases the descriptor with the
+ * higher number first, so the program's end gets the higher number. If the library's end were
+ * released first, the program's end would hang up, and its owner would get a signal.
  */
 static int open_ends(struct pfm_desc *d)
 {
@@ -210,7 +216,10 @@ static void unlist(struct pfm_desc *d)
 	pthread_mutex_unlock(&table_lock);
 }
 
-/* Called with the lock held, when the program has closed its last duplicate. */
+/*
+ * Closes the context. Called with the descriptor's lock held, when the program has closed the last
+ * duplicate of the descriptor.
+ */
 static void end_context(struct pfm_desc *d)
 {
 	struct pfm_context *ctx = d->ctx;
@@ -369,15 +378,16 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 	else if (owner->type == F_OWNER_PID)
 		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
 	/*
-	 * the kernel accepts a si_code of ours only for signals to our own process: kill(2) serves
-	 * for other ones
+	 * the kernel accepts the si_code POLL_IN from a program only for signals to the program's
+	 * own process; other owners get the signal by kill(2), without the siginfo
 	 */
 	if (ret)
 		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
 }
 
 /*
- * Called with the table's lock held. No signal is sent while d->silent is set because of an exec.
+ * Sends a signal to the owner of the descriptor if O_ASYNC is set. While d->silent is set because
+ * of an exec, O_ASYNC is clear, and no signal is sent. Called with the table's lock held.
  */
 static void signal_owner(const struct pfm_desc *d)
 {
@@ -405,7 +415,10 @@ static void silence(struct pfm_desc *d)
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
 }
 
-/* Sets O_ASYNC again. If a message was queued while it was clear, SIGIO is sent now. */
+/*
+ * Sets O_ASYNC again if silence() has cleared it. If a message was queued meanwhile, the signal is
+ * sent now.
+ */
 static void unsilence(struct pfm_desc *d)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };

@@ -16,7 +16,7 @@ struct pfm_desc {
 	struct pfm_desc		*next;		/* the next one in the table's bucket */
 	/* inode number of the program's end, which all its duplicates share */
 	ino_t			ino;
-	/* the number with which children note the descriptor: inherited.h */
+	/* the number by which children of fork() tell that they have the descriptor: inherited.h */
 	uint32_t		serial;
 	/* used in a child of fork(), where the other members are not valid */
 	struct pfm_inherited	inherited;
@@ -24,15 +24,15 @@ struct pfm_desc {
 	pid_t			pid;
 	int			fd;		/* the number that the program last used for it */
 	int			own;		/* the library's end of the socket pair */
-	/* the number under which its counters are published, or -1: fast_read.h */
+	/* the slot of fast_read.c in which its counters are published, or -1 */
 	int			fast_read;
-	/* its signals are off because of an exec; protected by the table's lock */
+	/* pfm_desc_before_exec() has cleared O_ASYNC; protected by the table's lock */
 	bool			silent;
 	/* size in bytes of a queued message, once it is known */
 	int			msg_unit;
-	/* perfmonctl() made it: its buffer is mapped as 3.5.4 says */
+	/* perfmonctl() made the context: its buffer is mapped by the rules of 3.5.4 */
 	bool			by_06;
-	/* perfmon 2.0's call made it: its messages have that layout */
+	/* perfmon 2.0's call made the context: its messages have the layout of 2.0 */
 	bool			by_20;
 	int			cgroup;		/* a descriptor of the cgroup's folder, or -1 */
 	int			memfd;		/* descriptor of the sampling buffer, or -1 */
@@ -48,13 +48,13 @@ static inline struct pfm_desc *pfm_desc_of(struct pfm_context *ctx)
 }
 
 /*
- * Makes a descriptor with both ends, and one reference, which belongs to the caller; NULL with
- * errno.
+ * Makes a descriptor with both ends, and one reference, which belongs to the caller. Returns NULL
+ * with errno on failure.
  */
 struct pfm_desc *pfm_desc_new(void);
 /*
- * Enters d into the table, where pfm_desc_enter() finds it. From then on it is closed when the
- * program closes its end.
+ * Enters d into the table, where pfm_desc_enter() finds it. From then on its context is closed when
+ * the program closes its end. Returns 0, or -1 with errno.
  */
 int pfm_desc_publish(struct pfm_desc *d);
 void pfm_desc_get(struct pfm_desc *d);
@@ -77,11 +77,13 @@ void pfm_memory_lock(void);	/* the innermost of all locks */
 void pfm_memory_unlock(void);
 
 /*
- * These enclose a close of fd. If a thread monitors itself and its process has no descriptor left,
- * the context is unloaded, even if another process still has a descriptor (3.1.15, figure 3.10).
- * loaded() is called with the descriptor's lock held when a context has been loaded. may_end()
- * returns true if there is any such context. closing() returns NULL, or a reference that closed()
- * takes.
+ * pfm_desc_closing() and pfm_desc_closed() enclose a close of fd. If a thread monitors itself and
+ * its process has no descriptor of the context left, the context is unloaded, even if another
+ * process still has a descriptor (3.1.15, figure 3.10). closing() returns NULL if fd needs no such
+ * treatment; otherwise it returns a descriptor with a reference, which closed() drops.
+ * pfm_desc_loaded() is called with the descriptor's lock held when a context has been loaded.
+ * pfm_desc_may_end() returns true if a thread of this process has ever loaded a context onto
+ * itself.
  */
 void pfm_desc_loaded(const struct pfm_desc *d);
 bool pfm_desc_may_end(void);
@@ -89,29 +91,31 @@ struct pfm_desc *pfm_desc_closing(int fd);
 void pfm_desc_closed(struct pfm_desc *d);
 
 /*
- * These enclose an exec, which ends the contexts of the process: no signal of theirs reaches the
- * new program. The second one is called if the exec has failed.
+ * These enclose an exec, which ends the contexts of the process. Between the two, no signal is sent
+ * for a message, so that none reaches the new program. pfm_desc_after_exec() is called if the exec
+ * has failed.
  */
 void pfm_desc_before_exec(void);
 void pfm_desc_after_exec(void);
 
 /*
- * Closes at once what the program has closed, if the service thread has not noticed it yet; returns
- * true if there was any.
+ * Ends at once the contexts of which the program has closed all descriptors, if the service thread
+ * has not ended them yet. Returns true if there were any.
  */
 bool pfm_desc_reap(void);
 
-/* Returns a number that differs from those of the processes from which this one was forked. */
+/* Returns how many forks led to this process, a number that no ancestor of the process has. */
 uint32_t pfm_process(void);
 
 /*
- * Returns the size in bytes of a message of fd's context; 0: fd is not the descriptor of a context.
+ * Returns the size in bytes of a message of fd's context, or 0 if fd is not the descriptor of a
+ * context of this library.
  */
 unsigned int pfm_desc_message(int fd);
 unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 /*
- * The program has unmapped what it had at addr. If it was a sampling buffer, it may be mapped again
- * (3.5.4).
+ * Called when the program has unmapped memory at addr. If that was a sampling buffer, the buffer
+ * may be mapped again (3.5.4).
  */
 void pfm_desc_unmapped(const void *addr);
 
@@ -122,10 +126,13 @@ void pfm_desc_unmapped(const void *addr);
 int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state);
 /* Starts the service thread if it is not running. Returns 0, or -1 with errno. */
 int pfm_service_start(void);
-/* Called in a child after fork: the contexts belong to the parent. */
+/*
+ * Called in a child after fork, which has no service thread, and in which the contexts are not its
+ * own.
+ */
 void pfm_service_forget(void);
 
-/* shared.c: called in a child after fork: the record locks belong to the parent. */
+/* shared.c: called in a child after fork, to which the record locks do not belong. */
 void pfm_shared_forget(void);
 
 /* Converts a status of the core (0 or a negative errno) into a program's result. */

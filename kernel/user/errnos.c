@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * errnos.c - "the value of errno can be any one of": perfmonctl() reports an errno from its
- * command's list. The pfm_*() calls report the errnos of perfmon 2.x. Some that the lists leave out
- * are kept, because no errno in the lists means the same: EBADF, EINVAL for arguments that the
- * command's text excludes, and ENOMEM.
+ * errnos.c - the specification says for each command of perfmonctl() that "the value of errno can
+ * be any one of" a list. So perfmonctl() reports an errno from its command's list, while the
+ * pfm_*() calls report the errnos of perfmon 2.x. Some errnos that the lists leave out are kept,
+ * because none in the lists means the same: EBADF, EINVAL for arguments that the command's text
+ * excludes, and ENOMEM.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -40,8 +41,8 @@ static const struct list {
 };
 
 /*
- * Maps errors for which the caller lacks permission. A thread that does not exist may not be
- * monitored either (3.1.7).
+ * Maps errors that mean a lack of permission to EPERM. ESRCH is one of them, because a thread that
+ * does not exist may not be monitored either (3.1.7).
  */
 static int permission(int err)
 {

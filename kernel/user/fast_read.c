@@ -14,7 +14,10 @@
 #include "fast_read.h"
 
 #define NUMBERS	4096	/* descriptors from this number on have no fast read */
-/* the first number with a fast read: libc itself closes and replaces the lower ones */
+/*
+ * the first number with a fast read: libc may close and replace lower ones itself, which
+ * interpose.c does not see
+ */
 #define FIRST	3
 
 /* Slots are never freed, so a reader may access them without a lock. */
@@ -32,9 +35,9 @@ struct slot {
 
 static _Atomic(struct slot *) slots[NUMBERS];
 static struct {
-	/* number of closes in progress, and of all closes so far */
+	/* number of closes that are in progress, and of all that have begun so far */
 	atomic_uint	closing, closed;
-	/* the number has been the descriptor of a context */
+	/* the number is, or was, the descriptor of a context */
 	atomic_bool	ours;
 } numbers[NUMBERS];
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
@@ -63,8 +66,8 @@ static bool cookie_of(int fd, uint64_t *cookie)
 }
 
 /*
- * If the library cannot see closes, the socket's cookie tells whether fd is still the same
- * descriptor.
+ * Returns true if fd is still the descriptor for which the slot was published. If the library
+ * cannot see closes, the socket's cookie tells.
  */
 static bool is_still(const struct slot *s, int fd)
 {
@@ -207,7 +210,8 @@ void pfm_fast_withdraw(struct pfm_desc *d)
 }
 
 /*
- * Called when the context has been withdrawn. A read that is still in progress began before that.
+ * Called when the context has been withdrawn, and its counter fd is to be closed. Returns true if a
+ * fast read that began before may still use fd: then the last reader closes it.
  */
 static bool leave_to_readers(const struct pfm_desc *d, int fd)
 {
@@ -241,8 +245,8 @@ void pfm_fast_note(int fd)
 }
 
 /*
- * Withdraws counters of another context from the number. A close that interpose.c did not see may
- * have left them.
+ * Withdraws the counters of another context that are published under the number fd: a close that
+ * interpose.c did not see may have left them.
  */
 void pfm_fast_claim(const struct pfm_desc *d, int fd)
 {

@@ -12,8 +12,8 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt);
 int pfm_remove_format(pfm_buffer_fmt_t *fmt);
 
 /*
- * Returns the format with that name or, if name is NULL, UUID, with a reference; NULL: there is
- * none.
+ * Returns the format with that name or, if name is NULL, with that UUID, and takes a reference to
+ * it, which pfm_put_format() drops. Returns NULL if there is no such format.
  */
 pfm_buffer_fmt_t *pfm_hold_format(const char *name, const unsigned char *uuid);
 void pfm_put_format(pfm_buffer_fmt_t *fmt);

@@ -27,8 +27,9 @@
 #define MOST_FDS	4096	/* most descriptors of a process that are looked at */
 
 /*
- * A note is a process and a serial: the highest that the process inherited, or one that it has
- * closed. 0 marks a free entry.
+ * A note is the id of a process and a serial. In "children" it is the highest serial that existed
+ * when the process was forked; in "closed" it is the serial of a context of which the process has
+ * closed the descriptor. 0 marks a free entry.
  */
 struct notes {
 	atomic_uint	serial;
@@ -52,7 +53,7 @@ static uint32_t pid_of(unsigned long long n)
 
 void pfm_user_want_inherited(void)
 {
-	/* called now to store its result, which cannot be determined after a fork */
+	/* called now, because its result is stored and cannot be found out after a fork */
 	pfm_sees_closes();
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (notes == MAP_FAILED)
@@ -89,8 +90,8 @@ static bool has_closed(uint32_t pid, uint32_t serial)
 }
 
 /*
- * Removes the process's note. If a close cannot be noted, the process counts as having no
- * descriptors.
+ * Removes the note that the process exists. This is also done if a close cannot be noted: then the
+ * process counts as having no descriptors.
  */
 static void leave(uint32_t pid)
 {
@@ -159,8 +160,8 @@ void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
 }
 
 /*
- * A child that cannot see closes makes no note, because it would claim descriptors that it has
- * closed.
+ * Notes that this process, a child, exists. If the library does not see closes in it, no note is
+ * made, because it would claim descriptors that the child has closed.
  */
 void pfm_inherited_register(void)
 {
@@ -168,7 +169,7 @@ void pfm_inherited_register(void)
 
 	if (!notes || !inherited || !pfm_sees_closes())
 		return;
-	/* removes notes of an earlier process with the same id */
+	/* removes the notes of closes by an earlier process that had the same id */
 	for (size_t i = 0; i < CLOSED; i++) {
 		unsigned long long old = atomic_load(&notes->closed[i]);
 

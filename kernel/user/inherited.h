@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherited.h - which children of fork() still have a context's descriptor (3.3.6). Inside
- * kernel/user. The descriptors of a thread that has ended cannot be determined any more. So a child
- * that continues with this library notes for its parent, in shared memory, that it exists and which
- * descriptors it has closed.
+ * inherited.h - tells which children of fork() still have a context's descriptor (3.3.6). Inside
+ * kernel/user. When a thread has ended, the kernel does not tell any more which descriptors it had.
+ * So a child in which this library runs notes for its parent, in shared memory, that it exists and
+ * which descriptors it has closed.
  */
 #ifndef PFM_USER_INHERITED_H
 #define PFM_USER_INHERITED_H
@@ -13,8 +13,8 @@
 #include <sys/types.h>
 
 /*
- * Returns the number of a new context, with which children note it; 0: no machine needs their
- * notes.
+ * Returns the serial of a new context, by which children of fork() note it, or 0 if no machine
+ * needs their notes.
  */
 uint32_t pfm_inherited_serial(void);
 
@@ -35,16 +35,19 @@ void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial);
 void pfm_inherited_register(void);
 
 /*
- * These enclose a close. concerns() returns true if fd may be the descriptor of a parent's context.
- * If so, all of them are checked after the close.
+ * These enclose a close. pfm_inherited_concerns() returns true if fd is the descriptor of a context
+ * of the parent; pfm_inherited_any() returns true if there are any such contexts. If so,
+ * pfm_inherited_look() must be called after the close: it notes which of these descriptors are not
+ * open any more.
  */
 bool pfm_inherited_concerns(int fd);
 bool pfm_inherited_any(void);
 void pfm_inherited_look(void);
 
 /*
- * Returns true if the process has the descriptor by its notes and, while the process exists, really
- * has it: another process may have had its id.
+ * holds() returns true if the process has noted that it has the descriptor, and not that it has
+ * closed it. The note may be that of an earlier process with the same id. has_open() returns true
+ * if the process, which must exist, really has the descriptor.
  */
 bool pfm_inherited_holds(uint32_t pid, uint32_t serial);
 bool pfm_inherited_has_open(uint32_t pid, ino_t ino);

@@ -121,8 +121,8 @@ static int our_close(int fd)
 #define MOST_FDS 4096
 
 /*
- * Closes descriptors one by one, because each may be the last descriptor of a context in this
- * process.
+ * Closes the descriptors of contexts in the range one by one, because each may be the last
+ * descriptor of its context in this process.
  */
 static void close_contexts(unsigned int first, unsigned int last)
 {
@@ -200,8 +200,8 @@ static int our_dup3(int from, int to, int flags)
 }
 
 /*
- * fclose(3) closes the descriptor inside libc, where we cannot see it. So nothing is published
- * under its number any more.
+ * fclose(3) closes the descriptor inside libc, where this library cannot see it. So a close of fd
+ * is announced here that never ends, and nothing is published under its number any more.
  */
 static FILE *our_fdopen(int fd, const char *mode)
 {
@@ -235,7 +235,7 @@ static FILE *open_stream(enum call call, const char *path, const char *mode)
 	return fd < 0 ? NULL : from(fd, mode);
 }
 
-/* open() has a third argument only with some flags. */
+/* Opens a file. open() has a third argument only with some flags. */
 #define OPENED(call) do { \
 	va_list args; \
 	mode_t mode = 0; \
@@ -399,7 +399,10 @@ static bool all_ours(void)
 	return true;
 }
 
-/* Returns true if close() and the like reach this library. After dlopen(3) libc is found first. */
+/*
+ * Returns true if close() and the like reach this library. They do not if the library was loaded by
+ * dlopen(3), because libc is found first then.
+ */
 bool pfm_sees_closes(void)
 {
 	static _Atomic int known = -1;

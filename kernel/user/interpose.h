@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interpose.h - what the program does with descriptors, as its calls to libc show. Inside
- * kernel/user.
+ * interpose.h - the library sees what the program does with descriptors, because the program's
+ * calls to libc pass through it. Inside kernel/user.
  */
 #ifndef PFM_USER_INTERPOSE_H
 #define PFM_USER_INTERPOSE_H
@@ -9,14 +9,15 @@
 #include <stdbool.h>
 
 /*
- * Returns true if the program's calls that close descriptors pass here. They do if it is linked
- * with this library.
+ * Returns true if the program's calls that close descriptors pass through interpose.c, as they do
+ * if the program is linked with this library.
  */
 bool pfm_sees_closes(void);
 
 /*
- * Calls fn before the numbers first to last are closed, whatever they are. It is for one library of
- * this project that maps views of contexts, and is called once.
+ * Registers fn, which is called before descriptors with the numbers first to last are closed,
+ * whether they belong to contexts or not. Only one function can be registered: that of
+ * libpfmregions, which maps views of contexts.
  */
 void pfm_on_closing(void (*fn)(unsigned int first, unsigned int last));
 

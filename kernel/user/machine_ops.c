@@ -25,8 +25,8 @@
 /* --- messages ------------------------------------------------------------------------------- */
 
 /*
- * Returns the number of unread messages, from the number of bytes in the socket's buffer, which the
- * kernel reports.
+ * Returns the number of unread messages: the kernel tells how many bytes are in the socket's
+ * buffer.
  */
 static size_t unread(struct pfm_desc *d)
 {
@@ -77,7 +77,10 @@ int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 	return 0;
 }
 
-/* Called from pfm_load_context(fd), so d->fd is the present number of the program's end. */
+/*
+ * Discards the unread messages, by reading them from the program's end. Called from
+ * pfm_load_context(fd), so d->fd is a number that the program's end has at present.
+ */
 void pfm_user_flush(struct pfm_context *ctx)
 {
 	pfarg_msg_t msg;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * machines.c - chooses the machine on which contexts are created: that of pfm_set_machine(), that
- * of LPFM_MACHINE, or the first one that works here. A simulated computer is used only if it is
- * named.
+ * machines.c - chooses the machine on which contexts are created: the one that pfm_set_machine() or
+ * LPFM_MACHINE names, or else the first one that works on this computer. A simulated computer is
+ * used only if it is named.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #include "desc.h"
 #include "module_client.h"
 
-/* by rank; those that are used only by name come last */
+/* sorted by rank; those that are used only by name come last */
 static const struct pfm_user_machine *kinds[4];
 static int num_kinds;
 
@@ -92,7 +92,10 @@ static const struct pfm_user_machine *no_machine(const char *name)
 	return NULL;
 }
 
-/* Splits "sim:itanium2": returns the kind, and sets *model to what follows the colon. */
+/*
+ * Splits a name like "sim:itanium2": returns the kind "sim", and sets *model to what follows the
+ * colon. Returns NULL with errno if there is no such kind.
+ */
 static const struct pfm_user_machine *find_kind(const char *name, const char **model)
 {
 	const char *colon = strchr(name, ':');
@@ -135,7 +138,10 @@ static bool just_lacks(int err)
 	return err == ENOMEM || err == EMFILE || err == ENFILE || err == EAGAIN || err == EINTR || err == EFAULT;
 }
 
-/* Refuses when no machine works. The last one of the real machines has reported why, with errno. */
+/*
+ * Gives the reason when no machine works. pfm_explain() and errno are those of the machine that was
+ * tried last; to them is added why perfmon.ko cannot be used.
+ */
 static void refuse_all(void)
 {
 	int err = errno;
@@ -149,8 +155,8 @@ static void refuse_all(void)
 }
 
 /*
- * If a machine only lacks resources now (just_lacks()), the call fails, and no other machine is
- * used instead.
+ * Chooses a machine, and returns it, or NULL with errno. If a machine that exists lacks resources
+ * now (just_lacks()), the call fails, and no other machine is used instead.
  */
 static struct pfm_machine *choose(void)
 {
@@ -213,7 +219,10 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 	return pfm_result(ret);
 }
 
-/* Adds a line that tells why perfmon.ko, the first choice, is not used. */
+/*
+ * If the machine was not chosen by name, returns the notes after a line that tells why perfmon.ko,
+ * the first choice, is not used.
+ */
 static const char *with_obstacle(const char *notes)
 {
 	static char text[1024];

@@ -75,7 +75,7 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	return 0;
 }
 
-/* Returns the set that has its view at an offset; NULL: there is none. */
+/* Returns the set that has its view at the offset, or NULL if there is none. */
 static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 {
 	uint64_t page = pfm_ops(ctx)->page_size(ctx->machine), id = (offset - PFM_VIEW_OFFSET(0, 0)) / page;
@@ -84,7 +84,7 @@ static struct pfm_set *viewed_set(struct pfm_context *ctx, uint64_t offset)
 	return set && set->view && offset == PFM_VIEW_OFFSET(id, page) ? set : NULL;
 }
 
-/* Maps the memory of the view a second time, read-only. */
+/* Maps the memory of a view a second time, read-only, for the program. */
 static int map_view(struct pfm_desc *d, const struct request *r, void **at)
 {
 	size_t size = (size_t)sysconf(_SC_PAGESIZE);

@@ -82,8 +82,8 @@ void pfm_linux_reason(int fd)
 }
 
 /*
- * Limits n to what fits into the ioctl's number. The kernel accepts less than that: it refuses the
- * limit, and 0.
+ * Limits n to what fits into the number of the ioctl. The kernel refuses 0 and the largest number
+ * that fits, so a vector that is empty or too long is still refused.
  */
 static int clamp(int n)
 {
@@ -136,7 +136,7 @@ static int fetch_reg(struct pfm_reg *reg, char *name, uint16_t num, unsigned int
 	return 0;
 }
 
-/* Makes a table of the registers in bits; returns how many they are, or -1. */
+/* Makes a table of the registers in "bits". Returns how many there are, or -1. */
 static int fetch_regs(struct pfm_reg **table, const uint64_t *bits, unsigned int nr, char (*name)[PFM_REG_NAME_LEN])
 {
 	unsigned int num;
@@ -211,7 +211,10 @@ static int check_version(void)
 	return -1;
 }
 
-/* Closes the device, so that it is opened again the next time. Keeps the reason. */
+/*
+ * Closes the device, so that the next call opens it again. Keeps errno and the reason of the
+ * failure.
+ */
 static void forget_device(void)
 {
 	int saved = errno;

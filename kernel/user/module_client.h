@@ -19,8 +19,9 @@ bool pfm_linux_is(const struct pfm_machine *m);
 const char *pfm_linux_obstacle(void);
 
 /*
- * If fd is a context of perfmon.ko, makes the call nr with n in its size field, and stores a
- * program's result in *ret. Returns false if fd is not such a context.
+ * If fd is a context of perfmon.ko, makes the call nr on it, with n in the size field of the
+ * ioctl's number, sets *ret to what the program's call must return, and returns true. Returns false
+ * if fd is not such a context.
  */
 bool pfm_linux_call(int fd, unsigned int nr, int n, void *arg, int *ret);
 /* Does the same for calls with a vector of n elements. */
@@ -33,12 +34,12 @@ bool pfm_linux_vector(int fd, unsigned int nr, int n, void *v, int *ret);
 void pfm_linux_reason(int fd);
 
 /*
- * Returns the module's registers, also for contexts that came from another process; NULL with
- * errno.
+ * Returns the description of perfmon.ko's registers, which also holds for contexts that came from
+ * another process. Returns NULL with errno if the module cannot be used.
  */
 const struct pfm_pmu *pfm_linux_pmu(void);
 
-/* Makes a call that needs no context, and returns a program's result. */
+/* These make a call that needs no context. They return what the program's call must return. */
 int pfm_linux_ask(unsigned int nr, int n, void *arg);
 int pfm_linux_ask_vector(unsigned int nr, int n, void *v);
 

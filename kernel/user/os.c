@@ -19,7 +19,7 @@ static __thread char why[512];
 
 /* --- memory --------------------------------------------------------------------------------- */
 
-/* AddressSanitizer checks only memory from malloc(3), so malloc(3) is used then */
+/* AddressSanitizer checks only memory from malloc(3), so malloc(3) is used in a build with it */
 #ifdef __SANITIZE_ADDRESS__
 
 void *pfm_os_alloc(size_t size)
@@ -64,7 +64,7 @@ static union block *unused[LARGEST + 1];
 static char *chunk;
 static size_t chunk_left;
 
-/* Also taken around a fork; signals are blocked. */
+/* Takes the allocator's lock. The caller has blocked signals. It is also called before a fork. */
 void pfm_memory_lock(void)
 {
 	pthread_mutex_lock(&memory);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfmonctl.c - the single call of specification 0.6 (chapter 3), on top of the pfm_* calls.
+ * perfmonctl.c - perfmonctl(), the single call of specification 0.6 (chapter 3), by means of the
+ * pfm_*() calls.
  *
- * In 0.6 notification, randomization and the two bit-vectors belong to the PMC that controls a PMD;
- * here they are written to the counting PMDs it controls (PFM_REGFL_ATTRS), and the PMD's values
- * apart from them (PFM_REGFL_VALUES).
+ * In 0.6 notification, randomization and the two bit-vectors are attributes of the PMC that
+ * controls a PMD. Here a write of the PMC writes them to the counting PMDs that it controls
+ * (PFM_REGFL_ATTRS), and a write of a PMD writes only its values (PFM_REGFL_VALUES).
  */
 #include <stdlib.h>
 #include <unistd.h>
@@ -65,7 +66,10 @@ static int wants_vector(int fd, const void *arg, int n, size_t size)
 	return fail(EFAULT);
 }
 
-/* Start, stop, unload and restart report one errno, EBUSY, even if the context is not loaded. */
+/*
+ * Returns 0 if the context is loaded. Otherwise it fails with EBUSY, the only errno that 0.6 has
+ * for start, stop, unload and restart.
+ */
 static int wants_loaded(int fd)
 {
 	int loaded = pfm_is_loaded(fd);
@@ -207,7 +211,10 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 		return fail(EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
-	/* both are checked before one is written, because either may be refused */
+	/*
+	 * the attributes are checked first, so that nothing is written if either they or the PMC
+	 * are refused
+	 */
 	if (write_attrs(fd, pmu, req, PFM_REGFL_CHECK))
 		return -1;
 	if (!pfm_write_pmcs(fd, &pmc, 1))
@@ -263,8 +270,8 @@ static int write_pmds(int fd, void *arg, int n)
 }
 
 /*
- * 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved"; 2.x ignores those of other
- * commands.
+ * 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved". Clears the bits in mask, and
+ * refuses any other bit, as perfmon 2.x does not: it ignores flags that are for other commands.
  */
 static int reserved_flags(uint32_t *flags, uint32_t mask, uint32_t mark, const char *field)
 {
@@ -283,7 +290,7 @@ static void result_of_read(struct pfm06_pmd *to, const pfarg_pmd_t *from)
 	to->reg_ovflsw_thres = from->reg_ovfl_switch_cnt;
 }
 
-/* All PMDs are read by one call, so that the values are of one moment. */
+/* Reads up to 16 PMDs by one call, so that their values are of one moment. */
 static int read_pmds(int fd, void *arg, int n)
 {
 	struct pfm06_pmd *v = arg;
@@ -304,7 +311,10 @@ static int read_pmds(int fd, void *arg, int n)
 		pmds[i].reg_set = v[i].reg_set;
 		pmds[i].reg_flags = v[i].reg_flags;
 	}
-	/* n structures of this type can exceed the size limit, which n structures of 0.6 did not */
+	/*
+	 * n structures of 2.x can exceed the limit on the size of arguments even if n structures of
+	 * 0.6 do not
+	 */
 	for (int done = 0, step; done < known && !ret; done += step) {
 		step = known - done < 16 ? known - done : 16;
 		ret = pfm_read_pmds(fd, pmds + done, step);
@@ -503,8 +513,8 @@ static const command_fn commands[] = {
 };
 
 /*
- * Returns the errno to report. Without a machine it is that of a kernel without perfmon, but a
- * context may be refused with EPERM.
+ * Returns the errno to report. If there is no machine, it is ENOSYS, as in a kernel without
+ * perfmon, except that PFM_CREATE_CONTEXT reports err, which may be EPERM.
  */
 static int errno_of(int cmd, int err)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* The core's basic types in user space; kernel/linux has the kernel's. See core/os.h. */
+/*
+ * pfm_os_types.h - the basic types of the core in user space; kernel/linux has those for the
+ * kernel. core/os.h says what they must provide.
+ */
 #ifndef PFM_OS_TYPES_H
 #define PFM_OS_TYPES_H
 

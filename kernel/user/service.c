@@ -25,7 +25,7 @@ struct pfm_watch {
 static pthread_mutex_t service_lock = PTHREAD_MUTEX_INITIALIZER;
 static int epoll_fd = -1;
 static bool running;
-/* watches that were deleted, but that the thread may still be using */
+/* deleted watches, which the service thread may still be using */
 static struct pfm_watch *graveyard;
 
 static void bury(struct pfm_watch *w)
@@ -97,7 +97,10 @@ int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state)
 
 static void *nothing(void *unused)
 {
-	/* the lock is released when all threads have begun, so that each has its own stack */
+	/*
+	 * keep_stacks() releases the lock when all threads have begun, so that they need different
+	 * stacks
+	 */
 	pthread_mutex_lock(&service_lock);
 	pthread_mutex_unlock(&service_lock);
 	return unused;
@@ -105,8 +108,8 @@ static void *nothing(void *unused)
 
 /*
  * pthread_create(3) calls malloc(3), unless libc has kept the stack and data of a thread that has
- * ended, with a stack of the same size. Two threads are therefore started and ended here, so that a
- * signal handler may start the service thread and that of sim:MODEL,live.
+ * ended, with a stack of the same size. So two threads are started and ended here. Then a signal
+ * handler that has interrupted malloc() may start the service thread and that of sim:MODEL,live.
  */
 static __attribute__((constructor)) void keep_stacks(void)
 {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * shared.c - the limits that apply to several processes: one context per thread and CPU (3.1.7),
- * memory of sampling buffers (4.4.3), the configuration (3.1.16). A user's processes share a file,
- * of which only record locks are used: a locked byte represents a thread or a CPU that has a
- * context, or a page of a buffer. The kernel releases the locks when a process ends, however it
- * ends; nothing ever waits for one. The file belongs to the user: a file that another user has put
- * in its place is not used, but one in the next folder. Without a file each process has limits of
- * its own. The configuration belongs to root: it is a file in /run, which all may read and only
- * root can have written.
+ * shared.c - the limits that apply to several processes together: one context per thread and CPU
+ * (3.1.7), memory of sampling buffers (4.4.3), the configuration (3.1.16).
+ *
+ * The processes of a user share a file, of which only record locks are used: a locked byte
+ * represents a thread or a CPU that has a context, or a page of a buffer. The kernel releases the
+ * locks when a process ends, however it ends; nothing ever waits for one without a time limit. The
+ * file must belong to the user: if another user has put a file in its place, the next folder is
+ * tried. Without a file each process has limits of its own. The configuration belongs to root: it
+ * is a file in /run that all may read, and that is valid only if root owns it and no other user can
+ * write it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -39,7 +41,10 @@ static bool is_mine(int fd, struct stat *st)
 	       st->st_nlink == 1;
 }
 
-/* The file's name contains the pid namespace, because thread ids are unique only in it. */
+/*
+ * Opens the file in the folder, and returns true if that is possible. Its name contains the number
+ * of the pid namespace, because thread ids are unique only within it.
+ */
 static bool open_in(const char *folder)
 {
 	struct stat ns, st;
@@ -75,8 +80,8 @@ static void find_file(void)
 }
 
 /*
- * Returns true if the descriptor is still the file. A program may have closed all its descriptors,
- * and use the number for another file.
+ * Returns true if file.fd still refers to the file. The program may have closed all descriptors of
+ * its process, and the number may be another file now.
  */
 static bool is_ours(void)
 {
@@ -99,14 +104,16 @@ static void close_file(void)
 	file.fd = -2;
 }
 
-/* Closes the file if this process holds no locks in it. */
+/*
+ * Closes the file if this process holds no locks in it; bytes is the size of its sampling buffers.
+ */
 static void settle(const struct pfm_machine *m, uint64_t bytes)
 {
 	if (!m->thread_sessions && !m->sys_sessions && !bytes)
 		close_file();
 }
 
-/* Called in a child after fork: the locks, and what they represent, belong to the parent. */
+/* Called in a child after fork, which has none of its parent's locks, contexts and buffers. */
 void pfm_shared_forget(void)
 {
 	close_file();
@@ -144,8 +151,8 @@ static pid_t owner(off_t from, off_t n, struct flock *l)
 }
 
 /*
- * Returns how many bytes others have locked. F_GETLK returns any lock in the range, so both sides
- * of it are searched again.
+ * Returns how many bytes of the range other processes have locked. F_GETLK finds any one lock in
+ * the range, so the parts on both sides of it are searched again.
  */
 static uint64_t locked(off_t from, off_t end)
 {
@@ -210,8 +217,8 @@ static uint64_t others_bytes(void)
 }
 
 /*
- * A process that is stopped while it charges does not block the others: after a second they
- * continue without the lock.
+ * Takes the lock under which memory is counted. A process that is stopped while it has this lock
+ * does not block the others: after a second they go on without it.
  */
 static void begin_charging(void)
 {
@@ -252,8 +259,8 @@ static uint64_t perf_grants(void)
 }
 
 /*
- * Applies the limit of perf_event_open(2): RLIMIT_MEMLOCK, and what perf grants every user for each
- * processor.
+ * Returns how many bytes the user may still lock, by the limit of perf_event_open(2):
+ * RLIMIT_MEMLOCK plus what perf grants every user for each processor.
  */
 uint64_t pfm_user_lockable(struct pfm_machine *m)
 {
@@ -344,7 +351,8 @@ static bool write_config(const char *path, const struct config *c)
 }
 
 /*
- * Replaces the whole file. If it cannot be written, the configuration changes only in this process.
+ * Writes the configuration for all processes, by replacing the whole file. If the file cannot be
+ * written, the configuration changes only in this process.
  */
 static void spread(struct pfm_machine *m)
 {

@@ -24,7 +24,7 @@
 #define ROOT	"/sys/kernel/perfmon"
 #define LINE	160
 
-/* --- texts: false: there is no such file ------------------------------------------------------- */
+/* --- texts: functions that return false if there is no such file ------------------------------ */
 
 static bool put(int fd, const char *format, ...)
 {
@@ -155,7 +155,10 @@ static bool make(int fd, const char *path)
 	       !fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL);
 }
 
-/* Returns true if the file is made here. If perfmon.ko is loaded, only its own files exist. */
+/*
+ * Returns true if path is below /sys/kernel/perfmon and perfmon.ko is not loaded. If it is loaded,
+ * only its own files exist.
+ */
 static bool is_ours(const char *path)
 {
 	return !strncmp(path, ROOT "/", strlen(ROOT "/")) && syscall(SYS_faccessat, AT_FDCWD, ROOT, F_OK);

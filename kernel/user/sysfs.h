@@ -4,9 +4,10 @@
 #define PFM_USER_SYSFS_H
 
 /*
- * Do what open(2) and access(2) do, for paths that libc does not find. open() returns a descriptor
- * that reads the file, or -1 with ENOENT: it is not a file of /sys/kernel/perfmon; or EACCES: it is
- * to be written, for which pfm_set_config() must be used.
+ * These do what open(2) and access(2) do, for paths that libc does not find. open() returns a
+ * descriptor from which the file can be read, or -1 with errno: ENOENT if it is not a file of
+ * /sys/kernel/perfmon, EACCES if it is opened for writing, instead of which pfm_set_config() must
+ * be used.
  */
 int pfm_sysfs_open(const char *path, int flags);
 int pfm_sysfs_access(const char *path, int mode);

@@ -3,9 +3,9 @@
  * user.h - what libperfmon provides for the machines that run in user space (perf, sim). A
  * context's descriptor is one end of a pair of stream sockets; the library has the other. One
  * service thread per process waits for everything asynchronous. The context's lock is held during
- * every command and every call-back of the service thread; signals are blocked while it is held, so
- * that calls from signal handlers are safe (5.7). A handler may have interrupted malloc() or stdio:
- * nothing here calls a function that takes their locks.
+ * every command and every call-back of the service thread. Signals are blocked while it is held, so
+ * that a signal handler can make a call (5.7). A handler may have interrupted malloc() or stdio, so
+ * no function here calls one that takes a lock of theirs.
  */
 #ifndef PFM_USER_H
 #define PFM_USER_H
@@ -13,15 +13,17 @@
 #include "core.h"
 
 /*
- * Do what calloc(3), realloc(3) and so on do, and may be called from a handler that has interrupted
- * malloc(); like pfm_os_alloc() and pfm_os_free(). realloc() leaves the new bytes undefined.
+ * These do what calloc(3), realloc(3) and strdup(3) do, for memory that pfm_os_free() frees. They
+ * may be called from a handler that has interrupted malloc(). realloc() leaves the new bytes
+ * undefined.
  */
 void *pfm_os_calloc(size_t n, size_t size);
 void *pfm_os_realloc(void *p, size_t size);
 char *pfm_os_strdup(const char *text);
 /*
- * pfm_os_read() reads the beginning of a file as text; false: it is empty or cannot be read.
- * pfm_os_read_number() reads a number; without one *value does not change.
+ * pfm_os_read() reads the beginning of a file as text, and returns false if the file is empty or
+ * cannot be read. pfm_os_read_number() reads a number; if there is none, it returns false and does
+ * not change *value.
  */
 bool pfm_os_read(const char *path, char *text, size_t size);
 bool pfm_os_read_number(const char *path, long *value);
@@ -48,23 +50,28 @@ void pfm_watch_del(struct pfm_watch *w);
 int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void pfm_user_flush(struct pfm_context *ctx);
 /*
- * Does what the socket does when it gets a message: sends SIGIO, or the signal of F_SETSIG (3.3.7).
+ * Sends SIGIO, or the signal that F_SETSIG has chosen (3.3.7), as the socket does when it gets a
+ * message.
  */
 void pfm_user_signal(struct pfm_context *ctx);
 void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who);
 bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid);
-/* returns true if the target is a thread of this process */
+/* Returns true if the target is a thread of this process. */
 bool pfm_user_has_fd(struct pfm_context *ctx);
 /*
- * 3.3.6: has_open(): has the target's process the descriptor? inherited_holds() answers this when
- * it cannot be asked any more: is it a child that had the descriptor to its end, unless it called
- * exec?
+ * For 3.3.6: pfm_user_has_open() returns true if the target's process, which must still exist, has
+ * the context's descriptor. pfm_user_inherited_holds() answers the same question when the process
+ * may have ended: it returns true if the process is a child of fork() that has noted that it
+ * inherited the descriptor, and has not noted a close of it. An exec is not noted.
  */
-/* called once, before the first context: children will note their descriptors */
+/*
+ * Called once, before the first context is made: from then on children of fork() note their
+ * descriptors.
+ */
 void pfm_user_want_inherited(void);
 bool pfm_user_has_open(struct pfm_context *ctx);
 bool pfm_user_inherited_holds(struct pfm_context *ctx);
-/* returns a descriptor, or -1: pfm_set_cgroup() */
+/* Returns the descriptor of the cgroup that pfm_set_cgroup() has chosen, or -1. */
 int pfm_user_cgroup(const struct pfm_context *ctx);
 uint64_t pfm_user_now(struct pfm_machine *m);	/* returns the time of CLOCK_MONOTONIC */
 size_t pfm_user_page_size(struct pfm_machine *m);
@@ -74,7 +81,7 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 /* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */
 
 extern const struct pfm_sharing_ops pfm_user_sharing;
-/* bytes that the user may still lock; ~0: there is no limit */
+/* Returns how many bytes the user may still lock, or ~0 if there is no limit. */
 uint64_t pfm_user_lockable(struct pfm_machine *m);
 
 /* --- counters that are read by one system call: fast_read.h ------------------------------------- */
@@ -88,23 +95,23 @@ struct pfm_fast_pmd {
 };
 
 /*
- * How pfm_machine_ops.fast_read makes the PMDs of the active set readable. PMDs of other sets are
- * not.
+ * What pfm_machine_ops.fast_read fills in: how the PMDs of the active set can be read without the
+ * core. PMDs of other sets cannot.
  */
 struct pfm_fast_read {
 	/*
-	 * Stores the counts in the order of pmd; false: they cannot be read now, or the complete
-	 * read must decide.
+	 * Stores the counts in the order of pmd. Returns false if they cannot be read now, or if
+	 * only a read through the core can tell whether they are valid.
 	 */
 	bool		(*read)(const struct pfm_fast_read *q, uint64_t *counts);
 	/* descriptor of the counters, which only pfm_fast_close() may close */
 	int		fd;
 	int		cpu;		/* the CPU on which it must be read, or -1: any */
-	/* counts are not valid unless the counters were on the PMU all of the time */
+	/* the counts are valid only if the counters have always been on the PMU */
 	bool		pinned;
 	uint16_t	set;
 	unsigned int	n;
-	/* by PMD: its index in pmd, plus 1; 0: it is not there */
+	/* by number of the PMD: 1 + its index in pmd; 0 if the PMD is not in pmd */
 	uint8_t		at[PFM_MAX_PMDS];
 	struct pfm_fast_pmd	pmd[PFM_FAST_MAX];
 };
@@ -117,15 +124,15 @@ void pfm_fast_close(struct pfm_context *ctx, int fd);
 /* --- views ---------------------------------------------------------------------------------- */
 
 /*
- * The page of a view on the machines in user space. PMDs with the index PFM_VIEW_ELSEWHERE each
- * have a page of perf's, at perf + number * the page size, which the thread "self" of this process
- * can read.
+ * The page of a view on the machines in user space. A PMD with the index PFM_VIEW_ELSEWHERE has a
+ * page of perf_event, at perf + its number * the page size. Only one thread can read these pages:
+ * that with the thread pointer "self", in the process for which pfm_process() is "process".
  */
 struct pfm_user_view {
 	pfm_set_view_t	view;
 	const char	*perf;
-	uint64_t	self;		/* the thread pointer */
-	uint32_t	process;	/* incremented at each fork */
+	uint64_t	self;
+	uint32_t	process;
 	uint32_t	reserved;
 };
 
@@ -140,15 +147,18 @@ void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set);
 /* --- machines ------------------------------------------------------------------------------- */
 
 /*
- * A kind of machine. rank is its position in the order in which machines are tried; 0: it is used
- * only by name. open() prepares a machine, or returns the existing one. model is what follows the
- * colon of "sim:itanium2", or ""; options are as for pfm_set_machine(). It returns NULL with errno
- * after it has reported the reason through pfm_refuse(). describe(): see pfm_machine_info_t.
- * model_name(), optional, returns "sim:itanium2" and so on by i, from 0; NULL after the last.
- * begin_call() and end_call(), optional, enclose every command on a context, and a fork; signals
- * are blocked and none of our locks is held. forget(), optional, is called in a child after fork,
- * which has none of the contexts. event(), optional, implements pfm_perf_event() with a negative
- * errno.
+ * A kind of machine. rank is its position in the order in which machines are tried; if it is 0, the
+ * kind is used only by name.
+ *
+ * open() prepares a machine, or returns the existing one. model is what follows the colon of
+ * "sim:itanium2", or ""; options are as for pfm_set_machine(). open() returns NULL with errno after
+ * it has reported the reason through pfm_refuse(). describe() does the machine's part of
+ * pfm_get_machine(): see pfm_machine_info_t. model_name(), optional, returns the i-th of the names
+ * like "sim:itanium2", from 0, or NULL after the last. begin_call() and end_call(), optional,
+ * enclose every command on a context, and a fork; begin_call() is called while signals are blocked,
+ * and before the lock of a context is taken. forget(), optional, is called in a child after fork,
+ * which has none of the contexts. event(), optional, implements pfm_perf_event(), and returns 0 or
+ * a negative errno.
  */
 struct pfm_user_machine {
 	const char *name;
@@ -162,23 +172,23 @@ struct pfm_user_machine {
 	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
 };
 
-/* Each kind's own file calls this in a constructor. */
+/* Registers a kind of machine; each kind's own file does so in a constructor. */
 void pfm_machine_register(const struct pfm_user_machine *kind);
 #define PFM_REGISTER_MACHINE(kind) \
 	__attribute__((constructor)) static void register_machine(void) { pfm_machine_register(&(kind)); }
 
-/* These call the functions of all kinds. */
+/* These call begin_call(), end_call() and forget() of all kinds. */
 void pfm_machines_begin_call(void);
 void pfm_machines_end_call(void);
 void pfm_machines_forget(void);
 
-/* Enclose a fork: no thread is choosing a machine meanwhile, and all calls have ended. */
+/* These enclose a fork. Meanwhile no thread chooses a machine, and no call is in progress. */
 void pfm_machines_before_fork(void);
 void pfm_machines_after_fork(void);
 
 /*
- * Returns the machine on which contexts are now created, and chooses one if necessary; NULL with
- * errno.
+ * Returns the machine on which contexts are created now, and chooses one if there is none yet.
+ * Returns NULL with errno if no machine works.
  */
 struct pfm_machine *pfm_current_machine(void);
 

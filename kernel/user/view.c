@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * view.c - views (2.2): one call maps them on every machine, and they are read here if
- * perfmon_fast.h cannot.
+ * view.c - views (2.2): pfm_map_set() maps them on every machine. pfm_read_view() reads them when
+ * pfm_read_fast() of perfmon_fast.h, which is inlined into programs, cannot.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -67,7 +67,9 @@ int pfm_unmap_set(pfm_view_t *view)
 /* --- reading ------------------------------------------------------------------------------------ */
 
 #define CHUNK	16
-/* how often a view that keeps changing is read before the read waits by a system call */
+/*
+ * how often a view that changes during the read is read again, before a system call reads the PMDs
+ */
 #define TRIES	1000
 
 static int by_call(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
@@ -130,7 +132,10 @@ static bool read_one(const pfm_set_view_t *page, uint16_t num, uint64_t *value)
 	case PFM_VIEW_ELSEWHERE:
 		return is_own(v) && read_perf_page(v->perf + num * (size_t)sysconf(_SC_PAGESIZE),
 						   page->set_base[num], value);
-	default:	/* the set has become the active one meanwhile */
+	/*
+	 * the index of a register: the set has become the active one since pfm_read_fast() gave up
+	 */
+	default:
 		if (index - 1U >= PFM_FAST_COUNTERS || page->set_owner != pfm_fast_thread())
 			return false;
 		*value = page->set_base[num % PFM_VIEW_COUNTERS] + pfm_fast_extend(pfm_fast_register(index), page);

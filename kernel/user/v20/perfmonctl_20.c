@@ -120,7 +120,10 @@ static void put_errors(unsigned long *flags, uint32_t from)
 	*flags = (*flags & ~(unsigned long)PFM_REG_RETFL_MASK) | (from & PFM_REG_RETFL_MASK);
 }
 
-/* 2.0 has two errors: a set that does not exist counts as a bad value. */
+/*
+ * Stores the result of an element. perfmon 2.0 has no flag for a set that does not exist: that
+ * counts as a bad value.
+ */
 static int result(int ret, unsigned long *flags, uint32_t from)
 {
 	put_errors(flags, from & PFM_REG_RETFL_NOSET ? PFM_REG_RETFL_EINVAL : from);
@@ -243,8 +246,8 @@ static int features(void *arg, int n)
 }
 
 /*
- * Handles 2.0's own commands. start, stop, restart and unload are those of 0.6 without an argument,
- * because old programs pass any value with them.
+ * Carries out a command of perfmon 2.0. start, stop, restart and unload are passed on to 0.6
+ * without an argument, because old programs pass any value with them.
  */
 int pfm_perfmonctl_20(int fd, int cmd, void *arg, int narg)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * smpl_20.c - perfmon 2.0's default sampling format, which differs from that of 2.x in the offsets
- * of two fields. Its UUID is that of section 3.6's format, which has another layout; so it has a
- * UUID of its own here.
+ * of two fields. Programs ask for it by the UUID that section 3.6 of the specification gives to a
+ * format with another layout, so the format has a UUID of its own here.
  */
 #include <pthread.h>
 #include <stddef.h>

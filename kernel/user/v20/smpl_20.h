@@ -11,7 +11,10 @@ struct pfm_smpl_20_arg {
 	uint64_t	reserved[2];
 };
 
-/* Stores the UUID of the format that is used here for 2.0's; -1 with EINVAL: there is none. */
+/*
+ * Stores in uuid the UUID of the format that is used here for the one that the program has asked
+ * for. Returns 0, or -1 with EINVAL if there is no such format.
+ */
 int pfm_smpl_20_choose(const unsigned char *asked, unsigned char *uuid);
 
 #endif
