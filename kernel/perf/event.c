@@ -76,9 +76,9 @@ int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
 }
 
-int perf_open_on(struct perf_event_attr *attr, int tid, int cpu)
+int perf_open_on(struct perf_event_attr *attr, int tid, int cpu, int leader)
 {
-	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
 int perf_ioctl(int fd, unsigned long request, uint64_t arg)

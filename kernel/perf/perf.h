@@ -254,8 +254,11 @@ void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
 /* If both pid and cpu are given, pid is the descriptor of a cgroup. */
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
-/* Opens an event on the thread that counts only while the thread runs on that CPU. */
-int perf_open_on(struct perf_event_attr *attr, int tid, int cpu);
+/*
+ * Opens an event on the thread that counts only while the thread runs on that CPU. leader: -1, or
+ * the event that leads its group.
+ */
+int perf_open_on(struct perf_event_attr *attr, int tid, int cpu, int leader);
 int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);

@@ -55,7 +55,7 @@ static int open_dummy(struct pfm_context *ctx, struct perf_event_attr *attr, int
 {
 	struct perf_context *p = perf_of(ctx);
 
-	return perf_samples_family(ctx) ? perf_open_on(attr, p->pid, cpu) : perf_open(attr, p->pid, p->cpu, -1);
+	return perf_samples_family(ctx) ? perf_open_on(attr, p->pid, cpu, -1) : perf_open(attr, p->pid, p->cpu, -1);
 }
 
 static int open_owner(struct pfm_context *ctx, struct perf_ring *ring, size_t pages)

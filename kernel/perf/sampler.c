@@ -25,6 +25,7 @@ struct inherited {
 struct perf_sampler {
 	unsigned int		num_plans, n;
 	bool			on_exec;	/* the events are first started by an exec */
+	bool			accounts;	/* the counts of each thread are recorded */
 	struct perf_plan	plans[PERF_MAX_COUNTERS];
 	/* the reset values with which the events were opened */
 	uint64_t		resets[PERF_MAX_COUNTERS];
@@ -37,6 +38,11 @@ static int num_cpus(void)
 {
 	return (int)sysconf(_SC_NPROCESSORS_CONF);
 }
+
+/* The words of a read of one event: value, time enabled, time running, id, lost. */
+#define VALUE		0
+#define LOST		4
+#define READ_WORDS	(perf_format_lost ? 5 : 4)
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
@@ -109,6 +115,7 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
 {
 	perf_attr_init(attr, plan);
 	attr->disabled = attr->inherit = 1;
+	attr->read_format &= ~(uint64_t)PERF_FORMAT_GROUP;
 	attr->enable_on_exec = perf_of((struct pfm_context *)ctx)->on_exec;
 	if (!plan->sampling) {
 		attr->sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
@@ -131,8 +138,8 @@ static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pm
  * Returns -ESRCH if the thread has ended. With PROCESS any thread of the process may end before its
  * events are opened.
  */
-static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, const struct perf_plan *plan,
-		      struct inherited *e)
+static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, int leader,
+		      const struct perf_plan *plan, struct inherited *e)
 {
 	const struct pfm_pmd *pmd = pfm_set_pmd(perf_of(ctx)->set, plan->num);
 	struct perf_event_attr attr;
@@ -142,7 +149,7 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 	prepare_attr(ctx, pmd, plan, &attr);
 	e->num = plan->num;
 	e->lost = 0;
-	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
+	e->fd = perf_open_on(&attr, (int)tid, ring->cpu, leader);
 	if (e->fd < 0)
 		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), what, &attr, errno);
 	if (plan->filter && perf_set_filter(e->fd, plan->filter))
@@ -165,7 +172,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 	attr.inherit = 1;
 	e->num = PFM_MAX_PMDS;
 	e->lost = 0;
-	e->fd = perf_open_on(&attr, (int)tid, ring->cpu);
+	e->fd = perf_open_on(&attr, (int)tid, ring->cpu, -1);
 	if (e->fd < 0)
 		return errno == ESRCH ? -ESRCH : perf_refuse_open(perf_of(ctx), "records", &attr, errno);
 	if (!perf_event_id(e->fd, &e->id) && !perf_ring_join(ring, e->fd))
@@ -182,6 +189,27 @@ static int add(struct perf_sampler *s, struct inherited *e, int ret)
 	return ret;
 }
 
+/*
+ * Opens the events of a CPU for a thread. At a switch between threads with equal events the kernel
+ * exchanges their perf contexts, and then swaps the threads' own counts back, event by event in the
+ * order of the contexts' lists. A child's list is sorted by CPUs, then by PMUs (Linux 6.2), then by
+ * age; only the events of a group keep the order in which they were opened. So they are one group,
+ * which the thread's event for records leads, if the threads' counts are recorded.
+ */
+static int open_thread(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring, uint32_t tid)
+{
+	struct inherited e;
+	int leader = ring->fd, ret = 0;
+
+	if (ctx->format_needs.records && tid != ctx->tid) {
+		ret = add(s, &e, open_records(ctx, ring, tid, &e));
+		leader = e.fd;
+	}
+	for (unsigned int i = 0; i < s->num_plans && !ret; i++)
+		ret = add(s, &e, open_event(ctx, ring, tid, s->accounts ? leader : -1, &s->plans[i], &e));
+	return ret;
+}
+
 /* Opens the events of a CPU for all threads. */
 static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring)
 {
@@ -189,24 +217,14 @@ static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf
 	int ret = 0;
 
 	for (unsigned int k = 0; k < p->num_tids && !ret; k++) {
-		struct inherited e;
-
-		for (unsigned int i = 0; i < s->num_plans && !ret; i++)
-			ret = add(s, &e, open_event(ctx, ring, p->tids[k], &s->plans[i], &e));
-		if (!ret && ctx->format_needs.records && p->tids[k] != ctx->tid)
-			ret = add(s, &e, open_records(ctx, ring, p->tids[k], &e));
+		ret = open_thread(ctx, s, ring, p->tids[k]);
 		if (ret == -ESRCH && p->num_tids > 1)
 			ret = 0;
 	}
 	return ret;
 }
 
-/*
- * At a switch between threads with equal events the kernel exchanges their perf contexts, and then
- * swaps the threads' own counts back, event by event in the order of the contexts' lists. A child's
- * list is sorted by CPUs. So all events of a CPU, the owner of its ring first, are opened here
- * before those of the next CPU.
- */
+/* All events of a CPU are opened before those of the next CPU: see open_thread(). */
 static int open_cpus(struct pfm_context *ctx, struct perf_sampler *s)
 {
 	struct perf_rings *rings = &perf_of(ctx)->rings;
@@ -266,6 +284,25 @@ static int begin(struct pfm_context *ctx, unsigned int n, struct perf_sampler **
 	return *out ? 0 : pfm_refuse(-ENOMEM, "no memory for a set's events");
 }
 
+static bool has_accounts(const struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n)
+{
+	for (unsigned int i = 0; i < n; i++)
+		if (!plans[i].sampling)
+			return ctx->format_needs.records;
+	return false;
+}
+
+/* One group of hardware events might find no room on the PMU: see open_thread(). */
+static int check_accounts(const struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n)
+{
+	for (unsigned int i = 0; has_accounts(ctx, plans, n) && i < n; i++)
+		if (plans[i].hw)
+			return pfm_refuse(-EINVAL, "PMD%u: INHERIT: the kernel mixes up the counts of threads if they "
+					  "include a hardware event: only software events can be counted by thread",
+					  plans[i].num);
+	return 0;
+}
+
 int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n,
 		      struct perf_sampler **out)
 {
@@ -281,10 +318,14 @@ int perf_sampler_open(struct pfm_context *ctx, const struct perf_plan *plans, un
 		if (ret)
 			return ret;
 	}
+	ret = check_accounts(ctx, plans, n);
+	if (ret)
+		return ret;
 	ret = begin(ctx, n, &s);
 	if (ret)
 		return ret;
 	s->num_plans = n;
+	s->accounts = has_accounts(ctx, plans, n);
 	s->on_exec = p->on_exec;
 	for (unsigned int i = 0; i < n; i++) {
 		s->plans[i] = plans[i];
@@ -363,7 +404,7 @@ static bool starved(const struct sums *sums, unsigned int cpus)
  */
 static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64_t *words)
 {
-	uint64_t lost = perf_format_lost ? words[PERF_HEAD_WORDS + 2] : e->lost;
+	uint64_t lost = perf_format_lost ? words[LOST] : e->lost;
 
 	pfm_count_lost(ctx, lost - e->lost);
 	e->lost = lost;
@@ -386,7 +427,7 @@ void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 			return;
 		}
 		note_lost(ctx, &s->events[i], words);
-		sums[k].count += words[PERF_HEAD_WORDS];
+		sums[k].count += words[VALUE];
 		sums[k].enabled += words[1];
 		sums[k].running += words[2];
 	}
@@ -398,7 +439,7 @@ void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 	}
 }
 
-/* The record has {pid, tid}, the words of a group read, {pid, tid}, time, id. */
+/* The record has {pid, tid}, the words of a read, {pid, tid}, time, id. */
 void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 {
 	const struct perf_sampler *s = perf_group_of(perf_of(ctx)->set)->sampler;
@@ -407,14 +448,14 @@ void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 	const struct inherited *e;
 	struct pfm_record out = { .type = PFM_RECORD_COUNT, .pid = ids[0], .tid = ids[1] };
 
-	if (!s || end - rec->words < 2 + PERF_HEAD_WORDS + PERF_ENTRY_WORDS + 3)
+	if (!s || end - rec->words < 2 + READ_WORDS + 3)
 		return;
 	e = find(s, end[-1]);
 	if (!e)
 		return;
 	out.tstamp = end[-2];
 	out.num = e->num;
-	out.count = rec->words[2 + PERF_HEAD_WORDS];
+	out.count = rec->words[2 + VALUE];
 	pfm_record(ctx, &out);
 }
 

@@ -170,7 +170,7 @@ void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
 		return;
 	perf_attr_dummy(&attr);
 	attr.comm = 1;	/* records of exec(2) are written into the ring */
-	f->life = perf_open_on(&attr, (int)tid, -1);
+	f->life = perf_open_on(&attr, (int)tid, -1, -1);
 	if (f->life < 0)
 		return;
 	at = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, f->life, 0);

@@ -86,6 +86,26 @@ describe("A command", function()
    end)
 end)
 
+-- At each switch the kernel exchanges what its threads have counted, and event by event exchanges it back.
+describe("The threads of a command", function()
+   it("have each its own counts, whatever is counted beside, and however often they take turns", function()
+      local faults = c.target("faults")
+      for _, events in ipairs { "faults", "task-clock,faults,cs", "cpu-clock,faults,minor-faults,task-clock" } do
+         for _ = 1, 4 do
+            local out, status = run(("stat --per-thread -x, -e %s -- %s"):format(events, faults))
+            if out:find("does not tell the counts of a thread that ends", 1, true) then
+               return pending("this kernel does not tell the counts of threads that end")
+            end
+            assert.equal(0, status, out)
+            for thread = 1, 4 do
+               local n = tonumber(out:match("page" .. thread .. ",%d+,(%d+),,faults,"))
+               assert.is_true(n >= 1000 * thread and n < 1000 * thread + 200, out)
+            end
+         end
+      end
+   end)
+end)
+
 describe("A running process", function()
    it("is sampled with all its threads; a thread, alone", function()
       for options, n in pairs { ["-p $pid"] = 4, ["-t $pid"] = 1, ["-i -p $pid"] = 1, ["-p $pid -t $pid"] = 4 } do

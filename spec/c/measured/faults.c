@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+/*
+ * faults.c - on one processor four threads, of which thread N, with the name pageN, touches N thousand new pages in
+ * turns with the others. Then a child of fork() touches 5,000.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 4, PAGE = 4096, ROUNDS = 100 };
+
+static void touch(long n)
+{
+	size_t size = (size_t)n * PAGE;
+	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED || madvise(at, size, MADV_NOHUGEPAGE))
+		abort();
+	for (long i = 0; i < n; i++)
+		*(volatile char *)(at + i * PAGE) = 1;
+	munmap(at, size);
+}
+
+static void *work(void *arg)
+{
+	long n = (long)arg;
+	char name[16];
+
+	snprintf(name, sizeof(name), "page%ld", n);
+	pthread_setname_np(pthread_self(), name);
+	for (int i = 0; i < ROUNDS; i++) {
+		touch(n * 1000 / ROUNDS);
+		sched_yield();
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	pthread_t threads[THREADS];
+	cpu_set_t one;
+	pid_t child;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (long i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, work, (void *)(i + 1)))
+			return 1;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	child = fork();
+	if (!child) {
+		touch(5000);
+		_exit(0);
+	}
+	return waitpid(child, NULL, 0) != child;
+}
