@@ -59,8 +59,8 @@ local function interrupted(kit, p)
    return { interrupts = r.samples, cost_interrupts = percent(r), ns_interrupts = r.samples * p.interrupt }
 end
 
--- Cycles that a counter of all levels counts while another one overflows each p.short instructions,
--- with a buffer that is large enough; and those of the user's level alone.
+-- Counts cycles at all levels, and at the user level alone, while another counter overflows each
+-- p.short instructions, with a buffer that is large enough for all samples.
 local function distorted(kit, p)
    local m = kit.machine(p, { interrupt_ns = p.interrupt })
    local tid = assert(m:spawn { program = program(p) })

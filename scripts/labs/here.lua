@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- The labs' tools on this computer: programs of known instructions, made on the spot, by
--- perfmon.ko or over perf_event. Pages that are touched for the first time are events that happen
--- an exact number of times, PMU or not.
+--- The labs' tools for this computer: they make programs of known instructions, and measure them by
+-- perfmon.ko or over perf_event. First touches of pages are events that happen an exact number of
+-- times, on computers without a PMU, too.
 -- @module labs.here
 local lpfm = require "lpfm"
 local native = require "labs.native"
@@ -51,7 +51,7 @@ local function finish(path, child, ok, ...)
    return ...
 end
 
--- Waits for the end of the thread: until its message comes, the buffer may lack samples.
+-- Waits for the message of the thread's end: before it comes, the buffer may lack samples.
 local function await_end(ctx, on_overflow)
    for message in function() return ctx.ctx:read(PATIENCE) end do
       if message.type == "END" then return end

@@ -33,7 +33,8 @@ end
 
 -- --- what processors understand ------------------------------------------------------------------
 
--- Instruction sets: functions return bytes; a `distance` counts from where these begin.
+-- The instruction sets. Their functions return the bytes of instructions; a `distance` is counted
+-- from the first of these bytes.
 local x86 = { elf = 62, syscalls = { sleep = 35, advise = 28, exit = 231 } }
 
 function x86.start(bytes)

@@ -6,7 +6,8 @@ local PAGE = 0x1000
 local PERIOD = 97 -- cycles; no common divisor with the cycles of a round
 local TEN = 10 -- cycles of a plan's step
 
--- n cycles at an address, one for each instruction: a counter that is reloaded loses none.
+-- n instructions of one cycle each at an address: a counter of cycles that is reloaded at an
+-- overflow loses none of them.
 local function busy(ip, n)
    return { loop = n, { ip = ip, ns = 1 } }
 end

@@ -19,8 +19,8 @@ local ledger = require "pfm.measure.ledger"
 
 local count = {}
 
-local HINT_SHARE, HINT_NS = 0.03, 2e6 -- uncounted CPU time from which on a hint is given
-local FEW = 8                         -- contexts, up to which the interval adapts
+local HINT_SHARE, HINT_NS = 0.03, 2e6 -- uncounted CPU time is hinted at if it is more than both
+local FEW = 8                         -- with more contexts, the switching interval does not adapt
 local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
 local LEDGER = 0.02                   -- s between looks at what ended threads have counted
 local TAKEN = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI watchdog"
@@ -73,12 +73,14 @@ local function program(self, timeouts)
    return self.stages and stages.before(self.stages, spec) or spec
 end
 
--- The switching interval adapts for a few contexts only; with more, or with children, it stays.
+-- Returns true if the switching interval is not to adapt: with children, with stages, and with more
+-- than a few contexts.
 local function is_steady(target)
    return target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
 end
 
--- Counts a command's threads one by one: the counts of each are read when it ends.
+-- Makes the context of a command inherited, with a buffer into which the counts of each thread go
+-- when it ends. Returns true; raises an error if that cannot be done.
 local function keep_ledger(self)
    if self.target.interval then
       error("the threads of a command cannot be counted one by one at intervals: their counts come when they end", 0)
@@ -121,7 +123,8 @@ local function with_threads(target)
    return out
 end
 
--- The folder of the cgroup: of all tasks on the CPUs, only those in it are counted.
+-- Returns the folder of the target's cgroup, nil if it has none. Of all tasks on the CPUs, only
+-- those of the cgroup are counted.
 local function cgroup_of(target)
    if not target.cgroup then return nil end
    if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end
@@ -191,7 +194,8 @@ local function in_unit(event, value)
    return (type(value) == "number" and value or value:tonumber()) * event.scale
 end
 
--- The values of a subject's events, in their order; false where others had the event's counter.
+-- Returns the counts of a subject in the order of `self.good`. Where there is no count, it is 0 if
+-- the event's set never had its turn, and false if other users of the PMU had the event's counter.
 local function counts_of(self, values)
    local out = {}
    for i, e in ipairs(self.good) do
@@ -252,14 +256,15 @@ function counting:ended(subject)
    if subject.pid and not self.inherits then look_around(self, subject) end
 end
 
--- Changes to the list of event sets that has another switching interval.
+-- Restarts the contexts in another list of the event sets, which has another switching interval.
 local function change_list(self, list)
    for subject, ctx in pairs(self.live) do
       if not subject.held and ctx:stop() then ctx:start(plan.first_set(self.plan, list)) end
    end
 end
 
--- Looks at the event sets; returns seconds to the next look.
+-- Looks whether a block of turns has ended (see `pfm.measure.multiplex`), and whether another
+-- switching interval is better; returns the seconds to the next look.
 function counting:look()
    if #self.plan.sets == 1 then return math.huge end
    local clock = host.now().clock
@@ -297,7 +302,8 @@ local function is_constant(event)
    return false
 end
 
--- A counter of cycles that stays at 0 while the program runs does not count.
+-- Returns true if a counter of cycles or instructions stayed at 0 although the program ran: it does
+-- not count, then.
 local function implausible(self, event, value, values)
    if value ~= 0 or not is_constant(event) then return false end
    local ran = self.clock and value_of(self, self.clock, values)
@@ -338,9 +344,10 @@ local function seconds(time)
    return time or 0
 end
 
--- The share of CPU time that was spent uncounted, or nil: in threads and children that are not
--- counted, or, if they are, in programs from which the kernel took the counters. What the first
--- thread spends uncounted at its start and exit does not belong to it.
+-- Returns the share of the command's CPU time that was not counted, or nil if it is small or not
+-- known. The command spent it in threads and children that are not counted; if they are, in
+-- programs from which the kernel took the counters. The first thread's time at its start and exit
+-- is counted by nothing, and not part of the share.
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.cpus or target.tids or not outcome.rusage then return nil end
@@ -386,7 +393,8 @@ local function reporter(self, list, report)
    end
 end
 
--- Serves three clocks: reports at intervals, looks at event sets, and looks at names.
+-- Returns the `tick` callback: it reports at intervals, looks at the event sets, and reads threads'
+-- names, each when it is due; or it reads the ledger. Returns nil if there is nothing to do.
 local function ticker(self, spec)
    local next_report, next_look, next_names = spec.interval or math.huge, 0, spec.names and 0 or math.huge
    if not self.tell and #self.plan.sets == 1 and not spec.names and not spec.parts then return nil end

@@ -43,7 +43,8 @@ local function add_entry(keys, entry)
    end
 end
 
--- A part's module is listed if the part is installed. Only such a public name has a second dot.
+-- Returns false for a public module of a part of lpfm that is not installed. Only the names of such
+-- modules have a second dot: pfm.PART.NAME.
 local function is_there(module)
    if module.private or not module.name:find("^pfm%.[%w_]+%.") then return true end
    local path = module.name:gsub("%.", "/")

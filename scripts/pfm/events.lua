@@ -74,7 +74,8 @@ local function is_generic(name)
    return false
 end
 
--- Is an event one of this machine's PMUs? "model::NAME" may name another's.
+-- Returns true if an event is one of this machine's PMU; "model::NAME" may name another PMU's. Else
+-- returns false and the reason.
 local function is_ours(name, event)
    local model = event.pmu or event.terms[1].pmu
    for _, pmu in ipairs(lpfm.pmus()) do
@@ -86,7 +87,8 @@ local function is_ours(name, event)
    return true
 end
 
--- Does the event exist here, or would it on hardware that this machine hides?
+-- Returns true if the hardware's event exists here; or if there are no hardware counters here, but
+-- it is a generic event or one of the processor's own PMU. Else returns false and the reason.
 local function known_hardware(name)
    local event, err = lpfm.event(name)
    if event then return is_ours(name, event) end
@@ -123,7 +125,8 @@ local function named_event(name, base, plm)
    return event
 end
 
--- A list: the sum of an event over all kinds of cores, then the event on each kind.
+-- Returns a list, if the processor has several kinds of cores: first an event that is the sum over
+-- all kinds, then the event on each kind. Returns nil if all cores are alike.
 local function on_kinds(name, base, plm, code)
    local list = named.on_kinds(base, code)
    for i, event in ipairs(list or {}) do
@@ -132,8 +135,8 @@ local function on_kinds(name, base, plm, code)
    return list
 end
 
--- An event with precise samples is passed to the kernel by its attributes, whatever the PMU's
--- registers.
+-- Returns an event with precise samples: a named event, which perf_event counts by its attributes
+-- (precise_ip), also where the machine has registers for the event.
 local function precise_event(name, base, plm, precise)
    local event, err = named.precise(base, raw.code(base), precise)
    if not event then return nil, ("'%s': %s"):format(name, err) end
@@ -344,7 +347,8 @@ local function assign_by_name(all)
    if #fit > 0 then dispatch(fit) end
 end
 
--- Named events go first, since they can be bound to certain counters; raw events take the rest.
+-- Assigns counters to the hardware's events. Events by libpfm4's names come first, since they can
+-- be bound to certain counters; raw events take counters that are left.
 local function assign_hardware(list)
    local names, codes, taken = {}, {}, {}
    for _, e in ipairs(list) do

@@ -11,7 +11,8 @@
 -- script takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the
 -- script keeps the vector, or the buffer or its context, also after the context was closed.
 --
--- In PUC Lua require raises: ctx:reader(v), buf:fields() and buf:count_by() of lpfm are the fast forms there.
+-- In PUC Lua, requiring this module raises an error; the fast functions there are ctx:reader(v),
+-- buf:fields() and buf:count_by() of lpfm.
 -- @module pfm.ffi
 -- @usage
 -- local lpfm = require "lpfm"
@@ -29,7 +30,8 @@ if not rawget(_G, "jit") then
       .. "buf:count_by(...)", 0)
 end
 
--- LuaJIT takes declarations and metatables of C types once in a state, however often the module is loaded.
+-- A Lua state can declare C types and give them metatables only once: if the module is loaded
+-- again, it returns the table of the first time.
 local class_of, registry = debug.getmetatable, debug.getregistry()
 if registry["pfm.ffi"] then
    return registry["pfm.ffi"]
@@ -62,7 +64,8 @@ local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
 local E2BIG = lpfm.errno.E2BIG
 local exact = samples.exact
 
--- Module objects by their typed objects, in which pointers alone would keep nothing alive.
+-- The object of the module lpfm for each typed object. A typed object only has a pointer to it,
+-- which would not keep it alive.
 local objects = samples.objects
 
 -- The memory of one of the module's userdata, which must be of this class.
@@ -209,7 +212,8 @@ local context_class = ffi.metatype("struct pfm_ffi_context", {
    end,
 })
 
--- Returns nil, message, errno of a call that refused a vector; no element is marked.
+-- Returns nil, message, errno after a call that refused a vector; takes the mark (the RETFL flags)
+-- off the element that was refused.
 local function refused(call, v)
    local err, reason = ffi.errno(), ffi.string(C.pfm_explain())
    if reason == "" then
@@ -233,7 +237,8 @@ local function check(self, v, class, call)
    end
 end
 
--- Returns true, or nil, message, errno. What is more than a plain call is left to the module.
+-- Returns true, or nil, message, errno. If one plain call is not enough, the module lpfm does it:
+-- where elements have flags to write, and where the vector is too long for a call (E2BIG).
 local function read(self, v, call)
    if v.c.write_flags then
       return objects[self]:read_into(objects[v])

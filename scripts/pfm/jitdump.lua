@@ -228,7 +228,8 @@ function dump:at(time)
    return setmetatable({ dump = self, time = time }, view)
 end
 
--- The code at an address; before any was made, the first, for a life begins before its code.
+-- Returns the code at an address at the view's time. If none was made there by then, returns the
+-- first that was: the view of a life may be as of a time before its code was made.
 local function load_at(self, address)
    local loads = self.dump:loads(address)
    local found = loads[1]

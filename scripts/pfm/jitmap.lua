@@ -144,7 +144,8 @@ local function place_of(func, pc)
    return info.loc or (info.ffid and require("jit.vmdef").ffnames[info.ffid]) or "?"
 end
 
--- Names where a trace begins; a side trace names the trace and exit from which it goes on.
+-- Returns words for where a trace comes from: the exit of another trace, or the end of the trace to
+-- which it is stitched. Returns "" for a root trace.
 local function origin(parent, exit)
    if not parent then return "" end
    return exit >= 0 and (", from exit %d of %d"):format(exit, parent) or (", behind %d"):format(parent)

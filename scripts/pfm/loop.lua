@@ -269,7 +269,7 @@ local function fire_timers(self)
    return fired
 end
 
--- Contexts that were closed, by callbacks or others, are not waited for.
+-- Returns the objects to wait for; removes contexts that have been closed.
 local function objects(self)
    local list = {}
    for _, source in ipairs(self.sources) do
@@ -356,7 +356,7 @@ local function idle(self, deadline)
    elseif self.advance then
       return not self.advance() and "idle" or nil
    elseif not self:timeout() then
-      return "idle" -- all are contexts of the simulator
+      return "idle" -- all sources are simulated contexts, and nothing makes their time pass
    end
    lpfm.poll({}, math.min(self:timeout(), deadline - proc.clock()))
 end

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- What is measured, and for how long: a command, threads, CPUs; with `inherit`, everything that they
 -- create. `measure.run` describes a target's table.
--- On a simulated computer there are no commands; its threads and CPUs are measured while it runs, and the
--- seconds are its own.
--- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling thread. While it
--- has `held`, its context is not to be started yet.
+-- On a simulated computer there are no commands; its threads and CPUs are measured while it runs,
+-- and all seconds are those of the simulated time.
+-- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling
+-- thread. While its field `held` is set, the context is not to be started yet.
 -- @module pfm.measure
 
 local lpfm = require "lpfm"
@@ -18,8 +18,8 @@ local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
 local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
-local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time that is reported
-local PATIENCE, SAVING = 2, 60 -- s that an interrupted command has; if it handles SIGINT
+local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time is reported if it is more than both
+local PATIENCE, SAVING = 2, 60 -- s from Ctrl-C to SIGTERM; SAVING if the command handles SIGINT
 
 -- --- subjects ------------------------------------------------------------------------------------
 
@@ -53,7 +53,7 @@ local function pids_in(self, list)
    return out
 end
 
--- The threads that get contexts of their own.
+-- Returns the threads that get contexts of their own for an id of `tids`.
 local function threads_of(self, tid, pid)
    local whole = self.processes and self.processes:has(tid) and not self.target.process
    return whole and proc.threads(pid) or { tid }
@@ -197,7 +197,7 @@ local function next_tick(self, now)
    return self.tick_at - now
 end
 
--- Everything that ends a wait.
+-- Returns what a wait polls: the contexts, and the child if the kernel has a descriptor for it.
 local function wake_list(self)
    local list = {}
    for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
@@ -225,7 +225,7 @@ local function wait(self, seconds)
    end
 end
 
--- Does what is due: the end of a delay, ticks; returns the seconds until the next.
+-- Looks for new threads and calls `tick`, if it is time; returns the seconds until the next tick.
 local function step(self, now)
    if not self.look_at or now >= self.look_at then look_for_threads(self, now) end
    return self.waits_until and math.huge or next_tick(self, now)
@@ -244,7 +244,8 @@ local function loop(self)
    end
 end
 
--- The function runs in this thread: messages and ticks are handled when it is over.
+-- Calls the function in this thread. Messages are read after it has returned, and there are no
+-- ticks.
 local function call(self)
    local results = { pcall(self.target.call) }
    if not results[1] then error(results[2], 0) end
@@ -286,8 +287,9 @@ local function handles_interrupt(pid)
    return tonumber(caught or 0, 16) % 4 >= 2
 end
 
--- The terminal sends Ctrl-C to the command, too. One that ignores it, or at the next Ctrl-C, gets
--- SIGTERM. A shell that handles SIGINT may exec a program that does not, so SigCgt is read again.
+-- At Ctrl-C, the terminal sends SIGINT to the command, too. A command that has not ended after a
+-- while, or at the next Ctrl-C, gets SIGTERM. Whether it handles SIGINT is looked up again and
+-- again: a shell that does may exec a program that does not.
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
@@ -299,7 +301,8 @@ local function end_interrupted(self)
    if not self.status then self.child:kill("TERM") end
 end
 
--- Waits for a command that a time limit leaves running; Ctrl-C ends it.
+-- Waits until the command has ended, also if a time limit ended the measurement before; Ctrl-C ends
+-- the command. A command in the background is left running.
 local function reap(self)
    if not self.child then return end
    if not self.gone then
@@ -397,11 +400,11 @@ end
 
 --- Measures a target.
 -- @tparam table target
--- @tparam[opt] {string,...} target.command the program and its arguments: measured, or with `tids` or `cpus` measure
--- while it runs
+-- @tparam[opt] {string,...} target.command the program and its arguments: it is measured; with
+-- `tids` or `cpus` these are measured instead, while it runs
 -- @tparam[opt] {int,...} target.tids these threads
 -- @tparam[opt] {int,...} target.cpus these CPUs, whichever threads run there
--- @func[opt] target.call measured: this thread, or `tids` or `cpus`, while the function runs
+-- @func[opt] target.call a function: while it runs, this thread is measured, or `tids` or `cpus`
 -- @tparam[opt] {int,...} target.whole those of `tids` that are processes, measured with all
 -- threads; new threads are looked for ten times a second
 -- @bool[opt] target.inherit threads and children inherit the contexts; the measurement ends with

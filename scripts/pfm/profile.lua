@@ -2,13 +2,14 @@
 --- Samples a command, threads or CPUs: where events happen.
 -- The samples go to a sink as they come:
 --
---    sink.begin()                    optional: the command was found and runs
+--    sink.begin()                    optional: the measurement begins; a command was found and runs
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.samples)
 --    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.samples)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
---                                    executable mappings of a process, if new, at a time (ns);
---                                    at `before` they still were as reported earlier
+--                                    the executable mappings of a process, if they are new or have
+--                                    changed, as they were at `time` (ns); at `before`, the ones
+--                                    reported last were still there (nil: none were reported)
 --    sink.comm(tid, pid, name, time) the name of a thread, when it is new
 -- @module pfm.profile
 
@@ -37,14 +38,14 @@ local function ran_ns(tid, pid)
    return host.now().ran_ns(tid, pid)
 end
 
-local FLUSH = 0.25             -- s between reads of buffers that are not full, which a crash loses
+local FLUSH = 0.25             -- s between reads of buffers; a crash loses what is unread
 local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
 local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
-local REGIONS = 8              -- of a buffer, at most
+local REGIONS = 8              -- regions of a buffer that are drained at one time, at most
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings, shorter at first
-local SHORTEST = 10000          -- first period of events; ns, the least of the kernel's timers
-local USUAL = 1000              -- Hz, if nothing is asked for
-local GUESS = 1000              -- events between samples before a rate is known
+local SHORTEST = 10000          -- ns: the kernel's shortest timer; least random first period
+local USUAL = 1000              -- samples a second, if neither period nor frequency is given
+local GUESS = 1000              -- software events a second, assumed until their rate is known
 local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
 
 -- --- programming ---------------------------------------------------------------------------------
@@ -67,14 +68,15 @@ end
 local sampler = {}
 sampler.__index = sampler
 
--- With a frequency, the period follows the event's rate. perf_event gives children no new periods,
--- but adapts them to a frequency itself.
+-- Returns true if perf_event is to adapt event i's period to a frequency. Where threads and
+-- children inherit events, it has to: a period that is written later does not reach the inherited
+-- events.
 function sampler:kernel_adapts(i)
    return self.inherits and self.rates[i] and not is_clock(self.events[i]) and not self.random[i]
       and host.machine().name == "perf"
 end
 
--- Does the sampling begin with the command's exec?
+-- Returns true if sampling begins with the command's exec.
 function sampler:on_exec()
    return self.inherits ~= nil and self.inherits[2] == "ON_EXEC"
 end
@@ -97,7 +99,8 @@ local function sampling_pmd(self, i, period)
    return pmd
 end
 
--- How each event's periods vary; a distribution with a name has the period as its mean.
+-- Returns how event i's periods vary (of `randomize.resolve`), or nil if they do not. The mean of a
+-- distribution is the event's period, unless the distribution has a mean of its own.
 local function make_random(self, i)
    local its, event = self.spec.random, self.events[i]
    if not its then return nil end
@@ -112,8 +115,9 @@ local function make_random(self, i)
    return out
 end
 
--- If the tool draws the periods itself, the kernel stops the thread meanwhile, so that nothing runs
--- unobserved. The perf machine would need ptrace(2) for that, which changes what is measured.
+-- If the tool draws each period, it needs a notification for each sample. perfmon.ko (the machine
+-- linux) then blocks the thread until the restart, so that nothing runs unobserved. On the machine
+-- perf, ptrace(2) would have to stop the thread, which would change what is measured.
 local function create_args(self)
    if self.sampler then
       local args = self.sampler:create_args()
@@ -153,8 +157,9 @@ end
 
 -- --- names and mappings --------------------------------------------------------------------------
 
--- One context samples a thread and all that it creates, if the machine can do that with this
--- program. Else each given thread has a context, and the result says that the others are left out.
+-- Makes the program of a context that samples a thread and all that it creates, if the machine can
+-- inherit such a context. Else each given thread gets a context of its own, and `self.alone` says
+-- why the threads and children that these create are left out.
 local function make_inheriting(self)
    local spec = self.spec
    if not spec.inherit then return end
@@ -191,7 +196,9 @@ local function signature(maps)
    return table.concat(out, "\n")
 end
 
--- The time is taken before the mappings are read, which hold from then on; records tell the rest.
+-- Passes a process's mappings to the sink if they have changed since the last call. Their time is
+-- taken before they are read: where records are taken, a mapping made in between has one with a
+-- later time.
 local function note_maps(self, pid)
    local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
@@ -228,7 +235,8 @@ local function note_all(self)
    end
 end
 
--- Reads names from /proc, and mappings, unless records tell these from a thread's start on.
+-- Reads the names of threads from /proc, and their mappings, unless records tell the mappings from
+-- a thread's start on.
 local function look(self)
    if self.inherits then return end
    local told = self.sampler and self.sampler.records and not self.spec.tids
@@ -250,7 +258,7 @@ local function set_info(ctx, set)
    return infos and infos[1] or {}
 end
 
--- How many samples came since the last time. The buffer may be filling meanwhile.
+-- Returns how many samples came since the last drain. The buffer may be filling meanwhile.
 local function pending(self, subject)
    if self.by_tool then return #subject.samples end
    local n = 0
@@ -287,7 +295,8 @@ local function drain_records(self, part, ahead)
    if #rows > 0 and self.sink.programs then self.sink.programs(rows) end
 end
 
--- Passes samples to the sink; off-CPU samples only once their threads are back.
+-- Passes samples to the sink, except those of context switches for off-CPU time: `self.off_cpu`
+-- keeps them until their threads run again.
 local function hand_on(self, samples, n)
    if self.off_cpu then samples, n = self.off_cpu:take(samples, n) end
    if n == 0 then return end
@@ -313,7 +322,8 @@ local function hand_on_waits(self, time)
    self.samples = self.samples + n
 end
 
--- Reads what has come since the last call into the region that is `ahead` regions further.
+-- Passes on what has come, since the last call, into the region that is `ahead` regions after the
+-- one that is read now.
 local function drain_region(self, subject, part, ahead)
    drain_records(self, part, ahead)
    local header = part.buffer:header(ahead)
@@ -334,7 +344,7 @@ end
 local function drain_all_records(self)
    if not (self.stacks and self.sampler.records) then return end
    for subject in pairs(self.live) do
-      if self.spec.cpus then set_info(subject.ctx) end -- brings in what the kernel has
+      if self.spec.cpus then set_info(subject.ctx) end -- drains the kernel's rings into the buffer
       for _, part in ipairs((self.spec.cpus or #subject.parts > 1) and subject.parts or {}) do
          drain_records(self, part)
       end
@@ -351,7 +361,8 @@ local function drain_part(self, subject, part)
    end
 end
 
--- Drains all parts. Of several, a restart gives back the region of the last message that was read.
+-- Drains all parts of a subject's buffer. If there are several, a restart gives back the full
+-- region of the part that the last message read belongs to.
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
    drain_all_records(self)
@@ -375,8 +386,9 @@ local function drain_rest(self, subject)
    end
 end
 
--- While a thread's first period differs, each sample wakes the perf machine, at the program's cost.
--- Once the thread has lived for a while, its events get the usual periods.
+-- Gives a thread with random first periods (see staggered()) the usual ones, after its first
+-- samples. While a first period differs from the reset value, each sample wakes the machine perf,
+-- which slows the program.
 local function settle_period(self, subject)
    subject.staggered = nil
    for i in ipairs(self.events) do change_period(self, subject, i, self.periods[i]) end
@@ -386,7 +398,7 @@ local function drain_now(self, elapsed)
    self.drained = elapsed
    local began = time_ns()
    for subject in pairs(self.live) do
-      set_info(subject.ctx) -- a call brings in what waits in the kernel's buffer
+      set_info(subject.ctx) -- any call drains the kernel's rings into the buffer
       local before = self.samples
       drain(self, subject)
       if subject.staggered and self.samples > before then settle_period(self, subject) end
@@ -412,7 +424,7 @@ local function add_losses(self, subject, sum)
    return info
 end
 
--- Adds what a context lost, and how long its thread ran unobserved.
+-- Adds, when a context has stopped, what it lost, and how long its thread ran unobserved.
 local function settle(self, subject)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    local info = add_losses(self, subject, self)
@@ -431,8 +443,8 @@ end
 
 local sampling = {}
 
--- Later threads begin somewhere within their first period; else a thread that lives for less than a
--- period would never be sampled.
+-- Returns the program for threads that come later: each begins at a random point within its first
+-- period. Otherwise, threads that live for less than a period would never be sampled.
 local function staggered(self)
    local program, pmds = {}, {}
    for k, v in pairs(self.program) do program[k] = v end
@@ -539,7 +551,7 @@ local function samples_so_far(self)
    return got
 end
 
--- The period that brings an event from one rate to another.
+-- Changes event i's period, so that it has `wanted` samples a second instead of `rate`.
 local function adapt_period(self, i, rate, wanted)
    local factor = rate / wanted
    if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
@@ -561,7 +573,8 @@ local function rates_by_event(self, elapsed)
    return rates
 end
 
--- The rates of all events, each a share of the rate that is seen of all together.
+-- Returns a rate for each event since the last call: that of all samples together is divided among
+-- the events in proportion to their wanted rates.
 local function rates_together(self, elapsed)
    local got, rates, wanted = samples_so_far(self), {}, 0
    local rate = (got - (self.adapt_samples or 0)) / math.max(elapsed - (self.adapt_time or 0), 1e-6)
@@ -571,7 +584,7 @@ local function rates_together(self, elapsed)
    return rates
 end
 
--- Adapts the periods to the rate seen since the last call, where the machine does not adapt them by itself.
+-- Adapts the periods to the rates since the last call, where perf_event does not do it by itself.
 local function adapt(self, elapsed)
    if not self.adapts then return end
    local rates = (self.by_event and rates_by_event or rates_together)(self, elapsed)
@@ -609,7 +622,7 @@ end
 profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
    "g", "records", "where", "off_cpu" })
 
--- Refuses a period below the shortest of the kernel's timers, which would use that silently.
+-- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use that.
 local function check_clock(event, period, rate)
    if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
    error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
@@ -643,7 +656,8 @@ local function set_rates(self)
    end
 end
 
--- Does the tool adapt periods? If it adapts some of them only, samples are counted by event.
+-- Sets `self.adapts` if this tool is to adapt periods. If it adapts those of some events only,
+-- their samples have to be counted by event.
 local function prepare_adapting(self)
    local some, all = false, true
    for i, event in ipairs(self.events) do
@@ -656,7 +670,8 @@ end
 
 local SWITCHES = "context-switches"
 
--- Off-CPU time is that from a sample at a switch, which no option may drop, to the return's record.
+-- Raises an error if an option could drop samples: off-CPU time is the time from the sample at a
+-- context switch to the record of the thread's return, so that no sample may be missing.
 local function check_off_cpu(spec)
    for _, name in ipairs { "random", "where", "from", "call" } do
       if spec[name] then error(("off-CPU time and '%s' exclude each other"):format(name), 0) end
@@ -673,7 +688,7 @@ local function prepare_off_cpu(self)
    end
 end
 
--- The events to sample; for off-CPU time also context switches.
+-- Returns the events to sample; for off-CPU time, context switches are added.
 local function sampled_events(spec)
    local out = prepare_events(spec.events or "cpu-clock", "cannot sample", true)
    if not spec.off_cpu then return out end
@@ -708,9 +723,11 @@ local function check_fields(spec)
    fields.check("profile.run: random", spec.random, RANDOM)
 end
 
---- Resolves `inherit` and `threads` to what one context for each target can measure.
+--- Makes `inherit` and `threads`, which mean the same, into what `measure.run` takes.
 -- @tparam table spec a target, as for `measure.run`
--- @treturn table the same with `inherit` for what is measured whole, and `whole`
+-- @treturn table a copy: `inherit` is true if one context for each target can measure all that it
+-- creates (a command, or `tids` that are all processes); `whole` lists the processes among `tids`;
+-- there is no `threads`
 -- @usage print(profile.whole({ command = { "true" }, threads = true }).inherit) --> true
 function profile.whole(spec)
    local out = {}
@@ -836,8 +853,9 @@ function profile.divide(self, elapsed)
    return cuts, total
 end
 
--- About how many samples were missed while a full buffer waited: of clocks, since other rates are
--- not known; nil for inherited threads, since it is not known which would have run.
+-- Returns about how many samples were missed while a full buffer waited to be read. Returns nil if
+-- an event is not a clock, since its rate is not known; and where threads are inherited, since it
+-- is not known which of them would have run.
 local function missed(self)
    if self.inherits then return nil end
    local n = 0
@@ -848,8 +866,9 @@ local function missed(self)
    return n
 end
 
--- CPU time of the command that was not sampled, as a share, or nil: spent in threads or children which are not
--- measured, or, if they are, in programs from which the kernel took the counters.
+-- Returns the share of the command's CPU time that was not sampled, or nil if it is small or not
+-- known. The command spent it in threads or children that are not measured; if they are, in
+-- programs from which the kernel took the counters.
 local function unsampled(self, outcome)
    if self.spec.tids or self.spec.cpus or self.inherits and (self.full > 0 or self.spec.delay) then return nil end
    -- the context may have ended after the thread's CPU time was read

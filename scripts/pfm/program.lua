@@ -52,7 +52,7 @@ end
 local words = {} -- names that are no events
 for _, name in ipairs(compile.names) do words[name] = true end
 
--- The event that a name means: as it is written, or with dashes.
+-- Returns the event of a name as it is written, or with "-" for each "_"; nil if there is none.
 local function event_of(name)
    for _, text in ipairs { name, (name:gsub("_", "-")) } do
       local list = events.read(text)
@@ -162,7 +162,7 @@ function methods:create(options)
    local maps = out.maps or (out.pid and #self.objects > 0 and symbols.read_maps(out.pid)) or nil
    local bindings = { index = index_in(out.smpl_pmds, out.pmds), ranges = ranges_in(maps) }
    out.smpl_pmds, out.pmds, out.pid, out.maps = nil, nil, nil, nil
-   for what, tree in pairs(self.trees) do -- each alone first: an error is about its text
+   for what, tree in pairs(self.trees) do -- each is compiled alone first: an error shows its text
       about(self[what], function() return compile.program({ [what] = tree }, bindings, self.buckets) end)
    end
    out.program, out.buckets = about(self.bucket or self.where, function()

@@ -174,13 +174,17 @@ end
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      local told = #self.records > 0 or #code > 0 -- else /proc may be long after exec
+      -- without records, names come from /proc alone, perhaps from long after an exec: they are not
+      -- used
+      local told = #self.records > 0 or #code > 0
       self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
    return self.ran or nil
 end
 
--- Processes are distinguished by what they ran, threads by their names.
+-- Returns options in which the keys "pid" and "tid" are numbers of lives
+-- (`pfm.recording.programs`): so one process that ran several programs, or a thread that had
+-- several names, is several groups.
 local function by_life(self, options)
    local ran = self:programs()
    if not (ran and options.keys) then return options end

@@ -218,7 +218,8 @@ local function printable_cells(rows)
 end
 
 --- Rows of texts, aligned; what cannot be shown in them becomes question marks.
--- @tparam table columns `{ {title=, right=bool, least=}, ... }`; least: characters
+-- @tparam table columns `{ {title=, right=bool, least=}, ... }`; `right`: align to the right;
+-- `least`: width at least
 -- @tparam table rows arrays of strings
 -- @tparam[opt=""] string indent
 -- @treturn table lines
@@ -262,7 +263,7 @@ end
 
 --- A line of separated values, quoted where necessary (RFC 4180).
 -- @tparam table values an array
--- @tparam number n its length, for nils count as empty
+-- @tparam number n its length; a nil in it becomes an empty field
 -- @tparam[opt=","] string sep
 -- @treturn string
 -- @usage assert(render.csv({ "a,b", 2 }, 3) == '"a,b",2,')
@@ -277,7 +278,8 @@ local function valid(text)
    return text:find("[\128-\255]") and replaced(text, "^$") or text
 end
 
--- cjson writes 14 digits. Longer whole numbers, as addresses are, pass through it as marked texts.
+-- cjson writes 14 digits. Whole numbers with more, as addresses have, are encoded as texts with a
+-- mark, which `render.json` then replaces by the numbers.
 local WHOLE_MARK = "\1whole "
 local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
 

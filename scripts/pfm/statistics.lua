@@ -147,8 +147,8 @@ end
 
 -- --- tests ---------------------------------------------------------------------------------------
 
--- The probability of all outcomes that are no likelier than the one seen. log_p may lack a
--- constant.
+-- The probability of all outcomes that are no likelier than the one seen. log_p(k) is the logarithm
+-- of the probability of k, up to a constant that is the same for all k.
 local function exact(low, high, seen, log_p)
    local limit, tail, all = log_p(seen) + 1e-7, 0, 0
    for k = low, high do
@@ -277,7 +277,8 @@ local function rarest_last(a, b)
    return a.n > b.n or (a.n == b.n and a.first > b.first)
 end
 
--- Cells of two tables of counts; those too rare for the test are merged, if that is enough.
+-- Returns the cells of two tables of counts. Cells with too few counts for the test are merged into
+-- one, which is left out if it still has too few.
 local function cells(one, two)
    local out, rare, keys = {}, { n = 0, first = 0, second = 0 }, {}
    for key in pairs(one) do keys[key] = true end

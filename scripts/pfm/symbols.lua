@@ -44,9 +44,9 @@ end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
 
-local known = setmetatable({}, { __mode = "v" }) -- kept as long as a resolver refers to them
+local known = setmetatable({}, { __mode = "v" }) -- held by resolvers alone
 
--- A program that was rebuilt counts as another object.
+-- Returns a key for the file as it is now: a program that was rebuilt is another object.
 local function version_of(path, file)
    local s = stat(file)
    return s and ("%s %d %d %d %d"):format(path, s.st_dev, s.st_ino, s.st_mtime, s.st_size) or path
@@ -151,7 +151,7 @@ local function describe(self, path, address, own, id)
       where.func, where.offset = func, at - start
       where.own, where.handle = at, object
    end
-   if func == "" then -- the address is shown as its name
+   if func == "" then -- where the function begins is known, but not its name: that address is shown
       where.func = ("%s+%s"):format(nameless(path, object), hex(start))
       where.missing = object:functions() == 0 and "no symbols" or "no symbol at this address"
    elseif not func then
@@ -176,7 +176,7 @@ function added:each(pid)
    return (self[pid] or mappings.new()):each()
 end
 
--- Of generated code at an address, the latest counts.
+-- The time for which the generated code at an address is looked up: the latest code counts.
 function added.since()
    return math.huge
 end
@@ -270,7 +270,8 @@ local function unknown(address, why)
    return { func = "[unknown]", object = "[unknown]", offset = address, address = address, missing = why }
 end
 
--- Does a mapping contain code that differs from one life of its process to another?
+-- Returns true if a mapping contains generated code, which may differ from one life of its process
+-- to the next. The code of a memfd that can be opened as an object does not.
 local function is_changing(self, m)
    return is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5]))
 end
@@ -317,7 +318,8 @@ function resolver:resolve(pid, address)
    return where
 end
 
--- The offsets in a mapping's file that `resolver:visit` has come to; nil: the code there is not the file's.
+-- Returns the set of offsets in a mapping's file that `resolver:visit` has visited. Returns nil if
+-- the mapping contains generated code, which is not in the file.
 local function visited(self, m)
    if is_changing(self, m) then return nil end
    local key = m[5] and m[4] .. "\0" .. m[5] or m[4]
@@ -325,7 +327,8 @@ local function visited(self, m)
    return self.visited[key]
 end
 
---- Visits all places that addresses had while a program ran. Those in files are visited once in all programs.
+--- Visits all places that addresses had in a life of a process. A place in a file is visited once,
+-- in whichever lives it is mapped.
 -- @number life
 -- @tparam table addresses of the user, sorted
 -- @func visit is called with each place, as of `resolver:resolve`

@@ -31,7 +31,8 @@ local function node_of(folder)
    return 0
 end
 
--- A core or socket that the system does not know (-1 in sysfs) counts as one of its own.
+-- If sysfs does not know the core of a CPU (-1), the CPU counts as a core of its own; if it does
+-- not know the socket, that is 0.
 local function place_of(cpu, root)
    local folder = ("%s/cpu%d"):format(root, cpu)
    local core = read_number(folder .. "/topology/core_id")

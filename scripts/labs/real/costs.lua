@@ -6,7 +6,7 @@ local proc = require "lpfm.proc"
 
 local TABLE = "build/tests/costs" -- spec/bench/vm/costs.c, in the emulated machine
 
--- The least time of several tries, in ns for one of n.
+-- Returns the time of one of n calls of a function, in ns: the least of several tries.
 local function ns_of(p, n, fn)
    local least = math.huge
    for _ = 1, p.tries do
@@ -32,7 +32,8 @@ local function calls(kit, p)
    return read - empty, pair - empty
 end
 
--- The program's least time in ns, with a sample each `period` faults or without; and the samples.
+-- Returns the program's CPU time in ns, the least of several tries, and its number of samples: one
+-- each `period` page faults, or none without a period.
 local function time_of(kit, p, period)
    local least, samples = math.huge, 0
    for _ = 1, p.tries do

@@ -12,7 +12,8 @@ local SHIPPED = [[
    That is {name}, which comes with lpfm: it is registered with the UUID {uuid}. A format of your own has a name and a
    UUID of its own, and counts otherwise.]]
 
--- What a format counts for PMD66 with an overflow each `period` faults; and the overflows.
+-- Returns what a format has counted for the PMD of page faults, which overflows each p.period
+-- faults; how many overflows there must have been; and the number of faults.
 local function counted(kit, p, format)
    kit.here.machine(p)
    local ctx = kit.context { format = format }

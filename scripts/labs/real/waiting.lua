@@ -159,7 +159,8 @@ local function by_function(self, event)
    return out
 end
 
--- The end of the widest stack below a function: the kernel's part of a flame graph.
+-- Returns the names of the last frames behind a function, in the stack with the most off-CPU time
+-- that has it: the kernel's part of that stack.
 local function behind(self, name)
    local widest, weight = {}, 0
    for _, stack in ipairs((stacks.collect(self, { event = "off-cpu", weight = "events" }))) do

@@ -29,7 +29,7 @@ local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end
 
--- All counts as 0: a row without samples of an event has none of it.
+-- Returns the count 0 for each name: a row that has no samples of an event has this count.
 local function no_counts(self, result)
    local zero = { samples = 0 }
    for _, e in ipairs(self.head.events) do zero[identifier(e.name)] = 0 end

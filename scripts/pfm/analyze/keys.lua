@@ -33,9 +33,11 @@ local function process_of(s)
    return ("%d %s"):format(s.pid, s.process)
 end
 
--- get: the cell; choose: what a filter compares, one or two texts, where that is not the cell; where: the key takes
--- the place of the sample in the program; takes: the fields it takes, where its own name is not one; number: the cell
--- is one; label: how a figure shows the cell; sliced: a slice of time, which is an axis of figures.
+-- The keys by name. `get` returns the cell of a sample; `choose`, where a filter does not compare
+-- the cell, returns the one or two texts that it compares; `where`: the key needs the sample's
+-- place in the program; `takes`: the fields of the sample that it needs, by default the one of its
+-- own name; `number`: cells are numbers; `label`: the format of a cell in figures; `sliced`: the
+-- key is a slice of time, which figures have as an axis.
 local rows = {
    symbol = { title = "symbol", where = true, get = function(s) return s.symbol end,
       choose = function(s) return s.symbol, symbols.source_name(s.symbol) end },

@@ -100,7 +100,8 @@ local function note_object(result, s)
    result.missing[where.object] = m
 end
 
--- The events that samples stand for: by the fixed period, else by the periods that they ended.
+-- Returns how many events samples stand for: their number times the period if that is fixed, else
+-- the sum of the periods that ended with them.
 local function events_of(self, s)
    local event = self.head.fixed and samples.event(self, s.raw.ovfl_pmd, s.raw.set)
    return event and event.period and s.samples * event.period or s.events
@@ -144,7 +145,8 @@ local function row_of(result, wanted, s)
    return row
 end
 
--- The rows of samples that differ in location only, by location.
+-- Returns a table by location: the rows of samples that differ from this one in their location
+-- alone.
 local function rows_by_place(result, wanted, s)
    local own = { s.event }
    for i, name in ipairs(wanted) do own[i + 1] = keys.of(name).where and "" or keys.of(name).get(s) end

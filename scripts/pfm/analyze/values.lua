@@ -15,13 +15,14 @@ local values = {}
 
 local FINE = 6 -- 64 bins for each power of two: quantiles to 1.6 %
 
--- The filters that choose recordings, which happens before samples are tested.
+-- The names of filters that choose recordings: `together.choose` applies them, not where_of().
 local chosen = {}
 for _, name in ipairs(origin.names) do chosen[name] = true end
 
 local is_number = shape.whole(0, 2 ^ 32 - 1)
 
--- The tests that C makes; tests of names would need the names of each sample.
+-- Returns the tests of a filter for `recording:group_by`, which tests numbers in C. Filters by
+-- names are refused: the names of each sample would have to be found.
 local function where_of(self, filter)
    local where = {}
    for name, value in pairs(filter) do

@@ -22,7 +22,7 @@ local OTHER, USER, KERNEL = 0, 1, 2         -- numbers of categories
 local CATEGORIES = '[{"name":"Other","color":"grey","subcategories":["Other"]},'
    .. '{"name":"User","color":"yellow","subcategories":["Other"]},'
    .. '{"name":"Kernel","color":"orange","subcategories":["Other"]}]'
-local LIFE = 2 ^ 32                         -- between the numbers of a process's lives
+local LIFE = 2 ^ 32                         -- a process's n-th life has the number pid + n * LIFE
 local NULL = "null"
 
 -- --- tables --------------------------------------------------------------------------------------
@@ -136,7 +136,7 @@ local function function_number(shared, thread, where, frame)
    end)
 end
 
--- The symbol that covers a place: none where it has no name.
+-- Returns the row of the symbol that covers a place; NULL where there is no name.
 local function native_number(shared, thread, where)
    if where.missing or not where.own then return NULL end
    return number_of(thread.natives, where.object .. "\0" .. where.func, function()

@@ -83,7 +83,8 @@ local function ids_of(paths)
    return out
 end
 
--- Which of the ids the database has. Fails with tables of the first versions.
+-- Returns the set of those ids that the database has. Returns nil and its error if the tables, or
+-- columns that the first versions did not have, are missing.
 local function present(self, ids)
    local texts, out = {}, {}
    for _, id in ipairs(ids) do texts[#texts + 1] = self.database.literal(id) end
@@ -187,7 +188,8 @@ local function add(self, batch, item, there, given)
    return true
 end
 
--- Loads the recordings that the database does not have, which it is asked again after a failure.
+-- Loads the recordings that the database does not have. It is asked for them in each call, since a
+-- call that failed may have loaded some.
 local function load_missing(self, items, given)
    local ids = {}
    for _, item in ipairs(items) do ids[#ids + 1] = item.id end

@@ -152,8 +152,8 @@ local function names_of(members)
    return out
 end
 
--- How likely it is by chance that the largest is so far above the others' mean; nil if a member was
--- measured once, or its deviation is not known.
+-- Returns how likely it is, by chance, that the largest value is so far above the others' mean.
+-- Returns nil if a member was measured only once, or its deviation is not known.
 local function chance_of(members, row)
    local variance, runs = 0, math.huge
    for _, m in ipairs(members) do

@@ -23,8 +23,9 @@ end
 
 local WHOLE = "it counts whole CPUs, whatever runs there: -a or -C measures CPUs"
 
--- Can this be counted? It is tried on this thread, since the system's settings do not tell all; on
--- a CPU if one of the events counts whole CPUs only.
+-- Returns true if these event sets can be counted, else nil, message, errno. A context is loaded to
+-- find that out, since the system's settings do not tell all: on this thread, or on `cpu` if one of
+-- the events counts whole CPUs only.
 local function try(spec, cpu)
    local create = cpu and { flags = { "SYSTEM_WIDE", "ANY_CPU" } } or spec.create
    local ctx, err, errno = lpfm.create(create)
@@ -33,7 +34,9 @@ local function try(spec, cpu)
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = ctx:load(cpu) end
    ctx:close()
-   -- this thread is monitored already, or no thread of a simulated machine: the target will tell
+   -- this thread is monitored already (EBUSY), or the machine is simulated and does not know it
+   -- (ESRCH): whether the event sets can be counted will show when a context is loaded on the
+   -- target
    if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
    return ok, err, errno
 end
@@ -48,7 +51,8 @@ local function denied(errno)
    return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
 end
 
--- May the event be counted at user level alone? Not if its levels were chosen, or if it occurs in the kernel only.
+-- Returns true if the event may be counted at user level alone, since more is not permitted: unless
+-- its levels were chosen, or it occurs in the kernel only.
 local function may_do_with_user(event, errno)
    return denied(errno) and not event.plm and not event.kernel_only
 end
@@ -159,7 +163,8 @@ local function assign_trigger(its, list)
    end
 end
 
--- Plans with fewer and fewer counters, in more sets: others may hold counters.
+-- Plans with fewer and fewer counters, and so in more sets, until a plan can be loaded: other users
+-- of the PMU may hold counters. Returns the plan; raises err if there is none.
 local function squeeze(list, made, err, cpus)
    local counters, unavail = plan.counters(made), taken_by(made.trigger)
    while #counters > 1 do
@@ -213,7 +218,8 @@ end
 -- @treturn {{string,...},...}
 -- @usage require("pfm.measure.contexts").inheriting({ command = { "true" } })[1][2] --> "ON_EXEC"
 function contexts.inheriting(target)
-   local better = target.tids and "PROCESS" or not target.delay and "ON_EXEC" or nil -- a delay is longer than an exec
+   -- with a delay, the counting begins after the exec in any case
+   local better = target.tids and "PROCESS" or not target.delay and "ON_EXEC" or nil
    return better and { { "INHERIT", better }, { "INHERIT" } } or { { "INHERIT" } }
 end
 
@@ -236,7 +242,7 @@ function contexts.start(subject, spec)
    if ok and not subject.held then ok, err, errno = ctx:start() end
    if ok then return ctx end
    ctx:close()
-   -- no longer loaded: the thread has ended meanwhile
+   -- EINVAL of start(): the context is loaded no more, since the thread has ended meanwhile
    if loaded and errno == lpfm.errno.EINVAL then errno = lpfm.errno.ESRCH end
    return nil, err, errno
 end

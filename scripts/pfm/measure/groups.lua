@@ -68,7 +68,8 @@ local function one_set(list, unavail, library)
    return set
 end
 
--- Puts a unit into the first list with room, or a new one; nil and why if it does not fit alone.
+-- Puts a unit (a group or a single event) into the first list with room, or into a new one. Returns
+-- true, and why it fits none of the lists before; nil and why if it does not even fit alone.
 local function place(lists, unit, unavail, library)
    local why
    for _, list in ipairs(lists) do

@@ -101,9 +101,11 @@ function ledger:read(all)
    end
 end
 
--- A thread has a record for each CPU and PMD. One thread has none: the first, or the one that the kernel gave its
--- counters to. Of threads that end at the same time the kernel may lose or mix records (see has_record() in
--- kernel/perf/ring.c): if a thread has fewer or more, its counts are not known.
+-- Splits the rows into threads of which the counts are known and others, those with the fewest
+-- records first. A thread has a COUNT record for each CPU and PMD. One thread has none: the first,
+-- or the one that the kernel gave its counters to. If threads end at the same time, the kernel may
+-- lose or mix records (see has_record() in kernel/perf/ring.c): the counts of a thread that has
+-- fewer or more records are not known.
 local function split_rows(self, expected)
    local known, unknown = {}, {}
    for _, row in ipairs(self.rows) do

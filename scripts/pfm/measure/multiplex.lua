@@ -17,14 +17,14 @@ local trigger = require "pfm.measure.trigger"
 local multiplex = {}
 
 local FIRST, STEP, LISTS = 1e6, 4, 3    -- ns: sets are switched after 1, 4 or 16 ms
-local TURNS = 1                         -- of each set, at least, in a block
+local TURNS = 1                         -- turns that each set has in a block, at least
 local QUICKEST, SLOWEST = 0.005, 1      -- s between looks
-local COST = 50                         -- time to the next look, at least, in durations of a look
+local COST = 50                         -- looks take at most 1/COST of the time
 local ENOUGH = 8                        -- blocks before the interval is changed
 local WELL, BADLY = 0.01, 0.05          -- relative errors: below, longer turns; above, shorter
 local POOR = 0.5                        -- error, as a share of a count, that makes it meaningless
-local NOTHING = 0.005                   -- share of the time; in less a counter has counted nothing
-local UNSEEN = 3                        -- occurrences that can have gone unseen where none was seen, at 95 %
+local NOTHING = 0.005                   -- a register that counted for less of the time has no count
+local UNSEEN = 3                        -- if none was seen, so many may have occurred (95 %)
 
 -- --- when the sets are switched ------------------------------------------------------------------
 
@@ -58,8 +58,8 @@ local function sum(values)
    return all
 end
 
--- The share of its sets' active time in which a register counted. On the machine perf a set counts
--- nothing while others have one of its counters.
+-- Returns the share of its sets' active time in which a register counted. On the machine perf, a
+-- set counts nothing while other users of the PMU have one of its counters.
 local function present(self, event, term, values)
    if event.kind == "software" and host.machine().name ~= "perf" then return 1 end
    local blinds, durations, blind, time = plan.blind(self, values), plan.durations(self, values), 0, 0
@@ -67,7 +67,8 @@ local function present(self, event, term, values)
    return blind == 0 and 1 or 1 - math.min(blind / time, 1)
 end
 
--- The count of one register, scaled to the whole, and the share of the whole in which it counted.
+-- Returns the count of one register, scaled to the whole, and the share of the whole in which it
+-- counted; nil and 0 if it did not count.
 local function term_value(self, event, term, values, portions)
    local count, whole, active = nil, 1, 1
    for _, v in ipairs(plan.counts(self, term, values)) do count = count and count + v or v end
@@ -101,7 +102,8 @@ local function scaled(self, event, values, portions)
    return compute(event.formula, counts), share
 end
 
--- What the sets share between them: time, or with a trigger its occurrences.
+-- Returns each set's portion of the whole: the time in which it was active, or with a trigger its
+-- turns, since each turn has the same number of the trigger's occurrences.
 local function portions_of(self, values)
    if #self.sets == 1 then return {} end
    return self.trigger and plan.turns(self, values) or plan.durations(self, values)
@@ -128,7 +130,7 @@ function multiplex.other_value(self, event, values)
    return (scaled(self, event, values, portions))
 end
 
---- The share of an event's time in which others had its counter.
+--- The share of an event's time in which other users of the PMU had its counter.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values
@@ -154,7 +156,7 @@ function multiplex.blocks(a_plan, list)
    return setmetatable({ plan = a_plan, events = list, last = {}, of = {}, n = 0, pace = QUICKEST }, blocks)
 end
 
--- Has every set had its turns since the last block?
+-- Returns true if a block is over: every set has had its turns since the last one.
 local function is_block(self, values)
    for _, turns in ipairs(plan.turns(self.plan, values)) do
       if turns < TURNS then return false end
@@ -162,7 +164,9 @@ local function is_block(self, values)
    return sum(portions_of(self.plan, values)) > 0
 end
 
--- Adds the square of the rate's change from the last block to this one, per unit of time seen.
+-- Adds the square of the change of an event's rate from the last block to this one. It is divided
+-- by 1/seen + 1/seen before, so that the mean of these terms estimates the rate's variance in a
+-- unit of time.
 local function note(self, event, values, whole)
    local value, share = multiplex.value(self.plan, event, values)
    if not value or share == 1 then return end
@@ -193,7 +197,7 @@ local function variance(its, whole, share)
    return its.squares / its.n * whole * (1 - share) / share
 end
 
---- The error of an event's count: the true count is as near in 95 % of the cases.
+--- The error of an event's count: in 95 % of the cases, the true count differs from it by less.
 -- @tparam table event
 -- @tparam table values of which the count was made
 -- @treturn number half the width of the interval around the count, 0 for one that is exact; nil: nothing is known,
@@ -205,16 +209,16 @@ function blocks:error_of(event, values)
    if not value or not its or its.n < 2 then return nil end
    local whole, n = sum(portions_of(self.plan, values)), math.abs(number(value))
    if n == 0 then return UNSEEN * (1 - share) / share end
-   local rare = n * (1 - share) / share -- what chance alone does to single occurrences
+   local rare = n * (1 - share) / share -- the variance of occurrences that are independent
    -- neighbouring differences share a block: fewer degrees of freedom than differences
    local t = statistics.t95(math.max(1, math.floor(its.n * 2 / 3)))
    local spread = t * math.sqrt(math.max(variance(its, whole, share), rare))
-   -- what is scaled by time and what by turns are to agree
+   -- the error is at least the difference between the counts scaled by time and by turns
    local other = multiplex.other_value(self.plan, event, values)
    return other and math.max(spread, math.abs(number(other) - number(value))) or spread
 end
 
---- Why an estimate means nothing; nil if it does.
+--- Why an estimate is too uncertain to mean anything; nil if it is good enough.
 -- @param value the count
 -- @tparam number share
 -- @param err of `error_of`
@@ -239,7 +243,8 @@ local function worst(self, values)
    return out
 end
 
---- Chooses the list of sets: the longest turns while errors are small, else shorter ones.
+--- Chooses the list of sets, after enough blocks: the next with longer turns if all errors are
+-- small, the next with shorter turns if one is large.
 -- @tparam table values
 -- @treturn int or nil: no change
 function blocks:better_list(values)

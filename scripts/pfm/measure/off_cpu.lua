@@ -32,7 +32,8 @@ local WAITED, PREEMPTED, STILL = off_cpu.events[1].pmd, off_cpu.events[2].pmd, o
 -- @tparam table sizes by PMD, how many values its samples have
 -- @bool[opt] on_exec nothing is sampled before the first exec
 -- @treturn table with counts so far: `waited`, `preempted`, `still` (samples), `unknown` (samples without a known end),
--- `unseen` (waits without a sample), `earlier` (threads that came back from where they were before the recording)
+-- `unseen` (waits without a sample), `earlier` (threads that left the CPU before the recording
+-- began, and came back)
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }).waited) --> 0
 function off_cpu.new(pmd, sizes, on_exec)
    return setmetatable({ pmd = pmd, sizes = sizes, size = stored.entry_size + 8 * sizes[pmd], queue = {}, away = {},
@@ -112,7 +113,8 @@ function step.LOST(self)
    for _, tid in ipairs(sorted_keys(self.away)) do forget(self, tid) end
 end
 
--- A thread that ends is on the CPU, and leaves it for the last time a little later.
+-- A thread that ends is running. A little later it leaves the CPU for the last time, which is no
+-- wait: further samples and switches of it are ignored, until there is a new thread of that id.
 function step.EXIT(self, e)
    forget(self, e.tid)
    self.gone[e.tid] = true

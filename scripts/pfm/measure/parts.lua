@@ -29,7 +29,8 @@ local function add_value(its, value)
    its.state = not its.value and (its.state or "not counted") or nil
 end
 
--- Adds a part: its values are those of the events that could be counted; false: others had it.
+-- Adds a part to its group. Its values are in the order of `result.counted`; a value is false if
+-- other users of the PMU had the event's counter.
 local function add_part(group, part, result)
    group.subjects = group.subjects + 1
    for k, event in ipairs(result.counted) do

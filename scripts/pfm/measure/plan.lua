@@ -52,7 +52,7 @@ local function countable(list, kind)
    return out
 end
 
--- Puts a raw event on a free counter of a set.
+-- Puts a raw event on a free counter of set s; returns false if there is none.
 local function into_set(self, s, event, unavail)
    local set, taken = self.sets[s], {}
    for _, num in ipairs(set.pmds) do taken[num] = true end
@@ -111,7 +111,8 @@ local function add_processor(self, list, unavail)
    return ok, err
 end
 
--- The events of each software counter; a counter has one choice of levels at a time.
+-- Returns a list for each software counter, of the events that it counts. They differ in their
+-- privilege levels, so that they take turns. Returns nil and a message if two of them are the same.
 local function by_counter(list)
    local counters, of = {}, {}
    for _, e in ipairs(countable(list, "software")) do
@@ -166,7 +167,7 @@ local function given_twice(users)
    end
 end
 
--- Adds a register with its users, which take turns.
+-- Adds a register and its users (see `events.named_places`), which take turns in the sets.
 local function add_place(self, place)
    for k, user in ipairs(place.users) do
       local sets = {}
@@ -277,7 +278,8 @@ local function of_set(self, set, id, out)
    end
 end
 
--- Adds the trigger to a set; if the set counts its event, that counter is used.
+-- Adds the trigger to a set. If the set counts the trigger's event, the same counter is the
+-- trigger.
 local function add_trigger(self, set, id, out)
    local its = self.trigger
    local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
@@ -347,8 +349,11 @@ function plan.in_parts(list, fn)
    return true
 end
 
--- Where values are: at[s][num] the counts; from `counts` on the sets' durations, then their turns,
--- and the times for which others had counters; what to read, and where that goes.
+-- Returns the layout of what `plan.read` returns: the count of PMD num in set s is at index
+-- at[s][num]; the `counts` counts are followed by each set's duration, then each set's turns, then
+-- the times for which other users of the PMU had its counters. Also returns the registers to read
+-- (`regs`), the index to which each is added (`to`), and the ids of the sets (`ids`) with the
+-- number of the set of each (`of`).
 local function layout(self)
    if self.layout then return self.layout end
    local out = { at = {}, counts = 0, regs = {}, to = {}, ids = {}, of = {} }
@@ -396,7 +401,8 @@ function plan.counts_of(self, values)
    return out
 end
 
--- A set's turns: those that are over, and the part of the current one that the trigger shows.
+-- Returns the number of a set's turns. With a trigger, a turn that is not over is a fraction: the
+-- trigger's occurrences in it by those that a turn has.
 local function turns_of(self, runs, trigger)
    local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0
    return left > 0 and runs > 0 and runs - left / self.trigger.n or runs
@@ -417,7 +423,8 @@ local function read_registers(where, ctx, out)
    return by_set
 end
 
--- A trigger's count is found from its turns: its register is reset at each.
+-- Adds a set's duration, turns and blind time. Where the trigger's event is counted, its count is
+-- computed from the turns, since its register is reset at each.
 local function add_turns(self, info, s, registers, out)
    local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
    local turns = turns_of(self, info.runs, trigger and registers[trigger])
@@ -442,7 +449,7 @@ function plan.active_ns(self, ctx)
 end
 
 --- Reads all counts of a context and after them how long each set was active, how many turns it had, and for how long
--- others had its counters.
+-- other users of the PMU had its counters.
 -- @tparam table self the plan
 -- @param ctx
 -- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one by one
@@ -500,7 +507,7 @@ function plan.turns(self, values)
    return { unpack(values, from + 1, from + #self.sets) }
 end
 
---- For how long others had counters of each set while it was active, in ns.
+--- For how long other users of the PMU had counters of each set while it was active, in ns.
 -- @tparam table self a plan
 -- @tparam table values of `plan.read`
 -- @treturn {number,...} by set

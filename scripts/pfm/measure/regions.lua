@@ -28,7 +28,8 @@ local function plan_of(list)
    return table.concat(lines, "\n") .. "\n"
 end
 
--- Chooses events that are counted at once: a region may be too short for turns.
+-- Returns the events that can be counted. All have to fit one event set, since a region may be too
+-- short for sets to take turns.
 local function countable(list)
    local ok, err = events.assign(list)
    if not ok then error(err, 0) end
@@ -92,7 +93,8 @@ local function of_parts(region, get)
    return values
 end
 
--- Several records of one thread (it called exec) stay apart.
+-- Adds up a region's parts. A thread that called exec has several of them, which stay apart in
+-- `per`.
 local function add_up(self, region)
    local sums = {}
    region.calls, region.ran, region.elapsed, region.subjects = 0, 0, 0, #region.per

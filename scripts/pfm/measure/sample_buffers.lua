@@ -18,14 +18,14 @@ local RECORD = 4400            -- bytes of the largest record of what a program 
 local FRAMES, REGS = 127, 64   -- at most
 local COPY = 8192              -- bytes of a stack, to unwind it
 local MAX_COPY = 65528         -- most that the kernel copies
-local LEAF = 256               -- bytes of stack that show a leaf function's caller
-local HEADER, FILL = 128, 16   -- bytes of the buffer's header; of each region in it
-local REGIONS = { 4, 2 }       -- wanted, as many as fit
+local LEAF = 256               -- bytes of stack that are enough to find a leaf function's caller
+local HEADER, FILL = 128, 16   -- bytes of the buffer's header; of the state of each region in it
+local REGIONS = { 4, 2 }       -- numbers of regions: the first is taken that fits
 
 -- Bytes of large and small buffers (true: with copied stacks), for up to 1 s of fast sampling.
 local LARGE, SMALL = { [false] = 4 * 2 ^ 20, [true] = 16 * 2 ^ 20 }, { [false] = 2 ^ 19, [true] = 2 ^ 21 }
 local ALL = 128 * 2 ^ 20       -- bytes of all large buffers together
-local PART = 4                 -- a buffer gets 1/PART of what is left of that
+local PART = 4                 -- a thread's buffer gets at most 1/PART of what is left of ALL
 
 --- How call stacks are taken, in words: `head.stacks` of a recording.
 sampler.POINTERS, sampler.DWARF = "frame pointers", "DWARF"
@@ -60,7 +60,8 @@ local function given(text)
    return how, size
 end
 
--- How call stacks are taken, why so, and how many bytes of a stack are copied.
+-- Returns how call stacks are taken, why so (words, or nil), and how many bytes of a stack are
+-- copied; nil if there are to be no stacks.
 local function choose(spec)
    if not spec.g then return nil end
    if host.simulated() then
@@ -76,7 +77,8 @@ local function choose(spec)
    return how, why, how == sampler.POINTERS and LEAF or size or COPY
 end
 
--- Can the machine record what programs do? Of threads, /proc shows it as well.
+-- Returns true if the buffers are to have records of what programs do, and the machine can make
+-- them. Without stacks, single threads need none: /proc shows what their processes do.
 local function can_record(spec, flags)
    if spec.records == false or not (spec.g or spec.cpus or spec.inherit) then return false end
    local ctx = lpfm.create { format = "stack", buf_flags = flags }
@@ -121,7 +123,7 @@ function sampler:largest(records)
    return records and 2 * (sample + RECORD) or sample
 end
 
--- How large the next buffer is to be: those of a few threads or CPUs are large.
+-- Returns the size of the next buffer: it is large if there are only a few buffers.
 local function next_size(self)
    if self.size then return self.size end
    local large, small = LARGE[self.copies], SMALL[self.copies]
@@ -131,7 +133,7 @@ local function next_size(self)
    return math.max(small, math.min(large, share))
 end
 
--- The number of regions that fit into the buffer; nil: it is a single one.
+-- Returns how many regions a buffer of this size is to have; nil if only a single one fits.
 local function regions_for(self, size)
    for _, n in ipairs(REGIONS) do
       if (size - HEADER) / n - FILL >= self:largest(self.records) + VALUE then return n end

@@ -185,7 +185,7 @@ function stages.before(list, program)
    local out = stages.program(list)
    local sampled = {}
    for _, pmd in ipairs(program.pmds) do sampled = pmd.smpl_pmds or sampled end
-   -- a format also records the triggers' overflows: their samples have the size of the others
+   -- the format takes samples at the triggers' overflows, too, which are to have the others' size
    for _, pmd in ipairs(out.pmds) do pmd.smpl_pmds = pmd.switch_cnt and sampled or nil end
    for _, part in ipairs { "sets", "pmcs", "pmds" } do
       for _, element in ipairs(program[part] or {}) do table.insert(out[part], element) end
@@ -234,7 +234,8 @@ local function left_by(stage, info)
    return out
 end
 
---- How far a context got: 3.7.6 tells stages that counted nothing from those that never began, by their runs.
+--- How far a context got. A stage that never began has no runs, unlike one that began and counted
+-- nothing (3.7.6).
 -- @tparam {table,...} list prepared stages
 -- @param ctx
 -- @treturn {table,...} by stage: `text`, `reached`, `began` and `lasted` (ns of the time measured; nil and 0 where it
@@ -271,8 +272,9 @@ end
 
 --- The progress of several contexts as one.
 -- @tparam {table,...} all of `stages.progress`
--- @treturn {table,...} the same, `began` that of the first; with `subjects`, and `reached_by` how many of them; and
--- left_by[text], how many left by which trigger
+-- @treturn {table,...} the same for all contexts: `began`, when the first of them began it;
+-- `subjects`, how many contexts there are; `reached_by`, how many of them reached it;
+-- left_by[text], how many left it by that trigger
 function stages.merge(all)
    local out = {}
    for _, progress in ipairs(all) do

@@ -166,7 +166,7 @@ function views.ranks(self, options)
       title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event) }
 end
 
--- Differences between a thread's neighbouring samples, by a function of them.
+-- Returns the differences of `value(sample)` between neighbouring samples of each thread.
 local function differences(self, event, value)
    local last, out = {}, {}
    for s in samples.each(self, nil, event.name) do
@@ -177,8 +177,8 @@ local function differences(self, event, value)
    return out
 end
 
---- How a value is distributed: what a count recorded with the samples grew by between two of a thread's, or the time
--- between them.
+--- The values of a histogram, of each two neighbouring samples of a thread: by how much a count
+-- that was recorded with the samples grew, or the time between the samples.
 -- @tparam table self of `recording.open`
 -- @tparam table options `value`: "time", or an event that was recorded with the samples (its count); `event`, `bins`
 -- @treturn table of numbers

@@ -112,7 +112,7 @@ end
 
 -- --- sums and differences ------------------------------------------------------------------------
 
--- A = high(a) op high(b); on the branch `with`, op the carry, too
+-- A = high(a) op high(b), for op "add" or "sub"; at the label `with`, op the carry of 1, too.
 local function high_with_carry(code, op, a, b, hi, with, without)
    local done = label()
    code:place(with)
@@ -252,7 +252,7 @@ local function half(code, word, upper)
    code:put(upper and "rsh" or "and", upper and 16 or 0xffff)
 end
 
--- A = the half of a times that of b; free: a word to work in
+-- A = the upper or lower half of the word a, times that of b; `free`: a word of memory to work in.
 local function half_product(code, a, a_upper, b, b_upper, free)
    half(code, b, b_upper)
    code:put("st", free)
@@ -363,7 +363,7 @@ local function long_division(code, a, d, slot, r, q)
    code:put("st", r)
 end
 
--- Factors below 2^16, ascending; nil: there are none such.
+-- Returns factors of n, all below 2^16; nil if n has a larger prime factor.
 local function factors_of(n)
    local out, f = {}, 2
    while n >= DIGIT do

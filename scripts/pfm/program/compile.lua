@@ -59,7 +59,7 @@ local function evaluate(self, node, slot)
    return values[node.op](self, node, slot)
 end
 
--- Two values; the second, and what is free above both.
+-- Evaluates both operands; returns their values, and the first slot that is free above both.
 local function operands(self, node, slot)
    local a = evaluate(self, node[1], slot)
    local b = evaluate(self, node[2], a.slot and a.slot + 1 or slot)

@@ -59,7 +59,8 @@ end
 
 -- --- what the samples lie in ---------------------------------------------------------------------
 
--- Describes mapped files; `paths` has by path the build id of the kernel's record, or true.
+-- Returns the rows of an OBJS chunk for the mapped files. `paths` has, by path, the identity that
+-- was noted for a file, or true if there is none.
 local function note_objects(paths)
    local out = {}
    for path, told in pairs(paths) do

@@ -34,8 +34,9 @@ function known:add_records(rows)
    end
 end
 
--- The processes that live, or did at the last look: samples of one that has just ended may still
--- come. A forked process has its parent's mappings until it executes something.
+-- Returns the set of processes that still matter: those that live, or lived at the last look
+-- (samples of one that has just ended may still come); and parents of these, since a forked process
+-- has its parent's mappings until it executes something.
 local function needed(self)
    local out, gone, process_of = {}, {}, host.now().process_of
    local function look(pid)

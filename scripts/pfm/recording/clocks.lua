@@ -41,7 +41,8 @@ local function earliest(list)
    return base < math.huge and base or 0
 end
 
--- How far a machine's clock is behind the wall clock, by its most exact reading.
+-- Notes how far a machine's clock is behind the wall clock, by the most exact reading of its
+-- recordings, and the earliest time of these readings on its clock.
 local function read_machine(machine, base)
    for _, self in ipairs(machine.recordings) do
       local reading = reading_of(self, base)

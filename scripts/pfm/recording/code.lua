@@ -38,7 +38,8 @@ local function functions_of(self, event)
    return out, total
 end
 
--- Functions by their own name, else by that in the source, else by that of an inlined one.
+-- Returns the functions of a name; else those with that name in their source (`foo.cold` is foo);
+-- else those into which a function of that name was inlined.
 local function named(list, name)
    local own, made, around = {}, {}, {}
    for _, f in ipairs(list) do
@@ -74,8 +75,8 @@ local function refuse(list, name, opts)
       name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
 end
 
--- The functions to show, their event, and its number of samples: of several events the one with the
--- most samples there.
+-- Returns the functions to show, the event, and the event's number of samples. If a function or an
+-- object is chosen and no event, the event is the one with the most samples there.
 local function choose(self, name, opts)
    local best, any = nil, {}
    for _, event in ipairs(opts.event and { stacks.event(self, opts.event) } or self.head.events) do

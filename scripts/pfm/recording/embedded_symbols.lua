@@ -50,7 +50,8 @@ local function note_line(o, handle, own)
    if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
 end
 
--- Notes all generated code that ever was at an address: the time of a sample tells which it was.
+-- Notes all generated code that ever was at an address, with the times at which it was made: when a
+-- sample is looked at, its time tells which code it was.
 local function note_loads(o, handle, own)
    for _, load in ipairs(handle:loads(own)) do
       local id = load.start .. " " .. load.time
@@ -155,8 +156,8 @@ local function addresses_of(self)
    return by_pid, sorted_keys(kernel)
 end
 
--- Visits the places of samples and of the calls in their stacks, in all that ever was mapped there:
--- since buffers are not drained in the order of time, it is not known which was.
+-- Visits the places of samples and of the calls in their stacks, in everything that was ever mapped
+-- at their addresses: only the addresses of each process were collected, without their times.
 local function each_place(self, visit)
    local by_pid, kernel = addresses_of(self)
    local ran = programs.new(self.records, self.mapped, {})

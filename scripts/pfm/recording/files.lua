@@ -47,8 +47,8 @@ end
 
 -- --- looking for files ---------------------------------------------------------------------------
 
--- The root of a process in another mount namespace, by which files there can be opened even when
--- the process has ended.
+-- Returns the root of a process in another mount namespace, nil if it is in this one. The root is
+-- held open, so that files in the namespace can be opened even when the process has ended.
 local function root_of(self, pid)
    local namespace = readlink(("/proc/%d/ns/mnt"):format(pid))
    if not namespace or namespace == self.own then return nil end
@@ -97,7 +97,8 @@ local function find(self, pid, start, stop, path)
    end
 end
 
--- Holds a file open; if it is still at its path, only while there is room.
+-- Holds a file open. One that is still at its path is held only if there are descriptors left for
+-- such.
 local function hold(self, path, id, file)
    if file == path then
       if self.room < 1 then return end
@@ -106,7 +107,8 @@ local function hold(self, path, id, file)
    self.held[key(path, id)] = io.open(file, "re") or nil
 end
 
--- A JIT compiler's map in a container has another path, and is deleted with the process.
+-- Notes where the JIT compiler's map of a process in a container will be: it has another path than
+-- on the host, where it can no longer be opened when the process has ended.
 local function await_map(self, pid)
    if not self.made[pid] then self.awaited[pid] = jitmap.inner_path(pid) end
 end

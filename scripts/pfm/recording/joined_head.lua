@@ -34,7 +34,9 @@ local function common_event(list, by_id, taken, e)
    return event
 end
 
--- Parts get `events` by place: `number`, and `period` if it is fixed; and `own`, by that number.
+-- Returns the common events. Each part gets `events`, by the place of its own event: the `number`
+-- of the common one, and `period` if that is fixed; and `own`, its own events by the common
+-- numbers.
 local function join_events(parts)
    local list, by_id, taken = {}, {}, {}
    for _, part in ipairs(parts) do

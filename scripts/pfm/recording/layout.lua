@@ -7,7 +7,7 @@ local layout = {}
 layout.VERSION, layout.OLDEST = 3, 1   -- of the format: what is written, what can still be read
 layout.NO_STACKS = 2                   -- what is written where samples have no stacks
 layout.MERGED = 4                      -- of many recordings in a file
-layout.PMDS, layout.EVENTS = 320, 64   -- numbers of PMDs, and events, that samples can be of
+layout.PMDS, layout.EVENTS = 320, 64   -- PMD numbers are below PMDS; a recording has at most EVENTS
 layout.SETS = 2 ^ 16                   -- numbers of event sets
 layout.STACK = layout.PMDS - 1         -- a PMD number that no PMD has: the value is the number of the sample's stack
 

@@ -59,7 +59,8 @@ local function push(span, entry)
    end
 end
 
--- Did the first n map a range so already? Memory without a file may be there without a record.
+-- Returns true if all of a range was mapped in the same way as by `row` already, after the first n.
+-- If row is memory without a file, that is so where nothing is known, too: it needs no record.
 local function had(self, row, start, stop, n)
    local spans, at = self.spans, start
    local i = last_before(spans, "start", start)
@@ -82,7 +83,7 @@ end
 --- Adds a mapping.
 -- @tparam table row
 -- @bool[opt] told true: it was read from /proc, and is not a record of the moment
--- @treturn boolean does that change what is known of a file in memory?
+-- @treturn boolean true if something else, or nothing, was known to be mapped there
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
 -- print(m:add { 0, 8192, 0, "/lib/a.so" }, m:add { 4096, 8192, 4096, "/lib/a.so" }) --> true false
@@ -112,7 +113,7 @@ end
 
 -- --- questions -----------------------------------------------------------------------------------
 
--- The first mapping at an address, if it was read from /proc.
+-- Returns the first mapping at an address if it was read from /proc: it may have been there before.
 local function later(self, address)
    local span = span_at(self, address)
    local first = span and span[1]
@@ -120,7 +121,8 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- What the first n mapped there; false: /proc showed another mapping later, which may be older.
+-- Returns what the first n mapped at an address, or nil. Returns false if the next mapping there
+-- was read from /proc, and is among the first `doubt`: it may have been there before.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and last_before(span, "n", n) or 0

@@ -21,8 +21,8 @@ local reader = {}
 
 -- The user registers that unwinding needs, as bits.
 local REGISTERS = { x86_64 = "ff0fff", aarch64 = "1ffffffff" }
-local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns: from here on a number is not exact; no time is
-local BEFORE = 3600e9                       -- ns before the first sample that may be of interest
+local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns: above LARGE, times get a base; LARGEST is no time
+local BEFORE = 3600e9                       -- ns: the base is so long before the first sample
 
 -- --- the head ------------------------------------------------------------------------------------
 

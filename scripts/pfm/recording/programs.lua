@@ -13,10 +13,11 @@ local mappings = require "pfm.recording.mappings"
 local programs = {}
 programs.__index = programs
 
-local LIFE = 2 ^ 32     -- between the numbers of a process's lives
+local LIFE = 2 ^ 32     -- the number of a process's n-th life is pid + n * LIFE
 local LIVES = 2 ^ 20 - 1 -- most lives of a process
 local FAR = 64          -- generations: a name is inherited over that many forks without exec
-local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 } -- of ties
+-- the order of what has the same time
+local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 }
 
 --- The process id that belongs to a life.
 -- @number life
@@ -41,8 +42,9 @@ end
 
 -- --- time ----------------------------------------------------------------------------------------
 
--- What begins a life, or maps or names something, sorted by time. Snapshots of /proc are among it,
--- each with the time from which on what it shows may have existed.
+-- Returns a list, sorted by time, of all that begins a life, or maps or names something: records,
+-- code that was replaced, and snapshots of /proc. A snapshot also has an entry `doubt` at an
+-- earlier time, just after the snapshot before: what it shows may have been mapped from then on.
 local function in_order(records, maps, code)
    local list, last = {}, {}
    local function put(time, what, i, fields)
@@ -100,7 +102,8 @@ local function begin(self, pid, time, life)
    return life
 end
 
--- Begins another life of the same program, with other code or mappings. Doubt stays.
+-- Begins another life of the same program, with other code or mappings; returns nil if there are
+-- too many. If the life before is in doubt (see begin_doubt()), the new one is, too.
 local function go_on(self, pid, time, began)
    local now = current(self, pid)
    local life = new_life(now.program, began or now.began)
@@ -125,7 +128,7 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- Adds mappings; if they change something, another life begins.
+-- Adds mappings; if they change something, another life begins. `told`: they were read from /proc.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
@@ -138,7 +141,8 @@ function take.MAP(self, row)
    map(self, row[3], row[2], { { row[5], row[6], row[7], row[8], row[9] } })
 end
 
--- From now on, what /proc will show may be mapped already: it is not known from when on.
+-- Begins a life in doubt: from now to the next snapshot of /proc, it is not known which of the
+-- mappings that the snapshot will show are there already.
 local function begin_doubt(self, pid, time)
    local life = go_on(self, pid, time)
    if life then life.in_doubt = true end
@@ -178,7 +182,8 @@ local function life_of(self, key)
    return lives_of(self, pid)[(key - pid) / LIFE]
 end
 
--- Gives programs the names read from /proc, which are newer than the record of the last exec.
+-- Gives programs the names that were read from /proc while they ran: these are newer than the name
+-- in the record of the exec.
 local function name_all(self, names)
    for _, c in ipairs(names) do
       if c.time and c.tid == c.pid then life_of(self, self.lives:at(c.pid, c.time)).program.name = c.comm end
@@ -207,7 +212,8 @@ local function namings(records, names)
    return list
 end
 
--- A new thread has its creator's name. A name that /proc repeats changes nothing.
+-- Begins a life of a thread wherever its name changes. A new thread has its creator's name; a name
+-- in /proc that is known already changes nothing.
 local function name_threads(self, list)
    local now = {}
    for _, n in ipairs(list) do
@@ -289,9 +295,9 @@ function programs:each(life)
    return life_of(self, life).program.maps:each()
 end
 
---- When a life began, if other lives differ from it in generated code.
+--- When the process last replaced generated code by other code, up to the begin of a life.
 -- @number life
--- @treturn number ns; 0: before there was any
+-- @treturn number ns; 0: it had replaced none
 function programs:since(life)
    return life_of(self, life).began
 end

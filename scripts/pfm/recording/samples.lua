@@ -13,10 +13,11 @@ local samples = {}
 
 -- The name of a CPU's idle task.
 local IDLE = "(idle)"
-local LIFE = 2 ^ 32 -- between the numbers of a process's lives
+local LIFE = 2 ^ 32 -- the number of a process's n-th life is pid + n * LIFE
 
--- The name of a thread by the records of programs; else its process's, but nil for another thread
--- than the first if /proc gave its name.
+-- Returns the name of a thread as the records of programs tell it, or else that of its process.
+-- Returns nil if there are no records; and for a thread other than the first, of which they tell
+-- nothing, if its name was read from /proc.
 local function name_by_records(self, tid, life)
    local ran, number = self:programs(), programs.pid(tid)
    if not ran then return nil end

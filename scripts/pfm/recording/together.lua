@@ -17,8 +17,8 @@ local last_before = require "pfm.util.last_before"
 local together = {} -- and the class
 together.__index = together
 
-local LIFE = 2 ^ 32     -- between the numbers of a process's lives
-local LIVES = 2 ^ 21    -- lives in all, of which the numbers are exact
+local LIFE = 2 ^ 32     -- the number of a process's n-th life is pid + n * LIFE
+local LIVES = 2 ^ 21    -- n is less, in all recordings together: the numbers are below 2^53
 local SHOWN = 5         -- recordings named in a warning
 
 -- --- parts ---------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ together.each_block, together.sizes = of_each, of_each
 
 -- --- columns -------------------------------------------------------------------------------------
 
--- A common column as one of a part; nil: the part does not have it.
+-- Translates a column of `group_by` on all recordings to one of a part; nil if the part lacks it.
 local function column_of(part, column)
    if column == "tstamp" then return { "tstamp", shift = part.shift } end
    if type(column) == "number" then return part.with[column] end
@@ -197,7 +197,7 @@ local function keys_of(part, keys)
    return columns_of(part, out), stack
 end
 
--- The sums that a part has, and their places among all; the others are 0.
+-- Returns the sums that a part can make, and the place of each among `sums`. A part's others are 0.
 local function sums_of(part, sums)
    local out, places = {}, {}
    for i, sum in ipairs(sums or {}) do
@@ -249,7 +249,7 @@ local function own_stack(part, number)
    return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
 end
 
--- Returns a function that makes a part's row a common one.
+-- Returns a function that translates a row of a part: its numbers become those of all recordings.
 local function translator(part, options, stack, places)
    local keys = options.keys or {}
    local n, pid, pmd, set = #keys, place_of(keys, "pid"), place_of(keys, "ovfl_pmd"), place_of(keys, "set")
@@ -369,7 +369,8 @@ local function places_in(self, where)
    return self.known[id]
 end
 
--- Makes equal places in a build of an object one, wherever processes have mapped it.
+-- Returns one table for all equal places in a build of an object, wherever processes have mapped
+-- it.
 local function common_place(self, where)
    local places = places_in(self, where)
    if not places then return where end

@@ -17,7 +17,7 @@ writer.__index = writer
 local MAGIC = chunks.head("HEAD", ""):sub(1, 8)
 local PART = 65536 -- bytes, of a copy
 
--- What is in the file, if anything: "recording", "other".
+-- Returns "recording" or "other" for what is in a file; nil if there is no file.
 local function content_of(path)
    local file = io.open(path, "rb")
    if not file then return nil end
@@ -26,13 +26,13 @@ local function content_of(path)
    return start == MAGIC and "recording" or "other"
 end
 
--- May a file be put at a path: is there none, or a regular one?
+-- Returns true if a file may be put at a path: there is none, or a regular file.
 local function is_free(path)
    local found = stat.stat(path)
    return not found or stat.S_ISREG(found.st_mode) ~= 0
 end
 
--- Which file is at a path.
+-- Returns the device and inode of the file at a path, or nil.
 local function identity(path)
    local found = stat.stat(path)
    return found and ("%.0f %.0f"):format(found.st_dev, found.st_ino)
@@ -49,8 +49,9 @@ end
 
 local numbers = 0 -- of files that this process has made
 
--- Replaces what is at a path by an empty file in one step: of two recordings at once, each has a
--- file. If the folder takes none, the old one is written. Also returns the file's identity.
+-- Replaces what is at a path by an empty file, in one step, so that two recordings to the same path
+-- each have a file of their own. If no file can be made in the folder, the old one is written into.
+-- Returns the file, nil, and its identity; or nil and a message.
 local function new_file(path)
    if not is_free(path) then return open_at(path, "wb") end
    path = stdlib.realpath(path) or path
@@ -106,8 +107,8 @@ local function copy(self, to, bytes)
    return ok, why
 end
 
--- Moves the recording to a file elsewhere, which takes what comes, too. What is left of the first
--- file is removed unless it was there before.
+-- Moves the recording to a file in another folder, into which it goes on. The first file is
+-- removed, unless there was something else than a recording at its path before.
 local function move(self, why)
    if self.moved then error(("cannot write %s: %s"):format(self.path, why), 0) end
    local from, path = self.path, os.tmpname()

@@ -16,7 +16,7 @@ local data = {}
 
 --- The bounds; a spec sets lower ones.
 data.most = { cells = 120000, nodes = 30000, stacks = 30000, threads = 1000, slices = 240, name = 200 }
-local LEAST = { slices = 15, stacks = 500, threads = 50 } -- bounds that are kept at first
+local LEAST = { slices = 15, stacks = 500, threads = 50 } -- bounds are lowered to these at first
 local HALVED = { "slices", "stacks", "threads" }          -- in this order, until all fits
 
 local KIND = { symbol = 0, kernel = 1, inlined = 2, object = 3, rest = 4 }
@@ -124,7 +124,7 @@ local function code_finder(self, all)
    end
 end
 
--- A number for a sample's callers, which may be that of others by chance.
+-- Returns a number for a sample's callers; other callers may by chance have the same.
 local function hash_of(addresses)
    local hash = #addresses
    for i = 2, #addresses do hash = (hash * 33 + addresses[i]) % 4294967291 end
@@ -226,7 +226,8 @@ local function alone(all, tree, node)
    return frame and child_of(tree, rest, frame) or rest
 end
 
--- A smaller tree, and its nodes by those of the full one: beyond the bounds, functions only.
+-- Returns a tree within the bounds, a table from the nodes of the full tree to its nodes, and what
+-- was left out: of the stacks beyond the bounds, the tree has the functions without their callers.
 local function plant(all, most)
    local tree, nodes, left = new_tree(), {}, { stacks = 0, samples = 0, limit = most.stacks }
    for i, node in ipairs(all.stacks) do
@@ -267,7 +268,8 @@ local function cells_of(event, got, slices, room)
    return out, n
 end
 
--- Tries bounds; false: too many cells. The last tree is used again if it is the same.
+-- Puts together what a page has with these bounds. Also returns false if that has more cells than
+-- `room`. If the bound of stacks is that of the last attempt, its tree is used again.
 local function attempt(all, most, room, last)
    local got = { cells = {} }
    if last and last.left.limit == most.stacks then
@@ -285,7 +287,7 @@ local function attempt(all, most, room, last)
    return got, true
 end
 
--- Halves a bound; false: none can be halved further.
+-- Halves one of the bounds; returns false if none can be halved further.
 local function lessen(most, used)
    for _, floor in ipairs { LEAST, { slices = 1, stacks = 1, threads = 1 } } do
       for _, name in ipairs(HALVED) do

@@ -176,8 +176,8 @@ local function all_of(...)
 end
 
 --- The FROM and WHERE that read samples. If a recording was loaded twice at once, one counts.
--- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings`, of these
--- those on `known` by, and on `rows`
+-- @tparam table tests of `pfm.fleet.store.where`: lists of conditions, `recordings` on recordings,
+-- `known` those of them on attributes that samples have here, too, and `rows` on samples
 -- @treturn string FROM and WHERE
 function clickhouse.source(tests)
    local counted = ("load IN (SELECT min(load) FROM lpfm_recordings%s GROUP BY id)"):format(all_of(tests.recordings))

@@ -10,7 +10,8 @@ local tables = require "pfm.fleet.store.tables"
 local postgresql = {}
 postgresql.__index = postgresql
 
--- How its SQL says things: names of functions, how tables are joined (join: the other has a row for each).
+-- How its SQL says things: names of functions, and how tables are joined (`join`: the other table
+-- has one row for each row).
 postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
    distinct = "count(DISTINCT %s)" }
 

@@ -121,11 +121,12 @@ local function caller_rows(self, own, names, places, sides)
       list("event", names, places), summed, words.join_all, named)
 end
 
---- The rows of a report: keys, event, and for each side samples, events, samples and events with those called.
+--- The query for the rows of a report: the columns of `query.columns`, and for each side samples
+-- and events of the functions alone, then those with their callees.
 -- @tparam table self a database
 -- @tparam table wanted keys
 -- @tparam table sides tests of `where.read`: of one, or of an older and a newer
--- @bool children count samples where they were called, too
+-- @bool children count samples in their callers, too
 -- @int[opt] limit most rows
 -- @treturn string
 function query.report(self, wanted, sides, children, limit)

@@ -154,7 +154,8 @@ end
 -- one of which must match. All conditions must hold
 -- @tparam function literal of the database: a text in SQL
 -- @number now s since 1970
--- @treturn table SQL: lists `recordings`, of these `known` (of `tables.known`), and `rows`
+-- @treturn table lists of conditions in SQL: `recordings`, on recordings; `known`, those of them on
+-- columns of `tables.known`; `rows`, on rows of samples
 -- @raise on invalid conditions
 function where.read(texts, literal, now)
    local tests = { recordings = {}, known = {}, rows = {} }

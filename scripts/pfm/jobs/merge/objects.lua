@@ -40,7 +40,8 @@ local function equal(a, b)
    return true
 end
 
--- Of rows that differ although they should not, the one with the least text stays.
+-- Adds a row under its first value. If there is one already that differs, although it should not,
+-- the one with the lesser text stays, so that the order of adding does not matter.
 local function keep(rows, row)
    local known = rows[row[1]]
    if not known or not equal(known, row) and exact(row) < exact(known) then rows[row[1]] = row end

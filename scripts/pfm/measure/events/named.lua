@@ -57,7 +57,8 @@ local function on_kind(pmu, base, code)
    return attr
 end
 
--- A generic event on one kind of core, or what sysfs describes.
+-- Finds a generic event on one kind of core, which sysfs need not describe, or else an event of
+-- sysfs.
 local function find_pmu_event(pmu, text)
    for _, kind in ipairs(generic[text] and pmus.core_kinds() or {}) do
       if kind == pmu then return { { attr = on_kind(pmu, text) } } end
@@ -105,7 +106,8 @@ end
 
 local HARDWARE, RAW = 0, 4 -- PERF_TYPE_
 
--- A generic or raw event; `of_cores`: of the cores' PMU, which may not be there.
+-- Returns a generic or raw event as a named event, or nil and a message. `of_cores` marks it as one
+-- of the cores' PMU, which this machine may not have.
 local function core_event(base, code)
    local kinds = named.on_kinds(base, code)
    if kinds then return kinds[1] end

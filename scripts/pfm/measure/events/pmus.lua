@@ -108,7 +108,8 @@ local function bits_of(text)
    return out
 end
 
--- "config1:0-7,32-35": the word, and the places of the term's bits from its lowest.
+-- Returns, for a text like "config1:0-7,32-35", the configuration word, and where in it each bit of
+-- the term is, from the term's lowest bit on; nil if the text has another form.
 local function places_of(format)
    local word, ranges = format:match("^%s*(config%d*):([%d,%-]+)%s*$")
    if not word or not WORDS[word] then return nil end
@@ -194,7 +195,8 @@ local function scale_of(pmu, text)
    end
 end
 
--- Is this the PMU of all cores, which are of one kind? Its events can be grouped and sampled.
+-- Returns true if this is the PMU of the cores, and all cores are of one kind: its events can be
+-- grouped and sampled.
 local function is_core(number, cpus)
    return (number == RAW or cpus ~= nil) and #pmus.core_kinds() == 0
 end

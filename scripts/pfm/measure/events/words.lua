@@ -76,7 +76,8 @@ function words.levels(text)
    return base, levels ~= "" and levels or nil, precise
 end
 
--- How often an event is sampled, and the largest period: a Lua number holds it exactly.
+-- The terms that say how often an event is sampled, with the field that each sets; and the largest
+-- period, which a Lua number still holds exactly.
 local RATES, LONGEST = { period = "period", freq = "frequency", frequency = "frequency" }, 2 ^ 53
 
 local function read_rate(name, text)

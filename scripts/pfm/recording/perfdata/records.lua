@@ -59,7 +59,8 @@ local function add_row(self, record, kind, ...)
    self.recording.records[#self.recording.records + 1] = row
 end
 
--- The kernel's mapping says where one of its symbols is; modules lie among the kernel's symbols.
+-- Notes where one of the kernel's symbols is, as its mapping says. Mappings of modules are ignored:
+-- the kernel's symbols have theirs, too.
 local function take_kernel(self, record)
    local symbol = record.path:match("^%[kernel%.kallsyms%](.+)$")
    if not symbol then return end

@@ -133,7 +133,8 @@ local function keep(self, sample, number, period)
    self.out_of_order = self.out_of_order or (n > 1 and time < self.times[n - 1])
 end
 
--- A sample with values of counters becomes one for each that has counted since the last.
+-- Keeps a sample that has the values of several counters: as a sample of each counter that has
+-- counted since the sample before.
 local function keep_counts(self, sample)
    local of_thread = self.events[sample.attr].inherit and sample.tid or 0
    for _, counted in ipairs(sample.counts) do

@@ -15,7 +15,7 @@ local MAGIC = "\23\8\68tracing"
 
 -- --- the descriptions ----------------------------------------------------------------------------
 
--- Reads bytes one after the other; `left` is false once too few were left.
+-- Reads bytes one after the other; raises an error if too few are left.
 local cursor = {}
 cursor.__index = cursor
 
