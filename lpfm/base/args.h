@@ -25,7 +25,10 @@ int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...) L
 uint64_t lpfm_to_u64(lua_State *L, int idx, const struct lpfm_site *site);
 /* Returns an integral number from min to max, within +-2^53. */
 int64_t lpfm_to_int(lua_State *L, int idx, const struct lpfm_site *site, int64_t min, int64_t max);
-/* Returns argument idx of call as an integral number; opt: returns dflt if it is absent or nil. */
+/*
+ * Returns argument idx of call as an integral number. The second function returns dflt if the
+ * argument is absent or nil.
+ */
 int64_t lpfm_arg_int(lua_State *L, int idx, const char *call, const char *name, int64_t min,
 		     int64_t max);
 int64_t lpfm_arg_opt_int(lua_State *L, int idx, const char *call, const char *name, int64_t min,

@@ -291,7 +291,8 @@ lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bi
 @usage assert(require("lpfm").const.PFM_FL_SYSTEM_WIDE == 2)
 */
 /***
-Names and values of flags and types by topic. Calls take and give the names.
+Names and values of flags and types by topic. Calls take and return the names. "own" marks what is
+not in the specification.
 
 - context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
   ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread creates is counted with it,

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marshal.c - Lua values on their way from one Lua state to another, as bytes.
+ * marshal.c - converts Lua values into bytes and back, to pass them from one Lua state to another.
  *
- * A table or function that is met again is a reference to the first time, so what was shared stays
- * shared, and cycles end. Functions travel as bytecode with the values of their upvalues; those of the
- * standard libraries, and the libraries, by name. A value is a letter and what it says:
+ * A table or function that is met again becomes a reference to the first occurrence, so that shared
+ * values stay shared, and cycles end. A function becomes its bytecode with the values of its
+ * upvalues; a function of the standard libraries, or a library, becomes its name. A value is a
+ * letter, followed by:
  *
- *	n t f		nil, true, false
- *	d u		8 bytes: a number, a u64 object
- *	s L		4 bytes of length and the bytes: a string, the name of a library function
- *	r		4 bytes: the table or function of that number, from 1
- *	T ... e		a table: keys and values
- *	F		4 bytes of length and the bytecode, 1 byte: how many upvalues, which follow
+ *         n t f           nil, true, false        d u             8 bytes: a number, a u64 object
+ * s L             4 bytes of length and the bytes: a string, the name of a library function       r
+ * 4 bytes: the table or function of that number, from 1   T ... e         a table: keys and values
+ * F               4 bytes of length and the bytecode, 1 byte: how many upvalues, which follow
  */
 #include <string.h>
 
@@ -80,8 +79,8 @@ static int refuse(struct packer *p, int idx)
 }
 
 /*
- * If the value on top has a library name, or has been packed before, packs a name or a reference,
- * and returns true.
+ * Returns true if the value on top has a library name, or has been packed before, and packs the
+ * name or a reference.
  */
 static bool put_known(struct packer *p)
 {
@@ -253,7 +252,7 @@ static void name_value(lua_State *L, int names, const char *library, const char 
 	lua_rawset(L, names);
 }
 
-/* Names the functions of the library on top; of the globals only those written in C. */
+/* Names the functions of the library on top. Of the globals, only functions in C are named. */
 static void name_library(lua_State *L, int names, const char *library, bool globals)
 {
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {

@@ -23,7 +23,10 @@ static int retire(lua_State *L)
 	return 0;
 }
 
-/* In the registry: the names of all methods, by function, since a function called by pcall has no name. */
+/*
+ * The registry has under this key the names of all methods by function, because a function that is
+ * called by pcall() has no name.
+ */
 static const char names_key[] = "lpfm.methods";
 
 static void push_names(lua_State *L)

@@ -17,7 +17,7 @@ static int push_failure(lua_State *L, int err)
 	return 3;
 }
 
-/* The library's words for the failure, or the system's. */
+/* Returns the library's explanation of the failure, or the system's text for the errno. */
 static const char *reason(int err)
 {
 	const char *text = pfm_explain();
@@ -58,7 +58,10 @@ int lpfm_timeout(lua_State *L)
 	return 2;
 }
 
-/* 3.1.2: the call stops at the first bad element and marks it. Unmarks it; 0: none is marked. */
+/*
+ * Returns the number of the element at which the call has stopped, from 1, and removes the mark
+ * that the call has put on it (3.1.2). Returns 0 if no element is marked.
+ */
 static int marked_element(const struct lpfm_struct *rec, char *base, int n)
 {
 	for (int i = 0; i < n && rec->flags_offset >= 0; i++) {
@@ -72,7 +75,7 @@ static int marked_element(const struct lpfm_struct *rec, char *base, int n)
 	return 0;
 }
 
-/* 4.4.2: a vector is limited in bytes. */
+/* Pushes the failure that the vector has more bytes than a call accepts (4.4.2). */
 static int fail_too_long(lua_State *L, const char *call, const struct lpfm_struct *rec, int n)
 {
 	pfarg_config_t cfg = { 0 };

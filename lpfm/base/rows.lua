@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The picture of a list of records: a line of titles, and one for each record. Columns of which all is 0 are left
--- out, and so is what there are more than 200 of. base/rows.c holds this file, and calls it with the columns.
+-- Makes the text of a list of records: a line of titles, and a line for each record. Columns in
+-- which all values are 0 are left out, and so are the records after the 200th. base/rows.c contains
+-- this file, and calls it with the columns.
 local columns = {}
 for field, title in ((...) .. " "):gmatch("([%w_]+)=?([%w_]*) ") do
    columns[#columns + 1] = { field = field, title = title ~= "" and title or field }
@@ -17,7 +18,8 @@ local function address(value)
    return type(value) == "number" and ("0x%x"):format(value) or value:hex()
 end
 
--- A column's texts, the title in front of them; nil if all is 0.
+-- Returns a column's texts after its title, or nil if all values are 0; and true if the column is
+-- aligned to the right.
 local function texts_of(column, list, last)
    local out, empty, right = { column.title }, true, column.field ~= "ip"
    for i = 1, last do
@@ -29,7 +31,7 @@ local function texts_of(column, list, last)
    return not empty and out or nil, right
 end
 
--- Makes them all as wide as the widest.
+-- Pads the texts to the width of the widest.
 local function align(texts, right)
    local width = 0
    for _, text in ipairs(texts) do width = math.max(width, #text) end

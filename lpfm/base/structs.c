@@ -301,7 +301,7 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 
 /* --- a structure ---------------------------------------------------------------------------- */
 
-/* Returns the field named by the key at -2. */
+/* Returns the field with the name at -2; raises if there is none. */
 static const struct lpfm_field *known_field(lua_State *L, const struct lpfm_struct *rec,
 					    struct lpfm_site *site)
 {
@@ -526,7 +526,7 @@ int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n)
 	return 0;
 }
 
-/* The names are pushed once for all. */
+/* The names of the fields are pushed once, and used for all structures. */
 void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n)
 {
 	int names = lua_gettop(L) + 1, fields = push_names(L, rec);

@@ -52,9 +52,12 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
 		      struct lpfm_site *site);
 void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base);
-/* The fields that can be given, without those that are 0; the first is always there. */
+/* Pushes a table of the fields that can be given, without those that are 0, except the first. */
 void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const void *base);
-/* A UUID as text, and back: 32 hexadecimal digits, with dashes or without. */
+/*
+ * Push a UUID as text, and parse it: 32 hexadecimal digits, with dashes or without. The second
+ * function returns false if the text is not a UUID.
+ */
 void lpfm_push_uuid(lua_State *L, const unsigned char *u);
 bool lpfm_parse_uuid(const char *text, unsigned char *uuid);
 
@@ -67,14 +70,15 @@ void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const
 void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 			   int *n, void *small, size_t room);
 /*
- * Does the same into memory of the caller, which has zeroed room for lua_objlen(L, idx) structures.
+ * The two steps of it: the first function checks the list at idx and returns its length, the second
+ * reads n structures into the caller's memory, which must be zeroed.
  */
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call);
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);
-/* How many elements a refused call has done: those before the marked one. */
+/* Returns how many elements a refused call has done: those before the marked one; 0 without one. */
 int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n);
-/* n structures as a list of tables. */
+/* Pushes n structures as a list of tables. */
 void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n);
 
 #endif

@@ -17,7 +17,7 @@ static uint32_t key_at(const struct lpfm_table *t, size_t i)
 	return *(const uint32_t *)lpfm_table_entry(t, i);
 }
 
-/* Where the key is, or would be. */
+/* Returns the index at which the key is, or would be inserted. */
 static size_t lower_bound(const struct lpfm_table *t, uint32_t key)
 {
 	size_t low = 0, high = t->n;
@@ -50,7 +50,7 @@ bool lpfm_table_reserve(struct lpfm_table *t, size_t n)
 	return true;
 }
 
-/* Moves the entries from i on to the place j. */
+/* Moves the entries from index i on to index j, and changes their number accordingly. */
 static void move(struct lpfm_table *t, size_t j, size_t i)
 {
 	memmove(lpfm_table_entry(t, j), lpfm_table_entry(t, i), (t->n - i) * t->size);

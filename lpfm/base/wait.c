@@ -37,9 +37,9 @@ int64_t lpfm_deadline(int64_t ns)
 }
 
 /*
- * A wait must end early if on_interrupt() has seen a signal, or if the host has set a hook with a
- * count. Hosts set such hooks to stop a script from a signal handler, and hooks run only in Lua
- * code.
+ * Returns true if a wait must end early: on_interrupt() has seen a signal, or the host has set a
+ * hook with a count. Hosts set such hooks to stop a script from a signal handler, and hooks run
+ * only in Lua code.
  */
 static bool interrupted_now(lua_State *L)
 {
@@ -59,7 +59,10 @@ static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, cons
 	return ppoll(fds, n, deadline < 0 ? NULL : &left, mask);
 }
 
-/* The signal arrives before the check for what it brought, or during ppoll(), which it ends. */
+/*
+ * Polls with the signal blocked except during ppoll(). So it comes either before the check for what
+ * it brought, or during ppoll(), which it ends.
+ */
 static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
 	sigset_t set, saved;
@@ -108,9 +111,10 @@ static void on_interrupt(int sig)
 }
 
 /***
-Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for `lpfm.proc.interrupted`, and end
-a waiting call of this module with nil, "...: interrupted", EINTR; with false they do what they did
-before. One that this process was started to ignore stays ignored.
+Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for
+`lpfm.proc.interrupted`, and end a waiting call of this module with nil, "...: interrupted", EINTR;
+with false they do what they did before. If this process was started with one of them ignored, that
+one stays ignored.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage
@@ -144,7 +148,7 @@ int lpfm_interrupted(void)
 }
 
 /***
-Whether SIGINT or SIGTERM came since the last time this was asked.
+Tells whether SIGINT or SIGTERM has come since the last call.
 @function lpfm.proc.interrupted
 @treturn boolean
 @usage assert(require("lpfm.proc").interrupted() == false)

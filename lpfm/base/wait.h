@@ -15,17 +15,17 @@ int64_t lpfm_deadline(int64_t ns);
 /* A signal that this module handles: what it announces is processed while the module waits. */
 struct lpfm_wait_signal {
 	int	number;
-	bool	(*active)(void);		/* does the module handle the signal now? */
-	bool	(*pending)(void);		/* has the signal come, and not been handled yet? */
+	bool	(*active)(void);		/* returns true if the module handles it now */
+	bool	(*pending)(void);		/* returns true if it came, and is not handled */
 	void	(*dispatch)(lua_State *L);	/* handles the signal; may raise */
-	bool	(*hooked)(lua_State *L);	/* has this signal's code set the hook in L? */
+	bool	(*hooked)(lua_State *L);	/* returns true if its handler has set L's hook */
 };
 void lpfm_wait_signal(const struct lpfm_wait_signal *s);
 
 struct pollfd;
 /*
- * Calls poll(2) until the deadline, and again after signals. Returns > 0: ready; 0: timeout; -1:
- * errno (EINTR: interrupted).
+ * Calls poll(2) until the deadline, and again after signals. Returns how many descriptors are
+ * ready, 0 after a timeout, or -1 with errno, which is EINTR if the wait was interrupted.
  */
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline);
 int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline);

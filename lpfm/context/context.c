@@ -103,7 +103,7 @@ static int context_gc(lua_State *L)
 }
 
 /***
-Whether the context is closed.
+Tells whether the context is closed.
 @function context:closed
 @treturn boolean
 @usage
@@ -119,7 +119,7 @@ static int context_closed(lua_State *L)
 }
 
 /***
-The context's descriptor, for poll(2) and the like. It stays the context's.
+Returns the context's descriptor, for poll(2) and the like. It must not be closed by others.
 @function context:fd
 @treturn int
 @usage
@@ -149,11 +149,12 @@ static int context_buf_size(lua_State *L)
 }
 
 /***
-Of how many parts the sampling buffer is: with INHERIT, on machine linux, as many as there are CPUs. Each is a buffer
-of its own, in which are the samples of the threads that were on that CPU; a message about it has that `cpu`, if need be
-modulo the number of parts.
+Returns the number of parts of the sampling buffer: with INHERIT on machine linux the number of
+CPUs, otherwise 1. Each part is a buffer of its own, with the samples of the threads that ran on
+that CPU. A message is about the part with the number `cpu` of the message, modulo the number of
+parts.
 @function context:buf_parts
-@treturn int 0: there is no buffer
+@treturn int 0 if there is no buffer
 @usage
 local lpfm = require "lpfm"
 local ctx = assert(lpfm.create { format = "default" })
@@ -184,8 +185,8 @@ static int context_tostring(lua_State *L)
 /* --- commands without a vector: 3.1.5 - 3.1.9 ----------------------------------------------- */
 
 /*
- * A thread has one context. If the one that it has is unreachable but not collected yet, EBUSY would be wrong: garbage
- * is collected, and the call is made again.
+ * Loads the context. A thread can have only one. If it has one that is unreachable from Lua, but
+ * not collected yet, EBUSY would mislead: so garbage is collected, and the call is made again.
  */
 static int load_or_collect(lua_State *L, int fd, pfarg_load_t *load)
 {
@@ -231,8 +232,8 @@ static int context_load(lua_State *L)
 }
 
 /*
- * Adds to EINVAL on a context that is not loaded the reason why its last load failed, as the script
- * may not have checked it.
+ * If a call has failed with EINVAL after a load that failed, adds the reason of the load to the
+ * message, because the script may not have checked the load. Returns the number of results.
  */
 static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results)
 {
@@ -243,7 +244,7 @@ static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results
 	return results;
 }
 
-/* Returns the failure of the call, or of the format written in Lua if that is the cause. */
+/* Pushes the failure of the call, or of the format written in Lua if that is the cause. */
 static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call)
 {
 	int results = lpfm_fmt_failure(L, ctx, call);
@@ -252,7 +253,7 @@ static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call
 }
 
 /***
-Has a system-wide context, not yet loaded, count the tasks of a cgroup alone.
+Restricts a system-wide context that is not loaded yet to the tasks of a cgroup.
 @function context:set_cgroup
 @string[opt] path the cgroup's folder; without: all tasks again
 @treturn[1] boolean true

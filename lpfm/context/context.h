@@ -8,7 +8,7 @@
 
 extern const struct lpfm_class lpfm_context_class;
 
-/* Raises: the argument is not a context, or it is closed. */
+/* Raises the error that the argument is not a context, or that it is closed. */
 struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx);
 
 /* Returns argument idx, which must be an open context. */

@@ -148,8 +148,8 @@ static void settle_program(lua_State *L, struct request *req, const struct lpfm_
 }
 
 /*
- * Returns the argument in the table at idx: bytes or, for a format in Lua, a marshalled value,
- * which is pushed.
+ * Reads the format's argument in the table at idx: bytes or, for a format in Lua, a value. Returns
+ * the value marshalled, which is pushed, or NULL.
  */
 static const char *read_arg(lua_State *L, int idx, struct request *req, struct lpfm_site *site)
 {
@@ -171,8 +171,8 @@ static const char *read_arg(lua_State *L, int idx, struct request *req, struct l
 }
 
 /*
- * Reads the options. Their strings stay alive in the table at idx, which the caller's frame holds.
- * Returns the marshalled argument, or NULL.
+ * Reads the options. The table at idx keeps their strings alive. Returns the marshalled argument of
+ * a format in Lua, or NULL.
  */
 static const char *read_request(lua_State *L, int idx, struct request *req, const char *call)
 {
@@ -198,8 +198,8 @@ static const char *read_request(lua_State *L, int idx, struct request *req, cons
 }
 
 /*
- * Returns the argument of a format known here, made from the options; for other formats, the given
- * bytes.
+ * Returns the argument of the format: made from the options for a format that this module knows,
+ * the given bytes for other formats.
  */
 static void *samples_arg(struct request *req, size_t *size)
 {
@@ -272,8 +272,8 @@ static uint32_t buffer_flags(const struct request *req)
 }
 
 /*
- * Returns nil, "call: reason", errno; the reason is the format's, or else the call's. Frees why in
- * any case.
+ * Returns nil, "call: reason", errno to Lua. The reason is why, which comes from the format; if why
+ * is NULL, it is that of the call. Frees why in any case.
  */
 static int refused(lua_State *L, const char *call, char *why)
 {
@@ -346,8 +346,8 @@ Creates a context (specification 3.1.1).
 @int[opt=65536] options.buf_size bytes of its buffer
 @tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for stack NO_KERNEL,
 NO_USER, COPY, RECORDS, SWITCHES
-@int[opt] options.regions regions of the buffer, of which the tool reads one while another is filled: for n-way, 2
-by default, and stack, by default 1; up to 8
+@int[opt] options.regions number of regions of the buffer, so that the tool reads one while another
+is filled: up to 8, for n-way (by default 2) and stack (by default 1)
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
 @int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a multiple of 8
 @string[opt] options.program the program, for program: its instructions (`pfm.program`)

@@ -7,8 +7,8 @@
 #include "base/perfmon.h"
 
 /*
- * Implements lpfm.create with the options at idx. fn makes the context; fmt_name names the format,
- * or if it is NULL, the UUID in ctx does.
+ * Implements lpfm.create with the options at idx. fn makes the context and returns its descriptor,
+ * or -1 with errno. fmt_name is the format's name; if it is NULL, the UUID in ctx is the format's.
  */
 typedef int lpfm_create_fn(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size);
 int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn);

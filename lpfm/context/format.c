@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * format.c - what a context has to do with its format, when that is written in Lua.
+ * format.c - the methods of contexts for a format written in Lua: its errors, and questions to it.
  */
 /***
 @submodule context
@@ -45,7 +45,7 @@ static int context_format_error(lua_State *L)
 	return 1;
 }
 
-/* An object that owns C memory until its contents are Lua values. */
+/* An object that owns C memory until its contents have been converted into Lua values. */
 static const struct lpfm_class box_class = { "lpfm.box" };
 
 struct box {
@@ -64,8 +64,8 @@ static int box_gc(lua_State *L)
 }
 
 /***
-Calls one of the functions that a format written in Lua has in calls, with the context's self. Arguments and
-results are copied: nil, booleans, numbers, strings, u64 objects, tables of these.
+Calls one of the functions in the table `calls` of a format written in Lua, with the context's self.
+Arguments and results are copied: nil, booleans, numbers, strings, u64 objects, tables of these.
 @function context:ask
 @string name
 @param ... arguments after self

@@ -8,8 +8,8 @@
 /* Returns why the format has ended the context's session, or NULL. */
 const char *lpfm_fmt_error(const struct lpfm_context *ctx);
 /*
- * Returns nil, "call: the format failed: traceback", EIO if that was the cause of a failure; 0: it
- * was not.
+ * If the format has ended the context's session, pushes nil, "call: the format failed: traceback",
+ * EIO, and returns the number of results; returns 0 otherwise.
  */
 int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call);
 void lpfm_open_format(lua_State *L);

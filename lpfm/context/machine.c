@@ -97,7 +97,7 @@ static int simulated_text(lua_State *L)
 	return 1;
 }
 
-/* In the registry: the options with which a call has chosen the machine. */
+/* The registry has under this key the options with which a call has chosen the machine. */
 static const char chosen_key[] = "lpfm.machine.options";
 
 /* Keeps a copy of the options at idx, which are texts and numbers. */
@@ -137,7 +137,7 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 }
 
 /***
-The machine on which contexts are created; with a name, chooses it first.
+Returns the machine on which contexts are created; if a name is given, chooses the machine first.
 @function lpfm.machine
 @string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows real threads;
 without: LPFM_MACHINE in the environment, else linux or perf, whichever measures this computer first
@@ -235,7 +235,7 @@ static uint64_t field_u64(lua_State *L, const char *name)
 	return value;
 }
 
-/* Returns a string field of the table on top; the string stays in the table. */
+/* Returns a string field of the table at 1, or NULL; the table keeps the string alive. */
 static const char *field_text(lua_State *L, const char *name)
 {
 	const struct lpfm_site site = { .call = "perf_event", .field = name };
@@ -270,7 +270,7 @@ static uint32_t field_u32(lua_State *L, const char *name, uint32_t most)
 	return (uint32_t)value;
 }
 
-/* Returns the field "precise", or 0 if it is missing. */
+/* Returns the flags that the field "precise" stands for; 0 if the field is missing. */
 static uint32_t field_precise(lua_State *L)
 {
 	bool given;
@@ -282,8 +282,9 @@ static uint32_t field_precise(lua_State *L)
 }
 
 /***
-The value with which a PMC from 96 to 127 has its PMD, of the same number, count an event of the kernel's: a tracepoint,
-or one of a PMU that sysfs describes. The levels are added as with software counters: 8 user, 1 kernel.
+Returns the value to write to a PMC from 96 to 127 so that the PMD with the same number counts an
+event of the kernel: a tracepoint, or an event of a PMU that sysfs describes. The privilege levels
+are added to the value, as with software counters: 8 for user, 1 for kernel.
 @function lpfm.perf_event
 @tparam table event as perf_event_open(2) has it; `pfm.events` makes it from a name
 @int event.type number of the PMU: its `type` in /sys/bus/event_source/devices
@@ -292,11 +293,12 @@ or one of a PMU that sysfs describes. The levels are added as with software coun
 @int[opt=0] event.config2
 @string[opt] event.filter of a tracepoint: "prev_prio < 100"
 @string[opt] event.cpus "0-3,8": system-wide contexts on other CPUs count nothing
-@bool[opt] event.alone it goes with no other in a group of the kernel's; it counts and does not sample
-@bool[opt] event.whole_cpus it counts CPUs, whatever runs there
-@int[opt=0] event.precise of its samples' addresses, precise_ip of perf_event_open(2): 1 the distance from the
-instruction that caused them is constant, 2 it is asked to be none, 3 it is none (PEBS, IBS). Whether the machine has
-that is told when the context is loaded
+@bool[opt] event.alone true if the event cannot be in one group with others; it can be counted, and
+cannot be sampled
+@bool[opt] event.whole_cpus true if the event counts on a whole CPU, whatever runs there
+@int[opt=0] event.precise the skid of samples, as precise_ip of perf_event_open(2): 1 it is
+constant, 2 it is requested to be 0, 3 it is 0 (PEBS, IBS). Whether the machine can do that is known
+only when the context is loaded
 @treturn[1] int
 @return[2] nil
 @treturn[2] string message
@@ -371,7 +373,7 @@ static int lpfm_config(lua_State *L)
 
 typedef int getinfo_fn(pfarg_reginfo_t *v, int n);
 
-/* 4.4.2: a vector is limited in bytes, so the registers are requested in pieces. */
+/* Requests the registers in pieces, because a vector has a maximal size in bytes (4.4.2). */
 static int getinfo(getinfo_fn *get, pfarg_reginfo_t *v, int n, uint64_t arg_size_max)
 {
 	uint64_t max = arg_size_max / sizeof(*v);

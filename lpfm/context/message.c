@@ -57,7 +57,10 @@ static void push_message(lua_State *L, const pfarg_msg_t *msg)
 	lua_setfield(L, -2, "pmds");
 }
 
-/* Called when the queue is empty: on the simulator no message can come while the script waits. */
+/*
+ * Pushes the results for an empty queue. On the simulator, a wait without a limit would be endless,
+ * because no message can come while the script waits.
+ */
 static int no_message(lua_State *L, const struct lpfm_context *ctx, int64_t timeout)
 {
 	if (!ctx->simulated || timeout >= 0)
@@ -68,8 +71,8 @@ static int no_message(lua_State *L, const struct lpfm_context *ctx, int64_t time
 }
 
 /*
- * Fetches a message. Returns 0, or the number of results pushed that say why there is none. Another
- * reader of the descriptor may be faster: then it waits again.
+ * Fetches a message. Returns 0, or the number of results pushed that say why there is none. If
+ * another reader of the descriptor takes the message after the wait, it waits again.
  */
 static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, pfarg_msg_t *msg)
 {
@@ -106,7 +109,7 @@ Takes the next message, waiting for it.
 @treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}}, {type="END"}, or {type="PREEMPTED", set=,
 tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
 @return[2] nil
-@treturn[2] string "timeout", or on the simulator, which does not advance meanwhile, "no message ..."
+@treturn[2] string "timeout", or "no message ..." on the simulator, which does not advance meanwhile
 @return[3] nil
 @treturn[3] string message
 @treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed

@@ -120,7 +120,10 @@ static STRUCT(config_struct, struct pfm06_config, false, config_fields);
 
 /* --- what the calls did to a context ---------------------------------------------------------- */
 
-/* The counting PMDs that a PMC controls: 0.6 keeps their flags and bit-vectors there. */
+/*
+ * Finds the counting PMDs that a PMC controls, and returns how many there are. In 0.6 the PMC is
+ * written with their flags and bit-vectors.
+ */
 static int controlled(uint16_t pmc, uint16_t *pmds)
 {
 	pfarg_config_t cfg = { 0 };
@@ -337,8 +340,9 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 }
 
 /*
- * Creates a context: the UUID names the format, and its argument follows the structure. Requests
- * that this call cannot express are refused by lpfm.create's.
+ * Creates a context by perfmonctl(): the UUID names the format, and the format's argument follows
+ * the structure. A request that it cannot express is passed to the call of lpfm.create, which
+ * refuses it.
  */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {

@@ -17,8 +17,8 @@ struct lpfm_program {
 };
 
 /*
- * Reads an option that belongs to this format; its value is at idx. false: the option belongs to
- * another format.
+ * Reads an option that belongs to this format; its value is at idx. Returns false if the option
+ * does not belong to this format.
  */
 bool lpfm_program_option(lua_State *L, const char *key, int idx, struct lpfm_program *p, const struct lpfm_site *site);
 /* Raises unless the options are complete or, with another format (!is_program), absent. */

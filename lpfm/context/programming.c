@@ -15,7 +15,7 @@
 #include "context/context.h"
 #include "context/programming.h"
 
-/* The entries of the tables. The layout of samples is the beginning of a PMD's. */
+/* The entries of the tables. A PMD's entry begins with the layout of its samples. */
 struct set_entry {
 	uint32_t	key;		/* its number */
 	pfarg_setdesc_t	arg;
@@ -31,7 +31,7 @@ struct pmd_entry {
 	pfarg_pmd_t		arg;
 };
 
-/* Flags that say what a call is to do. They are no part of what it leaves. */
+/* Flags that say what a call is to do. They are not kept. */
 #define PMD_CALL_FLAGS	(PFM_REGFL_VALUES | PFM_REGFL_ATTRS | PFM_REGFL_READ_RESET | PFM_REG_RETFL_MASK)
 
 static uint32_t register_key(uint16_t set, uint16_t num)
@@ -135,7 +135,7 @@ void lpfm_programming_load(struct lpfm_programming *p, bool has_tid, uint32_t ti
 
 /* --- as tables of Lua ----------------------------------------------------------------------- */
 
-/* Pushes a copy of the value at idx: tables are copied with what is in them. */
+/* Pushes a copy of the value at idx; tables in a table are copied, too. */
 static void push_copy(lua_State *L, int idx)
 {
 	int copy;
@@ -154,7 +154,7 @@ static void push_copy(lua_State *L, int idx)
 	}
 }
 
-/* The flags at idx, which may be given in several ways, become a list of their names. */
+/* In the copy, the flags, which may be given in several ways, become a list of their names. */
 void lpfm_programming_keep(lua_State *L, int idx)
 {
 	const struct lpfm_context *ctx = lua_touserdata(L, -1);
@@ -173,7 +173,7 @@ void lpfm_programming_keep(lua_State *L, int idx)
 	lua_setfenv(L, -2);
 }
 
-/* The arguments in the table as a list, which becomes the field of the table on top. */
+/* Makes a list of the arguments in t, and sets the field of the Lua table on top to it. */
 static void push_list(lua_State *L, const struct lpfm_table *t, const struct lpfm_struct *rec, size_t offset,
 		      const char *field)
 {

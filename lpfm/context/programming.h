@@ -9,19 +9,22 @@
 void lpfm_programming_init(struct lpfm_programming *p);
 void lpfm_programming_free(struct lpfm_programming *p);
 
-/* The first n elements of a call were done; their tables have room for them. */
+/*
+ * These note that a call has done its first n elements. The caller has reserved room for them in
+ * the table.
+ */
 void lpfm_programming_sets(struct lpfm_programming *p, const pfarg_setdesc_t *v, int n);
 void lpfm_programming_pmcs(struct lpfm_programming *p, const pfarg_pmc_t *v, int n);
 void lpfm_programming_pmds(struct lpfm_programming *p, const pfarg_pmd_t *v, int n);
-/* The context was loaded; tid is the thread that the load named, if it named one. */
+/* Notes that the context was loaded; tid is the thread that the load named, if has_tid is true. */
 void lpfm_programming_load(struct lpfm_programming *p, bool has_tid, uint32_t tid, uint16_t set);
-/* The set was deleted, and with it what was written to its registers. */
+/* Notes that the set was deleted: forgets it and what was written to its registers. */
 void lpfm_programming_drop_set(struct lpfm_programming *p, uint16_t set);
 
-/* The number of PMDs of the layout is made what its bits say. */
+/* Sets the layout's number of PMDs to the number of bits in its bit-vector. */
 void lpfm_layout_count(struct lpfm_layout *layout);
 
-/* The table at idx, the options of lpfm.create, is kept for the context on top of the stack. */
+/* Keeps a copy of the table at idx, the options of lpfm.create, for the context on top. */
 void lpfm_programming_keep(lua_State *L, int idx);
 void lpfm_open_programming(lua_State *L);
 

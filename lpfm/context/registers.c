@@ -59,7 +59,8 @@ static int context_write_pmcs(lua_State *L)
 	v = vector_arg(L, &lpfm_pmcs_class, &lpfm_pmc_struct, "write_pmcs", &n);
 	if (n > SMALL)
 		asked = lua_newuserdata(L, (size_t)n * sizeof(*v));
-	memcpy(asked, v, (size_t)n * sizeof(*v));	/* the call puts in the bits that registers cannot change */
+	/* a copy, because the call stores in v the bits that programs cannot change */
+	memcpy(asked, v, (size_t)n * sizeof(*v));
 	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.pmcs, (size_t)n))
 		return lpfm_fail_errno(L, ENOMEM, "write_pmcs: not enough memory");
 	ret = pfm_write_pmcs(ctx->fd, v, n);
@@ -140,14 +141,17 @@ Reads PMD registers (specification 3.1.4).
 other, without allocation
 @int list.num the register's number
 @int[opt=0] list.set the event set
-@tparam[opt] {string,...} list.flags READ_RESET: after all are read, a long reset of it and its reset_pmds (6.2.2);
-OWN: of a context with INHERIT and a PMD written with OWN the thread's own count, else the sum with its children's.
-What write_pmds takes is taken, too, as in 2.x, and has no effect
+@tparam[opt] {string,...} list.flags READ_RESET: after all PMDs are read, this one and its
+reset_pmds get a long reset (6.2.2); OWN: with INHERIT, for a PMD that was written with OWN, the
+value is the thread's own count, and not the sum with its children's. Flags of write_pmds are
+accepted, as in 2.x, and have no effect
 @return[1] results
 @return[2] nil
 @treturn[2] string message, which names the first bad element
-@treturn[2] int errno: EINVAL, E2BIG, ESRCH; EBUSY, on machine perf EIO: others had a counter for some of the time
-@return[2] where others had a counter: the results, of the rest of the time; `blind` of getinfo_evtsets is how long
+@treturn[2] int errno: EINVAL, E2BIG, ESRCH; EBUSY, or EIO on machine perf, if others had a counter
+for some of the time
+@return[2] with EBUSY and EIO: the results, which lack that time; `blind` of getinfo_evtsets says
+how long it was
 @raise on wrong types and unknown fields
 @usage
 local lpfm = require "lpfm"
@@ -181,7 +185,7 @@ static int context_read_pmds(lua_State *L)
 }
 
 /*
- * What a reader reads, as its first upvalue. The other upvalues keep the context and the vector
+ * The first upvalue of a reader: what it reads. The other upvalues keep the context and the vector
  * alive.
  */
 struct reader {

@@ -29,7 +29,7 @@
 
 static struct {
 	/*
-	 * the thread in which hooks are set, which the registry keeps alive; NULL: there are no
+	 * the Lua thread in which hooks are set, which the registry keeps alive; NULL: there are no
 	 * callbacks
 	 */
 	lua_State	*volatile L;
@@ -48,8 +48,8 @@ static bool sigio_active(void)
 }
 
 /*
- * Returns true if callbacks must be called. They are not called while others run, and only in the
- * thread that owns them.
+ * Returns true if callbacks must be called. They are called only in the thread that owns them, and
+ * not while another callback runs.
  */
 static bool sigio_pending(void)
 {
@@ -74,8 +74,8 @@ static bool sigio_hooked(lua_State *L)
 }
 
 /*
- * Sets a hook that calls the callbacks. A hook of the host or the script is not replaced: then the
- * next wait calls them.
+ * Sets a hook that calls the callbacks. If the host or the script has set a hook, it is not
+ * replaced, and the callbacks are called when the module waits next.
  */
 static void hook(lua_State *L)
 {
@@ -133,7 +133,7 @@ static int ask_for_signals(int fd, bool on)
 
 /* --- the callbacks -------------------------------------------------------------------------- */
 
-/* Pushes the callback of the context at idx; false: it has none, and nothing is pushed. */
+/* Pushes the callback of the context at idx. Returns false, and pushes nothing, if it has none. */
 static bool push_callback(lua_State *L, int idx)
 {
 	lua_getfenv(L, idx);
@@ -187,8 +187,8 @@ static void note_error(lua_State *L)
 }
 
 /*
- * Calls callback(message, context[, error]) with the results of a read, which are on top; pops
- * them.
+ * Calls callback(message, context[, error]) with the results of a read, which are on top of the
+ * stack, and pops them.
  */
 static void call_back(lua_State *L, int idx, int results)
 {
@@ -213,8 +213,8 @@ static bool has_callback(lua_State *L, int idx, const struct lpfm_context *ctx)
 }
 
 /*
- * Calls the callback for all messages of the context at idx. A signal without a message comes from
- * OVFL_NO_MSG.
+ * Calls the callback for all messages of the context at idx. With OVFL_NO_MSG, a signal comes
+ * without a message: then the callback is called once with nil.
  */
 static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool signalled)
 {
@@ -232,7 +232,9 @@ static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool si
 	}
 }
 
-/* Makes a list of the contexts, because callbacks may add or remove contexts. */
+/*
+ * Pushes a list of the contexts, because callbacks may add or remove contexts; returns its length.
+ */
 static int list_contexts(lua_State *L)
 {
 	int n = 0;
@@ -270,7 +272,10 @@ static int serve_all(lua_State *L)
 	return 1;
 }
 
-/* If memory runs out meanwhile, the contexts that were not reached are handled at the next wait. */
+/*
+ * Calls the callbacks, and raises their errors. If memory runs out meanwhile, the contexts that
+ * were not reached are handled at the next wait.
+ */
 static void sigio_dispatch(lua_State *L)
 {
 	int ret;
@@ -290,7 +295,7 @@ static void sigio_dispatch(lua_State *L)
 
 /* --- on_message ----------------------------------------------------------------------------- */
 
-/* Makes this state and thread the owner of the callbacks; false: another thread is. */
+/* Makes this Lua state and thread the owner of the callbacks. Returns false if another one is. */
 static bool own(lua_State *L)
 {
 	const void *registry = lua_topointer(L, LUA_REGISTRYINDEX);
@@ -306,18 +311,19 @@ static bool own(lua_State *L)
 }
 
 /***
-Calls a function for each message, wherever the script is when the message comes (specification 3.3.7): SIGIO
-interrupts it as Ctrl-C does. The function may do what it likes, also close the context. An error in it is
-raised where the script was interrupted, once all messages have been delivered.
+Calls a function for each message, wherever the script is when the message comes (specification
+3.3.7): SIGIO interrupts the script as Ctrl-C does. The function may do anything, and may even close
+the context. An error in it is raised where the script was interrupted, after all messages have been
+delivered.
 
-It is called between two instructions of Lua code, while this module waits (lpfm.poll, ctx:read, proc), and on
-the simulator after machine:run(). What does not let it in: a function of another C library until it
-returns; with LuaJIT, a loop of compiled code (one over buffer:fields(), too) until it ends or calls another
-function of this module; another coroutine than the one that called on_message, in PUC Lua; a debugger's hook,
-until the module waits.
+The function is called between two instructions of Lua code, while this module waits (lpfm.poll,
+ctx:read, proc), and on the simulator after machine:run(). It is delayed by a function of another C
+library until that returns; with LuaJIT, by a loop of compiled code (also one over buffer:fields())
+until the loop ends or calls another function of this module; in PUC Lua, by any coroutine but the
+one that called on_message; by a debugger's hook until this module waits.
 
-One thread of one Lua state of a process can have such functions. The signal is the process's: SIGIO's
-handler stays, and hands what it gets to the one that was there before.
+Only one thread of one Lua state of a process can have such functions. The handler of SIGIO stays
+installed, and calls the handler that was there before.
 @function context:on_message
 @tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a context
 with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading fails. Without:

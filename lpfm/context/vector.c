@@ -7,7 +7,7 @@ Prepared register vectors.
 
 lpfm.pmds{...} and lpfm.pmcs{...} check and convert a vector once; ctx:read_pmds, ctx:write_pmds and
 ctx:write_pmcs take it again and again without allocation. A read leaves the values in the vector:
-v:values(), v[i]. Note that a vector that was read also holds what was read when it is written.
+v:values(), v[i]. If the same vector is written afterwards, these values are written.
 
 @classmod vector
 */
@@ -42,7 +42,9 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 	note_write_flags(v);
 }
 
-/* Flags of a write are not flags of a read: they are removed during the read. */
+/*
+ * Reads without the flags of a write: they are removed during the read, as they are not its flags.
+ */
 int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v)
 {
 	pfarg_pmd_t *pmds = (pfarg_pmd_t *)v->data;
@@ -87,7 +89,7 @@ static const struct lpfm_field *field(lua_State *L, const struct lpfm_vector *v,
 }
 
 /***
-A field of an element.
+Returns a field of an element.
 @function vector:get
 @int i index of the element, from 1
 @string[opt="value"] name of the field

@@ -5,14 +5,16 @@
 /***
 Views of event sets: the PMDs of a set in mapped memory (2.2, fast user-level PMD read).
 
-A thread that monitors itself reads its running counters without entering the kernel, where kernel and processor let it;
-else a read is a read_pmds. The context must have been created with the flag MAP_SETS. In LuaJIT,
-require("pfm.ffi").context(ctx):view() does it without leaving compiled code. Fields:
+A thread that monitors itself reads its running counters without entering the kernel, if kernel and
+processor permit that; otherwise a read is a read_pmds. The context must have been created with the
+flag MAP_SETS. In LuaJIT, require("pfm.ffi").context(ctx):view() does the same without leaving
+compiled code. Fields:
 
-- direct: can all PMDs of the set that are in use be read without a call now? false: kernel.perf_user_access (arm64) or
-  /sys/bus/event_source/devices/cpu/rdpmc (x86) is 0, software counters, virtual PMDs, another thread's counters
-- active: is it the active set?
-- runs: how often it became that
+- direct: true if all PMDs of the set that are in use can be read without a call now. It is false if
+  kernel.perf_user_access (arm64) or /sys/bus/event_source/devices/cpu/rdpmc (x86) is 0, and for
+  software counters, virtual PMDs, and another thread's counters
+- active: true if the set is the active one
+- runs: how often the set became the active one
 - set: its number
 
 @classmod view

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dispatch.c - events to registers: dispatching, splitting, what fits beside what.
+ * dispatch.c - from events to registers: dispatch, the split into sets, and which events can be
+ * counted together.
  */
 /***
 @submodule lpfm
@@ -13,7 +14,7 @@
 #include "base/u64.h"
 #include "events/events.h"
 
-/* A request: the input for pfmlib, and which of its events each name has become. */
+/* A request: the input for pfmlib, and for each name, which events of the input it stands for. */
 struct request {
 	pfmlib_input_param_t	in;
 	pfmlib_output_param_t	out;
@@ -30,7 +31,7 @@ struct request {
 
 /* --- reading -------------------------------------------------------------------------------- */
 
-/* Returns the levels "u", "k", "uk", digits 0 to 3, or a number as PFM_PLM0 | ... */
+/* Returns the privilege levels "u", "k", "uk", digits 0 to 3, or a number, as PFM_PLM* bits. */
 static unsigned int to_levels(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	unsigned int plm = 0;
@@ -59,7 +60,10 @@ static bool same_event(const pfmlib_event_t *a, const pfmlib_event_t *b)
 		memcmp(a->unit_masks, b->unit_masks, a->num_masks * sizeof(a->unit_masks[0])) == 0;
 }
 
-/* Adds an event to the input. An event that several names have in common is counted once. */
+/*
+ * Adds an event to the input, and returns its index. If share is true, and the event is in the
+ * input already, it is not added again.
+ */
 static unsigned int place_event(struct request *r, const pfmlib_event_t *e, bool share)
 {
 	unsigned int i = 0;
@@ -284,7 +288,7 @@ static void push_result(lua_State *L, const pfmlib_input_param_t *in, const pfml
 	lua_setfield(L, -2, "pmd_addrs");
 }
 
-/* Pushes the i-th of the names that were requested, from the table of options at idx. */
+/* Pushes the i-th name of the request, which is in the table of options at idx. */
 static void push_asked_name(lua_State *L, int idx, unsigned int i)
 {
 	lua_getfield(L, idx, "events");
@@ -296,7 +300,7 @@ static void push_asked_name(lua_State *L, int idx, unsigned int i)
 	lua_remove(L, -2);
 }
 
-/* In the registry: the names that values of PMCs were made from, by number and value. */
+/* The registry has under this key the names from which values of PMCs were made. */
 static const char names_key[] = "lpfm.event_names";
 
 /* Pushes the table of names, and the key of a PMC's value in it. */
@@ -314,7 +318,10 @@ static void push_name_key(lua_State *L, unsigned int num, uint64_t value)
 	lua_pushlstring(L, (const char *)key, sizeof(key));
 }
 
-/* The PMC that has the number of an event's PMD holds the event, if there is one. */
+/*
+ * Keeps the names of the request for event_name(). An event is in the PMC that has the number of
+ * the event's PMD, if there is one.
+ */
 static void keep_names(lua_State *L, int idx, const struct request *r)
 {
 	for (unsigned int i = 0; i < r->names; i++) {
@@ -332,7 +339,8 @@ static void keep_names(lua_State *L, int idx, const struct request *r)
 }
 
 /***
-The name that a value of a PMC was made from by `dispatch_events`, the last time if there were several.
+Returns the name from which `dispatch_events` has made a value of a PMC; if there are several, the
+last one.
 @function lpfm.event_name
 @int num number of the PMC
 @param value what is written to it
@@ -353,7 +361,10 @@ static int event_name(lua_State *L)
 	return 1;
 }
 
-/* {name=, formula=} of each name, with the list that push makes of its terms as field terms. */
+/*
+ * Pushes a list with {name=, formula=, terms=} for each name; terms is a list of {event=, pmd=,
+ * set=}.
+ */
 static void push_counters(lua_State *L, int idx, const struct request *r, const unsigned int *set_of,
 			  const unsigned int *pmd_of)
 {
@@ -449,7 +460,7 @@ static int dispatch_events(lua_State *L)
 
 /* --- sets ----------------------------------------------------------------------------------- */
 
-/* Makes a request of the events of one set; returns how many they are. */
+/* Makes a request from the events of one set, and returns their number. */
 static unsigned int take_set(const struct request *r, const unsigned int *set_of, unsigned int set,
 			     struct request *part, unsigned int *members)
 {

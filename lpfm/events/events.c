@@ -242,7 +242,7 @@ static void append_generic(lua_State *L, int list, const char *pattern, const ch
 /***
 Names of events. The software counters and virtual registers, which every machine has, come last.
 @function lpfm.events
-@tparam[opt] string pattern with `*` and `?`, else a part of the name; case does not count
+@tparam[opt] string pattern with `*` and `?`, or a part of the name; case is ignored
 @tparam[opt] table options
 @string[opt] options.pmu another PMU model
 @bool[opt] options.masks list NAME:MASK, too

@@ -30,15 +30,15 @@ void lpfm_events_constants(lua_State *L);
 /* pmu.c */
 extern const luaL_Reg lpfm_pmu_functions[];
 /*
- * Returns the number of the error with that name, without PFMLIB_ERR_; 1: there is no such error.
+ * Returns the number of the error with that name, without PFMLIB_ERR_; 1 if there is no such error.
  */
 int lpfm_event_error_number(const char *name);
 
 /* ia64.c: returns true if the field of a request has options for an Itanium. */
 bool lpfm_ia64_knows(const char *field);
 /*
- * Reads model_in and model_out from the request at idx into a userdata, which is pushed; NULL: the
- * request has no such options. The second function accepts NULL.
+ * lpfm_ia64_new() reads the options of the request at idx into a userdata with the library's
+ * model_in and model_out, and pushes it; returns NULL if the request has no such options.
  */
 struct lpfm_ia64;
 struct lpfm_ia64 *lpfm_ia64_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in);

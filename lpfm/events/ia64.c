@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ia64.c - what dispatch_events takes and gives beyond events on the Itaniums.
+ * ia64.c - the options of dispatch_events for Itaniums, and the results that they add.
  *
  * itanium2 = {code_ranges = {{start, end, plm =}, ...}, invert =, fine = false, data_ranges = {{start, end}, ...},
  *   opcode8 =, opcode9 =, iear = {mode =, umask =, plm =, ism =}, dear = {...}, btb = {ds =, tm =, ptm =, ppm =, brt =,
@@ -241,7 +241,7 @@ static void read_ranges(lua_State *L, unsigned char *to, const struct ia64_range
 
 /* --- all of it ------------------------------------------------------------------------------ */
 
-/* Reads the value on top, an option that is a list; false: the option is not a list. */
+/* Reads the value on top if the option is one that is a list; returns false if it is not. */
 static bool read_list(lua_State *L, struct lpfm_ia64 *x, const char *key, const struct lpfm_site *site)
 {
 	const struct ia64_options *o = x->options;

@@ -125,10 +125,11 @@ static int force_pmu(lua_State *L)
 /* --- codes ---------------------------------------------------------------------------------- */
 
 /***
-The events of the current PMU model that have a code; not the software's: their codes are numbers of PMCs.
+Returns the events of the current PMU model that have a code. Software events are not among them:
+their codes are numbers of PMCs.
 @function lpfm.events_of_code
 @int code as lpfm.event has it
-@treturn {string,...} their names; none: an empty list
+@treturn {string,...} their names; an empty list if there are none
 @usage
 local lpfm = require "lpfm"
 assert(lpfm.force_pmu("itanium2"))
@@ -154,7 +155,7 @@ static int events_of_code(lua_State *L)
 }
 
 /***
-The code of an event, on a certain counter where that matters.
+Returns the code of an event; on some models it depends on the counter.
 @function lpfm.event_code
 @string event its name
 @int[opt] counter number of a PMD
@@ -199,7 +200,8 @@ static bool flag_of(lua_State *L, const char *name)
 }
 
 /***
-Makes the event library log to stderr. The environment's LIBPFM_DEBUG and LIBPFM_VERBOSE win.
+Makes the event library log to stderr. LIBPFM_DEBUG and LIBPFM_VERBOSE in the environment take
+precedence.
 @function lpfm.event_options
 @tparam table options
 @bool[opt] options.debug

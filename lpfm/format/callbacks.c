@@ -57,8 +57,8 @@ static void make_self(lua_State *F, struct creation *c)
 }
 
 /*
- * Calls validate(). A result of nil or false, possibly with a message, refuses the context, and so
- * does an error.
+ * Calls validate(). Raises, which refuses the context, if the result is false, or nil and a
+ * message; an error in validate() does the same.
  */
 static void validate(lua_State *F, const struct lpfm_fmt_use *use)
 {
@@ -126,7 +126,10 @@ static struct lpfm_fmt_use *new_use(struct lpfm_luafmt *f)
 	return use;
 }
 
-/* Hands why to lpfm's call that creates the context (pending); frees it if there is none. */
+/*
+ * Passes why to the call of lpfm that creates the context (pending), or frees it if there is no
+ * such call. Returns EINVAL.
+ */
 static int refuse(char *why)
 {
 	if (pending)
@@ -206,8 +209,8 @@ static void set_u64(lua_State *F, const char *name, uint64_t value)
 }
 
 /*
- * Fills in overflow.pmds, by number of the PMD. The same table is used as long as it contains the
- * same PMDs.
+ * Stores the values of the smpl_pmds in overflow.pmds, by number of the PMD. A new table is made
+ * only if the set of PMDs differs from that of the last overflow.
  */
 static void set_pmds(lua_State *F, struct lpfm_luafmt *f, const pfm_ovfl_arg_t *arg)
 {
@@ -262,7 +265,7 @@ static int handler_body(lua_State *F)
 	return 0;
 }
 
-/* Ends the session. What was measured can still be read. */
+/* Ends the session because of why, and returns EIO. What was measured can still be read. */
 static int stop(struct lpfm_fmt_use *use, char *why)
 {
 	static const char no_words[] = "the format failed, and there was no memory to say how";

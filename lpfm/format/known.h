@@ -6,7 +6,8 @@
 #include "ffi/objects.h"
 
 /*
- * Returns what a format leaves in the buffer, by the format's name or, if that is NULL, its UUID.
+ * Returns which layout a format's buffer has. The format is given by its name or, if that is NULL,
+ * by its UUID.
  */
 enum lpfm_format lpfm_format_kind(const char *name, const unsigned char *uuid);
 

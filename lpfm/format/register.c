@@ -42,7 +42,7 @@ static int drop(struct format *h)
 	return 0;
 }
 
-/* A format that is in use survives its script. */
+/* Unregisters the format when its script ends. A format that is in use stays registered. */
 static int format_gc(lua_State *L)
 {
 	struct format *h = lpfm_object_check(L, 1, &format_class);
@@ -88,7 +88,7 @@ static void check_calls(lua_State *L, int idx, const struct lpfm_site *site)
 			lpfm_bad(L, site, "functions by name expected");
 }
 
-/* Reads the value on top; a callback is stored in the table at code. */
+/* Stores the value on top, a callback or the table of calls, in the table at index code. */
 static void read_function(lua_State *L, const char *key, struct request *req, int code,
 			  const struct lpfm_site *site)
 {
@@ -199,7 +199,7 @@ static bool describe(struct lpfm_luafmt *f, const struct request *req)
 	return f->fmt.fmt_name;
 }
 
-/* Returns nil, "call: why", err; ENOMEM if why is NULL. Frees why in any case. */
+/* Pushes nil, "call: why", err; if why is NULL, it was lack of memory. Frees why in any case. */
 static int fail_freeing(lua_State *L, const char *call, int err, char *why)
 {
 	char text[2048];
@@ -236,22 +236,25 @@ if there is one.
   set, last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip, pid, tid, cpu; pmds: the values of its
   smpl_pmds by number. Returns any of "NOTIFY" (send the message, if the PMD has OVFL_NOTIFY), "RESET" (the PMD and
   its reset_pmds, short), "BLOCK", "MASK"; nothing: go on
-- restart(self, active): `context:restart` was called (specification 3.5.15). Returns "RESET" (what overflowed,
-  long), "MASK"; without it, "RESET"
+- restart(self, active): `context:restart` was called (specification 3.5.15). Returns "RESET" (a
+  long reset of what overflowed), "MASK", or both. A format without restart behaves as if it
+  returned "RESET"
 - exit(self): the context is gone; perhaps in another thread, and a moment after `context:close` (specification 3.5.13)
 - calls: query functions by name, for `context:ask`
 
-base names a format that records and has the buffer: "default", "default-0.6" or "n-way". In the
-handler self.buf:record() puts a sample there and returns what that format wants to be done;
-self.buf:restart(active) empties it, and is what is done without a restart of one's own. ctx:buffer() shows
-the samples as usual, and lpfm.create takes buf_size, buf_flags and regions.
+base names a format that keeps samples in its buffer: "default", "default-0.6" or "n-way". In the
+handler, self.buf:record() stores a sample in the buffer and returns what that format wants to be
+done. self.buf:restart(active) empties the buffer; a format without restart does the same.
+ctx:buffer() shows the samples as usual, and lpfm.create takes buf_size, buf_flags and regions.
 
-self.buf:get(type, offset) reads from the buffer; where there is no base, self.buf:put(type, offset, value)
-and self.buf:write(offset, string) write to it. Types are u8, u16, u32, u64, double. #self.buf is its size.
+self.buf:get(type, offset) reads from the buffer. In a format without base, self.buf:put(type,
+offset, value) and self.buf:write(offset, string) write to it. Types are u8, u16, u32, u64, double.
+#self.buf is its size.
 
 An error in handler or restart ends the session: monitoring is masked, a message is sent, and from then on
-ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO; ctx:format_error() has it,
-too. So does one that takes more than 100 million instructions.
+ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO;
+ctx:format_error() returns it, too. A call that takes more than 100 million instructions is such an
+error.
 @function lpfm.register_format
 @tparam table format
 @string format.name its name

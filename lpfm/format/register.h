@@ -21,7 +21,7 @@ struct lpfm_luafmt {
 	pthread_mutex_t		lock;
 	lua_State		*F;
 	unsigned int		ticks;		/* hook counts of the call that is running */
-	/* the PMDs for which overflow.pmds was made */
+	/* the PMDs in the table overflow.pmds */
 	uint64_t		pmds[PFM_PMD_BV];
 	/* atomic: one for the handle, and one for each use */
 	unsigned int		refs;
@@ -51,7 +51,10 @@ struct lpfm_fmt_use {
 
 /* --- state.c: the format's state ---------------------------------------------------------- */
 
-/* Makes a format with the marshalled callbacks in its Lua state; NULL: *why receives the reason. */
+/*
+ * Makes a format with the marshalled callbacks in its Lua state. Returns NULL on failure, with the
+ * reason in *why.
+ */
 struct lpfm_luafmt *lpfm_luafmt_new(const char *marshalled, char **why);
 void lpfm_luafmt_put(struct lpfm_luafmt *f);
 void lpfm_fmt_use_put(struct lpfm_fmt_use *use);

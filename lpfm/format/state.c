@@ -164,7 +164,8 @@ void lpfm_fmt_call(lua_State *F, int nargs, int nresults)
 }
 
 /*
- * Pushes callback "name" and self; false: the format has no such callback, and nothing is pushed.
+ * Pushes callback "name" and self. Returns false, and pushes nothing, if the format has no such
+ * callback.
  */
 bool lpfm_fmt_push_callback(lua_State *F, const struct lpfm_fmt_use *use, const char *name)
 {

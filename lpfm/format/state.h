@@ -19,14 +19,17 @@ char *lpfm_fmt_run(struct lpfm_luafmt *f, lua_CFunction body, void *arg);
 /* Does what lua_call() does, but errors have a traceback. It is for calls inside a callback. */
 void lpfm_fmt_call(lua_State *F, int nargs, int nresults);
 /*
- * Called inside a callback: pushes callback "name" and self; false: the format has no such
- * callback, and nothing is pushed.
+ * Pushes callback "name" and self; to be called inside a callback. Returns false, and pushes
+ * nothing, if the format has no such callback.
  */
 bool lpfm_fmt_push_callback(lua_State *F, const struct lpfm_fmt_use *use, const char *name);
 
 /* --- view.c -------------------------------------------------------------------------------- */
 
-/* Converts the results from first on (names; nil and false count as none) into control bits. */
+/*
+ * Returns control bits from a callback's results, which are from index first on: names of bits; nil
+ * and false are ignored.
+ */
 pfm_ovfl_ctrl_t lpfm_fmt_read_controls(lua_State *F, int first, const char *who);
 void lpfm_fmt_open_view(lua_State *F);
 /* Pushes self.buf, which is valid until lpfm_fmt_drop_view(). */

@@ -31,7 +31,7 @@ static unsigned int control_bit(lua_State *F, int idx, const char *who)
 					name);
 }
 
-/* Converts the results from first on: names; nil and false count as none. */
+/* Returns control bits from the names from index first on; nil and false are ignored. */
 pfm_ovfl_ctrl_t lpfm_fmt_read_controls(lua_State *F, int first, const char *who)
 {
 	unsigned int bits = 0;
@@ -76,7 +76,10 @@ static struct lpfm_fmt_use *buf_use(lua_State *F)
 	return b->use;
 }
 
-/* A buffer that has a base format cannot be written, because scripts must not damage its header. */
+/*
+ * Returns the use for a write to the buffer. Raises if the format has a base, because scripts must
+ * not damage its header.
+ */
 static struct lpfm_fmt_use *writable(lua_State *F, const char *call)
 {
 	struct lpfm_fmt_use *use = buf_use(F);

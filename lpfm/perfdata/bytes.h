@@ -14,7 +14,7 @@ struct bytes {
 	bool short_of;		/* more bytes were requested than there are */
 };
 
-/* Returns the next n bytes, or NULL. */
+/* Returns the next n bytes, or NULL if there are fewer. */
 static inline const unsigned char *bytes_take(struct bytes *b, uint64_t n)
 {
 	const unsigned char *at = b->at;

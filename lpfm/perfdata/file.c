@@ -101,8 +101,8 @@ bool perf_file_add_part(struct perf_file *f, struct perf_part part)
 }
 
 /*
- * Adds the records of the file itself. They extend to its end if perf could not write where they
- * end.
+ * Adds the records of the file itself. If perf could not write into the header where they end, they
+ * extend to the end of the file.
  */
 static bool add_own_part(struct perf_file *f)
 {
@@ -168,7 +168,8 @@ static const char *read_attrs(struct perf_file *f, struct perf_section s, uint64
 }
 
 /*
- * The sections of features follow the data, in the order of their bits. A truncated file has none.
+ * Reads the places of the features' sections. They follow the data, in the order of the features'
+ * bits. A truncated file has none.
  */
 static void read_features(struct perf_file *f, const unsigned char *bits)
 {

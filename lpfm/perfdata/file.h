@@ -32,7 +32,7 @@ struct perf_id {
 struct perf_part {
 	int		fd;
 	uint64_t	at, end;
-	bool		is_cut;		/* the file ends before its records do */
+	bool		is_cut;		/* the file is truncated: its records should go on */
 };
 
 /* Bytes that were read or unpacked; those between `from` and `to` are still unused. */
@@ -75,12 +75,12 @@ size_t perf_read(int fd, uint64_t at, void *to, size_t n);
  * message.
  */
 const char *perf_file_header(struct perf_file *f);
-/* Adds an event described by `size` bytes at `bytes`; false if there is no memory. */
+/* Adds an event described by `size` bytes at `bytes`. Returns false if there is no memory. */
 bool perf_file_add_attr(struct perf_file *f, const void *bytes, size_t size);
-/* Adds a file of records, which is closed with f; false if there is no memory. */
+/* Adds a file of records, which is closed with f. Returns false if there is no memory. */
 bool perf_file_add_part(struct perf_file *f, struct perf_part part);
 bool perf_file_add_id(struct perf_file *f, uint64_t id, uint32_t attr);
-/* Returns the index of the event with that id; -1: there is none. */
+/* Returns the index of the event with that id; -1 if there is none. */
 int64_t perf_file_attr_of(struct perf_file *f, uint64_t id);
 /* Returns a time of the file relative to base. Times before base become 0. */
 static inline uint64_t perf_file_time(const struct perf_file *f, uint64_t time)

@@ -2,7 +2,7 @@
 /***
 Files of perf (perf.data): their header, and their records one after the other. `pfm.recording.perfdata` makes
 recordings of them.
-`values` are the names of what samples may hold beside the fields of all, a list from 0.
+`values` is a list of names, from index 0: what samples may have besides the fields that all have.
 @module lpfm.perfdata
 */
 #include <errno.h>
@@ -72,7 +72,9 @@ static int spool(int from)
 	return to;
 }
 
-/* Opens the file with that name in a directory written by perf; -1 with errno. */
+/*
+ * Opens the file with that name in a directory written by perf. Returns -1 with errno on failure.
+ */
 static int open_within(const char *folder, const char *name)
 {
 	char path[PATH_MAX];
@@ -104,8 +106,8 @@ static const char *add_parts(struct perf_file *f, const char *folder)
 }
 
 /*
- * Opens a file by name; "-" is standard input. Of a pipe it opens a copy of the content, of a
- * directory the main file. Returns -1 with errno on failure.
+ * Opens a file by name; "-" is standard input. If it is a pipe, returns a file with a copy of its
+ * content; if it is a directory, opens the main file in it. Returns -1 with errno on failure.
  */
 static int open_file(const char *path, bool *piped, bool *is_folder)
 {
@@ -154,7 +156,8 @@ Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 @string path "-" is standard input; what comes through a pipe is read to its end first; of a directory (of
 `perf record --threads`) all parts are read
 @treturn[1] file
-@treturn[2] boolean false: it is no file of perf's, and no pipe, which would have been read; others may look at it
+@treturn[2] boolean false if it is not a file of perf; other readers may try it, because a pipe,
+which would have been consumed, is an error instead
 @return[3] nil
 @treturn[3] string why it cannot be read
 @usage assert(require("lpfm.perfdata").open "/etc/passwd" == false)
@@ -223,7 +226,7 @@ static int file_gc(lua_State *L)
 /* --- the header ----------------------------------------------------------------------------- */
 
 /***
-Did perf end the file? Of one that it did not, there are no features.
+Tells whether perf has completed the file. A file that it has not completed has no features.
 @function perfdata:is_ended
 @treturn boolean
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:is_ended()) end
@@ -237,7 +240,7 @@ static int file_is_ended(lua_State *L)
 }
 
 /***
-The events that are known so far: of a file written to a pipe, those that records have told.
+Returns the events that are known so far. In a file written to a pipe, records describe them.
 @function perfdata:events
 @treturn {table,...} `type`, `config` (hexadecimal digits), `period` (events or, with `freq`, samples a second),
 `inherit`, `exclude_user`, `exclude_kernel`, `group`, `calls_by_branches`, `regs` (hexadecimal digits: the mask of the
@@ -257,10 +260,10 @@ static int file_events(lua_State *L)
 }
 
 /***
-The number of the event that an id stands for.
+Returns the number of the event that an id stands for.
 @function perfdata:event_of
 @number id
-@treturn ?number from 1; nil: it is not known
+@treturn ?number from 1; nil if it is not known
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:event_of(1)) end
 */
 static int file_event_of(lua_State *L)
@@ -275,7 +278,7 @@ static int file_event_of(lua_State *L)
 	return 1;
 }
 
-/* Pushes the bytes of a section, unless they are too many. */
+/* Pushes the bytes of a section; pushes nothing if there are too many. */
 static int push_section(lua_State *L, const struct perf_file *f, struct perf_section s)
 {
 	char *bytes;
@@ -292,7 +295,7 @@ static int push_section(lua_State *L, const struct perf_file *f, struct perf_sec
 The bytes of a feature, a section of the file's header.
 @function perfdata:feature
 @int number 1 to 255, of perf's HEADER_*
-@treturn ?string nil: the file has none of that number
+@treturn ?string nil if the file has no such feature
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:feature(3)) end
 */
 static int file_feature(lua_State *L)
@@ -306,7 +309,7 @@ static int file_feature(lua_State *L)
 /* --- records -------------------------------------------------------------------------------- */
 
 /***
-Begins again with the first record. Events are not told again.
+Goes back to the first record. The events in a file written to a pipe are not added again.
 @function perfdata:rewind
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:rewind() end
 */
@@ -321,7 +324,7 @@ static int file_rewind(lua_State *L)
 }
 
 /***
-Tells times from a moment on, so that numbers hold them exactly.
+Sets the moment from which times are counted, so that numbers hold them exactly.
 @function perfdata:set_base
 @number ns
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then f:set_base(0) end
@@ -352,8 +355,8 @@ static uint64_t word_of(const struct perf_record *r, int at, bool from_end)
 }
 
 /*
- * Returns the index of the event to which a record belongs. A record without an id belongs to the
- * first event. -1: there is no such event.
+ * Returns the index of the event to which a record belongs; -1 if there is no such event. A record
+ * without an id belongs to the first event.
  */
 static int64_t event_of(struct perf_file *f, const struct perf_record *r)
 {
@@ -372,8 +375,8 @@ static int64_t event_of(struct perf_file *f, const struct perf_record *r)
 }
 
 /*
- * Reads a record, in a file written to a pipe, that describes an event; false: it is too short, or
- * there is no memory.
+ * Adds the event that a record describes, in a file written to a pipe. Returns false if the record
+ * is too short, or if there is no memory.
  */
 static bool take_attr(struct perf_file *f, const struct perf_record *r)
 {
@@ -405,8 +408,8 @@ static void push_tracing(lua_State *L, const struct perf_file *f, const struct p
 }
 
 /*
- * Pushes a record without its time, which is stored in *time; false: the record is damaged, and
- * nothing is pushed.
+ * Pushes a record without its time, which is stored in *time. Returns false, and pushes nothing, if
+ * the record is damaged.
  */
 static bool push_record(lua_State *L, struct perfdata *self, const struct perf_record *r, uint64_t *time)
 {
@@ -435,12 +438,13 @@ static bool push_record(lua_State *L, struct perfdata *self, const struct perf_r
 /***
 The next record.
 @function perfdata:next
-@string[opt] only "samples" or "records": the others are passed over
+@string[opt] only "samples" or "records": records of the other kind are skipped
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
-`period`, perhaps `has_values` (one says something), `chain` (words of 64 bits: frames, the innermost first), `cookie`
-(of the record that has the user's), `counts` (list of {id, value}), `branches` (words: from, to, flags), `raw` (fields
-of a tracepoint), `regs`, `regs_abi`, `stack` (the user's); of another record: `type` (a number), `misc`, `time`, and
-where it is of use `kind` and its fields. Both have `order`, the number of the record in the file
+`period`, `has_values` (if one of the `values` has a meaning), `chain` (words of 64 bits: frames,
+the innermost first), `cookie` (that of the record with the user's frames), `counts` (list of {id,
+value}), `branches` (words: from, to, flags), `raw` (fields of a tracepoint), `regs`, `regs_abi`,
+`stack` (the user's). Table of another record: `type` (a number), `misc`, `time`, and, for known
+kinds, `kind` and its fields. Both have `order`, the number of the record in the file
 @treturn[2] boolean false: the record has an invalid field, and is skipped
 @return[3] nil
 @treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
@@ -483,14 +487,14 @@ static int file_next(lua_State *L)
 }
 
 /***
-The sample that `perfdata:next` gave last, as a recording holds it: in the default format of samples.
+Returns the last sample of `perfdata:next` as recordings contain samples: in the default format.
 @function perfdata:encode
 @int pmd that stands for its event
 @number period
 @tparam {number,...} more at most 3 values that follow its own
 @number[opt] time ns, in place of its own
 @treturn string to follow `lpfm.samples.head`
-@raise where the last record was no sample
+@raise if the last record was not a sample
 @usage local f = require("lpfm.perfdata").open "perf.data"
 local s = f and f:next()
 if s and s.kind == "SAMPLE" then print(#f:encode(0, s.period, {})) end

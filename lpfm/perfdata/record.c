@@ -14,8 +14,8 @@
 enum { FIELDS_MAX = 8, BUILD_ID_MAX = 20, BUILD_ID_ROOM = 24 };
 
 /*
- * The form of a field: a number of 4 or 8 bytes, bytes to skip, a text, the remaining words, words
- * preceded by their number, and so on.
+ * The form of a field: a number of 4 or 8 bytes, bytes to skip, a text, the remaining words, a
+ * build id, the file of an MMAP2 record, or frames preceded by their number.
  */
 enum form { NONE, U64, S32, SKIP64, TEXT, REST, BUILD_ID, MAPPED_FILE, WORD, CHAIN };
 
@@ -74,7 +74,7 @@ static void push_text(lua_State *L, const char *name, const void *bytes, size_t 
 	lua_setfield(L, -2, name);
 }
 
-/* Takes a text up to its 0, or to the end. */
+/* Takes a text up to its 0 byte, or to the end of the record. */
 static void take_text(lua_State *L, struct bytes *b, const char *name)
 {
 	size_t n = (size_t)(b->end - b->at);
@@ -105,8 +105,8 @@ static void take_build_id(lua_State *L, struct bytes *b, const char *name)
 }
 
 /*
- * Takes the file of an MMAP2 record: device and inode or, as a bit of the record says, the build
- * id.
+ * Takes the bytes of an MMAP2 record that identify its file: a bit of the record says whether they
+ * are device and inode, or the build id.
  */
 static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, const struct perf_record *record)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Pushes a table with the fields of a record that is not a sample; *time is 0 if the record has no
- * time. False: the record is too short, and nothing is pushed.
+ * time. Returns false, and pushes nothing, if the record is too short.
  */
 bool perf_record_push(lua_State *L, const struct perf_record *record, const struct perf_event_attr *attr,
 		      uint64_t *time);

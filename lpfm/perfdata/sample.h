@@ -54,7 +54,7 @@ struct perf_id_place {
 struct perf_id_place perf_id_place(const struct perf_event_attr *attr);
 /* Returns the size of the trailer that records other than samples have for this event. */
 size_t perf_id_size(const struct perf_event_attr *attr);
-/* Reads a sample of this event; false: its record is too short for its fields. */
+/* Reads a sample of this event. Returns false if the record is too short for the fields. */
 bool perf_sample_read(const struct perf_event_attr *attr, const struct perf_record *record, struct perf_sample *s);
 /* Returns the time at the end of a record other than a sample, or 0 if it has none. */
 uint64_t perf_id_time(const struct perf_event_attr *attr, const struct perf_record *record);

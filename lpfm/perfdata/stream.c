@@ -28,7 +28,7 @@ void perf_stream_begin(struct perf_file *f)
 	begin_part(f, 0);
 }
 
-/* Makes room for n more bytes after those that are still unused. */
+/* Makes room for n more bytes in the window. Returns false if there is no memory. */
 static bool make_room(struct perf_window *w, size_t n)
 {
 	size_t have = w->to - w->from, room = w->room ? w->room : WINDOW;
@@ -81,8 +81,8 @@ static void go_on(struct perf_file *f, uint64_t n)
 }
 
 /*
- * Reads the record at these bytes, which contain its whole header. False: the size in the header is
- * less than the header's own.
+ * Reads the record at these bytes, which contain its whole header. Returns false if the size in the
+ * header is smaller than the header itself.
  */
 static bool read_record(struct perf_record *r, const unsigned char *at)
 {
@@ -107,7 +107,9 @@ static uint64_t size_after(const struct perf_record *r)
 	return r->head.type == PERF_TRACING_RECORD ? bytes_u32(&b) : 0;
 }
 
-/* Returns a record of the file itself; f->next is the offset of the one after it. */
+/*
+ * Reads the next record of the part, which may be compressed; f->next becomes the offset after it.
+ */
 static enum perf_state next_raw(struct perf_file *f, struct perf_record *r)
 {
 	const unsigned char *at;
@@ -162,7 +164,7 @@ static enum perf_state unpack(struct perf_file *f, const struct perf_record *r)
 	return in.pos == in.size ? PERF_SOUND : PERF_PACKED;
 }
 
-/* Returns the next unpacked record; PERF_END: no complete one is left. */
+/* Reads the next record that was unpacked. Returns PERF_END if no complete one is left. */
 static enum perf_state next_unpacked(struct perf_file *f, struct perf_record *r)
 {
 	struct perf_window *w = &f->unpacked;
@@ -178,7 +180,7 @@ static enum perf_state next_unpacked(struct perf_file *f, struct perf_record *r)
 	return PERF_SOUND;
 }
 
-/* Returns the next record of the part, unpacked if it was compressed. */
+/* Reads the next record of the part, unpacked if it was compressed. */
 static enum perf_state next_of_part(struct perf_file *f, struct perf_record *r)
 {
 	for (;;) {

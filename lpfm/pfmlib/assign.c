@@ -2,9 +2,10 @@
 /*
  * assign.c - the exact assignment of events to counters.
  *
- * Events that have no register in common are solved apart. A bipartite matching of events and PMDs
- * is necessary, and where an alternative claims one register only and the model has no rule on whole
- * assignments, it is the answer; elsewhere a search follows, hardest event first.
+ * Events that have no register in common are solved separately (components). There is no assignment
+ * without a bipartite matching of events and PMDs. The matching is the assignment if no alternative
+ * claims more than one register, and the model has no rule on whole assignments (accept()).
+ * Otherwise a search follows, which places the hardest events first.
  */
 #include <string.h>
 
@@ -73,7 +74,10 @@ static bool take_free(struct matching *mt, unsigned int i)
 	return false;
 }
 
-/* Searches an augmenting path (Kuhn): an owner moves to another PMD if it can. */
+/*
+ * Finds a PMD for event i by an augmenting path (Kuhn's algorithm): the owner of a PMD moves to
+ * another PMD if it can. Returns false if there is no such path.
+ */
 static bool augment(struct matching *mt, unsigned int i)
 {
 	const struct pfl_demand *d = demand(mt->p, i);
@@ -122,7 +126,10 @@ static bool judged(const struct problem *p, unsigned int i)
 	return p->m->ops->judged && p->m->ops->judged(demand(p, i));
 }
 
-/* Events that ops->accept looks at come before all others, so that it can be asked early. */
+/*
+ * Returns true if event a is to be placed before event b. Events that ops->accept() judges come
+ * before all others, so that it can be asked early; then those with fewer alternatives.
+ */
 static bool harder(const struct problem *p, unsigned int a, unsigned int b)
 {
 	if (judged(p, a) != judged(p, b))
@@ -223,8 +230,8 @@ static struct pfl_mask reach(const struct pfl_demand *d)
 }
 
 /*
- * Returns the registers that belong together for this model: all of its own if it accepts or
- * refuses whole assignments.
+ * Returns the registers with which a component begins: those that the event may claim. If the model
+ * judges whole assignments (accept()), all of its own registers belong to one component.
  */
 static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_demand *d)
 {
@@ -235,7 +242,7 @@ static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_d
 	return r;
 }
 
-/* Moves all events that are connected with the first one in left to p; the others stay in left. */
+/* Moves the events that are connected with the first one in left to p; the others stay in left. */
 static void next_component(struct problem *p, unsigned int *left, unsigned int *nleft)
 {
 	struct pfl_mask all = first_reach(p->m, p->d[left[0]]);

@@ -2,8 +2,8 @@
 /*
  * conflict.c - a smallest set of events that cannot be counted together.
  *
- * Events with the same alternatives are interchangeable, so it is enough to try how many of each kind;
- * sizes are tried from one up.
+ * Events with the same alternatives are of one kind, and interchangeable, so that only the number
+ * of events of each kind matters. Sets are tried by size, from one event up.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static bool same_alt(const struct pfl_alt *a, const struct pfl_alt *b)
 	return a->pmd == b->pmd && memcmp(&a->claims, &b->claims, sizeof(a->claims)) == 0;
 }
 
-/* Returns true if it makes no difference which of the two is counted. */
+/* Returns true if it makes no difference for the assignment which of the two is counted. */
 bool pfl_same_kind(const struct pfl_demand *a, const struct pfl_demand *b)
 {
 	if (a->nalts != b->nalts || a->tag != b->tag || a->nshared != b->nshared)
@@ -84,7 +84,10 @@ static bool chosen_conflict(const struct kinds *k)
 	return pfl_assign(k->m, d, n, choice) != PFMLIB_SUCCESS;
 }
 
-/* Distributes size events over the kinds from kind on; true if a distribution conflicts. */
+/*
+ * Tries all distributions of size events over the kinds from kind on. Returns true if one
+ * conflicts, which is then in k->chosen.
+ */
 static bool try_size(struct kinds *k, unsigned int kind, unsigned int size)
 {
 	if (kind == k->n)

@@ -14,8 +14,8 @@
 #include "model.h"
 
 /*
- * In libpfm.so and libpfm.a the function is in the same library; otherwise it is NULL, or that of a
- * libperfmon which was loaded before.
+ * In libpfm.so and libpfm.a these functions are in the same library. Otherwise they are NULL, or
+ * those of a libperfmon that was loaded before.
  */
 #pragma weak pfm_get_machine
 #pragma weak pfm_get_config
@@ -48,7 +48,10 @@ const char *pfl_why_no_hardware_event(const struct pfl_model *m)
 		": there are no hardware counters";
 }
 
-/* Returns true if the simulated machine in use simulates what the counter would count. */
+/*
+ * Returns true if the simulated machine in use simulates what the counter would count, and also if
+ * there is no simulated machine.
+ */
 static bool simulates(unsigned int pmd, const struct pfm_sim_pmc *pmcs, int n)
 {
 	struct pfm_sim *(*get)(void) = pfm_sim_get;
@@ -86,8 +89,8 @@ const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand 
 }
 
 /*
- * For an Intel processor libpfm4 also finds its generic model: the one that has more events is
- * used.
+ * Returns the model of this processor, or NULL. For an Intel processor libpfm4 also finds its
+ * generic model: the one that has more events is used.
  */
 static const struct pfl_model *present_model(void)
 {

@@ -58,8 +58,8 @@ static void drop_alts(struct pfl_demand *d, const pfmlib_regmask_t *unavail,
 }
 
 /*
- * Removes alternatives that would leave their counter at 0 in a simulated machine: such a count
- * would be wrong.
+ * Removes the alternatives that a simulated machine does not simulate: their counter would stay at
+ * 0, which would be a wrong count.
  */
 static int drop_idle(struct pfl_demand *d, const struct pfl_model *m)
 {

@@ -62,7 +62,10 @@ static int add_demand(struct job *j, unsigned int i)
 	return ret;
 }
 
-/* A model's input need no events beside it, as those of instruction-based sampling do not. */
+/*
+ * Converts the input into demands. With an input of the model (model_in), there need not be events:
+ * instruction-based sampling, for example, needs none.
+ */
 static int job_init(struct job *j, const pfmlib_input_param_t *in, const void *model_in)
 {
 	static const pfmlib_input_param_t no_events = { .pfp_dfl_plm = PFM_PLM0 | PFM_PLM3 };
@@ -117,7 +120,10 @@ static bool all_one_event(const struct pfl_demand *const *d, unsigned int n)
 	return n > 1;
 }
 
-/* Explains which events conflict. An event that conflicts with itself gets the error EVTMANY. */
+/*
+ * Explains which events conflict, and returns the error. It is EVTMANY if the conflict is between
+ * several requests of the same event.
+ */
 static int explain_failure(const struct job *j)
 {
 	unsigned int *positions = calloc(j->n, sizeof(*positions)), n = 0;
@@ -172,7 +178,7 @@ static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
 	return NULL;
 }
 
-/* A PMC that several counters share is output once. */
+/* Adds a counter's field to a PMC that several counters share, which is output once. */
 static void put_field(const struct pfl_model *m, pfmlib_output_param_t *out, unsigned int num, uint64_t field)
 {
 	pfmlib_reg_t *reg = find_pmc(out, num);

@@ -30,8 +30,8 @@ void pfl4_attr(const struct pfl_model *m, unsigned int idx, unsigned int a, stru
 }
 
 /*
- * Returns "PMU::EVENT:MASK:c=2" in libpfm4's spelling; NULL if the index of a mask or the length is
- * wrong.
+ * Returns the event in libpfm4's spelling, like "PMU::EVENT:MASK:c=2"; NULL if the index of a mask
+ * is out of range, or if buf is too small.
  */
 static const char *spell(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 			 char *buf, size_t size)

@@ -101,7 +101,8 @@ static int expand(struct expansion *s, const char *text, size_t len, const char 
 
 	formula = depth < DEEPEST ? pfl_preset(s->m, text, head) : NULL;
 	/*
-	 * A dash distinguishes the generic name dTLB-load-misses from the event DTLB_LOAD_MISSES.
+	 * A generic name with a dash takes precedence over an event: dTLB-load-misses is not the
+	 * event DTLB_LOAD_MISSES, although '-' and '_' are equal in names.
 	 */
 	if (!formula || !memchr(text, '-', head)) {
 		ret = parse_with(s, text, len, mods, &e);

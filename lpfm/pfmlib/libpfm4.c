@@ -64,7 +64,10 @@ static void restore_environment(char *saved[NUM_HIDDEN])
 	}
 }
 
-/* Initializes libpfm4. It encodes events of absent models only if this variable is set then. */
+/*
+ * Initializes libpfm4. It encodes events of absent models only if LIBPFM_ENCODE_INACTIVE is set
+ * during its initialization.
+ */
 static int init_for_all_models(void)
 {
 	bool was_set = getenv("LIBPFM_ENCODE_INACTIVE") != NULL;
@@ -109,8 +112,8 @@ static int try_first_event(const pfm_pmu_info_t *info)
 }
 
 /*
- * Returns true if other code in the process has already initialized libpfm4 for the host's models
- * only.
+ * Returns true if libpfm4 refuses to encode events of absent models, because other code in the
+ * process has already initialized it for the host's models only.
  */
 static bool absent_models_refused(void)
 {
@@ -187,7 +190,8 @@ static struct l4_event *read_events(const struct l4_pmu *pmu)
 }
 
 /*
- * If several threads read the events at the same time, the result of the first to finish is used.
+ * Reads the events at the first call. If several threads read them at the same time, the result of
+ * the first to finish is used.
  */
 const struct l4_event *l4_event(const struct l4_pmu *pmu, unsigned int i)
 {

@@ -40,11 +40,14 @@ struct l4_attr {
 enum l4_family { L4_OTHER, L4_X86, L4_NETBURST, L4_ARM };
 
 /*
- * May be called at any time. Returns true if libpfm4's tables can be used, including those of
- * absent models.
+ * Initializes libpfm4; may be called at any time. Returns true if libpfm4's tables can be used,
+ * including those of absent models.
  */
 bool l4_init(void);
-/* Fills pmu if id is a core PMU with events; ids stay allocated. ids go from 0 to l4_max_id() - 1. */
+/*
+ * Fills in *pmu, and returns true, if id is a core PMU with events. pmu->ids stays allocated. An id
+ * is a number from 0 to l4_max_id() - 1.
+ */
 bool l4_core_pmu(int id, struct l4_pmu *pmu);
 int l4_max_id(void);
 enum l4_family l4_family(const struct l4_pmu *pmu);

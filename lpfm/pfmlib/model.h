@@ -64,7 +64,8 @@ struct pfl_alt {
 	uint16_t	pmd;
 	uint16_t	pmc[2];
 	/*
-	 * if not 0: used instead of values; ORed into pmc[0] together with other counters' fields
+	 * if not 0: it is used instead of values, and ORed into pmc[0] together with the fields of
+	 * other counters
 	 */
 	uint64_t	field;
 	struct pfl_mask	claims;
@@ -89,8 +90,8 @@ struct pfl_demand {
 /* Adds an alternative with one PMC and the PMD that it controls. */
 void pfl_demand_counter(struct pfl_demand *d, unsigned int pmc, unsigned int pmd);
 /*
- * Adds an alternative: the counter has a field of a PMC that several counters share; "which" is
- * its number among these, 0 - 23.
+ * Adds an alternative in which the counter has only a field of a PMC, which several counters share.
+ * "which" is the number of the field's counter, from 0 to 23.
  */
 void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, unsigned int pmd, unsigned int which);
 
@@ -99,7 +100,7 @@ void pfl_demand_field(struct pfl_demand *d, unsigned int pmc, uint64_t field, un
 struct pfl_event {
 	const char	*name, *desc;
 	uint64_t	code;
-	/* number of unit masks; the indices of modifiers follow theirs */
+	/* number of unit masks; the indices of modifiers come after those of unit masks */
 	unsigned int	nmasks;
 	unsigned int	nmods;
 };
@@ -120,7 +121,7 @@ struct pfl_ops {
 	void (*event)(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev);
 	void (*attr)(const struct pfl_model *m, unsigned int idx, unsigned int a,
 		     struct pfl_attr *attr);
-	/* Fills alternatives, values and shared registers; flags is pfp_flags, plm is not 0. */
+	/* Fills in alternatives, values and shared registers. flags is pfp_flags, plm is not 0. */
 	int (*encode)(const struct pfl_model *m, unsigned int idx, const pfmlib_event_t *e,
 		      unsigned int plm, unsigned int flags, struct pfl_demand *d);
 	/* Returns the numbers of the model's own registers. */
@@ -132,8 +133,8 @@ struct pfl_ops {
 	/* Optional: checks rules on a set of events that do not depend on their counters. */
 	int (*check)(const struct pfl_demand *const *d, unsigned int n);
 	/*
-	 * Both optional. accept() checks rules on an assignment, where choice[i] is the PMD of
-	 * event i. d has all events on which judged() is true, and maybe others.
+	 * Optional: accept() returns true if an assignment is permitted, where choice[i] is the PMD
+	 * of event i. d contains all events for which judged() returns true, and maybe others.
 	 */
 	bool (*accept)(const struct pfl_demand *const *d, const unsigned int *choice, unsigned int n);
 	bool (*judged)(const struct pfl_demand *d);
@@ -143,8 +144,8 @@ struct pfl_ops {
 	void (*narrow)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		       unsigned int i, struct pfl_demand *d);
 	/*
-	 * Optional: adds what does not belong to one event. Without this and amend(), model_in and
-	 * model_out must be NULL.
+	 * Optional: adds to the output what does not belong to a single event. If a model has
+	 * neither this function nor amend(), model_in and model_out must be NULL.
 	 */
 	int (*finish)(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		      pfmlib_output_param_t *out, void *model_out);
@@ -172,11 +173,11 @@ unsigned int pfl_model_number(const struct pfl_model *m);
 
 /* current.c: the current model. */
 const struct pfl_model *pfl_current(void);	/* returns NULL before pfm_initialize() */
-/* Adds the PMCs that the machine lacks, if the current model is the machine's. */
+/* Returns true if the model is that of the machine in use, and the machine lacks the PMC. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
 /*
- * Returns the end of a message about an unknown event: why this machine has no hardware events, or
- * "".
+ * Returns the end of a message about an unknown event: why the machine in use has no names of
+ * hardware events; "" if m is another model, or if there are such names.
  */
 const char *pfl_why_no_hardware_event(const struct pfl_model *m);
 /*
@@ -203,7 +204,7 @@ int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_ev
 int pfl_assign(const struct pfl_model *m, const struct pfl_demand *const *d, unsigned int n,
 	       unsigned int *choice);
 
-/* conflict.c, split.c: on demands. */
+/* conflict.c, split.c: pfm_find_conflict() and pfm_split_events() for demands. */
 bool pfl_same_kind(const struct pfl_demand *a, const struct pfl_demand *b);
 unsigned int pfl_conflict(const struct pfl_model *m, const struct pfl_demand *d, unsigned int n,
 			  unsigned int *positions);
@@ -211,7 +212,7 @@ int pfl_split(const struct pfl_model *m, const struct pfl_demand *d, unsigned in
 	      unsigned int *set_of, unsigned int *nsets);
 
 /* names.c */
-/* case is ignored, and '-' equals '_' */
+/* Returns true if the names are equal: case is ignored, and '-' equals '_'. */
 bool pfl_same_name(const char *a, size_t alen, const char *b);
 bool pfl_lists(const char *names, const char *name);	/* names has a space after each name */
 bool pfl_same_event(const pfmlib_event_t *a, const pfmlib_event_t *b);
@@ -219,8 +220,8 @@ int pfl_find_event(const struct pfl_model *m, const char *name, size_t len, unsi
 /* Parses "EVENT:MASK:..." of this model only. */
 int pfl_parse_event(const struct pfl_model *m, const char *str, size_t len, pfmlib_event_t *e);
 /*
- * Removes "MODEL::" from the text, and returns this model; m if there is none, NULL if it is
- * unknown.
+ * Removes "MODEL::" from the text, and returns the model of that name, or NULL if it is unknown.
+ * Returns m if the text does not name a model.
  */
 const struct pfl_model *pfl_name_model(const struct pfl_model *m, const char **str);
 

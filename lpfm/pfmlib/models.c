@@ -70,7 +70,7 @@ static void add_libpfm4_model(int id)
 	free(m);
 }
 
-/* Returns true if libpfm4 has the model as well: then its table is used. */
+/* Returns true if libpfm4 has the model, too. Then libpfm4's table is used, and not our own. */
 static bool libpfm4_has(const char *name)
 {
 	for (unsigned int i = 0; i < nmodels; i++)
@@ -141,8 +141,9 @@ const struct pfl_model *pfl_model_named(const char *name)
 }
 
 /*
- * Several models can have the same type number of libpfm 3. Returns the present one, or else the
- * last, which is the latest K8.
+ * Returns the model with a type number of libpfm 3, or NULL. If several models have the number,
+ * returns one that is present. If none of them is present, returns k8 for AMD64, and otherwise the
+ * first.
  */
 const struct pfl_model *pfl_model_of_type(int type)
 {

@@ -150,7 +150,7 @@ static int add_modifier(struct parse *p, unsigned int a, const struct pfl_attr *
 	return add_mask(p, a, value);
 }
 
-/* In libpfm 3 a number stands for the sum of the codes of unit masks. */
+/* Adds the unit masks that a number stands for: in libpfm 3 it is the sum of their codes. */
 static int add_numeric(struct parse *p, unsigned long sum)
 {
 	for (unsigned int a = p->ev.nmasks; a-- > 0;) {
@@ -217,7 +217,10 @@ static int apply_token(struct parse *p, const struct token *t)
 	return unknown_mask(p, t);
 }
 
-/* Finds L2_DATA_REFERENCES_L2_ALL by "L2_DATA_REFERENCES:L2_ALL": the separators may differ. */
+/*
+ * Finds an event by a name with ':' in place of '_': L2_DATA_REFERENCES_L2_ALL by
+ * "L2_DATA_REFERENCES:L2_ALL".
+ */
 static bool find_joined(struct parse *p, const char *str, size_t len, const char **rest)
 {
 	const char *end = str + len, *colon = memchr(str, ':', len), *second;
@@ -264,7 +267,10 @@ static bool find_plain(struct parse *p, const char *str, size_t len)
 	return true;
 }
 
-/* If there are both an event A with a mask B and an event A_B, A:B is the former. */
+/*
+ * Finds the event, and where its masks begin. If there are both an event A with a mask B and an
+ * event A_B, "A:B" is the former.
+ */
 static int find_head(struct parse *p, const char *str, size_t len, const char **rest)
 {
 	const char *end = str + len, *colon = memchr(str, ':', len), *masks = colon ? colon + 1 : end;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * presets.c - generic names (those of perf) and PAPI's presets as formulas over a model's own events.
- * A family's line comes first; then what holds for all, in terms of generic names.
+ * presets.c - generic names (those of perf) and PAPI's presets as formulas over a model's own
+ * events. The formulas of a family of models take precedence over those for all models, which are
+ * in terms of generic names.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -497,8 +498,8 @@ static const struct family arm_families[] = {
 };
 
 /*
- * limits formulas that refer to each other: CPU_CYCLES, if it is not an event, is cycles, which is
- * CPU_CYCLES
+ * Limits the depth, because formulas may refer to each other: CPU_CYCLES is cycles if the model has
+ * no such event, and cycles may be CPU_CYCLES.
  */
 #define DEEPEST 8
 

@@ -159,7 +159,10 @@ int pfm_get_max_event_name_len(size_t *len)
 	return PFMLIB_SUCCESS;
 }
 
-/* Everything after a colon is ignored. A generic name works if it stands for one event. */
+/*
+ * Finds an event by its name; what follows a colon is ignored. A generic name can be used if it
+ * stands for a single event.
+ */
 int pfm_find_event(const char *str, unsigned int *idx)
 {
 	const struct pfl_model *m = pfl_current();
@@ -200,7 +203,7 @@ static int find_code(int code, unsigned int start, unsigned int *next)
 		return PFMLIB_ERR_INVAL;
 	if (!m)
 		return PFMLIB_ERR_NOINIT;
-	/* counts the hardware's events, if there are any */
+	/* if the model has events of the hardware, only these are searched */
 	end = m->nevents ? m->nevents : pfl_num_events(m);
 	for (unsigned int i = start; i < end; i++) {
 		struct pfl_event ev;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * split.c - events that do not fit together into the fewest sets that do.
+ * split.c - splits events into the fewest sets of events that can be counted together.
  *
- * The number of sets is tried from a lower bound up: the smallest k for which events can be matched
- * to PMDs that take k events each. For each k events are placed hardest first; those of a kind go to
- * sets in ascending order, and the first empty set stands for all empty ones.
+ * The number of sets k is tried from a lower bound up: the smallest k for which events can be
+ * matched to PMDs that take k events each. For each k a search places the hardest events first.
+ * Events of one kind go to sets in ascending order, and only the first of several empty sets is
+ * tried.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,7 @@ static bool harder(const struct pfl_demand *a, const struct pfl_demand *b)
 	return a->nalts != b->nalts ? a->nalts < b->nalts : a->nshared > b->nshared;
 }
 
-/* Orders events by difficulty and, if that is equal, kind by kind in the given order. */
+/* Orders events by difficulty; of equally difficult ones, those of one kind follow each other. */
 static void make_order(struct splitting *s)
 {
 	unsigned int n = 0;

@@ -27,9 +27,9 @@ struct tbl {
 	const struct tbl_event *events;		/* an event without a name ends the list */
 	uint16_t	model;			/* its bit in struct tbl_event.models */
 	uint32_t	counters;		/* bits of all its counters */
-	/* modifiers and levels are encoded as in an EVTSEL, else as in PMEVTYPER */
+	/* true: modifiers and levels are encoded as in an EVTSEL; false: as in PMEVTYPER */
 	bool		x86;
-	/* addresses of register 0; 0: numbers are addresses */
+	/* addresses of register 0; 0: the numbers of registers are their addresses */
 	uint32_t	pmc_address, pmd_address;
 };
 

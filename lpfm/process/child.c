@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child.c - programs that wait for the word before they run.
+ * child.c - child processes that wait for child:go() before they execute their program.
  *
- * Child and parent hold the ends of a socket pair. The child waits for a byte; what it sends back
- * is the errno of a failed exec. A successful exec closes its end, as the parent's death closes the
- * other: then the child goes, too. Between fork and exec the child only makes system calls.
+ * Child and parent hold the ends of a socket pair. The child waits for a byte; if the exec fails,
+ * it sends back the errno. A successful exec closes its end. The death of the parent closes the
+ * other end, and a waiting child then exits. Between fork and exec the child only makes system
+ * calls.
  */
 /***
 Child processes.
@@ -45,14 +46,17 @@ struct plan {
 	char		**argv, **envp;
 	const char	*cwd;
 	bool		group;			/* the child leads a process group */
-	bool		bound;			/* the child ends with this process */
+	bool		bound;			/* the child gets SIGTERM when this process ends */
 	int		stdio[3];		/* descriptors; -1: the same as the parent's */
 	int		pass;			/* a further descriptor for the child; or -1 */
 };
 
 /* --- between fork and exec ------------------------------------------------------------------ */
 
-/* Moves descriptors out of the way of each other first, and then to their numbers. */
+/*
+ * Makes the plan's descriptors stdin, stdout and stderr. They are first duplicated above 2, so that
+ * none overwrites another. Returns 0, or -1 with errno.
+ */
 static int redirect(const struct plan *plan)
 {
 	int from[3];
@@ -69,8 +73,8 @@ static int redirect(const struct plan *plan)
 }
 
 /*
- * Resets the signals that the interpreter handles, as the child must not inherit handlers. Ignored
- * signals stay ignored.
+ * Resets the signals that the interpreter handles, as the child must not run its handlers, and sets
+ * the mask. Ignored signals stay ignored.
  */
 static void take_signals(const sigset_t *mask)
 {
@@ -93,12 +97,12 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	int err;
 
 	if (plan->bound)
-		/* if the parent has ended already, read() below gets no byte */
+		/* if the parent had ended before this, read() below gets no byte */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 
 	/*
-	 * tells the parent that the fork is over: the costs of copied pages are not counted for the
-	 * program
+	 * tells the parent that the fork is over, so that the costs of the pages that it copies are
+	 * not counted for the program
 	 */
 	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(127);
@@ -131,7 +135,7 @@ static const char *plain_string(lua_State *L, int idx, const struct lpfm_site *s
 	return lua_tostring(L, idx);
 }
 
-/* Makes an argument vector of the list at idx in a userdata, which is pushed. */
+/* Makes an argument vector from the list at idx, in a userdata which is pushed. */
 static char **read_argv(lua_State *L, int idx)
 {
 	struct lpfm_site site = { .call = "spawn", .arg = "argv" };
@@ -151,7 +155,7 @@ static char **read_argv(lua_State *L, int idx)
 	return argv;
 }
 
-/* Returns true if the table at idx replaces the variable of NAME=... */
+/* Returns true if the table at idx has the variable of the entry "NAME=value". */
 static bool overridden(lua_State *L, int idx, const char *entry)
 {
 	const char *end = strchr(entry, '=');
@@ -167,8 +171,8 @@ static bool overridden(lua_State *L, int idx, const char *entry)
 }
 
 /*
- * Makes "NAME=value" of the pair on top of the stack, and keeps it in the table at keep; false
- * removes a name.
+ * Makes "NAME=value" from the pair on top of the stack, and keeps it in the table at keep. Returns
+ * NULL if the value is false, which removes the variable.
  */
 static char *env_entry(lua_State *L, int keep, const struct lpfm_site *site)
 {
@@ -199,7 +203,10 @@ static size_t count_pairs(lua_State *L, int idx)
 	return n;
 }
 
-/* Makes the environment with the changes of the table at idx; pushes a table and a userdata. */
+/*
+ * Returns the environment with the changes in the table at idx. Pushes two values that keep it
+ * alive.
+ */
 static char **read_env(lua_State *L, int idx, struct lpfm_site *site)
 {
 	size_t room = 1, n = 0;
@@ -248,7 +255,10 @@ static int stdio_index(const char *name)
 	return -1;
 }
 
-/* Checks all options before anything is opened or made. env leaves two values on the stack. */
+/*
+ * Checks all options before anything is opened or made. If there is an option env, leaves values on
+ * the stack that keep the environment alive.
+ */
 static void read_options(lua_State *L, int idx, struct plan *plan)
 {
 	struct lpfm_site site = { .call = "spawn" };
@@ -284,8 +294,8 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 }
 
 /*
- * Opens the file for one of stdin, stdout, stderr; returns -1 with errno. mine tells that the
- * descriptor must be closed again.
+ * Returns the descriptor for stdin, stdout or stderr (i), or -1 with errno. *mine is true if it was
+ * opened here, and must be closed again.
  */
 static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 {
@@ -299,7 +309,7 @@ static int open_stdio(lua_State *L, int idx, int i, bool *mine)
 	return open(name, O_CLOEXEC | (i ? O_WRONLY | O_CREAT | O_TRUNC : O_RDONLY), 0666);
 }
 
-/* Makes the child, which waits; returns -1 with errno, and what failed. */
+/* Makes the child, which waits. Returns its pid, or -1 with errno, and in *what what failed. */
 static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 {
 	sigset_t all, mask;
@@ -359,7 +369,10 @@ static int start(struct child *c, const struct plan *plan, const char **what)
 	return -1;
 }
 
-/* Opens files, forks and closes the files without a call of Lua that could raise. */
+/*
+ * Opens files, forks and closes the files; calls no function of Lua that could raise, so that no
+ * file stays open. Returns 0, or -1 with errno.
+ */
 static int start_with_stdio(lua_State *L, struct child *c, struct plan *plan, const int *values,
 			    const char **what)
 {
@@ -384,7 +397,10 @@ static int start_with_stdio(lua_State *L, struct child *c, struct plan *plan, co
 	return ret;
 }
 
-/* Pushes the values of stdin, stdout, stderr, and stores their indices; 0: not given. */
+/*
+ * Pushes the options stdin, stdout and stderr, and stores their stack indices in values; 0 if an
+ * option is not given.
+ */
 static void push_stdio(lua_State *L, int options, int *values)
 {
 	for (int i = 0; i < 3; i++) {
@@ -408,10 +424,10 @@ Without go() it ends with its object, or with this process.
 @param[opt] options.stdin descriptor, file name, or false for /dev/null
 @param[opt] options.stdout the same
 @param[opt] options.stderr the same
-@int[opt] options.pass another descriptor that it gets, under the same number; others opened since the module was loaded
-are closed
-@bool[opt] options.group begin a process group of its own, which a terminal's Ctrl-C does not reach
-@bool[opt] options.bound it gets SIGTERM when this process ends, however that comes about
+@int[opt] options.pass another descriptor that the program gets under the same number; others that
+were opened after this module was loaded are closed
+@bool[opt] options.group it begins a process group, which a terminal's Ctrl-C does not reach
+@bool[opt] options.bound it gets SIGTERM when this process ends, for whatever reason
 @treturn[1] child
 @return[2] nil
 @treturn[2] string message
@@ -479,7 +495,10 @@ static const char *program_name(lua_State *L)
 	return lua_tostring(L, -1);
 }
 
-/* Returns the errno of the failed exec; 0: the program runs; -1: the child had ended. */
+/*
+ * Lets the child run its program. Returns 0 if the program runs, the errno if the exec failed, and
+ * -1 if the child had ended before.
+ */
 static int exec_outcome(int sock)
 {
 	ssize_t got;
@@ -503,7 +522,7 @@ Lets the program run.
 @return[2] nil
 @treturn[2] string message: "cannot run PROGRAM: reason"
 @treturn[2] int errno: ENOENT, EACCES, ...
-@raise if it was told before
+@raise if it was called before
 @usage
 local child = assert(require("lpfm.proc").spawn { "no-such-program" })
 local ok, message, errno = child:go()
@@ -569,7 +588,10 @@ static void push_usage(lua_State *L, const struct rusage *u)
 	}
 }
 
-/* Without a pidfd, checks again after a few milliseconds. */
+/*
+ * Waits for the end of the process, or a few milliseconds if it has no pidfd. Returns 1: check
+ * again; 0: the deadline has passed; -1: errno.
+ */
 static int wait_a_while(lua_State *L, const struct lpfm_process *p, int64_t deadline)
 {
 	int64_t soon = lpfm_deadline(5000000);
@@ -588,7 +610,7 @@ Waits for the end of the process.
 @function child:wait
 @number[opt] timeout seconds to wait at most; without, as long as it takes
 @treturn[1] table {status=exit status} or {signal=number, signal_name=}, and rusage={utime=s, stime=s,
-minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Can be asked again
+minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Further calls return the same
 @return[2] nil
 @treturn[2] string "timeout"
 @return[3] nil
@@ -666,7 +688,7 @@ static int child_fd(lua_State *L)
 	return 1;
 }
 
-/* Ends a child that was never started. One that runs continues, and is reaped if it has ended. */
+/* Releases the child. It is killed if it was never started; if it has ended, it is reaped. */
 static void release(struct child *c)
 {
 	struct lpfm_process *p = c->process;

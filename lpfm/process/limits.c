@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * limits.c - the descriptors of this process: how many it may have, and which ones the programs that it runs get.
+ * limits.c - the descriptors of this process: how many it may have, and which of them the programs
+ * get that it executes.
  */
 /***
 @submodule lpfm.proc
@@ -64,7 +65,7 @@ void lpfm_keep_descriptors(void)
 	each_descriptor(keep);
 }
 
-/* Async-signal-safe: restores for a child the limit with which this process was started. */
+/* Restores, in a child, the limit with which this process was started. It is async-signal-safe. */
 void lpfm_restore_limits(void)
 {
 	if (raised)
@@ -72,8 +73,9 @@ void lpfm_restore_limits(void)
 }
 
 /***
-Raises this process's limit of descriptors (RLIMIT_NOFILE) as far as permitted: a context of a thread takes
-one more than it has events, and two. Programs started by proc.spawn get the limit that was there before.
+Raises this process's limit of descriptors (RLIMIT_NOFILE) as far as permitted, because a context of
+a thread needs one descriptor for each event, and three more. Programs that are started by
+proc.spawn get the limit that was there before.
 @function lpfm.proc.raise_nofile
 @treturn[1] int how many descriptors there can be
 @return[2] nil

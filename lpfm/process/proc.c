@@ -101,14 +101,14 @@ static int proc_kill(lua_State *L)
 }
 
 /***
-Catches a signal: from now on it is remembered for `lpfm.proc.caught`, instead of what it did before. SIGINT and SIGTERM
-are those of `lpfm.proc.on_interrupt`.
+Catches a signal: from now on it is only remembered for `lpfm.proc.caught`. Use
+`lpfm.proc.on_interrupt` for SIGINT and SIGTERM.
 @function lpfm.proc.catch
 @param signal name or number
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EINVAL of one that cannot be caught
+@treturn[2] int errno: EINVAL if the signal cannot be caught
 @raise on wrong types and unknown signals
 @see proc.caught
 @usage
@@ -127,7 +127,7 @@ static int proc_catch(lua_State *L)
 }
 
 /***
-Whether a signal that is caught came since the last time this was asked.
+Tells whether a caught signal has come since the last call for that signal.
 @function lpfm.proc.caught
 @param signal name or number
 @treturn boolean
@@ -157,7 +157,8 @@ static int proc_clock(lua_State *L)
 }
 
 /***
-Makes this process the parent of what its children leave running, or no longer (PR_SET_CHILD_SUBREAPER).
+Makes this process the parent of the processes that its children leave running, or stops that
+(PR_SET_CHILD_SUBREAPER).
 @function lpfm.proc.adopt
 @tparam boolean on
 @treturn[1] boolean what it was before

@@ -11,7 +11,7 @@ struct lpfm_process;
 
 /* Returns a signal given by name ("TERM", "SIGTERM") or number; raises if there is none. */
 int lpfm_to_signal(lua_State *L, int idx, const char *call);
-/* Returns NULL if the signal has no name here. */
+/* Returns the signal's name without "SIG", or NULL if this module has no name for it. */
 const char *lpfm_signal_name(int sig);
 
 /*
@@ -20,17 +20,17 @@ const char *lpfm_signal_name(int sig);
  */
 void lpfm_add_status(lua_State *L, int status);
 
-/* child.c: proc.spawn(); and the process id of a child object, or -1 if idx holds none */
+/* child.c: proc.spawn(); and the process id of the child at idx, or -1 if there is no child */
 int lpfm_proc_spawn(lua_State *L);
 int lpfm_child_pid(lua_State *L, int idx);
 void lpfm_open_child(lua_State *L);
 
-/* limits.c: proc.raise_nofile(), and its reversal in a child */
+/* limits.c: proc.raise_nofile(), and the function that undoes it in a child */
 int lpfm_proc_raise_nofile(lua_State *L);
 void lpfm_restore_limits(void);
 /*
- * Notes the open descriptors. From now on, those that are opened later are closed in programs that
- * are executed.
+ * lpfm_note_descriptors() notes the open descriptors. lpfm_keep_descriptors() sets FD_CLOEXEC on
+ * all that were opened afterwards, so that programs that are executed do not get them.
  */
 void lpfm_note_descriptors(void);
 void lpfm_keep_descriptors(void);

@@ -54,7 +54,10 @@ static void finish(struct lpfm_process *p, int status, const struct rusage *usag
 	p->usage = *usage;
 }
 
-/* Checks whether the process has ended, without consuming a stop. */
+/*
+ * Returns 1 if the process has ended, 0 if not, -1 with errno. The status of a stopped process is
+ * not consumed.
+ */
 static int has_ended(pid_t pid)
 {
 	siginfo_t info = { .si_pid = 0 };
@@ -91,7 +94,7 @@ int lpfm_process_poll(struct lpfm_process *p)
 	return ret;
 }
 
-/* Called with the lock held: a process that is not reaped keeps its id. */
+/* Takes the lock, so that the process is not reaped meanwhile: until then it keeps its id. */
 int lpfm_process_kill(struct lpfm_process *p, int sig)
 {
 	int ret = -1;

@@ -21,14 +21,14 @@ struct lpfm_process {
 /* Makes a record of a new child; NULL if there is no memory. */
 struct lpfm_process *lpfm_process_new(pid_t pid);
 void lpfm_process_free(struct lpfm_process *p);
-/* Reaps the child if it has ended. 1: it is done; 0: not yet; -1: errno. */
+/* Reaps the child if it has ended. Returns 1 if it is reaped, 0 if not yet, -1 with errno. */
 int lpfm_process_poll(struct lpfm_process *p);
-/* Signals the child; 0, or -1 with errno, ESRCH if it is done. */
+/* Signals the child. Returns 0, or -1 with errno, which is ESRCH if the child is reaped. */
 int lpfm_process_kill(struct lpfm_process *p, int sig);
 
 /*
- * Stores up to room thread ids of a process, ascending; returns how many there are, or -1 with
- * errno.
+ * Stores up to room thread ids of a process, ascending. Returns the number of its threads, which
+ * may be larger than room, or -1 with errno.
  */
 int lpfm_process_threads(pid_t pid, pid_t *tids, int room);
 

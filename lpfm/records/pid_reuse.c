@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid_reuse.c - the programs that ran, one after the other, under the numbers of processes.
+ * pid_reuse.c - the programs that ran, one after the other, under the same number of a process.
  */
 /***
 The lives of processes. The number of a process stands for another program after each exec, and for another process when
@@ -31,7 +31,7 @@ static bool is_before(const struct life *a, uint64_t pid, uint64_t tstamp)
 	return a->pid != pid ? a->pid < pid : a->tstamp < tstamp;
 }
 
-/* Returns how many lives began before that time. */
+/* Returns how many entries of the list are before that process and time. */
 static size_t count_before(const struct lives *lives, uint64_t pid, uint64_t tstamp)
 {
 	size_t low = 0, high = lives->n;
@@ -84,7 +84,7 @@ struct lives lives_copy(lua_State *L, int idx)
 }
 
 /***
-Lives, none yet.
+Makes a list of lives, which is empty.
 @function lpfm.samples.lives
 @treturn lives for a column of `samples.counter`: `{"pid", lives=}`
 @usage assert(samples.lives():at(7, 0) == 7)
@@ -108,8 +108,8 @@ static uint64_t time_arg(lua_State *L, const char *call)
 }
 
 /*
- * Returns the time of a sample. Samples of a damaged file may have any time; one that a number
- * cannot hold exactly comes after everything.
+ * Returns the argument at 3, the time of a sample. Samples of a damaged file may have any time; a
+ * time that a number does not hold exactly is taken to be later than all others.
  */
 static uint64_t sample_time_arg(lua_State *L)
 {
@@ -119,7 +119,7 @@ static uint64_t sample_time_arg(lua_State *L)
 }
 
 /***
-A life begins.
+Notes that a life begins.
 @function lives:begin
 @int pid
 @int tstamp ns, as samples have it
@@ -148,7 +148,7 @@ static int lives_begin(lua_State *L)
 }
 
 /***
-The life of a process at some time.
+Returns the number of the life that a process has at some time.
 @function lives:at
 @int pid
 @int tstamp ns

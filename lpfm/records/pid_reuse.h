@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pid_reuse.h - the programs that ran, one after the other, under the numbers of processes. */
+/* pid_reuse.h - the programs that ran, one after the other, under the same number of a process. */
 #ifndef LPFM_PID_REUSE_H
 #define LPFM_PID_REUSE_H
 
@@ -7,7 +7,7 @@
 
 #include "base/module.h"
 
-/* A life of a process begins at this time: the process is new, or executes a program. */
+/* The beginning of a life of a process: at this time it is new, or executes a program. */
 struct life {
 	uint64_t	pid, tstamp;
 };

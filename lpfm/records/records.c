@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * records.c - what programs did, in buffers of the format stack (6.3.2): as tables, for there are few of them.
+ * records.c - reads the records of what programs did from buffers of the format stack (6.3.2). Each
+ * becomes a table, because there are few of them.
  */
 /***
 @submodule buffer
@@ -25,7 +26,7 @@ static const char *const hows[] = {
 
 /* --- the kinds ------------------------------------------------------------------------------ */
 
-/* Fills in the table on top from the size bytes of a record, as far as it has the fields. */
+/* Fills in the table on top from a record of size bytes; fields beyond its end are left out. */
 typedef void (*fill_fn)(lua_State *L, const unsigned char *at, size_t size);
 
 static void set_address(lua_State *L, const char *name, uint64_t value)
@@ -155,7 +156,7 @@ static const struct {
 
 /* --- the loop ------------------------------------------------------------------------------- */
 
-/* Pushes the record; false: its kind is unknown, and nothing is pushed. */
+/* Pushes the record. Returns false, and pushes nothing, if its kind is unknown. */
 static bool push_record(lua_State *L, const unsigned char *at)
 {
 	pfm_stack_smpl_event_t e;
@@ -199,17 +200,18 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 
 - MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)
 - EXEC: `comm`, the thread's name from now on
-- RENAME: the same of a thread that names itself, on real machines
+- RENAME: `comm`, the new name of a thread that renames itself; on real machines only
 - FORK: `ppid`, `ptid`, process and thread that created the thread
 - EXIT
-- COUNT: `num`, `value`: what a thread that an inheriting context did not begin with had counted when it ended
+- COUNT: `num`, `value`: the count of a child thread when it ended, in a context with INHERIT
 - SWITCH: `how`: "in" (the thread runs from now on), "out" (it waits), "preempted" (it is ready to run, and another
   has its CPU); with SWITCHES, on the machine perf
-- LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (the machine's own was, or it came too
-  late), "throttled" (samples held back by the machine), "records" (records that found the buffer full)
+- LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (samples that
+  found the machine's own buffer full, or came too late), "throttled" (samples that the machine held
+  back), "records" (records that found the buffer full)
 @function buffer:records
 @int[opt] from the byte of the buffer to begin at
-@int[opt=0] ahead with regions: how many are to be read before this one
+@int[opt=0] ahead with regions: how many regions are to be read before this one
 @return iterator of the record, and where it ends: the byte to begin at the next time
 @raise on a buffer of another format; in the loop if the context was restarted or closed, or the buffer is corrupt
 @usage

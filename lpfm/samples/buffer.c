@@ -68,7 +68,7 @@ bool lpfm_buffer_map(struct lpfm_context *ctx)
 	return true;
 }
 
-/* From now on ctx->buf is the buffer of this part. */
+/* Makes ctx->buf point to the buffer of this part. */
 static void choose(struct lpfm_context *ctx, unsigned int part)
 {
 	ctx->buf -= ctx->part * ctx->buf_size;
@@ -163,11 +163,13 @@ unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call)
 /***
 The buffer's header (specification 3.6.3).
 @function buffer:header
-@int[opt=0] ahead of stack with regions: how many are to be read before this one
+@int[opt=0] ahead for stack with regions: how many regions are to be read before this one
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,
-flags=list of NO_HDR, IIP_HDR}; of n-way and stack, first=the byte where samples begin, full=nothing more will
-come there before ctx:restart(); with regions, all these are of the one to be read next, and there are regions=how
-many; lost=samples overwritten (n-way), samples that found the buffer full (stack); nil: so many regions are not in use
+flags=list of NO_HDR, IIP_HDR}; for n-way and stack also first=the byte where samples begin,
+full=true if no more samples are added before ctx:restart(), lost=samples overwritten (n-way) or
+samples that found the buffer full (stack). With regions, count, cur_offs, first and full are those
+of the region to be read next, and there is regions=number of regions. Nil if there is no such
+region
 @usage
 local ctx = assert(require("lpfm").create { format = "default", buf_size = 16384 })
 assert(ctx:buffer():header().size == 16384)
@@ -223,7 +225,8 @@ static size_t used(const struct lpfm_context *ctx)
 }
 
 /***
-A copy of the buffer's bytes: of the formats default and stack, without regions, header and samples; else all of it.
+Returns a copy of the buffer's bytes: header and samples for the formats default and stack without
+regions, the whole buffer otherwise.
 @function buffer:snapshot
 @treturn string
 @usage
@@ -241,7 +244,10 @@ static int buffer_snapshot(lua_State *L)
 
 /* --- copies: a buffer without a context ------------------------------------------- */
 
-/* Data about a context that a view and its walks need, with memory for a copy of the buffer. */
+/*
+ * A struct lpfm_context that is not a context: it has a copy of the buffer, and only the members
+ * that a view and its walks need.
+ */
 static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };
 
 static int copy_gc(lua_State *L)
@@ -271,7 +277,8 @@ static bool copy_memory(struct lpfm_context *to, const struct lpfm_context *from
 }
 
 /***
-A buffer with a copy of the samples, which stays as it is: after a restart, and when the context is closed.
+Returns a buffer with a copy of the samples, which does not change by a restart or when the context
+is closed.
 @function buffer:copy
 @treturn[1] buffer
 @return[2] nil
@@ -299,7 +306,7 @@ static int buffer_copy(lua_State *L)
 }
 
 /***
-A value in the buffer, of whatever format.
+Returns a value in the buffer, which may have any format.
 @function buffer:get
 @string type "u8", "u16", "u32", "u64", "double"
 @int offset in bytes, from 0

@@ -13,7 +13,7 @@
 struct lpfm_context *lpfm_buffer_samples(lua_State *L, int idx);
 /* Converts an address in a part of the buffer into an offset in that part. */
 size_t lpfm_buffer_offset(const struct lpfm_context *ctx, const unsigned char *at);
-/* Maps the context's buffer; false, with errno: it cannot be mapped. */
+/* Maps the context's buffer. Returns false, with errno, if it cannot be mapped. */
 bool lpfm_buffer_map(struct lpfm_context *ctx);
 void lpfm_open_buffer(lua_State *L);
 

@@ -33,7 +33,10 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 	}
 }
 
-/* Returns the number of a stream. It is small, as the keys of struct column_stream must be. */
+/*
+ * Returns the field at idx, of which each value is a stream. Fields of 64 bits are refused, because
+ * struct column_stream needs a free value for its key.
+ */
 static unsigned int stream_at(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	unsigned int f = lua_type(L, idx) == LUA_TSTRING ?
@@ -140,7 +143,9 @@ static int grow(struct column_streams *t)
 }
 
 /*
- * Sets *v to the difference from the stream's last value; 0 for the first value, and after a reset.
+ * Replaces *v by its difference from the stream's last value. Returns 1; 0 if there is no
+ * difference, because the value is the stream's first or is smaller than the last (after a reset);
+ * -1 if there is no memory.
  */
 static int difference(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {
@@ -167,7 +172,7 @@ static uint64_t log_bin(uint64_t v, unsigned int bits)
 	return high <= bits ? v : ((uint64_t)(high - bits) << bits) + (v >> (high - bits));
 }
 
-/* Returns false if the sample does not hold the PMD. */
+/* Finds the rank of the PMD's value. Returns false if the sample does not hold the PMD. */
 static bool find_value(struct column *c, const struct lpfm_walk *w)
 {
 	if (c->key == w->key)

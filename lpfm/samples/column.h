@@ -39,7 +39,7 @@ struct column {
 	uint64_t from, step;		/* for LINEAR bins */
 	unsigned int bits;		/* for LOG bins: 2^bits bins for each power of two */
 	struct column_streams streams;
-	/* for a pid that is combined with its life at that time; list NULL: the pid itself */
+	/* list not NULL: each life of a pid or tid is a value of its own (lives_at()) */
 	struct lives lives;
 	bool plain;			/* the column is a field without changes */
 	bool value;			/* the column is a PMD's value without changes */
@@ -57,7 +57,7 @@ void column_read(lua_State *L, int idx, const char *call, struct column *c);
 int column_compute(struct column *c, const struct lpfm_walk *w, uint64_t *v);
 void column_free(struct column *c);
 
-/* From now on samples with the same keys may hold other values. */
+/* Forgets the rank, because in another block, samples with the same key may hold other values. */
 static inline void column_forget(struct column *c)
 {
 	c->key = UINT64_MAX;	/* a key that no sample has */
@@ -72,8 +72,9 @@ static inline uint64_t column_field(const struct column *c, const struct lpfm_wa
 }
 
 /*
- * Returns 1: the sample has the value; 0: it does not; -1: no memory. Columns with a stream need
- * the samples in their order.
+ * Stores the column's value for the current sample in *v. Returns 1; 0 if the sample does not have
+ * the value; -1 if there is no memory. For a column with a stream this must be called for all
+ * samples, in their order.
  */
 static inline int column_get(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 {

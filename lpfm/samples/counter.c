@@ -32,8 +32,8 @@ struct pair {
 };
 
 /*
- * A slot: number of samples (0: the slot is free), of events (the sum of periods), the keys, the
- * sums.
+ * The words of a slot: the number of samples (0: the slot is free), the number of events (the sum
+ * of the samples' periods), the keys, and the sums.
  */
 enum { SAMPLES, EVENTS, KEYS };
 
@@ -48,7 +48,7 @@ struct counter {
 	size_t stride;			/* words of a slot */
 	uint64_t *slots;
 	size_t used, room;		/* room is a power of two, or 0 */
-	unsigned char window[STORED_WINDOW];	/* of the block that is being counted */
+	unsigned char window[STORED_WINDOW];	/* a part of the block that is being counted */
 };
 
 static const struct lpfm_class counter_class = { "lpfm.counter" };
@@ -116,7 +116,10 @@ static int grow(struct counter *t)
 
 /* --- a sample ------------------------------------------------------------------------------- */
 
-/* Columns that depend on earlier samples must see each sample, whether it passes or not. */
+/*
+ * Returns 1 if the sample passes all tests, 0 if it does not, -1 if there is no memory. All columns
+ * are read even if one test fails, as those that depend on earlier samples must see each sample.
+ */
 static int read_tests(struct counter *t, const struct lpfm_walk *w)
 {
 	int passed = 1;
@@ -281,7 +284,7 @@ static void read_pair(lua_State *L, struct counter *t)
 	t->pair.y = xy[1];
 }
 
-/* Arguments that are names of fields make a counter with these keys only. */
+/* Replaces arguments that are names of fields by a table of options with these keys. */
 static void options_from_names(lua_State *L)
 {
 	int n = lua_gettop(L);
@@ -356,7 +359,7 @@ Counts the samples of a block.
 @tparam table sizes by number of the PMD that overflowed (or set * 65536 + number): how many values follow a
 sample, or the list of the PMDs that these are the values of
 @treturn number of samples found
-@treturn number of samples that the block's header promises beyond them: it is cut
+@treturn number of samples that are missing: the block is cut, but its header counts them
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
 print(samples.counter("ip"):add(block, { [65] = {} }))
@@ -436,9 +439,10 @@ static int counter_rows(lua_State *L)
 }
 
 /***
-How the two columns of `pair` go together, over all samples that have both and pass.
+The correlation of the two columns of `pair`, over all samples that have both and pass the tests.
 @function counter:moments
-@treturn table `n`, `mean_x`, `mean_y`; the sums of squared differences to them, `xx`, `yy`, `xy`; `min_x`, `max_x`
+@treturn table `n`, `mean_x`, `mean_y`; `xx`, `yy` and `xy`: the sums of the products of two
+differences from the means; `min_x`, `max_x`
 @usage assert(samples.counter({ pair = { "tstamp", "period" } }):moments().n == 0)
 */
 static int counter_moments(lua_State *L)

@@ -75,7 +75,7 @@ static const struct lpfm_walk *self(lua_State *L)
 	return &on_sample(L)->walk;
 }
 
-/* Returns the cursor, which is the upvalue. */
+/* Moves the cursor, which is the upvalue, to the next sample, and returns it to Lua. */
 static int next_sample(lua_State *L)
 {
 	struct cursor *c = lua_touserdata(L, lua_upvalueindex(1));
@@ -144,7 +144,7 @@ int lpfm_buffer_sample(lua_State *L)
 /* --- the sample ----------------------------------------------------------------------------- */
 
 /***
-The i-th PMD value, PMDs ascending.
+Returns the i-th PMD value. The PMDs are in ascending order.
 @function sample:pmd
 @int i from 1 to s.pmds
 @return value
@@ -198,7 +198,7 @@ static int sample_values(lua_State *L)
 	return 1;
 }
 
-/* Pushes a field; false: samples of this layout do not have it, and nothing is pushed. */
+/* Pushes a field. Returns false, and pushes nothing, if samples of this layout do not have it. */
 static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 {
 	struct lpfm_place place = lpfm_smpl_names[i].at[w->entry];
@@ -260,8 +260,8 @@ static int find_key(const struct keys *keys, const char *name)
 }
 
 /*
- * A name that is no key is looked up among the methods, in the upvalue. A field is nil if this
- * layout does not have it.
+ * Pushes the value of a key. KEYS means that the name at 2 is not a key: it is looked up among the
+ * methods, in the upvalue. A field is nil if samples of this layout do not have it.
  */
 static int push_key(lua_State *L, const struct cursor *c, int key)
 {

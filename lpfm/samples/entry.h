@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry.h - what the header of a sample of the default format says, by name, and where (3.6.4).
+ * entry.h - the fields of a sample's header in the default format, with their names and places
+ * (3.6.4).
  *
- * The one table of the fields' names and places: of live buffers and of recorded ones. Samples of n-way
- * are those of 2.x.
+ * lpfm_smpl_names is the only table of them, for live buffers and for recorded ones. Samples of
+ * n-way are those of 2.x.
  */
 #ifndef LPFM_ENTRY_H
 #define LPFM_ENTRY_H
@@ -38,14 +39,14 @@ struct lpfm_smpl_name {
 };
 
 extern const struct lpfm_smpl_name lpfm_smpl_names[LPFM_SMPL_FIELDS];
-/* Pushes the names, for messages. */
+/* Pushes and returns a list of the names, for messages. */
 const char *lpfm_smpl_names_text(lua_State *L);
 
 /* Returns the field with that name, or LPFM_SMPL_FIELDS. */
 enum lpfm_smpl_field lpfm_smpl_field(const char *name);
 
 enum lpfm_entry lpfm_entry_of(const struct lpfm_context *ctx);
-/* Returns the size in bytes. */
+/* Returns the size in bytes of what a sample begins with. */
 uint8_t lpfm_entry_size(enum lpfm_entry entry);
 
 #endif

@@ -17,16 +17,16 @@ enum { FIELDS_MAX = 16 };
 
 /* The part of the state that a compiled loop (ffi/step.lua) uses, before LPFM_STEP. */
 #define LOOP \
-	const char *kind;		/* the kind of loop for which it is compiled; NULL: it is not */ \
+	const char *kind;		/* kind of the compiled loop; NULL: it is not compiled */ \
 	void (*turn)(void *); \
 	const void *refs, *tests;	/* arrays of struct lpfm_ref */ \
 	const uint64_t *values;		/* the values that the tests require */ \
 	uint32_t num_refs, num_tests;
 
 /*
- * The state of a loop. It is not an upvalue of the iterator: LuaJIT compiles a loop anew for each
- * closure that is its iterator, and gives up after some. So all loops of a kind use the same
- * function.
+ * The state of a loop. It is not an upvalue of the iterator: LuaJIT would compile a loop anew for
+ * each new closure that is its iterator, and would give up after some. So all loops of a kind have
+ * the same function as iterator.
  */
 struct fields {
 	struct lpfm_head	head;
@@ -98,8 +98,8 @@ static bool only_words(const struct fields *f)
 /* --- loops that LuaJIT compiles ------------------------------------------------------------- */
 
 /*
- * Looks up what the current sample holds, for a compiled loop, which has checked that its header is
- * complete.
+ * Looks up what the next sample holds, for a compiled loop. The loop has checked that the sample's
+ * header lies in the buffer.
  */
 static void turn(void *state)
 {
@@ -153,8 +153,9 @@ static bool compiles(lua_State *L, int class)
 }
 
 /*
- * Pushes the step for the state at idx, of this class; false: none is better than C. Steps are
- * found by the address of the kind's string, which the table keeps alive.
+ * Pushes the compiled step for the state at idx. Returns false if the loop is to be done in C:
+ * there is no compiled step, or the compiler is off. The metatable is at index class. Steps are
+ * kept by their kind; the table of steps keeps the kind's string alive, to which f->kind points.
  */
 static bool push_step(lua_State *L, struct fields *f, int idx, int class)
 {
@@ -193,7 +194,7 @@ to machine code without a call.
 @param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is false
 @tparam[opt] table filter, at the end: values that fields must have
 @treturn function iterator
-@return its state, as a for loop passes it on: iterator(state) gives the next sample's fields
+@return the state that a for loop passes to it: iterator(state) returns the next sample's fields
 @raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt
 @usage
 local ctx = assert(require("lpfm").create { format = "default" })

@@ -7,7 +7,7 @@
 
 /* Methods of buffers. */
 int lpfm_buffer_fields(lua_State *L);
-/* The module's table is on top. */
+/* Makes the class of the loops' states. The module's table is on top of the stack. */
 void lpfm_open_fields(lua_State *L);
 
 #endif

@@ -47,7 +47,7 @@ static bool holds_no_more(const struct lpfm_smpl_hdr *hdr, uint64_t size, uint64
 
 static bool read_stack(const pfm_stack_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr, unsigned int ahead)
 {
-	/* the number of the region up to which regions are full */
+	/* the number of full regions, which are the ones to be read next */
 	unsigned int num_full = __atomic_load_n(&h->hdr_num_full, __ATOMIC_ACQUIRE);
 	const pfm_stack_smpl_fill_t *fill = (const void *)(h + 1);
 	uint64_t size = h->hdr_buf_size - sizeof(*h);

@@ -22,11 +22,11 @@ struct lpfm_smpl_hdr {
 /* Reads the format's header at buf. */
 void lpfm_smpl_hdr_read(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf);
 /*
- * Does the same for a region of stack that is read later, after so many other ones. False: there is
- * no such region.
+ * Does the same for a region that is read after `ahead` other ones, which only the format stack
+ * has. Returns false if there is no such region.
  */
 bool lpfm_smpl_hdr_ahead(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf, unsigned int ahead);
-/* Returns the size of that header. */
+/* Returns the size of the format's header in bytes. */
 size_t lpfm_smpl_hdr_size(enum lpfm_format format);
 
 #endif

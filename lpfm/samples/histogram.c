@@ -2,8 +2,8 @@
 /*
  * histogram.c - counting samples by one or several fields, in C.
  *
- * An open-addressed hash table in a userdata, so that a raise leaves nothing behind. A slot is a
- * count, 0 where it is free, and the keys.
+ * The counts are in an open-addressed hash table in a userdata, so that an error that is raised
+ * leaks no memory. A slot consists of a count, which is 0 if the slot is free, and the keys.
  */
 /***
 @submodule buffer
@@ -30,8 +30,9 @@ struct table {
 };
 
 /*
- * What is done for each sample gets the number of keys as an argument. Where it is inlined with a
- * constant, the compiler knows the size of a slot, and unrolls the loops over the keys.
+ * The functions that run for each sample have the number of keys as an argument. When they are
+ * inlined with a constant number, the compiler knows the size of a slot, and unrolls the loops over
+ * the keys.
  */
 #define INLINE	static inline __attribute__((always_inline))
 
@@ -74,7 +75,7 @@ INLINE struct slot *find(const struct table *t, const uint64_t *keys, unsigned i
 	}
 }
 
-/* Pushes the memory of slots free slots. */
+/* Makes a table of free slots, and pushes the userdata that is its memory. */
 static void table_alloc(lua_State *L, struct table *t, size_t slots)
 {
 	size_t size = slots * slot_size(t->keys);
@@ -84,7 +85,7 @@ static void table_alloc(lua_State *L, struct table *t, size_t slots)
 	memset(t->data, 0, size);
 }
 
-/* The new memory replaces the old one on the stack. */
+/* Doubles the table. The new userdata replaces the old one on top of the stack. */
 static void grow(lua_State *L, struct table *t)
 {
 	struct table old = *t;
@@ -111,7 +112,7 @@ INLINE void count(lua_State *L, struct table *t, const uint64_t *keys, unsigned 
 		grow(L, t);
 }
 
-/* Samples that lack one of the fields (a PMD that they do not hold) are skipped. */
+/* Returns false if the sample lacks one of the keys: a PMD that it does not hold. */
 INLINE bool read_keys(const unsigned char *at, const struct lpfm_ref *refs, uint64_t *keys,
 		      unsigned int n)
 {
@@ -150,8 +151,8 @@ static void count_all(lua_State *L, struct lpfm_walk *w, struct lpfm_filter *fil
 }
 
 /*
- * A u64 object cannot be a key, because each is a different object. Such values are converted into
- * hexadecimal digits.
+ * Pushes a key for a Lua table. A value that a number does not hold exactly becomes a string of
+ * hexadecimal digits: each u64 object would be a different key.
  */
 static void push_key(lua_State *L, uint64_t key)
 {

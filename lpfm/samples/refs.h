@@ -26,7 +26,7 @@ struct lpfm_filter {
 	uint64_t	values[LPFM_TESTS_MAX];
 };
 
-/* Finds, for samples in the present layout, the places of what the filter and n refs name. */
+/* Sets the places of the fields and PMDs of the filter and n refs for the walk's current layout. */
 void lpfm_walk_settle(struct lpfm_walk *w, struct lpfm_filter *filter, struct lpfm_ref *refs,
 		      unsigned int n);
 /* Reads the field name or PMD number at idx. */
@@ -54,7 +54,10 @@ static inline bool lpfm_filter_passes(const struct lpfm_filter *filter, const un
 	return true;
 }
 
-/* Moves to the next sample that passes, for which filter and refs are settled. */
+/*
+ * Moves to the next sample that passes the filter, and settles filter and refs for it. Returns what
+ * lpfm_walk_next() returns.
+ */
 static inline int lpfm_walk_filtered(struct lpfm_walk *w, struct lpfm_filter *filter,
 				     struct lpfm_ref *refs, unsigned int n)
 {

@@ -75,7 +75,7 @@ static const struct lpfm_walk *self(lua_State *L)
 }
 
 /***
-The frames as a list that stays.
+Returns the frames as a list, which does not change when the cursor moves.
 @function stack:copy
 @treturn table
 @usage
@@ -104,8 +104,8 @@ static const unsigned char *after_frames(const struct lpfm_walk *w)
 }
 
 /***
-The user's registers at the sample, with COPY, as Linux' asm/perf_regs.h numbers them; none where there was no user
-level.
+Returns the user's registers at the sample, with COPY, in the order of Linux' asm/perf_regs.h. The
+list is empty if the thread has no user level.
 @function stack:registers
 @treturn table a list
 @usage
@@ -127,7 +127,7 @@ static int stack_registers(lua_State *L)
 }
 
 /***
-The copy of the user's stack, with COPY: its bytes from the stack pointer on.
+Returns the copy of the user's stack, with COPY: its bytes from the stack pointer on.
 @function stack:memory
 @treturn string
 @usage

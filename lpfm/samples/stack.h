@@ -6,8 +6,8 @@
 #include "samples/walk.h"
 
 /*
- * Pushes the view of the stack of the cursor at idx, which walks by w; nil if samples have no
- * stacks.
+ * Pushes the view of the stack of the sample at which the cursor at idx is; w is the cursor's walk.
+ * Pushes nil if samples have no stacks.
  */
 void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w);
 /* Pushes the frames of the current sample as a list. */

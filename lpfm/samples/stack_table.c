@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stack_table.c - call stacks by number, each once: what a recording holds of them.
+ * stack_table.c - tables of call stacks, as recordings contain them: each stack has a number, and
+ * is stored once.
  */
 /***
 Call stacks by number, from 1; 0 is the stack without frames. A stack is a list of addresses, the innermost first.
@@ -20,8 +21,8 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "symbols/unwinder.h"
 
 enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
-#define EXACT	(1LL << 53)	/* not an address that a Lua number can hold exactly */
-enum { UNWINDER = 5, AHEAD };	/* arguments of stack_table:samples */
+#define EXACT	(1LL << 53)	/* a Lua number holds all addresses below this one exactly */
+enum { UNWINDER = 5, AHEAD };	/* indices of arguments of stack_table:samples */
 
 /*
  * Set in the last word of a stack with further callers that could not be found; the rest of the
@@ -106,7 +107,7 @@ static bool grow_slots(struct table *t)
 	return true;
 }
 
-/* Makes room for one more stack of n frames. */
+/* Makes room for one more stack of n frames. Returns false if there is no memory. */
 static bool reserve(struct table *t, size_t n)
 {
 	size_t room = t->room ? t->room : FIRST_WORDS, room_at = t->room_at ? t->room_at * 2 : FIRST_SLOTS;
@@ -175,8 +176,9 @@ struct unwinding {
 };
 
 /*
- * Stores the frames of a sample in u->ips: the kernel's, the user's as far as they are certain, and
- * a mark.
+ * Stores the frames of a sample in u->ips: the kernel's, the user's as far as they are certain,
+ * and, if further callers could not be found, a mark. Returns the number of words; *end receives
+ * why the stack ends.
  */
 static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunwind_end *end)
 {
@@ -225,7 +227,7 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 	luaL_addlstring(out, (const char *)&number, sizeof(number));
 }
 
-/* Makes the state for the unwinder at UNWINDER, which is on top. */
+/* Pushes a new state for the unwinder at index UNWINDER; raises if there is no unwinder. */
 static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx)
 {
 	struct unwinding *u = lua_newuserdata(L, sizeof(*u));
@@ -239,8 +241,8 @@ static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *
 }
 
 /*
- * Implements stack_table:samples, and without a table blocks.samples. The arguments are on the
- * stack.
+ * Implements stack_table:samples and, if t is NULL, lpfm.samples.samples. The arguments are on the
+ * Lua stack.
  */
 static int take_samples(lua_State *L, struct table *t)
 {
@@ -273,15 +275,15 @@ static int take_samples(lua_State *L, struct table *t)
 }
 
 /***
-Takes samples out of a buffer of the format stack: their stacks come into the table, and they themselves are laid out
-as samples of the default format, each with the number of its stack as one more value, the last.
+Reads the samples of a buffer of the format stack. Adds their stacks to the table, and returns them
+as samples of the default format; the last value of each is the number of its stack.
 @function stack_table:samples
 @tparam buffer buffer
 @int[opt] from the byte of the buffer to begin at: by default its first sample
-@int[opt=0] set the first event set that counts: samples of lower ones are left out
-@param[opt] unwinder of `lpfm.symbols`: finds the frames of the user in copies of the stack, and ends stacks where they
-cannot be told; without it they are as the machine gives them
-@int[opt=0] ahead with regions: how many are to be read before this one
+@int[opt=0] set the first event set that counts: samples of sets with lower numbers are left out
+@param[opt] unwinder of `lpfm.symbols`: finds the user's frames in copies of the stack, and ends a
+stack where the next frame is not certain; without it, frames are as the machine gives them
+@int[opt=0] ahead with regions: how many regions are to be read before this one
 @treturn string the samples, without the header of a block
 @treturn int how many
 @treturn int the byte to begin at the next time
@@ -298,12 +300,13 @@ static int table_samples(lua_State *L)
 }
 
 /***
-Takes samples out of a buffer of the format stack, without their stacks: as `stack_table:samples`, but for the number.
+Reads the samples of a buffer of the format stack, as `stack_table:samples` does, but without their
+stacks and the stacks' numbers.
 @function lpfm.samples.samples
 @tparam buffer buffer
 @int[opt] from the byte of the buffer to begin at: by default its first sample
-@int[opt=0] set the first event set that counts: samples of lower ones are left out
-@int[opt=0] ahead with regions: how many are to be read before this one
+@int[opt=0] set the first event set that counts: samples of sets with lower numbers are left out
+@int[opt=0] ahead with regions: how many regions are to be read before this one
 @treturn string the samples, without the header of a block
 @treturn int how many
 @treturn int the byte to begin at the next time
@@ -326,7 +329,7 @@ int lpfm_stack_samples(lua_State *L)
 
 /* --- as bytes ------------------------------------------------------------------------------- */
 
-/* Pushes the stacks after the first `before`: nil if there are none. */
+/* Pushes the stacks with numbers above `before` as bytes; pushes nothing if there are none. */
 static int push_bytes(lua_State *L, const struct table *t, size_t before)
 {
 	uint64_t first = before + 1;
@@ -344,10 +347,10 @@ static int push_bytes(lua_State *L, const struct table *t, size_t before)
 }
 
 /***
-The stacks that have come since the last time: a word with the number of the first, then each as a word with the number
-of its frames and these. Words have 64 bits.
+Returns the stacks that were added since the last call: a word with the number of the first, then
+for each stack a word with the number of its frames, and the frames. Words have 64 bits.
 @function stack_table:fresh
-@return string, or nil: there are none
+@return string, or nil if there are none
 @usage assert(samples.stack_table():fresh() == nil)
 */
 static int table_fresh(lua_State *L)
@@ -360,9 +363,9 @@ static int table_fresh(lua_State *L)
 }
 
 /***
-All stacks, as stack_table:fresh gives them.
+Returns all stacks in the form of stack_table:fresh.
 @function stack_table:bytes
-@return string, or nil: there are none
+@return string, or nil if there are none
 @usage assert(samples.stack_table():bytes() == nil)
 */
 static int table_bytes(lua_State *L)
@@ -379,7 +382,10 @@ static uint64_t word_at(const char *bytes, size_t i)
 	return word;
 }
 
-/* Numbers below the first one were lost: stacks without frames take their places. */
+/*
+ * Gives stacks without frames to the numbers that are free below first, because their stacks were
+ * lost. Returns false if first is not free, too many are lost, or there is no memory.
+ */
 static bool pass_over(struct table *t, uint64_t first)
 {
 	if (first <= t->n || first - t->n > GAP_MAX)
@@ -394,10 +400,11 @@ static bool pass_over(struct table *t, uint64_t first)
 }
 
 /***
-Adds what stack_table:fresh gave of another table. Where stacks between are missing, they have no frames.
+Adds stacks that stack_table:fresh has returned for another table, with the same numbers. If stacks
+before them are missing, their numbers get stacks without frames.
 @function stack_table:load
 @string bytes
-@treturn boolean false: those are no stacks, or were there before
+@treturn boolean false if the bytes are not stacks, or the table has one of the stacks already
 @usage assert(not samples.stack_table():load("x"))
 */
 static int table_load(lua_State *L)
@@ -431,8 +438,8 @@ static int table_load(lua_State *L)
 Adds a stack.
 @function stack_table:add
 @string frames words of 64 bits, the innermost first
-@treturn int its number, 0 of a stack without frames
-@raise on what are no words, and if there is no memory
+@treturn int its number; 0 if it has no frames
+@raise if the frames are not whole words, and if there is no memory
 @usage assert(samples.stack_table():add("") == 0)
 */
 static int table_add(lua_State *L)
@@ -450,11 +457,11 @@ static int table_add(lua_State *L)
 }
 
 /***
-Adds a stack of another table, with what that knows of where it was cut.
+Adds a stack of another table, with the reason why it was cut, if it was.
 @function stack_table:copy
 @tparam stack_table other
 @int number of the stack there
-@treturn int its number here; 0 where the other table has none of that number
+@treturn int its number here; 0 if the other table has no stack with that number
 @raise on what is no table, and if there is no memory
 @usage assert(samples.stack_table():copy(samples.stack_table(), 1) == 0)
 */
@@ -474,7 +481,7 @@ static int table_copy(lua_State *L)
 
 /* --- looking -------------------------------------------------------------------------------- */
 
-/* Returns the stack with the number at 2: {n, frames}; NULL: there is none. */
+/* Returns the stack with the number at 2, as n and n frames; NULL if there is none. */
 static const uint64_t *stack_at(lua_State *L)
 {
 	const struct table *t = self(L);
@@ -485,7 +492,8 @@ static const uint64_t *stack_at(lua_State *L)
 }
 
 /*
- * Returns why a stack is incomplete; WHOLE: it is complete. An unknown reason counts as a reason.
+ * Returns why a stack is incomplete, or WHOLE if it is complete. A mark with an unknown reason
+ * counts as SYMUNWIND_TABLE.
  */
 static enum symunwind_end end_of(const uint64_t *stack)
 {
@@ -496,14 +504,14 @@ static enum symunwind_end end_of(const uint64_t *stack)
 	return last - CUT_MARK < SYMUNWIND_NUM_ENDS ? (enum symunwind_end)(last - CUT_MARK) : SYMUNWIND_TABLE;
 }
 
-/* Counts the frames without the mark. */
+/* Returns the number of the stack's frames. The mark is not counted. */
 static uint64_t count_frames(const uint64_t *stack)
 {
 	return stack ? stack[0] - (end_of(stack) != SYMUNWIND_WHOLE) : 0;
 }
 
 /***
-Where a stack was cut, that is, where its callers could not be told any more.
+Tells where a stack was cut because further callers could not be found.
 @function stack_table:cut
 @int number
 @treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table; "code": at a return
@@ -519,10 +527,10 @@ static int table_cut(lua_State *L)
 }
 
 /***
-How the stacks ended that `stack_table:samples` took.
+Counts how the stacks end that `stack_table:samples` has read.
 @function stack_table:cuts
-@treturn table samples, by what `stack_table:cut` says
-@treturn int samples, those with whole stacks included
+@treturn table number of samples with cut stacks, by where they are cut (`stack_table:cut`)
+@treturn int number of all samples
 @usage
 local cuts, total = samples.stack_table():cuts()
 assert(total == 0 and not cuts.copy)
@@ -548,7 +556,7 @@ static int table_cuts(lua_State *L)
 The frames of a stack.
 @function stack_table:frames
 @int number
-@treturn table addresses, the innermost first; none of a number that there is not
+@treturn table addresses, the innermost first; empty if there is no stack with that number
 @usage assert(#samples.stack_table():frames(0) == 0)
 */
 static int table_frames(lua_State *L)
@@ -565,7 +573,8 @@ static int table_frames(lua_State *L)
 }
 
 /*
- * Frame pointers may lead to anything: the stack ends at 0, and at a word that is not an address.
+ * Returns true if a frame can be an address. Frame pointers may lead to anything, so a stack ends
+ * at 0, at a word that is too large, and at an address of the kernel after one of the user.
  */
 static bool is_address(int64_t frame, int64_t before)
 {
@@ -573,22 +582,23 @@ static bool is_address(int64_t frame, int64_t before)
 }
 
 /*
- * Returns the address of the call: a frame has the address at which its function continues, which
- * is after the call. The address at which the kernel was entered is exact.
+ * Returns an address within the call instruction: a frame is the address at which its function
+ * continues, which is after the call. The address at which the user entered the kernel is returned
+ * as it is.
  */
 static int64_t call_of(int64_t frame, int64_t before)
 {
 	return before < 0 && frame >= 0 ? frame : frame - 1;
 }
 
-/* The addresses of a stack that are still to come, the innermost first. */
+/* An iterator over the addresses of a stack, the innermost first. */
 struct calls {
 	const uint64_t	*stack;
-	uint64_t	num, i;		/* frames; the next of them, 0: the sample itself */
+	uint64_t	num, i;		/* number of frames; the next frame, 0: the sample itself */
 	int64_t		ip, before;
 };
 
-/* Begins with the stack with the number at 2 and the address of its sample at 3. */
+/* Returns an iterator for the stack with the number at 2 and the address of its sample at 3. */
 static struct calls calls_of(lua_State *L)
 {
 	const uint64_t *stack = stack_at(L);
@@ -617,8 +627,8 @@ static bool next_call(struct calls *c, int64_t *address)
 }
 
 /***
-Where the functions of a stack were: the place of the sample, then those of the calls, outwards, as far as they are
-addresses.
+Returns where the functions of a stack were: the address of the sample, then the addresses of the
+calls, outwards, up to the first frame that is not an address.
 @function stack_table:calls
 @int number
 @number ip of the sample

@@ -11,7 +11,9 @@
 
 enum { STORED_LAYOUTS_MAX = 64, STORED_WINDOW = 1 << 16 };
 
-/* Which values follow each sample, by the PMD that overflowed and, if it matters, the set. */
+/*
+ * Which values follow each sample's header, by the PMD that overflowed and, if it matters, the set.
+ */
 struct stored_layouts {
 	struct lpfm_table	all;
 	struct lpfm_layout	room[STORED_LAYOUTS_MAX];
@@ -37,10 +39,10 @@ void stored_walk_string(lua_State *L, int arg, struct stored_walk *s, const stru
  */
 void stored_walk_file(lua_State *L, int idx, struct stored_walk *s, const struct stored_layouts *layouts,
 		      unsigned char window[STORED_WINDOW]);
-/* Reads more of the file into the window; false: there is no more. */
+/* Reads more of the block into the window. Returns false if there is no more. */
 bool stored_walk_refill(struct stored_walk *s);
 
-/* Moves to the next sample; false at the end, or if the block is truncated. */
+/* Moves to the next sample. Returns false at the end, or if the block is truncated. */
 static inline bool stored_walk_next(struct stored_walk *s)
 {
 	int got;

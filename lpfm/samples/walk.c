@@ -7,7 +7,7 @@
 #include "samples/header.h"
 #include "samples/walk.h"
 
-/* From now on samples hold these PMDs. */
+/* Makes body the layout of the samples that follow. */
 static void hold(struct lpfm_walk *w, const struct lpfm_layout *body)
 {
 	w->body = *body;
@@ -41,7 +41,7 @@ void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lp
 
 /* --- records ------------------------------------------------------------------------------- */
 
-/* Reads the head of the record at w->next; false: it does not lie in the buffer. */
+/* Reads the head of the record at w->next. Returns false if the record does not fit. */
 static bool read_head(const struct lpfm_walk *w, pfm_stack_smpl_rec_t *rec)
 {
 	size_t left = (size_t)(w->limit - w->next);
@@ -71,7 +71,7 @@ static bool read_sample(struct lpfm_walk *w, const pfm_stack_smpl_rec_t *rec)
 	if (!is_whole(&s))
 		return false;
 	lpfm_walk_body(w);
-	if (w->body.n != s.num_pmds)	/* the PMD was programmed differently since */
+	if (w->body.n != s.num_pmds)	/* the PMD was programmed differently afterwards */
 		hold(w, &nothing);
 	w->kernel = s.num_kernel;
 	w->user = s.num_user;
@@ -114,8 +114,8 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 /* --- the beginning --------------------------------------------------------------------------- */
 
 /*
- * 3.6.2: if samples do not say which PMD overflowed, all must have the same layout. Otherwise they
- * cannot be read.
+ * Chooses the layout of samples that do not say which PMD overflowed (3.6.2). All must have the
+ * same layout; raises if they do not, because they cannot be read then.
  */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
 {
@@ -131,7 +131,7 @@ static void choose_body(lua_State *L, struct lpfm_walk *w)
 	}
 }
 
-/* Are the samples headers alone? They are if no programmed PMD has values stored with its samples. */
+/* Returns true if samples consist of their headers alone: no programmed PMD has smpl_pmds. */
 static bool headers_alone(const struct lpfm_table *layouts)
 {
 	for (size_t i = 0; i < layouts->n; i++)

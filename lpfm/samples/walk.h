@@ -32,32 +32,32 @@
 
 struct lpfm_walk {
 	LPFM_STEP
-	bool			turned;		/* body has changed: refs must be settled */
+	bool			turned;		/* body has changed: lpfm_walk_settle() must run */
 	bool			varies;		/* samples are records, each of its own size */
-	uint16_t		kernel, user;	/* frames of the current sample, where it varies */
-	uint32_t		frames_at;	/* where in it */
+	uint16_t		kernel, user;	/* numbers of frames of the sample, if varies */
+	uint32_t		frames_at;	/* offset of the frames in the sample, if varies */
 	enum lpfm_entry		entry;		/* what samples begin with */
-	const struct lpfm_context *ctx;		/* NULL: of a recorded buffer */
-	const struct lpfm_table	*layouts;	/* of entries that begin with a struct lpfm_layout */
-	bool			any_set;	/* the layouts of set 0 are those of all sets without one */
+	const struct lpfm_context *ctx;		/* NULL: the buffer is a recorded one */
+	const struct lpfm_table	*layouts;	/* each entry begins with a struct lpfm_layout */
+	bool			any_set;	/* sets without layouts have those of set 0 */
 	struct lpfm_layout	body;		/* of the current sample; a copy, for layouts may change */
 };
 
-/* A walk over nothing, for samples of these layouts. */
+/* Begins a walk over no samples; the caller then sets next, limit and count. */
 void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_table *layouts);
-/* A walk before the first sample of a context's buffer; raises if a sample's layout cannot be known. */
+/* Begins a walk over a context's buffer; raises if the layout of samples cannot be known. */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
-/* Raises, because the walk's context has been closed or restarted. */
+/* Raises the error that the walk's context has been closed or restarted. */
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
 /*
- * Raises, because the next sample does not lie in the buffer. The walk is then at its end, and at
- * no sample.
+ * Raises the error that the next sample does not lie in the buffer. The walk is then at its end,
+ * and at no sample.
  */
 int lpfm_walk_broken(lua_State *L, struct lpfm_walk *w);
-/* Sets what the next sample holds: the smpl_pmds of this PMD in this set. */
+/* Sets what the next sample holds: the smpl_pmds of the PMD that overflowed, in this set. */
 void lpfm_walk_turn(struct lpfm_walk *w, uint16_t set, uint16_t pmd);
 
-/* Returns the value of width bytes. */
+/* Returns the unsigned value of width bytes (2, 4 or 8) at a place that may be unaligned. */
 static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 {
 	uint16_t half;
@@ -77,8 +77,8 @@ static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 }
 
 /*
- * Checks a walk over a context's buffer. Closing counts as a restart, so that one comparison serves
- * for both.
+ * Raises if the walk's context was restarted or closed after the walk began. Both change the epoch,
+ * so that one comparison serves for both.
  */
 static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
 {
@@ -100,14 +100,15 @@ static inline void lpfm_walk_body(struct lpfm_walk *w)
 /* Implements lpfm_walk_next() if samples vary in size. */
 int lpfm_walk_record(struct lpfm_walk *w);
 /*
- * Begins a walk over what was added to such a context's buffer after its byte `from`; 0: all of it.
- * With regions the walk is over the region that is read after so many other ones.
+ * Begins a walk over the records of a buffer of the format stack from its byte `from` on; 0 means
+ * from the first. With regions, the walk is over the region that is read after `ahead` other ones;
+ * raises if there is no such region.
  */
 void lpfm_walk_from(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx, uint64_t from,
 		    unsigned int ahead);
 /*
- * Skips samples up to the next record of another kind, which begins at *at. Returns 1; 0 at the
- * end; -1: a record does not fit into the buffer.
+ * Skips samples up to the next record of another kind. Returns 1, and *at is where the record
+ * begins; 0 at the end; -1 if a record does not fit into the buffer.
  */
 int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at);
 

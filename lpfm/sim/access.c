@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* access.c - reads from tables what sites of simulated programs load, store and branch to. */
+/* access.c - reads from tables the loads, stores and branches of sites of simulated programs. */
 #include <string.h>
 
 #include "base/args.h"

@@ -8,7 +8,7 @@
 
 /* Returns true for a field about what a site accesses: load, store, taken, seed, bytes, fence. */
 bool lpfm_sim_is_access(const char *name);
-/* Reads the value on top of the stack, the field "name" of the site at path. */
+/* Reads the value on top of the stack, which is the field "name" of the site that path names. */
 void lpfm_sim_access(lua_State *L, const char *path, const char *name, struct pfm_sim_access *access);
 
 /* Reads the file named on top of the stack; pushes an object that holds its bytes. */

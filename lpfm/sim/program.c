@@ -2,8 +2,9 @@
 /*
  * program.c - programs of the simulated computer: from nested tables to the steps of perfmon/sim.h.
  *
- * One pass measures, one fills a single userdata. Errors name the place: "spawn: program[2][1]: ...". Between them the
- * tables may change, by a function that yields operations or a finalizer.
+ * One pass over the tables measures them, and a second one fills a single userdata. Between the
+ * two, a function that yields operations, or a finalizer, may change the tables: expect() finds
+ * that out. Errors name the place: "spawn: program[2][1]: ...".
  */
 #include <stdio.h>
 #include <string.h>
@@ -52,7 +53,8 @@ static void expect(struct builder *b, bool as_measured)
 }
 
 /*
- * Pushes the field of the table on top of the stack; false: there is none, and nothing is pushed.
+ * Pushes the field of the table on top of the stack. Returns false, and pushes nothing, if it is
+ * nil.
  */
 static bool field(lua_State *L, const char *name)
 {
@@ -83,7 +85,8 @@ static uint32_t small(struct builder *b, const char *name)
 typedef void (*visit_fn)(struct builder *b, void *arg);
 
 /*
- * Calls visit with each element of the list on top of the stack pushed, and the path that names it.
+ * Calls visit for each element of the list on top of the stack. During the call the element is on
+ * top, and b->path names it.
  */
 static void each(struct builder *b, visit_fn visit, void *arg)
 {
@@ -146,13 +149,13 @@ static void measure_step(struct builder *b, void *arg)
 
 static void fill_program(struct builder *b, struct pfm_sim_program *prog);
 
-/* Makes the program keep what is on top of the stack, which is popped. */
+/* Pops the value on top of the stack, and keeps it alive as long as the program. */
 static void keep(struct builder *b)
 {
 	lua_rawseti(b->L, b->anchors, (int)lua_objlen(b->L, b->anchors) + 1);
 }
 
-/* Returns the string at i, which the program keeps alive. */
+/* Returns the string at idx, which the program keeps alive. */
 static const char *kept(struct builder *b, int idx)
 {
 	const char *string = lua_tostring(b->L, idx);
@@ -269,7 +272,7 @@ static void fill_site(struct builder *b, struct pfm_sim_step *step)
 		bad(b, "field 'ns': a time is not negative");
 }
 
-/* Refuses further fields of an operation, which has only one. */
+/* Raises if the operation on top has more than one field. */
 static void only_field(struct builder *b)
 {
 	lua_State *L = b->L;
@@ -281,7 +284,7 @@ static void only_field(struct builder *b)
 		bad(b, "this operation takes no other fields");
 }
 
-/* Refuses other fields than these in a step that contains others. */
+/* Raises if a step that contains other steps has fields other than these. */
 static void only_beside(struct builder *b, const char *nest, const char *also)
 {
 	lua_State *L = b->L;
@@ -396,7 +399,7 @@ static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
 	return true;
 }
 
-/* Steps of one program are contiguous: *arg is the place of the next one. */
+/* Fills in the next step at *arg, and moves *arg on: the steps of one program are contiguous. */
 static void fill_step(struct builder *b, void *arg);
 
 static struct pfm_sim_step *take(struct builder *b, struct pfm_sim_step **at)
@@ -423,7 +426,7 @@ static void fill_loop(struct builder *b, struct pfm_sim_step **at)
 	take(b, at)->op = PFM_SIM_END;
 }
 
-/* Reads call = the address in its frame. */
+/* Reads a step with call = the address that is in the frames of samples. */
 static void fill_call(struct builder *b, struct pfm_sim_step **at)
 {
 	lua_State *L = b->L;

@@ -16,16 +16,18 @@ file, and leaves a record of that in buffers that hold records (the format stack
 `{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}` (`name=` of the thread from then on),
 `{exit=true}`, `{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
 
-A site that says what it accesses counts what comes of it in the caches, TLBs and branch predictor of its CPU: cycles,
-stalls, loads, stores, branches and the misses of all these. Its ns, 1 if not given, are the cycles of the instruction
-itself; it waits for the caches in addition. `load={address, stride, ...}` and `store=` have the address of the first
-time, and by how many bytes it moves with each iteration of the loop the site is in, of the loop around that one, and
-so on; `size=` bytes (8). `{address, stride, random=n, seed=s}` is one of n elements, at random; `{address, stride,
-chase=n, seed=s}` goes once round all n in random order, each leading to the next. `taken=` makes it a conditional
-branch: true, false, "back" (but in the last iteration of its loop), "TTN" (again and again), or a chance, with
-`seed=`. `bytes=` (4) are fetched for the instruction. `fence=true` empties the store buffer before the site's accesses,
-which go past it: alone it is a fence, with a load and a store an operation that is locked. `{trace=file}` replays what
-`lpfm trace` recorded.
+If a site says what it accesses, its events are the effects of that on the caches, TLBs and branch
+predictor of its CPU: cycles, stalls, loads, stores, branches and their misses. Its ns, by default
+1, are the cycles of the instruction itself; the time in which it waits for the caches is added.
+`load={address, stride, ...}` and `store=` have the address of the first access, and by how many
+bytes it moves with each iteration of the innermost loop around the site, of the next outer loop,
+and so on; `size=` bytes (8). `{address, stride, random=n, seed=s}` accesses one of n elements at
+random; `{address, stride, chase=n, seed=s}` goes once round all n elements in random order, and
+each leads to the next. `taken=` makes the site a conditional branch: true, false, "back" (taken
+except in the last iteration of its loop), a pattern like "TTN" that is repeated, or a probability,
+with `seed=`. `bytes=` (4) are fetched for the instruction. `fence=true` empties the store buffer
+before the site's accesses, which bypass the buffer: without accesses it is a fence, with a load and
+a store a locked operation. `{trace=file}` replays what `lpfm trace` recorded.
 `{ops=function}` executes what the function returns, called until it returns nothing: ip, "load", "store", "modify",
 "branch" or "jump", then the address (of a branch: whether it is taken) and size.
 @module lpfm.sim
@@ -148,7 +150,7 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 }
 
 /***
-A new thread, ready to run.
+Makes a new thread, which is ready to run.
 @function machine:spawn
 @tparam table spec
 @tparam table spec.program list of steps, see above: `{ip=, ns=, events={...}}`, `{loop=n, ...}`, `{sleep=ns}`, ...
@@ -253,7 +255,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 }
 
 /***
-All threads, dead ones too, in the order of their thread ids.
+Returns all threads, also dead ones, in the order of their thread ids.
 @function machine:threads
 @treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"waiting"|"dead",
 cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
@@ -330,7 +332,7 @@ static int sim_share(lua_State *L)
 }
 
 /***
-A device that interrupts a CPU: once at start, or from then on every period.
+Adds a device that interrupts a CPU: once at the time start, or from then on every period.
 @function machine:interrupt
 @tparam table spec
 @int[opt=0] spec.cpu which CPU
@@ -389,7 +391,8 @@ static uint64_t duration(lua_State *L, int idx)
 }
 
 /***
-Lets time pass: for a while, or until something happens but at most that long (10 s if no time is given).
+Lets time pass: for the given time, or until something happens, but not longer than the given time
+(by default 10 s).
 @function machine:run
 @tparam table spec
 @number[opt] spec.s seconds
@@ -484,7 +487,8 @@ static int sim_set(lua_State *L)
 /* --- events and the truth ------------------------------------------------------------------- */
 
 /***
-The names that `events` of a site may have; codes of the model, as "0x5b", can be used besides.
+Returns the names that `events` of a site may have. Codes of the model, like "0x5b", can be used,
+too.
 @function machine:events
 @treturn {string,...}
 @usage
@@ -610,7 +614,7 @@ static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
 }
 
 /***
-What really happened, exactly: in a thread, on a CPU, or in the idle thread of a CPU.
+Returns what really happened, exactly: in a thread, on a CPU, or in the idle thread of a CPU.
 @function machine:truth
 @tparam int|table who thread id, {cpu=n} or {idle=n}
 @treturn[1] table by event, those that happened: {user=, kernel=, interrupt=, total=}; "time" is in ns
@@ -680,9 +684,9 @@ two CPUs share the same ones.
 @function machine:caches
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,
-assoc=lines in a set, line=bytes, policy=, latency=cycles that what is here must be waited for (a TLB: what is not),
-fetches=, fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs took}; it
-prints as a table, without columns in which all is 0
+assoc=lines in a set, line=bytes, policy=, latency=cycles of a hit (for a TLB: of a miss), fetches=,
+fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs
+took}; it prints as a table, without columns in which all values are 0
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENOMEM
@@ -713,7 +717,7 @@ static int sim_caches(lua_State *L)
 }
 
 /***
-How often a line was not in a cache when it was asked for, by set.
+Returns the number of misses of a cache for each of its sets.
 @function machine:cache_sets
 @string name of `machine:caches`: "L1D", ...
 @int[opt=0] cpu
@@ -768,9 +772,10 @@ static void set_causes(lua_State *L, const char *name, const uint64_t *misses)
 }
 
 /***
-Why the loads and stores of a site missed the L1D, on a computer made with the option explain=1. Compulsory: the line
-was never there; coherence: another CPU took it; capacity: a fully associative cache of the same size would not have had
-it either; conflict: that one would.
+Explains why the loads and stores of a site missed the L1D, on a computer made with the option
+explain=1. Compulsory: the line was never in the cache; coherence: another CPU took it; capacity: a
+fully associative cache of the same size would not have had it either; conflict: such a cache would
+have had it.
 @function machine:explain
 @int site its address
 @treturn[1] table {loads=, stores=, waited=cycles, load_misses={compulsory=, capacity=, conflict=, coherence=, total=},
@@ -816,9 +821,9 @@ static void push_site(lua_State *L, const struct pfm_sim_site *site)
 }
 
 /***
-The sites that have accessed data, on a computer made with the option explain=1: what `machine:explain` can be asked
-of, also of a trace. Those that missed the L1D most often come first; of those that missed as often, the one with the
-lowest address.
+Returns the sites that have accessed data, also those of a trace, on a computer made with the option
+explain=1: those that `machine:explain` can explain. The sites that missed the L1D most often come
+first; of sites that missed equally often, the one with the lowest address.
 @function machine:sites
 @treturn[1] {table,...} {ip=address, loads=, stores=, misses=of loads and stores, waited=cycles}; it prints as a
 table of 200 rows at most
@@ -879,7 +884,7 @@ static const luaL_Reg sim_metas[] = {
 	{ NULL, NULL }
 };
 
-/* The methods refer to the computer that is the current one now. */
+/* Pushes methods that refer to the simulated computer that is the current machine now. */
 void lpfm_push_sim(lua_State *L)
 {
 	struct lpfm_sim *s;

@@ -33,7 +33,7 @@ static int trace_gc(lua_State *L)
 	return 0;
 }
 
-/* Pushes a new trace, which is NULL if there is no memory. */
+/* Pushes a new object for a trace; its member trace is NULL if there is no memory. */
 static struct lpfm_trace *new_trace(lua_State *L)
 {
 	static const luaL_Reg metas[] = { { "__gc", trace_gc }, { NULL, NULL } };
@@ -86,7 +86,9 @@ const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size)
 
 static const char *const kinds[] = { "load", "store", "modify", "branch", "jump" };
 
-/* Adds an operation; its address, kind, address or taken, and size are on top of the stack. */
+/*
+ * Adds an operation: ip, kind, address (or whether it is taken) and size are on top of the stack.
+ */
 static int add_op(lua_State *L, const struct lpfm_site *site, struct pfm_sim_trace *trace)
 {
 	static const uint32_t numbers[] = { PFM_SIM_LOAD, PFM_SIM_STORE, PFM_SIM_MODIFY, PFM_SIM_BRANCH_NOT,
@@ -105,7 +107,9 @@ static int add_op(lua_State *L, const struct lpfm_site *site, struct pfm_sim_tra
 	return pfm_sim_trace_op(trace, numbers[kind], lpfm_to_u64(L, -2, site), size);
 }
 
-/* Returns false if the function returned nothing. */
+/*
+ * Calls the function, and adds the operation that it returns. Returns false if it returns nothing.
+ */
 static bool call(lua_State *L, const struct lpfm_site *site, int function, struct pfm_sim_trace *trace)
 {
 	uint64_t ip;
@@ -150,9 +154,10 @@ const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size)
 /* --- valgrind ------------------------------------------------------------------------------- */
 
 /***
-Reads what `valgrind --tool=lackey --trace-mem=yes` prints, to its end, and makes a trace of it: for a file that
-`{trace=file}` in a program of the simulated computer replays. The command `lpfm trace` does both. With
-`lpfm.proc.on_interrupt` Ctrl-C ends it early: the trace has what was read until then.
+Reads what `valgrind --tool=lackey --trace-mem=yes` prints, to its end, and returns it as a trace. A
+file with these bytes can be replayed by `{trace=file}` in a program of the simulated computer. The
+command `lpfm trace` makes such a file. With `lpfm.proc.on_interrupt`, Ctrl-C ends the reading
+early, and the trace contains what was read until then.
 @function lpfm.lackey_trace
 @int fd a descriptor to read from
 @treturn[1] string the trace's bytes

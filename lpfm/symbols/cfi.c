@@ -14,7 +14,7 @@
 
 enum { SLOTS = 4096 };		/* a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
-/* most bytes of code where a program begins, if no symbol has its size */
+/* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };
 
 /* A segment of the file that is loaded as code. */
@@ -150,7 +150,10 @@ static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint6
 	return true;
 }
 
-/* mov %rsp,%rbp in both of its encodings; in 32-bit code the same without the first byte */
+/*
+ * Returns true if the code contains mov %rsp,%rbp in one of its two encodings. The encodings of
+ * mov %esp,%ebp in 32-bit code are the same without the first byte.
+ */
 static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
 {
 	static const char store[] = { 0x48, (char)0x89, (char)0xe5 }, load[] = { 0x48, (char)0x8b, (char)0xec };
@@ -169,7 +172,7 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
 }
 
-/* Reads what is called. A call of a leaf through a register has no known target. */
+/* Returns false: on this machine it is not determined which function a call calls. */
 static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint64_t *function)
 {
 	(void)code, (void)n, (void)end, (void)function;
@@ -190,7 +193,10 @@ static bool makes_frame(const unsigned char *code, size_t n, bool is_32bit)
 }
 #endif
 
-/* Returns the code before an address, *n bytes of it. */
+/*
+ * Returns the code of a segment up to an address in it, and the number of its bytes in *n. Returns
+ * NULL if the address is in no segment of code.
+ */
 static const unsigned char *code_before(const struct symcfi *c, uint64_t addr, size_t *n)
 {
 	size_t size;
@@ -230,7 +236,10 @@ bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to)
 	return code && to - from <= n && makes_frame(code + n - (to - from), to - from, c->is_32bit);
 }
 
-/* Returns true for functions: labels within functions are local, or have another type. */
+/*
+ * Returns true if the symbol is that of a function. A symbol without a type counts as one if it is
+ * not local: a local symbol without a type is a label within a function.
+ */
 static bool is_function(const GElf_Sym *sym)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
@@ -269,7 +278,7 @@ bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function)
 	return e;
 }
 
-/* Returns the contents of .debug_frame, which most files do not have. */
+/* Returns the contents of .debug_frame; NULL if the file has none, as most files do not. */
 static Dwarf_CFI *debug_of(struct symcfi *c)
 {
 	if (c->has_asked)
@@ -327,7 +336,7 @@ static bool read_cfa(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *ro
 	return keep_expression(row, ops, n, &row->cfa_offset);
 }
 
-/* Recognizes an expression that is only a register. */
+/* Returns true if the expression consists of a register alone, and fills in *change. */
 static bool read_moved(const Dwarf_Op *ops, size_t n, unsigned int num, struct symcfi_change *change)
 {
 	unsigned int atom = ops[0].atom;
@@ -338,7 +347,10 @@ static bool read_moved(const Dwarf_Op *ops, size_t n, unsigned int num, struct s
 	       (unsigned int)change->offset < num;
 }
 
-/* Recognizes call_frame_cfa [plus_uconst OFFSET] [stack_value]. */
+/*
+ * Returns true if the expression is call_frame_cfa [plus_uconst OFFSET] [stack_value], and fills in
+ * *change.
+ */
 static bool read_offset(const Dwarf_Op *ops, size_t n, bool is_value, struct symcfi_change *change)
 {
 	int64_t offset = n == 2 ? (int64_t)ops[1].number : 0;
@@ -388,8 +400,8 @@ static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct sy
 }
 
 /*
- * Returns the frame at an address, which the caller frees; NULL: there is no information about the
- * place.
+ * Returns the frame at an address, which the caller frees; NULL if there is no information about
+ * the address.
  */
 static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 {
@@ -401,8 +413,8 @@ static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 }
 
 /*
- * Returns true where a program or its loader begins: nothing has called that code, which often has
- * no information.
+ * Returns true if the address is in the code at which a program or its loader begins, and this code
+ * has no call frame information, as often. Nothing has called that code.
  */
 static bool is_entry(struct symcfi *c, uint64_t addr)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cfi.h - the call frame information of an ELF file (.eh_frame, .debug_frame), in rows: how the
- * registers of a function's caller are found at one of its instructions. libdw reads the rows; each
- * row is kept after it was made.
+ * registers of a function's caller are found at one of the function's instructions. libdw reads the
+ * rows; those that were used last are kept in a table.
  */
 #ifndef LPFM_SYMBOLS_CFI_H
 #define LPFM_SYMBOLS_CFI_H
@@ -19,7 +19,7 @@ struct symexpr;			/* a DWARF expression, see expression.h */
 
 enum symcfi_kind {
 	SYMCFI_FREE = 0,	/* the slot has no row */
-	/* there is no information about the place, or it is not understood */
+	/* there is no information about the address, or it is not understood */
 	SYMCFI_NONE,
 	SYMCFI_COMMON,
 	SYMCFI_OUTERMOST,	/* the information says that the function has no caller */
@@ -75,27 +75,31 @@ void symcfi_close(struct symcfi *c);
 bool symcfi_is_32bit(const struct symcfi *c);
 
 /*
- * If the code at the file's byte offset is mapped at start, *bias is the distance from the file's
- * own addresses. False: there is no code at the offset.
+ * Computes the bias of a mapping, which maps the file's byte offset at address start: *bias is what
+ * must be subtracted from an address in memory for the file's own address. Returns false if the
+ * file has no code at the offset.
  */
 bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64_t *bias);
 
 /*
- * Returns true for the code of a C library that calls main(), and for that with which threads
- * begin.
+ * Returns true if the address is in the code of a C library that calls main(), or in the code with
+ * which threads begin.
  */
 bool symcfi_is_start(struct symcfi *c, uint64_t addr);
 
-/* Returns true if a call precedes the file's own address. */
+/* Returns true if a call instruction ends right before the file's own address. */
 bool symcfi_is_after_call(const struct symcfi *c, uint64_t addr);
-/* Finds what that call calls, if the instruction says so. */
+/*
+ * Finds which function the call instruction right before the address calls. Returns false if there
+ * is no such instruction, or if it does not contain the function's address.
+ */
 bool symcfi_called(const struct symcfi *c, uint64_t addr, uint64_t *function);
 /*
- * Finds the beginning of the function at that address by the file's own symbols. False: they do not
- * tell.
+ * Finds the beginning of the function at that address by the file's own symbols. Returns false if
+ * the symbols do not say where it is.
  */
 bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function);
-/* Returns true if the code between two addresses makes the stack pointer the frame pointer. */
+/* Returns true if the code between two addresses copies the stack pointer to the frame pointer. */
 bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to);
 
 /* Returns NULL if there is no memory. The rows must be freed before the files. */
@@ -103,12 +107,12 @@ struct symcfi_rows *symcfi_rows_new(void);
 void symcfi_rows_free(struct symcfi_rows *rows);
 
 /*
- * Returns the row of one of the file's own addresses, where registers have numbers from 0 to num -
- * 1. It is valid up to the next call.
+ * Returns the row for one of the file's own addresses, never NULL. num is the number of registers:
+ * they are numbered from 0 to num - 1. The row is valid up to the next call.
  */
 const struct symcfi_row *symcfi_row(struct symcfi_rows *rows, struct symcfi *c, uint64_t addr, unsigned int num);
 
-/* Returns how a register changes; NULL: it does not. */
+/* Returns where the caller's value of a register is; NULL if the row has no rule for it. */
 const struct symcfi_change *symcfi_change(const struct symcfi_row *row, unsigned int reg);
 
 #endif

@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 	return x->low < y->low ? -1 : x->low > y->low;
 }
 
-/* Reads all units once. Without memory for all, some remain unknown. */
+/* Reads all units once. If there is no memory for all of them, some remain unknown. */
 static void read_units(struct symdwarf *d, Dwfl_Module *mod)
 {
 	Dwarf_CU *cu = NULL;
@@ -155,7 +155,10 @@ static bool has_ranges(Dwarf_Die *die)
 
 static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth);
 
-/* Returns true if the address is in the entry, and adds its scopes. */
+/*
+ * Returns true if the address is in a function that is this entry, or that this entry contains. The
+ * functions that contain the address are added to s.
+ */
 static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
 {
 	switch (dwarf_tag(die)) {
@@ -188,8 +191,9 @@ static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
 }
 
 /*
- * Follows the tree as the code is nested. With LTO, the definition of an inlined function may be in
- * another unit.
+ * Searches the children of an entry for functions that contain the address; returns true if there
+ * is one. The tree is followed as the code is nested, and not by the definitions of inlined
+ * functions: with LTO, a definition may be in another unit.
  */
 static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth)
 {
@@ -204,7 +208,10 @@ static bool find_scopes(Dwarf_Die *parent, struct scopes *s, int depth)
 	return false;
 }
 
-/* With -gsplit-dwarf functions are in another file than lines. */
+/*
+ * Returns the unit that contains the functions. With -gsplit-dwarf it is in another file than the
+ * lines; otherwise it is the given unit.
+ */
 static Dwarf_Die whole_unit(const Dwarf_Die *unit)
 {
 	Dwarf_Die skeleton, split;

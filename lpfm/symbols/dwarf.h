@@ -19,8 +19,8 @@ struct symdwarf {
 };
 
 /*
- * A function at an address, and the place in it; in the caller of an inlined function this is the
- * call.
+ * A function at an address, with a file and a line: that of the address, or, in the caller of an
+ * inlined function, that of the call.
  */
 struct symdwarf_frame {
 	const char *name;
@@ -28,7 +28,7 @@ struct symdwarf_frame {
 	int line;
 };
 
-/* Returns the file (NULL: not known) and line of an address. */
+/* Returns the source file of an address, and *line; NULL if they are not known. */
 const char *symdwarf_line(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, int *line);
 
 /*

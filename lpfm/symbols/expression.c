@@ -47,8 +47,8 @@ static void dereference(struct machine *m, const struct symexpr_place *p)
 }
 
 /*
- * Applies an operation to two operands, of which y is the upper one. False: it is not such an
- * operation.
+ * Applies an operation with two operands; y is the one on top of the stack. Returns false if the
+ * operation is not one of these, or if there are fewer operands.
  */
 static bool combine(struct machine *m, unsigned int atom)
 {

@@ -24,7 +24,10 @@ struct symexpr_place {
 	uint64_t	cfa;		/* the canonical frame address */
 };
 
-/* Evaluates a DWARF expression; false: it has no value, or needs an unknown register or memory. */
+/*
+ * Evaluates a DWARF expression. Returns false if it has no value, or needs an unknown register or
+ * memory that is not available.
+ */
 bool symexpr_evaluate(const struct symexpr *e, const struct symexpr_place *place, uint64_t *value);
 
 /* Returns true if the result is always the value of the register. */

@@ -149,7 +149,9 @@ static struct file *find_file(const struct symmapped *m, const struct stat *s)
 	return NULL;
 }
 
-/* Returns the information of the open file, which is closed or kept; NULL: there is none. */
+/*
+ * Returns the call frame information of the open file, and takes over fd; NULL if there is none.
+ */
 static struct symcfi *cfi_of(struct symmapped *m, int fd)
 {
 	struct stat s;
@@ -175,8 +177,8 @@ static struct symcfi *cfi_of(struct symmapped *m, int fd)
 }
 
 /*
- * Returns the vdso. The 64-bit one and the 32-bit one are each the same in all processes of a
- * machine, so one copy is enough.
+ * Returns the call frame information of the vdso; NULL if there is none. The 64-bit vdso and the
+ * 32-bit one are each the same in all processes of a machine, so one copy of each is enough.
  */
 static struct symcfi *vdso_of(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop)
 {
@@ -278,7 +280,10 @@ static size_t count_until(const struct process *p, uint64_t time)
 	return low;
 }
 
-/* Inserts an event. Most come in the order of time, but those of several buffers do not. */
+/*
+ * Inserts an event. Most events come in the order of time, but those that were read from several
+ * buffers do not. Returns false if there is no memory.
+ */
 static bool insert(struct symmapped *m, uint64_t pid, const struct event *e)
 {
 	struct process *p = process(m, pid);

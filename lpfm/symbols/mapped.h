@@ -12,14 +12,14 @@
 struct symmapped;
 
 /*
- * A part of a process's memory that contains code from that time on, until a later mapping covers
+ * A part of a process's memory that contains code from its time on, until a later mapping covers
  * it.
  */
 struct symmapping {
 	uint64_t	time;		/* in ns; 0: from the beginning */
 	uint64_t	start, stop;
-	uint64_t	bias;		/* distance from the file's own addresses */
-	struct symcfi	*file;		/* NULL: the code has no file, or it cannot be read */
+	uint64_t	bias;		/* address in memory minus the file's own address */
+	struct symcfi	*file;		/* NULL: the code has no file, or its file cannot be read */
 };
 
 /* Returns NULL if there is no memory. */
@@ -32,11 +32,14 @@ void symmapped_free(struct symmapped *m);
  */
 bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t start, uint64_t stop, uint64_t offset,
 		   const char *path);
-/* From that time on the process has only mappings that are added for later times. */
+/*
+ * Notes that from that time on the process has only mappings that are added for later times.
+ * Returns false if there is no memory.
+ */
 bool symmapped_clear(struct symmapped *m, uint64_t pid, uint64_t time);
 /*
- * From that time on the id belongs to a new process, which begins with the mappings that its parent
- * had then.
+ * Notes that from that time on the id belongs to a new process, which begins with the mappings that
+ * its parent had then. Returns false if there is no memory.
  */
 bool symmapped_fork(struct symmapped *m, uint64_t pid, uint64_t parent, uint64_t time);
 

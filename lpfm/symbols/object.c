@@ -25,7 +25,7 @@ struct symobj {
 	Elf *elf;
 	struct symtab funcs;
 	size_t functions;		/* number of functions in the symbol table */
-	struct symplt_names made;	/* names that were made for functions */
+	struct symplt_names made;	/* names of stubs ("f@plt"), which funcs refers to */
 	struct symdwarf dwarf;
 	char *names;		/* the kernel's names */
 };
@@ -118,7 +118,7 @@ static void explain(char *why, const char *what)
 	snprintf(why, SYMOBJ_ERROR_LEN, "%s", what);
 }
 
-/* Opens a file, and takes over fd. */
+/* Opens a file, and takes over fd. Returns 0, or -1 with the reason in why. */
 static int report(struct symobj *o, const char *path, int fd, char *why)
 {
 	GElf_Addr bias;
@@ -246,8 +246,9 @@ static char *read_all(const char *path)
 
 /*
  * Adds a line like "ffffffff81000000 T _text", which has "\t[module]" at the end for modules. A
- * data symbol ends the code before it. The last function before a gap has no end: it may extend to
- * the end of the page after its own, as perf assumes.
+ * data symbol ends the function before it. The end of the last function before a gap is not known:
+ * the function may extend to the end of the page after its own, as perf assumes. Returns 0, or -1
+ * if there is no memory.
  */
 static int add_kernel_line(struct symobj *o, char *line)
 {

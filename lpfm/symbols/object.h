@@ -11,19 +11,22 @@
 
 struct symobj;
 
-/* The reason why a call failed, as text; "" after success. */
-#define SYMOBJ_ERROR_LEN 256
+#define SYMOBJ_ERROR_LEN 256	/* size of the text that says why a call failed */
 #define SYMOBJ_BUILD_ID 64	/* most bytes of a build id */
 
 /*
- * Opens an ELF file, with its separate debug file if there is one; "[vdso]" is this machine's own,
- * and "[kernel]" the running kernel's symbols. file is where the contents are read: path, or
- * another place; the debug file is searched by path. Returns NULL with *why filled in on failure.
+ * Opens an ELF file, with its separate debug file if there is one. The path "[vdso]" means this
+ * machine's vdso, and "[kernel]" the running kernel's symbols. The contents are read from file,
+ * which is path or a copy elsewhere; the debug file is searched by path. Returns NULL on failure,
+ * with the reason in why.
  */
 struct symobj *symobj_open(const char *path, const char *file, char why[SYMOBJ_ERROR_LEN]);
 void symobj_close(struct symobj *o);
 
-/* Makes a file with this machine's vdso; returns -1 with *why filled in on failure. */
+/*
+ * Makes a file in memory with a copy of this machine's vdso. Returns its descriptor, or -1 with the
+ * reason in why.
+ */
 int symobj_vdso(char why[SYMOBJ_ERROR_LEN]);
 
 /* A segment of the file that is loaded. */
@@ -32,33 +35,33 @@ struct symobj_segment {
 };
 
 /*
- * Gets the loaded segment with the program header *i or a later one, and moves *i past it. False:
- * there is none.
+ * Gets the loaded segment with the program header *i or a later one, and moves *i past it. Returns
+ * false if there is none.
  */
 bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg);
 
 /*
  * Converts an offset in the file into the object's own address (p_vaddr). For the kernel they are
- * the same.
+ * the same. Returns false if the offset is in no loaded segment.
  */
 bool symobj_offset_to_addr(const struct symobj *o, uint64_t offset, uint64_t *addr);
 
 /* Returns the function at the object's address, or NULL. */
 const struct symtab_entry *symobj_function(const struct symobj *o, uint64_t addr);
-/* Finds the start and size of a function without a symbol. False: it is not known. */
+/* Finds the start and size of a function without a symbol. Returns false if they are not known. */
 bool symobj_range(const struct symobj *o, uint64_t addr, uint64_t *start, uint64_t *size);
 /* Returns how many functions are known: 0 for a stripped object. */
 size_t symobj_functions(const struct symobj *o);
 
-/* Returns source file and line of an address; NULL if the debug information does not say. */
+/* Returns the source file of an address, and *line; NULL if the debug information has none. */
 const char *symobj_line(struct symobj *o, uint64_t addr, int *line);
 
 /* Finds the functions at an address, as symdwarf_frames() does. */
 int symobj_frames(struct symobj *o, uint64_t addr, struct symdwarf_frame frames[], int max);
 
 /*
- * Returns why existing debug information cannot be read, as text; NULL: it can be read, or there is
- * none.
+ * Returns why existing debug information cannot be read, as text. Returns NULL if it can be read,
+ * or if there is none.
  */
 const char *symobj_trouble(struct symobj *o);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plt.h - the stubs through which functions of other objects are called. They are named after
- * these: "f@plt".
+ * plt.h - the stubs through which functions of other objects are called. The stub of function f is
+ * named "f@plt".
  */
 #ifndef LPFM_SYMBOLS_PLT_H
 #define LPFM_SYMBOLS_PLT_H
@@ -10,7 +10,7 @@
 
 #include "symbols/table.h"
 
-/* Names that were made, each allocated by malloc(). */
+/* The names of stubs, each allocated by malloc(). */
 struct symplt_names {
 	char **v;
 	size_t n;

@@ -50,7 +50,7 @@ struct census {
 	size_t	by_pointer, by_stack;
 };
 
-/* Returns the section with that name. */
+/* Returns the contents of the section with that name; NULL if there is none. */
 static Elf_Data *named_section(Elf *elf, const char *wanted)
 {
 	size_t names;
@@ -89,7 +89,7 @@ static void pass_operands(unsigned int op, const uint8_t **at, const uint8_t *en
 
 	switch (op) {
 	case DW_CFA_set_loc:
-		/* current compilers do not emit other operations: the rest is skipped */
+		/* current compilers do not emit this operation: all that follows it is skipped */
 		fixed = left;
 		break;
 	case DW_CFA_advance_loc1:
@@ -201,9 +201,10 @@ static size_t count_frames(Elf *elf)
 }
 
 /*
- * A stack ends at a function without a frame pointer. A few such functions are assembler code. If
- * there are more, they are a part of the program, as in Rust, where the library has frame pointers
- * in programs that have none.
+ * Returns true if hardly any function lacks a frame pointer. A walk by frame pointers ends at a
+ * function without one. A few such functions are assembler code. If there are more, they are a part
+ * of the program itself: the standard library of Rust, for example, has frame pointers even in
+ * programs that have none.
  */
 static bool has_pointers(const struct census *c)
 {
@@ -211,8 +212,8 @@ static bool has_pointers(const struct census *c)
 }
 
 /*
- * Returns 1: functions that use the stack keep a frame pointer; 0: more than a few do not; -1: it
- * is not known.
+ * Returns 1 if the functions that use the stack keep a frame pointer, 0 if more than a few do not,
+ * and -1 if it is not known.
  */
 static int judge(Elf *elf)
 {
@@ -226,7 +227,7 @@ static int judge(Elf *elf)
 		return take_census(elf, &c, 6) ? has_pointers(&c) : -1;
 	case EM_386:
 		return take_census(elf, &c, 5) ? has_pointers(&c) : -1;
-	case EM_AARCH64:	/* here the stack pointer finds the frames of all functions */
+	case EM_AARCH64:	/* rows go by the stack pointer in all functions: count code */
 		return take_census(elf, &c, 29) ? count_frames(elf) * 2 >= c.by_pointer + c.by_stack : -1;
 	default:
 		return -1;
@@ -234,10 +235,11 @@ static int judge(Elf *elf)
 }
 
 /***
-Do the functions of an ELF file that use the stack keep frame pointers? By its call frame information.
+Tells by an ELF file's call frame information whether its functions that use the stack keep frame
+pointers.
 @function frame_pointers
 @string path
-@return boolean, or nil: that is not to be told
+@return boolean, or nil if that is not known
 @usage print(require("lpfm.symbols").frame_pointers "/bin/sh")
 */
 static int frame_pointers(lua_State *L)
@@ -257,7 +259,10 @@ static int frame_pointers(lua_State *L)
 
 /* --- what it needs -------------------------------------------------------------------------- */
 
-/* Returns the section of that type, its data, and the index of the section with its names. */
+/*
+ * Returns the contents of the first section of that type, and its header in *sh; NULL if there is
+ * none.
+ */
 static Elf_Data *section(Elf *elf, GElf_Word type, GElf_Shdr *sh)
 {
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn))
@@ -320,8 +325,8 @@ static bool imports_start(Elf *elf)
 What an ELF file needs.
 @function needs
 @string path
-@treturn table `libraries`: names; `paths`: where it looks for them first; `starts`: does it import functions that start
-other programs? Nil: it is no ELF file
+@treturn table `libraries`: names; `paths`: where it looks for them first; `starts`: true if it
+imports functions that start other programs. Nil if it is no ELF file
 @usage print(require("lpfm.symbols").needs("/bin/sh").libraries[1])
 */
 static int needs(lua_State *L)

@@ -25,7 +25,7 @@ static int32_t word_at(const unsigned char *at)
 	return word;
 }
 
-/* Returns the file's bytes at an address, if there are so many. */
+/* Returns the file's bytes at an address; NULL if there are fewer than count. */
 static const unsigned char *bytes_at(Elf *elf, uint64_t addr, uint64_t count)
 {
 	size_t n = 0, size;
@@ -47,8 +47,8 @@ static const unsigned char *bytes_at(Elf *elf, uint64_t addr, uint64_t count)
 }
 
 /*
- * Accepts only the usual encodings: a count of 4 bytes, and rows of two 4-byte words relative to
- * the section.
+ * Finds the table in .eh_frame_hdr. Returns false if there is none, or if its encodings are not the
+ * usual ones: a count of 4 bytes, and rows of two 4-byte words relative to the section.
  */
 static bool find_table(Elf *elf, struct table *t)
 {
@@ -96,8 +96,9 @@ bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size)
 
 	*start = start_of(&t, lo);
 	/*
-	 * The description has the function's beginning, relative to itself, and then its length;
-	 * otherwise its encoding is another one.
+	 * In the usual encoding, the description contains the function's beginning, relative to
+	 * that word, and then its length. If the beginning is not the one in the table, the
+	 * encoding is another one.
 	 */
 	if (!description || at + 8 + (uint64_t)(int64_t)word_at(description + 8) != *start)
 		return false;

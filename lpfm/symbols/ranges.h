@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 /*
- * Finds the start and size in bytes of the function in elf that contains addr. False: it is not
- * known.
+ * Finds the start and size in bytes of the function in elf that contains addr. Returns false if it
+ * is not known.
  */
 bool symranges_find(Elf *elf, uint64_t addr, uint64_t *start, uint64_t *size);
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * start.c - the code of a C library that calls main(), and what threads begin with. A symbol table names it. A stripped
- * library names the functions alone that it exports: glibc's __libc_start_main() and pthread_create() follow the
- * functions of their own that make those calls, and nothing that is exported lies between. So it is in musl, where
- * several functions have the name of that of threads.
+ * start.c - finds the code of a C library that calls main(), and the code with which threads begin.
+ * A full symbol table names both. A stripped library names only the functions that it exports. In
+ * glibc, the internal functions that make those calls lie before __libc_start_main() and
+ * pthread_create(), and no exported function lies between. So the ranges of these two functions are
+ * extended down to the exported function before them. In musl the same is done even with a full
+ * symbol table, because several of its functions are named like that with which threads begin.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -38,8 +40,8 @@ static bool open_table(struct table *t, Elf *elf, GElf_Word type)
 }
 
 /*
- * Returns the name of function i, or of a later one that is defined, and moves *i past it. NULL:
- * there is none.
+ * Returns the name of the first function that is defined, from symbol *i on, and moves *i past it.
+ * Returns NULL if there is none.
  */
 static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
 {
@@ -56,7 +58,7 @@ static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
 	return NULL;
 }
 
-/* Finds the function with that name; false: there is none. */
+/* Finds the function with that name. Returns false if there is none. */
 static bool find(const struct table *t, const char *name, struct symstart *range)
 {
 	GElf_Sym sym;

@@ -12,7 +12,7 @@ struct symstart {
 	uint64_t	from, to;	/* an address range; it is empty if both are equal */
 };
 
-/* Fills in where that code lies, by the file's own addresses. */
+/* Finds where that code lies in the file's own addresses. Ranges that are not found are empty. */
 void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES]);
 
 #endif

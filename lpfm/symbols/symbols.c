@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /***
 Functions and source lines of programs, shared libraries, the vdso and the kernel.
-From mappings to objects is `pfm.symbols`' business; this module knows one object at a time.
+This module knows one object at a time; `pfm.symbols` finds the objects that processes have mapped.
 @module lpfm.symbols
 */
 #include <stdbool.h>
@@ -37,8 +37,9 @@ static struct symobj *check_object(lua_State *L)
 }
 
 /*
- * Addresses are numbers in two's complement, as everywhere in lpfm. Addresses from other machines
- * or damaged files may exceed what a number holds exactly: nothing is found there.
+ * Addresses are numbers in two's complement, as everywhere in lpfm: those of the kernel are
+ * negative. An address from another machine or a damaged file may exceed what a number holds
+ * exactly. It becomes NOWHERE, where nothing is found.
  */
 static uint64_t check_address(lua_State *L, int arg)
 {
@@ -57,7 +58,8 @@ static void push_address(lua_State *L, uint64_t addr)
 Opens an object.
 @function object
 @string path an ELF file, "[vdso]" or "[kernel]"
-@string[opt=path] file where the file is to be had now; its debug information is looked for by its path
+@string[opt=path] file where the contents are read, if not at path; the debug information is
+searched by path
 @treturn[1] object
 @return[2] nil
 @treturn[2] string why not
@@ -81,7 +83,7 @@ static int symbols_object(lua_State *L)
 }
 
 /***
-From an offset in the file to the object's own address.
+Converts an offset in the file into the object's own address.
 @function object:address
 @number offset in bytes
 @return the address, or nil where the offset is not in a loaded segment
@@ -122,10 +124,10 @@ static void push_name(lua_State *L, const char *name)
 The function at an address.
 @function object:func
 @number address the object's own
-@return[1] its name, C++ names readable; "" where none is known, but where the function begins and ends
-@return[1] the function's address
-@return[1] its size in bytes, 0 where that is not known
-@return[2] nil
+@return[1] its name, demangled; "" if only its beginning and its end are known
+@return[1] the function's address; the given address if the size is 0
+@return[1] its size in bytes; 0 if only the debug information names the function
+@return[2] nil if no function is known there
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
 return o:func(o:address(4096) or 0)
 */
@@ -198,11 +200,12 @@ static void push_frame(lua_State *L, const struct symdwarf_frame *frame)
 }
 
 /***
-The functions at an address: the innermost inlined one first, last the one that it was all inlined into.
+The functions at an address: the innermost inlined one first, and last the function into which the
+others are inlined.
 @function object:frames
 @number address the object's own
-@treturn table of `name`, `file`, `line` (of the address, or of the call of the frame before); empty without debug
-information
+@treturn table a list of tables with `name`, `file` and `line`; the line is that of the address, or
+that of the call of the function before. The list is empty without debug information
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
 return #o:frames(o:address(4096) or 0)
 */
@@ -248,7 +251,7 @@ static int object_segments(lua_State *L)
 }
 
 /***
-How many functions the object's symbol table names; 0 says it is stripped.
+Returns how many functions the object's symbol table names; 0 if the object is stripped.
 @function object:functions
 @treturn number
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
@@ -261,9 +264,9 @@ static int object_functions(lua_State *L)
 }
 
 /***
-Why debug information that is there cannot be read.
+Returns why the object's debug information cannot be read.
 @function object:trouble
-@return string in words, or nil: it can, or there is none
+@return string in words, or nil if it can be read, or if there is none
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
 return o:trouble()
 */
@@ -309,7 +312,7 @@ static int object_build_id(lua_State *L)
 The build id of a file that is not opened for its symbols.
 @function build_id
 @string file
-@return string in hexadecimal, or nil: it has none, or is no ELF file
+@return string in hexadecimal, or nil if the file has none, or is no ELF file
 @usage print(require("lpfm.symbols").build_id "/bin/sh")
 */
 static int symbols_build_id(lua_State *L)
@@ -353,10 +356,10 @@ static int object_tostring(lua_State *L)
 }
 
 /***
-A function's name as its source has it, of the one that its symbol has: of C++, D, OCaml, Rust.
+Converts the name of a symbol of C++, D, OCaml or Rust into the function's name in the source.
 @function demangle
 @string name
-@treturn string the same, where it is none of these
+@treturn string the function's name; the given name if it is of none of these languages
 @usage assert(require("lpfm.symbols").demangle "_ZN3foo3barEv" == "foo::bar()")
 */
 static int symbols_demangle(lua_State *L)

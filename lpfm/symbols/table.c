@@ -22,8 +22,8 @@ int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, co
 }
 
 /*
- * Sorts by address. Of entries with the same address the best comes first: one with a size, then
- * the higher rank, then a name before an end.
+ * Sorts by address. Of entries with the same address the best comes first: one with a size before
+ * one without, then a function before an entry that is only an end, then the higher rank.
  */
 static int compare(const void *a, const void *b)
 {
@@ -38,7 +38,7 @@ static int compare(const void *a, const void *b)
 	return y->rank - x->rank;
 }
 
-/* Keeps one function for each address. A label with a size inside a function is dropped. */
+/* Keeps one entry for each address, and drops those without a size inside a sized function. */
 static void keep_functions(struct symtab *t)
 {
 	uint64_t reach = 0;

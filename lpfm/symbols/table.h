@@ -12,7 +12,7 @@ struct symtab_entry {
 	uint64_t size;
 	uint64_t reach;		/* the largest end of all entries up to this one */
 	const char *name;	/* NULL: the entry only ends the one before it */
-	/* of several entries at one address, that with the highest rank counts */
+	/* of several equal entries at one address, the one with the highest rank is kept */
 	int rank;
 	bool sized;		/* the symbol has a size */
 };
@@ -24,8 +24,9 @@ struct symtab {
 };
 
 /*
- * Adds a function. size 0: not known; it ends at the next entry or after the most bytes. name must
- * outlive the table; NULL marks an end. Returns 0, or -1 if there is no memory.
+ * Adds a function. If size is 0, the size is not known, and the function ends at the next entry,
+ * or after most bytes. If name is NULL, the entry only ends the function before it. The name must
+ * outlive the table. Returns 0, or -1 if there is no memory.
  */
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank);
 /* Must be called once, after the last symtab_add(). */

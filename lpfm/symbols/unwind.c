@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwind.c - finds the callers in user stacks. Each step follows the row of call frame information
- * for the address. Memory that the row refers to is read from the copy of the stack's top. If frame
- * pointers are used, the chain of return addresses that the kernel found by them replaces the
- * memory that was not copied. The chain begins with the frame to which the frame pointer leads, and
- * belongs to a function when its row says that its frame is this one. A leaf without a frame, and a
- * function that has not made its frame yet, have their return address in the copy, or in a
- * register.
+ * for the address. Memory that the row refers to is read from the copy of the stack's top. If the
+ * program has frame pointers, memory that was not copied is replaced by the chain: the return
+ * addresses that the kernel found by following the frame pointers. The chain begins at the frame to
+ * which the frame pointer leads. A return address is taken from it when the row of the function
+ * says that this frame is the function's own. A leaf without a frame, and a function that has not
+ * made its frame yet, have their return address in the copy, or in a register.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +52,7 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 #define IS_FRAME_BY_POINTER(row, l)	false
 #endif
 
-/* more bytes from the stack pointer than this: it is another stack */
+/* An address that is more bytes than this above the stack pointer belongs to another stack. */
 #define FAR	(16ULL << 20)
 
 struct symunwind {
@@ -73,9 +73,9 @@ struct walk {
 	uint64_t		pc;
 	uint64_t		regs[SYMCFI_REGS];
 	uint64_t		known;
-	/* index in the chain at the frame pointer's frame; 0: there is none */
+	/* index in the chain of the next return address to take; 0: the chain cannot be used */
 	size_t			next;
-	enum symunwind_end	why;		/* why the last word could not be read */
+	enum symunwind_end	why;		/* why the last value could not be found */
 	bool			called;		/* pc is an address to which a call returns */
 	/* pc is the beginning of a function that nothing has called */
 	bool			is_made;
@@ -175,7 +175,10 @@ static bool find_cfa(struct walk *w, const struct symcfi_row *row, uint64_t *cfa
 	return true;
 }
 
-/* Expressions read the registers of the callee. */
+/*
+ * Reads a register of the caller by an expression, which is evaluated with the registers of the
+ * callee. Returns false if the value is unknown.
+ */
 static bool fetch_by_expression(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 				const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
 {
@@ -189,8 +192,8 @@ static bool fetch_by_expression(struct walk *w, const struct walk *before, const
 }
 
 /*
- * Reads a register of the caller from memory or from a register of the callee; false: it is
- * unknown.
+ * Reads a register of the caller from memory or from a register of the callee. Returns false if the
+ * value is unknown.
  */
 static bool fetch(struct walk *w, const struct walk *before, const struct symcfi_row *row,
 		  const struct symcfi_change *change, uint64_t cfa, uint64_t *value)
@@ -212,9 +215,10 @@ static bool fetch(struct walk *w, const struct walk *before, const struct symcfi
 /* --- steps ---------------------------------------------------------------------------------- */
 
 /*
- * Takes the return address of the chain's next frame, which is that of the function. From here on
- * only the chain is followed, and no memory: how far the copy reaches depends on the depth of the
- * stack, but equal paths must end at the same place.
+ * Takes the return address of the chain's next frame, which is the function's own frame. All
+ * registers are forgotten, so that from here on only the chain is followed and no memory is read:
+ * how far the copy reaches depends on the depth of the stack, but call stacks with the same callers
+ * must end at the same place.
  */
 static enum symunwind_end take_from_chain(struct walk *w)
 {
@@ -227,8 +231,8 @@ static enum symunwind_end take_from_chain(struct walk *w)
 }
 
 /*
- * Returns true if the function has a frame to which frame pointers lead: the caller's frame
- * pointer, and above it the return address.
+ * Returns true if the function has a frame to which frame pointers lead: one that contains the
+ * caller's frame pointer and, in the word above it, the return address.
  */
 static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -240,7 +244,7 @@ static bool has_frame(const struct walk *w, const struct symcfi_row *row)
 
 /*
  * Returns true if the frame is aligned more strictly than the stack. Then its distance from the
- * caller's frame is not known, and the compiler stores the return address there a second time.
+ * caller's frame is not known, and the compiler stores the return address in it a second time.
  */
 static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -250,8 +254,9 @@ static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row
 }
 
 /*
- * Returns true if a function, at its end, has already popped the frame pointer of such a frame.
- * From there on the expressions of the row are wrong, because they go by the frame pointer.
+ * Returns true if the function has an aligned frame (see above), but is at its end and has already
+ * popped the frame pointer. From there on the expressions of the row are wrong, because they
+ * compute addresses from the frame pointer.
  */
 static bool has_left_aligned_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -260,8 +265,8 @@ static bool has_left_aligned_frame(const struct walk *w, const struct symcfi_row
 }
 
 /*
- * Returns true if the frame is the one at which the chain is. If its address or the frame pointer
- * is not known, it is assumed to be.
+ * Returns true if the chain's next return address is that of the function's frame. This is assumed
+ * if the frame is aligned, or if its address (*cfa) or the frame pointer is not known.
  */
 static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, const uint64_t *cfa)
 {
@@ -275,8 +280,8 @@ static bool is_at_chain(const struct walk *w, const struct symcfi_row *row, cons
 }
 
 /*
- * Returns true if a function, at its end, has already restored a register that was saved below the
- * present stack pointer.
+ * Returns true if the function is at its end and has already restored the register: the register
+ * was saved at an address that is now below the stack pointer.
  */
 static bool is_popped(const struct walk *w, const struct symcfi_change *change, uint64_t cfa)
 {
@@ -285,8 +290,9 @@ static bool is_popped(const struct walk *w, const struct symcfi_change *change, 
 }
 
 /*
- * Restores the caller's known registers. If the frame pointer changes, the chain of frame pointers
- * cannot be used. If the function has left an aligned frame, it has restored what was saved there.
+ * Restores the caller's known registers. If the frame pointer changes, the chain cannot be used any
+ * more. If has_left is true, the function has left an aligned frame, and has already restored the
+ * registers that were saved in it.
  */
 static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa, bool has_left)
 {
@@ -308,7 +314,7 @@ static void restore(struct walk *w, const struct symcfi_row *row, uint64_t cfa, 
 		w->next = 0;
 }
 
-/* Makes a step by a row. */
+/* Goes to the caller by the function's row. Returns WHOLE, or why the caller cannot be found. */
 static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *row)
 {
 	uint64_t own, sp = w->regs[w->l->sp];
@@ -339,7 +345,7 @@ static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
 	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
 }
 
-/* Returns the row for the address; NULL: there is none. */
+/* Returns the row for the address; NULL if there is none. */
 static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
 {
 	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
@@ -348,8 +354,8 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
 }
 
 /*
- * Returns true if the frame pointer matters where a call returns to. It does not if the code has a
- * table, or the stack ends there.
+ * Returns true if a walk that has reached the return address ret needs the frame pointer to go on.
+ * It does not if the code at ret has an unwind table, or if the stack ends there.
  */
 static bool needs_pointer(const struct walk *w, uint64_t ret)
 {
@@ -359,8 +365,8 @@ static bool needs_pointer(const struct walk *w, uint64_t ret)
 }
 
 /*
- * Returns true if a call may return to the address. If the code's bytes are available, a call must
- * precede it.
+ * Returns true if a call may return to the address pc. If the code's bytes are available, a call
+ * instruction must precede the address.
  */
 static bool may_return_to(const struct walk *w, uint64_t pc)
 {
@@ -369,7 +375,10 @@ static bool may_return_to(const struct walk *w, uint64_t pc)
 	return map && (!map->file || symcfi_is_after_call(map->file, (pc & w->l->address) - map->bias));
 }
 
-/* Reads the return address of a frame to which the frame pointer leads. */
+/*
+ * Reads the return address of the frame to which the frame pointer leads. Returns false if it is
+ * not known.
+ */
 static bool read_return(struct walk *w, uint64_t *ret)
 {
 	if (w->next) {
@@ -393,7 +402,11 @@ static bool has_called(struct walk *w, uint64_t ret, uint64_t function)
 
 enum frame { FRAME_MADE, FRAME_NOT_MADE, FRAME_UNKNOWN };
 
-/* Looks for the return address of a function that has not made its frame yet, or has left it. */
+/*
+ * Looks on top of the stack for the return address of a function that has not made its frame yet,
+ * or has left it. Returns true if a call may return to the word there, which *ret receives; *from
+ * receives the address of that word.
+ */
 static bool find_on_top(struct walk *w, uint64_t *from, uint64_t *ret)
 {
 	uint64_t fp = w->regs[w->l->fp], top;
@@ -407,11 +420,13 @@ static bool find_on_top(struct walk *w, uint64_t *from, uint64_t *ret)
 }
 
 /*
- * Finds the frame of a function in code without a table. A function with a frame made it after its
- * beginning, if its symbol tells where that is. The word on top of the stack is the function's
- * return address if the function is at its beginning, or if the call before that address was of
- * this function, and the call before the frame's return address was not. *from receives the address
- * of the return address.
+ * Decides, in code without a table, whether the function has made its frame (FRAME_MADE), or has
+ * its return address on top of the stack at *from (FRAME_NOT_MADE). If a symbol says where the
+ * function begins, it can have made its frame only if the code from there on sets the frame
+ * pointer. If the top of the stack has no return address, the frame has been made. Otherwise the
+ * return address on top is the function's if the function is at its first instruction, or if the
+ * call before that address calls this function; the one in the frame is the function's if the call
+ * before it calls this function. Returns FRAME_UNKNOWN if both seem to be true, or neither.
  */
 static enum frame find_frame(struct walk *w, const struct symmapping *map, uint64_t *from)
 {
@@ -432,8 +447,8 @@ static enum frame find_frame(struct walk *w, const struct symmapping *map, uint6
 /*
  * Makes a step in code without a table, such as a JIT compiler's. Its functions are assumed to
  * have frame pointers. The frame pointer must lead up the stack, to a caller's frame for which this
- * also holds, and to an address to which a call returns. If the function may not have made its
- * frame yet, and this cannot be excluded, its caller is not reported.
+ * also holds, and to an address to which a call returns. If it is unknown whether the function has
+ * made its frame yet, the caller is not reported.
  */
 static enum symunwind_end step_by_pointer(struct walk *w, const struct symmapping *map)
 {
@@ -466,10 +481,10 @@ static enum symunwind_end step_by_pointer(struct walk *w, const struct symmappin
 }
 
 /*
- * Goes to the caller. A result other than WHOLE means that it cannot be found. The stack is
- * complete if frame pointers lead to the code of the C library that calls main(), to a thread's
- * function, or to the function with which a stack that a program made begins; even if that code has
- * no table.
+ * Goes to the caller. Returns WHOLE, or why the caller cannot be found. The stack is complete, and
+ * pc becomes 0, if frame pointers lead to the code of the C library that calls main() or a thread's
+ * function, or to the function with which a stack that a program made begins. This code need not
+ * have a table.
  */
 static enum symunwind_end step(struct walk *w)
 {
@@ -518,7 +533,10 @@ static bool is_code(struct walk *w)
 	return true;
 }
 
-/* Chooses the layout by the width of the program, which its code determines. */
+/*
+ * Chooses the layout of the registers: the file that is mapped at pc tells whether the program is a
+ * 32-bit one.
+ */
 static void choose_layout(struct walk *w)
 {
 	const struct symmapping *map = mapping_at(w, w->pc);
@@ -526,7 +544,7 @@ static void choose_layout(struct walk *w)
 	w->l = map && map->file && symcfi_is_32bit(map->file) ? &narrow : &native;
 }
 
-/* Returns false if nothing is known of where the program is. */
+/* Starts the walk at the address where the thread is. Returns false if it is not known. */
 static bool begin(struct walk *w)
 {
 	const struct symunwind_stack *s = w->s;

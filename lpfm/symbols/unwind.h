@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * unwind.h - finds the callers in user stacks, from registers, a copy of the stack's top, and a
- * chain of frame pointers. A frame is kept if it is plausible: its address was mapped as code at
- * that time, and the call frame information of the function that it called says that the address
- * was found where that function returns to. If that cannot be said, the stack ends.
+ * chain of return addresses that frame pointers lead to. A frame is kept if it is plausible: its
+ * address was mapped as code at that time, and was found where the called function has its return
+ * address, as that function's call frame information says. If the function has none, its frame
+ * pointer is followed and checked. At the first frame that is not plausible the stack ends.
  */
 #ifndef LPFM_SYMBOLS_UNWIND_H
 #define LPFM_SYMBOLS_UNWIND_H
@@ -42,14 +43,15 @@ struct symunwind_stack {
 	size_t		num_regs;	/* 0: there are none */
 	const void	*copy;		/* size bytes from the stack pointer on */
 	size_t		size;
-	const uint64_t	*chain;		/* the address, followed by what frame pointers lead to */
+	/* the address where the thread is, then the return addresses that frame pointers lead to */
+	const uint64_t	*chain;
 	size_t		num_chain;
 	bool		is_cut;		/* the chain is longer, but the rest was not kept */
 };
 
 /*
- * Makes an unwinder that knows no processes, and may follow chains of frame pointers. Returns NULL
- * if there is no memory.
+ * Makes an unwinder that knows no processes. If by_pointers is true, it may follow chains of frame
+ * pointers. Returns NULL if there is no memory.
  */
 struct symunwind *symunwind_open(bool by_pointers);
 void symunwind_close(struct symunwind *u);
@@ -58,9 +60,11 @@ void symunwind_close(struct symunwind *u);
 struct symmapped *symunwind_mapped(struct symunwind *u);
 
 /*
- * Finds the frames of a stack, the innermost first: its address, and the addresses to which its
- * functions return (one more than the address of a function that a signal interrupted). Stores at
- * most max; returns how many, and in *end why there are no more.
+ * Finds the frames of a stack, the innermost first: the address where the thread is, and then the
+ * addresses to which its functions return. If a signal interrupted a function, one is added to the
+ * address of the interrupted instruction, so that for every frame but the first, the address minus
+ * one lies in the right instruction. Returns the number of frames, at most max; *end receives why
+ * there are no more.
  */
 size_t symunwind_frames(struct symunwind *u, const struct symunwind_stack *s, uint64_t *frames, size_t max,
 			enum symunwind_end *end);

@@ -138,7 +138,7 @@ static int unwinder_maps(lua_State *L)
 }
 
 /***
-Notes that a process executes a program: it has nothing mapped any more.
+Notes that a process executes a program: from that time on it has nothing mapped any more.
 @function unwinder:exec
 @int pid
 @int time ns
@@ -150,7 +150,7 @@ static int unwinder_exec(lua_State *L)
 }
 
 /***
-Notes that a process is new: it has what its parent had.
+Notes that a process is new: it begins with the mappings that its parent has at that time.
 @function unwinder:fork
 @int pid
 @int time ns
@@ -165,7 +165,7 @@ static int unwinder_fork(lua_State *L)
 }
 
 /***
-Is anything known of what a process has mapped?
+Tells whether anything is known of what a process has mapped.
 @function unwinder:knows
 @int pid
 @treturn boolean
@@ -196,9 +196,10 @@ Unwinds the copy of a stack.
 @string[opt] chain words of 64 bits: the address, and where frame pointers say that functions return to
 @int[opt=0] pid the process
 @int[opt=0] time ns, when
-@treturn string the frames, words of 64 bits, the innermost first; "" where they cannot be told
-@return string where the stack ends before the program's start: "copy", "table", "code", "stack", "pointers",
-"mappings", "frames" or "registers"; else nil
+@treturn string the frames, words of 64 bits, the innermost first; "" if it is not known where the
+thread is
+@return string why the stack ends before the program's start: "copy", "table", "code", "stack",
+"pointers", "mappings", "frames" or "registers"; else nil
 @usage local u = require("lpfm.symbols").unwinder {}
 assert(u:frames("", "") == "")
 */

@@ -7,7 +7,7 @@
 
 struct symunwind;
 
-/* Returns the unwinder at idx; NULL: it is not one, or it is closed. */
+/* Returns the unwinder at idx; NULL if the value is not an unwinder, or is closed. */
 struct symunwind *symbols_unwinder_at(lua_State *L, int idx);
 
 /* Adds unwinder() to the module's table, which is on top. */

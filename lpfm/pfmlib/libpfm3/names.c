@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * names.c - the four names of libpfm 3 that libpfm4 has too. They are in libpfm.so and libpfm.a alone, for configure
- * scripts, dlsym() and programs compiled with libpfm 3's own headers, which look for them by name.
+ * names.c - the four functions of libpfm 3 with names that libpfm4 has, too. Only libpfm.so and
+ * libpfm.a contain them, for configure scripts, dlsym() and programs that were compiled with
+ * libpfm 3's own headers, which look for these names.
  */
 #include "perfmon/pfmlib.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libpfm4.c - replaces ../libpfm4.c if libpfm4 is missing: then only this library's own tables are
- * used.
+ * libpfm4.c - replaces ../libpfm4.c if lpfm is built without libpfm4: only this library's own
+ * tables are used then.
  */
 #include <stddef.h>
 
