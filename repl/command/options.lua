@@ -224,7 +224,7 @@ local function blame_command_line(err)
    return { message = err, usage = true }
 end
 
---- Returns how call stacks are to be recorded, as the options -g and --call-graph say.
+--- Returns how call stacks are to be recorded, as the option -g says.
 -- @tparam table args
 -- @return for `g` of `profile.prepare`
 function options.call_graph(args)
@@ -328,12 +328,15 @@ local function check_cpus(wanted, online)
    return wanted
 end
 
+local MOST_IDS = 2 ^ 31 - 1 -- of pid_t
+
 local function id_list(flag, what, parts)
    local out, seen, text = {}, {}, table.concat(parts, ",")
    if #parts == 0 then return out end
    for part in (text .. ","):gmatch("([^,]*),") do
-      if not part:match("^%d+$") then options.fail("%s: '%s' is not a list of %s", flag, text, what) end
-      local tid = tonumber(part)
+      local tid = part:match("^%d+$") and tonumber(part)
+      if not tid then options.fail("%s: '%s' is not a list of %s", flag, text, what) end
+      if tid < 1 or tid > MOST_IDS then options.fail("%s: %s is out of the range of %s", flag, part, what) end
       if not seen[tid] then out[#out + 1] = tid end
       seen[tid] = true
    end
@@ -467,7 +470,7 @@ local function tids_of(args)
    return #out > 0 and out or nil
 end
 
---- Sets the privilege level of the events that name none, as --all-user or --all-kernel says.
+--- Sets the privilege level of the events that name none, as the options for that say.
 -- @tparam table args
 -- @tparam table list of `events.read`; changed in place
 -- @treturn table the list
@@ -549,7 +552,7 @@ function options.write(lines, path)
    if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
 end
 
---- Checks the conditions in the options --from, --until and --switch-after, and raises an error if
+--- Checks the conditions of when to count (`from`, `until`, `switch_after`), and raises an error if
 -- one is malformed.
 -- @tparam table args
 function options.check_conditions(args)

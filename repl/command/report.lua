@@ -273,7 +273,7 @@ local function write_page(args, paths)
    check_page(args)
    local self = input.open(paths, "lpfm report")
    options.checked(stacks.event, self, args.event)
-   export.write(self, "html", args.html, { event = args.event })
+   export.write(self, "html", args.html ~= "-" and args.html or nil, { event = args.event })
    input.finish(self, "lpfm report")
    return input.status(self)
 end

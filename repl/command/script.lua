@@ -50,7 +50,7 @@ local aliases = { ip = "address", addr = "address", sym = "symbol", symoff = "of
    srcline = "line" }
 local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 
---- Returns the names of the fields that --fields takes.
+--- Returns the names of the fields that the option `fields` takes.
 -- @treturn {string,...} sorted
 function script.fields()
    return sorted_keys(fields)

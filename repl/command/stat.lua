@@ -95,7 +95,30 @@ local function sets_note(result)
    return out
 end
 
+-- Says which runs should not be in the means, or are not.
+local function runs_note(result)
+   local out = {}
+   if result.failed then
+      out[1] = ("  %d of %s failed (%s); the means include them."):format(result.failed,
+         render.plural(result.runs, "run"), result.signal and ("the last by signal %d"):format(result.signal)
+         or ("the last with status %d"):format(result.status))
+   end
+   if result.runs and result.interrupted then
+      out[#out + 1] = "  The last run was interrupted; the means leave it out."
+   end
+   return out
+end
+
+-- Threads of a running process that are counted apart are found by looking for them.
+local LOOKED_FOR = { "  New threads are looked for ten times a second: what they do before they are found, and threads",
+   "  that end before, are not counted (without --per-thread, --per-process and --per-command they are)." }
+
 local function hint(result, target)
+   if target.whole and not result.inherited and result.groups then return LOOKED_FOR end
+   if target.staged and target.command and not result.inherited then
+      local why = result.alone and ": " .. result.alone or ""
+      return { ("  Only the command's first thread was counted%s."):format(why) }
+   end
    if (result.unmeasured or 0) > 0 then
       return { ("  %s could not be counted: %s"):format(render.plural(result.unmeasured, "thread"), result.why) }
    end
@@ -126,6 +149,7 @@ function stat.text(result, target)
    stat_text.append(notes, late_note(result))
    stat_text.append(notes, stat_text.reasons(result))
    stat_text.append(notes, sets_note(result))
+   stat_text.append(notes, runs_note(result))
    stat_text.append(notes, hint(result, target))
    if #notes > 0 then lines[#lines + 1] = "" end
    stat_text.append(lines, notes)
@@ -226,6 +250,14 @@ local function new_writer(args, out)
    end })
 end
 
+-- Prints what a reader of the numbers has to know where they have no room for it.
+local function remark(result, target)
+   local lines = warnings(result)
+   stat_text.append(lines, runs_note(result))
+   if target.inherit ~= false then stat_text.append(lines, hint(result, target)) end
+   for _, line in ipairs(lines) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
+end
+
 -- Returns functions that write results in the requested format.
 local function printer(args, target, out)
    local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
@@ -236,10 +268,9 @@ local function printer(args, target, out)
          if args.json then return write { json_line(result, target) } end
          if not args.x then return write(stat.text(result, target)) end
          write(with_mark(csv_lines(result, args.x), result))
-         if result.inherited then -- the user expects the counts of children
-            for _, line in ipairs(hint(result, target)) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
-         end
+         remark(result, target)
       end,
+      remark = function(result) remark(result, target) end,
       interval = function(row)
          if args.json then return write { json_line(row, {}) } end
          local lines = args.x and csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))
@@ -475,7 +506,8 @@ local function repeats(spec, args, target, print, complete)
    local n = options.number(args["repeat"], "--repeat", true) or 1
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
    local result = count.times(n, spec)
-   if not spec.interval then print.final(complete(result)) end
+   complete(result)
+   if spec.interval then print.remark(result) else print.final(result) end
    local status = exit_status(result)
    return print.written.lost and status == 0 and 1 or status
 end
@@ -554,6 +586,7 @@ function stat.main(argv)
    local function finish(result) return complete(group and group(result) or result) end
    local spec = spec_of(target, list, args, print, finish)
    spec.parts, spec.names = group ~= nil, group ~= nil
+   target.staged = args.from or args["until"] -- for what is said of the result
    return repeats(spec, args, target, print, finish)
 end
 

@@ -61,6 +61,7 @@ local function sample(self, random)
    spec.inherit = self.inherit
    spec.period = random and random.mask and randomize.base(self.period, random.mask) or self.period
    local result = profile.collect(spec)
+   if result.interrupted then error("interrupted", 0) end
    self.runs = self.runs + 1
    if self.on_run then self.on_run(self.runs, result) end
    local places, n = bias.places(result)

@@ -583,11 +583,17 @@ end
 -- local spec = {command = {"true"}, events = "page-faults"}
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
--- @treturn table
+-- @treturn table a result, with `failed`: how many runs ended by a signal or with another status than 0, if any did;
+-- `status` or `signal` is that of the last one that failed
 function count.merge(runs)
-   local out = {}
+   local out, failed = {}, 0
    for k, v in pairs(runs[#runs]) do out[k] = v end
-   out.events, out.runs = {}, #runs
+   for _, run in ipairs(runs) do
+      if run.signal or (run.status or 0) ~= 0 then
+         failed, out.status, out.signal, out.signal_name = failed + 1, run.status, run.signal, run.signal_name
+      end
+   end
+   out.events, out.runs, out.failed = {}, #runs, failed > 0 and failed or nil
    for i in ipairs(runs[1].events) do out.events[i] = merge_event(runs, i) end
    out.elapsed, out.elapsed_stddev = mean_of(runs, function(r) return r.elapsed end)
    out.ran = mean_of(runs, function(r) return r.ran end)
@@ -600,7 +606,7 @@ function count.merge(runs)
    return out
 end
 
---- Counts several times. An interrupted run is the last.
+--- Counts several times. An interrupted run is the last, and no part of the means if there were others.
 -- @int n
 -- @param spec for `count.run`, or a function that makes it for run 1, 2, ... (a simulated computer's threads run once)
 -- @treturn table of `count.merge`, or of `count.run` for a single run
@@ -610,7 +616,14 @@ function count.times(n, spec)
    repeat
       runs[#runs + 1] = count.run(type(spec) == "function" and spec(#runs + 1) or spec)
    until #runs >= n or runs[#runs].interrupted
-   return #runs > 1 and count.merge(runs) or runs[1]
+   local last = runs[#runs]
+   if n == 1 or #runs == 1 then return last end
+   if last.interrupted then runs[#runs] = nil end
+   local out = count.merge(runs)
+   if last.interrupted then
+      out.interrupted, out.status, out.signal, out.signal_name = true, last.status, last.signal, last.signal_name
+   end
+   return out
 end
 
 return count

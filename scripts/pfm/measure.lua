@@ -517,8 +517,8 @@ function measure.finish(self)
 end
 
 --- Why CPU time can be missing where threads and children are measured, in words.
-measure.TAKEN = "the kernel takes the counters from a program that gets other rights as it starts (set-user-ID), "
-   .. "or has a file that may not be read"
+measure.TAKEN = "programs spend it while they are loaded and exit; and the kernel takes the counters from one that "
+   .. "gets other rights as it starts (set-user-ID), or has a file that may not be read"
 
 --- CPU time of a command that was not measured, as a share, or nil where that is little or not known.
 -- @tparam table outcome of `measure.run`: `rusage`, `partial`, and `own_ns`, the CPU time in ns that was measured
