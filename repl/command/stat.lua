@@ -329,6 +329,8 @@ function stat.options()
       .. "wildcards: page-*, sched:*. Energy and other events of PMU/EVENT/ that count whole CPUs need -a or -C.\n"
       .. "The exit status is that of the command. Its threads and children are counted with it, but for what the\n"
       .. "machine cannot count in children (on perf: events that take turns; --from, --until), which is said.\n"
+      .. "perf_event starts --from some 10 us after its stages, and on a busy machine milliseconds later: what happens\n"
+      .. "between is not counted. perfmon.ko starts at the event.\n"
       .. "Linux up to 6.12 does not give perf the counts of each thread that ends; 6.18 does, of software events\n"
       .. "alone; perfmon.ko does on each kernel, of all. Without them --per-thread and --per-process tell how many\n"
       .. "threads could not be counted.\n"
