@@ -108,8 +108,8 @@ function command.options()
       .. "with whichever comes first; 'counting EVENTS' after them counts others meanwhile. The last stage is EVENTS,\n"
       .. "which are counted to the end, or 'sample EVENT:N', a sample every N, into the file of -o (lpfm.data).\n"
       .. "N may be 1000, 10k or 1e6; for clocks, 10ms. The result says when each stage began and what it counted.\n"
-      .. "perf_event leaves a stage some 10 us after its end, and on a busy machine milliseconds: what happens between\n"
-      .. "is in no stage. perfmon.ko leaves it at the event.\n"
+      .. "perf_event leaves a stage some 10 us after its end, and on a busy machine milliseconds: what happens\n"
+      .. "between is in no stage. perfmon.ko leaves it at the event.\n"
       .. "It goes to stderr; the exit status is that of the command.", {
       "lpfm cascade page-faults:1000 then cs:10 then cpu-clock -- ./prog",
       "lpfm cascade page-faults:1000 or task-clock:50ms counting cs then page-faults,cs -- ./prog",
