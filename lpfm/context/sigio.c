@@ -312,7 +312,7 @@ static bool own(lua_State *L)
 
 /***
 Calls a function for each message, wherever the script is when the message comes (specification
-3.3.7): SIGIO interrupts the script as Ctrl-C does. The function may do anything, and may even close
+3.3.7): SIGIO interrupts it as Ctrl-C does. The function may do anything, and may even close
 the context. An error in it is raised where the script was interrupted, after all messages have been
 delivered.
 

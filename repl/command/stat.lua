@@ -270,7 +270,9 @@ local function printer(args, target, out)
          write(with_mark(csv_lines(result, args.x), result))
          remark(result, target)
       end,
-      remark = function(result) remark(result, target) end,
+      remark = function(result)
+         if not args.json then remark(result, target) end
+      end,
       interval = function(row)
          if args.json then return write { json_line(row, {}) } end
          local lines = args.x and csv_lines(row, args.x, ("%.9f%s"):format(row.time, args.x))
