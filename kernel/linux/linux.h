@@ -691,7 +691,7 @@ static __always_inline bool lx_left_clean(struct lx_context *lx)
 	WRITE_ONCE(lx->busy, false);
 	return likely(!READ_ONCE(lx->owed));
 }
-/* ends the work, and handles the overflows that were missed meanwhile */
+/* ends the work, and handles the overflows that came while it was done */
 static __always_inline void lx_leave(struct lx_context *lx, struct pt_regs *regs)
 {
 	if (!lx_left_clean(lx))

@@ -94,7 +94,10 @@ int lpfm_process_poll(struct lpfm_process *p)
 	return ret;
 }
 
-/* Takes the lock, so that the process is not reaped meanwhile: until then it keeps its id. */
+/*
+ * Holds the lock, so that the process is not reaped before the signal is sent: until it is reaped,
+ * no other process gets its id.
+ */
 int lpfm_process_kill(struct lpfm_process *p, int sig)
 {
 	int ret = -1;

@@ -99,9 +99,8 @@ end
 local function runs_note(result)
    local out = {}
    if result.failed then
-      out[1] = ("  %d of %s failed (%s); the means include them."):format(result.failed,
-         render.plural(result.runs, "run"), result.signal and ("the last by signal %d"):format(result.signal)
-         or ("the last with status %d"):format(result.status))
+      out[1] = ("  %d of %s failed (the last with %s); the means include them."):format(result.failed,
+         render.plural(result.runs, "run"), result.failed_with)
    end
    if result.runs and result.interrupted then
       out[#out + 1] = "  The last run was interrupted; the means leave it out."

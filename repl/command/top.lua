@@ -36,8 +36,8 @@ local function new_live(self, window)
    return live
 end
 
--- Returns the processes whose records are still needed: those that live or ended less than a window
--- ago, and those from which they inherited mappings.
+-- Returns the processes of which the records are still needed: those that live or ended less than a
+-- window ago, and those from which they inherited mappings.
 local function needed(self)
    local out = {}
    local function need(pid)

@@ -208,7 +208,7 @@ local function serve(self, values, n)
    answer(pcall(function(...) return entry.value[method](entry.value, ...) end, unpack(values, 4, n)))
 end
 
--- Waits for the answer to a call and returns it, and serves calls from the other end meanwhile.
+-- Returns the answer to a call. Until it comes, calls from the other end are served.
 local function await(self)
    while true do
       local values, n = receive(self)

@@ -583,14 +583,15 @@ end
 -- local spec = {command = {"true"}, events = "page-faults"}
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
--- @treturn table a result, with `failed`: how many runs ended by a signal or with another status than 0, if any did;
--- `status` or `signal` is that of the last one that failed
+-- @treturn table a result; if runs ended by a signal or with another status than 0, `failed` says how
+-- many, and `status` or `signal`, in words `failed_with`, is that of the last of them
 function count.merge(runs)
    local out, failed = {}, 0
    for k, v in pairs(runs[#runs]) do out[k] = v end
    for _, run in ipairs(runs) do
       if run.signal or (run.status or 0) ~= 0 then
          failed, out.status, out.signal, out.signal_name = failed + 1, run.status, run.signal, run.signal_name
+         out.failed_with = run.signal and "signal " .. run.signal or "status " .. run.status
       end
    end
    out.events, out.runs, out.failed = {}, #runs, failed > 0 and failed or nil

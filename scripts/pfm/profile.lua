@@ -258,7 +258,7 @@ local function set_info(ctx, set)
    return infos and infos[1] or {}
 end
 
--- Returns how many samples came since the last drain. The buffer may be filling meanwhile.
+-- Returns how many samples came since the last drain. The kernel may be adding to the buffer.
 local function pending(self, subject)
    if self.by_tool then return #subject.samples end
    local n = 0

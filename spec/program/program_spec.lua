@@ -269,6 +269,26 @@ describe("lpfm stat", function()
       near(tonumber(out:match("cpu (%d+)")) / 1e6, sum, 0.15)
    end)
 
+   it("says which of several runs failed, and ends as one that did", function()
+      local mark = os.tmpname()
+      os.remove(mark)
+      for form, where in pairs { ["-x,"] = "lpfm stat:", [""] = " " } do
+         local line = [[stat %s -r 3 -e page-faults -- sh -c "test -e %s || { touch %s; exit 3; }" 2>&1]]
+         local out, status = run(line:format(form, mark, mark))
+         os.remove(mark)
+         assert.equal(3, status, out)
+         assert.truthy(out:find(where .. " 1 of 3 runs failed (the last with status 3)", 1, true), out)
+      end
+   end)
+
+   it("says that stages leave threads and children out, and names an ID that none has", function()
+      local out = run "stat --until page-faults:100000 -e page-faults -- true 2>&1"
+      assert.truthy(out:find("Only the command's first thread was counted", 1, true), out)
+      local said, status = run "stat -p 0 -e page-faults 2>&1"
+      assert.equal(2, status, said)
+      assert.truthy(said:find("--pid: 0 is out of the range of process IDs", 1, true), said)
+   end)
+
    it("prints the interval in which the command ends", function()
       for _, form in ipairs { "-x,", "--json", "" } do
          local line = "stat %s -I 100000 -e page-faults -- %s 1 3000 0 2>&1 >/dev/null"

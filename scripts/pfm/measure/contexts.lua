@@ -242,7 +242,7 @@ function contexts.start(subject, spec)
    if ok and not subject.held then ok, err, errno = ctx:start() end
    if ok then return ctx end
    ctx:close()
-   -- EINVAL of start(): the context is loaded no more, since the thread has ended meanwhile
+   -- start() fails with EINVAL if the thread ended after the load, which unloaded the context
    if loaded and errno == lpfm.errno.EINVAL then errno = lpfm.errno.ESRCH end
    return nil, err, errno
 end

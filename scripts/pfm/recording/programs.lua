@@ -128,7 +128,8 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- Adds mappings; if they change something, another life begins. `told`: they were read from /proc.
+-- Adds mappings. If they change what is mapped, another life of the process begins. told is true if
+-- they were read from /proc, not from a record.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
