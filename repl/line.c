@@ -100,9 +100,7 @@ static const char *push_quote(lua_State *L)
 	return lua_isstring(L, -1) ? lua_tostring(L, -1) : "";
 }
 
-/*
- * Returns the characters that separate words: in strings not - and :, which belong to event names.
- */
+/* Returns the characters that separate words. In strings, - and : do not: event names have them. */
 static char *word_breaks(void)
 {
 	static char code[] = " \t\n\"'+-*/%^#=<>~;,(){}[]";

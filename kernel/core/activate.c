@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * activate.c - start, stop and restart (3.1.5, 3.1.6, 3.1.9).
- */
+/* activate.c - start, stop and restart (3.1.5, 3.1.6, 3.1.9). */
 #include "core.h"
 
 /*
@@ -49,7 +47,7 @@ static int start(struct pfm_context *ctx, void *arg)
 		set = ctx->active;
 	if (set != ctx->active)
 		/*
-		 * the deferred switch was to leave the set that has been the active one until now
+		 * no switch is due any more: it was to leave the set that has been active until now
 		 */
 		ctx->switch_due = false;
 	if (set != ctx->active || ctx->absent)
@@ -238,7 +236,7 @@ static int restart(struct pfm_context *ctx, void *arg)
 	return ret;
 }
 
-/* --- PFM_FL_INHERIT with a format: each thread is masked by itself; a restart is for all --------- */
+/* --- PFM_FL_INHERIT with a format: each thread is masked by itself; a restart is for all ----- */
 
 static bool any_masked(const struct pfm_context *root)
 {
@@ -250,8 +248,8 @@ static bool any_masked(const struct pfm_context *root)
 }
 
 /*
- * Calls the format's restart for a part. If all threads share one part, it is told that monitoring
- * is active if no thread is masked; else if the part is not full.
+ * Calls the format's restart for a part. is_active is 1 if the part is not full or, if all threads
+ * share one part, if no thread is masked.
  */
 static int ask_family_format(struct pfm_context *root, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
@@ -324,8 +322,9 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 }
 
 /*
- * Returns true if the restart has work to do in the child context. If a format masked it, its state
- * is visible here: the restart took the part after the overflow had released it.
+ * Returns true if the restart has work to do in the child context. If a format masked the child
+ * context, its state MASKED is visible here, because the restart took the part after the overflow
+ * had released it.
  */
 static bool waits(const struct pfm_context *child_ctx)
 {

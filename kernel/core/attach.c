@@ -51,8 +51,8 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 }
 
 /*
- * Forgets the overflows of an earlier load. Runs outside of PMU context, because there may be many
- * sets; it may, because the context is not loaded yet, and only this command accesses them.
+ * Forgets the overflows of an earlier load. There may be many sets, so it runs outside of PMU
+ * context: the context is not loaded yet, and only this command accesses the sets.
  */
 static void forget_overflows(struct pfm_context *ctx)
 {
@@ -73,7 +73,7 @@ static int first_install(struct pfm_context *ctx, void *arg)
 
 /*
  * The second half of a load, after the machine has bound the context: checks the rules about
- * target, session and registers.
+ * target, session and registers, and installs "set".
  */
 static int settle(struct pfm_context *ctx, struct pfm_set *set)
 {

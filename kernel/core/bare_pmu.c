@@ -147,7 +147,7 @@ void pfm_regain(struct pfm_context *ctx, uint32_t tid)
 		pfm_run(ctx);
 }
 
-/* --- context switches ----------------------------------------------------------------------- */
+/* --- context switches of the target --------------------------------------------------------- */
 
 void pfm_ctxsw_out(struct pfm_context *ctx)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * bits.h - bit-vectors over register numbers: arrays of PFM_PMD_BV 64-bit words.
- */
+/* bits.h - bit-vectors over register numbers: arrays of PFM_PMD_BV 64-bit words. */
 #ifndef PFM_CORE_BITS_H
 #define PFM_CORE_BITS_H
 

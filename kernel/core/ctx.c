@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * ctx.c - creating and closing a context (3.1.1, 3.1.15).
- */
+/* ctx.c - creating and closing a context (3.1.1, 3.1.15). */
 #include "core.h"
 
 #define GENERIC_FLAGS (PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE | PFM_FL_SMPL_FMT | PFM_FL_ANY_CPU | \

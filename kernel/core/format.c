@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * format.c - the list of sampling formats (3.5.2, 3.5.8, 3.5.9).
- */
+/* format.c - the list of sampling formats (3.5.2, 3.5.8, 3.5.9). */
 #include "core.h"
 
 static struct pfm_buffer_fmt *formats;		/* protected by pfm_os_lock() */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/*
- * format.h - the interface between the core and sampling formats (3.5.7 - 3.5.15).
- */
+/* format.h - the interface between the core and sampling formats (3.5.7 - 3.5.15). */
 #ifndef PFM_CORE_FORMAT_H
 #define PFM_CORE_FORMAT_H
 
@@ -123,7 +121,10 @@ typedef struct pfm_buffer_fmt {
 	bool	(*fmt_record)(void *buf, const struct pfm_record *rec);
 	const struct pfm_fmt_ops *fmt_ops;
 
-	/* The following members belong to the core and its host. */
+	/*
+	 * The following members are set by the core, and by what it is built into: libperfmon,
+	 * perfmon.ko.
+	 */
 	struct pfm_buffer_fmt	*next;
 	unsigned int		users;		/* number of contexts that use the format */
 	void	*owner;				/* the module that registered it */

@@ -31,7 +31,7 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 	return 0;
 }
 
-/* --- periods -------------------------------------------------------------------------------- */
+/* --- the periods of child contexts ---------------------------------------------------------- */
 
 /*
  * Returns true for a counter with a reset value in a context with a format. Such a counter serves
@@ -199,7 +199,7 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t f
 	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, fork_record);
 }
 
-/* --- making one ----------------------------------------------------------------------------- */
+/* --- making a child context ---------------------------------------------------------------- */
 
 static int copy_set(struct pfm_context *child_ctx, const struct pfm_set *from)
 {
@@ -361,7 +361,7 @@ void pfm_fork_failed(struct pfm_context *ctx)
 	pfm_root(ctx)->dropped_children++;
 }
 
-/* --- adding up ------------------------------------------------------------------------------ */
+/* --- adding up the counts of child contexts ------------------------------------------------ */
 
 /*
  * Adds the counts of a child context to the root's set "to". PMDs that came into use in the root
@@ -392,7 +392,7 @@ static void add_set(struct pfm_context *child_ctx, struct pfm_set *from, bool en
 	add_pmds(child_ctx, to, from, ended);
 }
 
-/* Adds the set "from" and those that follow it. */
+/* Adds the counts in the child context's set "from", and in those after it, to the root's sets. */
 static void add_sets(struct pfm_context *child_ctx, struct pfm_set *from, bool ended)
 {
 	for (; from; from = from->next)
@@ -407,7 +407,7 @@ static void collect_active(struct pfm_context *child_ctx)
 	pfm_set_find(child_ctx->root, child_ctx->active->id)->living.duration += ran;
 }
 
-/* Adds the next PFM_GATHERED sets. It adds no more at a time, because interrupts may be off. */
+/* Adds the counts of the next PFM_GATHERED sets, and no more, because interrupts may be off. */
 static int add_living(struct pfm_context *child_ctx, void *next)
 {
 	struct pfm_set **set = next;

@@ -98,7 +98,7 @@ struct pfm_sharing_ops {
 	bool	(*hold)(struct pfm_machine *m, uint64_t bytes, uint64_t was);
 	void	(*others)(struct pfm_machine *m, struct pfm_usage *others);
 	void	(*refresh)(struct pfm_machine *m);	/* reads the configuration */
-	void	(*spread)(struct pfm_machine *m);	/* writes it */
+	void	(*spread)(struct pfm_machine *m);	/* writes the configuration */
 };
 
 /*
@@ -116,13 +116,13 @@ struct pfm_machine_ops {
 	void	(*destroy)(struct pfm_context *ctx);
 
 	/*
-	 * attach() binds the context. If it is per-thread, load_pid is the target thread; if it is
-	 * system-wide, load_pid is the caller's thread id or the current CPU, and the CPU is the
-	 * one on which the caller runs (3.1.7). It sets ctx->tid, ctx->pid, ctx->cpu and ctx->self
-	 * (the target is the calling thread). Errors: ESRCH (no such thread), EPERM (no
-	 * permission), EINVAL (not the caller's CPU), EBUSY (a conflict with a user outside
-	 * perfmon). Nothing counts yet: install() sets the registers later. detach() undoes
-	 * attach(); the active set has been collected before. Neither is called in PMU context.
+	 * attach() binds the context. If it is per-thread, load_pid is the target thread. If it is
+	 * system-wide, the CPU is the one on which the caller runs, and load_pid is that CPU or the
+	 * caller's thread id (3.1.7). attach() sets ctx->tid, ctx->pid, ctx->cpu and ctx->self (the
+	 * target is the calling thread). Errors: ESRCH (no such thread), EPERM (no permission),
+	 * EINVAL (not the caller's CPU), EBUSY (a conflict with a user outside perfmon). Nothing
+	 * counts yet: install() sets the registers later. detach() undoes attach(); the active set
+	 * has been collected before. Neither is called in PMU context.
 	 */
 	int	(*attach)(struct pfm_context *ctx, uint32_t load_pid);
 	void	(*detach)(struct pfm_context *ctx);
@@ -238,7 +238,7 @@ struct pfm_machine_ops {
 	void	(*flush)(struct pfm_context *ctx);
 	void	(*signal)(struct pfm_context *ctx);
 
-	/* The caller, the clock and memory. */
+	/* These tell of the caller and the clock, and allocate memory. */
 	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
 	/* returns true if the caller is a member of the group */
 	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);
@@ -258,8 +258,8 @@ struct pfm_machine_ops {
 	 * there is no memory. close_view() frees it; a program that still has it mapped can still
 	 * read it. pfm_view_update() writes views: the core calls it when it changes a set that is
 	 * not on the PMU, and the machine calls it for the active set before it leaves PMU context.
-	 * It calls live_view(), which is optional, for the active set while the context is loaded,
-	 * to write how its counters can be read now.
+	 * For the active set of a loaded context it calls live_view(), which is optional, to write
+	 * how the counters can be read now.
 	 */
 	pfm_set_view_t *(*open_view)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*close_view)(struct pfm_context *ctx, struct pfm_set *set);

@@ -196,9 +196,9 @@ static void settle_hits(struct pfm_context *ctx, struct pfm_set *set)
 }
 
 /*
- * Resets, once each, the hits with reset_now, the PMDs in their reset_pmds, and those in the
- * reset_pmds of counters that wrap and go on (3.1.2). If it were inlined, handle() would clear its
- * array at every overflow.
+ * Makes the short resets (3.1.2), each PMD once: of the hits with reset_now, and of the PMDs in
+ * reset_pmds of all hits but those of which the reset is deferred. Not inlined, because with the
+ * array "bits" in its frame handle() would be slower at every overflow.
  */
 static __attribute__((__noinline__)) void short_reset(struct pfm_context *ctx, struct pfm_set *set)
 {

@@ -46,7 +46,7 @@ void pfm_parts_free(struct pfm_context *ctx)
 	ctx->parts = NULL;
 }
 
-/* --- taking one ------------------------------------------------------------------------------- */
+/* --- taking a part -------------------------------------------------------------------------- */
 
 static struct pfm_part *part_of(struct pfm_context *ctx)
 {
@@ -85,7 +85,7 @@ void pfm_part_leave(struct pfm_context *ctx)
 	smp_store_release(&part->taken, 0);	/* pairs with pfm_os_take() */
 }
 
-/* --- fills ------------------------------------------------------------------------------------ */
+/* --- fills: overflows at which the format notifies or masks ---------------------------------- */
 
 bool pfm_part_filled(struct pfm_part *part, bool masks)
 {
@@ -108,8 +108,8 @@ void pfm_part_read(struct pfm_context *root, unsigned int part, uint32_t fill)
 
 /*
  * Returns how many fills of the part a restart gives back: those up to the newest one of which the
- * message was read; or all, if no message was read since the load or the last fill has not been
- * reported.
+ * message was read. It gives back all if no message was read since the load, or if the last fill
+ * has not been reported.
  */
 static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 {
@@ -119,9 +119,9 @@ static uint32_t due(const struct pfm_context *root, const struct pfm_part *part)
 }
 
 /*
- * Calls the format's restart for each fill that is given back. If there is only one part, it is
- * called once at each restart, as in a context without INHERIT. A fill that the format refuses to
- * give back stays due.
+ * Calls the format's restart for each fill that is given back. If there is only one part, restart
+ * is called once each time, as in a context without INHERIT. A fill that the format refuses to take
+ * back stays due.
  */
 static int give_back(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask)
 {
@@ -157,7 +157,10 @@ int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t 
 	return ret;
 }
 
-/* Forgets the fills of an earlier load. Runs in PMU context, or before monitoring starts. */
+/*
+ * At a load, marks the fills of an earlier load as given back, so that no restart is due for them.
+ * Runs in PMU context, or before monitoring starts.
+ */
 void pfm_parts_begin(struct pfm_context *root)
 {
 	root->heard = false;

@@ -15,8 +15,10 @@ struct pfm_where;
 
 struct pfm_reg {
 	uint16_t	num;		/* number of the PMC or PMD; tables are sorted by it */
-	uint16_t	type;		/* PFM_REG_TYPE_*: the kind of the actual register */
-	uint32_t	kind;		/* a combination of PFM_REG_* flags */
+	/* PFM_REG_TYPE_*: what it stands for in the hardware: a PMC, an MSR, an IBR, ... */
+	uint16_t	type;
+	/* PFM_REG_*, ored: whether it counts, interrupts, is read-only, ... */
+	uint32_t	kind;
 	uint64_t	dfl;		/* the default; that of a PMC measures nothing (3.1.2) */
 	uint64_t	rsvd;		/* reserved bits keep their default (3.1.13) */
 	uint64_t	index;		/* number of the actual register, or PFM_REG_IDX_NONE */
@@ -24,8 +26,8 @@ struct pfm_reg {
 	uint16_t	width;		/* number of bits that the hardware has; 0: 64 */
 	const char	*name;
 	/*
-	 * Of virtual PMDs. read() returns the value at "where", or the present one if where is
-	 * NULL. write() is NULL if the PMD is read-only.
+	 * For virtual PMDs: read() returns the value at the overflow "where", or the present one if
+	 * where is NULL. write() is NULL if the PMD is read-only.
 	 */
 	uint64_t	(*read)(struct pfm_context *ctx, const struct pfm_where *where);
 	int		(*write)(struct pfm_context *ctx, uint64_t value);

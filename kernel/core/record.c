@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * record.c - records of what programs do (6.3.2), and of lost overflows.
- */
+/* record.c - records of what programs do (6.3.2), and of lost overflows. */
 #include "core.h"
 #include "perfmon/perfmon_stack_smpl.h"
 

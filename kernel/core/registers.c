@@ -34,7 +34,7 @@ static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 	return 0;
 }
 
-/* --- PMCs ----------------------------------------------------------------------------------- */
+/* --- writing PMCs --------------------------------------------------------------------------- */
 
 /*
  * Adds the counters and buffer registers that PMC num controls to pmds, because they come into use
@@ -245,7 +245,7 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 	return ret ? ret : bad;
 }
 
-/* --- PMDs ----------------------------------------------------------------------------------- */
+/* --- writing PMDs --------------------------------------------------------------------------- */
 
 static bool subset(const uint64_t *bits, const uint64_t *of)
 {
@@ -421,7 +421,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 	return ret ? ret : bad;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading PMDs --------------------------------------------------------------------------- */
 
 /*
  * Refuses a read of the thread's own count unless the PMD was written with OWN, as some machines

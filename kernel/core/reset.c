@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * reset.c - loading PMDs with their reset values, randomized where asked (3.4.1, 3.4.2).
- */
+/* reset.c - loading PMDs with their reset values, randomized where asked (3.4.1, 3.4.2). */
 #include "core.h"
 
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * bpf_check.c - checks a program: it must end, load only words of its record, and read no scratch
- * word that has not been written. The kernel's own checks are the same (bpf_check_classic()), but
- * this allows fewer kinds of loads, as seccomp(2) does.
+ * word that has not been written. The checks are the kernel's (bpf_check_classic()), but fewer
+ * kinds of loads are allowed, as for seccomp(2).
  */
 #include "bpf.h"
 

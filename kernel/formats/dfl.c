@@ -71,9 +71,9 @@ size_t put_sample(const struct layout *l, void *at, uint32_t flags, const pfm_ov
 }
 
 /*
- * Called when the buffer is full: notifies and masks (3.6.5). The thread is blocked only if a PMD
- * that overflowed has OVFL_NOTIFY. Otherwise the buffer stays full, and the thread goes on
- * unmonitored.
+ * Called when the buffer is full: asks the core to notify and to mask (3.6.5), so the thread is not
+ * monitored until the restart. If a PMD that overflowed has OVFL_NOTIFY, the thread may be blocked
+ * until then; if none has it, the thread goes on.
  */
 void pfm_dfl_hold(pfm_ovfl_arg_t *arg)
 {
@@ -179,8 +179,8 @@ static int validate_2x(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	if (a->reserved1 || !pfm_all_zero(a->reserved, sizeof(a->reserved)))
 		return EINVAL;
 	/*
-	 * fmt_init() does not get the number of PMDs: what it needs is stored in arg, which is the
-	 * core's copy of the argument
+	 * The largest sample depends on num_pmds, which fmt_init() does not get. So its size is
+	 * stored in arg, the core's copy of the argument.
 	 */
 	a->reserved[0] = max_sample(&layout_2x, num_pmds);
 	return check_arg(&layout_2x, a->buf_size, a->buf_flags, num_pmds);

@@ -69,8 +69,8 @@ static uint32_t after(const pfm_nway_smpl_hdr_t *h, uint32_t region)
 
 /*
  * Called when the region that is being filled is full. If the program has given back the next
- * region, that is filled from now on. Otherwise monitoring is masked, or the current region is
- * overwritten.
+ * region, that is filled from now on. Otherwise monitoring is masked or, without
+ * PFM_NWAY_MASK_WHEN_FULL, the current region is overwritten.
  */
 static void next_region(pfm_nway_smpl_hdr_t *h, pfm_ovfl_arg_t *arg)
 {

@@ -202,8 +202,8 @@ static inline void count(struct judge *j, size_t bucket)
 }
 
 /*
- * Notes a STOP. It stays in force until an overflow with a later time reaches the program: no
- * overflow comes while monitoring is stopped, so the context has been loaded again.
+ * Notes a STOP, which stops monitoring. An overflow with a later time ends the stop: no overflow
+ * comes while monitoring is stopped, so the context must have been loaded again.
  */
 static void note_stop(struct judge *j, uint32_t verdict, uint64_t tstamp)
 {

@@ -132,15 +132,12 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 		return EINVAL;
 	want(a, &w);
 	/*
-	 * fmt_init() does not get the number of PMDs, so it is stored in arg, which is the core's
-	 * copy
+	 * The largest sample depends on num_pmds, which fmt_init() does not get. So the bytes to
+	 * keep free are computed here and stored in arg, the core's copy of the argument.
 	 */
 	a->reserved[0] = max_sample(&w, num_pmds) + kept_free(a);
 	least = a->reserved[0];
-	/*
-	 * room for twice as much, so that the records which a restart moves do not fill the buffer
-	 * again
-	 */
+	/* twice the room, so that the records which a restart moves do not fill the buffer again */
 	if (w.records)
 		least += a->reserved[0];
 	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;

@@ -74,7 +74,7 @@ static void run_there(void *arg)
 
 /*
  * Returns the second perf context that was locked, or NULL, which the caller passes to
- * lx_unlock_perf(). That function cannot look at lx->perf[1]: it may be set meanwhile, because a
+ * lx_unlock_perf(). lx_unlock_perf() cannot look at lx->perf[1], which may be set meanwhile: a
  * command can make the first counter of another kind while the thread records its own end
  * (record.c). The second lock is hidden from sparse, which cannot follow a conditional lock.
  */
@@ -145,7 +145,7 @@ static int access_cpu(struct pfm_context *ctx, struct call *call)
 		call->ret = pfm_refuse(-EBUSY, "the context monitors CPU %u and is commanded from there"
 				       PFM_ANY_CPU_HINT, ctx->cpu);
 	} else if (smp_call_function_single(ctx->cpu, run_there, call, 1)) {
-		/* The CPU is offline, so perf cannot schedule an event in. */
+		/* the CPU is offline, so perf schedules no event in there, and fn may run here */
 		call->ret = run_here(call);
 	}
 	put_cpu();

@@ -5,9 +5,10 @@
  *
  * perf keeps the target's run time in the perf context. The timeout is a clock event of perf, of
  * which the timer stops and goes on with the target. lx_timer_set() sets the timer anew while it
- * runs, which perf itself never does. If the event is on this CPU, it sets the timer directly. If
- * the event is on no CPU, or the timer's handler is running, it stores a period in the event: by
- * that perf sets the timer when it schedules the event in or when the handler has returned.
+ * runs, which perf itself never does. If the event is on this CPU, lx_timer_set() sets the timer
+ * directly. If the event is on no CPU, or the timer's handler is running, it stores a period in the
+ * event, from which perf sets the timer when it schedules the event in or when the handler has
+ * returned.
  */
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
@@ -115,8 +116,8 @@ static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 }
 
 /*
- * Has an interrupt (irq_work) set the event's timer. It is called in an NMI, because the
- * interrupted code may hold the lock of the hrtimers.
+ * Called in an NMI, which cannot set a timer, because the interrupted code may hold the lock of the
+ * hrtimers: notes the event in lx->late, and has an interrupt (irq_work) set its timer.
  */
 static void set_later(struct lx_context *lx, const struct perf_event *event)
 {

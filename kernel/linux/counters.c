@@ -3,17 +3,16 @@
  * counters.c - the kernel's perf events as counters: 64 bits wide, one for each counting PMD in
  * use. perf puts events on the PMU and takes them off as threads are scheduled in and out, and
  * starts them when it schedules them in. A counter that perfmon holds may thus go on counting in
- * the hardware; what it counts then is never added to ("folded into") its PMD. Where the
- * architecture allows, the PMU's counters are held and released all together by their enable bits,
- * without perf's knowledge. A counter that has moved while it was held is loaded anew when it is
- * released.
+ * the hardware; what it counts then is never added to its PMD. Where the architecture allows, the
+ * PMU's counters are held and released all together by their enable bits, without perf's knowledge.
+ * A counter that has moved while it was held is loaded anew when it is released.
  */
 #include <linux/slab.h>
 
 #include "linux.h"
 #include "software_perf.h"
 
-/* --- getting them --------------------------------------------------------------------------- */
+/* --- making counters ------------------------------------------------------------------------ */
 
 static u8 kind_of(u16 num)
 {
@@ -188,8 +187,8 @@ static void note_missed(struct lx_counter *c)
 
 /*
  * Returns the count of an event that is not on the PMU. If other users occupy the PMU for good,
- * perf puts the event, which is pinned, into the state ERROR until its thread ends. The context is
- * starved if that is so, or if the target has run while the event had no place on the PMU.
+ * perf puts the event, which is pinned, into the state ERROR until its thread ends. In that state,
+ * or if the target has run while the event had no place on the PMU, the context is starved.
  */
 static noinline u64 count_away(struct lx_counter *c)
 {
@@ -251,7 +250,7 @@ static __always_inline s64 period_of(const struct lx_counter *c, u64 value)
 /*
  * The period_left of perf's software events counts up to 0 from minus the period, that of other
  * events counts down from the period. If the target is scheduled out before the interrupt of a PMU
- * overflow comes, the interrupt is lost: the overflow is found by the next one, a period later.
+ * overflow comes, the interrupt is lost: the next interrupt, a period later, finds the overflow.
  */
 static void set_period(struct lx_counter *c, s64 period)
 {
@@ -285,7 +284,7 @@ static void update(struct lx_counter *c)
 	struct perf_event *event = c->event;
 
 	if (c->kind == LX_HW && !throttled(c))
-		/* stopped first, because an NMI may confuse an update of a running counter */
+		/* The counter is stopped first: an NMI may disturb the update of a running one. */
 		stop(c);
 	else if (lx_on_cpu(event) && (c->kind == LX_CLOCK || !stopped(event)))
 		event->pmu->read(event);
@@ -329,10 +328,10 @@ void lx_load(struct lx_counter *c, u64 value)
 }
 
 /*
- * The hardware is not touched: perf loads the period when it starts the event, which then overflows
- * after LX_SOON events. With a shorter period the events of the NMI handler itself could cause the
- * next NMI: if an NMI comes while perf is about to disable the PMU, the handler enables the PMU
- * again before it returns.
+ * The hardware is not touched: perf loads the period when it starts the event. If the counter is
+ * live and running, it then overflows after LX_SOON events. With a shorter period the events of the
+ * NMI handler itself could cause the next NMI: if an NMI comes while perf is about to disable the
+ * PMU, the handler enables the PMU again before it returns.
  */
 void lx_load_at_start(struct lx_counter *c)
 {
@@ -341,8 +340,8 @@ void lx_load_at_start(struct lx_counter *c)
 }
 
 /*
- * Called at the release of a counter of which the PMD passed 2^64 while it was held. The shortest
- * period makes an interrupt come soon, which delivers the overflow.
+ * Called at the release of a counter if its PMD passed 2^64 while it was held. The shortest period
+ * makes an interrupt come soon, which delivers the overflow.
  */
 static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {
@@ -379,7 +378,7 @@ static int program(struct lx_counter *c, u64 pmc)
 	return 0;
 }
 
-/* --- the active set ------------------------------------------------------------------------- */
+/* --- the counters of the active set --------------------------------------------------------- */
 
 /* Iterates over the counters that count something in the active set. */
 #define for_each_live(c, lx) \

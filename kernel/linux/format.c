@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * format.c - sampling formats, which are modules of their own (3.5.2, 3.5.8, 3.5.9).
- */
+/* format.c - sampling formats, which are modules of their own (3.5.2, 3.5.8, 3.5.9). */
 #include <linux/ctype.h>
 #include <linux/jiffies.h>
 #include <linux/kmod.h>
@@ -11,9 +9,9 @@
 #include "perfmon_module.h"
 
 /*
- * Takes a reference to the module and returns true, but only if the module is LIVE. While its init
- * function runs this returns false: if that fails, the kernel unloads the module regardless of
- * references.
+ * Takes a reference to the module and returns true, but only if the module is LIVE. While the
+ * module's init function runs, this returns false: if init fails, the kernel unloads the module
+ * regardless of references.
  */
 bool lx_module_hold(struct module *owner)
 {
@@ -76,7 +74,7 @@ int pfm_module_remove_fmt(unsigned char *uuid)
 }
 EXPORT_SYMBOL_GPL(pfm_module_remove_fmt);
 
-/* --- on demand ------------------------------------------------------------------------------ */
+/* --- loading the module of a format on demand ----------------------------------------------- */
 
 /* Returns true if the name may be passed to modprobe. The name comes from the caller. */
 static bool plain(const char *name)

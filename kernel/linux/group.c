@@ -11,8 +11,8 @@
 #include "linux.h"
 
 /*
- * Returns true if both events are in the same state, which is INACTIVE or ACTIVE, leader is the
- * leader of its group, and event is alone.
+ * Returns true if "leader" leads its group, "event" is in no group with others, and both are in the
+ * same state, INACTIVE or ACTIVE.
  */
 static bool can_join(const struct perf_event *leader, const struct perf_event *event)
 {

@@ -67,7 +67,7 @@ struct lx_counter {
 	struct lx_context	*lx;
 	/* the value of event->count up to which events have been added to the PMD */
 	u64			seen;
-	/* idle_of() when the event was made: for how long the target had run without it */
+	/* for how long the target had run before the event was made: idle_of() at that time */
 	u64			idle;
 	u16			num;	/* number of the PMD, and of the PMC that controls it */
 	u8			at;	/* its index in lx->counters, and its bit in lx->live */
@@ -116,7 +116,7 @@ struct lx_queue {
 
 /* What a context with PFM_FL_INHERIT shares with its child contexts. */
 struct lx_family {
-	/* the creator's, to which child contexts are charged; or NULL */
+	/* credentials of the creator, to which child contexts are charged; or NULL */
 	const struct cred	*cred;
 	unsigned long		lock_limit;	/* pages that the creator may lock */
 	/*
@@ -205,7 +205,7 @@ struct lx_context {
 	struct kref		ref;
 	/* held during every command; a child context uses its root's */
 	struct mutex		lock;
-	/* in a child context the root, with a reference; else this one */
+	/* in a child context its root, with a reference; in a root the root itself */
 	struct lx_context	*root;
 	struct pfm_context	*ctx;		/* NULL after the context was closed */
 	struct file		*file;		/* the pointer is only compared */
@@ -417,8 +417,8 @@ u64 lx_perf_mlock(void);
 bool lx_may_attach(struct task_struct *task, bool blocks);
 
 /*
- * chardev.c, sysfs.c, lifetime.c: called when the module is loaded or removed, or a description or
- * format comes or goes
+ * file/chardev.c, sysfs.c, target/lifetime.c: called when the module is loaded or removed, or a
+ * description or format comes or goes
  */
 int lx_device_init(void);
 void lx_device_exit(void);
@@ -431,7 +431,7 @@ void lx_sysfs_remove_format(const unsigned char *uuid);
 int lx_lifetime_init(void);
 void lx_lifetime_exit(void);
 
-/* context.c */
+/* file/context.c */
 extern const struct file_operations lx_context_fops;
 /* samples: the context will have a format; returns an ERR_PTR on failure */
 struct lx_context *lx_context_new(bool samples);
@@ -441,19 +441,19 @@ void lx_context_put(struct lx_context *lx);
 /* takes over the caller's reference, unless it fails and returns an ERR_PTR */
 struct file *lx_context_file(struct lx_context *lx);
 
-/* calls.c */
+/* file/calls.c */
 long lx_context_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 /* makes a call that needs no context; returns -ENOTTY if cmd is not such a call */
 long lx_common_ioctl(unsigned int cmd, void __user *arg);
 
 long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
-/* fast_read.c: pfm_read_pmds() for one element, and for up to LX_FAST_READ elements. */
+/* file/fast_read.c: pfm_read_pmds() for one element, and for up to LX_FAST_READ elements. */
 #define LX_FAST_READ	4
 long lx_read_one(struct lx_context *lx, pfarg_pmd_t __user *arg);
 long lx_read_few(struct lx_context *lx, int n, pfarg_pmd_t __user *arg);
 
-/* buffer.c */
+/* file/buffer.c */
 int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void lx_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 int lx_mmap(struct file *file, struct vm_area_struct *vma);
@@ -494,7 +494,7 @@ void lx_view_counters(struct lx_context *lx, struct perf_event *event);
 void lx_view_end(struct lx_context *lx);
 void lx_view_exit(void);
 
-/* queue.c */
+/* file/queue.c */
 int lx_queue_init(struct lx_context *lx, unsigned int depth);
 int lx_part_queues_init(struct lx_context *lx, unsigned int depth);
 /* returns the number of the part of the buffer that belongs to this CPU */
@@ -521,7 +521,7 @@ static inline void lx_unlock(struct lx_context *lx)	/* ends a command */
 ssize_t lx_read(struct file *file, char __user *buf, size_t size, loff_t *pos);
 __poll_t lx_poll(struct file *file, poll_table *wait);
 
-/* target.c */
+/* target/target.c */
 /*
  * Called before lx->lock is taken. Returns NULL if the context is system-wide or there is no such
  * thread, or an ERR_PTR on failure.
@@ -540,7 +540,7 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child);
 struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *attr,
 				perf_overflow_handler_t handler, void *data);
 
-/* lifetime.c */
+/* target/lifetime.c */
 /* returns NULL if there is no memory */
 struct lx_target_ref *lx_target_ref_new(struct lx_context *lx);
 void lx_target_ref_put(struct lx_target_ref *target_ref);
@@ -554,14 +554,14 @@ bool lx_task_has_fd(struct lx_context *lx);
 /* returns NULL if the kernel has no such tracepoint */
 struct tracepoint *lx_tracepoint(const char *name);
 
-/* task_work.c */
+/* target/task_work.c */
 void lx_task_work_init(void);
 void lx_task_work_exit(void);
 bool lx_has_task_work(void);	/* if it returns false, lx_task_work() must not be called */
 int lx_task_work(struct task_struct *task, struct callback_head *work, enum task_work_notify_mode mode);
 int lx_check_create(struct pfm_machine *m, uint32_t flags);
 
-/* record.c */
+/* target/record.c */
 void lx_record_init(void);
 void lx_record_init_context(struct lx_context *lx);
 int lx_listen(struct lx_context *lx);		/* called as the last step of a load */
@@ -579,7 +579,7 @@ void lx_record_sample(struct lx_context *lx);	/* runs in PMU context */
 /* returns true if the context may see mm, the address space of the current thread */
 bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);
 
-/* inherit.c */
+/* target/inherit.c */
 int lx_inherit_begin(struct lx_target_ref *target_ref);
 void lx_inherit_end(struct lx_target_ref *target_ref);
 void lx_inherit_free(struct lx_context *lx);	/* called at the end of the context */
@@ -609,15 +609,15 @@ static inline bool lx_live(const struct lx_counter *c)
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 /*
- * Fold the counts into the PMDs of the active set, or into one of them. They run in PMU context,
- * while the context is running.
+ * Add the counts to the PMDs of the active set, or to one of them. They run in PMU context, while
+ * the context is running.
  */
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
 /*
- * Called after an overflow of the only live counter: folds the count into the PMD and reloads the
- * counter. If the core must handle the overflow, it instead leaves it for lx_deliver(), in
- * lx->wrapped.
+ * Called after an overflow of the only live counter: adds the count to the PMD and reloads the
+ * counter. If the core must handle the overflow, the PMD is instead noted in lx->wrapped, for
+ * lx_deliver().
  */
 void lx_serve_alone(struct lx_counter *c);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
@@ -632,7 +632,7 @@ void lx_leave_out(struct lx_context *lx, bool away);	/* runs in PMU context */
  */
 void lx_group_join(struct perf_event *leader, struct perf_event *event);
 
-/* exclude.c */
+/* target/exclude.c */
 void lx_exclude_init(void);
 int lx_exclude_begin(struct lx_context *lx);
 void lx_exclude_end(struct lx_context *lx);
@@ -717,14 +717,14 @@ bool lx_scheduled_in(const struct lx_context *lx);
 struct pt_regs *lx_user_regs(const struct lx_context *lx);
 
 /*
- * notify_block.c: lx_block() makes the target wait before it returns to user level, and
+ * target/notify_block.c: lx_block() makes the target wait before it returns to user level, and
  * lx_unblock() ends the wait.
  */
 void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
 void lx_block_init(struct lx_target_ref *target_ref);
 
-/* What each architecture implements. Its events are raw events of the CPU's PMU. */
+/* arch/: what each architecture implements. Its events are raw events of the CPU's PMU. */
 /* number of hardware counters that perf has; 0: there are none */
 unsigned int lx_arch_counters(void);
 /* refuses a PMC value that this processor cannot count */

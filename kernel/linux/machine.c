@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * machine.c - the Linux kernel as a machine of the core (core/machine.h).
- */
+/* machine.c - the Linux kernel as a machine of the core (core/machine.h). */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/module.h>
@@ -69,9 +67,9 @@ static uint64_t now(struct pfm_machine *m)
 }
 
 /*
- * Returns the number of parts of the buffer that a root and its child contexts share. part()
- * returns the number of the part for the CPU on which it is called, which is the target's if that
- * runs.
+ * num_parts() returns how many parts the buffer has that a root shares with its child contexts.
+ * part() returns the number of the current CPU's part: while the target runs, PMU context is on the
+ * target's CPU, so threads on different CPUs fill different parts.
  */
 static unsigned int num_parts(struct pfm_context *root)
 {

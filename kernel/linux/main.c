@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * main.c - init and exit of perfmon.ko.
- */
+/* main.c - init and exit of perfmon.ko. */
 #include <linux/module.h>
 #include <linux/utsname.h>
 

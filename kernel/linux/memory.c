@@ -15,7 +15,7 @@
 
 #include "linux.h"
 
-/* --- charging ------------------------------------------------------------------------------- */
+/* --- charging memory to users --------------------------------------------------------------- */
 
 /*
  * Returns the limit in pages. CAP_IPC_LOCK and kernel.perf_event_mlock_kb are looked up only if
@@ -65,7 +65,7 @@ void lx_uncharge(const struct cred *payer, size_t size)
 	put_cred(payer);
 }
 
-/* --- memory that is not mapped ---------------------------------------------------------------- */
+/* --- memory that programs do not map --------------------------------------------------------- */
 
 struct block {
 	const struct cred	*payer;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * os.c - implements core/os.h in the kernel, except for memory (memory.c).
- */
+/* os.c - implements core/os.h in the kernel, except for memory (memory.c). */
 #include <linux/hash.h>
 #include <linux/kernel.h>
 #include <linux/mutex.h>
@@ -22,11 +20,11 @@ void pfm_os_unlock(void)
 	mutex_unlock(&global);
 }
 
-/* --- reasons -------------------------------------------------------------------------------- */
+/* --- the reasons of refusals ---------------------------------------------------------------- */
 
 /*
  * The reason of a thread's last refusal. Threads share an element of reasons[] if their ids have
- * the same hash: then a later reason replaces that of another thread, which gets none when it asks.
+ * the same hash: then a later reason replaces that of another thread, for which no reason is left.
  */
 struct reason {
 	raw_spinlock_t	lock;

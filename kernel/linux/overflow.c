@@ -96,7 +96,7 @@ void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 	deliver(lx, regs);
 }
 
-/* --- keeping NMIs out of PMU context ----------------------------------------------------------- */
+/* --- keeping NMIs out of PMU context --------------------------------------------------------- */
 
 void lx_halt(struct lx_context *lx)
 {
@@ -141,7 +141,7 @@ void lx_catch_up(struct lx_context *lx, struct pt_regs *regs)
 	lx_publish(lx);
 }
 
-/* --- serving ---------------------------------------------------------------------------------- */
+/* --- handling overflows ---------------------------------------------------------------------- */
 
 void lx_drain_overflows(struct lx_context *lx, struct pt_regs *regs)
 {
@@ -230,8 +230,8 @@ static void serve_clock(struct lx_counter *c, struct pt_regs *regs)
 #define WAKES_IN_IRQ (!IS_ENABLED(CONFIG_PREEMPT_RT) && !IS_ENABLED(CONFIG_PROVE_RAW_LOCK_NESTING))
 
 /*
- * Wakes the readers and threads that msgs.wake names. If safe is true, the caller holds no lock of
- * the scheduler: then they are woken at once if possible, else in an interrupt that comes soon.
+ * Wakes the readers and threads that msgs.wake names: at once if that is possible and safe is true,
+ * which means that the caller holds no lock of the scheduler; else in an interrupt that comes soon.
  */
 void lx_end_service(struct lx_context *lx, bool safe)
 {
@@ -273,7 +273,7 @@ static __always_inline void handle_hw(struct lx_counter *c, struct pt_regs *regs
  * Called if an NMI found the PMU disabled: perf may be removing events or assigning counters to
  * them, so no event may be stopped or started. lx_late() asks for an interrupt, which handles the
  * missed overflow as soon as perf is done. If the target has left the CPU by then, its next
- * overflow does that after it has come back.
+ * overflow also handles the missed one.
  */
 static noinline void serve_later(struct lx_counter *c)
 {

@@ -90,8 +90,8 @@ u64 lx_perf_mlock(void)
 /* --- what may be counted ---------------------------------------------------------------------- */
 
 /*
- * A caller with CAP_SYS_ADMIN is privileged. One with CAP_PERFMON is so only if perf_event_paranoid
- * is at most 2; Debian's kernels know higher values.
+ * A caller with CAP_SYS_ADMIN is privileged. A caller with CAP_PERFMON is privileged, too, but only
+ * if perf_event_paranoid is at most 2: from 3 on, which Debian's kernels know, that is not enough.
  */
 int lx_paranoid(void)
 {

@@ -17,8 +17,8 @@
 #define CYCLES_ALONE	31
 
 /*
- * A logical PMU with its register tables. "software" is made when perfmon.ko is loaded, "hardware"
- * when a module with a description is.
+ * A logical PMU with its register tables. "software" is made at the load of perfmon.ko, "hardware"
+ * at the load of a module with a description.
  */
 struct lx_pmu {
 	struct pfm_pmu		pmu;
@@ -94,7 +94,7 @@ static void set_reader(struct lx_pmu *p, u16 num,
 			p->pmds[i].read = read;
 }
 
-/* --- PMCs ----------------------------------------------------------------------------------- */
+/* --- checking PMC values -------------------------------------------------------------------- */
 
 int lx_check_pmc_level(u16 num, u64 value)
 {
@@ -116,7 +116,7 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 	return ret ? ret : lx_check_pmc_level(num, *value);
 }
 
-/* --- the tables ----------------------------------------------------------------------------- */
+/* --- making the register tables ------------------------------------------------------------- */
 
 static bool in_order(const struct pfm_reg *regs, u16 n)
 {
@@ -211,7 +211,7 @@ void lx_pmu_exit(void)
 	pmu_free(software);
 }
 
-/* --- descriptions come and go --------------------------------------------------------------- */
+/* --- adding and removing descriptions ------------------------------------------------------- */
 
 /* the request to modprobe for the module that describes this processor */
 static struct lx_module_request request;

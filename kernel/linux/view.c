@@ -21,7 +21,7 @@
 
 #include "linux.h"
 
-/* --- a page --------------------------------------------------------------------------------- */
+/* --- writing a view's page ------------------------------------------------------------------ */
 
 /*
  * Returns the thread pointer of the thread that may read the counters, which must be current. If it
@@ -146,7 +146,7 @@ void lx_publish_now(struct lx_context *lx)
 	change(lx, false);
 }
 
-/* --- the contexts that have views, by thread --------------------------------------------------- */
+/* --- the contexts that have views, by thread ------------------------------------------------- */
 
 static DEFINE_HASHTABLE(viewers, 6);
 /* protects the table and the contexts found in it; the innermost lock */
@@ -184,7 +184,7 @@ static void perf_has_moved(void)
 	raw_spin_unlock_irqrestore(&viewers_lock, flags);
 }
 
-/* --- the PMUs' pmu_enable() ------------------------------------------------------------------- */
+/* --- redirecting the PMUs' pmu_enable() ------------------------------------------------------ */
 
 struct enabler {
 	struct pmu	*pmu;
@@ -251,7 +251,7 @@ static void unfollow(struct pmu *pmu)
 	mutex_unlock(&enablers_lock);
 }
 
-/* --- from the load to the end ------------------------------------------------------------------ */
+/* --- a context's views, from its load to its end -------------------------------------------- */
 
 /* Called for each hardware counter: the first one enters the context into the table of viewers. */
 void lx_view_counters(struct lx_context *lx, struct perf_event *event)

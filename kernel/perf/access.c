@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * access.c - the work around a function of the core. Before it, overflows that came before the
- * command are replayed. After it, the counters run as the core has left the set.
+ * access.c - runs a function of the core as access(). Before it, overflows that came before the
+ * command are replayed. After it, the counters run or stand still as the core has left the set.
  */
 #include "perf.h"
 
@@ -69,7 +69,7 @@ int perf_resume_group(struct pfm_context *ctx)
 	return ret;
 }
 
-/* Returns the error since the last command, which makes the counts invalid; 0: there was none. */
+/* Returns the error that has made the counts invalid since the last command; 0: there was none. */
 static int complaint(struct pfm_context *ctx, bool was_started)
 {
 	struct perf_context *p = perf_of(ctx);

@@ -78,7 +78,7 @@ static int refuse_access(const struct perf_context *p, const char *what,
 	return perf_refuse_foreign(p->pid);
 }
 
-/* Reports EMFILE or ENFILE. */
+/* Refuses for EMFILE or ENFILE, and says which limit of descriptors has been reached. */
 int perf_refuse_files(const char *what, int err)
 {
 	struct rlimit limit = { 0, 0 };

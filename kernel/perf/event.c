@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * event.c - the system calls.
- */
+/* event.c - perf_event_open(2), and the system calls on its descriptors. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif

@@ -20,7 +20,7 @@ struct perf_kin {
 	 * of it
 	 */
 	uint64_t		base, base_count;
-	/* the count of the target's own event at that time */
+	/* the count of the target's own event when count was base_count */
 	uint64_t		own_count;
 };
 
@@ -32,7 +32,7 @@ struct perf_family {
 	struct perf_kin	k[];
 };
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening inherited events --------------------------------------------------------------- */
 
 static bool leads(const struct perf_family *family, const struct perf_kin *k)
 {
@@ -112,13 +112,11 @@ void perf_family_run(struct perf_group *g, bool on)
 			perf_ioctl(family->k[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading the sums over all threads ------------------------------------------------------ */
 
 #define HEAD_WORDS	3	/* words of a group read: nr, time enabled, time running */
 #define ENTRY_WORDS	(perf_format_lost ? 3U : 2U)	/* words for each event: value, id, lost */
-/*
- * ns by which the active time may exceed the running time of the events, in addition to 1/64 of it
- */
+/* The running time of events may be shorter than the active time by 1/64 of it and this many ns. */
 #define SLACK_NS	2000000
 
 static bool read_alone(struct perf_family *family)

@@ -36,7 +36,7 @@ const struct perf_named *perf_named_of(uint64_t value)
 	return place && place <= __atomic_load_n(&count, __ATOMIC_ACQUIRE) ? at((unsigned int)place - 1) : NULL;
 }
 
-/* --- CPUs ----------------------------------------------------------------------------------- */
+/* --- the CPUs on which an event counts ------------------------------------------------------ */
 
 /* Parses the next range of a list like "0-3,8". Returns false if the text is not a range. */
 static bool next_range(const char **text, unsigned long *from, unsigned long *to)
@@ -79,7 +79,7 @@ static bool counts_on(const struct perf_named *e, unsigned int cpu)
 	return false;
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the table of named events -------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b)
 {
@@ -149,7 +149,7 @@ int perf_named_add(const pfm_perf_event_t *event, uint64_t *value)
 	return ret;
 }
 
-/* --- registers ------------------------------------------------------------------------------ */
+/* --- the registers for named events --------------------------------------------------------- */
 
 static char names[PERF_NUM_NAMED][16];
 
@@ -185,7 +185,10 @@ int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t v
 	return 0;
 }
 
-/* Returns false if the event counts nothing, on this CPU or at no privilege level. */
+/*
+ * Makes the plan of a named event. Returns false if it would count nothing: the PMC selects no
+ * event or no privilege level, or the event does not count on the context's CPU.
+ */
 bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint64_t value)
 {
 	const struct perf_named *e = perf_named_of(value);

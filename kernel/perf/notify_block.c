@@ -44,7 +44,7 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 	pthread_mutex_unlock(&b->lock);
 }
 
-/* --- the tracer ----------------------------------------------------------------------------- */
+/* --- the tracer thread ---------------------------------------------------------------------- */
 
 /*
  * Looks at the target's state, but does not consume it (WNOWAIT): the target's parent will wait for
@@ -175,8 +175,8 @@ static void listen_to(struct perf_block *b)
 }
 
 /*
- * Notes that the tracer's SIGSTOP is not pending any more: SIGCONT cancels it, and it merges with
- * another SIGSTOP.
+ * Notes that the tracer's SIGSTOP is not pending any more: the target has stopped by it, or by
+ * another SIGSTOP with which it merged, or SIGCONT has cancelled it.
  */
 static void note_call(struct perf_block *b, int sig)
 {
@@ -222,7 +222,7 @@ static void *tracer(void *arg)
 	return NULL;
 }
 
-/* --- the others ----------------------------------------------------------------------------- */
+/* --- called by other threads ---------------------------------------------------------------- */
 
 /*
  * Sets a flag of b, and wakes the tracer by a SIGSTOP to the target. No signal is sent if the

@@ -135,7 +135,7 @@ static bool read_switch(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* Returns false if the record is of another type or is not passed on. */
+/* Returns false for a record that is not passed to the core. */
 static bool read_record(const union perf_record *rec, struct pfm_record *out)
 {
 	switch (rec->header.type) {
@@ -175,9 +175,8 @@ static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 }
 
 /*
- * Gives a sample without ids those of its thread. The thread has lost its ids, but still runs the
- * last steps of its exit. It is the thread of the last EXIT record in the same ring, because both
- * come from this CPU.
+ * Completes a sample of a thread that has lost its ids, but still runs the last steps of its exit:
+ * it gets the ids of the last EXIT record in the same ring, as both were written on the same CPU.
  */
 void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where)
 {

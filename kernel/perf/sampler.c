@@ -46,7 +46,7 @@ static int num_cpus(void)
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* --- what is possible ----------------------------------------------------------------------- */
+/* --- refusing what the kernel cannot do ----------------------------------------------------- */
 
 static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
@@ -108,7 +108,7 @@ int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set,
 	return refuse_values(ctx, pmd);
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening the events --------------------------------------------------------------------- */
 
 static void prepare_attr(const struct pfm_context *ctx, const struct pfm_pmd *pmd, const struct perf_plan *plan,
 			 struct perf_event_attr *attr)
@@ -191,10 +191,10 @@ static int add(struct perf_sampler *s, struct inherited *e, int ret)
 
 /*
  * Opens the events of a CPU for a thread. At a switch between threads with equal events the kernel
- * exchanges their perf contexts, and then swaps the threads' own counts back, event by event in the
- * order of the contexts' lists. A child's list is sorted by CPUs, then by PMUs (Linux 6.2), then by
- * age; only the events of a group keep the order in which they were opened. So they are one group,
- * which the thread's event for records leads, if the threads' counts are recorded.
+ * exchanges their perf contexts, and then swaps the counts back, event by event in the order of the
+ * contexts' lists. A child's list is sorted by CPUs, PMUs (Linux 6.2) and age, so it has the
+ * parent's order only within a group. Therefore, if the counts of threads are recorded, the events
+ * are one group, which the thread's event for records leads.
  */
 static int open_thread(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring, uint32_t tid)
 {
@@ -292,7 +292,10 @@ static bool has_accounts(const struct pfm_context *ctx, const struct perf_plan *
 	return false;
 }
 
-/* One group of hardware events might find no room on the PMU: see open_thread(). */
+/*
+ * Refuses hardware events if the counts of threads are recorded: the events would be one group, as
+ * open_thread() says, and might find no room on the PMU.
+ */
 static int check_accounts(const struct pfm_context *ctx, const struct perf_plan *plans, unsigned int n)
 {
 	for (unsigned int i = 0; has_accounts(ctx, plans, n) && i < n; i++)
@@ -354,7 +357,7 @@ bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *pla
 	return (s ? s->num_plans : 0) == n && (!n || !memcmp(s->plans, plans, n * sizeof(*plans)));
 }
 
-/* --- running -------------------------------------------------------------------------------- */
+/* --- starting and stopping the events ------------------------------------------------------- */
 
 /*
  * Starts or stops sampling and counting in the target and all children. Records of what programs do
@@ -371,7 +374,7 @@ void perf_sampler_run(struct perf_sampler *s, bool on)
 			perf_ioctl(s->events[i].fd, on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* --- counting ------------------------------------------------------------------------------- */
+/* --- PMDs that only count ------------------------------------------------------------------- */
 
 static unsigned int plan_of(const struct perf_sampler *s, uint16_t num)
 {
@@ -459,7 +462,7 @@ void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 	pfm_record(ctx, &out);
 }
 
-/* --- replaying ------------------------------------------------------------------------------ */
+/* --- replaying samples ---------------------------------------------------------------------- */
 
 /*
  * Parses a sample. The fields are those of SAMPLE_TYPE in the order of perf_event.h, followed by

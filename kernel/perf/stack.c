@@ -91,7 +91,7 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 	return !want->max_stack || parse_copy(s, words, end);
 }
 
-/* --- what formats ask ----------------------------------------------------------------------- */
+/* --- what formats call ---------------------------------------------------------------------- */
 
 static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
 {

@@ -14,7 +14,7 @@ static pid_t self(void)
 	return (pid_t)syscall(SYS_gettid);
 }
 
-/* --- opening, unlinking --------------------------------------------------------------------------------- */
+/* --- opening, unlinking ---------------------------------------------------------------------- */
 
 static int find_or_make(pid_t tid, bool creat, struct vperfctr **v)
 {
@@ -71,7 +71,7 @@ int sys_vperfctr_unlink(int fd)
 	return perfctr_leave(do_unlink(fd));
 }
 
-/* --- commands to what is attached ------------------------------------------------------------------------- */
+/* --- commands to what is attached ------------------------------------------------------------ */
 
 static int find_attached(int fd, struct vperfctr **v)
 {
@@ -137,7 +137,7 @@ int sys_vperfctr_iresume(int fd)
 	return perfctr_leave(do_iresume(fd));
 }
 
-/* --- reading -------------------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 static void copy_sums(struct perfctr_sum_ctrs *sum, const struct vperfctr_state *state)
 {
@@ -204,7 +204,7 @@ uint64_t perfctr_rdtsc(void)
 	return read_self(tsc_now, 0);
 }
 
-/* --- the machine ------------------------------------------------------------------------------------------ */
+/* --- the machine ----------------------------------------------------------------------------- */
 
 int perfctr_info(struct perfctr_info *info)
 {

@@ -20,7 +20,7 @@ bool perfctr_counts(const struct vperfctr_control *control)
 	return control->cpu_control.tsc_on || perfctr_counters(&control->cpu_control);
 }
 
-/* --- is it valid? ----------------------------------------------------------------------------------- */
+/* --- is the control valid? ------------------------------------------------------------------- */
 
 static bool zeros(const uint32_t *words, size_t n)
 {
@@ -78,7 +78,7 @@ int perfctr_check(const struct vperfctr *v, const struct vperfctr_control *contr
 	return ret ? ret : check_interrupts(v, control);
 }
 
-/* --- registers -------------------------------------------------------------------------------------- */
+/* --- the registers of the context ------------------------------------------------------------ */
 
 struct registers {
 	pfarg_pmc_t	pmcs[PERFCTR_MAX + 1];
@@ -139,7 +139,7 @@ int perfctr_program(const struct vperfctr_control *control)
 	return ret;
 }
 
-/* --- starting, stopping ------------------------------------------------------------------------------- */
+/* --- starting, stopping ---------------------------------------------------------------------- */
 
 static void begin_sums(struct vperfctr *v, const struct vperfctr_control *control)
 {
@@ -244,7 +244,7 @@ void perfctr_stop(struct vperfctr *v)
 }
 
 /*
- * "Before restarting, the counter sums are reset": as nothing is restarted here, the sums keep
+ * perfctr resets the sums before it restarts counters. Nothing is restarted here, so the sums keep
  * their sampled values.
  */
 void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sample.c - brings the sums up to date, suspends and resumes. A counter's value at any time is sum
- * + (now - start): a sample adds what was counted to the sum, and moves start.
+ * sample.c - brings the sums up to date, and suspends and resumes counters. A counter's value at
+ * any time is sum + (now - start): a sample adds what was counted to the sum, and moves start.
  */
 #include <errno.h>
 #include <string.h>
@@ -50,7 +50,7 @@ static int read_values(struct vperfctr *v, struct values *r)
 	return pfm_read_pmds(v->ctx, r->pmds, r->n) ? perfctr_failed() : 0;
 }
 
-/* --- the TSC, which counts on while counters are suspended --------------------------------------------------- */
+/* --- the TSC, which counts on while counters are suspended ----------------------------------- */
 
 /*
  * Computes the TSC's sum from the thread's CPU clock. It never decreases. A thread that has ended
@@ -64,7 +64,7 @@ static uint64_t clock_sum(const struct vperfctr *v)
 	return now > v->clock_start && by_clock > sum ? by_clock : sum;
 }
 
-/* --- sampling --------------------------------------------------------------------------------------- */
+/* --- sampling the sums ----------------------------------------------------------------------- */
 
 static void add_own(struct vperfctr *v, const pfarg_pmd_t *own)
 {
@@ -115,7 +115,7 @@ int perfctr_sample(struct vperfctr *v)
 	return 0;
 }
 
-/* --- registers ---------------------------------------------------------------------------------------- */
+/* --- reading a register ---------------------------------------------------------------------- */
 
 uint64_t perfctr_now(struct vperfctr *v, uint64_t num)
 {
@@ -135,7 +135,7 @@ uint64_t perfctr_tsc_now(struct vperfctr *v)
 	return suspended(v) ? s->tsc_start + (clock_sum(v) - s->tsc_sum) : perfctr_now(v, PERFCTR_TSC);
 }
 
-/* --- overflows ---------------------------------------------------------------------------------------- */
+/* --- suspending and resuming counters -------------------------------------------------------- */
 
 static bool has_bit(const uint64_t *bits, unsigned int num)
 {

@@ -22,7 +22,7 @@ struct watcher {
 	int		ctx, wake[2];
 };
 
-/* --- the thread ----------------------------------------------------------------------------------------- */
+/* --- the watcher's thread -------------------------------------------------------------------- */
 
 static void send(const struct vperfctr *v)
 {
@@ -92,7 +92,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-/* --- beginning, ending ------------------------------------------------------------------------------------ */
+/* --- starting and ending a watcher ----------------------------------------------------------- */
 
 static int run(struct watcher *w)
 {

@@ -35,7 +35,7 @@
 #define CONFIG(n, msr, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .rsvd = ~(bits), \
 	.ctrl = PFM_REG_NO_CTRL, .name = text }
 
-/* registers of the whole processor, and those of a logical one */
+/* ESCR and CCCR are registers of the whole processor, HT_ESCR and HT_CCCR of a logical one. */
 #define ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS, text)
 #define CCCR(n, counter, text)	CCCR_OF(n, counter, text, CCCR_BITS)
 #define HT_ESCR(n, msr, text)	CONFIG(n, msr, ESCR_BITS & ~OTHER_LEVELS, text)

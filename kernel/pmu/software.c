@@ -10,7 +10,7 @@ static uint64_t read_tstamp(struct pfm_context *ctx, const struct pfm_where *whe
 	return where ? where->tstamp : pfm_ops(ctx)->now(ctx->machine);
 }
 
-/* Away from an overflow: the thread that a per-thread context is bound to, else the caller. */
+/* Returns, outside of an overflow, the target of a per-thread context, else the calling thread. */
 static uint64_t read_tid(struct pfm_context *ctx, const struct pfm_where *where)
 {
 	struct pfm_caller who;

@@ -64,9 +64,9 @@ _Static_assert(PFM_SW_END <= PFM_VIRT_FIRST, "software counters and virtual PMDs
 
 /*
  * Appends the PMCs of the software counters to pmcs, which has *num_pmcs entries below PFM_SW_FIRST
- * and room for PFM_NUM_SW more; their PMDs and the virtual ones to pmds, with room for
- * PFM_NUM_SW + PFM_NUM_VIRT. Real time and the target's CPU are for the machine to know: its hooks
- * are called as those of struct pfm_reg.
+ * and room for PFM_NUM_SW more. Appends their PMDs and the virtual ones to pmds, which has room for
+ * PFM_NUM_SW + PFM_NUM_VIRT more. Only the machine knows the real time and the target's CPU: the
+ * functions realtime and cpu become read() of the PMDs PFM_VIRT_REALTIME and PFM_VIRT_CPU.
  */
 void pfm_software_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_reg *pmds,
 			 uint16_t *num_pmds,
@@ -77,7 +77,7 @@ enum pfm_software_kind { PFM_SW_IS_TIME, PFM_SW_IS_KERNEL, PFM_SW_IS_EVENT };
 
 #define PFM_SW_KIND(NAME, name, alias, perf, kind, ...)	PFM_SW_IS_##kind,
 
-/* num is a software counter's. */
+/* num is the number of a software counter. */
 static inline enum pfm_software_kind pfm_software_kind(uint16_t num)
 {
 	static const uint8_t kinds[PFM_NUM_SW] = { PFM_SOFTWARE_EVENTS(PFM_SW_KIND) };
@@ -85,7 +85,9 @@ static inline enum pfm_software_kind pfm_software_kind(uint16_t num)
 	return kinds[num - PFM_SW_FIRST];
 }
 
-/* For pmu->check_pmc: does PMC num, if a software counter's, make sense with this value? */
+/*
+ * Part of pmu->check_pmc: refuses a value that counts an event of the kernel at user level alone.
+ */
 int pfm_software_check_pmc(uint16_t num, uint64_t value);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "pmu.h"
 
-/* Bits of an event select register, common to both makers. */
+/* Bits of an event select register, of Intel's and AMD's processors where no maker is named. */
 #define PFM_X86_USR	(1ULL << 16)
 #define PFM_X86_OS	(1ULL << 17)
 #define PFM_X86_PC	(1ULL << 19)

@@ -4,10 +4,10 @@
 
 #include "sim.h"
 
-#define FETCH	4	/* bytes of an instruction, where the site does not say */
+#define FETCH	4	/* bytes of an instruction if its site does not say how many */
 #define DATA	8
 
-/* --- making --------------------------------------------------------------------------------- */
+/* --- creating a site's accesses ------------------------------------------------------------- */
 
 /* Returns the n-th number of the splitmix64 series. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
@@ -132,11 +132,11 @@ static inline uint64_t address(const struct pfm_sim_pattern *p, const struct sim
 	return p->kind == PFM_SIM_STRIDES ? by_loops(p, prog, c) : by_element(p, times, next, at);
 }
 
-/* --- asking --------------------------------------------------------------------------------- */
+/* --- accesses to the caches ----------------------------------------------------------------- */
 
 /*
- * Records what address registers need of a data access. They record only one of an instruction: its
- * load or, if it has none, its store. Returns true if it is this one.
+ * Address registers record one data access of an instruction: its load or, if it has none, its
+ * store. Returns true, and stores the address, if this access is the one to record.
  */
 static inline bool is_about(struct sim_executed *done, enum cache_kind kind, uint64_t addr)
 {
@@ -308,7 +308,7 @@ static void finish(struct cache_core *core, uint64_t ns, const struct sim_execut
 	core->count[CACHE_EV_STALLS] += done->cycles;
 }
 
-/* --- sites ---------------------------------------------------------------------------------- */
+/* --- executing a site ----------------------------------------------------------------------- */
 
 /* Returns true if the cursor is in the last iteration of its loop. Calls do not count as loops. */
 static bool is_last(const struct sim_program *prog, const struct sim_cursor *c)
@@ -385,7 +385,7 @@ void sim_access_site(struct sim_cpu *cpu, struct cache_core *core, const struct 
 	finish(core, site->ns, done);
 }
 
-/* --- traces --------------------------------------------------------------------------------- */
+/* --- replaying a trace ---------------------------------------------------------------------- */
 
 static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kind, uint64_t addr, uint32_t size,
 		      struct sim_executed *done)
@@ -402,8 +402,8 @@ static void replay_op(struct sim_cpu *cpu, struct cache_core *core, uint32_t kin
 		done->target = addr;
 		break;
 	/*
-	 * cachegrind counts a modify as one access, but it causes the events of a load and of a
-	 * store
+	 * cachegrind counts a modify as one access, but a modify causes the events of a load and of
+	 * a store
 	 */
 	case TAPE_MODIFY:
 		core->count[CACHE_EV_STORES]++;

@@ -97,8 +97,8 @@ int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, 
 }
 
 /*
- * Returns true if one of the events can happen in this computer. On a live computer only those of
- * the one program that all threads run can.
+ * Returns true if one of the events can happen in this computer. On a live computer all threads run
+ * one program, and only its events can happen.
  */
 static bool happens(const struct pfm_sim *sim, uint64_t events)
 {
@@ -348,7 +348,7 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
 	return LOCKED(sim, add_device(sim, cpu, start_ns, period_ns, program));
 }
 
-/* --- running -------------------------------------------------------------------------------- */
+/* --- running the computer ------------------------------------------------------------------- */
 
 /*
  * Returns true if a SIGINT (Ctrl-C) or SIGTERM is pending. Signals are blocked while the computer
@@ -429,8 +429,8 @@ struct awaited {
 };
 
 /*
- * Returns true if there is a message. It looks at the queue the first time, and later only when one
- * has been posted.
+ * Returns true if there is a message. The queue is looked at the first time, and later only if a
+ * message has been posted since.
  */
 static bool has_message(struct pfm_sim *sim, const void *what)
 {
@@ -487,7 +487,7 @@ int pfm_sim_run_until_idle(struct pfm_sim *sim, uint64_t limit_ns)
 	return run(sim, limit_ns, is_idle, NULL);
 }
 
-/* --- the truth ------------------------------------------------------------------------------ */
+/* --- the truth: exact counts ---------------------------------------------------------------- */
 
 static int report(const struct pfm_sim *sim, const struct sim_tally *tally,
 		  struct pfm_sim_count *counts, int n)

@@ -107,7 +107,7 @@ int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint
 	return pfm_result(ret);
 }
 
-/* --- why ------------------------------------------------------------------------------------ */
+/* --- causes of misses, by site -------------------------------------------------------------- */
 
 static bool make_room(struct pfm_sim *sim)
 {
@@ -273,7 +273,7 @@ int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
 /* --- traces --------------------------------------------------------------------------------- */
 
 struct pfm_sim_trace {
-	FILE			*file;		/* a stream over bytes */
+	FILE			*file;		/* a stream that writes into bytes */
 	char			*bytes;
 	size_t			size;
 	struct tape_writer	*writer;	/* NULL after the end */

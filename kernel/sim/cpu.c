@@ -30,7 +30,7 @@ bool sim_cpu_interrupted(const struct sim_cpu *cpu)
 	return cpu->is_pending && !cpu->skid_left && !sim_cpu_irqs_off(cpu);
 }
 
-/* --- moving --------------------------------------------------------------------------------- */
+/* --- running the program -------------------------------------------------------------------- */
 
 static void prepare(struct sim_cpu *cpu, struct sim_run *run)
 {
@@ -87,8 +87,8 @@ static void applied(void *arg, const struct sim_node *node, uint64_t n)
 	tally_unit(&cpu->truth, prog, node, n);
 	tally_unit(&cpu->cur->truth, prog, node, n);
 	/*
-	 * An overflow freezes the records until its interrupt, so that they still hold what led to
-	 * it.
+	 * An overflow freezes address registers and branch records until its interrupt, so that
+	 * they still hold what led to it.
 	 */
 	if (codes->trace && cpu->ctx && sim_ctx_of(cpu->ctx)->running && !cpu->is_pending)
 		codes->trace(cpu, prog, node, n);
@@ -285,7 +285,7 @@ static void timeout(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
-/* --- devices -------------------------------------------------------------------------------- */
+/* --- interrupts of devices ------------------------------------------------------------------ */
 
 static struct sim_device *next_device(const struct sim_cpu *cpu)
 {

@@ -20,16 +20,16 @@
 #define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
 
 /*
- * What the events mean, whatever a model calls them. Instructions are those executed to their end;
- * a cycle is one of the CPU, stalls are cycles in which it waits. Loads and stores are counted once
- * per instruction; an instruction that modifies counts as one of each. An access is a question to a
- * cache, a miss is one that the cache could not answer: by loads, stores and, for L2 and L3,
- * fetches (in a CPU that writes around the L1D, only loads access the L1D). TLB misses lead to a
- * walk. Branches are executed conditional and indirect ones; their misses were predicted wrongly. A
- * bus access is a line that is fetched from memory or another CPU, or claimed from other CPUs.
- * DEAR, IEAR and BTB are loads, fetches and branches as PMC11, PMC10 and PMC12 ask for. Prefetches
- * are lines that the L1D's prefetcher brought; unused ones left the L1D before an access to them. A
- * forward is a load that a store buffer answered.
+ * What the events mean, whatever a model calls them. An instruction is counted when it has been
+ * executed to its end. A stall is a CPU cycle in which the CPU waits. Loads and stores are counted
+ * once per instruction; an instruction that modifies counts as one of each. An access is a look-up
+ * in a cache, a miss is a look-up that does not find the line: of loads, stores and, for L2 and L3,
+ * fetches (in a CPU that writes around the L1D, only loads access the L1D). A TLB miss leads to a
+ * page walk. A branch is an executed conditional or indirect branch; its miss is a wrong
+ * prediction. A bus access is a line that is fetched from memory or another CPU, or claimed from
+ * other CPUs. DEAR, IEAR and BTB are the loads, fetches and branches for which PMC11, PMC10 and
+ * PMC12 ask. A prefetch is a line that the L1D's prefetcher brought; it is unused if the line left
+ * the L1D before an access to it. A forward is a load that the store buffer answered.
  */
 const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_CYCLES] = SIM_EV_CYCLES,
@@ -59,7 +59,7 @@ const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_FORWARDS] = SIM_EV_FORWARDS,
 };
 
-/* The state of a thread's program. */
+/* What is kept of a thread's program between batches. */
 struct sim_emergence {
 	struct sim_progress	*progress;	/* by index of the node */
 	/* reader of the replay that the thread is in; or NULL */
@@ -99,7 +99,7 @@ static struct sim_emergence *emergence_of(struct sim_thread *t)
 	return t->emergence;
 }
 
-/* --- what a batch knows --------------------------------------------------------------------- */
+/* --- the state of a batch ------------------------------------------------------------------- */
 
 /* A counter that wraps when *count exceeds last. */
 struct trigger {
@@ -121,7 +121,7 @@ struct batch {
 	/* address registers or the branch buffer may record sites */
 	bool			traced;
 	bool			watched;	/* "wanted" is valid */
-	bool			kept;		/* "wanted" matches the last site */
+	bool			kept;		/* "wanted" asks for a record of the last site */
 	bool			sampled;	/* the processor itself takes samples */
 	bool			marking;	/* instructions are marked */
 	bool			by_mark;	/* counters count what marked instructions do */
@@ -231,7 +231,7 @@ static void prepare(struct batch *b, struct sim_cpu *cpu, unsigned int level)
 	memcpy(b->begun, b->core->count, sizeof(b->begun));
 }
 
-/* --- one site ------------------------------------------------------------------------------- */
+/* --- executing one site --------------------------------------------------------------------- */
 
 /* Returns the next instruction of a trace; NULL: the trace has ended. */
 static const struct tape_instr *replay(struct batch *b, const struct sim_node *node)
@@ -325,8 +325,8 @@ static void become(struct batch *b, const struct sim_node *node, const struct si
 }
 
 /*
- * Stores, by slot, how often each event happened between two counts. A site that is not plain
- * declares its number of instructions.
+ * Stores, by slot, how often each event happened between two counts. Instructions are left out for
+ * a site that is not plain, because it declares their number itself.
  */
 static void emerged(const struct batch *b, bool plain, const uint64_t *before, const uint64_t *after, uint64_t *unit)
 {
@@ -378,7 +378,7 @@ static bool look(struct batch *b)
 	return true;
 }
 
-/* --- the batch ------------------------------------------------------------------------------ */
+/* --- executing a batch ---------------------------------------------------------------------- */
 
 static bool wraps(const struct batch *b)
 {
@@ -430,8 +430,8 @@ static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles
 }
 
 /*
- * Returns true if the site may be left to the cursor: then its counts must be separable from those
- * before it.
+ * Returns true if the site may be left to the cursor. If so, its counts must be separable from
+ * those of the sites before it.
  */
 static bool may_stand_alone(const struct batch *b, const struct sim_node *node)
 {

@@ -2,9 +2,7 @@
 /*
  * filter.c - what a counter leaves out of a program: sites outside of its address ranges (5.6) or
  * with other opcodes; and counters that count cycles instead of events: with thresholds, inversion,
- * edges.
- *
- * A site takes as many cycles as it counts. Its events happen in the last of these cycles, or
+ * edges. The length of a site is the number of its cycles. Its events happen in the last cycle, or
  * evenly in the last few (step->spread). So the cycles that reach a threshold are the last ones of
  * a site, and those that do not reach it are the first ones. In either case the cycles that count
  * follow each other.
@@ -81,7 +79,7 @@ static void weigh_site(const struct sim_watch *w, const struct sim_node *site, s
 	weigh_cycles(f, weight, cycles, run);
 }
 
-/* --- sequences ------------------------------------------------------------------------------ */
+/* --- repeated executions -------------------------------------------------------------------- */
 
 /*
  * Returns what n executions add. "counted" tells whether the cycle before them counted: if it did,
@@ -109,7 +107,10 @@ static void append(struct sim_weight *to, const struct sim_weight *kid, uint64_t
 	to->last = kid->last;
 }
 
-/* Weighs a site, or one iteration of a loop, that follows a cycle which did not count. */
+/*
+ * Computes what a site, or one iteration of a loop, adds to a count if the cycle before it did not
+ * count.
+ */
 void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const struct sim_node *node,
 	       struct sim_weight *weight)
 {
@@ -125,7 +126,7 @@ void sim_weigh(const struct sim_watch *w, const struct sim_program *prog, const 
 	}
 }
 
-/* Returns true if an event outside of programs counts. It has no address, and takes no cycle. */
+/* Returns true if an event outside of programs counts, which has no address and takes no cycle. */
 bool sim_filter_passes_single(const struct sim_filter *f)
 {
 	return !f->code.used && !f->data.used && !f->opcodes && !f->marked && f->at_least <= 1 && !f->inverted;

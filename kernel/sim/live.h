@@ -18,7 +18,7 @@ struct sim_usage {
 
 /*
  * Reads what thread tid has used. pid is its process, or 0 if that is not known. Returns false if
- * there is no such thread.
+ * there is no such thread, or with errno EMFILE or ENFILE if /proc cannot be read.
  */
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 

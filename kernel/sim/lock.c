@@ -4,9 +4,9 @@
  *
  * A command holds its context's lock, and then takes the computer's. While time moves it is the
  * other way round: the computer's lock is held when an event must be delivered to a context.
- * Therefore the context's lock is only tried then. If another thread has it (as a rule the service
+ * Therefore the context's lock is then only tried. If another thread has it (as a rule the service
  * thread, which closes the context), the computer's lock is released so that the other thread can
- * finish. After that the state must be checked again.
+ * finish. After that, what was known of context and computer must be checked again.
  */
 #include <signal.h>
 

@@ -66,7 +66,7 @@ static int named_event(struct pfm_sim *sim, const char *name)
 	return SIM_EV_NAMED + sim->num_named++;
 }
 
-/* Compares names: '-' equals '_', and upper case equals lower case. */
+/* Compares a name with one of names[]: in a, '-' counts as '_', and upper case as lower case. */
 static bool same_name(const char *a, const char *b)
 {
 	for (; *a && *b; a++, b++) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * pmu.c - the bare PMU of a CPU: its registers, and which of them count what runs.
- */
+/* pmu.c - the bare PMU of a CPU: its registers, and which of them count what runs. */
 #include "pmu/software.h"
 #include "sim.h"
 
@@ -141,7 +139,7 @@ static unsigned int monitored_levels(const struct sim_cpu *cpu)
 	return levels;
 }
 
-/* --- watches -------------------------------------------------------------------------------- */
+/* --- watches: what counters count of a program ---------------------------------------------- */
 
 static uint64_t slots_of(const struct sim_program *prog, uint64_t events, unsigned int levels)
 {

@@ -347,13 +347,13 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE || kid->emerges))
 		loop->skip = false;
 	if (endless) {
-		loop->ns |= 1;	/* an endless loop takes all the time that there is */
+		loop->ns |= 1;	/* the node takes time: an endless loop never ends */
 		return 0;
 	}
 	return add_totals(c, loop, kid, n);
 }
 
-/* --- the tree ------------------------------------------------------------------------------- */
+/* --- compiling loops, calls and sites ------------------------------------------------------- */
 
 static int compile_loop(struct compiler *c, uint32_t index, uint64_t count, int depth);
 
@@ -414,8 +414,8 @@ static int compile_kid(struct compiler *c, uint32_t parent, int depth, uint32_t 
 }
 
 /*
- * Counts the children of the loop that starts at the current step, and finds its end, or the number
- * of steps.
+ * Counts the children of the loop or call whose first inner step is the current one. *end is the
+ * step that ends it, or the number of steps if none does.
  */
 static void count_kids(struct compiler *c, uint32_t *kids, uint32_t *end)
 {

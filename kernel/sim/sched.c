@@ -78,7 +78,7 @@ static void switch_out(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
-/* "before" is the id of the thread that has left. */
+/* "before" is the id of the thread that has left the CPU. */
 static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 {
 	struct pfm_context *ctx = cpu->cur->ctx;
@@ -177,8 +177,8 @@ void sim_sched_rotate(struct sim_cpu *cpu)
 }
 
 /*
- * Returns the end of the present slice. If no thread waited for the CPU at the end
- * of a slice, another one followed.
+ * Returns the end of the present slice. If no thread waits for the CPU at the end of a slice,
+ * another slice follows.
  */
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu)
 {

@@ -155,8 +155,8 @@ int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_p
 }
 
 /*
- * Detaches the context of a thread that ends. It is saved and detached before END can be read
- * (3.3.6).
+ * Detaches the context of a thread that ends. The context is saved and detached before the program
+ * can read the END message (3.3.6).
  */
 static void leave_context(struct sim_thread *t)
 {
@@ -262,8 +262,8 @@ static void tell_birth(struct sim_thread *t, struct sim_thread *child)
 }
 
 /*
- * Makes a thread or a process. It inherits a context only with PFM_FL_INHERIT (3.1.7). If there is
- * no memory for it, the program goes on without it.
+ * Makes a thread or a process, which inherits a context only with PFM_FL_INHERIT (3.1.7). If there
+ * is no memory for the child, the program goes on without it.
  */
 static void spawn(struct sim_thread *t, const struct sim_node *node)
 {

@@ -14,7 +14,7 @@
 #include "module_client.h"
 #include "fast_read.h"
 
-/* --- creating ------------------------------------------------------------------------------- */
+/* --- creating contexts ---------------------------------------------------------------------- */
 
 static void register_formats(void)
 {

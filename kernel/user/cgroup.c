@@ -47,8 +47,8 @@ static int set(struct pfm_desc *d, const char *path)
 }
 
 /*
- * Returns the error for a descriptor that is not a context of this library. If programs use
- * perfmon.ko, it may be one of that.
+ * Returns the error for a descriptor that is not a context of this library. If the machine is
+ * perfmon.ko, the descriptor may be a context of the module.
  */
 static int refuse_other(void)
 {

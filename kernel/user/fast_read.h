@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fast_read.h - reads counters by one system call, in a pfm_read_pmds() of a context that did
- * nothing but count since it was last read. Inside kernel/user; machines fill in struct
- * pfm_fast_read.
+ * nothing but count since it was last read. Machines fill in struct pfm_fast_read.
  *
  * A complete read, like every command, takes the context's lock, blocks signals for that, and asks
  * the kernel what the descriptor is. A fast read does none of this. The last complete read has
  * published what a fast read needs in a slot for the descriptor's number. Whatever may change the
- * context withdraws it: a command, a call-back of the service thread, or a close of the number. The
+ * context withdraws the slot: a command, a service thread's call-back, a close of the number. The
  * reader looks before and after its read whether the slot is still published; if it is not, the
  * complete read does the work. The reader holds no lock, so that a signal handler may interrupt it
  * and make any call (5.7).
@@ -58,8 +57,9 @@ void pfm_fast_closing(unsigned int first, unsigned int last);
 void pfm_fast_closed(unsigned int first, unsigned int last);
 /*
  * pfm_fast_note() notes that the number fd is the descriptor of a context. pfm_fast_noted() returns
- * true if it ever was one. Numbers above 4095 are not noted. pfm_fast_claim() is called when fd has
- * been found to be d's descriptor, or no context's if d is NULL.
+ * true if it ever was one. Numbers above 4095 are not noted: each of them may be one.
+ * pfm_fast_claim() is called when fd has been found to be d's descriptor or, if d is NULL, to be no
+ * context's descriptor.
  */
 void pfm_fast_note(int fd);
 void pfm_fast_claim(const struct pfm_desc *d, int fd);

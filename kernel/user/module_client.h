@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * module_client.h - the linux machine for the rest of libperfmon: the core is in perfmon.ko, and
- * calls become ioctls. Inside kernel/user.
+ * calls become ioctls. Used only in kernel/user.
  */
 #ifndef PFM_USER_LINUX_H
 #define PFM_USER_LINUX_H
@@ -24,7 +24,7 @@ const char *pfm_linux_obstacle(void);
  * if fd is not such a context.
  */
 bool pfm_linux_call(int fd, unsigned int nr, int n, void *arg, int *ret);
-/* Does the same for calls with a vector of n elements. */
+/* Does what pfm_linux_call() does, for calls with a vector of n elements. */
 bool pfm_linux_vector(int fd, unsigned int nr, int n, void *v, int *ret);
 
 /*

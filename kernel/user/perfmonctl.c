@@ -43,7 +43,7 @@ static int wants_none(const void *arg, int n)
 	return fail(EINVAL);
 }
 
-/* Refuses no elements with EINVAL, and a vector that is NULL or too big with EFAULT (3.1.2). */
+/* Refuses an empty vector with EINVAL, and one that is NULL or too big with EFAULT (3.1.2). */
 static int wants_vector(int fd, const void *arg, int n, size_t size)
 {
 	pfarg_config_t cfg;
@@ -270,8 +270,8 @@ static int write_pmds(int fd, void *arg, int n)
 }
 
 /*
- * 3.1.4, 3.1.11, 3.1.12: "All but the return flag bits are reserved". Clears the bits in mask, and
- * refuses any other bit, as perfmon 2.x does not: it ignores flags that are for other commands.
+ * All but the return flag bits are reserved (3.1.4, 3.1.11, 3.1.12). Clears the bits in mask, and
+ * refuses any other bit. perfmon 2.x instead ignores flags that are for other commands.
  */
 static int reserved_flags(uint32_t *flags, uint32_t mask, uint32_t mark, const char *field)
 {
@@ -491,7 +491,7 @@ static int set_config(int fd, void *arg, int n)
 	return pfm_set_config(&cfg);
 }
 
-/* --- the call ------------------------------------------------------------------------------- */
+/* --- dispatching a command ------------------------------------------------------------------ */
 
 static const command_fn commands[] = {
 	[PFM_WRITE_PMCS] = write_pmcs,

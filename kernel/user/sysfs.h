@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* sysfs.h - /sys/kernel/perfmon on systems without perfmon.ko. Inside kernel/user. */
+/* sysfs.h - /sys/kernel/perfmon on systems without perfmon.ko. */
 #ifndef PFM_USER_SYSFS_H
 #define PFM_USER_SYSFS_H
 

@@ -34,8 +34,8 @@ int64_t lpfm_arg_int(lua_State *L, int idx, const char *call, const char *name, 
 int64_t lpfm_arg_opt_int(lua_State *L, int idx, const char *call, const char *name, int64_t min,
 			 int64_t max, int64_t dflt);
 /*
- * Returns argument idx of call, a time in seconds, in nanoseconds; -1 (no limit) if it is absent or
- * nil.
+ * Returns argument idx of call, a time in seconds, converted into nanoseconds; -1 (no limit) if it
+ * is absent or nil.
  */
 int64_t lpfm_arg_timeout(lua_State *L, int idx, const char *call);
 /* Convert a list of numbers below limit into a bit-vector, and back. */

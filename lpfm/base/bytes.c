@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * bytes.c - single values in memory, by type and offset.
- */
+/* bytes.c - single values in memory, by type and offset. */
 #include <string.h>
 
 #include "base/args.h"
@@ -41,7 +39,7 @@ int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size
 		lua_pushnumber(L, number);
 		return 1;
 	}
-	/* values are little-endian, as on all supported machines */
+	/* supported machines are little-endian: the first bytes of value are its lowest ones */
 	memcpy(&value, (const char *)at + offset, widths[type]);
 	lpfm_push_u64(L, value);
 	return 1;

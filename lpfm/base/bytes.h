@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * bytes.h - single values in memory, by type ("u8", "u16", "u32", "u64", "double") and offset.
- */
+/* bytes.h - single values in memory, by type ("u8", "u16", "u32", "u64", "double") and offset. */
 #ifndef LPFM_BYTES_H
 #define LPFM_BYTES_H
 

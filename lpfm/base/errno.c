@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * errno.c - lpfm.errno: numbers of the errors that calls return, by name.
- */
+/* errno.c - lpfm.errno: numbers of the errors that calls return, by name. */
 /***
 @submodule lpfm
 */

@@ -7,10 +7,12 @@
  * upvalues; a function of the standard libraries, or a library, becomes its name. A value is a
  * letter, followed by:
  *
- *         n t f           nil, true, false        d u             8 bytes: a number, a u64 object
- * s L             4 bytes of length and the bytes: a string, the name of a library function       r
- * 4 bytes: the table or function of that number, from 1   T ... e         a table: keys and values
- * F               4 bytes of length and the bytecode, 1 byte: how many upvalues, which follow
+ *	n t f		nothing: nil, true, false
+ *	d u		8 bytes: a number, a u64 object
+ *	s L		4 bytes of length and the bytes: a string, the name of a library function
+ *	r		4 bytes: the number, from 1, of a table or function that came before
+ *	T ... e		keys and values: a table
+ *	F		4 bytes of length, the bytecode, 1 byte: number of upvalues, the upvalues
  */
 #include <string.h>
 
@@ -311,7 +313,7 @@ void lpfm_marshal_pack(lua_State *L, int first, int n, enum lpfm_marshal_kind ki
 	lua_settop(L, p.buffer);
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening what was packed ---------------------------------------------------------------- */
 
 struct opener {
 	lua_State	*L;

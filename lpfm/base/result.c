@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * result.c - what a call returns to Lua: its result, or nil, a message and errno.
- */
+/* result.c - what a call returns to Lua: its result, or nil, a message and errno. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/module.h"
 
 /*
- * From now on tostring() of the list on top of the stack returns a table. columns has names of
+ * Makes tostring() of the list on top of the stack return a printed table. columns has names of
  * fields, separated by spaces; "FIELD=TITLE" gives a title that is different from the name.
  */
 void lpfm_rows_print(lua_State *L, const char *columns);

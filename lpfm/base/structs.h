@@ -52,7 +52,9 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 void lpfm_struct_read(lua_State *L, int idx, const struct lpfm_struct *rec, void *base,
 		      struct lpfm_site *site);
 void lpfm_struct_push(lua_State *L, const struct lpfm_struct *rec, const void *base);
-/* Pushes a table of the fields that can be given, without those that are 0, except the first. */
+/*
+ * Pushes a table of the fields that can be given. Of the fields that are 0, it has only the first.
+ */
 void lpfm_struct_push_given(lua_State *L, const struct lpfm_struct *rec, const void *base);
 /*
  * Push a UUID as text, and parse it: 32 hexadecimal digits, with dashes or without. The second
@@ -64,19 +66,22 @@ bool lpfm_parse_uuid(const char *text, unsigned char *uuid);
 /* Reads the list at idx as n structures into a userdata, which is pushed. */
 void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call, int *n);
 /*
- * Does the same; if the structures fit into the room bytes at small, they go there and nothing is
- * pushed.
+ * Does what lpfm_list_read() does, but if the structures fit into small, which has room bytes, they
+ * are stored there, and nothing is pushed.
  */
 void *lpfm_list_read_small(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 			   int *n, void *small, size_t room);
 /*
- * The two steps of it: the first function checks the list at idx and returns its length, the second
- * reads n structures into the caller's memory, which must be zeroed.
+ * The two steps of lpfm_list_read(): the first function checks the list at idx and returns its
+ * length, the second reads n structures into the caller's memory, which must be zeroed.
  */
 int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call);
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);
-/* Returns how many elements a refused call has done: those before the marked one; 0 without one. */
+/*
+ * Returns how many elements a call has processed before it failed: those before the element that it
+ * has marked as bad; 0 if none is marked.
+ */
 int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n);
 /* Pushes n structures as a list of tables. */
 void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * table.c - tables of entries that are found by a key.
- */
+/* table.c - tables of entries that are found by a key. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +48,7 @@ bool lpfm_table_reserve(struct lpfm_table *t, size_t n)
 	return true;
 }
 
-/* Moves the entries from index i on to index j, and changes their number accordingly. */
+/* Moves the entries from index i on to index j, and adjusts t->n. */
 static void move(struct lpfm_table *t, size_t j, size_t i)
 {
 	memmove(lpfm_table_entry(t, j), lpfm_table_entry(t, i), (t->n - i) * t->size);

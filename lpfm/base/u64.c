@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * u64.c - 64-bit values that a Lua number does not hold exactly.
- */
+/* u64.c - 64-bit values that a Lua number does not hold exactly. */
 /***
 64-bit integers.
 
@@ -23,8 +21,8 @@ LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 #define EXACT_MAX	(1LL << 53)
 
 /*
- * u64 objects are short-lived and many, so they have no __gc. An object is recognized by its head
- * and by its metatable.
+ * u64 objects are short-lived and many, so they have no __gc, which would clear the head. Therefore
+ * an object is recognized by its head and by its metatable.
  */
 struct lpfm_u64 {
 	struct lpfm_head	head;

@@ -10,8 +10,8 @@ void lpfm_programming_init(struct lpfm_programming *p);
 void lpfm_programming_free(struct lpfm_programming *p);
 
 /*
- * These note that a call has done its first n elements. The caller has reserved room for them in
- * the table.
+ * These functions note that a call has done the first n elements of v. The caller has reserved room
+ * for them in the table.
  */
 void lpfm_programming_sets(struct lpfm_programming *p, const pfarg_setdesc_t *v, int n);
 void lpfm_programming_pmcs(struct lpfm_programming *p, const pfarg_pmc_t *v, int n);

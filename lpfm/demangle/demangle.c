@@ -39,7 +39,7 @@ static const char *rust_end(const char *name)
 {
 	if (strncmp(name, "_R", 2) == 0)
 		return name + strcspn(name, ".");
-	/* the older mangling is C++'s, with a hash as the last part */
+	/* legacy names are mangled as in C++; their last part is "h" and a hash, 17 characters */
 	for (const char *at = name; (at = strstr(at, "17h")); at++) {
 		const char *hash = at + strlen("17h"), *end = hash + strspn(hash, "0123456789abcdef");
 
@@ -49,7 +49,7 @@ static const char *rust_end(const char *name)
 	return NULL;
 }
 
-/* Of the suffixes, which libiberty drops, LLVM's numbers alone say nothing. */
+/* Appends the suffix, which libiberty has dropped, unless it is a number of LLVM's. */
 static void append_suffix(struct plain *p, const char *suffix)
 {
 	if (strncmp(suffix, ".llvm.", strlen(".llvm.")))

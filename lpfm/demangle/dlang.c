@@ -55,8 +55,8 @@ static size_t find_target(const struct demangler *d, size_t *end)
 }
 
 /*
- * Reads, by rule, what the back reference points to. Back references within that must come before
- * it, so that none leads to itself.
+ * Reads, by rule, what the back reference points to. A back reference in that must lie before this
+ * one, so that none leads to itself.
  */
 static void follow(struct demangler *d, void (*rule)(struct demangler *d))
 {
@@ -298,8 +298,8 @@ static void read_parameter(struct demangler *d)
 }
 
 /*
- * Reads parameters up to 'Z' or one of the two marks of a variable number: "int[] a..." and "int a,
- * ...".
+ * Reads parameters up to 'Z', or up to 'X' or 'Y', the marks of variadic functions: "int[] a..."
+ * and "int a, ...".
  */
 static void read_parameters(struct demangler *d)
 {
@@ -326,8 +326,8 @@ static void read_head(struct demangler *d)
 }
 
 /*
- * Reads the parameters of a function in a path. If it is not a function, the type that comes here
- * is that of the whole path.
+ * Reads the parameters of a function in a path. If the name ends after them, they were the type of
+ * the whole path: then nothing is read.
  */
 static void read_signature(struct demangler *d, bool is_symbol)
 {
@@ -385,7 +385,8 @@ static const char *const basic[] = {
 };
 
 /*
- * The return type is first in the text and last in the name; the attributes are last in the text.
+ * The mangled name has the attributes first and the return type last; the text has the return type
+ * first and the attributes last.
  */
 static void read_function(struct demangler *d)
 {
@@ -414,7 +415,7 @@ static void read_delegate(struct demangler *d)
 	print_from(d, modifiers, read_modifiers);
 }
 
-/* The type of the key comes before that of the value. */
+/* The mangled name has the key's type first; the text is VALUE[KEY]. */
 static void read_assoc_type(struct demangler *d)
 {
 	size_t key = d->n, value;

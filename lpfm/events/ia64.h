@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ia64.h - the options of dispatch_events for Itaniums, and their places in libpfm 3's structures.
- * Inside lpfm/events.
+ * Only files of lpfm/events include it.
  */
 #ifndef LPFM_EVENTS_IA64_H
 #define LPFM_EVENTS_IA64_H

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cdef.c - the declarations of cdef.h as a text, for LuaJIT's ffi.cdef.
- */
+/* cdef.c - the declarations of cdef.h as a text, for LuaJIT's ffi.cdef. */
 /***
 The C declarations of the interface: a string, what LuaJIT's ffi.cdef takes. pfm.ffi declares them.
 

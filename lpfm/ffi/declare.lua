@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Preprocessed C on the standard input; on the standard output the declarations of this project's headers, and
--- those of the system's types that they use, without anything else of the system's.
+-- Reads preprocessed C from the standard input. Writes the declarations of this project's headers
+-- and those of the system's types that they use, and nothing else of the system's headers.
 
 local ours, system = {}, {}
 local into = system
@@ -14,7 +14,7 @@ for line in io.lines() do
 end
 ours, system = table.concat(ours, "\n"), table.concat(system, "\n")
 
--- What LuaJIT knows by itself.
+-- The types that LuaJIT knows without a declaration.
 local known = { size_t = true }
 for _, name in ipairs { "int8_t", "int16_t", "int32_t", "int64_t" } do
    known[name], known["u" .. name] = true, true
@@ -22,7 +22,7 @@ end
 
 local declared = {}
 
--- The declaration of a type of the system's, after those that it needs itself.
+-- Adds the declaration of a type of the system's, after those of the types that it uses.
 local function declare(name)
    if known[name] then
       return
@@ -37,8 +37,8 @@ local function declare(name)
    end
 end
 
--- A structure of the system's, after the types that it needs. It gets a name of our own: scripts declare
--- theirs, too, and LuaJIT takes no structure twice.
+-- Adds a structure of the system's, after the types that it uses. It gets a name of ours: scripts
+-- may declare it, too, and LuaJIT refuses a second declaration of a structure.
 local function declare_struct(name)
    local text = system:match("struct%s+" .. name .. "%s*(%b{})")
    if known[name] or not text or ours:find("struct%s+" .. name .. "%s*{") then

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The step of a loop over samples for LuaJIT to compile: what next_fields() of samples/fields.c does, and it has
--- the last word: where something is out of the ordinary (another state, a stale one, a sample outside of the
--- buffer) it is called instead, and raises.
+-- Makes the step of a loop over samples: a Lua function that LuaJIT compiles, and that does what
+-- next_fields() of samples/fields.c does. If the state is stale or belongs to another loop, or a
+-- sample is not within the buffer, the step calls next_fields(), which handles this or raises.
 --
--- For each kind of loop, that is layout of samples and places of fields, there is one function, so that LuaJIT
--- compiles it once. samples/fields.c holds this file, and calls it with the C types of a loop's state and of
--- struct lpfm_ref, the metatable of states, next_fields, and lpfm.u64. It returns compile(state) and jit.status,
--- or nothing where this is no LuaJIT.
+-- Loops with the same layout of samples and the same places of fields share one function, so that
+-- LuaJIT compiles it once. samples/fields.c contains this file, and calls it with the C types of a
+-- loop's state and of struct lpfm_ref, the metatable of states, next_fields, and lpfm.u64. It gets
+-- compile(state) and jit.status; in PUC Lua it gets nothing.
 local state_type, ref_type, class, next_fields, u64 = ...
 local jit, debug = rawget(_G, "jit"), rawget(_G, "debug")
 local found, ffi = pcall(require, "ffi")
@@ -16,7 +16,7 @@ end
 
 local cast, int64 = ffi.cast, ffi.typeof("int64_t")
 
--- A 64-bit value as the module returns it: a number, read as signed, while that is exact, else an lpfm.u64.
+-- Returns a number if it is exact when the value is read as signed, else an lpfm.u64 object.
 local function exact(value)
    local signed = cast(int64, value)
    if signed >= -2 ^ 53 and signed <= 2 ^ 53 then
@@ -31,7 +31,7 @@ local env = {
    [2] = ffi.typeof("const uint16_t *"), [4] = ffi.typeof("const uint32_t *"), [8] = ffi.typeof("const uint64_t *"),
 }
 
--- w.next is where the next sample begins, at; after the step it is where that ends.
+-- Before a step, w.next points to the sample, which is `at`; the step moves it to the sample's end.
 local STEP = [[
 local env, kind, entry = ...
 local cast, exact, tonumber, class, class_of = env.cast, env.exact, env.tonumber, env.class, env.class_of
@@ -56,7 +56,7 @@ end]]
 local TURN = [[if at + %d > limit then return next_fields(state) end
       if cast(u16, at + %d)[0] * 65536 + cast(u16, at + %d)[0] ~= w.key then w.turn(w) end]]
 
--- A field or PMD of the sample at, as it is there; and what says whether it is, "": it always is.
+-- Returns code that reads a field or PMD of the sample; and code that tests for it, "" for a field.
 local function term(ref, list, i)
    if ref.is_pmd ~= 0 then
       return ("cast(u64, at + cast(ref_type, w.%s)[%d].offset)[0]"):format(list, i),
@@ -98,8 +98,8 @@ end
 
 local entries = {} -- steps of loops that give other values, by kind and values
 
--- The step of loops like that of the state; one that gives other values than its fields: those, in the words of
--- STEP, and a C type that is called entry there.
+-- Returns the step for loops like that of the state. If `values` is given, it is code that the step
+-- evaluates instead of reading fields; this code may use the C type `entry`.
 local function compile(state, values, entry)
    assert(env.class_of(state) == class, "no state of a loop over fields")
    local w = cast(env.state_type, state)

@@ -23,7 +23,7 @@ struct lpfm_luafmt {
 	unsigned int		ticks;		/* hook counts of the call that is running */
 	/* the PMDs in the table overflow.pmds */
 	uint64_t		pmds[PFM_PMD_BV];
-	/* atomic: one for the handle, and one for each use */
+	/* atomic: the references of the handle, and of each use */
 	unsigned int		refs;
 	/* the format has a restart of its own, and does not use its base's */
 	bool			own_restart;
@@ -34,7 +34,7 @@ struct lpfm_luafmt {
 /* The use of a format by a context; the core passes it to the callbacks. */
 struct lpfm_fmt_use {
 	struct lpfm_luafmt	*f;
-	/* atomic: one for the core, and one for the Lua context */
+	/* atomic: the references of the core, and of the Lua context */
 	unsigned int		refs;
 	/* atomic: why the session has ended, with the traceback */
 	char			*error;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * state.h - what the files of a format's own Lua state share.
- */
+/* state.h - what the files of a format's own Lua state share. */
 #ifndef LPFM_STATE_H
 #define LPFM_STATE_H
 

@@ -53,7 +53,8 @@ struct perf_file {
 	struct perf_id		*ids;
 	size_t			num_ids, room_ids;
 	bool			sorted;		/* the ids are sorted */
-	bool			told;		/* all events are known */
+	/* the records were read once, so all events are known */
+	bool			told;
 	/* the records */
 	/* the file itself, and the files of perf's threads */
 	struct perf_part	*parts;

@@ -127,8 +127,8 @@ static bool judged(const struct problem *p, unsigned int i)
 }
 
 /*
- * Returns true if event a is to be placed before event b. Events that ops->accept() judges come
- * before all others, so that it can be asked early; then those with fewer alternatives.
+ * Returns true if event a is to be placed before event b. Events that ops->accept() judges are
+ * placed first, so that accept() can be asked early; then those with fewer alternatives.
  */
 static bool harder(const struct problem *p, unsigned int a, unsigned int b)
 {
@@ -242,7 +242,7 @@ static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_d
 	return r;
 }
 
-/* Moves the events that are connected with the first one in left to p; the others stay in left. */
+/* Moves the first event in left, and those connected with it, to p; the others stay in left. */
 static void next_component(struct problem *p, unsigned int *left, unsigned int *nleft)
 {
 	struct pfl_mask all = first_reach(p->m, p->d[left[0]]);

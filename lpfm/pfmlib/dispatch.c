@@ -93,7 +93,7 @@ static int job_init(struct job *j, const pfmlib_input_param_t *in, const void *m
 	return ret;
 }
 
-/* --- what is wrong -------------------------------------------------------------------------- */
+/* --- explaining a failure ------------------------------------------------------------------- */
 
 static bool is_software(const struct pfl_model *m, const pfmlib_event_t *e)
 {

@@ -10,7 +10,7 @@
 static __thread int last_error;
 
 /*
- * The functions of libpfm4 that are called. They are looked up in it, because libpfm.so and
+ * The functions of libpfm4 that are called. dlsym() finds them in libpfm4, because libpfm.so and
  * libpfm.a have functions with some of these names.
  */
 #define CALLS(X) X(initialize) X(terminate) X(strerror) X(get_pmu_info) X(get_event_info) X(get_event_next) \

@@ -57,8 +57,8 @@ static inline unsigned int pfl_mask_weight(const struct pfl_mask *m)
 #define PFL_FIELDS	104
 
 /*
- * One way to count an event: a PMD, the PMCs to which its values go, and the registers that it
- * claims.
+ * One way to count an event: a PMD, the PMCs to which the values of the demand go, and the
+ * registers that no other event may use then (claims).
  */
 struct pfl_alt {
 	uint16_t	pmd;
@@ -130,7 +130,7 @@ struct pfl_ops {
 	/* Optional: returns the address of the actual register of PMC or PMD n. */
 	uint64_t (*address)(const struct pfl_model *m, bool pmd, unsigned int n);
 	const char *(*reg_name)(const struct pfl_model *m, unsigned int pmc);	/* optional */
-	/* Optional: checks rules on a set of events that do not depend on their counters. */
+	/* Optional: checks a set of events by the rules that do not depend on their counters. */
 	int (*check)(const struct pfl_demand *const *d, unsigned int n);
 	/*
 	 * Optional: accept() returns true if an assignment is permitted, where choice[i] is the PMD

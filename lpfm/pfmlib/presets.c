@@ -389,7 +389,7 @@ static const struct entry zen3[] = {
 	{ 0 }
 };
 
-/* Zen 5 counts changes of a line to writable among the stores. */
+/* Zen 5 lacks CHANGE_TO_X: it counts changes of a line to writable among the stores (RD_BLK_X). */
 static const struct entry zen5[] = {
 	{ "cache-references", "REQUESTS_TO_L2_GROUP1:RD_BLK_L:RD_BLK_X:LS_RD_BLK_C_S:CACHEABLE_IC_READ" },
 	{ 0 }
@@ -441,7 +441,7 @@ static const struct entry common[] = {
 	{ 0 }
 };
 
-/* Names that are in no table above, but only in those of models. */
+/* Names that are not in common, but in tables of families. pfm_generic_name() lists these first. */
 static const char *const family_names[] = {
 	"cycles", "instructions", "ref-cycles", "bus-cycles", "cache-references", "cache-misses",
 	"branches", "branch-misses", "stalled-cycles", "stalled-cycles-frontend",

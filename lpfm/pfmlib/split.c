@@ -24,7 +24,7 @@ struct splitting {
 	unsigned int			*choice;
 };
 
-/* --- the lower bound ------------------------------------------------------------------------ */
+/* --- the lower bound of k ------------------------------------------------------------------- */
 
 struct capacity {
 	const struct splitting	*s;

@@ -138,7 +138,7 @@ static int apply_masks(const struct tbl *t, const struct tbl_event *te, const pf
 	return PFMLIB_SUCCESS;
 }
 
-/* USR 16, OS 17, interrupt 20, enable 22; ARMv8: P 31 and U 30 exclude a level. */
+/* EVTSEL: 16 user, 17 OS, 20 interrupt, 22 enable. PMEVTYPER: U 30 and P 31 exclude a level. */
 static uint64_t level_bits(const struct tbl *t, unsigned int plm)
 {
 	bool user = plm & PFM_PLM3, kernel = plm & PFM_PLM0;

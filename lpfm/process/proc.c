@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * proc.c - the module lpfm.proc: processes, threads, CPUs, the clock, Ctrl-C.
- */
+/* proc.c - the module lpfm.proc: processes, threads, CPUs, the clock, Ctrl-C. */
 /***
 What a monitoring tool needs from the system besides counters: processes, CPUs, signals.
 
@@ -224,7 +222,7 @@ static void push_cpus(lua_State *L, const cpu_set_t *set)
 	}
 }
 
-/* "0-3,8" */
+/* Reads the list of online CPUs, such as "0-3,8". Returns false if there is none. */
 static bool read_online(cpu_set_t *set)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/online", "re");

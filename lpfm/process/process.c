@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * process.c - records of child processes, and lists of threads.
- */
+/* process.c - records of child processes, and lists of threads. */
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>

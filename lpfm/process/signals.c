@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * signals.c - signals by name.
- */
+/* signals.c - signals by name. */
 #include <signal.h>
 #include <string.h>
 

@@ -94,7 +94,7 @@ static uint32_t crc32_add(uint32_t crc, const void *bytes, size_t n)
 enum state { SOUND, ENDED, CUT, DAMAGED };
 static const char *const state_names[] = { "sound", "end", "cut", "damaged" };
 
-/* Updates the CRC with a body; false if the file ends within it. */
+/* Updates the CRC with a body. Returns false if the file ends within the body. */
 static bool add_body(struct chunk_part *body, uint32_t *crc)
 {
 	char window[WINDOW];
@@ -158,7 +158,7 @@ static int push_damage(lua_State *L, struct chunks *f, enum state state)
 }
 
 /***
-The next chunk.
+Returns the next chunk, and goes on behind it.
 @function chunks:next
 @treturn[1] string tag
 @treturn[1] number where its body lies in the file
@@ -207,7 +207,7 @@ static int chunks_go(lua_State *L)
 }
 
 /***
-A part of the file.
+Reads a part of the file.
 @function chunks:body
 @number at as of `chunks:next`
 @number length in bytes
@@ -370,7 +370,7 @@ static int chunks_open(lua_State *L)
 /* --- writing -------------------------------------------------------------------------------- */
 
 /***
-The head of a chunk.
+Makes the head of a chunk.
 @function head
 @string tag four letters
 @string body
@@ -394,7 +394,7 @@ static int chunks_head(lua_State *L)
 }
 
 /***
-CRC-32 (that of zlib and PNG) of some strings in a row.
+Returns the CRC-32 (that of zlib and PNG) of some strings in a row.
 @function crc32
 @string ...
 @treturn number

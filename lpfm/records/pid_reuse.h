@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pid_reuse.h - the programs that ran, one after the other, under the same number of a process. */
+/* pid_reuse.h - tells apart the programs that ran one after the other under the same pid. */
 #ifndef LPFM_PID_REUSE_H
 #define LPFM_PID_REUSE_H
 
@@ -19,8 +19,8 @@ struct lives {
 };
 
 /*
- * Returns pid + 2^32 * the number of the life that the process had then; 0 is the time before the
- * first known life.
+ * Returns pid + 2^32 * n, where n is the number, from 1, of the life that the process has at that
+ * time; n is 0 before the first known life.
  */
 uint64_t lives_at(const struct lives *lives, uint64_t pid, uint64_t tstamp);
 /*

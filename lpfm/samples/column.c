@@ -7,7 +7,7 @@
 
 enum { BITS_MAX = 10, FIRST_STREAMS = 64 };
 
-/* --- reading one ---------------------------------------------------------------------------- */
+/* --- reading a column ----------------------------------------------------------------------- */
 
 static unsigned int field_named(lua_State *L, const char *name, const struct lpfm_site *site)
 {
@@ -34,8 +34,8 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 }
 
 /*
- * Returns the field at idx, of which each value is a stream. Fields of 64 bits are refused, because
- * struct column_stream needs a free value for its key.
+ * Returns the field at idx; samples with the same value of it are one stream. Fields of 64 bits are
+ * refused, because struct column_stream needs a value that marks a free slot.
  */
 static unsigned int stream_at(lua_State *L, int idx, const struct lpfm_site *site)
 {
@@ -116,7 +116,7 @@ void column_free(struct column *c)
 	c->streams = (struct column_streams){ NULL, 0, 0 };
 }
 
-/* --- what a value grew by ------------------------------------------------------------------- */
+/* --- the growth of a value ------------------------------------------------------------------ */
 
 static struct column_stream *find_stream(const struct column_streams *t, uint64_t key)
 {
@@ -163,7 +163,7 @@ static int difference(struct column *c, const struct lpfm_walk *w, uint64_t *v)
 	return known;
 }
 
-/* --- the value ------------------------------------------------------------------------------ */
+/* --- the value for a sample ----------------------------------------------------------------- */
 
 static uint64_t log_bin(uint64_t v, unsigned int bits)
 {

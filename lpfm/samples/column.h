@@ -16,7 +16,7 @@ enum {
 	COLUMN_NONE
 };
 
-/* The last value of each stream of samples: an open hash table. */
+/* The last value of each stream, such as the samples of a thread: an open hash table. */
 struct column_streams {
 	struct column_stream {
 		uint64_t key;		/* the stream's number + 1; 0: the slot is free */
@@ -30,8 +30,8 @@ struct column {
 	struct lpfm_place place;	/* place of the field, or of last_reset for COLUMN_PERIOD */
 	unsigned int pmd;		/* number of the PMD for COLUMN_VALUE */
 	/*
-	 * NONE: the value itself; otherwise its growth since the last sample of the same TID, PID
-	 * or CPU
+	 * COLUMN_NONE: the value itself; otherwise its growth since the last sample in which this
+	 * field had the same value
 	 */
 	unsigned int stream;
 	enum { COLUMN_PLAIN, COLUMN_LINEAR, COLUMN_LOG } scale;
@@ -39,7 +39,7 @@ struct column {
 	uint64_t from, step;		/* for LINEAR bins */
 	unsigned int bits;		/* for LOG bins: 2^bits bins for each power of two */
 	struct column_streams streams;
-	/* list not NULL: each life of a pid or tid is a value of its own (lives_at()) */
+	/* if not empty, lives_at() makes another value of a pid or tid that was reused */
 	struct lives lives;
 	bool plain;			/* the column is a field without changes */
 	bool value;			/* the column is a PMD's value without changes */

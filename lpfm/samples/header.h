@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* header.h - the header of a sampling buffer of the default format or n-way, whichever layout it has (3.6.3). */
+/* header.h - the header of a sampling buffer of the default format (3.6.3), n-way, or stack. */
 #ifndef LPFM_HEADER_H
 #define LPFM_HEADER_H
 
@@ -22,8 +22,8 @@ struct lpfm_smpl_hdr {
 /* Reads the format's header at buf. */
 void lpfm_smpl_hdr_read(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf);
 /*
- * Does the same for a region that is read after `ahead` other ones, which only the format stack
- * has. Returns false if there is no such region.
+ * Does what lpfm_smpl_hdr_read() does, for a region that is read after `ahead` other ones, which
+ * only the format stack has. Returns false if there is no such region.
  */
 bool lpfm_smpl_hdr_ahead(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf, unsigned int ahead);
 /* Returns the size of the format's header in bytes. */

@@ -60,7 +60,7 @@ static struct table *self(lua_State *L)
 	return lpfm_object_check(L, 1, &table_class);
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the hash table ------------------------------------------------------------------------- */
 
 static size_t hash(const uint64_t *ips, size_t n)
 {
@@ -166,7 +166,7 @@ int lpfm_stack_table_new(lua_State *L)
 	return 1;
 }
 
-/* --- out of a buffer ------------------------------------------------------------------------ */
+/* --- stacks of a buffer's samples ----------------------------------------------------------- */
 
 /* A sample's stack, and the room to unwind it. */
 struct unwinding {
@@ -327,7 +327,7 @@ int lpfm_stack_samples(lua_State *L)
 	return take_samples(L, NULL);
 }
 
-/* --- as bytes ------------------------------------------------------------------------------- */
+/* --- stacks as bytes ------------------------------------------------------------------------ */
 
 /* Pushes the stacks with numbers above `before` as bytes; pushes nothing if there are none. */
 static int push_bytes(lua_State *L, const struct table *t, size_t before)
@@ -479,9 +479,12 @@ static int table_copy(lua_State *L)
 	return 1;
 }
 
-/* --- looking -------------------------------------------------------------------------------- */
+/* --- reading stacks ------------------------------------------------------------------------- */
 
-/* Returns the stack with the number at 2, as n and n frames; NULL if there is none. */
+/*
+ * Returns the stack with the number at 2: a word with the number of frames, then the frames; NULL
+ * if there is none.
+ */
 static const uint64_t *stack_at(lua_State *L)
 {
 	const struct table *t = self(L);

@@ -76,7 +76,7 @@ bool stored_walk_refill(struct stored_walk *s)
 static void read_header(lua_State *L, int arg, struct stored_walk *s)
 {
 	size_t size = lpfm_smpl_hdr_size(LPFM_DFL_2X);
-	pfm_dfl_smpl_hdr_t copy;	/* strings lie anywhere */
+	pfm_dfl_smpl_hdr_t copy;	/* a string may be unaligned */
 	struct lpfm_smpl_hdr hdr;
 
 	luaL_argcheck(L, (size_t)(s->walk.limit - s->walk.next) >= size, arg, "too short for a sampling buffer");

@@ -26,10 +26,7 @@ struct stored_walk {
 	unsigned char		*window;
 };
 
-/*
- * Reads a table, the argument arg: by the number of the PMD that overflowed, or set * 65536 + number, how many values
- * follow a sample, or the list of the PMDs that they are the values of.
- */
+/* Reads the argument arg, a table `sizes` of lpfm.samples (module.c). */
 void stored_layouts_read(lua_State *L, int arg, struct stored_layouts *layouts);
 /* Begins a walk over the block in the string arg. */
 void stored_walk_string(lua_State *L, int arg, struct stored_walk *s, const struct stored_layouts *layouts);

@@ -71,7 +71,8 @@ static bool read_sample(struct lpfm_walk *w, const pfm_stack_smpl_rec_t *rec)
 	if (!is_whole(&s))
 		return false;
 	lpfm_walk_body(w);
-	if (w->body.n != s.num_pmds)	/* the PMD was programmed differently afterwards */
+	/* the PMD was programmed differently since: which values the sample holds is not known */
+	if (w->body.n != s.num_pmds)
 		hold(w, &nothing);
 	w->kernel = s.num_kernel;
 	w->user = s.num_user;
@@ -111,7 +112,7 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 	return 0;
 }
 
-/* --- the beginning --------------------------------------------------------------------------- */
+/* --- beginning a walk ------------------------------------------------------------------------ */
 
 /*
  * Chooses the layout of samples that do not say which PMD overflowed (3.6.2). All must have the

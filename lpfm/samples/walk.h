@@ -14,21 +14,21 @@
 #include "samples/entry.h"
 
 /*
- * The members that stepping needs. It is a macro because LuaJIT reads it, too: it compiles loops
- * that step by themselves (ffi/step.lua).
+ * The members that stepping needs. They are a macro because LuaJIT reads them, too: the loops that
+ * it compiles (ffi/step.lua) step by themselves.
  */
 #define LPFM_STEP \
 	const unsigned char *next;	/* where the current sample ends and the next one begins */ \
 	const unsigned char *limit;	/* end of the samples' memory */ \
-	uint64_t size;			/* size of a sample that holds body */ \
+	uint64_t size;			/* size of a sample with the PMDs of body */ \
 	uint64_t index;			/* number of the current sample, from 1; 0: the walk is not at one */ \
 	uint64_t count; \
 	const unsigned int *now;	/* points to the context's epoch */ \
 	unsigned int epoch;		/* the epoch when the walk began; an older walk is stale */ \
 	uint32_t key;			/* set << 16 | pmd to which body belongs; all ones: none yet */ \
 	uint8_t head_size;		/* size of a sample's header */ \
-	uint8_t set_at, pmd_at;		/* offsets in it of the set and the PMD */ \
-	uint8_t fixed;			/* all samples hold body, so no look-up is needed */
+	uint8_t set_at, pmd_at;		/* offsets of set and PMD in the header */ \
+	uint8_t fixed;			/* all samples hold the same PMDs: no look-up is needed */
 
 struct lpfm_walk {
 	LPFM_STEP
@@ -40,7 +40,7 @@ struct lpfm_walk {
 	const struct lpfm_context *ctx;		/* NULL: the buffer is a recorded one */
 	const struct lpfm_table	*layouts;	/* each entry begins with a struct lpfm_layout */
 	bool			any_set;	/* sets without layouts have those of set 0 */
-	struct lpfm_layout	body;		/* of the current sample; a copy, for layouts may change */
+	struct lpfm_layout	body;		/* a copy for the current sample: layouts change */
 };
 
 /* Begins a walk over no samples; the caller then sets next, limit and count. */

@@ -80,7 +80,7 @@ static uint32_t small(struct builder *b, const char *name)
 	return (uint32_t)lpfm_to_int(b->L, -1, &site, 0, UINT32_MAX);
 }
 
-/* --- walking -------------------------------------------------------------------------------- */
+/* --- walking over the tables ---------------------------------------------------------------- */
 
 typedef void (*visit_fn)(struct builder *b, void *arg);
 
@@ -145,7 +145,7 @@ static void measure_step(struct builder *b, void *arg)
 	}
 }
 
-/* --- filling -------------------------------------------------------------------------------- */
+/* --- filling in the program ----------------------------------------------------------------- */
 
 static void fill_program(struct builder *b, struct pfm_sim_program *prog);
 

@@ -27,7 +27,7 @@ struct symcfi {
 	Elf		*elf;
 	Dwarf		*dwarf;		/* NULL: not opened yet, or there is none */
 	Dwarf_CFI	*eh, *debug;
-	bool		has_asked;	/* debug has been looked for */
+	bool		has_asked;	/* .debug_frame has been searched */
 	bool		is_32bit;
 	uint64_t	entry;		/* address at which programs begin */
 	bool		has_starts, has_functions;
@@ -127,7 +127,10 @@ bool symcfi_is_start(struct symcfi *c, uint64_t addr)
 	return false;
 }
 
-/* Returns true if the bytes end with a call. */
+/*
+ * Returns true if the bytes may end with a call. On x86 they may only look like one, because
+ * instructions have no fixed length.
+ */
 #if defined(__x86_64__)
 static bool ends_with_call(const unsigned char *code, size_t n)
 {
@@ -172,7 +175,7 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
 }
 
-/* Returns false: on this machine it is not determined which function a call calls. */
+/* Returns false: on this machine the operand of a call is not decoded. */
 static bool read_called(const unsigned char *code, size_t n, uint64_t end, uint64_t *function)
 {
 	(void)code, (void)n, (void)end, (void)function;
@@ -414,7 +417,7 @@ static Dwarf_Frame *frame_at(struct symcfi *c, uint64_t addr)
 
 /*
  * Returns true if the address is in the code at which a program or its loader begins, and this code
- * has no call frame information, as often. Nothing has called that code.
+ * has no call frame information, as is common. Nothing has called that code, so a stack ends there.
  */
 static bool is_entry(struct symcfi *c, uint64_t addr)
 {

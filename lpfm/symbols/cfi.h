@@ -30,7 +30,7 @@ enum symcfi_kind {
  */
 enum symcfi_how {
 	SYMCFI_SAVED,		/* in memory, at an offset from the canonical frame address */
-	SYMCFI_VALUE,		/* the value is that address plus an offset */
+	SYMCFI_VALUE,		/* the value is the canonical frame address plus an offset */
 	SYMCFI_MOVED,		/* in a register: the offset is its number */
 	SYMCFI_SAVED_BY,	/* in memory, at the address that an expression computes */
 	SYMCFI_VALUE_BY,	/* the value is the result of an expression */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * expression.h - DWARF expressions in call frame information: that of PLTs, and of code that
- * returns from signal handlers.
+ * expression.h - evaluates DWARF expressions, which the call frame information of PLTs and of code
+ * that returns from signal handlers contains.
  */
 #ifndef LPFM_SYMBOLS_EXPRESSION_H
 #define LPFM_SYMBOLS_EXPRESSION_H

@@ -45,7 +45,7 @@ static bool open_file(struct file *f, const char *path)
 
 /* --- frame pointers ------------------------------------------------------------------------- */
 
-/* Numbers of functions that use the stack, by the register that finds their frames. */
+/* Numbers of functions that use the stack: those with a frame pointer, and those without. */
 struct census {
 	size_t	by_pointer, by_stack;
 };
@@ -227,7 +227,7 @@ static int judge(Elf *elf)
 		return take_census(elf, &c, 6) ? has_pointers(&c) : -1;
 	case EM_386:
 		return take_census(elf, &c, 5) ? has_pointers(&c) : -1;
-	case EM_AARCH64:	/* rows go by the stack pointer in all functions: count code */
+	case EM_AARCH64:	/* all rows use the stack pointer, so instructions are counted */
 		return take_census(elf, &c, 29) ? count_frames(elf) * 2 >= c.by_pointer + c.by_stack : -1;
 	default:
 		return -1;
@@ -257,7 +257,7 @@ static int frame_pointers(lua_State *L)
 	return 1;
 }
 
-/* --- what it needs -------------------------------------------------------------------------- */
+/* --- libraries and other programs ----------------------------------------------------------- */
 
 /*
  * Returns the contents of the first section of that type, and its header in *sh; NULL if there is

@@ -12,7 +12,10 @@ struct symstart {
 	uint64_t	from, to;	/* an address range; it is empty if both are equal */
 };
 
-/* Finds where that code lies in the file's own addresses. Ranges that are not found are empty. */
+/*
+ * Finds the code that calls main() and that with which threads begin, in the file's own addresses.
+ * Ranges that are not found are empty.
+ */
 void symstart_find(Elf *elf, struct symstart ranges[SYMSTART_RANGES]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unwinder.h - unwinders as objects. */
+/* unwinder.h - unwinders as Lua objects. */
 #ifndef LPFM_SYMBOLS_UNWINDER_H
 #define LPFM_SYMBOLS_UNWINDER_H
 

@@ -74,9 +74,9 @@ function catalog.generic(pmu)
    return out
 end
 
---- Lists the metric groups.
+--- Lists the metric groups, with their `formulas`: `name`, `formula`, `unit` and `text` of each.
 -- @string[opt] pmu a model
--- @treturn {table,...} `name`, `description`, `metrics` (names) or `reason`
+-- @treturn {table,...} `name`, `description`, `formulas`, `reason` (why the PMU cannot count it)
 function catalog.metrics(pmu)
    local out = {}
    for i, entry in ipairs(metrics.all(pmu)) do

@@ -112,8 +112,8 @@ function command.main(argv)
 end
 
 --- Turns a recording into a flame graph, pprof, speedscope, Firefox, CSV, JSON, SQL or SQLite.
--- @tparam string|table path of the output, of which the extension chooses the format, or only the
--- table of options
+-- @tparam string|table path of the output, with an extension that chooses the format; or the table
+-- of options alone
 -- @string[opt="lpfm.data"] file the recording
 -- @tparam[opt] table opts options, as for `export.write`, and:
 -- @string[opt] opts.format the format, if the output's extension does not determine it

@@ -118,7 +118,7 @@ function input.finish(self, who)
 end
 
 --- Separates the words of a command line into recordings and a word of a known kind.
--- @tparam table args gets `files` (nil without any), and `field`
+-- @tparam table args gets `files` (nil if there are none), and the word of that kind in args[field]
 -- @tparam table words
 -- @string field
 -- @tparam function is_known whether a word is of that kind

@@ -15,7 +15,7 @@ local confine = {}
 local MEMORY, FILE, DESCRIPTORS, PROCESSES = 2 ^ 30, 2 ^ 20, 64, 32 -- bytes, bytes, numbers
 local NOBODY = "65534"
 local VARIABLES = { "LD_LIBRARY_PATH", "LPFM_SCRIPTS", "LPFM_CPATH" }
-local KIT = { "kit.lua", "here.lua", "native.lua" } -- what scripts may use in labs' folder
+local KIT = { "kit.lua", "here.lua", "native.lua" } -- the files of the labs that scripts may load
 local PARTS = { "pfm", "repl" } -- folders of a source tree that scripts may see
 local SCRIPT = "repl/lab/script.lua" -- what the interpreter runs
 -- Folders of labs that another installation of lpfm may have.

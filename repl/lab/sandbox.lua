@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Runs a function in a child process, with a limit of time. Processes that the function starts
--- cannot trace the child, and end with it, even if they made sessions and groups of their own or
+-- cannot trace the child. They end with it, even if they made sessions and groups of their own or
 -- outlived their parents.
 -- @module repl.lab.sandbox
 

@@ -9,7 +9,7 @@ local render = require "pfm.render"
 local counters = {}
 
 local MOST = 20 -- registers of a context that are shown
--- Suffixes for the levels that software events' PMCs set; the value 9 is both levels, without one.
+-- Suffixes by the value of a software event's PMC; the value 9, both levels, has no suffix.
 local LEVELS = { [1] = ":k", [8] = ":u" }
 
 local function by_num(list)
@@ -181,7 +181,7 @@ end
 
 local installed = false
 
---- Makes tostring() of a context return this description.
+--- Makes tostring() of a context return `counters.text`.
 function counters.install()
    if installed then return end
    installed = true

@@ -23,7 +23,7 @@ local function say(text)
    io.stdout:write(text, "\n")
 end
 
--- --- what they do --------------------------------------------------------------------------------
+-- --- the commands --------------------------------------------------------------------------------
 
 local function save(words)
    if not words[1] then error(".save: expected a file: .save FILE [CONTEXT...]", 0) end

@@ -17,7 +17,7 @@ local USER, KERNEL = 8, 1 -- bits of the PMCs of software counters
 here.pmds = { ["task-clock"] = 64, ["cpu-clock"] = 65, ["page-faults"] = 66, ["minor-faults"] = 67,
    ["context-switches"] = 69 }
 
---- The machine of a lab's page; contexts are made on it from now on.
+--- Chooses the machine of a lab's page; contexts are made on it from now on.
 -- @tparam table p parameters: `machine`, "linux" or "perf"
 -- @treturn table as lpfm.machine() describes it
 -- @raise where there is no such machine
@@ -101,7 +101,7 @@ function here.sample(kit, functions, event, pmd)
    return out, program
 end
 
---- Rounds of a `spin` that take a ms: the most of several tries, since other programs may run.
+--- Returns the rounds of `spin` in a ms: the most of several tries, since other programs may run.
 -- @tparam table kit
 -- @treturn int
 function here.rounds_of_ms(kit)

@@ -7,7 +7,7 @@ local plot = require "pfm.plot"
 local caches = {}
 
 local COLUMNS, ROWS = 64, 32 -- of pictures, at most
-local STEP = 1000            -- ns
+local STEP = 1000            -- ns of a step; halve() doubles it
 
 local function expect(result, message)
    if not result then error(message, 0) end
@@ -58,7 +58,7 @@ function caches.course(m, spec)
    return course
 end
 
---- A heat map: sets from top to bottom, time from left to right.
+--- Makes a heat map: sets from top to bottom, time from left to right.
 -- @tparam table course of `caches.course`
 -- @treturn figure see `pfm.plot`
 -- @usage
@@ -80,7 +80,7 @@ function caches.sets(course)
       x = { course.begun / 1000, (course.begun + #course * course.step) / 1000 } })
 end
 
---- The misses of all sets over time.
+--- Makes a figure of the misses of all sets over time.
 -- @tparam table course of `caches.course`
 -- @treturn figure see `pfm.plot`
 -- @usage

@@ -91,9 +91,9 @@ local function keep_ledger(self)
    return true
 end
 
--- A thread's context counts the threads and children that it creates, too. It cannot with `until`,
--- which looks at the first thread alone, nor if the threads of a running process are wanted one by
--- one: then each has a context of its own.
+-- Returns true if a thread's context also counts the threads and children that the thread creates.
+-- It cannot with `until`, which looks at the first thread alone, nor if the threads of a running
+-- process are wanted one by one: then each has a context of its own.
 local function inherits(self)
    local target, one_by_one = self.target, self.target.parts or self.target.names
    if not target.inherit or target.cpus or target["until"] then return false end
@@ -106,7 +106,7 @@ local function inherits(self)
    return false
 end
 
--- The target for `pfm.measure`: `inherit` is set only if the contexts do inherit.
+-- Returns the target for `pfm.measure`: `inherit` is set only if the contexts do inherit.
 local function with_inheritance(target, inherited)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
@@ -115,7 +115,7 @@ local function with_inheritance(target, inherited)
    return out
 end
 
--- `threads` is another word for `inherit`.
+-- Returns the target with `inherit`, for which `threads` is another word.
 local function with_threads(target)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
@@ -194,8 +194,8 @@ local function in_unit(event, value)
    return (type(value) == "number" and value or value:tonumber()) * event.scale
 end
 
--- Returns the counts of a subject in the order of `self.good`. Where there is no count, it is 0 if
--- the event's set never had its turn, and false if other users of the PMU had the event's counter.
+-- Returns the counts of a subject in the order of `self.good`. In place of a missing count is 0
+-- if the event's set never had its turn, and false if other users of the PMU had the counter.
 local function counts_of(self, values)
    local out = {}
    for i, e in ipairs(self.good) do
@@ -205,7 +205,7 @@ local function counts_of(self, values)
    return out
 end
 
--- Fields of /proc/PID/stat after the command's name, from the state on.
+-- Returns the fields of /proc/PID/stat after the command's name, from the state on.
 local function stat_fields(pid)
    local text, fields = text_file.all(("/proc/%d/stat"):format(pid)) or "", {}
    for field in (text:match(".*%) (.*)") or ""):gmatch("%S+") do fields[#fields + 1] = field end
@@ -276,7 +276,7 @@ function counting:look()
    return self.blocks:next_look(clock() - from)
 end
 
--- The sums so far.
+-- Returns the sums so far: of the subjects that have ended, and of those that are still measured.
 function counting:now()
    local out = { unpack(self.sums) }
    for _, ctx in pairs(self.live) do
@@ -285,7 +285,7 @@ function counting:now()
    return out
 end
 
--- The count of an event, and the share of the time in which it counted.
+-- Returns the count of an event, and the share of the time in which it was counted.
 local function value_of(self, event, values)
    if not self.plan.terms[event] or #values == 0 then return nil end
    local value, share = multiplex.value(self.plan, event, values)
@@ -345,13 +345,13 @@ local function seconds(time)
 end
 
 -- Returns the share of the command's CPU time that was not counted, or nil if it is small or not
--- known. The command spent it in threads and children that are not counted; if they are, in
--- programs from which the kernel took the counters. The first thread's time at its start and exit
--- is counted by nothing, and not part of the share.
+-- known. The command spent it in threads and children that are not counted, or, where these are
+-- counted, in programs from which the kernel took the counters. What the first thread spent at its
+-- start and exit is not part of the share.
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.cpus or target.tids or not outcome.rusage then return nil end
-   if outcome.partial or target.from or target["until"] or target.delay then return nil end -- a part was left out
+   if outcome.partial or target.from or target["until"] or target.delay then return nil end -- the user left a part out
    if self.inherits then return measure.left_out { rusage = outcome.rusage, own_ns = self.active_ns } end
    if not self.clock then return nil end
    local own = outcome.own_ns or value_of(self, self.clock, values)
@@ -362,7 +362,7 @@ local function uncounted(self, outcome, values)
    return (self.had_children or self.had_threads) and math.max(rest, 0) / all or nil
 end
 
--- What each subject counted since the last call.
+-- Returns what each subject counted since the last call.
 local function new_parts(self, last)
    local out = {}
    local function add(subject, values)
@@ -376,7 +376,7 @@ local function new_parts(self, last)
    return out
 end
 
--- A function that reports what was counted since its last call, at a time since the start.
+-- Returns a function of the time (s since the start), which reports what was counted since its last call.
 local function reporter(self, list, report)
    local last, last_time, last_of = {}, 0, {}
    return function(time)
@@ -427,7 +427,7 @@ function counting:conclude(outcome)
    self.obstacle = stages.obstacle(outcome.stages)
 end
 
--- The callbacks for `pfm.measure`.
+-- Returns the callbacks for `pfm.measure`.
 local function handlers(self, spec)
    return {
       attach = function(subject) return self:attach(subject) end,
@@ -449,7 +449,7 @@ function count.check(call, spec, also)
    known_fields.check(call, spec, also and known_fields.join(FIELDS, also) or FIELDS)
 end
 
---- Prepares a count; `count.run` does all of it.
+--- Prepares a count; `count.run` also carries it out and completes it.
 -- @tparam table spec as for `count.run`
 -- @treturn table for `count.complete`, with `callbacks` for `pfm.measure` (formerly `on`)
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
@@ -466,7 +466,7 @@ function count.prepare(spec)
    return self
 end
 
---- The counts so far.
+--- Returns the counts so far.
 -- @tparam table self of `count.prepare`
 -- @treturn table `events`, `ran`, `subjects`, `sets`
 -- @usage local c = count.prepare { command = { "true" }, events = "page-faults" }
@@ -508,9 +508,9 @@ end
 -- @func[opt] spec.on_interval called with the counts of each interval, a table
 -- @param[opt] spec.switch when event sets are switched: ms, or "EVENT:N"; by default it adapts
 -- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
--- @string[opt] spec.until what ends it, as "page-faults:1000"; all events must fit one set then
+-- @string[opt] spec.until what ends the count, as "page-faults:1000"; all events must fit one set then
 -- @bool[opt] spec.inherit threads and children are counted by the thread's context, where the machine can do that with
--- these events; `threads` is another word for it
+-- these events; `threads` is another word for `inherit`
 -- @bool[opt] spec.parts list each thread of a command in `per`, for intervals, too
 -- @bool[opt] spec.names the same, and parts have `comm`, the thread's name when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; for an estimate
@@ -518,7 +518,7 @@ end
 -- lies in 95 % of the cases, `poor`, why it means nothing, and `other_value`, scaled by turns
 -- instead of time), `elapsed`, `ran` (ns of CPU time counted), `rusage`, `status`, `signal`,
 -- `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how many event sets), `why_sets`,
--- `switch_ns`, `results` of a called function, `stages` that led to it (of
+-- `switch_ns`, `results` of a called function, `stages` before the count (of
 -- `pfm.measure.stages.merge`), `inherited`: threads and children were counted; `alone`: why not;
 -- `enough`: `until` ended it
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
@@ -537,7 +537,7 @@ function count.call(fn, list, tid)
    return count.run { call = fn, events = list, tids = tid and { tid } }
 end
 
--- --- repeats -------------------------------------------------------------------------------------
+-- --- repeated counts -----------------------------------------------------------------------------
 
 local function plain(value)
    return type(value) == "number" and value or value:tonumber()
@@ -563,7 +563,7 @@ local function merge_event(runs, i)
    if #values > 0 then
       row.value, row.stddev = statistics.mean(values)
       row.interval = statistics.interval(values)
-      row.error, row.other_value, row.poor = nil, nil, nil -- of the first run alone
+      row.error, row.other_value, row.poor = nil, nil, nil -- these are the first run's
       row.state, row.reason = nil, nil
       row.active = mean_share(runs, i)
    end
@@ -584,7 +584,7 @@ end
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
 -- @treturn table a result; if runs ended by a signal or with another status than 0, `failed` says how
--- many, and `status` or `signal`, in words `failed_with`, is that of the last of them
+-- many, and `status` or `signal`, in words `failed_with`, is that of the last run that failed
 function count.merge(runs)
    local out, failed = {}, 0
    for k, v in pairs(runs[#runs]) do out[k] = v end

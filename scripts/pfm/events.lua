@@ -5,8 +5,8 @@
 -- share, with its `text`), `period` or `frequency` if it has one of its own, and once assigned `pmd` and `pmcs`, or a
 -- `reason` why it cannot be counted.
 -- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`.
--- Named events are the kernel's tracepoints (LPFM_TRACEFS: another folder of them) and events of
--- the PMUs that sysfs describes (LPFM_EVENT_SOURCES).
+-- Named events are the kernel's tracepoints (LPFM_TRACEFS: another tracefs) and events of the PMUs
+-- that sysfs describes (LPFM_EVENT_SOURCES: a folder instead of /sys/bus/event_source/devices).
 -- @module pfm.events
 
 local lpfm = require "lpfm"
@@ -42,14 +42,14 @@ local function mark_absent(list)
    return list
 end
 
---- All names of software events, aliases included.
+--- Lists all names of software events, aliases included.
 -- @treturn table sorted
 -- @usage print(table.concat(events.names(), " "))
 function events.names()
    return sorted_keys(by_name)
 end
 
---- The software events with their descriptions.
+--- Lists the software events with their descriptions.
 -- @treturn table of `{name=, aliases=, num=, unit=, description=}`, and `reason` if this machine does not count it
 -- @usage for _, e in ipairs(events.software()) do print(e.name, e.num, e.description) end
 function events.software()
@@ -135,8 +135,8 @@ local function on_kinds(name, base, plm, code)
    return list
 end
 
--- Returns an event with precise samples: a named event, which perf_event counts by its attributes
--- (precise_ip), also where the machine has registers for the event.
+-- Returns an event with precise samples, always as a named event: precise_ip is an attribute of
+-- perf_event_open(2), which the PMCs that the machine may have for the event cannot hold.
 local function precise_event(name, base, plm, precise)
    local event, err = named.precise(base, raw.code(base), precise)
    if not event then return nil, ("'%s': %s"):format(name, err) end
@@ -144,7 +144,7 @@ local function precise_event(name, base, plm, precise)
    return event
 end
 
--- One event by its name; on several kinds of cores, a list.
+-- Reads one event by its name; returns a list if there are several kinds of cores.
 local function parse_named(name, one_kind)
    local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
@@ -189,7 +189,7 @@ local function canonical_names()
    return out
 end
 
--- The names that a word with wildcards matches, or the word itself.
+-- Returns the names that a word with wildcards matches, or the word itself.
 local function names_for(word)
    local base, plm, precise = words.levels(word)
    if not glob.is(base) then return { word } end
@@ -198,7 +198,7 @@ local function names_for(word)
    return names, err
 end
 
--- Events of one -e get the period or frequency of the option after it, unless they have their own.
+-- Gives the events from list[first] on the period or frequency of their -e, unless they have their own.
 local function give_rate(its, list, first)
    if not (its.period or its.frequency) then return true end
    local given = false
@@ -302,7 +302,7 @@ function events.parse(list, sampled)
    return events.assign(out)
 end
 
---- Events as `lpfm.dispatch_events` takes them.
+--- Returns events as `lpfm.dispatch_events` takes them.
 -- @tparam table list of events
 -- @treturn table
 -- @usage lpfm.dispatch_events { events = events.names_of(assert(events.read "page-faults:u")) }
@@ -312,7 +312,7 @@ function events.names_of(list)
    return out
 end
 
---- Why events have no counters: because there is no PMU, or else the library's message.
+--- Says why events have no counters: because there is no PMU, or else the library's message.
 -- @string text
 -- @treturn string
 -- @usage print(events.why_not "no counter is free")
@@ -367,7 +367,7 @@ local function assign_hardware(list)
    raw.assign(codes, taken)
 end
 
---- The value of a software event's PMC.
+--- Returns the value of a software event's PMC.
 -- @tparam table event
 -- @treturn int
 -- @usage events.software_value(assert(events.read "page-faults:u")[1]) --> 8
@@ -418,7 +418,7 @@ function events.assign(list)
    return check_clashes(list)
 end
 
---- Registers for the named events of an event set: as `pfm.measure.events.named` places them.
+--- Places the named events of an event set in registers, as `pfm.measure.events.named` does.
 -- @tparam {table,...} list
 -- @tparam[opt] int taken a PMD that is not free
 -- @treturn {table,...} for each register `num` and its `users`, which take turns: each `value` and the `events` with it
@@ -427,7 +427,7 @@ function events.named_places(list, taken)
    return named.places(list, taken)
 end
 
---- Names of tracepoints and of events of PMUs, by a pattern with `*` and `?`.
+--- Lists tracepoints, or events of PMUs, by a pattern with `*` and `?`.
 -- @string pattern "sched:*", "*/energy*/"
 -- @treturn[1] {string,...} perhaps none
 -- @return[2] nil
@@ -442,7 +442,7 @@ function events.matching(pattern)
    return tracepoints.matching(pattern)
 end
 
---- What tracefs or sysfs say of a name of `events.matching`: a tracepoint's fields, or an event's terms.
+--- Returns what defines a name of `events.matching`: a tracepoint's fields, or an event's terms.
 -- @string name
 -- @treturn string
 -- @usage print(events.definition "sched:sched_switch")
@@ -452,7 +452,7 @@ function events.definition(name)
    return table.concat(tracepoints.fields(name), ", ")
 end
 
---- The systems of tracepoints, and the PMUs of sysfs.
+--- Lists the systems of tracepoints, and the PMUs of sysfs.
 -- @treturn {string,...} "sched:", ..., "power/", ...; none where the machine does not count them
 -- @usage print(table.concat(events.sources(), " "))
 function events.sources()
@@ -463,7 +463,7 @@ function events.sources()
    return out
 end
 
---- A copy of an event that counts at user level alone, where more is not permitted.
+--- Makes a copy of an event that counts at user level alone, where more is not permitted.
 -- @tparam table event
 -- @treturn table a copy, assigned by the next `events.assign`
 -- @usage
@@ -491,7 +491,7 @@ function events.at_level(list, plm)
    return list
 end
 
---- The PMCs that events need.
+--- Lists the PMCs that events need.
 -- @tparam table list of assigned events
 -- @treturn table for `ctx:write_pmcs`
 -- @usage
@@ -510,7 +510,7 @@ function events.pmcs(list)
    return out
 end
 
---- The events that are counted by default.
+--- Returns the names of the events that are counted by default.
 -- @treturn string
 -- @usage print(events.default_counts())
 function events.default_counts()

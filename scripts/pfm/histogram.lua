@@ -18,7 +18,7 @@ local USUAL = 1000 -- overflows a second of a clock, if no period is given
 --- The names of a histogram's fields.
 histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
 
--- --- programming ---------------------------------------------------------------------------------
+-- --- how contexts are programmed -----------------------------------------------------------------
 
 local function one_event(spec)
    local list, err = events.parse(spec.event or "cpu-clock", true)
@@ -43,7 +43,7 @@ local function choose_events(self, spec)
    return all
 end
 
--- The PMDs that the expressions name count from overflow to overflow.
+-- Makes the contexts' registers: PMDs that the expressions name count from overflow to overflow.
 local function make_contexts(self, all)
    local extra, pmds = {}, {}
    for i, name in ipairs(self.program.events) do
@@ -65,7 +65,7 @@ local function context_of(self, subject)
    return { pmcs = self.context.pmcs, pmds = self.context.pmds, create = create }
 end
 
--- Makes one context for a thread and all that it creates, if the machine can with this program.
+-- Has contexts inherited, if the machine can inherit them with this program.
 local function make_inheriting(self, made)
    local spec = self.spec
    if not spec.inherit then return end
@@ -113,7 +113,7 @@ local function ended(self, subject)
    self.lost = self.lost + (info.lost or 0) - (info.late or 0)
 end
 
---- The handlers that `pfm.measure` calls for a histogram.
+--- Returns the handlers that `pfm.measure` calls for a histogram.
 -- @tparam table self of `histogram.prepare`
 -- @treturn table
 -- @usage
@@ -127,7 +127,7 @@ function histogram.handlers(self)
    }
 end
 
--- The range of values that a bucket stands for, in words.
+-- Returns the range of values that a bucket stands for, in words.
 local function label_of(self, n)
    local whole = self.spec.bucket:match("^%s*log2%s*(%b())%s*$")
    if not whole or n > 52 then return render.number(n) end

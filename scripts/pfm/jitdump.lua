@@ -11,7 +11,7 @@ local jitdump = {}
 local MAGIC = 0x4A695444 -- "JiTD"
 local ARCH_TIME = 1      -- flag of the header: times are of another clock than those of samples
 local LOAD, MOVE, DEBUG_INFO, CLOSE = 0, 1, 2, 3
-local SAME_FILE = "\255" -- stands for the name of the entry before
+local SAME_FILE = "\255" -- in a DEBUG_INFO entry: the file is that of the entry before
 local LARGEST = 2 ^ 26   -- bytes of the largest record that is read, without code
 local HEAD = 16          -- bytes of a record's head
 local LOAD_HEAD = 40     -- bytes of a LOAD record before the name
@@ -122,8 +122,8 @@ local function new(list)
    return setmetatable({ list = list }, dump)
 end
 
---- The path of the dump that a process has mapped.
--- @string path
+--- Returns the path of the dump that a mapping is of.
+-- @string path of the mapping
 -- @return the file's path, or nil: it is no dump
 -- @usage jitdump.path_of("/tmp/jit-12.dump (deleted)") --> "/tmp/jit-12.dump"
 function jitdump.path_of(path)
@@ -156,7 +156,7 @@ function jitdump.read(path)
    return new(self.list)
 end
 
---- The dump of which a recording holds a copy.
+--- Makes the dump of which a recording holds a copy.
 -- @tparam table object a chunk SYMS: `functions` of `{address, size, name, time}`, `lines` of
 -- `{address, file, line, time}`, `files`
 -- @treturn dump
@@ -181,7 +181,7 @@ function jitdump.stored(object)
    return new(list)
 end
 
---- All code that ever was at an address.
+--- Lists all code that ever was at an address.
 -- @number address
 -- @treturn table of `start`, `size`, `name`, `time` (ns)
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):loads(4096) --> 0
@@ -196,7 +196,7 @@ function dump:loads(address)
    return out
 end
 
---- When code replaced other code.
+--- Lists the times at which code replaced other code.
 -- @treturn table of times, ns
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):replacements() --> 0
 function dump:replacements()
@@ -214,13 +214,13 @@ function dump:replacements()
    return times
 end
 
--- --- as an object ------------------------------------------------------------------------------
+-- --- a dump as an object of lpfm.symbols -------------------------------------------------------
 
 -- A view of a dump has the methods of lpfm.symbols' objects; its addresses are the process's.
 local view = {}
 view.__index = view
 
---- A view of the code that was made up to a time.
+--- Returns a view of the code that was made up to a time.
 -- @number time ns, of the samples' clock
 -- @treturn view with the methods `func`, `line` of the objects of `lpfm.symbols`, and `loads`
 -- @usage jitdump.stored({ functions = {}, lines = {}, files = {} }):at(5):func(4096) --> nil
@@ -229,7 +229,7 @@ function dump:at(time)
 end
 
 -- Returns the code at an address at the view's time. If none was made there by then, returns the
--- first that was: the view of a life may be as of a time before its code was made.
+-- first that was made later: the view's time may be that of the last exec or mapping.
 local function load_at(self, address)
    local loads = self.dump:loads(address)
    local found = loads[1]
@@ -257,7 +257,7 @@ function view:line(address)
    if load then return line_in(load, address) end
 end
 
--- All code that ever was at an address, with its lines.
+-- Lists all code that ever was at an address, with the address's source line in each.
 function view:loads(address)
    local out = {}
    for i, load in ipairs(self.dump:loads(address)) do

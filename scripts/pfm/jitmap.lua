@@ -51,7 +51,7 @@ end
 
 -- A map has the methods of lpfm.symbols' objects; its addresses are the process's.
 
---- The code at an address.
+--- Finds the code at an address.
 -- @number address
 -- @return its name, where it starts, its size; or nil
 -- @usage jitmap.parse("1000 40 made"):func(0x1010)
@@ -95,7 +95,7 @@ local function read(path)
    return text
 end
 
---- Where a process's map file is.
+--- Returns where a process's map file is.
 -- @number pid
 -- @treturn string
 -- @usage jitmap.path(12) --> "/tmp/perf-12.map"
@@ -103,7 +103,7 @@ function jitmap.path(pid)
    return ("/tmp/perf-%d.map"):format(pid)
 end
 
---- Where the map file of a process in a container is: in its own /tmp, under the number that it has there.
+--- Says where the map file of a process in a container is: in /tmp there, by the pid there.
 -- @number pid
 -- @treturn ?string nil: the process is in no container, or has ended
 -- @usage print(jitmap.inner_path(require("lpfm.proc").getpid()))
@@ -117,7 +117,7 @@ function jitmap.inner_path(pid)
    return root .. jitmap.path(inner)
 end
 
---- Is this where a map file is?
+--- Is this the path of a map file?
 -- @string path
 -- @treturn boolean
 -- @usage jitmap.is_path("/tmp/perf-12.map") --> true
@@ -125,7 +125,7 @@ function jitmap.is_path(path)
    return path:find("^/tmp/perf%-%d+%.map$") ~= nil
 end
 
---- The map file of a process.
+--- Reads the map file of a process.
 -- @number pid
 -- @string[opt] file where it can be opened
 -- @return a map, or nil when there is none

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Samples that the processor writes itself (PEBS): contexts of the formats "pebs", "pebs-32" and "pebs-nehalem", and
--- their records. The layouts are in `perfmon_pebs_smpl.h`. The simulated models have them: em64t,
--- core2, nehalem and netburst; on the machine perf, events with `:pp` are precise in any format
--- (`pfm.events`).
+-- their records. The layouts are in `perfmon_pebs_smpl.h`. The simulated models em64t, core2,
+-- nehalem and netburst write such records; on the machine perf, events with `:pp` are precise in
+-- any format (`pfm.events`).
 -- @module pfm.pebs
 
 local lpfm = require "lpfm"
@@ -11,7 +11,7 @@ local pebs = {}
 
 local HEADER = { base = 32, index = 40, size = 100 } -- offsets: pebs_buffer_base, pebs_index, hdr_record_size
 
--- Fields of records, in order: NARROW of pebs-32; WIDE of pebs-nehalem, its first 18 of pebs.
+-- Fields of records, in order: NARROW for pebs-32, WIDE for pebs-nehalem; pebs has the first 18 of WIDE.
 local NARROW = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp" }
 local WIDE = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13",
    "r14", "r15", "status", "data_addr", "data_source", "latency" }
@@ -25,7 +25,7 @@ local function little_endian(value, bytes)
    return table.concat(text)
 end
 
---- The argument of a format, for `format_arg` of `lpfm.create`.
+--- Makes the argument of a format, for `format_arg` of `lpfm.create`.
 -- @tparam table spec
 -- @tparam {number,...} spec.periods by counter, from 0: after how many events a record is written. The counters'
 -- values and long_reset should be minus that

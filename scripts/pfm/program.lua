@@ -9,7 +9,7 @@
 --    pid tid cpu         process, thread, processor
 --    time                ns
 --    set counter         the event set, and the PMD that overflowed
---    period last_reset   events since the last overflow as programmed; and what the PMD was set to
+--    last_reset period   the value that the last reset gave to the PMD; -last_reset, in events
 --    pmd.NAME pmd5       the value of a sampled PMD, by event (page_faults: page-faults) or number
 --
 -- A value of 64 bits can be divided by a constant only; a division by 0 drops the sample.
@@ -86,7 +86,7 @@ end
 -- @string[opt] spec.bucket the number of the bucket to count; without it, samples are kept
 -- @int[opt] spec.buckets number of buckets (default: as many as the expression has values, up to
 -- 4096)
--- @treturn table `where`, `bucket`, `events` (names of the PMDs that it needs), `objects`; and the methods below
+-- @treturn table `where`, `bucket`, `events` and `objects` (names in them), and the methods below
 -- @usage print(require("pfm.program").new({ where = "cpu == 1" })) --> where cpu == 1
 function program.new(spec)
    fields.check("program", spec, { "where", "bucket", "buckets" })
@@ -99,7 +99,7 @@ end
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- The PMD that a node means.
+-- Returns the PMD that a node means.
 local function pmd_of(node, pmds)
    if node.num then return node.num end
    local given = pmds and pmds[node.event]
@@ -143,12 +143,11 @@ local function ranges_in(maps)
    end
 end
 
---- The options of `lpfm.create`, with the program made for a target.
+--- Makes the options of `lpfm.create`, with the program made for a target.
 -- @tparam[opt] table options fields for `lpfm.create` (base, buf_size, ...; base is default, or none where nothing is
 -- kept), and:
--- @tparam[opt] {int,...} options.smpl_pmds as they are programmed
--- @tparam[opt] table options.pmds PMDs by the names of events, where others than the usual count
--- them
+-- @tparam[opt] {int,...} options.smpl_pmds those of the PMD that samples
+-- @tparam[opt] table options.pmds PMDs by names of events, where others than the usual count them
 -- @int[opt] options.pid the process in which the objects are mapped
 -- @tparam[opt] table options.maps the same as of `symbols.parse_maps`
 -- @treturn table
@@ -171,7 +170,7 @@ function methods:create(options)
    return out
 end
 
---- The events that the expressions name, as `events.parse` has them.
+--- Returns the events that the expressions name, as `events.parse` does.
 -- @treturn table a list, in the order of `events`
 -- @usage print(require("pfm.program").new({ where = "pmd.page_faults > 1" }):parse_events()[1].pmd) --> 66
 function methods:parse_events()
@@ -200,7 +199,7 @@ function methods:needs_process()
    return false
 end
 
---- A filter of samples: those that do not meet the condition are dropped at the overflow.
+--- Makes a filter of samples: those that do not meet the condition are dropped at the overflow.
 -- @string expression
 -- @treturn table of `program.new`
 -- @usage
@@ -210,8 +209,8 @@ function program.where(expression)
    return program.new { where = expression }
 end
 
---- A histogram of overflows: each is counted in the bucket with the number that the expression
--- gives. No sample is made.
+--- Makes a histogram of overflows: each is counted in the bucket with the number that the
+-- expression gives. No sample is made.
 -- @string expression
 -- @tparam[opt] table options
 -- @string[opt] options.where a condition: overflows that do not meet it are not counted
@@ -241,7 +240,7 @@ function program.add(sums, verdicts)
    return sums
 end
 
---- The names that expressions may use: those of an overflow's properties, and functions.
+--- Lists the names that expressions may use: those of an overflow's properties, and functions.
 -- @treturn {string,...}
 -- @usage print(table.concat(require("pfm.program").names(), " "))
 function program.names()

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Sampling periods that vary (specification 3.4.2), so that they are never in step with a loop.
--- The kernel itself draws uniform periods between base - mask and base, as base + (r & mask). Other
--- distributions are drawn here, and written after each sample as the long reset value, as the
--- section describes it for sampling at the user level.
+-- The kernel itself draws uniform periods, base - (r & mask). Periods of other distributions are
+-- drawn here; after a sample the tool writes the next one as the long reset value, as section 3.4.2
+-- describes for sampling at the user level.
 -- @module pfm.randomize
 
 local render = require "pfm.render"
@@ -17,7 +17,7 @@ local NAMES = { "uniform", "min-max", "exponential", "prime" }
 --- The names of the distributions.
 randomize.names = NAMES
 
--- Numbers between 0 and 1, both excluded; equal seeds give equal series.
+-- Returns a function that draws numbers between 0 and 1, both excluded. Seeds determine the series.
 local function generator(seed)
    local state = seed % MODULUS
    if state == 0 then state = 1 end
@@ -36,7 +36,7 @@ local function is_prime(n)
    return true
 end
 
---- The first prime at or above a number.
+--- Returns the first prime at or above a number.
 -- @int n at most 2^53
 -- @treturn int
 -- @usage randomize.prime(1000) --> 1009
@@ -75,14 +75,14 @@ local function is_mask(n)
    return n == 0
 end
 
--- The largest 2^k - 1 up to n.
+-- Returns the largest 2^k - 1 up to n.
 local function mask_up_to(n)
    local mask = 0
    while mask * 2 + 1 <= n do mask = mask * 2 + 1 end
    return mask
 end
 
---- The base with which a mask leaves the mean period as it is.
+--- Returns the base with which periods under a mask have a given mean.
 -- @int mean
 -- @int mask
 -- @treturn int a period; periods lie between base - mask and base
@@ -113,10 +113,10 @@ local function known(name)
    error(("random: there is no distribution '%s'; there are %s"):format(tostring(name), table.concat(NAMES, ", ")), 0)
 end
 
---- How periods of a distribution are made.
--- @tparam table spec `distribution` ("uniform", "min-max", "exponential" or "prime"), `mean` (the period around which
--- they lie), `min` and `max` (of min-max; min is the shortest of the others, 1), `seed`; or `mask` instead, for
--- base + (r & mask) as it is, `mean` being the base
+--- Decides how periods of a distribution are made.
+-- @tparam table spec `distribution` ("uniform", "min-max", "exponential" or "prime"), `mean` (the
+-- period around which they lie), `min` (the shortest, 1) and `max` (of min-max), `seed`; or `mask`
+-- instead of a distribution, for periods `mean` - (r & mask)
 -- @treturn table `by`: "interface", with `base`, `mask`, `seed`, or "tool", with `next`, a function that returns the
 -- next period; `text`, the same in words
 -- @usage randomize.resolve{distribution = "exponential", mean = 1e6, seed = 1}.next()

@@ -50,7 +50,7 @@ function record.finish(r, outcome)
    return outcome, r.file
 end
 
--- Bytes in all files together.
+-- Returns the bytes in all files together.
 local function written(r)
    return r.file.bytes + (r.parts and r.parts.bytes or 0)
 end

@@ -17,7 +17,8 @@ local function left(name, ok, ...)
    return ...
 end
 
---- Calls a function as a region, which ends with it; errors pass through. `region(name, fn, ...)` is the same.
+--- Calls a function as a region, which ends when the function returns or raises an error.
+-- `region(name, fn, ...)` is the same.
 -- @string name at most 127 bytes, the rest is ignored
 -- @tparam function fn
 -- @param ... its arguments
@@ -39,11 +40,11 @@ local function remove_at_end(path)
    return guard
 end
 
---- From now on this process measures its regions itself, unless lpfm stat measures them already.
+--- Begins to measure this process's regions, unless lpfm stat measures them already.
 -- @tparam[opt] string names events (default: page-faults,task-clock)
 -- @treturn[1] boolean true
 -- @return[2] nil
--- @treturn[2] string message: regions are measured already
+-- @treturn[2] string message: regions are measured already, or the file cannot be used
 -- @usage
 -- local region = require "pfm.region"
 -- region.begin "page-faults"
@@ -65,7 +66,7 @@ local function not_mine()
       or "nothing is measured: region.begin comes first"
 end
 
---- What regions have counted since `region.begin`.
+--- Returns what regions have counted since `region.begin`.
 -- @treturn[1] table `regions` and `problems`, as of `pfm.measure.regions`: `regions[1].events[1].value`
 -- @return[2] nil
 -- @treturn[2] string message: this script does not measure them

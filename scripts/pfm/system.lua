@@ -23,7 +23,7 @@ local function read_number(path)
    return tonumber(text_file.line(path) or "")
 end
 
--- The NUMA node of a CPU, which a link nodeN in its folder names.
+-- Returns the NUMA node of a CPU, which a link nodeN in the CPU's folder names.
 local function node_of(folder)
    for node = 0, 1023 do
       if text_file.all(("%s/node%d/cpumap"):format(folder, node)) then return node end
@@ -41,7 +41,7 @@ local function place_of(cpu, root)
       node = node_of(folder) }
 end
 
---- The core, socket and node of CPUs. Those of a simulated computer are cores of one socket.
+--- Finds the core, socket and node of CPUs. Those of a simulated computer are cores of one socket.
 -- @tparam[opt] {int,...} cpus by default all that are online
 -- @string[opt] root of another system's /sys/devices/system/cpu
 -- @treturn {table,...} `cpu`, `core`, `socket`, `node`
@@ -54,7 +54,7 @@ function system.topology(cpus, root)
    return out
 end
 
--- --- adding up -----------------------------------------------------------------------------------
+-- --- adding up counts by level -------------------------------------------------------------------
 
 -- A core's number is unique in its socket only. The second result is for sorting.
 local keys = {
@@ -64,7 +64,7 @@ local keys = {
    node = function(place) return ("N%d"):format(place.node), place.node end,
 }
 
---- Adds the parts of a result up.
+--- Adds up the parts of a result.
 -- @tparam table result of `count.run` on CPUs, or what it gives `on_interval`
 -- @string level "cpu", "core", "socket" or "node"
 -- @tparam[opt] {table,...} topology of `system.topology`

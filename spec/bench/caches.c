@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * caches.c - what an instruction on simulated caches costs. Prints ns of CPU time for one, with its fetch and its load,
- * store or branch, and how many loads missed the L1D: the same number for all ways of doing the same.
+ * caches.c - the cost of an instruction on simulated caches. Prints the ns of CPU time for an
+ * instruction, with its fetch and its load, store or branch, and the number of loads that missed
+ * the L1D, which is the same in all modes.
  *
- *   caches walk N		a bare walk: what valgrind would print of those operations, read, and three LRU caches
+ *   caches walk N		the reference: reads the operations as valgrind prints them, into three LRU caches
  *   caches alone N [MODEL]	the simulated computer, its PMU at rest
- *   caches counted N [MODEL]	two events counted
- *   caches sampled N [MODEL]	and a sample each 10^4 instructions
- *   caches looked N		and a counter of misses with a threshold
- *   caches replayed N [MODEL]	sampled, from a trace
- *   caches skipped N [MODEL]	sampled, but sites that say what they count: skipped ahead
+ *   caches counted N [MODEL]	it counts two events
+ *   caches sampled N [MODEL]	it counts two events, and samples every 10^4 instructions
+ *   caches looked N		it counts three events, one of them with a threshold
+ *   caches replayed N [MODEL]	as sampled, from a trace
+ *   caches skipped N [MODEL]	as sampled, with sites that say what they count, so that it skips ahead
  *
  * MODEL: k8, or an Itanium; the latter's caches differ from those of the bare walk.
  */
@@ -25,12 +26,12 @@
 #include "perfmon/sim.h"
 
 #define CODE	0x4000ULL	/* four instructions of 4 bytes */
-#define STRIDE	0x100000ULL	/* the first loads in a stride */
-#define ANY	0x800000ULL	/* the second any 8 bytes of 64 KB */
+#define STRIDE	0x100000ULL	/* the first instruction loads in a stride */
+#define ANY	0x800000ULL	/* the second loads any 8 bytes of 64 KB */
 #define ELEMENTS 8192
 #define SEED	7
 #define STORES	0x10000000ULL	/* the third stores in a stride; the fourth branches back */
-#define CHUNK	65536		/* rounds of the loop that are text at a time */
+#define CHUNK	65536		/* rounds of the loop that are text at the same time */
 
 static void must(int ret, const char *what)
 {
@@ -40,7 +41,7 @@ static void must(int ret, const char *what)
 	exit(1);
 }
 
-/* Of this process: what else the machine does is no part of it. */
+/* Returns the CPU time of this process in ns: other processes add nothing to it. */
 static double now(void)
 {
 	struct timespec t;
@@ -58,7 +59,7 @@ struct cache {
 static struct cache l1i = { 512, 2, NULL }, l1d = { 512, 2, NULL }, l2 = { 1024, 16, NULL };
 static uint64_t load_misses;
 
-/* True on a miss; the line is the first of its set from then on. */
+/* Looks a line up, and makes it the latest of its set. Returns true on a miss. */
 static bool touch(struct cache *c, uint64_t line)
 {
 	uint64_t *set = c->tags + (line & (c->sets - 1)) * c->assoc, way = 0;
@@ -92,7 +93,7 @@ static uint64_t number(const char **at, unsigned int base)
 	return n;
 }
 
-/* "I  04001090,3", " L 1ffeff0,8" */
+/* Walks a line as valgrind prints it: "I  04001090,3" or " L 1ffeff0,8". */
 static void walk_line(const char *at)
 {
 	bool fetch = *at == 'I', load = at[1] == 'L', miss;
@@ -116,7 +117,7 @@ static void walk_text(const char *text, size_t size)
 		walk_line(text);
 }
 
-/* As the simulated computer has it: splitmix64, by its number in the series. */
+/* Returns the n-th number of splitmix64, which the simulated computer uses. */
 static uint64_t random_at(uint64_t seed, uint64_t n)
 {
 	uint64_t z = seed + (n + 1) * 0x9e3779b97f4a7c15ULL;
@@ -179,7 +180,7 @@ static void computer(const char *model)
 	first_counter = strcmp(model, "k8") ? 4 : 0;
 }
 
-/* more: what of the PMC says more than the event. */
+/* Programs a counter. more: bits of the PMC that the event does not set. */
 static void count(int fd, uint16_t nth, const char *event, uint64_t period, uint64_t more)
 {
 	pfarg_pmc_t pc = { .reg_num = first_counter + nth };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copied.c - a program without frame pointers; its stacks are 8 to 39 calls deep and of as many shapes.
+ * copied.c - a program without frame pointers; its stacks are 8 to 39 calls deep, with frames of two sizes.
  *   copied ROUNDS
  */
 #include <stdlib.h>

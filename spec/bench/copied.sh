@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# copied.sh - the cost of unwinding copies of stacks: lpfm does it while it records, perf when it reports. Both sample a
-# program that runs all the while; its own time does not count, and a tool's cost is divided by the samples it got.
-# Then, for installed programs without frame pointers, at 500 samples a second: how many stacks reach the start, by lpfm
-# record -g and by perf record --call-graph dwarf, and how many of lpfm's frames are no executable memory (goal: 0).
+# copied.sh - the cost of unwinding copies of stacks, which lpfm does while it records, perf when it
+# reports: a tool's CPU time without that of the sampled program, divided by the samples that it
+# got. Then, for installed programs without frame pointers: how many stacks of lpfm record -g and of
+# perf record --call-graph dwarf are complete, and how many of lpfm's frames are not code (goal: 0).
 #   spec/bench/copied.sh BUILD [SECONDS]	10000 samples a second
 set -eu
 build=$1 seconds=${2-10}
@@ -114,7 +114,7 @@ END
 awk 'BEGIN { for (i = 0; i < 3000; i++) printf "int f%d(int n) { int s = 0; while (n--) s += n * %d; return s; }\n", i, i }' \
 	>"$out/work.c"
 
-# The samples of perf at the user level, and those that reach the start.
+# of_perf FILE: prints the number of perf's samples at the user level, and of those that reach the start.
 of_perf() {
 	perf script --no-inline -i "$1" -F ip,sym,dso 2>/dev/null | awk 'BEGIN { RS = "" }
 		/\(\// { n++ } / (_start|__libc_start_main[^ ]*|clone3?|__clone3?|_dl_start_user|runtime\.(goexit[^ ]*|mcall|mstart|rt0_go))( |$)/ { whole++ }
@@ -122,7 +122,7 @@ of_perf() {
 }
 share() { awk -v n="$1" -v whole="$2" 'BEGIN { printf n ? "%.1f%%" : "-", whole / n * 100 }'; }
 
-compare() {	# NAME COMMAND...
+compare() {	# compare NAME COMMAND...: prints the shares of complete stacks
 	local name=$1 n whole elsewhere perf_n perf_whole; shift
 	command -v "$1" >/dev/null || { return; }
 	"$build/lpfm" record -q -g -F 500 -o "$out/lpfm" -- "$@" >/dev/null

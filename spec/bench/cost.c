@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cost.c - what a command costs: CPU time in ms and the most memory it held, in KiB, to stderr.
+ * cost.c - runs a command; prints its CPU time in ms and its most memory in KiB to stderr.
  *   cost COMMAND ARGUMENTS...
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * counters.c - four counters of oneself read by pfm_read_pmds() on the perf machine, and by read(2) of a group of
- * perf events that count the same: ns a call, the least of some rounds that take turns.
+ * counters.c - the cost of a read of four counters of the calling thread, by pfm_read_pmds() on the
+ * machine perf and by read(2) of a group of perf events: ns per call, the least of many rounds.
  *   counters		prints "raw NS" and "pfm NS"
  */
 #include <linux/perf_event.h>
@@ -97,7 +97,7 @@ static double ns_a_call(void (*call)(void))
 	return ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / CALLS;
 }
 
-/* Alternating, so that both see the same machine. */
+/* Both ways alternate, so that other load affects them alike. */
 int main(void)
 {
 	double least[2] = { 1e12, 1e12 };

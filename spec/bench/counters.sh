@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# counters.sh - pfm_read_pmds() of four counters on the perf machine, read(2) of the same perf events = 1.
+# counters.sh - the cost of pfm_read_pmds() of four counters on the perf machine, relative to read(2) of perf events.
 #   spec/bench/counters.sh BUILD
 set -eu
 build=$1

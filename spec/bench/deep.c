@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * deep.c - threads that use the CPU some 20 calls deep, on changing paths; prints the CPU time and the time taken, ms.
- *   deep SECONDS [THREADS]	of CPU time, each
+ *   deep SECONDS [THREADS]	SECONDS of CPU time for each thread
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ static __attribute__((noinline)) void right(int depth, unsigned int path)
 		left(depth - 1, path >> 1);
 	else
 		work();
-	sum++;	/* no tail call */
+	sum++;	/* so that the call is no tail call */
 }
 
 static __attribute__((noinline)) void left(int depth, unsigned int path)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dispatch - what pfm_dispatch_events() costs. Prints lines "NAME VALUE":
+ * dispatch.c - the cost of pfm_dispatch_events(). Prints lines "NAME VALUE":
  *   events/s MODEL   events dispatched in a second, in sets as large as the model's counters allow
  *   us netburst      microseconds for 18 events on Pentium 4, the least of many
- *   us netburst-no   microseconds to find that 18 events do not fit there, and which
+ *   us netburst-no   microseconds to find that 18 events do not fit there, and which do not
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void put(const char *name)
 	in.pfp_event_count++;
 }
 
-/* Four of each small group of counters and six of the large one. */
+/* 18 events: four for each small group of counters, six for the large one. */
 static const char *const hardest[] = {
 	"netburst::global_power_events:RUNNING", "netburst::BSQ_cache_reference:RD_2ndL_MISS",
 	"netburst::page_walk_type:DTMISS", "netburst::ITLB_reference:MISS",
@@ -52,7 +52,7 @@ static void must(int ret, int expected)
 	exit(1);
 }
 
-/* The least time of one dispatch, in seconds. */
+/* Returns the least time of one dispatch, in seconds. */
 static double least(int expected)
 {
 	double best = 1;

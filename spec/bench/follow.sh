@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# follow.sh BUILD - what it costs to measure all threads and children of a program: alone, by lpfm and by perf, runs
-# interleaved, the least of each. Time, and CPU time of the program and the tool, which others disturb less; samples
-# taken, and lost as the tool says.
+# follow.sh BUILD - the cost of measuring all threads and children of a program: the program alone, under lpfm and
+# under perf take turns, and the least of each counts. Prints the time; the CPU time of program and tool, which other
+# load disturbs less; the samples taken, and those lost by the tool's own account.
 set -eu
 build=$1 rounds=${LPFM_ROUNDS:-3}
 out=$(mktemp -d)
@@ -14,7 +14,7 @@ ln -s brood "$out/first"
 ln -s brood "$out/second"
 row() { printf '%-46s %8s %8s %8s %8s %8s %8s\n' "$@"; }
 
-# ran NAME COMMAND...: what it took goes into the files NAME and NAME.cpu
+# ran NAME COMMAND...: runs COMMAND; adds its time to the file NAME, its CPU time to NAME.cpu
 ran() {
 	local name=$1 TIMEFORMAT='%R %U %S'
 	shift
@@ -25,12 +25,12 @@ ran() {
 least() { sort -n "$out/$1" | head -n 1; }
 ratio() { awk -v a="$(least "$1")" -v b="$(least "$2")" 'BEGIN { printf "%.2f", b ? a / b : 0 }'; }
 
-# told LABEL NAME SAMPLES LOST: compared with perf, and with the program alone
+# told LABEL NAME SAMPLES LOST: prints a row, with the ratios to perf's times
 told() {
 	row "$1" "$(least "$2")" "$(ratio "$2" perf)" "$(least "$2.cpu")" "$(ratio "$2.cpu" perf.cpu)" "$3" "$4"
 }
 
-# recorded LABEL COMMAND...: a sample each millisecond of CPU time
+# recorded LABEL COMMAND...: takes a sample each millisecond of CPU time by both tools, and prints the rows
 recorded() {
 	local label=$1 round taken lost=0
 	shift

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* loop.c - a fixed amount of work; prints the ns it took. argv[1]: millions of steps. */
+/* loop.c - does a fixed amount of work, and prints the ns it took. argv[1]: millions of steps. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

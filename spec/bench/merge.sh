@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# merge.sh - recordings merged in a tree of 2, in one of 8 and at once: the files must be the same, and the memory that
-# of merging two (goal: within 1.2). The time is against that of a copy, and a report of the file against one of each.
+# merge.sh - merges recordings in a tree of 2, in a tree of 8 and all at once: the files must be the same, and the
+# memory that of merging two (goal: 1.2 times at most). The time is compared with that of a copy, and a report of the
+# merged file with one of all recordings.
 #   spec/bench/merge.sh BUILD [RECORDINGS [SAMPLES]]
 set -eu
 build=$1 count=${2-64} samples=${3-100000}
@@ -17,7 +18,7 @@ measured() {	# measured COMMAND...: adds its CPU time to ms, the most memory to 
 	ms=$(awk -v a="$ms" -v b="${got% *}" 'BEGIN { print a + b }')
 	[ "${got#* }" -le "$kib" ] || kib=${got#* }
 }
-tree() {	# tree N FILE: merges all by N, what came of that by N, and so on, into FILE
+tree() {	# tree N FILE: merges N recordings at a time, then N of the results, and so on, into FILE
 	local n=$1 file=$2 level=0 now=("$out"/r*.data) next i
 	while [ ${#now[@]} -gt 1 ]; do
 		next=() level=$((level + 1))

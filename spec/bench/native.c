@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - the same work in C, as a Lua module, so that both are timed in one process by turns.
- *
- * Each function returns the seconds it took.
+ * native.c - the work of read.lua and walk.lua in C, as a Lua module, so that both are timed in turn in
+ * one process. Each function returns the seconds it took.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -24,14 +23,14 @@ static double now(clockid_t clock)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* native.now(): seconds of processor time, for what takes longer than a time slice */
+/* native.now(): returns seconds of CPU time, which a preemption does not lengthen */
 static int native_now(lua_State *L)
 {
 	lua_pushnumber(L, now(CLOCK_PROCESS_CPUTIME_ID));
 	return 1;
 }
 
-/* native.read(fd, calls, first, n): pfm_read_pmds() of n PMDs from first on */
+/* native.read(fd, calls, first, n): calls pfm_read_pmds() for n PMDs from first on */
 static int native_read(lua_State *L)
 {
 	int fd = (int)luaL_checkinteger(L, 1), n = (int)luaL_checkinteger(L, 4);
@@ -50,7 +49,7 @@ static int native_read(lua_State *L)
 	return 1;
 }
 
-/* The sampling buffer of the context at 1, which has been mapped, and its first sample. */
+/* Returns the mapped sampling buffer of the context at index 1 of the stack. */
 static const pfm_dfl_smpl_hdr_t *buffer(lua_State *L)
 {
 	const struct lpfm_context *ctx = lua_touserdata(L, 1);
@@ -59,7 +58,7 @@ static const pfm_dfl_smpl_hdr_t *buffer(lua_State *L)
 	return (const void *)ctx->buf;
 }
 
-/* native.walk(ctx): two fields of every sample summed */
+/* native.walk(ctx): sums two fields of every sample */
 static int native_walk(lua_State *L)
 {
 	const pfm_dfl_smpl_hdr_t *hdr = buffer(L);
@@ -84,7 +83,7 @@ struct slot {
 	uint64_t ip, tid, count;
 };
 
-/* A table with room enough, and no more than a histogram needs. */
+/* Counts a pair in a hash table that has room for all, so that it is never full. */
 static void count(struct slot *slots, uint64_t ip, uint64_t tid)
 {
 	size_t i = ((ip ^ tid << 17) * 0x9e3779b97f4a7c15ULL) >> 52;
@@ -94,7 +93,7 @@ static void count(struct slot *slots, uint64_t ip, uint64_t tid)
 	slots[i] = (struct slot){ ip, tid, slots[i].count + 1 };
 }
 
-/* native.count(ctx, both): a histogram of ip, or of ip and thread */
+/* native.count(ctx, both): makes a histogram of ip or, if both is true, of ip and thread */
 static int native_count(lua_State *L)
 {
 	const pfm_dfl_smpl_hdr_t *hdr = buffer(L);

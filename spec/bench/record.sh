@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# record.sh BUILD - 10,000 samples a second of each CPU, with call stacks: how many are taken of those that there should
-# be, how many lost, and what the recorder takes of the CPU time; beside perf record at the same rate. Timers that the
-# machine itself fires late are no lost samples: on a busy one fewer are taken, of both tools.
+# record.sh BUILD - takes 10,000 samples a second of each CPU, with call stacks, by lpfm and by perf record: how many
+# of the expected samples are taken, how many are lost, and how much CPU time the recorder takes. A timer that fires
+# late is no lost sample: on a busy machine both tools take fewer.
 set -eu
 build=$1 rate=10000 seconds=2
 cpus=$(nproc)
@@ -11,10 +11,11 @@ gcc -O2 -Wall -Wextra -o "$build/bench/cost" spec/bench/cost.c
 gcc -O1 -g -Wall -Wextra -fno-omit-frame-pointer -o "$out/deep" spec/bench/deep.c -pthread
 row() { printf '%-44s %10s %10s %10s %8s %10s\n' "$@"; }
 
-# count TEXT: the first number before "samples" in what a recorder printed
+# count TEXT: prints the first number before "samples" in what a recorder printed
 count() { sed 's/,//g' <<<"$1" | grep -oE '[0-9]+ samples' | head -n 1 | cut -d' ' -f1; }
 
-# recorded LABEL EXPECTED COMMAND...: COMMAND records deep; EXPECTED: samples, or "whole": of all CPUs while it ran
+# recorded LABEL EXPECTED COMMAND...: COMMAND records the program "deep". EXPECTED: a number of
+# samples, or "whole" for as many as all CPUs should give while "deep" ran.
 recorded() {
 	local label=$1 expected=$2 text program took all taken lost
 	shift 2

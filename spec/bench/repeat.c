@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeat.c - a recording of perf record made longer: its samples again and again, each time later.
+ * repeat.c - lengthens a recording of perf record: writes its samples again and again, each time later.
  *   repeat IN OUT SAMPLES
  * All other records (mappings, names) come once, with the first round. Prints how many samples OUT holds.
  */
@@ -24,7 +24,7 @@ struct head {	/* perf.data-file-format: struct perf_header */
 enum { FINISHED_ROUND = 68 };
 
 static char *text;
-static size_t length, time_at;	/* of a sample's time, behind its start */
+static size_t length, time_at;	/* time_at: the offset of the time in a sample */
 static FILE *out;
 
 static void fail(const char *what)
@@ -53,7 +53,7 @@ static void put(const void *bytes, size_t n)
 		fail("cannot write");
 }
 
-/* What lies before the time in a sample (perf_event_open(2)). */
+/* Computes the offset of the time in a sample (perf_event_open(2)). */
 static void find_time(const struct head *h)
 {
 	struct perf_event_attr attr = { 0 };
@@ -77,7 +77,7 @@ static uint64_t time_of(const char *sample)
 	return t;
 }
 
-/* The time that the samples span, and one more ns; *n: how many there are. */
+/* Returns the ns from the first sample to behind the last; adds the number of samples to *n. */
 static uint64_t span(const struct head *h, uint64_t *n)
 {
 	uint64_t from = UINT64_MAX, to = 0;
@@ -120,7 +120,7 @@ static uint64_t put_round(const struct head *h, uint64_t round, uint64_t later)
 	return written;
 }
 
-/* The features lie behind the samples: a table of sections, and what they hold. */
+/* Writes the features, which follow the samples: a table of sections, then their contents. */
 static void put_features(const struct head *h, uint64_t moved)
 {
 	uint64_t at = h->data.offset + h->data.size;

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A recording of lpfm record made longer: its blocks of samples again and again, all else once.
+-- Lengthens a recording of lpfm record: writes its blocks of samples again and again, all else once.
 --   repeat.lua IN OUT SAMPLES
 -- Prints how many samples OUT holds.
 local counter = require("lpfm.samples").counter

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# report.sh - a recording of 10 million samples read, resolved and sorted by symbol, against perf report on as
-# many samples of the same program. Both tools record it for some seconds; the samples are then repeated, for
-# recording as many would take minutes. Least CPU time of some runs; the most memory.
+# report.sh - compares lpfm report and perf report on 10 million samples of the same program, sorted by symbol. Both
+# tools record for some seconds; then the samples are repeated, since recording so many would take minutes. Prints the
+# least CPU time of some runs, and the most memory.
 #   spec/bench/report.sh BUILD [SAMPLES]
 set -eu
 build=$1 samples=${2-10000000}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * sim.c - what the simulated computer and the core cost. Prints ns of real time for one of:
+ * sim.c - the cost of the simulated computer and the core. Prints ns of real time for one of:
  *
  *   sim overflows N PERIOD	overflows, sampled into a buffer, PERIOD cycles apart
  *   sim counting NS		a stretch of NS simulated ns with 4 counters that do not overflow
@@ -12,7 +12,7 @@
  *   sim contexts N		making, programming, loading, starting and closing N contexts, per context
  *   sim reading N		reading 4 counters while N contexts are loaded
  *
- * contexts and reading print first how many contexts there could be.
+ * contexts and reading first print how many contexts there were: N, or as many as descriptors permit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void computer(const char *options)
 	sim = pfm_sim_get();
 }
 
-/* A thread that turns for ever, 10 ns and 10 cycles a round. */
+/* Creates a thread that loops for ever; a round takes 10 ns and 10 cycles. */
 static uint32_t thread(void)
 {
 	static const struct pfm_sim_step steps[] = {
@@ -75,7 +75,7 @@ static int context(size_t buffer)
 	return fd;
 }
 
-/* Cycles in n counters of a set; the first one overflows after period, and may switch. */
+/* Programs n counters of a set to count cycles; the first overflows after period, and may switch. */
 static void program(int fd, uint16_t set, int n, uint64_t period, uint64_t threshold)
 {
 	pfarg_pmc_t pc[4] = { { 0 } };
@@ -181,11 +181,11 @@ static double sets(uint32_t n)
 	make_sets(fd, n, 0);
 	go(fd, tid);
 	close(fd);
-	pfm_sim_run_ns(sim, 0);		/* which waits until it has gone */
+	pfm_sim_run_ns(sim, 0);		/* waits until the thread has ended */
 	return (now() - t) / n;
 }
 
-/* Each context takes two descriptors; how many of n there can be (ulimit -n). */
+/* Returns n, or fewer if descriptors (ulimit -n) do not suffice: a context takes two. */
 static uint32_t as_many_as_fit(uint32_t n)
 {
 	struct rlimit lim;

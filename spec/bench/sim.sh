@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# sim.sh BUILD - the core on the simulated computer: rates, and how costs grow.
+# sim.sh BUILD - prints rates of the core on the simulated computer, and how costs grow with sets and contexts.
 set -eu
 build=$1
 for program in sim caches; do
@@ -8,7 +8,7 @@ for program in sim caches; do
 		"spec/bench/$program.c" -L"$build" -lperfmon -Wl,-rpath,"$PWD/$build" -pthread
 done
 
-# least NAME ARG...: the least of three runs; where two numbers are printed, the second counts
+# least NAME ARG...: prints the least of three runs, by the second number if there are two
 least() { for _ in 1 2 3; do "$build/bench/sim" "$@"; done | sort -k 2n -k 1n | head -n 1; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'; }
 rate() { awk -v ns="$1" 'BEGIN { printf "%.0f", 1e9 / ns }'; }
@@ -56,9 +56,9 @@ for n in 1 100 10000; do
 	row "  $n" "$ns" "$(ratio "$ns" "$first")"
 done
 
-# caches HOW N: ns of CPU time an instruction, the least of three runs, and the misses
+# caches HOW N: sets ns, the CPU time of an instruction (the least of three runs), and misses
 caches() { read -r ns misses < <(for _ in 1 2 3; do "$build/bench/caches" "$@"; done | sort -n | head -n 1); }
-instructions() {	# instructions HOW LABEL: they must miss as often as on the bare walk
+instructions() {	# instructions HOW LABEL: prints a row; fails unless the misses are those of "walk"
 	caches "$1" 4000000
 	[ "$1" != walk ] || bare=$ns bare_misses=$misses
 	if [ "$misses" != "$bare_misses" ]; then

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# stacks.sh BUILD [SAMPLES] - what call stacks cost a report: 10 million samples of the simulated computer with them, and
-# without = 1. Least CPU time of some runs; the most memory.
+# stacks.sh BUILD [SAMPLES] - the cost of call stacks in a report of 10 million samples of the simulated computer,
+# relative to a report without them. Prints the least CPU time of some runs, and the most memory.
 set -eu
 build=$1 samples=${2-10000000}
 out=$(mktemp -d); trap 'rm -rf "$out"' EXIT

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Starts a database, has the fleet of fleet.lua loaded into it, and asks it.
+-- Starts a database, loads the recordings of fleet.lua into it, and times a report from it.
 --   store.lua KIND HOSTS HOURS	prints labels and values, separated by a tab
 local c = require "support.c"
 local databases = require "support.databases"
@@ -11,7 +11,7 @@ local SIZE = {
    postgresql = "SELECT pg_database_size(current_database())",
    clickhouse = "SELECT sum(bytes_on_disk) FROM system.parts WHERE active",
 }
--- The days by their dates: midnight may pass meanwhile.
+-- Days are named by their dates, because midnight may pass during the run.
 local NOW, DAY = os.time(), 86400
 local QUESTION = "%s/lpfm report --db '%s' -s version,symbol --top 10 --no-children --select time="
    .. os.date("!%Y-%m-%d", NOW) .. " --against time=" .. os.date("!%Y-%m-%d", NOW - DAY)

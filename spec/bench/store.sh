@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# store.sh BUILD [HOSTS [HOURS]] - a made-up fleet in a database: how fast recordings go in, what room they take, and how
-# long "the ten functions that cost most by version, today beside yesterday" takes, in one command. The default fleet
-# for ClickHouse, a tenth of it for PostgreSQL.
+# store.sh BUILD [HOSTS [HOURS]] - loads a made-up fleet into databases, and prints how fast recordings are loaded, what
+# room they take, and how long one command takes that reports the ten most expensive functions by version, today beside
+# yesterday. PostgreSQL gets a tenth of the fleet that ClickHouse gets.
 set -eu
 build=$1 hosts=${2-1000} hours=${3-24}
 export LUA_PATH="spec/?.lua;$PWD/scripts/?.lua;;" LUA_CPATH="$build/luajit/?.so;;" LPFM_BENCH_BUILD=$build

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# vm.sh - what perfmon.ko and perf_event cost in the emulated machine (spec/vm), in guest instructions.
+# vm.sh - the costs of perfmon.ko and perf_event in the emulated machine (spec/vm), in guest instructions.
 cd "$(dirname "$0")/../.." || exit 1
 for arch in arm64 amd64; do
 	if ! why=$(spec/vm/vm -A "$arch" prepare 2>&1); then

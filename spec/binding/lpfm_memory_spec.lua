@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Every allocation that the module asks Lua for may fail: nothing breaks, nothing is left open.
+-- Lets each allocation that the module asks Lua for fail: nothing breaks, nothing is left open.
 
 local c = require "support.c"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- 64-bit values: what goes in and out, exactly.
+-- 64-bit values go in and come out exactly.
 
 local lpfm = require "lpfm"
 local handles = require "support.handles"

@@ -3,7 +3,7 @@
 -- One interpreter: the program is C.
 local c = require "support.c"
 
--- How many allocations can fail in a call: none where it must not need memory.
+-- The least number of allocations that can fail in a call; 0: the call must not need memory.
 local AT_LEAST = {
    ["pfm_create_context"] = 6, ["pfm_create_context, default format"] = 8, ["pfm_create_context, n-way by UUID"] = 8,
    ["pfm_map_buffer"] = 1, ["pfm_write_pmcs"] = 4, ["pfm_write_pmcs, loaded"] = 4, ["pfm_write_pmds"] = 3,

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The fuzzer's corpus once more, and random names for the demangler, under ASan and UBSan. "make fuzz" looks for
--- more.
+-- Runs the fuzzers' corpus and random names for the demangler under ASan and UBSan ("make fuzz").
 -- One interpreter: the programs are C.
 local c = require "support.c"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- libperfmon before a perfmon.ko without memory.
+-- Tests libperfmon on a perfmon.ko that has no memory.
 -- One interpreter: the program is C.
 local c = require "support.c"
 

@@ -5,7 +5,7 @@ local c = require "support.c"
 local effort = require "support.effort"
 
 local SEEDS = { 1, 2 }
-local COMPARISONS = effort(10000000) -- of each
+local COMPARISONS = effort(10000000) -- for each seed
 
 describe("a second oracle", function()
    local program

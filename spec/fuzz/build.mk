@@ -39,7 +39,7 @@ LOAD_FLAGS := $(CSTD) $(WARN) -Og -g1 -ftrivial-auto-var-init=pattern -DPFM_RESE
 HARNESS    := spec/c/harness/harness.c spec/c/harness/harness_program.c spec/c/harness/harness_rules.c \
 	spec/c/harness/harness_sets.c
 STRESS_SRC := $(wildcard spec/c/harness/stress*.c) spec/c/harness/harness_alloc.c
-# The core alone, among threads: twice, for ASan and TSan do not go together.
+# The core alone, called by several threads: built twice, since ASan and TSan exclude each other.
 CONCURRENT_SRC := $(wildcard kernel/core/*.c kernel/formats/*.c spec/c/concurrent/concurrent*.c) \
 	spec/c/harness/harness.c spec/c/harness/harness_sets.c
 TSAN_FLAGS := $(CSTD) $(WARN) -Wno-tsan -O1 -g1 -fsanitize=thread $(INCLUDES) $(SPEC_INC) -MMD -MP
@@ -50,12 +50,12 @@ FUZZ_SRC   := spec/c/fuzz/fuzz.c spec/c/fuzz/fuzz_calls.c spec/c/fuzz/fuzz_06.c
 LOAD_OBJ   := $(LOAD_SRC:%.c=build/spec/obj/%.o) $(HARNESS:%.c=build/spec/obj/%.o)
 FUZZ_OBJ   := $(patsubst %.c,build/fuzz/obj/%.o,$(LOAD_SRC) $(HARNESS) $(FUZZ_SRC))
 
-# The specs run where a sanitizer may be preloaded, which compilers do not like.
+# Without LD_PRELOAD: specs may run with a preloaded sanitizer, with which compilers fail.
 build/spec/obj/%.o: %.c
 	@mkdir -p $(@D)
 	@LD_PRELOAD= $(CC) $(LOAD_FLAGS) -c -o $@ $<
 
-# load_link WRAPPED FUNCTION...
+# load_link FUNCTION...: links a program; calls of these functions go to __wrap_FUNCTION
 load_link = @LD_PRELOAD= $(CC) $(LOAD_SAN) $(patsubst %,-Wl$(,)--wrap=%,$(1)) -o $@ $(filter %.o,$^) -pthread
 
 build/spec/stress: $(LOAD_OBJ) $(STRESS_SRC:%.c=build/spec/obj/%.o)
@@ -71,7 +71,7 @@ build/spec/tsan/%.o: %.c
 build/spec/concurrent-tsan: $(CONCURRENT_SRC:%.c=build/spec/tsan/%.o)
 	@LD_PRELOAD= $(CC) -fsanitize=thread -o $@ $^ -pthread
 
-# What a program links, among its threads.
+# libperfmon, called by several threads of a program.
 build/spec/clients-tsan: $(PERFMON_SRC:%.c=build/spec/tsan/%.o) build/spec/tsan/spec/c/concurrent/clients.o
 	@LD_PRELOAD= $(CC) -fsanitize=thread -o $@ $^ -pthread
 
@@ -85,7 +85,7 @@ build/spec/module_faults: $(LOAD_OBJ) build/spec/obj/spec/c/calls/module_faults.
 build/spec/fuzz_replay: $(LOAD_OBJ) $(patsubst %.c,build/spec/obj/%.o,$(FUZZ_SRC) spec/c/fuzz/fuzz_replay.c)
 	$(call load_link)
 
-# The format "program": its verifier under ASan, and its interpreter beside the kernel.
+# The format "program": its verifier under ASan, and its interpreter compared with the kernel's.
 build/spec/fuzz_bpf_random: $(patsubst %.c,build/spec/obj/%.o,$(BPF_FUZZ_SRC) spec/c/fuzz/fuzz_bpf_random.c)
 	$(call load_link)
 
@@ -93,7 +93,7 @@ build/spec/bpf_oracle: spec/c/fuzz/bpf_oracle.c spec/c/fuzz/bpf_random.c spec/c/
 	@mkdir -p $(@D)
 	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 $(INCLUDES) $(SPEC_INC) -o $@ $(filter %.c,$^)
 
-# Names for the demangler.
+# Random names for the demangler.
 MANGLED_SRC := $(addprefix lpfm/demangle/,demangle.c dlang.c) spec/c/fuzz/mangled_random.c
 
 build/spec/mangled_random: $(MANGLED_SRC) $(addprefix lpfm/demangle/,demangle.h demangler.h dlang.h)
@@ -110,7 +110,7 @@ build/fuzz/obj/%.o: %.c
 build/fuzz/fuzz: $(FUZZ_OBJ)
 	@$(CLANG) -fsanitize=fuzzer $(LOAD_SAN) -o $@ $^ -pthread
 
-# Starts from the corpus; what is new and interesting stays in build/fuzz/found. One part in ten is for programs.
+# Starts from the corpus; inputs that reach new code stay in build/fuzz/found. BPF gets a tenth.
 fuzz: build/fuzz/fuzz build/fuzz/fuzz_bpf
 	@mkdir -p build/fuzz/found build/fuzz/found_bpf
 	@nice build/fuzz/fuzz_bpf -max_total_time=$$(($(SECONDS) / 10 + 1)) -max_len=4096 -timeout=5 \

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- Damages recordings, with checksums that are right, and files of perf, which have none. lpfm's commands read each,
--- and those that end in a traceback are printed.
+--- Damages recordings, whose checksums it mends, and files of perf, which have none; lpfm's
+-- commands read each. Prints the files on which a command ends in a traceback.
 --
 --    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --
--- KIND is report, script or export; FILE is written anew for each.
+-- KIND is report, script or export; FILE is overwritten each time.
 local chunks = require "lpfm.chunks"
 local command = require "repl.command"
 local files = require "support.files"
@@ -41,7 +41,7 @@ local ODD = { "null", "-1", "0", "1.5", "1e18", "-1e18", "1e300", "-1e300", "1e9
    "9007199254740993", "18446744073709551615", "4294967296", '""', '"x"', '"-5"', '"1e999"', '"\\u0000\\u001b[2J"',
    '"a\\nb"', "true", "false", "[]", "{}", "[[]]", "[1,2,3]", '["x",null]', '{"a":1}', "[null,null]" }
 
--- Another value in the place of one of JSON's.
+-- Returns JSON with another value in the place of one.
 local function mutate_json(text)
    local places = {}
    for _, pattern in ipairs { "()%-?%d[%d.eE+-]*()", '()"[^"]*"()', "()%b[]()", "()%b{}()" } do
@@ -80,7 +80,7 @@ local function mutate(list)
    end
 end
 
--- Files of perf are bytes: some are others, or are missing, or are there twice.
+-- Returns the text with some bytes changed, missing or repeated.
 local function mutate_bytes(text)
    local at, n = pick(#text), pick(8)
    local way = pick(10)

@@ -3,7 +3,7 @@
 -- One interpreter: the other release runs the specs under both.
 -- Engine: a root by debootstrap, with what the commands install there.
 
-local OTHER = { bookworm = "trixie" } -- by this computer's release; of any other it is bookworm
+local OTHER = { bookworm = "trixie" } -- by this computer's release; for others it is bookworm
 
 local function release_of(path)
    for line in io.lines(path) do

@@ -54,7 +54,7 @@ describe("the list of sentences", function()
       file:close()
    end
 
-   -- What is said of a list and a document.
+   -- Returns what spec/sentences says of a list and a document.
    local function complaints(list, document)
       put("spec/sentences.txt", list)
       put("spec/coverage.md", "- [2.1-a] a reason\n")

@@ -9,15 +9,15 @@ local terminal = require "support.terminal"
 local build, lua = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local dir
 
--- The same environment, addresses, stdin and kind of stdout for both: they are part of what a program executes. So is
--- /etc/ld.so.cache, which changes where packages are installed meanwhile, unless the libraries' folder is given.
+-- Gives both simulators the same environment, addresses, stdin and kind of stdout, on which depends
+-- what a program executes. With the libraries' folder it does not depend on ld.so.cache.
 local LIBRARIES = c.sh("gcc -print-multiarch"):gsub("%s+", "")
 local function same(command, out)
    return ("env -i PATH=/usr/bin:/bin LC_ALL=C LD_LIBRARY_PATH=/usr/lib/%s setarch -R %s </dev/null >%s/%s"):format(
       LIBRARIES, command, dir, out)
 end
 
--- Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw, as cachegrind's summary has them.
+-- Returns cachegrind's Ir I1mr ILmr Dr D1mr DLmr Dw D1mw DLmw, as in its summary.
 local function judged(program, l1i, l1d, ll)
    local out, status = c.sh(same(("valgrind -q --tool=cachegrind --cache-sim=yes --I1=%s --D1=%s --LL=%s "
       .. "--cachegrind-out-file=%s/cg %s"):format(l1i, l1d, ll, dir, program), "judged"))
@@ -41,8 +41,8 @@ local function counted(l1i, l1d, ll)
       d.store_misses, l2.store_misses }, " ")
 end
 
--- None reads what changes: the system's files, how much memory is free (sort without -S), or /proc/self/maps, as gawk
--- does, in which valgrind's tool is.
+-- No program reads what changes: the system's files, the free memory (sort without -S), or
+-- /proc/self/maps, which shows valgrind's tool (gawk).
 local PROGRAMS = {
    "ls -ln spec/c", "sort -S 1M --parallel=1 Makefile",
    "lua5.1 -e 's = 0 for i = 1, 2000 do s = s + i * i end print(s)'",
@@ -50,7 +50,7 @@ local PROGRAMS = {
 }
 local missing = select(2, c.sh("command -v valgrind")) ~= 0 and "valgrind is not installed"
 local USUAL = { "32768,8,64", "32768,8,64", "262144,8,64" }
-local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- accesses are clipped to lines of 32 bytes
+local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- cachegrind clips accesses to the smallest line, 32 bytes
 
 describe("the simulated caches", function()
    setup(function()
@@ -109,7 +109,7 @@ describe("lpfm trace", function()
       assert.is_truthy(out:find("/nowhere/x: No such file", 1, true), out)
    end)
 
-   -- A program that does not end, and takes no notice of Ctrl-C.
+   -- The program does not end, and ignores Ctrl-C.
    it("keeps what it has when Ctrl-C comes, and ends the program", function()
       local file, mark = os.tmpname(), ("mark%d"):format(require("lpfm.proc").getpid())
       os.remove(file)

@@ -8,8 +8,8 @@ local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_L
 
 local SETTING = "/proc/sys/kernel/perf_event_paranoid"
 
--- As a user without any right, where the setting reads so and /proc is mounted with `options`; what the kernel really
--- goes by is left alone.
+-- Runs lpfm as a user without rights, where the setting's file shows `level` and /proc is mounted
+-- with `options`; the kernel's setting itself is not changed.
 local function as_a_user(level, arguments, options)
    local file = os.tmpname()
    local f = assert(io.open(file, "w"))
@@ -22,7 +22,7 @@ local function as_a_user(level, arguments, options)
    return out, status
 end
 
--- Why it cannot be tried here; nil if it can.
+-- Returns why this cannot be tested here; nil if it can.
 local function obstacle()
    local really = io.open(SETTING)
    local level = really and really:read("*n")

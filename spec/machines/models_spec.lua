@@ -7,14 +7,14 @@ local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
--- Events that a model has a code for and its table no name.
+-- Events for which a model has a code, but its table of names does not.
 local NAMELESS = {
    armv8 = { fp_ops = true }, -- VFP_SPEC is not architected
    nehalem = { interrupts = true }, -- libpfm4 does not have HW_INT
    k8 = { prefetches_unused = true, forwards = true }, -- the processor cannot count them
 }
 
--- The events that counters of the model count, and for each the counters that can.
+-- Returns the events that the model's counters count, each with these counters.
 local function simulated(m)
    local out = {}
    for _, event in ipairs(m:events()) do
@@ -27,14 +27,14 @@ local function simulated(m)
    return out
 end
 
--- A program of user level in which each event has a count of its own.
+-- Returns a program of user level in which each event has a different count.
 local function program(list)
    local counts = {}
    for i, event in ipairs(list) do counts[event.name] = 1000 + 7 * i end
    return { { ip = 0x1000, ns = 10, events = counts } }
 end
 
--- What counters programmed by these PMCs have after the program; and the thread.
+-- Returns the counters' values after the program, counted with these PMCs; and the thread.
 local function counts(m, pmcs, pmds, work)
    local ctx, tid = assert(lpfm.create {}), assert(m:spawn { program = work })
    assert(ctx:write_pmcs(pmcs))
@@ -53,7 +53,7 @@ local function counted(m, pmcs, pmd, work)
    return values[1], tid
 end
 
--- Names of the model's own events, bare and with each unit mask, and generic ones.
+-- Returns names: the model's events, alone and with each unit mask, and generic names.
 local function names()
    local out, seen = {}, {}
    for _, options in ipairs { {}, { masks = true }, { generic = true } } do
@@ -108,7 +108,7 @@ describe("a model", function()
          for _, pmd in ipairs(sim.counters()) do is_counter[pmd] = true end
          for _, name in ipairs(names()) do
             local out = lpfm.dispatch_events { events = { name }, plm = "u" }
-            if out and is_counter[out.pmds[1]] and not is_counter[out.pmds[2]] then -- no formula, no software counter
+            if out and is_counter[out.pmds[1]] and not is_counter[out.pmds[2]] then -- a hardware event
                local value, tid = counted(m, out.pmcs, out.pmds[1], work)
                if not next(event_of) then
                   local truth = m:truth(tid)
@@ -164,7 +164,7 @@ describe("what restricts events", function()
 
    it("on Montecito are code ranges by PMC38 and opcodes by PMC32 and 33", function()
       assert.are.equal(70, restricted("montecito", {}))
-      -- bits 57 and 56 of PMC32, both set after reset: not pair 0, and what is outside of it
+      -- bits 57 and 56 of PMC32 are set by default: pair 0 is off, and inverted
       local range = { { num = 256, value = 0x2000 }, { num = 257, value = USER }, { num = 38, value = 0xdb4 } }
       assert.are.equal(70, restricted("montecito", range))
       range[4] = { num = 32, value = "0xf01ffffffffff" }
@@ -173,7 +173,7 @@ describe("what restricts events", function()
       assert.are.equal(30, restricted("montecito", range))
       range[4] = { num = 32, value = "0x20f01ffffffffff" }
       assert.are.equal(70, restricted("montecito", range))
-      -- all 41 bits of unit m (bit 51): PMC36 puts the pair in force
+      -- PMC32 compares all 41 bits of unit m (bit 51); PMC36 puts the pair in force
       assert.are.equal(30, restricted("montecito", { { num = 32, value = "0x8000000000000" }, { num = 33, value = 5 },
          { num = 36, value = 0 } }))
    end)

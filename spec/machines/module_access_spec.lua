@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Only root and the group perfmon may open /dev/perfmon, by a rule of udev's that is installed with the module.
+-- A udev rule, installed with the module, lets only root and the group perfmon open /dev/perfmon.
 
 local c = require "support.c"
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- perfmon.ko in the emulated x86-64 machine. Its PMU interrupts by NMI.
+-- Tests perfmon.ko in the emulated x86-64 machine, in which overflows are NMIs.
 -- One interpreter: it only starts the machine.
--- Engine: an emulated machine; its emulator is built once.
+-- Engine, first: an emulated machine; its emulator is built once.
 
 require "support.emulated" "amd64"

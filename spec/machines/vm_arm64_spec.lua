@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- perfmon.ko in the emulated arm64 machine.
+-- Tests perfmon.ko in the emulated arm64 machine with one processor.
 -- One interpreter: it only starts the machine.
 -- Engine: an emulated machine.
 

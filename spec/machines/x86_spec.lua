@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
--- What perfmon.ko programs on x86 for the value of a PMC (kernel/pmu/x86.h), where there is a PMU or not.
+-- What perfmon.ko programs on x86 for the value of a PMC (kernel/pmu/x86.h); this needs no PMU.
 
 local c = require "support.c"
 
-local INTEL_RULES = { -- PMC, what is programmed
+local INTEL_RULES = { -- the PMC's value, what is programmed, why
    { "0x1003c", "0x91003c", "cycles at user level: off the fixed counter" },
    { "0x53003c", "0x93003c", "EN and INT as libpfm sets them: EN is the kernel's" },
    { "0x200c0", "0x9200c0", "instructions in the kernel" },

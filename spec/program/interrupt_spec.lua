@@ -44,7 +44,7 @@ describe("a search in C that hears nothing", function()
       assert.truthy(history:find(STUCK, 1, true), history)
    end
 
-   -- Two presses; false: it still runs, as the machine was so busy that it heard them more than a second apart.
+   -- Presses Ctrl-C twice; returns true if the program ends, as it does unless the machine is busy.
    local function ends_at_the_second()
       t:enter("first = 1")
       t:wait_match("first = 1\n+lpfm>")
@@ -74,7 +74,7 @@ describe("a search in C that hears nothing", function()
       t:enter("print 'be' print 'gun'; " .. STUCK)
       t:wait_for("\ngun")
       t:press("C-c")
-      c.sh("sleep 2.1") -- what is tested is that time passes
+      c.sh("sleep 2.1") -- the passing of time is tested
       t:press("C-c")
       c.sh("sleep 2.1")
       t:press("C-c")
@@ -87,7 +87,7 @@ describe("a loop that catches every error", function()
       t:enter("print 'be' print 'gun' while true do pcall(function() while true do end end) print('cau' .. 'ght') end")
       t:wait_for("\ngun")
       t:press("C-c")
-      t:wait_for("caught") -- the first one has struck: two at once would be one signal
+      t:wait_for("caught") -- else the two would be one signal
       t:press("C-c")
       t:wait_match("interrupted\n+lpfm>")
       t:enter("6 * 7")
@@ -116,7 +116,7 @@ describe("one write of a long text", function()
       end
    end)
 
-   -- By a library that sends the signal where no hook can see it any more: just before the system call.
+   -- A library sends the signal where no hook sees it any more: just before the system call.
    it("is ended, though it begins just after Ctrl-C", function()
       local library = os.tmpname()
       local source = assert(io.open(library .. ".c", "w"))

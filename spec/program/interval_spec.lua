@@ -48,7 +48,7 @@ describe("the table of intervals", function()
    end)
 end)
 
--- Ends when eight lines of the file are there; a shell's reading makes no process.
+-- Counts a shell that ends when stat has written eight lines; to read them it makes no process.
 local function counted(form)
    local file = os.tmpname()
    local script = ("n=0; while [ $n -lt 8 ]; do n=0; while read -r l; do n=$((n + 1)); done <%s; done"):format(file)

@@ -11,7 +11,7 @@ local terminal = require "support.terminal"
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 
--- A command that runs until its gate is opened; nor longer than this process, should a test fail.
+-- Returns a command that runs until the second result is called, or until this process has ended.
 local function gate()
    local path = os.tmpname()
    local busy = ("while [ -e %s ] && [ -d /proc/%d ]; do :; done"):format(path, proc.getpid())

@@ -77,7 +77,7 @@ describe("the recordings of a job of Slurm's", function()
    local why = slurm.missing()
    local RANKS = program .. " record -q -e page-faults -c 1 -o 'run.%h.%r.data' -- "
 
-   -- A command in the test's folder, which succeeds.
+   -- Runs a command in the test's folder, which must succeed.
    local function run(command)
       local out, status = cluster():sh(("cd %s && %s"):format(dir, command))
       assert.equal(0, status, out)
@@ -97,13 +97,13 @@ describe("the recordings of a job of Slurm's", function()
    it("are the same file, merged at once, by the steps of a job, or by a job array and one that reduces", function()
       if why then return pending(why) end
       assert.truthy(recorded("true"):find("8 recordings", 1, true))
-      -- each node its own, then by twos
+      -- each node merges its own recordings; then two and two are merged
       run(("srun -N4 -n4 sh -c '%s merge -q run.$SLURMD_NODENAME.*.data -o node.$SLURM_PROCID'"):format(program))
       run(("srun -n2 sh -c '%s merge -q node.$SLURM_PROCID node.$((SLURM_PROCID + 2)) -o half.$SLURM_PROCID'"):format(
          program))
       run(("srun -n1 %s merge -q half.1 half.0 -o steps"):format(program))
       is_the_same("steps")
-      -- each task of an array those of two ranks
+      -- each task of an array merges the recordings of two ranks
       local id = run(("sbatch --parsable -o /dev/null --array=0-3 --wrap '%s merge -q run.*.$SLURM_ARRAY_TASK_ID.data "
          .. "run.*.$((SLURM_ARRAY_TASK_ID + 4)).data -o array.$SLURM_ARRAY_TASK_ID'"):format(program)):match("%d+")
       run(("srun -n1 -d afterok:%s sh -c '%s merge -q array.* -o array'"):format(id, program))
@@ -130,7 +130,7 @@ describe("the recordings of a job of Slurm's", function()
          "6 recordings" } do
          assert.truthy(said:find(part, 1, true), said)
       end
-      -- what is left does it on the nodes that are left
+      -- the nodes that are left merge what is left
       said, status = cluster():sh(("cd %s && srun -N3 -n4 -x n3 sh -c '%s merge -q run.*.$SLURM_PROCID.data "
          .. "run.*.$((SLURM_PROCID + 4)).data -o part.$SLURM_PROCID'"):format(dir, program))
       assert.truthy(status ~= 0)

@@ -4,7 +4,7 @@
 
 local terminal = require "support.terminal"
 
--- as a person here would type it: long paths would be broken into lines
+-- A path from this folder, as a user types it: the terminal would break a long one.
 local build = os.getenv("LPFM_BUILD") or "build"
 local here = os.getenv("PWD") .. "/"
 if build:sub(1, #here) == here then build = build:sub(#here + 1) end
@@ -18,7 +18,7 @@ local function lines_of(path)
    return out
 end
 
--- "$ ls", "lpfm> 1 + 1" and "lab> next": the prompt and what is typed; "<q>": keys alone.
+-- Splits "$ ls", "lpfm> 1 + 1" or "lab> next" into the prompt and what is typed; "<q>" is a key.
 local function typed(line)
    for _, prompt in ipairs { "$", "lpfm>", "lab>" } do
       if line:sub(1, #prompt + 1) == prompt .. " " then return prompt, line:sub(#prompt + 2) end
@@ -26,7 +26,7 @@ local function typed(line)
    if line:find("^<[%w-]+>$") then return "", line end
 end
 
--- Steps of a block: what is typed, and the lines that are to appear behind it.
+-- Returns the steps of a block: what is typed, and the lines that are to appear behind it.
 local function steps_of(block)
    local steps = {}
    for _, line in ipairs(block) do
@@ -40,7 +40,8 @@ local function steps_of(block)
    return steps
 end
 
--- The transcripts in a document: title, and blocks of `exact` and `steps`. Other blocks and titles are passed over.
+-- Returns the transcripts of a document, each with a title and blocks, a block with `exact` and
+-- `steps`; leaves out blocks without steps.
 local function read_tasks(path)
    local tasks, block = {}, nil
    for _, line in ipairs(lines_of(path)) do
@@ -62,7 +63,8 @@ end
 
 -- --- comparing -----------------------------------------------------------------------------------
 
--- White space does not count, nor, unless they are exact, numbers with their units, and bars.
+-- Returns what is compared of a line: white space does not count, nor, unless `exact` is true,
+-- numbers with their units, and bars.
 local function plain(line, exact)
    if not exact then
       line = line:gsub("[▁▂▃▄▅▆▇█▉▊▋▌▍▎▏▕]+", "~"):gsub("%d[%d.,]*", "#")
@@ -72,8 +74,9 @@ local function plain(line, exact)
    return (line:gsub("%s+", " "):gsub("^ ", ""):gsub(" $", ""))
 end
 
--- Does the text have these lines, in their order? "..." stands for any lines, or for the rest of one. Lines behind
--- "..." may come later, and the first with `later`; others follow at once. Returns nil, or the line that is missing.
+-- Returns the first of the expected lines that the text lacks in their order, or nil. "..." stands
+-- for any lines, or for the rest of one. A line behind "..." may come later, and with `later` the
+-- first line, too; others follow at once.
 local function missing(text, expected, exact, later)
    local shown, at, anywhere = {}, 1, later
    for line in (text .. "\n"):gmatch("([^\n]*)\n") do
@@ -99,7 +102,7 @@ end
 
 -- --- typing --------------------------------------------------------------------------------------
 
--- How often a line of the screen begins with a prompt, and what stands behind its last one.
+-- Returns whether the screen's last line begins with a prompt, and what stands behind the prompt.
 local function last_prompt(screen, prompt)
    local last, rest
    for line in screen:gmatch("[^\n]+") do
@@ -118,7 +121,7 @@ end
 
 local special = { ["Tab"] = "Tab" }
 
--- Types text with keys in it; a completion is waited for, since what follows is typed behind it.
+-- Types text with keys in it. A key is pressed when the screen shows the text before the key.
 local function type_keys(t, text)
    local rest = text
    while rest ~= "" do
@@ -132,7 +135,8 @@ local function type_keys(t, text)
    end
 end
 
--- What is on the screen behind the last line that begins with the prompt and the first letters of what was typed.
+-- Returns what is on the screen behind the last line that begins with the prompt and the first
+-- letters of what was typed.
 local function behind(screen, step)
    local letters = step.text:match("^[^<]*"):sub(1, 20)
    local from = 1

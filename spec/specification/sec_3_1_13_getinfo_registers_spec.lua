@@ -15,7 +15,7 @@ local function by_num(list)
    return t
 end
 
--- a AND b of 64-bit values, as lpfm.u64
+-- Returns a AND b of 64-bit values, as lpfm.u64.
 local function band(a, b)
    local r, bit = lpfm.u64(0), lpfm.u64(1)
    a, b = lpfm.u64(a), lpfm.u64(b)
@@ -127,7 +127,7 @@ describe("3.1.13 PFM_GETINFO_PMCS", function()
          local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
          for _, reg in ipairs(lpfm.pmcs()) do
             if reg.type ~= "SW" and reg.type ~= "IBR" and reg.type ~= "DBR" then
-               -- the checks of a model may set bits: Itanium's pm (5.2) and enable
+               -- a model's write check may set bits: Itanium's pm (5.2) and enable
                local checked = table.concat(reg.kind, " "):find("WC", 1, true) and lpfm.u64(0x800050) or lpfm.u64(0)
                for _, value in ipairs { "0", "0xffffffffffffffff", "0x5555aaaa5555aaaa" } do
                   local v = lpfm.pmcs { { num = reg.num, value = value } }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Pages as a browser shows them.
+--- Loads pages in a browser.
 local c = require "support.c"
 
 local browser = {}
@@ -8,12 +8,12 @@ local COMMAND = "env -u LD_PRELOAD HOME=%s timeout 600 chromium --headless --no-
    .. "--no-first-run --disable-background-networking --disable-component-update --disable-sync "
    .. "--user-data-dir=%s/browser --dump-dom file://%s 2>/dev/null"
 
---- Is there none? Then why a case is pending.
+--- Returns why a test is pending if there is no browser; nil if there is one.
 function browser.missing()
    return select(2, c.sh("command -v chromium")) ~= 0 and "chromium is not installed" or nil
 end
 
---- The elements of a page, after its scripts have run.
+--- Returns the elements of a page, as HTML, after its scripts have run.
 -- @param path of the page
 -- @param scratch a folder for what the browser keeps
 function browser.dom(path, scratch)

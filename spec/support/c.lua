@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- C programs of spec/c/*, compiled against the built libperfmon and run.
+--- Compiles C programs of spec/c/* against the built libperfmon, and runs commands.
 local pending = require("busted").pending
 
 local c = {}
 
 local build = os.getenv("LPFM_BUILD") or "build"
-local prebuilt = os.getenv("LPFM_PREBUILT") -- where there is no compiler: the folder of what was built elsewhere
+local prebuilt = os.getenv("LPFM_PREBUILT") -- the folder of programs that were built elsewhere
 
---- Starts a shell command; the function it returns waits for its end and returns what sh() does.
+--- Starts a shell command. Returns a function that waits for its end and returns what sh() does.
 function c.background(command)
    local pipe = assert(io.popen("( " .. command .. " ) 2>&1; echo \"@status $?\"", "r"))
    return function()
@@ -23,15 +23,15 @@ function c.sh(command)
    return c.background(command)()
 end
 
---- The first of some programs that is not installed; nil if all are. Without programs, as a lab that needs none: nil.
+--- Returns the first of some programs that is not installed; nil if all are, or no programs are given.
 function c.missing(names)
    for _, name in ipairs(names or {}) do
       if select(2, c.sh("command -v " .. name)) ~= 0 then return name end
    end
 end
 
---- Makes a target of the Makefile, one of spec/fuzz/build.mk as a rule; returns it. Files that run at the same time
--- share objects, so that one at a time makes them.
+--- Makes a target, usually one of spec/fuzz/build.mk, and returns it. It holds a lock, since spec files
+-- that run at the same time make the same objects.
 function c.make(target)
    if prebuilt then
       pending("there is nothing here to make " .. target .. " with")
@@ -84,7 +84,7 @@ function c.compile_cpp(name, flags)
    return build_program(name, sources, flags, "g++ -std=c++98 -pedantic")
 end
 
---- Compiles spec/c/*/NAME.c, a program to be measured: the same in a build with sanitizers.
+--- Compiles spec/c/*/NAME.c, a program to be measured, which has no sanitizers in any build.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
 function c.target(name, flags)

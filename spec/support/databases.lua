@@ -33,7 +33,7 @@ local programs = { postgresql = { "psql", "initdb", "postgres" },
    clickhouse = { "clickhouse-server", "clickhouse-client" } }
 local PATH = "PATH=$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
 
---- Why there can be none here; nil if there can.
+--- Returns why a kind of database cannot be started here; nil if it can.
 function databases.missing(kind)
    for _, name in ipairs(programs[kind]) do
       if select(2, c.sh(("%s; command -v %s"):format(PATH, name))) ~= 0 then return name .. " is not installed" end
@@ -46,7 +46,7 @@ local function must(command)
    return out
 end
 
--- PostgreSQL refuses to be root.
+-- Returns a command that runs as the user postgres, since PostgreSQL refuses to run as root.
 local function as_other(command)
    if unistd.geteuid() ~= 0 then return command end
    return "setpriv --reuid=postgres --regid=postgres --clear-groups " .. command
@@ -84,7 +84,7 @@ function launch.clickhouse(self)
    return ("clickhouse-server --config-file=%s/config.xml"):format(self.dir)
 end
 
--- Where its data lie on a disk of its own, that only it sees and that goes with it.
+-- Returns a command that runs with its data folder on a separate tmpfs, if a disk was asked for.
 local function on_disk(self, command)
    if not self.disk then return command end
    local data = self.dir .. "/data"
@@ -105,7 +105,7 @@ local function is_gone(pid)
    return select(2, c.sh(("kill -0 %d"):format(pid))) ~= 0
 end
 
---- Starts it again.
+--- Starts the server, again if it was killed, and waits until it answers.
 function databases:restart()
    local command = on_disk(self, launch[self.kind](self))
    await(function()
@@ -116,7 +116,7 @@ function databases:restart()
    end, self.kind .. " does not start")
 end
 
---- Why there can be none with a disk of its own; nil if there can.
+--- Returns why a database cannot have a disk of its own here; nil if it can.
 function databases.no_disk()
    if unistd.geteuid() ~= 0 or select(2, c.sh("unshare -m mount -t tmpfs lpfm /mnt")) ~= 0 then
       return "there are no mounts of one's own here"
@@ -125,7 +125,7 @@ end
 
 local started = 0
 
---- Starts one.
+--- Starts a database.
 -- @string kind
 -- @string[opt] disk size of a disk of its own ("100M"); it does not outlive a restart
 -- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`; with a disk `fill()`, `clear()`
@@ -138,7 +138,7 @@ function databases.start(kind, disk)
    return self
 end
 
---- What a SELECT prints, without the last line's end.
+--- Returns what a SELECT prints, without the newline at the end.
 function databases:ask(sql)
    return (must(("%s \"%s\""):format(self.client, sql)):gsub("\n$", ""))
 end
@@ -147,13 +147,13 @@ local function filler(self)
    return ("/proc/%d/root%s/data/other"):format(self.pid, self.dir)
 end
 
---- Fills its disk, but for some bytes.
+--- Fills the disk, except for some bytes.
 -- @string left "256K"
 function databases:fill(left)
    must(("head -c 10G /dev/zero >%s 2>/dev/null; truncate -s -%s %s"):format(filler(self), left, filler(self)))
 end
 
---- Makes room on its disk again.
+--- Makes room on the disk again.
 function databases:clear()
    must("rm " .. filler(self))
 end
@@ -164,12 +164,12 @@ local function finish(self, signal)
    self.pid = nil
 end
 
---- Kills it, as the machine's end would.
+--- Kills the server, as a crash of the machine would.
 function databases:kill()
    finish(self, "KILL")
 end
 
---- Stops it, and removes what it has written.
+--- Stops the server, and removes what it has written.
 function databases:stop()
    if self.pid then finish(self, self.kind == "postgresql" and "INT" or "TERM") end
    c.sh(("rm -rf %s %s"):format(self.dir, (self.dir:gsub("%.%a+$", ""))))

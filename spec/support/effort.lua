@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- How much of a chosen duration a run takes: all of it under make check-all, a quarter under make check.
+--- Shortens long tests: under make check they take a quarter of what they take under make check-all.
 local percent = tonumber(os.getenv("LPFM_SPEC_PERCENT") or 100)
 
---- A number of seconds, steps, calls or of what they have to make happen, at least 1.
+--- Returns the share of a number of seconds, steps, calls or expected events; at least 1.
 return function(n)
    return math.max(1, math.ceil(n * percent / 100))
 end

@@ -15,7 +15,7 @@ local HOLDS = {
 }
 HOLDS.is_truthy, HOLDS.is_falsy = HOLDS.truthy, HOLDS.falsy
 
--- The source from a line on, until its parentheses are closed.
+-- Returns the source from a line on, until its parentheses are closed.
 local function statement(path, first)
    local text, n, open = "", 0, 0
    local file = io.open(path)
@@ -32,7 +32,7 @@ local function statement(path, first)
    return (text:gsub("^%s+", ""):gsub("%s+$", ""))
 end
 
--- Names and values of the local variables and upvalues of the function at a level of the stack.
+-- Returns the local variables and upvalues of the function at a level of the stack, by name.
 local function variables(level)
    local values, fn = {}, debug.getinfo(level + 1, "f").func
    local function keep(name, value)

@@ -1,13 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- What samples a family of threads must leave, computed thread by thread from their programs: an oracle beside the
--- core.
+--- Predicts the samples of an inherited context from the programs of its threads, without the core: a reference to
+-- compare the core's samples with.
 --
 -- Programs are made of instructions (`loop`, of one site, each counted once as it ends), `fork`, `thread` and `exec`.
--- On a computer with a CPU for each of them no thread waits: one that is created begins at once. Where two things that
--- influence each other happen at one moment nothing is foretold: family.run raises.
+-- Each thread has a CPU, so that none waits: a new thread begins at once. If two events that influence each other
+-- happen at the same time, nothing can be predicted: World:run raises an error.
 local family = {}
 
-local function xor(a, b) -- of 32 bits
+local function xor(a, b) -- of 32-bit numbers
    local out, place = 0, 1
    while a > 0 or b > 0 do
       if a % 2 ~= b % 2 then out = out + place end
@@ -16,18 +16,18 @@ local function xor(a, b) -- of 32 bits
    return out
 end
 
--- Carta's generator (3.4.2).
+-- Returns the next state of Carta's generator (3.4.2).
 local function carta(state)
    if state % 0x7fffffff == 0 then state = 1 end
    return state * 16807 % 0x7fffffff
 end
 
-local function times(a, b) -- of 32 bits
+local function times(a, b) -- modulo 2^32
    local high, low = math.floor(a / 65536), a % 65536
    return (high * b % 65536 * 65536 + low * b) % 4294967296
 end
 
--- The seed of a thread: that of the root, of the n-th that was born another one.
+-- Returns the seed of the n-th thread that was created, which depends on the root's seed.
 local function seed_of(seed, n)
    local h = xor(seed, times(n, 0x9e3779b1))
    h = times(xor(h, math.floor(h / 32768)), 0x85ebca6b)
@@ -49,7 +49,8 @@ function Thread:reset()
    self.last_reset = -self.left
 end
 
--- Up to the end of the next instruction, or of the thread; what it creates on the way is created now.
+-- Goes on to the thread's next instruction, and notes when it ends; without one, ends the thread.
+-- Creates the threads that the program creates in between.
 function Thread:go_on()
    local step = self.program[self.at]
    if not step then
@@ -95,7 +96,7 @@ function World:born(program, parent, is_process)
    t:go_on()
 end
 
--- An exec ends all other threads of its process.
+-- Ends all other threads of the process, as an exec does.
 function World:end_others(t)
    for i = #self.threads, 1, -1 do
       local other = self.threads[i]
@@ -144,7 +145,7 @@ local function first(threads)
    return found
 end
 
--- Everything up to and with that time.
+-- Does all that happens up to a time, including it. Returns false if all threads have ended.
 function World:run(to)
    local i = first(self.threads)
    while i and self.threads[i].ends_at <= to do
@@ -177,9 +178,10 @@ function World:restart()
    self.buffer:restart()
 end
 
--- A family that begins with the thread tid, which runs that program.
--- spec: period; mask and seed of its randomization; first: events until its first overflow; buffer: what becomes of a
--- sample (overflow(sample): true if that masks) and of a restart; fills: it can be full, so that order matters.
+-- Creates a family that begins with the thread tid, which runs the program.
+-- spec: period; mask and seed of its randomization; first: events until the first overflow; buffer: takes samples
+-- (overflow(sample), which returns true to mask the thread) and restarts (restart()); fills: the buffer can become
+-- full, so that the order of samples matters.
 function family.new(tid, program, spec)
    local w = setmetatable({ next_tid = tid, births = 0, rests = {}, threads = {}, total = 0,
       seed = 0, first = spec.period }, World)

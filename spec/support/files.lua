@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Whole files.
+--- Reads and writes whole files.
 local files = {}
 
---- What is in a file.
+--- Returns the contents of a file.
 function files.read(path)
    local file = assert(io.open(path, "rb"))
    local text = file:read("*a")
@@ -10,7 +10,7 @@ function files.read(path)
    return text
 end
 
---- Makes a file of a text, in place of what was there.
+--- Writes a text to a file, in place of its contents.
 function files.write(path, text)
    local file = assert(io.open(path, "wb"))
    assert(file:write(text))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Open descriptors and mapped sampling buffers of this process: each spec ends with none left.
+--- Counts open descriptors and mapped sampling buffers of this process, of which a spec leaves none.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
@@ -21,14 +21,14 @@ local function count()
    return n
 end
 
--- libperfmon's own descriptors come with the first context of a machine in user space, and stay.
+-- libperfmon opens its own descriptors with the first context of a machine, and keeps them: that is done here.
 local machine = lpfm.machine().name
 assert(lpfm.machine("sim"))
 assert(lpfm.create {}):close()
 assert(lpfm.machine(machine))
 assert(lpfm.create {}):close()
 
---- What is open, a line each.
+--- Returns what is open, one per line.
 function handles.list()
    local lines = {}
    for fd in dirent.files("/proc/self/fd") do
@@ -37,15 +37,16 @@ function handles.list()
    return table.concat(lines, "\n")
 end
 
---- How many are open once nothing is in use: libperfmon closes its ends a moment after the test has closed its own.
--- @param want how many are expected; it is returned if there are fewer, for then some were being closed when they were
--- counted; without it, the function waits until the number is stable
+--- Returns how many are open, after libperfmon has closed its ends of those that the test has closed.
+-- @param want how many are expected: the function waits until there are no more, and returns this number even if
+-- there are fewer, since some may have been about to be closed when they were counted; without it, the function waits
+-- until the number is stable
 function handles.settled(want)
    local deadline = proc.clock() + PATIENCE
    local before
-   if jit then jit.flush() end -- compiled code keeps what it was compiled with
+   if jit then jit.flush() end -- compiled code refers to objects
    repeat
-      collectgarbage() -- what one round finalizes may have held something else
+      collectgarbage() -- an object that the first round finalizes may have referred to others
       collectgarbage()
       local now = count()
       if want and now <= want then return want end

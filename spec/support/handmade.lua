@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Recordings made by hand, so that every sample is known.
+--- Writes recordings with given contents, so that every sample is known.
 local recording = require "pfm.recording"
 local samples = require "support.samples"
 

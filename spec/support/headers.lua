@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What a C header of the project declares: functions, structures with their fields, constants with their values.
+--- Reads the declarations of a C header: functions, structures with fields, constants with values.
 local c = require "support.c"
 
 local headers = {}
@@ -11,13 +11,13 @@ local function read(path)
    return (text:gsub("/%*.-%*/", " "):gsub("\\\n", " "))
 end
 
--- Braces and what is in them, from position i on: their content, and where they end.
+-- Returns what is between the braces at position i, and the position behind them.
 local function braces(text, i)
    local whole = text:match("^%b{}", i)
    return whole:sub(2, -2), i + #whole
 end
 
--- "uint64_t a, b[4], *c; unsigned d:3" as a set of names; of unions and structures inside, those of their members, too.
+-- Adds the names in "uint64_t a, b[4], *c; unsigned d:3" to a set, and those inside inner unions and structures.
 local function fields_of(body, into)
    body = body:gsub("%f[%w]union%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
    body = body:gsub("%f[%w]struct%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
@@ -42,7 +42,7 @@ local function structures(text)
    return found
 end
 
--- Declarations outside of braces and of macros: "int name(" at the beginning of a line, up to ");".
+-- Returns the set of functions that are declared: "int name(" at the beginning of a line, up to ");".
 local function functions(text)
    local found = {}
    local plain = text:gsub("\n[ \t]*#[^\n]*", "\n")
@@ -52,7 +52,7 @@ local function functions(text)
    return found
 end
 
--- { name = true } of "#define NAME value" and of "#define NAME(x) ..."
+-- Returns { name = true } for each "#define NAME value", and for each "#define NAME(x) ...".
 local function macros(text)
    local constants, calls = {}, {}
    for name, mark, value in text:gmatch("\n[ \t]*#[ \t]*define[ \t]+([%w_]+)(%(?)([^\n]*)") do
@@ -65,7 +65,7 @@ local function macros(text)
    return constants, calls
 end
 
--- The compiler's opinion of constants, as numbers; of what is no integer constant, nil.
+-- Returns the values of constants as the compiler computes them, by name.
 local function evaluate(header, names)
    local program = { "#define PFM_NO_MMAP_REDIRECT\n#include \"perfmon/", header, "\"\n#include <stdio.h>\n",
       "int main(void)\n{\n" }

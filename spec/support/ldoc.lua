@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- LDoc comments: of the C module's functions, and of the script library's.
+--- Reads LDoc comments, of the C module's functions and of the library's.
 local ldoc = {}
 local Blocks = {}
 Blocks.__index = Blocks
@@ -11,7 +11,7 @@ local function read(path)
    return text
 end
 
--- Of a directory and those below it, sorted.
+-- Returns the files of a directory and of those below it that have this ending, sorted.
 local function files(dir, ending)
    local list, find = {}, io.popen(("find %s -name '*%s' | sort"):format(dir, ending))
    for path in find:lines() do list[#list + 1] = path end
@@ -19,7 +19,7 @@ local function files(dir, ending)
    return list
 end
 
---- The comments of the C files of a directory, by the function or table they describe.
+--- Returns the comments in the C files of a directory, by the function or table that they describe.
 function ldoc.read(dir)
    local blocks = setmetatable({}, Blocks)
    for _, path in ipairs(files(dir, ".c")) do
@@ -33,12 +33,12 @@ function ldoc.read(dir)
    return blocks
 end
 
---- The comment of a function, which may be written with or without "lpfm.".
+--- Returns the comment of a function, which is named with or without "lpfm.".
 function Blocks:block(name)
    return rawget(self, name) or rawget(self, "lpfm." .. name)
 end
 
---- Does one of these functions' comments have the word?
+--- Returns true if the comment of one of these functions has the word.
 function Blocks:mentions(names, word)
    for _, name in ipairs(names) do
       if (" " .. (self:block(name) or "") .. " "):find("%f[%w_]" .. word .. "%f[^%w_]") then
@@ -48,7 +48,7 @@ function Blocks:mentions(names, word)
    return false
 end
 
--- The table in which __index finds methods: itself or its first upvalue, which PUC Lua does not show of C functions.
+-- Returns the table of methods: __index or its first upvalue. PUC Lua shows no upvalues of C functions: then {}.
 local function methods_of(object)
    local index = debug.getmetatable(object).__index
    if type(index) == "table" then
@@ -58,7 +58,7 @@ local function methods_of(object)
    return value or {}
 end
 
---- Names of the functions that a table has, or that an object of the C module has as methods.
+--- Returns the names of a table's functions, or of the methods of an object of the C module.
 function ldoc.functions_of(object)
    local found = {}
    local function add(fields)
@@ -81,7 +81,7 @@ function ldoc.functions_of(object)
    return found
 end
 
--- Tables with public functions: what the file returns, and classes with a comment of their own.
+-- Returns the names of tables with public functions: the one that the file returns, and classes (@type).
 local function public_tables(text)
    local public = { [text:match("\nreturn ([%w_]+)%s*$") or ""] = true }
    for class in text:gmatch("\n%-%- @type [%w_]+\nlocal ([%w_]+)") do
@@ -90,7 +90,7 @@ local function public_tables(text)
    return public
 end
 
---- Public functions of the Lua files of a directory that no comment "---" stands before: "FILE: NAME".
+--- Returns "FILE: NAME" for each public function in a directory's Lua files without a comment "---".
 function ldoc.undocumented(dir)
    local found = {}
    for _, path in ipairs(files(dir, ".lua")) do

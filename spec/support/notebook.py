@@ -11,7 +11,7 @@ import sys
 
 from jupyter_client.manager import start_new_kernel
 
-TIMEOUT = 300  # of something that hangs; a busy machine is slow
+TIMEOUT = 300  # s; only a hang takes longer, even on a busy machine
 
 
 def reply(client, asked):
@@ -22,7 +22,7 @@ def reply(client, asked):
 
 
 def run(manager, client, step):
-    # by default an error aborts what the kernel holds to be queued behind it: the next step, if that comes at once
+    # by default an error also aborts requests that are queued behind it, perhaps the next step
     asked = client.execute(step["run"], stop_on_error=False)
     out = {"printed": {}, "data": None}
     while True:

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- Addresses of code, by objdump.
+--- Finds addresses of code by objdump.
 local c = require "support.c"
 
 local objdump = {}
 
---- Addresses of the instructions of a function up to its return.
+--- Returns the addresses of the instructions of a function, up to its first return.
 -- @string path
 -- @string name
 -- @treturn table of numbers

@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: MIT
---- Seconds to wait for what has to come. It only catches a hang: a machine under load must not reach it.
+--- Seconds to wait for an expected event: so many that only a hang exceeds them, even under load.
 return tonumber(os.getenv "LPFM_SPEC_PATIENCE") or 300

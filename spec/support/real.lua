@@ -1,3 +1,3 @@
 -- SPDX-License-Identifier: MIT
---- The machine that specs of a real one use: perf_event's; in the emulated machine of spec/vm, perfmon.ko.
+--- The real machine that specs use: perf or, in the emulated machine of spec/vm, linux (perfmon.ko).
 return os.getenv("LPFM_MACHINE") == "linux" and "linux" or "perf"

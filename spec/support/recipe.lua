@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- The recipes of CONTRIBUTING.md and kernel/README.md: read, and followed to the letter in a copy of the source tree.
+--- Reads the recipes of CONTRIBUTING.md and kernel/README.md, and follows them in a copy of the source tree.
 local c = require "support.c"
 local files = require "support.files"
 
 local recipe = {}
 
---- A section's recipe.
+--- Reads the recipe of a section.
 -- @string document its path
 -- @string title the section's
 -- @treturn table `own`: new files, `{ path = text }`; `rows`: by path `{ row, the list that it belongs to or nil }`;
@@ -22,7 +22,7 @@ function recipe.read(document, title)
    return out
 end
 
---- The number of files that CONTRIBUTING.md says a recipe touches.
+--- Returns the number of files that a recipe touches, according to CONTRIBUTING.md.
 -- @string title of the recipe's section
 -- @treturn int
 function recipe.files_named(title)
@@ -30,8 +30,8 @@ function recipe.files_named(title)
    return tonumber(files.read("CONTRIBUTING.md"):match("| (%d+) | %[[^%]]*%]%([^)#]*#" .. anchor .. "%)"))
 end
 
--- One row more: in C behind the last row of the file's list, "\tX(...)", where all but the last end in a backslash; in
--- Lua at the head of the list.
+-- Adds a row: in C behind the last row of the list, "\tX(...)", where all rows but the last end in a
+-- backslash; in Lua at the head of the list.
 local function add_row(path, row, list)
    local lines, place = {}, nil
    for line in files.read(path):gmatch("([^\n]*)\n") do
@@ -43,7 +43,7 @@ local function add_row(path, row, list)
    files.write(path, table.concat(lines, "\n") .. "\n")
 end
 
--- How many files of these folders are new or different in the copy.
+-- Returns how many files of these folders are new or different in the copy.
 local function touched(root, folders)
    local n = 0
    for _, folder in ipairs(folders) do

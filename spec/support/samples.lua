@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Blocks of samples, byte by byte: the default format in the layout of 2.x.
+--- Writes blocks of samples byte by byte: the default format in the layout of perfmon2 2.x.
 local samples = {}
 
 local function le(n, bytes)
@@ -11,19 +11,19 @@ local function le(n, bytes)
    return table.concat(out)
 end
 
---- -n in two's complement.
+--- Returns the bytes of -n in two's complement.
 function samples.negative(n, bytes)
    return (le(n - 1, bytes):gsub(".", function(ch) return string.char(255 - ch:byte()) end))
 end
 
---- A number's bytes, the lowest first; of negative ones as two's complement.
+--- Returns a number's bytes, the lowest first; negative numbers are in two's complement.
 function samples.int(n, bytes)
    return n < 0 and samples.negative(-n, bytes) or le(n, bytes)
 end
 
 local int = samples.int
 
--- A sample: 40 bytes, and values behind it.
+-- Returns the bytes of a sample: an entry of 40 bytes, and the PMDs' values behind it.
 local function entry(s)
    local values = {}
    for i, v in ipairs(s.values or {}) do values[i] = int(v, 8) end
@@ -31,9 +31,9 @@ local function entry(s)
       .. le(s.tstamp or 0, 8) .. le(s.cpu or 0, 2) .. le(s.set or 0, 2) .. le(s.pid or s.tid, 4) .. table.concat(values)
 end
 
---- A buffer: 128 bytes of header, the entries.
+--- Returns the bytes of a buffer: a header of 128 bytes, and the samples.
 -- @param list of tables: tid, ip, and optional pid, cpu, pmd (65), set, period (1000), tstamp, values
--- @param count what the header says, by default how many there are
+-- @param count the number that the header states, by default the true one
 function samples.block(list, count)
    local body = {}
    for i, s in ipairs(list) do body[i] = entry(s) end

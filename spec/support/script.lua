@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Scripts run by an interpreter of their own, on the perf machine.
+--- Runs scripts in an interpreter of their own, on the machine perf.
 local c = require "support.c"
 
 local script = {}
@@ -30,7 +30,7 @@ local PRELUDE = [[
    end
 ]]
 
---- Runs a text, which finds lpfm, proc, started and burn; it must succeed. Returns its output.
+--- Runs a script, which has the names of PRELUDE and must succeed. Returns its output.
 function script.run(text)
    local name = os.tmpname()
    local file = assert(io.open(name, "w"))

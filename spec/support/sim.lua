@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What the specs on the simulated computer share: setting one up, short forms for programming it, and the proof that
--- a test left nothing behind.
+--- Sets up simulated computers for specs, has short forms for programming contexts, and checks that a test leaves
+-- nothing behind.
 --
 -- A spec file begins with
 --    describe("3.1.2 ...", function()
@@ -26,8 +26,8 @@ local function open_fds()
    return n
 end
 
---- For before_each: notes what is open. The first context of a process starts libperfmon's service thread, which keeps
--- descriptors: that is done here.
+--- For before_each: creates a simulated computer, and notes how many descriptors are open. Before that it creates a
+-- context, since the first one of a process starts libperfmon's service thread, which keeps descriptors.
 function sim.begin()
    machine = assert(lpfm.machine("sim:itanium2"))
    assert(lpfm.create()):close()
@@ -57,7 +57,7 @@ function sim.finish()
    assert.is_true(open_fds() <= fds, "descriptors left open")
 end
 
---- The models that there are: "itanium2", ...
+--- Returns the names of the models: "itanium2", ...
 function sim.models()
    local models = {}
    for _, name in ipairs(lpfm.machines()) do models[#models + 1] = name:match("^sim:(.+)") end
@@ -65,7 +65,7 @@ function sim.models()
    return models
 end
 
---- A new simulated computer, on which contexts are created from now on.
+--- Makes a new simulated computer, on which contexts are created from now on.
 -- @param model one of sim.models(), "itanium2" by default
 -- @param options see perfmon/sim.h
 -- @return what lpfm.machine returns, with the methods of lpfm/sim/sim.c
@@ -74,14 +74,14 @@ function sim.machine(model, options)
    return machine
 end
 
---- lpfm.create that must succeed; the context is closed at the end of the test.
+--- Creates a context, which must succeed; sim.finish closes it.
 function sim.context(fields)
    local ctx = assert(lpfm.create(fields))
    contexts[#contexts + 1] = ctx
    return ctx
 end
 
---- A program: n times a site at 0x1000 that takes ns (10) with these events, at a level ("user").
+--- Returns a program: n times a site at 0x1000 that takes ns (default 10) with these events, at a level ("user").
 function sim.work(n, events, ns, level)
    return { { loop = n, { ip = 0x1000, ns = ns or 10, events = events, level = level } } }
 end
@@ -104,7 +104,7 @@ function sim.count(ctx, num, event, pmd, pmc)
    assert(ctx:write_pmds { d })
 end
 
---- The hardware's counters of the current machine, by PMD number.
+--- Returns the PMD numbers of the machine's hardware counters.
 function sim.counters()
    local out = {}
    for _, reg in ipairs(lpfm.pmds()) do
@@ -114,31 +114,31 @@ function sim.counters()
    return out
 end
 
---- The first counter that can count an event (any event: without one); nil if none can.
+--- Returns the first counter that can count an event, or the first one without an event; nil if none can.
 function sim.counter(event)
    for _, num in ipairs(sim.counters()) do
       if not event or machine:encode_pmcs(event, num) then return num end
    end
 end
 
---- The value of PMD num of a set (0).
+--- Returns the value of PMD num of a set (default 0).
 function sim.value(ctx, num, set)
    return assert(ctx:read_pmds { { num = num, set = set } })[1].value
 end
 
---- The size of a buffer of the default format that is full with exactly n samples of so many bytes (40: a header and
--- no PMDs). layout: "2.x" (the default) or "0.6".
+--- Returns the size of a buffer of the default format that is full with exactly n samples of so many bytes (default
+-- 40: an entry without PMDs). layout: "2.x" (the default) or "0.6".
 function sim.buffer_size(n, bytes, layout)
    local header = layout == "0.6" and 40 or 128
    return header + n * (bytes or 40) + 40 + 8 * #lpfm.pmds() - 1
 end
 
---- What PFM_GETINFO_EVTSETS says of a set (0).
+--- Returns what PFM_GETINFO_EVTSETS says about a set (default 0).
 function sim.info(ctx, set)
    return assert(ctx:getinfo_evtsets { set or 0 })[1]
 end
 
---- What is known of a simulated thread.
+--- Returns the entry of a simulated thread in machine:threads().
 function sim.thread(tid)
    for _, t in ipairs(machine:threads()) do
       if t.tid == tid then
@@ -147,7 +147,7 @@ function sim.thread(tid)
    end
 end
 
---- A call failed: with this errno (a name), and a message that contains text.
+--- Asserts that a call failed with this errno (a name), and a message that contains text.
 -- sim.refused("EINVAL", "set 3 does not exist", ctx:write_pmcs { ... })
 function sim.refused(errno, text, ok, message, number)
    assert.is_nil(ok, "was not refused; " .. errno .. " expected: " .. text)
@@ -155,7 +155,7 @@ function sim.refused(errno, text, ok, message, number)
    assert.is_truthy(message:find(text, 1, true), "'" .. text .. "' not in: " .. message)
 end
 
---- The name of an errno.
+--- Returns the name of an errno.
 function sim.errno_name(number)
    for name, n in pairs(lpfm.errno) do
       if n == number then

@@ -38,12 +38,12 @@ NodeName=n[1-4] NodeHostname=HOST NodeAddr=127.0.0.1 Port=[FROM-TO] CPUs=2
 PartitionName=all Nodes=ALL Default=YES State=UP
 ]]
 
--- Has this host's own name an address? srun wants that, and a minimal installation need not have it.
+-- Returns true if the host's name has an address, as srun needs; minimal installations have none.
 local function has_address()
    return select(2, c.sh('getent hosts "$(hostname -s)"')) == 0
 end
 
---- Why there can be none here; nil if there can.
+--- Returns why Slurm cannot be started here; nil if it can.
 function slurm.missing()
    local path = "PATH=$PATH:/usr/sbin"
    for _, name in ipairs(PROGRAMS) do
@@ -54,7 +54,7 @@ function slurm.missing()
    end
 end
 
--- Runs a command that knows this Slurm, where the host's name is Slurm's.
+-- Runs a command with this Slurm's configuration, and with the host name that it has for this host.
 function slurm:sh(command)
    local line = ("export PATH=$PATH:/usr/sbin SLURM_CONF=%s/slurm.conf; cd %s; %s"):format(self.dir, self.dir, command)
    if self.renamed then line = "unshare --uts sh -c " .. terminal.quote("hostname localhost; " .. line) end
@@ -67,12 +67,12 @@ local function must(self, command)
    return out
 end
 
--- Jobs begin when nodes have said what they are.
+-- Waits until all nodes have registered, since no job begins before that.
 local function wait_for_nodes(self)
    must(self, ("timeout %d srun -N%d -n%d true"):format(PATIENCE, NODES, NODES))
 end
 
---- Starts one.
+--- Starts a Slurm.
 -- @return table `dir`, its folder; `sh(command)`; `stop()`
 function slurm.start()
    local self = setmetatable({ dir = os.tmpname() .. ".slurm", renamed = not has_address() }, slurm)
@@ -90,7 +90,7 @@ function slurm.start()
    return self
 end
 
---- Stops its daemons, and waits for their end.
+--- Stops the daemons, and waits for their end.
 function slurm:stop()
    self:sh([[for f in slurmd-*.pid slurmctld.pid; do
       [ -s $f ] || continue

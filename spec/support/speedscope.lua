@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- speedscope's own schema of its format, out of its package, and what of a file does not meet it.
+--- Checks files against the JSON schema in speedscope's npm package.
 local c = require "support.c"
 
 local speedscope = {}
@@ -15,14 +15,14 @@ for error in jsonschema.Draft7Validator(schema).iter_errors(made):
     print(error.json_path, error.message[:200])
 ' %s/%s %s]]
 
---- The package is got once; where that cannot be, why a case is pending.
+--- Fetches the package once. Returns why a test is pending if that fails, or nil.
 function speedscope.missing()
    if select(2, c.sh(("test -e %s/%s"):format(FOLDER, SCHEMA))) == 0 then return nil end
    if select(2, c.sh("command -v npm")) ~= 0 then return "npm is not installed" end
    if select(2, c.sh(FETCH:format(FOLDER, FOLDER, SCHEMA))) ~= 0 then return "speedscope's package cannot be got" end
 end
 
---- What is wrong with a file, a line each; "" where it meets the schema.
+--- Returns what is wrong with a file, one fault per line; "" if it meets the schema.
 function speedscope.faults(path)
    local out, status = c.sh(CHECK:format(FOLDER, SCHEMA, path))
    assert(status == 0, out)

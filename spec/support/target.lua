@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Programs under test, as children with pipes to their standard input and output.
+--- Starts programs under test as children, with pipes to their standard input and output.
 local unistd = require "posix.unistd"
 local poll = require "posix.poll"
 local signal = require "posix.signal"
@@ -42,12 +42,12 @@ function target.start(argv)
    return setmetatable({ pid = pid, input = in_w, output = out_r }, target)
 end
 
---- Is there output within so many seconds (or the end of it)?
+--- Returns true if output, or its end, comes within so many seconds.
 function target:can_read(seconds)
    return poll.rpoll(self.output, math.floor(seconds * 1000)) == 1
 end
 
---- One line of output, waited for; nil at its end.
+--- Waits for a line of output and returns it; nil at the end.
 function target:read_line()
    local line = ""
    while true do
@@ -66,14 +66,14 @@ function target:write(text)
    assert(unistd.write(self.input, text))
 end
 
---- Stops it, and waits until it is stopped: a signal sent to its thread, such as SIGIO, is handled before SIGSTOP.
+--- Stops the program, and waits until it has stopped. Signals that were sent before, such as SIGIO, are handled then.
 function target:stop()
    signal.kill(self.pid, signal.SIGSTOP)
    local _, state = assert(wait.wait(self.pid, wait.WUNTRACED))
    assert(state == "stopped", state)
 end
 
---- Ends it, if it has not ended, and gives everything back.
+--- Ends the program if it has not ended, and closes its pipes.
 function target:finish()
    if self.input then
       unistd.close(self.input)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Programs in a terminal, typed to: tmux with a server of its own for each. Nothing is slept for: what is typed
--- next waits for what the screen shows.
+--- Runs programs in terminals and types to them: each has a tmux server of its own. No function sleeps: tests wait
+-- for what the screen shows.
 local lpfm = require "lpfm"
 local PATIENCE = require "support.patience"
 
@@ -8,14 +8,14 @@ local terminal = {}
 terminal.__index = terminal
 
 local LOOK = 0.02 -- s
-local servers = 0 -- the last one may still be ending: each has a name of its own
+local servers = 0 -- numbers the servers, since the one before may not have ended yet
 
---- A word for the shell.
+--- Quotes a word for the shell.
 function terminal.quote(text)
    return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- One process for each call, and no more: on a loaded machine they are what takes the time.
+-- Calls tmux by a single process ("exec"), since processes take most of the time on a loaded machine.
 local function tmux(self, ...)
    local words = { "exec tmux", "-L", self.socket, "-f", "/dev/null" }
    for _, word in ipairs { ... } do words[#words + 1] = terminal.quote(tostring(word)) end
@@ -37,17 +37,17 @@ function terminal.start(command, options)
    return self
 end
 
---- What is on the screen, and what has scrolled out of it.
+--- Returns the text on the screen, after what has scrolled out of it.
 function terminal:screen()
    return (tmux(self, "capture-pane", "-p", "-t", "t", "-S", "-400"))
 end
 
---- The same with colours and the like.
+--- Returns the text on the screen with its escape sequences for colours and the like.
 function terminal:raw_screen()
    return (tmux(self, "capture-pane", "-p", "-e", "-t", "t"))
 end
 
---- Waits until a function of the screen's text says yes; `what` is for the message.
+--- Waits until a function of the screen's text returns a true value; `what` is for the message.
 function terminal:wait_until(is, what)
    local deadline = require("lpfm.proc").clock() + PATIENCE
    local shown
@@ -90,7 +90,7 @@ function terminal:enter(text)
    tmux(self, "send-keys", "-t", "t", "-l", "--", text, ";", "send-keys", "-t", "t", "Enter")
 end
 
---- Pastes text, in brackets as terminals do.
+--- Pastes text in bracketed mode, as terminals do.
 function terminal:paste(text)
    local path = os.tmpname()
    local file = assert(io.open(path, "w"))

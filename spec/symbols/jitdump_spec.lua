@@ -94,7 +94,7 @@ for _, how in ipairs { "", "-g fp" } do
          local out, status = c.sh(line:format(real, program, how, data, c.target "jit", scratch))
          assert(status == 0, out)
          for time in out:gmatch("(%d+)\n") do began[#began + 1] = tonumber(time) end
-         c.sh("rm -f " .. scratch .. "/jit-*.dump") -- the recording has the names
+         c.sh("rm -f " .. scratch .. "/jit-*.dump") -- the recording has the names now
       end)
 
       it("is told which code ran when", function()

@@ -104,10 +104,10 @@ struct perfctr_info {
 #define si_pmc_ovf_mask	si_pid
 
 /*
- * Opens the object of thread tid; 0 is the calling thread. With creat it makes a new object
- * without counters. ESRCH: there is no such thread; EEXIST: with creat, it has an object;
- * ENOENT: without creat, it has none; EPERM: the caller may not monitor it; EBUSY: the thread is
- * monitored by another context.
+ * Opens the object of thread tid; 0 is the calling thread. With creat it makes a new object without
+ * counters. ESRCH: there is no such thread; EEXIST: with creat, the thread has an object; ENOENT:
+ * without creat, the thread has none; EPERM: the caller may not monitor the thread; EBUSY: the
+ * thread is monitored by another context.
  */
 int sys_vperfctr_open(int tid, int creat);
 
@@ -134,8 +134,8 @@ int sys_vperfctr_read(int fd, struct perfctr_sum_ctrs *sum, struct vperfctr_cont
 		      struct perfctr_sum_ctrs *children);
 
 /*
- * Resumes counters after an overflow suspended them; overflowed ones begin with ireset. EPERM:
- * none interrupts.
+ * Resumes counters after an overflow suspended them; overflowed ones begin with ireset. EPERM: no
+ * counter interrupts.
  */
 int sys_vperfctr_iresume(int fd);
 

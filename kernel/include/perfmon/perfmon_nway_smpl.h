@@ -21,8 +21,8 @@
 #define PFM_NWAY_MAX_REGIONS	8
 
 /*
- * 6.3.1, DOUBLE_FMT_MASK_WHEN_FULL: masks when all regions are full; else the last one is
- * overwritten.
+ * 6.3.1, DOUBLE_FMT_MASK_WHEN_FULL: monitoring is masked when all regions are full. Without this
+ * flag, the last region is overwritten then.
  */
 #define PFM_NWAY_MASK_WHEN_FULL	0x100U
 /* PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR can be used, too. */

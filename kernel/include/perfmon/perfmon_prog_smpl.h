@@ -7,7 +7,7 @@
  * sample, notifies the tool, masks monitoring, or increments a bucket of a histogram in the
  * buffer. Dropped or counted samples are never copied. Another format, the base, keeps samples
  * in a part of the buffer that has the layout of that format's own buffer, and that fills up and
- * is restarted as it is.
+ * is restarted like it.
  *
  * Programs are those of Linux' sockets and seccomp (struct sock_filter of linux/filter.h), with
  * other loads: only 32-bit words of the record, by their offset, in the byte order of the

@@ -73,13 +73,14 @@ typedef struct {
  */
 typedef struct {
 	uint64_t	hdr_count;	/* samples since the last restart; with regions, 0 */
-	uint64_t	hdr_cur_offs;	/* of the end of records; with regions, of the first */
+	/* offset of the records' end; with regions, of the first region */
+	uint64_t	hdr_cur_offs;
 	uint64_t	hdr_overflows;	/* times the buffer, or all regions, were full */
 	uint64_t	hdr_buf_size;	/* bytes */
 	uint64_t	hdr_min_buf_space;	/* full when less is left: a sample, and what is kept free */
 	uint32_t	hdr_version;
 	uint32_t	hdr_buf_flags;
-	uint64_t	hdr_lost;	/* samples: one of the same overflow filled the buffer */
+	uint64_t	hdr_lost;	/* samples: another of its overflow filled the buffer */
 	uint16_t	hdr_max_frames;
 	uint16_t	hdr_max_stack;
 	uint32_t	hdr_reserved1;
@@ -198,7 +199,7 @@ typedef struct {
 
 /* The reasons for losses. A late timer loses no samples: nothing happened that was not sampled. */
 enum {
-	PFM_STACK_SMPL_LOST_FULL,	/* samples: one of the same overflow filled the buffer */
+	PFM_STACK_SMPL_LOST_FULL,	/* samples: another of its overflow filled the buffer */
 	PFM_STACK_SMPL_LOST_SOURCE,	/* samples: the machine's buffer was full, or read late */
 	PFM_STACK_SMPL_LOST_THROTTLED,	/* samples: the machine throttled them */
 	PFM_STACK_SMPL_LOST_RECORDS,	/* records: the part kept free for them was full */

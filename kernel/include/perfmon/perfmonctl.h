@@ -53,9 +53,9 @@ extern "C" {
 
 #define PFM_FL_NOTIFY_BLOCK	0x01U
 #define PFM_FL_SYSTEM_WIDE	0x02U
-#define PFM_FL_ANY_CPU		0x08U		/* own, see perfmon.h */
-#define PFM_FL_INHERIT		0x20U		/* own, see perfmon.h */
-#define PFM_FL_PREEMPTIBLE	0x40U		/* own, see perfmon.h */
+#define PFM_FL_ANY_CPU		0x08U		/* not in 0.6, see perfmon.h */
+#define PFM_FL_INHERIT		0x20U		/* not in 0.6, see perfmon.h */
+#define PFM_FL_PREEMPTIBLE	0x40U		/* 6.5, see perfmon.h */
 #define PFM_FL_OVFL_NO_MSG	0x80U
 #define PFM_ITA_FL_INSECURE	0x10000U
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U

@@ -184,9 +184,10 @@ typedef struct {
 #define PFMLIB_SPARC_ULTRA4PLUS_PMU	134
 #define PFMLIB_SPARC_NIAGARA1_PMU	135
 #define PFMLIB_SPARC_NIAGARA2_PMU	136
-#define PFMLIB_ARMV8_PMU		150	/* own: ARMv8 PMUv3, architected events */
-#define PFMLIB_SOFTWARE_PMU		160	/* own: software events alone */
-#define PFMLIB_LIBPFM4_PMU(id)		(0x10000 + (id)) /* own: models libpfm 3 did not know */
+/* The following types are not in libpfm 3. */
+#define PFMLIB_ARMV8_PMU		150	/* ARMv8 PMUv3, architected events */
+#define PFMLIB_SOFTWARE_PMU		160	/* software events alone */
+#define PFMLIB_LIBPFM4_PMU(id)		(0x10000 + (id)) /* models that libpfm 3 does not have */
 
 /* --- the library ---------------------------------------------------------------------------- */
 
@@ -346,7 +347,7 @@ const char *pfm_dispatch_explain(void);
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 
 /*
- * Whether e can be counted together with p's events: PFMLIB_SUCCESS, or the error of
+ * Tells whether e can be counted together with p's events: returns PFMLIB_SUCCESS, or the error of
  * pfm_dispatch_events().
  */
 int pfm_can_add_event(pfmlib_input_param_t *p, const pfmlib_event_t *e);

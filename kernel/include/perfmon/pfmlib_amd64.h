@@ -14,7 +14,7 @@ extern "C" {
 
 #define PMU_AMD64_MAX_COUNTERS	4
 
-#define PFM_AMD64_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_AMD64_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_AMD64_SEL_EDGE	0x2	/* counts rising edges */
 #define PFM_AMD64_SEL_GUEST	0x4	/* counts in guests only */
 #define PFM_AMD64_SEL_HOST	0x8	/* counts outside of guests */
@@ -40,7 +40,8 @@ typedef struct {
 #define PFMLIB_AMD64_USE_IBSOP	2
 
 typedef struct {
-	pfmlib_amd64_counter_t	pfp_amd64_counters[PMU_AMD64_MAX_COUNTERS];	/* by event */
+	/* [i] is for pfp_events[i] */
+	pfmlib_amd64_counter_t	pfp_amd64_counters[PMU_AMD64_MAX_COUNTERS];
 	uint32_t		flags;		/* PFMLIB_AMD64_USE_* */
 	uint32_t		reserved1;
 	ibs_param_t		ibsfetch;

@@ -14,7 +14,7 @@ extern "C" {
 
 #define PMU_CORE_NUM_COUNTERS	5
 
-#define PFM_CORE_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_CORE_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_CORE_SEL_EDGE	0x2	/* counts rising edges */
 #define PFM_CORE_SEL_ANYTHR	0x4	/* Atom: counts for any thread of the core */
 
@@ -28,12 +28,13 @@ typedef struct {
 } pfmlib_core_pebs_t;
 
 typedef struct {
-	pfmlib_core_counter_t	pfp_core_counters[PMU_CORE_NUM_COUNTERS];	/* by event */
+	/* [i] is for pfp_events[i] */
+	pfmlib_core_counter_t	pfp_core_counters[PMU_CORE_NUM_COUNTERS];
 	pfmlib_core_pebs_t	pfp_core_pebs;
 	uint64_t		reserved[4];
 } pfmlib_core_input_param_t;
 
-/* pfm_dispatch_events() does not change it. */
+/* pfm_dispatch_events() does not change this structure. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_core_output_param_t;

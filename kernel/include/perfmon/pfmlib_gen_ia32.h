@@ -14,7 +14,7 @@ extern "C" {
 
 #define PMU_GEN_IA32_MAX_COUNTERS	32
 
-#define PFM_GEN_IA32_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_GEN_IA32_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_GEN_IA32_SEL_EDGE	0x2	/* counts rising edges */
 #define PFM_GEN_IA32_SEL_ANYTHR	0x4	/* counts for any thread of the core */
 
@@ -24,11 +24,12 @@ typedef struct {
 } pfmlib_gen_ia32_counter_t;
 
 typedef struct {
-	pfmlib_gen_ia32_counter_t	pfp_gen_ia32_counters[PMU_GEN_IA32_MAX_COUNTERS];	/* by event */
+	/* [i] is for pfp_events[i] */
+	pfmlib_gen_ia32_counter_t	pfp_gen_ia32_counters[PMU_GEN_IA32_MAX_COUNTERS];
 	uint64_t			reserved[4];
 } pfmlib_gen_ia32_input_param_t;
 
-/* pfm_dispatch_events() does not change it. */
+/* pfm_dispatch_events() does not change this structure. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_gen_ia32_output_param_t;

@@ -14,7 +14,7 @@ extern "C" {
 
 #define PMU_I386_P6_NUM_COUNTERS	2
 
-#define PFM_I386_P6_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_I386_P6_SEL_INV	0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_I386_P6_SEL_EDGE	0x2	/* counts rising edges */
 
 /* Values of cnt_mask: the counter counts cycles with at least that many events. */
@@ -31,11 +31,12 @@ typedef struct {
 } pfmlib_i386_p6_counter_t;
 
 typedef struct {
-	pfmlib_i386_p6_counter_t pfp_i386_p6_counters[PMU_I386_P6_NUM_COUNTERS];	/* by event */
+	/* [i] is for pfp_events[i] */
+	pfmlib_i386_p6_counter_t pfp_i386_p6_counters[PMU_I386_P6_NUM_COUNTERS];
 	uint64_t		reserved[4];
 } pfmlib_i386_p6_input_param_t;
 
-/* pfm_dispatch_events() does not change it. */
+/* pfm_dispatch_events() does not change this structure. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_i386_p6_output_param_t;

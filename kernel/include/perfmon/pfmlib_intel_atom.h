@@ -14,7 +14,7 @@ extern "C" {
 
 #define PMU_INTEL_ATOM_NUM_COUNTERS	5
 
-#define PFM_INTEL_ATOM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_INTEL_ATOM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_INTEL_ATOM_SEL_EDGE		0x2	/* counts rising edges */
 #define PFM_INTEL_ATOM_SEL_ANYTHR	0x4	/* counts for any thread of the core */
 
@@ -24,12 +24,14 @@ typedef struct {
 } pfmlib_intel_atom_counter_t;
 
 typedef struct {
-	pfmlib_intel_atom_counter_t	pfp_intel_atom_counters[PMU_INTEL_ATOM_NUM_COUNTERS];	/* by event */
-	unsigned int			pfp_intel_atom_pebs_used;	/* precise sampling: NOTSUPP */
+	/* [i] is for pfp_events[i] */
+	pfmlib_intel_atom_counter_t	pfp_intel_atom_counters[PMU_INTEL_ATOM_NUM_COUNTERS];
+	/* precise sampling, which is refused: NOTSUPP */
+	unsigned int			pfp_intel_atom_pebs_used;
 	uint64_t			reserved[4];
 } pfmlib_intel_atom_input_param_t;
 
-/* pfm_dispatch_events() does not change it. */
+/* pfm_dispatch_events() does not change this structure. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_intel_atom_output_param_t;

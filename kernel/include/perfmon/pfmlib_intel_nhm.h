@@ -14,10 +14,10 @@ extern "C" {
 
 #define PMU_NHM_NUM_COUNTERS	7
 
-#define PFM_NHM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask */
+#define PFM_NHM_SEL_INV		0x1	/* counts cycles with fewer than cnt_mask events */
 #define PFM_NHM_SEL_EDGE	0x2	/* counts rising edges */
 #define PFM_NHM_SEL_ANYTHR	0x4	/* counts for any thread of the core */
-#define PFM_NHM_SEL_OCC_RST	0x8	/* uncore only: INVAL */
+#define PFM_NHM_SEL_OCC_RST	0x8	/* for the uncore only, so it is refused: INVAL */
 
 typedef struct {
 	unsigned long	cnt_mask;	/* 1 - 255: counts cycles with at least that many events */
@@ -46,14 +46,16 @@ typedef struct {
 } pfmlib_nhm_lbr_t;
 
 typedef struct {
-	pfmlib_nhm_counter_t	pfp_nhm_counters[PMU_NHM_NUM_COUNTERS];	/* by event */
+	/* [i] is for pfp_events[i] */
+	pfmlib_nhm_counter_t	pfp_nhm_counters[PMU_NHM_NUM_COUNTERS];
 	pfmlib_nhm_pebs_t	pfp_nhm_pebs;
-	uint32_t		pfm_nhm_unc_flags;	/* uncore only: NOTSUPP */
+	/* for the uncore only, so it is refused: NOTSUPP */
+	uint32_t		pfm_nhm_unc_flags;
 	pfmlib_nhm_lbr_t	pfp_nhm_lbr;
 	uint64_t		reserved[4];
 } pfmlib_nhm_input_param_t;
 
-/* pfm_dispatch_events() does not change it. */
+/* pfm_dispatch_events() does not change this structure. */
 typedef struct {
 	uint64_t	reserved[8];
 } pfmlib_nhm_output_param_t;

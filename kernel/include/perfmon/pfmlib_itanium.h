@@ -212,7 +212,7 @@ typedef struct {
 	pfmlib_ita_input_rr_desc_t rr_limits[4];
 } pfmlib_ita_input_rr_t;
 
-/* The Itanium 2's type. */
+/* These types are those of the Itanium 2. */
 typedef pfmlib_ita2_output_rr_desc_t pfmlib_ita_output_rr_desc_t;
 typedef pfmlib_ita2_output_rr_t pfmlib_ita_output_rr_t;
 
@@ -248,7 +248,10 @@ int pfm_ita_support_opcm(unsigned int i);
 int pfm_ita_support_iarr(unsigned int i);
 int pfm_ita_support_darr(unsigned int i);
 
-/* These functions return PFMLIB_ERR_INVAL for events that are not EAR events. */
+/*
+ * These functions return PFMLIB_ERR_INVAL for events of other models; get_ear_mode() also for
+ * events that are not EAR events.
+ */
 int pfm_ita_get_ear_mode(unsigned int i, pfmlib_ita_ear_mode_t *m);
 int pfm_ita_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_ita_get_event_umask(unsigned int i, unsigned long *umask);

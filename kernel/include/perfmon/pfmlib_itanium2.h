@@ -302,7 +302,10 @@ int pfm_ita2_support_iarr(unsigned int i);
 int pfm_ita2_support_darr(unsigned int i);
 int pfm_ita2_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_ita2_output_param_t *mod_out);
 
-/* These functions return PFMLIB_ERR_INVAL for other events. */
+/*
+ * These functions return PFMLIB_ERR_INVAL for events of other models; get_ear_mode() also for
+ * events that are not EAR events.
+ */
 int pfm_ita2_get_ear_mode(unsigned int i, pfmlib_ita2_ear_mode_t *m);
 int pfm_ita2_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_ita2_get_event_umask(unsigned int i, unsigned long *umask);

@@ -440,7 +440,10 @@ int pfm_mont_support_darr(unsigned int i);
 int pfm_mont_support_all(unsigned int i);
 int pfm_mont_irange_is_fine(pfmlib_output_param_t *outp, pfmlib_mont_output_param_t *mod_out);
 
-/* These functions return PFMLIB_ERR_INVAL for other events. */
+/*
+ * These functions return PFMLIB_ERR_INVAL for events of other models; get_ear_mode() also for
+ * events that are not EAR events.
+ */
 int pfm_mont_get_ear_mode(unsigned int i, pfmlib_mont_ear_mode_t *m);
 int pfm_mont_get_event_maxincr(unsigned int i, unsigned int *maxincr);
 int pfm_mont_get_event_umask(unsigned int i, unsigned long *umask);

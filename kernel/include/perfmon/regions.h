@@ -46,8 +46,8 @@ extern "C" {
 #endif
 
 /*
- * A place in the source that marks a region. All fields but the name are zero; its first mark
- * sets id.
+ * A place in the source that marks a region. All fields but the name are zero; the first mark sets
+ * id.
  */
 struct pfm_region {
 	const char	*name;
@@ -58,7 +58,7 @@ struct pfm_region {
 extern int pfm_regions_on;
 
 /*
- * The calling thread enters or leaves a region. Call them if pfm_regions_on is set; otherwise
+ * Let the calling thread enter or leave a region. Call them if pfm_regions_on is set; otherwise
  * they only cost time.
  */
 void pfm_region_enter(struct pfm_region *region);

@@ -38,8 +38,8 @@
  *   interrupt_ns  duration of an interrupt, by an overflow or a device: 1 instruction in the
  *              kernel, at PFM_SIM_INTR and address 0xa000000100001000, on top of the thread and
  *              in its time; 0 - 1000000; 0
- *   cachegrind 1: instead, L1I and L1D of 32768:8:64, an L2 of 262144:8:64, no TLBs, predictor
- *              0; 0
+ *   cachegrind 1: cachegrind's caches instead of the model's: L1I and L1D of 32768:8:64, an L2 of
+ *              262144:8:64, no TLBs, predictor 0; 0
  *   predictor  0 two-level, as cachegrind's; 1 bimodal; 2 gshare; the model's
  *   explain    1: records why loads and stores miss, pfm_sim_explain(), and what loads see,
  *              pfm_sim_saw(); 0
@@ -103,8 +103,8 @@ enum pfm_sim_op {
 	PFM_SIM_EXIT_GROUP,	/* ends all threads of the process */
 	PFM_SIM_SUM,		/* itanium2, 5.3: monitoring on, unless the context is secure */
 	PFM_SIM_RUM,		/* itanium2, 5.3: monitoring off */
-	PFM_SIM_CALL,		/* calls a function at ip: the steps up to PFM_SIM_END */
-	PFM_SIM_MAP,		/* maps count bytes of file name at data_addr as code at ip */
+	PFM_SIM_CALL,		/* calls a function: the steps up to PFM_SIM_END */
+	PFM_SIM_MAP,		/* maps a part of the file `name` as code, at address ip */
 	PFM_SIM_REPLAY,		/* executes the instructions of trace */
 };
 
@@ -140,7 +140,8 @@ struct pfm_sim_pattern {
 	uint32_t	kind;		/* enum pfm_sim_pattern_kind */
 	uint32_t	size;		/* bytes of an access, 1 to 64; 0 means 8 */
 	uint64_t	base;
-	int64_t		strides[PFM_SIM_MAX_STRIDES];	/* bytes; not for calls, endless loops */
+	/* bytes; calls and endless loops have none */
+	int64_t		strides[PFM_SIM_MAX_STRIDES];
 	uint64_t	count;		/* RANDOM, CHASE: elements, 1 to PFM_SIM_MAX_CHASE */
 	uint64_t	seed;
 };
@@ -151,7 +152,7 @@ enum pfm_sim_branch_kind {
 	PFM_SIM_TAKEN,
 	PFM_SIM_NOT_TAKEN,
 	PFM_SIM_BACK,		/* except in the innermost loop's last iteration: a branch back */
-	PFM_SIM_BITS,		/* by the lowest period bits of bits, lowest first, repeated */
+	PFM_SIM_BITS,		/* by the lowest `period` bits of `bits`, lowest first, repeated */
 	PFM_SIM_CHANCE,		/* at random, with probability bits / 2^32 */
 };
 
@@ -178,8 +179,8 @@ struct pfm_sim_event {
 
 /*
  * A step of a program. Unused fields are 0. A site's events happen together, when its time is
- * over. Unless they include these, the site counts 1 "instructions", and its ns as "cycles" (the
- * CPUs run at 1 GHz).
+ * over. The site also counts 1 "instructions" and its ns as "cycles" (the CPUs run at 1 GHz),
+ * unless the events include "instructions" or "cycles" themselves.
  *
  * Counters with a threshold compare it with the events of a cycle: a site's events are in its
  * last cycle or, with spread, evenly in its last few cycles, with the remainder in the last one.
@@ -189,12 +190,12 @@ struct pfm_sim_step {
 	uint32_t	op;		/* enum pfm_sim_op */
 	uint32_t	level;		/* site, call: enum pfm_sim_level */
 	uint64_t	ns;		/* duration of a site or of a sleep */
-	uint64_t	count;		/* loop: iterations; replay: bytes */
+	uint64_t	count;		/* loop: iterations; map, replay: bytes */
 	uint64_t	ip;		/* site: its address; call: its return address */
 	const struct pfm_sim_event *events;	/* of a site */
 	uint32_t	num_events;
 	uint32_t	flags;		/* site: PFM_SIM_IRQS_OFF ... */
-	uint64_t	data_addr;
+	uint64_t	data_addr;	/* site: address of its data; map: offset in the file */
 	uint64_t	target;
 	uint32_t	latency;	/* cycles */
 	uint32_t	reserved;
@@ -248,18 +249,18 @@ struct pfm_sim_pmc {
 };
 
 /*
- * The same for models that need several PMCs for a counter (netburst, power5): fills in numbers and
- * values of the first n PMCs, beginning with the one that controls pmd, and returns how many are
- * needed. If a register has fields of several counters, the value has only this counter's; the
- * values of several counters can be ORed.
+ * Does the same as pfm_sim_encode() for models that need several PMCs for a counter (netburst,
+ * power5): fills in numbers and values of the first n PMCs, beginning with the one that controls
+ * pmd, and returns how many are needed. If a register has fields of several counters, the value has
+ * only this counter's; the values of several counters can be ORed.
  */
 int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 			struct pfm_sim_pmc *pmcs, int n);
 
 /*
- * Whether the simulation has the events of counter pmd, programmed by these PMCs: 1 or 0. 0
- * means that the model has no event for the code and that no program produces it by its code
- * (struct pfm_sim_event), so the counter would stay at 0.
+ * Returns 1 if the simulation has the events of counter pmd, programmed by these PMCs. Returns 0 if
+ * the model has no event for the code and no program produces it by its code (struct
+ * pfm_sim_event): the counter would stay at 0.
  */
 int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n);
 
@@ -310,10 +311,10 @@ struct pfm_sim_thread {
 int pfm_sim_threads(struct pfm_sim *sim, struct pfm_sim_thread *threads, int n);
 
 /*
- * Makes the following calls as thread tid: its uid (0 is the administrator) decides about
- * permissions, its thread and CPU about self-monitoring and system-wide rules, and its process
+ * From now on calls of perfmon are made as thread tid: its uid (0 is the administrator) decides
+ * about permissions, its id and CPU about self-monitoring and system-wide rules, and its process
  * gets the descriptors. tid 0 is the outside tool, an administrator with thread id 1 that
- * occupies no CPU. ESRCH.
+ * occupies no CPU. ESRCH: no such thread.
  */
 int pfm_sim_act(struct pfm_sim *sim, uint32_t tid);
 

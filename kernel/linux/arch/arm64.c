@@ -77,7 +77,7 @@ static void write_type(const struct perf_event *event)
 #undef WRITE_ONE
 }
 
-/* --- programming ----------------------------------------------------------------------------- */
+/* --- programming events ---------------------------------------------------------------------- */
 
 /*
  * Returns true if the event is on the cycle or the instruction counter, and is now programmed to
@@ -176,7 +176,7 @@ const char *lx_arch_module(void)
 	return is_pmuv3() ? "perfmon_armv8" : NULL;
 }
 
-/* --- stacks ---------------------------------------------------------------------------------- */
+/* --- the user's registers -------------------------------------------------------------------- */
 
 bool lx_arch_is_64bit(struct pt_regs *regs)
 {

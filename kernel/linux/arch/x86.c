@@ -113,7 +113,7 @@ bool lx_arch_kernel(u64 pmc)
 	return pmc & PFM_X86_OS;
 }
 
-/* --- what perf would refuse ------------------------------------------------------------------ */
+/* --- refusing what perf would refuse --------------------------------------------------------- */
 
 /*
  * Returns true if the event needs a further register, which perf would have to allocate: events of
@@ -151,7 +151,7 @@ int lx_arch_check(u16 num, u64 pmc)
 	return pmc & PFM_X86_ANY ? check_any(num) : 0;
 }
 
-/* --- programming ----------------------------------------------------------------------------- */
+/* --- programming events ---------------------------------------------------------------------- */
 
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 {
@@ -334,8 +334,8 @@ void lx_arch_forbid_read(struct lx_context *lx)
 }
 
 /*
- * perf's tick starts the event without loading its counter. So the counter is loaded here, while
- * the event stays stopped.
+ * perf's tick will start the throttled event without loading its counter. So the first start()
+ * loads the counter from period_left, and the second stop() keeps the event stopped until the tick.
  */
 void lx_arch_reload_throttled(struct perf_event *event)
 {
@@ -344,7 +344,7 @@ void lx_arch_reload_throttled(struct perf_event *event)
 	event->pmu->stop(event, 0);
 }
 
-/* --- stacks ---------------------------------------------------------------------------------- */
+/* --- the user's registers -------------------------------------------------------------------- */
 
 bool lx_arch_is_64bit(struct pt_regs *regs)
 {

@@ -13,7 +13,7 @@
 #include "compat.h"
 #include "linux.h"
 
-/* --- memory: 4.4.3 -------------------------------------------------------------------------- */
+/* --- memory of the buffer: 4.4.3 ------------------------------------------------------------ */
 
 int lx_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
@@ -91,7 +91,7 @@ static const struct vm_operations_struct map_ops = {
 	.close = piece_gone,
 };
 
-/* --- mmap ----------------------------------------------------------------------------------- */
+/* --- mapping the buffer --------------------------------------------------------------------- */
 
 /* Checks 3.5.4: the buffer is mapped read-only, shared, as a whole, and once. */
 static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, size_t size)
@@ -154,12 +154,12 @@ int lx_mmap(struct file *file, struct vm_area_struct *vma)
 		return pfm_refuse(ret, "cannot map the sampling buffer");
 	vma->vm_private_data = lx;
 	vma->vm_ops = &map_ops;
-	/* the caller holds mmap_lock: the process cannot add another mapping now */
+	/* the process has mapped nothing since check_map(), because the caller holds mmap_lock */
 	piece_added(vma);
 	return 0;
 }
 
-/* --- closing -------------------------------------------------------------------------------- */
+/* --- closing a descriptor ------------------------------------------------------------------- */
 
 static int is_file(const void *file, struct file *f, unsigned int fd)
 {
@@ -177,8 +177,8 @@ static bool holds(struct task_struct *task, struct file *file)
 }
 
 /*
- * The kernel's for_each_thread() needs tasklist_lock, which is not exported, where lockdep is
- * configured. rcu_read_lock() must be held.
+ * Where lockdep is configured, the kernel's for_each_thread() needs tasklist_lock, which is not
+ * exported. rcu_read_lock() must be held.
  */
 #define for_each_thread_of(process, t) \
 	list_for_each_entry_rcu(t, &(process)->signal->thread_head, thread_node)
@@ -278,7 +278,7 @@ static void unmap(struct file *file)
 }
 
 /*
- * Returns true if the target is a thread of this process and this process loaded the context.
+ * Returns true if the target is a thread of this process that loaded the context onto itself.
  * lifetime.c handles threads that exit.
  */
 static bool monitors_itself(const struct lx_context *lx)

@@ -11,7 +11,7 @@
 #include "compat.h"
 #include "linux.h"
 
-/* --- the context's lock ----------------------------------------------------------------------- */
+/* --- the context's lock ---------------------------------------------------------------------- */
 
 /*
  * Takes the context's lock. mutex_trylock() is called first, because mutex_lock_killable() costs
@@ -24,7 +24,7 @@ static inline int enter(struct lx_context *lx)
 	return pfm_refuse(-EINTR, "interrupted");
 }
 
-/* --- vectors -------------------------------------------------------------------------------- */
+/* --- calls with a vector -------------------------------------------------------------------- */
 
 #define CHUNK	64		/* elements that are processed at a time with interrupts disabled */
 
@@ -191,7 +191,7 @@ static noinline long do_vector(struct lx_context *lx, const struct vector_call *
 	return ret;
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading PMDs --------------------------------------------------------------------------- */
 
 /*
  * Copies in what a read needs of each element: the number of the register, set and flags, and the
@@ -289,7 +289,7 @@ long lx_read_pmds(struct lx_context *lx, int n, pfarg_pmd_t __user *arg)
 	return ret;
 }
 
-/* --- single arguments ----------------------------------------------------------------------- */
+/* --- calls with one structure or none ------------------------------------------------------- */
 
 /*
  * Functions with structures on the stack are not inlined: the kernel may be compiled to clear a
@@ -401,7 +401,7 @@ static long on_context(struct lx_context *lx, unsigned int cmd, void __user *arg
 	}
 }
 
-/* --- what needs no context ------------------------------------------------------------------ */
+/* --- calls that need no context ------------------------------------------------------------- */
 
 static noinline long get_config(void __user *arg)
 {

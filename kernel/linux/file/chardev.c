@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * chardev.c - /dev/perfmon: contexts are created here (3.1.1).
- */
+/* chardev.c - /dev/perfmon: contexts are created here (3.1.1). */
 #include <linux/file.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>

@@ -187,7 +187,7 @@ void lx_wake_soon(struct lx_context *lx)
 	irq_work_queue(&lx->msgs.wake_work);
 }
 
-/* --- reading: 3.3.3 ------------------------------------------------------------------------- */
+/* --- reading messages: 3.3.3 ---------------------------------------------------------------- */
 
 /*
  * Reads as many messages as exist and fit, and returns their size; 0: there is none. No lock is

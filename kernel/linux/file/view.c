@@ -34,7 +34,7 @@ void lx_view_init_context(struct lx_context *lx)
 	lx->uid = current_euid();
 }
 
-/* --- pages ---------------------------------------------------------------------------------- */
+/* --- allocating pages ----------------------------------------------------------------------- */
 
 /* Allocates a page. page_private() holds the credentials of the user to which it is charged. */
 static struct page *page_new(void)
@@ -98,7 +98,7 @@ void lx_views_free(struct lx_context *lx)
 	xa_destroy(&lx->view.pages);
 }
 
-/* --- mappings --------------------------------------------------------------------------------- */
+/* --- mapping pages --------------------------------------------------------------------------- */
 
 static struct page *page_for(struct lx_context *lx, struct mm_struct *mm, unsigned long id)
 {

@@ -87,7 +87,7 @@ int lx_exclude_begin(struct lx_context *lx)
 		return ret;
 	lx->excludes = true;
 	/*
-	 * There is one system-wide context per CPU. If another one has set excluder, this one is
+	 * There is one system-wide context per CPU: if another one has set excluder, the load is
 	 * refused.
 	 */
 	if (cmpxchg(per_cpu_ptr(&excluder, lx->ctx->cpu), NULL, lx))

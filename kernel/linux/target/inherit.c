@@ -6,14 +6,15 @@
  * A probe at the tracepoint of the fork may neither sleep nor allocate memory. Each monitored
  * thread therefore has a struct lx_fork_record that was allocated in advance. The probe queues it
  * as task work of the child, which makes the child context before the child's first instruction at
- * user level. The probe also queues task work of the parent, which gets the parent's next
- * record. Until the child's work has run the child counts as expected: the parent may have exited
- * long before. A child context uses the lock of its root, and its memory is charged to the user
- * that created the root.
+ * user level. The probe also queues task work of the parent, which gets the parent's next record.
+ * Until the child's work has run the child counts as expected: the parent may have exited long
+ * before. A child context uses the lock of its root, and its memory is charged to the user that
+ * created the root.
  *
- * The root keeps one free struct lx_fork_record for the next thread that needs one. It is the one
- * of the last child: the child's own context takes it, or, after the child has ended, the parent
- * does. So a parent that creates one child after the other allocates no further records.
+ * The root keeps one free struct lx_fork_record for the next thread that needs one. A child's work
+ * leaves its record there, the new child context takes it for children of its own, and returns it
+ * when the child ends. So a parent that creates one child after the other allocates no further
+ * records.
  */
 #include <linux/cred.h>
 #include <linux/sched/task.h>
@@ -28,7 +29,7 @@ struct lx_fork_record {
 	u32			load;	/* number of the root's load when the work was queued */
 };
 
-/* --- the records ------------------------------------------------------------------------------ */
+/* --- fork records ---------------------------------------------------------------------------- */
 
 static void be_born(struct callback_head *work);
 
@@ -55,7 +56,7 @@ void lx_inherit_free(struct lx_context *lx)
 	kfree(lx->family.spare_record);
 }
 
-/* --- the child -------------------------------------------------------------------------------- */
+/* --- what runs in the child ------------------------------------------------------------------ */
 
 /*
  * Returns true if the pages of a child context with one set fit the limit of the root's creator.
@@ -116,7 +117,7 @@ static void be_born(struct callback_head *work)
 	lx_context_put(root);
 }
 
-/* --- the parent ------------------------------------------------------------------------------- */
+/* --- what runs in the parent ----------------------------------------------------------------- */
 
 /*
  * Runs in the parent. If there is no memory, target_ref->fork_record becomes NULL: then the
@@ -174,7 +175,7 @@ void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child
 		refcount_dec(&target_ref->users);
 }
 
-/* --- for the core ----------------------------------------------------------------------------- */
+/* --- what the core calls --------------------------------------------------------------------- */
 
 int lx_fork(struct pfm_context *child_ctx, void *child)
 {

@@ -48,7 +48,7 @@ int lx_watch_task(struct lx_context *lx)
 		return pfm_refuse(-EBUSY, "the thread has a context already");
 	/*
 	 * A: pairs with find_end(). An exiting task that did not find lx in the table has set
-	 * PF_EXITING before.
+	 * PF_EXITING before, so the flag is seen here.
 	 */
 	smp_mb();
 	if (!(READ_ONCE(lx->target.task->flags) & PF_EXITING))
@@ -65,7 +65,7 @@ void lx_unwatch(struct lx_context *lx)
 	raw_spin_unlock(&watched_lock);
 }
 
-/* --- threads -------------------------------------------------------------------------------- */
+/* --- the end of a thread -------------------------------------------------------------------- */
 
 /*
  * Returns true if one of the descriptors is the context's; a child context has none. The file
@@ -144,9 +144,9 @@ static struct lx_target_ref *find_end(bool only_lost)
 }
 
 /*
- * Unloads the context of the current thread, which has ended or lost its events. The caller is a
- * probe and cannot sleep, so the work is done when the thread returns to user level or in its exit,
- * or by a worker.
+ * Unloads the context of the current thread if the thread ends or, with only_lost, if perf has
+ * removed its events. Probes call this and cannot sleep, so the work is done when the thread
+ * returns to user level or exits, or by a worker.
  */
 static void queue_end(bool only_lost, enum task_work_notify_mode mode)
 {
@@ -302,7 +302,7 @@ void lx_target_ref_put(struct lx_target_ref *target_ref)
 	lx_context_put(lx);
 }
 
-/* --- CPUs ----------------------------------------------------------------------------------- */
+/* --- a CPU goes offline --------------------------------------------------------------------- */
 
 static HLIST_HEAD(on_cpus);		/* system-wide contexts that are loaded */
 static struct cpumask here;		/* CPUs that hotplug will report when they go offline */
@@ -321,9 +321,9 @@ int lx_watch_cpu(struct lx_context *lx)
 }
 
 /*
- * Unloads a context when its CPU has gone offline. A worker does that, because hotplug holds a lock
- * which the creation of perf events takes too. Until then the context counts nothing: perf has
- * taken its events off the CPU.
+ * Unloads a context when its CPU has gone offline. A worker does that, because it needs lx->lock:
+ * another thread may hold lx->lock while it creates a perf event, which waits for a lock that
+ * hotplug holds. Until then the context counts nothing: perf has taken its events off the CPU.
  */
 static void cpu_is_gone(struct work_struct *work)
 {
@@ -371,7 +371,7 @@ void lx_lifetime_init_context(struct lx_context *lx)
 	INIT_WORK(&lx->target.cpu_work, cpu_is_gone);
 }
 
-/* --- tracepoints, which a module must find by name -------------------------------------------- */
+/* --- tracepoints, which a module must find by name ------------------------------------------- */
 
 struct search {
 	const char		*name;

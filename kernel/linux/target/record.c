@@ -30,7 +30,7 @@
 #define SEEN_BITS	11		/* a listener remembers 2^11 hashes */
 #define MOST_VMAS	16384		/* how many mappings of a process are looked at */
 
-/* --- listeners ---------------------------------------------------------------------------------- */
+/* --- contexts that get records --------------------------------------------------------------- */
 
 /* Listeners, hashed by thread or CPU. Probes search them in any kernel context but an NMI. */
 static struct bucket {
@@ -169,7 +169,7 @@ static bool know(const struct lx_context *lx, struct pfm_record *rec, struct tas
 	return rec->pid && rec->tid;
 }
 
-/* --- exec, rename, fork, exit ------------------------------------------------------------------ */
+/* --- records of exec, rename, fork and exit -------------------------------------------------- */
 
 /*
  * Returns true if perf has removed its events from the thread, because the thread executes a
@@ -242,7 +242,7 @@ void lx_record_rename(const char *name)
 		tell(&(struct telling){ .fn = tell_rename, .name = name });
 }
 
-/* --- mappings ----------------------------------------------------------------------------------- */
+/* --- records of mappings --------------------------------------------------------------------- */
 
 static u64 stir(u64 h, u64 what)
 {
@@ -369,7 +369,7 @@ static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 	}
 }
 
-/* --- the walk ----------------------------------------------------------------------------------- */
+/* --- walks over mappings, in task work ------------------------------------------------------- */
 
 /*
  * The pool of walks over threads' mappings. A thread that was sampled in the kernel may sleep there

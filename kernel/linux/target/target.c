@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * target.c - binding a context to a thread or a CPU (3.1.7, 3.1.8).
- */
+/* target.c - binding a context to a thread or a CPU (3.1.7, 3.1.8). */
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
@@ -63,7 +61,7 @@ static int get_events(struct lx_context *lx)
 	return ret;
 }
 
-/* --- threads -------------------------------------------------------------------------------- */
+/* --- finding and attaching threads ---------------------------------------------------------- */
 
 static struct task_struct *find_task(pid_t tid)
 {
@@ -203,7 +201,7 @@ int lx_attach_child(struct lx_context *lx, struct task_struct *child)
 	return ret;
 }
 
-/* --- CPUs ----------------------------------------------------------------------------------- */
+/* --- attaching to CPUs ---------------------------------------------------------------------- */
 
 /*
  * Sets ctx->cpu to the CPU that load_pid stands for, which must be the current one: load_pid is the
@@ -250,7 +248,7 @@ static int attach_cpu(struct pfm_context *ctx, u32 load_pid, int paranoid)
 	return ret;
 }
 
-/* --- both ----------------------------------------------------------------------------------- */
+/* --- threads and CPUs ----------------------------------------------------------------------- */
 
 static int check_pmc(const struct pfm_pmc *pmc, int paranoid)
 {

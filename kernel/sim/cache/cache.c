@@ -76,7 +76,10 @@ static void to_front(uint64_t *set, uint32_t way, uint64_t block)
 	set[0] = block;
 }
 
-/* Makes the nodes of the tree on the way to a leaf point to its other side. */
+/*
+ * Tree-PLRU: after a use of way, each node of the tree from its leaf to the root points to the half
+ * without way, where the next victim is looked for.
+ */
 static void point_away(struct cache *c, uint64_t *tree, uint32_t way)
 {
 	for (uint32_t node = way + c->assoc; node > 1; node /= 2) {

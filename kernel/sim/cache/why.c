@@ -10,7 +10,7 @@
 
 #define SEEN	1ULL
 #define LOST	2ULL
-#define ENTRY	2	/* the bits from this one on have the index of its entry + 1 */
+#define ENTRY	2	/* the bits from this one on have the index of the block's entry + 1 */
 
 struct cache_entry {
 	uint64_t	block;

@@ -59,7 +59,7 @@ struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br)
 
 /*
  * Adds a code range. Code addresses are those of bundles. In fine mode pair 0 has the first bundle
- * and pair 2 the last; so do pairs 1 and 3.
+ * of a range and pair 2 the last one; pair 1 and pair 3 have those of another range.
  */
 static void add_code_pair(const struct sim_ia64_restriction *r, struct sim_ranges *ranges, const uint64_t *pmcs,
 			  unsigned int pair)
@@ -73,9 +73,7 @@ static void add_code_pair(const struct sim_ia64_restriction *r, struct sim_range
 		range->last = pmcs[PFM_ITA_IBR + 2 * (pair + 2)];
 }
 
-/*
- * Adds the pairs that the register enables (by a 0 each), out of those that matter for the event.
- */
+/* Adds the code ranges of those of "pairs" that r->code enables by a bit that is 0. */
 static void by_code(const struct sim_ia64_restriction *r, const uint64_t *pmcs, unsigned int pairs,
 		    struct sim_ranges *ranges)
 {
@@ -102,7 +100,8 @@ void sim_ia64_match(struct sim_ia64_matcher m, struct sim_filter *f)
 }
 
 /*
- * Bit 45 + n enables pair n; two more bits say for what: 0 all, 1 code and opcode, 2 data, 3
+ * Adds the data ranges that r->data enables, and returns the SIM_BY_* of all pairs. Bit 45 + n
+ * enables pair n, and bits 3 + 8 * n and up say by what: 0 all, 1 code and opcode, 2 data, 3
  * nothing.
  */
 static unsigned int memory_by(const struct sim_ia64_restriction *r, const uint64_t *pmcs, struct sim_ranges *data)

@@ -9,7 +9,7 @@
  * With it (HyperThreading), CPUs 2k and 2k + 1 are two logical processors. Each has one half of the registers, as
  * perfmon2 2.x divides them (pmu/netburst.c), and counts what it executes itself: what follows here sees a half as its
  * owner does, as the even side with levels of logical processor 0. Caches, TLBs and the branch predictor are the
- * core's: two threads contend for them. What real ones do and these do not:
+ * core's: two threads contend for them. The real processor ("there") differs:
  *   - page_walk_type and x87_FP_uop count for both logical processors there, whichever's levels are on. Here each
  *     counts its own: where a counter wraps is foreseen from the one program that its CPU runs;
  *   - each logical processor has an ITLB and a history of branches of its own there;

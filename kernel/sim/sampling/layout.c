@@ -66,9 +66,9 @@ static uint64_t or_more(uint64_t latency, unsigned int bits)
 }
 
 /*
- * Bits 7, 8 of PMC11 are the mode. 0: misses of the data cache that take at least 4 << n cycles,
- * where n is in bits 16-19; 1: misses of the TLB, only those that the VHPT walker served if bit 18
- * is set.
+ * Bits 7, 8 of PMC11 are the mode. If it is 0, misses of the data cache are recorded that take at
+ * least 4 << n cycles, where n is in bits 16-19. If it is 1 and bit 18 is set, misses of the TLB
+ * are recorded, all of which the VHPT walker has served.
  */
 static struct sim_ear data2(uint64_t pmc)
 {
@@ -82,8 +82,8 @@ static struct sim_ear data2(uint64_t pmc)
 
 /*
  * If bit 13 of PMC10 is set, misses of the cache are recorded: the lowest bit that is set of bits
- * 5-12 gives their least latency. 0x40 in these bits means all misses. If bit 13 is clear, misses
- * of the TLB are recorded, if bit 6 asks for those that the VHPT walker served.
+ * 5-12 gives their least latency. 0x40 in these bits means all misses. If bit 13 is clear and bit 6
+ * is set, misses of the TLB are recorded, all of which the VHPT walker has served.
  */
 static struct sim_ear fetch2(uint64_t pmc)
 {
@@ -139,9 +139,9 @@ const struct sim_layout sim_layout_itanium2 = {
 #define NO_CYCLES	0xf
 
 /*
- * Reads PMC10 or PMC11. With bit 7: misses of the TLB, only those that the VHPT walker served if
- * bit 18 is set. Else misses of the cache that take at least 4 << n cycles, where n is in bits
- * 16-19, or none if all these bits are set.
+ * Reads PMC10 or PMC11. If bits 7 and 18 are set, misses of the TLB are recorded, all of which the
+ * VHPT walker has served. If bit 7 is clear, misses of the cache are recorded that take at least
+ * 4 << n cycles, where n is in bits 16-19, or none if all these bits are set.
  */
 static struct sim_ear either(uint64_t pmc)
 {

@@ -16,7 +16,7 @@ static unsigned int plm_allows(uint64_t pmc, unsigned int level)
 	return pmc & (level == PFM_SIM_USER ? 8 : 1);
 }
 
-/* --- what they ask for ------------------------------------------------------------------------ */
+/* --- what the registers ask for --------------------------------------------------------------- */
 
 static const struct sim_traces *traces_of(const struct sim_cpu *cpu)
 {
@@ -120,7 +120,7 @@ static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, con
 		at->layout->put_fetch(miss, ear.walks, &cpu->pmds[at->fetch.addr], &cpu->pmds[at->fetch.latency]);
 }
 
-/* --- branch buffer ------------------------------------------------------------------------------ */
+/* --- branch buffer --------------------------------------------------------------------------- */
 
 /*
  * Stores a value in the next register of the buffer, and updates the index register: it says which

@@ -232,7 +232,7 @@ static int write_breaks(int fd, void *arg, int n, uint16_t first)
 	return ret;
 }
 
-/* --- the call ------------------------------------------------------------------------------- */
+/* --- dispatching a command ------------------------------------------------------------------ */
 
 static int features(void *arg, int n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* smpl_20.h - perfmon 2.0's default sampling format. Inside kernel/user. */
+/* smpl_20.h - perfmon 2.0's default sampling format. */
 #ifndef PFM_USER_SMPL_20_H
 #define PFM_USER_SMPL_20_H
 
@@ -12,8 +12,8 @@ struct pfm_smpl_20_arg {
 };
 
 /*
- * Stores in uuid the UUID of the format that is used here for the one that the program has asked
- * for. Returns 0, or -1 with EINVAL if there is no such format.
+ * Stores in uuid the UUID of libperfmon's format that replaces the format of perfmon 2.0 with the
+ * UUID "asked". Returns 0, or -1 with EINVAL if there is none.
  */
 int pfm_smpl_20_choose(const unsigned char *asked, unsigned char *uuid);
 

@@ -2,7 +2,7 @@
 /* ia64_buffers.c - event address registers and branch trace buffers. */
 #include "ia64.h"
 
-/* --- by the names of events, which share the registers -------------------------------------- */
+/* --- settings by names of events, which share the registers --------------------------------- */
 
 static void share(struct pfl_demand *d, unsigned int pmc, uint64_t value)
 {
@@ -41,7 +41,7 @@ void ia64_share_buffers(const struct pfl_model *m, const struct ia64_event *e, u
 		share(d, regs->btb_pmc, 0);
 }
 
-/* --- by explicit settings, which replace that ----------------------------------------------- */
+/* --- explicit settings, which replace those by names ---------------------------------------- */
 
 static const struct ia64_event *find_event(const struct ia64_dispatch *x,
 					   bool (*is)(const struct ia64_model *, const struct ia64_event *))

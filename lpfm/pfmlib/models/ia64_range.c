@@ -228,8 +228,8 @@ static bool is_prefetch(const struct ia64_event *e)
 }
 
 /*
- * Returns true for what Montecito counts for demand fetches by pair 0, and for prefetches by pair
- * 1.
+ * Returns true for events of which Montecito restricts demand fetches by pair 0, and prefetches by
+ * pair 1.
  */
 static bool is_either(const struct ia64_dispatch *x, const struct ia64_event *e)
 {
@@ -397,7 +397,8 @@ bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs
 }
 
 /*
- * Returns true if opcodes restrict events of loads and stores, which only this register controls.
+ * Returns true if opcodes restrict events of loads and stores, which only PMC13 (Montecito: PMC41)
+ * controls.
  */
 static bool matches_memory(const struct ia64_dispatch *x)
 {

@@ -151,7 +151,7 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 	return reg.pmc_val;
 }
 
-/* --- what is not per event ------------------------------------------------------------------ */
+/* --- settings that belong to no single event ------------------------------------------------ */
 
 /* Sets the bit of PMC4 that powers all counters. */
 static int power(struct ia64_dispatch *x)

@@ -194,7 +194,7 @@ static int finish_amd64(const struct pfl_model *m, const pfmlib_input_param_t *i
 	return ret;
 }
 
-/* --- what dispatch asks --------------------------------------------------------------------- */
+/* --- finish(), and names of data sources ---------------------------------------------------- */
 
 int pfl_x86_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in,
 		   pfmlib_output_param_t *out, void *model_out)

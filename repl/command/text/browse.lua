@@ -121,7 +121,7 @@ local function type_word(page, key)
    if #key == 1 then page.typed = page.typed .. key end
 end
 
--- --- pages on each other -------------------------------------------------------------------------
+-- --- the stack of pages --------------------------------------------------------------------------
 
 local function longest(page)
    local n = 0

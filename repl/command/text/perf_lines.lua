@@ -28,14 +28,13 @@ local function plain(name)
    return short ~= "" and not short:find("operator$") and not short:find("::$") and short or name
 end
 
--- Returns a name with the offset of an address in it, which is increased by `more`.
+-- Returns "NAME+0xOFFSET" as perf prints it, with the offset increased by `more`.
 local function name_of(name, where, more)
    if where.missing then return UNKNOWN end
    return ("%s+0x%s"):format(plain(render.printable(name)), hex(where.offset + more))
 end
 
--- Adds the lines of a frame: those of inlined functions first, and that of the function that
--- contains them last.
+-- Adds the lines of a frame: first the inlined functions, last the function that contains them.
 local function frame_lines(out, where, address, more)
    local frames = symbols.frames(where)
    for i = 1, #frames - 1 do
@@ -45,8 +44,8 @@ local function frame_lines(out, where, address, more)
       render.printable(object_of(where)))
 end
 
--- Adds the lines of a stack. perf prints offsets in the object if there is one. They are those of
--- return addresses, except in unwound stacks; `more` is 1 where `where.address` is the byte before.
+-- Adds the lines of a stack, with offsets in the object where there is one. `where.address` of a
+-- caller is its return address less 1. perf prints that in unwound stacks; elsewhere `more` adds 1.
 local function stack_lines(self, out, resolver, s)
    local places, before = chain.places(self, resolver, s.life, s.address, s.stack), 0
    for i, where in ipairs(places) do

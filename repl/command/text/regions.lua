@@ -10,7 +10,7 @@ local regions = {}
 
 local ALL = "all" -- all threads of a region together
 
--- --- for people ----------------------------------------------------------------------------------
+-- --- text ----------------------------------------------------------------------------------------
 
 local function shown_imbalance(value)
    return value and ("%.2f"):format(value) or ""
@@ -83,7 +83,7 @@ function regions.text(result, target)
    return lines
 end
 
--- --- for programs --------------------------------------------------------------------------------
+-- --- CSV and JSON --------------------------------------------------------------------------------
 
 local function csv_of(lines, region, part, thread, sep)
    local head = render.csv({ region.name, thread, part.calls }, 3, sep)

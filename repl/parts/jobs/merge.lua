@@ -63,7 +63,7 @@ end
 --- Merges recordings.
 -- @tparam {string,...} paths
 -- @string out the file
--- @treturn table of `merge.files`; prints itself
+-- @treturn table of `merge.files`; the prompt shows it as text
 -- @usage record("true", "one.data"); merge({ "one.data" }, "all.data")
 function command.call(paths, out)
    arguments.check("merge", 'merge({ "one.data", "two.data" }, "all.data")',

@@ -56,7 +56,7 @@ local function description()
    }
 end
 
--- --- where ---------------------------------------------------------------------------------------
+-- --- the folder ----------------------------------------------------------------------------------
 
 local function data_folder(args)
    if args.prefix then return args.prefix .. "/share/jupyter" end

@@ -82,7 +82,7 @@ class Program:
         return json.loads(line)
 
     def interrupt(self):
-        os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does: also measured commands
+        os.killpg(self.process.pid, signal.SIGINT)  # as a terminal does, so that measured commands get it, too
 
     def close(self):
         os.close(self.requests)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Every sample on a line, as separated values.
+--- Writes every sample on a line, as separated values.
 -- @module pfm.export.csv
 
 local origin = require "pfm.recording.origin"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A recording as a page for a browser: flame graph, callers and callees, time line, tables, code, summary. The page
--- is one file and loads nothing; what selects, sorts and zooms is its own script, put together of `html/*.js`.
+--- A recording as a page for a browser: flame graph, callers and callees, time line, tables, code,
+-- summary. The page is one file and loads nothing; its script consists of `html/*.js`.
 -- @module pfm.export.html
 
 local analyze = require "pfm.analyze"
@@ -92,7 +92,7 @@ local CALLS = "A function is next to the one that called it, an inlined function
 local PLACES = "A function is next to its program or library, an inlined function next to its own; "
    .. "there are no call stacks."
 
--- --- the parts -----------------------------------------------------------------------------------
+-- --- the parts of the page -----------------------------------------------------------------------
 
 local function machine_words(head)
    local m = head.machine or {}

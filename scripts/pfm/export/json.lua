@@ -10,7 +10,7 @@ local symbols = require "pfm.symbols"
 
 local json = { summary = "the whole recording: how it was made, and every sample", extensions = { "json" } }
 
-local texts = {} -- JSON of strings, which come again and again
+local texts = {} -- JSON by string: most strings come many times
 
 local function text(s)
    local known = texts[s] or render.json(s)
@@ -26,7 +26,7 @@ end
 local FIELDS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "address", "symbol", "offset", "object",
    "file", "line", "period" }
 
--- The fields in their order, then those recorded with the sample, and where it is from.
+-- Returns a sample's fields in their order, then the values recorded with it, and where it is from.
 local function record_of(s, with, from)
    s.file, s.line = symbols.line(s.where)
    s.address = symbols.hex(s.address)

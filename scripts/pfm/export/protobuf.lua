@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- Messages of Protocol Buffers as bytes: what pprof's format needs of it.
+--- Messages of Protocol Buffers as bytes, as far as pprof's format needs them.
 -- @module pfm.export.protobuf
 
 local protobuf = {}
 
 local VARINT, BYTES = 0, 2 -- wire types
 
---- A number in 7 bits a byte, the lowest first; negative ones as 64-bit two's complement.
+--- Encodes a number in 7 bits a byte, the lowest first; a negative one as 64-bit two's complement.
 -- @number n whole, from -2^63 up to below 2^64 as far as a Lua number is exact
 -- @treturn string
 function protobuf.varint(n)
@@ -26,7 +26,7 @@ local function key(field, wire)
    return protobuf.varint(field * 8 + wire)
 end
 
---- A field with a number.
+--- Encodes a field with a number.
 -- @number field its number in the message
 -- @param n a number or a boolean; nil, false and 0 are left out, as in proto3
 -- @treturn string
@@ -35,7 +35,7 @@ function protobuf.number(field, n)
    return n and n ~= 0 and key(field, VARINT) .. protobuf.varint(n) or ""
 end
 
---- A field with bytes: a text, or a message.
+--- Encodes a field with bytes: a text, or a message.
 -- @number field
 -- @string bytes
 -- @treturn string
@@ -43,7 +43,7 @@ function protobuf.bytes(field, bytes)
    return key(field, BYTES) .. protobuf.varint(#bytes) .. bytes
 end
 
---- A field with numbers, packed.
+--- Encodes a field with numbers, packed.
 -- @number field
 -- @tparam table list of numbers
 -- @treturn string

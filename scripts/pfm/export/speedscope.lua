@@ -14,7 +14,7 @@ local speedscope = { summary = "for www.speedscope.app: flame graphs and time li
 
 local SCHEMA = "https://www.speedscope.app/file-format-schema.json"
 
--- Frames are numbered from 0; equal ones share a number.
+-- Returns a list of frames and a function that numbers frames from 0; equal frames share a number.
 local function numbering()
    local list, numbers = {}, {}
    return list, function(frame)
@@ -60,7 +60,7 @@ local function places_of(self, resolver, s)
    return chain.places(self, resolver, s.life, s.address, s.stack)
 end
 
--- A profile for each thread. Samples at the same place share a stack.
+-- Makes a profile for each thread. Samples at the same place share a stack.
 local function by_thread(self, event, options, number)
    local out, by_number, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
    for s in samples.each(self, resolver, event.name) do

@@ -22,15 +22,15 @@ local merge = {}
 
 local HEAD_SIZE = identity.HEAD_SIZE
 
--- --- looking at files ----------------------------------------------------------------------------
+-- --- finding the recordings in files -------------------------------------------------------------
 
--- The body of a chunk; nil: it is not what such a chunk may hold.
+-- Returns the value in a chunk; nil if a chunk with this tag may not hold it.
 local function value_at(file, place, tag)
    local value = render.from_json(file:body(place.at, place.length))
    return schema[tag](value) and value or nil
 end
 
--- The sources of a merged file; each ends where the next begins.
+-- Returns the sources (recordings) of a merged file; each ends where the next begins.
 local function merged_sources(path, file, found)
    if not found.done then return nil, "is cut off: its end is missing" end
    local out = {}
@@ -54,8 +54,8 @@ local function share(source, key, place)
    source.left_out[place.at] = true
 end
 
--- The shared symbols of a file, by key; nil and what is wrong. In a merged file, those that belong
--- to one source are not among them.
+-- Returns the shared symbols of a file with their keys, or nil and what is wrong. In a merged file,
+-- those that belong to one source are not among them.
 local function shared_symbols(file, found, sources, merged)
    local out = {}
    for _, place in ipairs(found.syms) do
@@ -72,7 +72,7 @@ local function shared_symbols(file, found, sources, merged)
    return out
 end
 
--- The sources in a file; nil and why it is left out.
+-- Returns the sources in a file and its shared symbols, or nil and why the file is left out.
 local function sources_of(path, file)
    local found, err = identity.look_over(file)
    if not found then return nil, err end
@@ -91,7 +91,7 @@ local function sources_of(path, file)
    return symbols and sources, err or symbols
 end
 
--- --- gathering -----------------------------------------------------------------------------------
+-- --- gathering the recordings --------------------------------------------------------------------
 
 local function leave_out(gathered, path, why)
    local known = why:sub(1, #path) == path
@@ -139,9 +139,9 @@ local function append(out, tag, body)
    checked(write_all(out, chunks.head(tag, body), body))
 end
 
--- A chunk as it is; false: it is no longer there.
+-- Copies a chunk as it is; returns false if the file has become too short for it.
 local function copy_chunk(file, at, length, out)
-   checked(write_all(out)) -- the copy bypasses the buffer
+   checked(write_all(out)) -- file:copy() writes to the descriptor, past the buffer
    return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 
@@ -173,8 +173,7 @@ local function write_file(gathered, out)
    append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
 end
 
--- Writes into a file beside the result and renames it: the result may be one of the inputs, and no reader sees half of
--- it.
+-- Writes into a file beside the result and renames it: the result may be one of the inputs, and no reader sees a part.
 local function write(gathered, path)
    local part, there = path .. ".part", stat.stat(path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
@@ -191,10 +190,10 @@ local function write(gathered, path)
    return bytes
 end
 
---- The id of a recording, in merged files, too: two files with the same chunks are one recording.
+--- Returns a recording's id, which merging keeps: files with the same chunks are one recording.
 -- @function merge.id
 -- @string path
--- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings, or is none
+-- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged or not one recording
 -- @usage assert(#require("pfm.jobs.merge").id("lpfm.data") == 32)
 merge.id = identity.of
 
@@ -212,7 +211,7 @@ merge.distinct = identity.distinct
 -- @tparam {string,...} paths
 -- @string out the file; it may be one of them
 -- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
--- (in words: what was left out, and why), `unended` (names of recordings that did not end properly: they are in it)
+-- (in words: what was left out, and why), `unended` (recordings in the file without a proper end)
 -- @raise where there is nothing to merge, or the file cannot be written
 -- @usage
 -- local record, merge = require "pfm.record", require "pfm.jobs.merge"

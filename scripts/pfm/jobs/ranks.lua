@@ -15,7 +15,7 @@ local TIMES = { { "elapsed", "elapsed" }, { "user", "user" }, { "system", "syste
 
 local count, number, text = shape.whole(0, 2 ^ 53), shape.number(-2 ^ 1000, 2 ^ 1000), shape.text
 
--- What `pfm.launcher` says of a job.
+-- The check of what `pfm.util.launcher` says of a job.
 local place = shape.record({}, { rank = count, ranks = count, id = text, host = text }, {})
 
 local result = shape.record({ elapsed = number,
@@ -40,7 +40,7 @@ local function member_of(object, path)
       status = object.signal and 128 + object.signal or object.status }
 end
 
--- The results in a file; and the number of the first line that is no JSON, how many lines there are.
+-- Returns a file's results, the number of the first line that is no JSON, and the number of lines.
 local function results_of(file)
    local out, bad, n = {}, nil, 0
    for line in file:lines() do
@@ -81,8 +81,8 @@ local function of_job(id)
    return id and " of job " .. id or ""
 end
 
--- The members by job: `id`, `seen` by rank, `ranks` how many there are. Of two members with the same rank the second
--- is left out, and reported as a problem.
+-- Returns the jobs (`id`; `seen`: members by rank; `ranks`: how many) and the members. Of two
+-- members of a job with the same rank the second is left out, and reported as a problem.
 local function jobs_of(members, problems)
    local list, jobs, sound = {}, {}, {}
    for _, m in ipairs(members) do
@@ -106,7 +106,7 @@ local function jobs_of(members, problems)
    return list, sound
 end
 
-local SHOWN = 20 -- of the missing ranks
+local SHOWN = 20 -- missing ranks that a message names
 
 local function missing_of(job)
    local missing, n = {}, job.ranks
@@ -138,9 +138,9 @@ function ranks.gather(paths)
    return { members = sound, problems = problems, missing = missing }
 end
 
--- --- side by side --------------------------------------------------------------------------------
+-- --- comparing ranks -----------------------------------------------------------------------------
 
--- The names of values, in the order in which they come first.
+-- Returns the names and units of values, in the order in which they come first.
 local function names_of(members)
    local out, seen = {}, {}
    for _, m in ipairs(members) do
@@ -185,11 +185,11 @@ local function summary_of(members, column)
    return row
 end
 
---- Each event, and the times, over members: the least, the mean, the most.
+--- Summarizes each event, and the times, over members: the least, the mean, the most.
 -- @tparam table members of `ranks.gather` or `ranks.by_host`
 -- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`, `max_of`, `imbalance`:
--- the most divided by the mean; `chance`: how likely it is as far above the others by chance, nil
--- where each was measured once
+-- the most divided by the mean; `chance`: how likely the most is so far above the others by chance,
+-- nil where one was measured only once
 -- @usage #require("pfm.jobs.ranks").summary {}
 function ranks.summary(members)
    local rows = {}
@@ -217,7 +217,7 @@ local function add_to(host, m)
    end
 end
 
---- The ranks of each host added up; its elapsed time is that of the slowest.
+--- Adds up the ranks of each host; the elapsed time is that of the slowest rank.
 -- @tparam table members of `ranks.gather`
 -- @treturn {table,...} as members, without rank; `count`, how many ranks
 -- @usage #require("pfm.jobs.ranks").by_host {}
@@ -235,8 +235,8 @@ function ranks.by_host(members)
 end
 
 local OUT_OF_LINE = 1.1 -- a member is reported from this many times the mean on
-local CHANCE = 4        -- standard deviations (roots of the count) of a single run that is reported
-local SURE = 0.05       -- probability of chance, below which members with several runs are reported
+local CHANCE = 4        -- a single run is reported from this many standard deviations (roots of the count) on
+local SURE = 0.05       -- members with several runs are reported if the probability of chance is below this
 
 local function differs(row)
    return row.n > 1 and row.imbalance ~= nil and row.imbalance >= OUT_OF_LINE
@@ -248,18 +248,18 @@ local function is_out_of_line(row)
    return row.max_of.runs == 1 and (row.unit ~= nil or row.max - row.mean > CHANCE * math.sqrt(row.mean))
 end
 
--- How much the largest is above the mean: times in s, counts in their standard deviations.
+-- Returns how much the largest is above the mean: times in s, counts in their standard deviations.
 local function excess(row)
    local above = row.max - row.mean
    if row.unit == "s" then return above end
    return row.unit == "ns" and above / 1e9 or above / math.sqrt(row.mean)
 end
 
---- The row that stands out most: the time that is most above the mean in some member; if times are
--- alike, the count, if that is beyond chance.
+--- Finds the row that stands out most: the time that is most above the mean in some member; if
+-- times are alike, the count, if that is beyond chance.
 -- @tparam {table,...} rows of `ranks.summary`
--- @treturn ?table one of them; nil if none does
--- @treturn boolean do some differ, by a tenth of the mean or more?
+-- @treturn ?table one of them; nil if none stands out
+-- @treturn boolean do members differ, in some row, by a tenth of the mean or more?
 -- @usage require("pfm.jobs.ranks").outlier {}
 function ranks.outlier(rows)
    local most, differ = nil, false

@@ -7,7 +7,7 @@ local text_file = require "pfm.util.text_file"
 
 local cgroup = {}
 
--- Version 1's hierarchy with perf_event among its controllers, else version 2's.
+-- Returns where cgroup v1 with the controller perf_event is mounted, else where v2 is.
 local function hierarchy()
    local second
    for line in (text_file.all("/proc/mounts") or ""):gmatch("[^\n]+") do
@@ -33,7 +33,7 @@ local function siblings(path)
    return out
 end
 
---- The folder of a cgroup.
+--- Returns the folder of a cgroup.
 -- @string name below the hierarchy, as "system.slice/cron.service", or the folder itself, from "/" on
 -- @treturn[1] string
 -- @return[2] nil

@@ -34,9 +34,8 @@ local function try(spec, cpu)
    ok, err, errno = program(ctx, spec)
    if ok then ok, err, errno = ctx:load(cpu) end
    ctx:close()
-   -- this thread is monitored already (EBUSY), or the machine is simulated and does not know it
-   -- (ESRCH): whether the event sets can be counted will show when a context is loaded on the
-   -- target
+   -- this thread is monitored already (EBUSY), or a simulated machine does not have it (ESRCH):
+   -- whether the event sets can be counted will show when a context is loaded on the target
    if errno == lpfm.errno.EBUSY or errno == lpfm.errno.ESRCH then return true end
    return ok, err, errno
 end
@@ -51,13 +50,13 @@ local function denied(errno)
    return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
 end
 
--- Returns true if the event may be counted at user level alone, since more is not permitted: unless
--- its levels were chosen, or it occurs in the kernel only.
+-- If counting the kernel is not permitted (errno), returns true for an event that may be counted at
+-- user level alone: its levels were not chosen, and it does not occur in the kernel only.
 local function may_do_with_user(event, errno)
    return denied(errno) and not event.plm and not event.kernel_only
 end
 
--- The event, or its part at user level if more is not permitted; nil and the reason.
+-- Returns the event, or its part at user level if more is not permitted; nil and why if neither.
 local function usable(event)
    if event.reason then return nil, event.reason end
    if event.whole_cpus or event.alone then return nil, "it can only be counted, not sampled" end
@@ -109,7 +108,7 @@ end
 
 -- --- event sets ----------------------------------------------------------------------------------
 
--- A CPU to try events on that count whole CPUs, where CPUs are measured.
+-- Returns the CPU on which to try events that count whole CPUs; nil if there are none, or no CPUs are measured.
 local function cpu_for(list, cpus)
    for _, e in ipairs(cpus and list or {}) do
       if e.whole_cpus and not e.reason then return cpus[1] end
@@ -145,7 +144,7 @@ local function alone(event, cpus)
    if not ok then event.reason = event.reason or err end
 end
 
--- The registers that a hardware trigger takes; a software counter can be shared with an event.
+-- Returns the PMCs that a hardware trigger takes; a software counter can be shared with an event.
 local function taken_by(its)
    local out = {}
    for _, pmc in ipairs(its and its.event.kind == "hardware" and its.event.pmcs or {}) do out[#out + 1] = pmc.num end
@@ -195,8 +194,8 @@ function contexts.plan(list, its, cpus)
    return ok and made or squeeze(list, made, err, cpus)
 end
 
---- Can the machine measure what a thread creates, too (PFM_FL_INHERIT), with these event sets? Then
--- `spec.create` asks for it.
+--- Returns true if the machine can measure what a thread creates, too (PFM_FL_INHERIT), with these
+-- event sets; `spec.create` asks for that then.
 -- @tparam table spec as for `contexts.start`
 -- @tparam {string,...} flags INHERIT, and others
 -- @treturn[1] boolean true
@@ -211,9 +210,9 @@ function contexts.inherit(spec, flags)
    return ok and true or false, why
 end
 
---- Flags for a context that measures a target with what its threads create, to be tried in this
--- order. The first ones measure a command from its exec on, or a process with all its threads. The
--- others begin before the exec, and each thread of a process needs a context.
+--- Returns lists of flags for a context that measures a target with what its threads create, to be
+-- tried in order. The first measures a command from its exec on, or a process with all its threads;
+-- the last begins before the exec, and each thread of a process needs a context.
 -- @tparam table target of `pfm.measure`
 -- @treturn {{string,...},...}
 -- @usage require("pfm.measure.contexts").inheriting({ command = { "true" } })[1][2] --> "ON_EXEC"
@@ -249,7 +248,7 @@ end
 
 local told = false
 
---- The machine's line on its missing hardware PMU, once a run; nil where there is one.
+--- Returns the machine's line on its missing hardware PMU, once a run; later, or with a PMU, nil.
 -- @return string or nil
 function contexts.no_hardware()
    local machine = host.machine()

@@ -7,7 +7,7 @@ local program = require "pfm.program"
 local filtering = {}
 filtering.__index = filtering
 
---- The filter of a profile.
+--- Makes the filter of a profile.
 -- @tparam table spec of `profile.prepare`: `where`
 -- @treturn table
 -- @usage print(require("pfm.measure.filtering").new({ where = "cpu == 0" }).judged) --> 0
@@ -19,7 +19,7 @@ function filtering.new(spec)
    return self
 end
 
---- The events recorded with each sample, with those that the condition names.
+--- Adds the events that the condition names to those recorded with each sample.
 -- @tparam table with events
 -- @treturn table events
 -- @usage assert(#require("pfm.measure.filtering").new({ where = "pmd.page_faults > 1" }):join({}) == 1)
@@ -37,7 +37,7 @@ function filtering:join(with)
    return out
 end
 
---- Notes the PMDs that the events have got.
+--- Notes the PMDs that were assigned to the condition's events.
 -- @usage
 -- local f = require("pfm.measure.filtering").new { where = "pmd.page_faults > 1" }
 -- f:join {}
@@ -51,7 +51,7 @@ function filtering:place()
    table.sort(self.pmds)
 end
 
---- The program of a subject's context: the filter, around the format of its samples.
+--- Returns the program of a subject's context: the filter, around the format of its samples.
 -- @tparam table made of the profile
 -- @tparam {int,...} extra PMDs with each sample
 -- @tparam table subject
@@ -74,7 +74,7 @@ function filtering:ended(subject)
    self.judged = self.judged + assert(subject.ctx:verdicts()).runs
 end
 
---- How many overflows were judged so far.
+--- Returns how many overflows were judged so far.
 -- @tparam table live the subjects that are still measured, as keys
 -- @treturn int
 -- @usage print(require("pfm.measure.filtering").new({ where = "cpu == 0" }):overflows({})) --> 0

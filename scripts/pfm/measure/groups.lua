@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Groups of events, `{a,b}`: all of one are counted at the same times, in the same event sets.
+--- Groups of events, `{a,b}`: all events of a group are counted in the same event sets.
 -- A plan is that of `pfm.measure.plan`.
 -- @module pfm.measure.groups
 
@@ -7,7 +7,7 @@ local raw = require "pfm.measure.raw"
 
 local groups = {}
 
---- Does a list have groups?
+--- Returns true if a list has groups.
 -- @tparam {table,...} list of events
 -- @treturn boolean
 function groups.any(list)
@@ -41,7 +41,7 @@ local function apart(list)
    return names, codes
 end
 
--- The single set of events: `pmcs`, `pmds`, and `of`, the PMDs that make up each event's count.
+-- Returns one set for all events: `pmcs`, `pmds`, and `of`, the PMDs that make up each event's count.
 local function one_set(list, unavail, library)
    local names, codes = apart(list)
    local set, taken = { pmcs = {}, pmds = {}, of = {} }, {}
@@ -88,7 +88,7 @@ local function place(lists, unit, unavail, library)
    return true, why
 end
 
---- Plans event sets for the hardware's events, each group in one.
+--- Plans event sets for the hardware's events, each group in one set.
 -- @tparam table plan gets `sets`, `terms`, `why`
 -- @tparam {table,...} list named and raw events, countable
 -- @param unavail as for `plan.make`
@@ -120,7 +120,7 @@ function groups.place(plan, list, unavail, library)
    return true
 end
 
--- The event sets in which all of a unit is counted.
+-- Returns the event sets in which all of a unit (a group or a single event) is counted.
 local function common_sets(plan, unit)
    local n, out, terms = {}, {}, 0
    for _, e in ipairs(unit) do
@@ -135,7 +135,7 @@ local function common_sets(plan, unit)
    return out
 end
 
---- Counts all events of a group in the same event sets: those that all of them are in.
+--- Counts all events of a group in the same event sets: those that have all events of the group.
 -- @tparam table plan complete
 -- @tparam {table,...} list all its events
 -- @treturn[1] boolean true

@@ -92,7 +92,7 @@ local function simulated(machine)
    }
 end
 
---- What `lpfm.machine` returns. Where nothing can be measured, the reason is raised.
+--- Returns what `lpfm.machine` returns; raises the reason if nothing can be measured.
 -- @treturn table
 -- @usage print(host.machine().name)
 function host.machine()
@@ -101,15 +101,15 @@ function host.machine()
    return machine
 end
 
---- Is the machine a simulated one? What was counted there is marked by its name.
--- @return string its name, or nil
+--- Returns the name of a simulated machine, by which what was counted there is marked.
+-- @return string its name, or nil: the machine is real
 -- @usage print(host.simulated())
 function host.simulated()
    local name = host.machine().name
    return name:find("^sim") and name or nil
 end
 
---- The computer that contexts are created on now.
+--- Returns the computer that contexts are created on now.
 -- @treturn table of the functions above; `sim` is the simulated machine where it is one
 -- @usage host.now().clock()
 function host.now()

@@ -11,7 +11,7 @@ ledger.__index = ledger
 
 local BUFFER, REGIONS = 4 * 2 ^ 20, 4
 
---- Arguments of `lpfm.create` for a context with a buffer for these records.
+--- Returns arguments of `lpfm.create` for a context with a buffer for counts of threads that end.
 -- @treturn table
 -- @usage print(require("pfm.measure.ledger").create_args().format) --> stack
 function ledger.create_args()
@@ -19,8 +19,8 @@ function ledger.create_args()
       buf_flags = { "NO_KERNEL", "NO_USER", "RECORDS" } }
 end
 
--- The nearest ancestor that has counters open: this process and its commands may have inherited them. readlink of
--- luaposix does not read such links.
+-- Returns the nearest ancestor that has counters open: this process and its commands may have
+-- inherited them. readlink() of luaposix does not read the links in /proc/PID/fd.
 local function measured_by()
    local ancestors, pid = {}, "self"
    repeat
@@ -58,8 +58,8 @@ local function add_row(self, r)
    return row
 end
 
--- A thread's other records may come before its FORK, from the ring of another CPU. If the thread has had its FORK, this
--- one is of a new thread that has the same ID.
+-- A thread's other records may come before its FORK, from the ring of another CPU. If the thread
+-- has had its FORK, this FORK is of a new thread that has the same ID.
 function take.FORK(self, r)
    local row = self.by_tid[r.tid]
    if not row or row.born then row = add_row(self, r) end
@@ -89,7 +89,7 @@ local function read_region(self, ahead)
 end
 
 --- Reads the records since the last time.
--- @bool[opt] all the context has stopped: no region is given back
+-- @bool[opt] all the context has stopped: full regions of the buffer are not given back to it
 function ledger:read(all)
    local ahead = 0
    while self.buffer:header(ahead) do
@@ -118,7 +118,7 @@ end
 
 -- When the kernel switches between two threads that have inherited the same counters, it exchanges their counts, in the
 -- order of its lists of counters. Where there are counters of two tools, the lists of the first thread and of others
--- have different orders, so that counts go to the wrong counter, and the sums are wrong, too.
+-- have different orders, so that counts go to wrong counters, and the sums are wrong, too.
 local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
 
 local LOST = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"

@@ -21,14 +21,14 @@ local TURNS = 1                         -- turns that each set has in a block, a
 local QUICKEST, SLOWEST = 0.005, 1      -- s between looks
 local COST = 50                         -- looks take at most 1/COST of the time
 local ENOUGH = 8                        -- blocks before the interval is changed
-local WELL, BADLY = 0.01, 0.05          -- relative errors: below, longer turns; above, shorter
+local WELL, BADLY = 0.01, 0.05          -- relative errors: below WELL, turns get longer; above BADLY, shorter
 local POOR = 0.5                        -- error, as a share of a count, that makes it meaningless
 local NOTHING = 0.005                   -- a register that counted for less of the time has no count
-local UNSEEN = 3                        -- if none was seen, so many may have occurred (95 %)
+local UNSEEN = 3                        -- if no event was counted, so many may have occurred (95 %)
 
 -- --- when the sets are switched ------------------------------------------------------------------
 
---- How sets are switched.
+--- Reads how sets are to be switched.
 -- @param[opt] how nil or "auto": after a time that depends on the run's variance; a number: ms;
 -- "EVENT:N": after N occurrences
 -- @tparam[opt] boolean steady use a single time, which stays
@@ -46,7 +46,7 @@ function multiplex.switching(how, steady)
    return out
 end
 
--- --- what was counted, scaled --------------------------------------------------------------------
+-- --- scaled counts -------------------------------------------------------------------------------
 
 local function number(value)
    return type(value) == "number" and value or tonumber(tostring(value))
@@ -109,7 +109,7 @@ local function portions_of(self, values)
    return self.trigger and plan.turns(self, values) or plan.durations(self, values)
 end
 
---- An event's count out of the values.
+--- Returns an event's count out of the values.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values of `plan.read`, or sums or differences of them
@@ -119,7 +119,7 @@ function multiplex.value(self, event, values)
    return scaled(self, event, values, portions_of(self, values))
 end
 
---- An event's count, scaled by turns if sets are switched by time, by time if by a trigger.
+--- Returns an event's count scaled by turns if sets are switched by time, by time if by a trigger.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values
@@ -130,7 +130,7 @@ function multiplex.other_value(self, event, values)
    return (scaled(self, event, values, portions))
 end
 
---- The share of an event's time in which other users of the PMU had its counter.
+--- Returns the share of an event's time in which other users of the PMU had its counter.
 -- @tparam table self a plan
 -- @tparam table event
 -- @tparam table values
@@ -143,12 +143,12 @@ function multiplex.taken(self, event, values)
    return 1 - share
 end
 
--- --- how wrong it can be -------------------------------------------------------------------------
+-- --- the error of an estimate --------------------------------------------------------------------
 
 local blocks = {}
 blocks.__index = blocks
 
---- The account of a run, block by block.
+--- Begins the account of a run, block by block.
 -- @tparam table a_plan
 -- @tparam {table,...} list its events
 -- @treturn table for `look` and `error_of`
@@ -156,7 +156,7 @@ function multiplex.blocks(a_plan, list)
    return setmetatable({ plan = a_plan, events = list, last = {}, of = {}, n = 0, pace = QUICKEST }, blocks)
 end
 
--- Returns true if a block is over: every set has had its turns since the last one.
+-- Returns true if a block is over: every set has had its turns since the last block.
 local function is_block(self, values)
    for _, turns in ipairs(plan.turns(self.plan, values)) do
       if turns < TURNS then return false end
@@ -180,7 +180,7 @@ local function note(self, event, values, whole)
    self.of[event] = its
 end
 
---- Ends a block, if every set had its turns since the last one.
+--- Ends a block, if every set had its turns since the last block.
 -- @tparam table values of `plan.read`, sums over all contexts, since the start
 -- @treturn boolean a block ended
 function blocks:look(values)
@@ -192,14 +192,14 @@ function blocks:look(values)
    return true
 end
 
--- The variance of a scaled count: of the part that was not seen, and of the rate that was inferred for it.
+-- Returns the variance of a scaled count: that of the unseen part, plus that of its estimate.
 local function variance(its, whole, share)
    return its.squares / its.n * whole * (1 - share) / share
 end
 
---- The error of an event's count: in 95 % of the cases, the true count differs from it by less.
+--- Returns the error of an event's count: in 95 % of the cases, the true count differs by less.
 -- @tparam table event
--- @tparam table values of which the count was made
+-- @tparam table values from which the count was computed
 -- @treturn number half the width of the interval around the count, 0 for one that is exact; nil: nothing is known,
 -- because there were too few turns
 function blocks:error_of(event, values)
@@ -218,7 +218,7 @@ function blocks:error_of(event, values)
    return other and math.max(spread, math.abs(number(other) - number(value))) or spread
 end
 
---- Why an estimate is too uncertain to mean anything; nil if it is good enough.
+--- Says why an estimate is too uncertain to mean anything; returns nil if it is good enough.
 -- @param value the count
 -- @tparam number share
 -- @param err of `error_of`
@@ -233,7 +233,7 @@ end
 
 -- --- the switching interval ----------------------------------------------------------------------
 
--- The largest error of all events, as a share of their counts.
+-- Returns the largest error of all events, as a share of the event's count.
 local function worst(self, values)
    local out = 0
    for _, event in ipairs(self.events) do
@@ -257,7 +257,7 @@ function blocks:better_list(values)
    return list
 end
 
---- When to look again.
+--- Says when to look again.
 -- @tparam number cost s that the last look took
 -- @treturn number seconds
 function blocks:next_look(cost)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The parts of a count, added up: by thread, process or command, or by whatever a key says.
+--- The parts of a count, added up: by thread, process or command, or by any key.
 -- @module pfm.measure.parts
 
 local parts = {}
@@ -43,7 +43,7 @@ end
 
 --- Adds parts up.
 -- @tparam table result of `count.run`, or what it gives `on_interval`
--- @tparam function key of a part; returns the name of its group, and by what groups are sorted
+-- @tparam function key gets a part; returns the name of its group, and what groups are sorted by
 -- @tparam[opt] function on_part called with a group and a part of it
 -- @treturn {table,...} `name`, `subjects` (how many parts), `ran` (ns of CPU time), `events` as those
 -- of the result

@@ -21,7 +21,7 @@ local function split(list, unavail)
    return out
 end
 
--- Why events do not go together, in words.
+-- Says why events do not go together.
 local function conflict(list, unavail)
    local names, why = lpfm.event_conflict(request(list, unavail))
    if not names then return nil end
@@ -42,7 +42,7 @@ local function split_countable(list, unavail)
    return good, out, err
 end
 
--- The countable events of a kind: "software", "hardware", or "raw", which is hardware by code.
+-- Returns the countable events of a kind: "software", "hardware", "raw" (by code) or "named".
 local function countable(list, kind)
    local out = {}
    for _, e in ipairs(list) do
@@ -183,7 +183,7 @@ local function add_place(self, place)
    end
 end
 
--- Tracepoints and events of sysfs are in every set, as far as there are registers for them.
+-- Returns the registers of tracepoints and events of sysfs, and adds the sets that they need.
 local function add_named(self, list, its)
    local taken = its and its.event.kind == "named" and its.event.pmd
    local places = events.named_places(countable(list, "named"), taken or nil)
@@ -207,7 +207,7 @@ local function apart(list, its)
    return same, rest
 end
 
--- Adds the events that the trigger's counter counts; it is in every set.
+-- Adds the events that the trigger's counter counts; the counter is in every set.
 local function add_same(self, same, its)
    if #same > 0 and #self.sets == 0 then self.sets[1] = { pmcs = {}, pmds = {} } end
    for _, event in ipairs(same) do
@@ -225,8 +225,7 @@ end
 -- are counted in the same sets.
 -- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
 -- @tparam[opt] table unavail numbers of PMCs that are not to be used
--- @tparam[opt] table its trigger (assigned) that will lead to the next set; its counter also counts
--- its event
+-- @tparam[opt] table its trigger (assigned) that leads to the next set, and also counts its event
 -- @treturn[1] table plan
 -- @return[2] nil
 -- @treturn[2] string message
@@ -247,12 +246,12 @@ function plan.make(list, unavail, its)
    return ok and self, err
 end
 
--- The id of a set in a list: lists follow one another, and each has all sets.
+-- Returns the id of a set in a list: lists follow one another, and each has all sets.
 local function set_id(self, list, s)
    return (self.base or 0) + (list - 1) * #self.sets + s - 1
 end
 
---- The id of the first event set of a list (see `plan.spec`).
+--- Returns the id of the first event set of a list (see `plan.spec`).
 -- @tparam table self the plan
 -- @int list 1 to `self.lists`
 -- @treturn int
@@ -278,8 +277,7 @@ local function of_set(self, set, id, out)
    end
 end
 
--- Adds the trigger to a set. If the set counts the trigger's event, the same counter is the
--- trigger.
+-- Adds the trigger to a set. If the set counts the trigger's event, that counter is the trigger.
 local function add_trigger(self, set, id, out)
    local its = self.trigger
    local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
@@ -312,9 +310,9 @@ local function add_list(self, list, timeout, out)
    end
 end
 
---- What `contexts.start` needs to count by a plan. The sets may be there several times, as lists
--- that differ in their timeouts (specification 3.7.5): `ctx:start(plan.first_set(self, list))`
--- changes to another list.
+--- Returns what `contexts.start` needs to count by a plan. The sets may be there several times, as
+-- lists that differ in their timeouts (specification 3.7.5):
+-- `ctx:start(plan.first_set(self, list))` changes to another list.
 -- @tparam table self the plan; with `trigger`, an event that leads to the next set when it has occurred `n` times;
 -- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
@@ -336,7 +334,7 @@ end
 
 local ELEMENT = 200 -- bytes of a call's largest element, pfarg_setinfo_t
 
---- Calls a function with parts of a list that a vector call takes (`arg_size_max`).
+--- Calls a function with parts of a list, each short enough for one vector call (`arg_size_max`).
 -- @tparam table list
 -- @tparam function fn gets the part and the index before it; returns true, or nil, message, errno
 -- @return what the last call returned: true, or the first failure
@@ -391,7 +389,7 @@ function plan.with_counts(self, values, counts)
    return out
 end
 
---- The counts of a plan with a single set.
+--- Returns the counts of a plan with a single set.
 -- @tparam table self of `plan.make`
 -- @tparam table values of `plan.read`
 -- @treturn table by PMD
@@ -402,7 +400,7 @@ function plan.counts_of(self, values)
 end
 
 -- Returns the number of a set's turns. With a trigger, a turn that is not over is a fraction: the
--- trigger's occurrences in it by those that a turn has.
+-- trigger's occurrences in it, divided by those of a whole turn.
 local function turns_of(self, runs, trigger)
    local left = trigger and -(type(trigger) == "number" and trigger or 0) or 0
    return left > 0 and runs > 0 and runs - left / self.trigger.n or runs
@@ -423,8 +421,8 @@ local function read_registers(where, ctx, out)
    return by_set
 end
 
--- Adds a set's duration, turns and blind time. Where the trigger's event is counted, its count is
--- computed from the turns, since its register is reset at each.
+-- Adds a set's duration, its turns, and how long others had its counters. If the trigger's event is
+-- counted, its count is computed from the turns, since the register is reset at each turn's end.
 local function add_turns(self, info, s, registers, out)
    local where, trigger = layout(self), self.trigger and self.trigger.event.pmd
    local turns = turns_of(self, info.runs, trigger and registers[trigger])
@@ -435,7 +433,7 @@ local function add_turns(self, info, s, registers, out)
    if count then out[count] = math.floor(turns * self.trigger.n + 0.5) end
 end
 
---- How long a context's event sets were active, all together.
+--- Says how long a context's event sets were active in all.
 -- @tparam table self the plan
 -- @param ctx
 -- @treturn number ns of CPU time; with `INHERIT`, of the children too
@@ -468,7 +466,7 @@ function plan.read(self, ctx)
    return out
 end
 
---- The difference between two readings.
+--- Returns the difference between two readings.
 -- @tparam table values of `plan.read`
 -- @tparam table last an earlier reading; empty: the start
 -- @treturn table
@@ -478,7 +476,7 @@ function plan.difference(values, last)
    return out
 end
 
---- The parts of values that belong to a register.
+--- Returns the parts of values that belong to a register.
 -- @tparam table self the plan
 -- @tparam table term `num`, `sets`
 -- @tparam table values of `plan.read`
@@ -489,7 +487,7 @@ function plan.counts(self, term, values)
    return out
 end
 
---- How long each set was active, in ns.
+--- Says how long each set was active, in ns.
 -- @tparam table self a plan
 -- @tparam table values of `plan.read`
 -- @treturn {number,...} by set
@@ -498,7 +496,7 @@ function plan.durations(self, values)
    return { unpack(values, from + 1, from + #self.sets) }
 end
 
---- How many turns each set had.
+--- Says how many turns each set had.
 -- @tparam table self a plan with several sets
 -- @tparam table values of `plan.read`
 -- @treturn {number,...} by set; with a trigger, the turn that is not over counts as far as it got
@@ -507,7 +505,7 @@ function plan.turns(self, values)
    return { unpack(values, from + 1, from + #self.sets) }
 end
 
---- For how long other users of the PMU had counters of each set while it was active, in ns.
+--- Says for how long other users of the PMU had counters of each set while it was active, in ns.
 -- @tparam table self a plan
 -- @tparam table values of `plan.read`
 -- @treturn {number,...} by set
@@ -516,7 +514,7 @@ function plan.blind(self, values)
    return { unpack(values, from + 1, from + #self.sets) }
 end
 
---- The hardware counters' PMC numbers that a plan uses.
+--- Returns the numbers of the hardware counters that a plan uses.
 -- @tparam table self the plan
 -- @treturn {int,...} sorted
 function plan.counters(self)

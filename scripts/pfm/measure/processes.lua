@@ -19,7 +19,7 @@ function processes.new(pids)
    return setmetatable({ pids = pids, known = {} }, processes)
 end
 
---- Is this process watched?
+--- Returns true if a process is watched.
 -- @int pid
 -- @treturn bool
 -- @usage processes.new({ 1 }):has(1) --> true
@@ -30,7 +30,7 @@ function processes:has(pid)
    return false
 end
 
---- Threads that were not noted yet.
+--- Returns the threads that were not noted yet.
 -- @treturn {{tid=int,pid=int},...}
 -- @usage #processes.new { proc.getpid() }:fresh() --> 1
 function processes:fresh()
@@ -43,7 +43,7 @@ function processes:fresh()
    return out
 end
 
---- Notes a thread, which is not fresh any more; or its end, after which its id can come again.
+--- Notes a thread, so that it is not fresh any more; or its end, so that its id can be fresh again.
 -- @int tid
 -- @bool lives
 -- @usage local p = processes.new { proc.getpid() }

@@ -7,7 +7,7 @@ local host = require "pfm.measure.host"
 
 local raw = {}
 
--- Bits of the control register that choose the levels, by the register's kind. HEX leaves them out.
+-- Each returns the bits of one kind of control register that choose levels. HEX leaves them out.
 local function x86_levels(plm)
    return (plm:find("u") and 2 ^ 16 or 0) + (plm:find("k") and 2 ^ 17 or 0) + 2 ^ 20 + 2 ^ 22 -- INT, EN
 end
@@ -26,7 +26,7 @@ local function levels_of(pmc)
    if pmc.type == "PMC" then return itanium_levels end
 end
 
---- The code of a raw event.
+--- Returns the code of a raw event.
 -- @string base the event's name
 -- @treturn number, or nil if it is not one
 function raw.code(base)
@@ -41,7 +41,7 @@ local function counts(pmd)
    return false
 end
 
--- Hardware counters with a control register that takes any event: PMD number to PMC.
+-- Returns the hardware counters with a control register that takes any event, as `pmd` and `pmc`.
 local function general_counters()
    local pmcs, out = {}, {}
    for _, pmc in ipairs(lpfm.pmcs()) do pmcs[pmc.num] = pmc end

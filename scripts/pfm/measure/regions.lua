@@ -66,7 +66,7 @@ local function row_of(event, value)
       reason = event.reason }
 end
 
--- Rows in the order of the events; `counts` are in the order of those that can be counted.
+-- Returns rows in the order of the events; `counts` are in the order of those that can be counted.
 local function rows_of(self, counts)
    local rows, at = {}, {}
    for i, e in ipairs(self.good) do at[e] = i end
@@ -79,7 +79,7 @@ local function part_of(self, block, record)
       elapsed = record.ns / 1e9, ran = record.ns, counts = record.counts, events = rows_of(self, record.counts) }
 end
 
--- The largest part as a multiple of the mean; nil where there is nothing to compare.
+-- Returns the largest part as a multiple of the mean; nil if there is nothing to compare.
 local function imbalance(values)
    if #values < 2 then return nil end
    local most, mean = 0, statistics.mean(values)
@@ -93,8 +93,7 @@ local function of_parts(region, get)
    return values
 end
 
--- Adds up a region's parts. A thread that called exec has several of them, which stay apart in
--- `per`.
+-- Adds up a region's parts. A thread that called exec has several parts, which stay apart in `per`.
 local function add_up(self, region)
    local sums = {}
    region.calls, region.ran, region.elapsed, region.subjects = 0, 0, 0, #region.per
@@ -143,7 +142,7 @@ local function collect(self, blocks)
    return found
 end
 
--- --- mistakes, in words --------------------------------------------------------------------------
+-- --- messages about misplaced marks --------------------------------------------------------------
 
 local function where(m)
    if m.threads > 1 then return render.plural(m.threads, "thread") end
@@ -199,7 +198,7 @@ local function with_calls(found)
    return out
 end
 
---- What has been measured so far.
+--- Returns what has been measured so far.
 -- @tparam table self of `regions.prepare`
 -- @treturn table `regions`, in the order in which they were entered first: of `name`, `calls`, `elapsed` (s, of the
 -- thread that was there longest), `ran` (ns, of all threads), `subjects` (how many), `imbalance` (the longest time by

@@ -15,7 +15,7 @@ sampler.__index = sampler
 
 local HEAD, VALUE = 64, 8      -- bytes: of a sample of the format stack, of a frame or value
 local RECORD = 4400            -- bytes of the largest record of what a program did
-local FRAMES, REGS = 127, 64   -- at most
+local FRAMES, REGS = 127, 64   -- frames and registers of a sample, at most
 local COPY = 8192              -- bytes of a stack, to unwind it
 local MAX_COPY = 65528         -- most that the kernel copies
 local LEAF = 256               -- bytes of stack that are enough to find a leaf function's caller
@@ -86,7 +86,7 @@ local function can_record(spec, flags)
    return ctx ~= nil
 end
 
---- The buffers of a profile.
+--- Makes the buffers of a profile.
 -- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
 -- @int values of a sample, at most
 -- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks),
@@ -113,7 +113,7 @@ end
 
 -- --- the buffer ----------------------------------------------------------------------------------
 
---- The bytes that a region must have at least.
+--- Returns the bytes that a region must have at least.
 -- @bool[opt] records with those of what programs do
 -- @treturn int bytes
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):largest())
@@ -140,7 +140,7 @@ local function regions_for(self, size)
    end
 end
 
---- The arguments of `lpfm.create` for the next buffer.
+--- Returns the arguments of `lpfm.create` for the next buffer.
 -- @treturn table
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):create_args().format)
 function sampler:create_args()
@@ -153,14 +153,14 @@ function sampler:create_args()
       max_frames = not self.how and 1 or nil, max_stack = self.copied > 0 and self.copied or nil }
 end
 
---- The bytes of a stack that come with each sample.
+--- Returns how many bytes of a stack come with each sample.
 -- @treturn int or nil: none
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "dwarf,16384" }, 0):bytes()) --> 16384
 function sampler:bytes()
    return self.copied > 0 and self.copied or nil
 end
 
---- How call stacks were taken, and where they were cut.
+--- Says how call stacks were taken, and where they were cut.
 -- @treturn table `how` they were taken, `why` so (words, or nil), `cuts`: samples, by where their
 -- stacks were cut (of `stack_table:cuts`), `total` samples, `copied` bytes of a stack
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):outcome().how) --> "frame pointers"
@@ -173,7 +173,7 @@ end
 
 --- Begins a new table of stacks.
 -- @treturn table samples, by where their stacks were cut, of the table so far
--- @treturn int samples in all, of that
+-- @treturn int samples in all, of the table so far
 -- @treturn function gives a stack of that table its number in the new one
 -- @usage print(select(2, require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):divide())) --> 0
 function sampler:divide()
@@ -191,7 +191,7 @@ function sampler:note(size, sign)
    self.given = self.given + sign * size
 end
 
---- Makes `create_args` ask for smaller buffers after a failure; false: it cannot.
+--- Makes `create_args` ask for smaller buffers after a failure; returns false if it cannot.
 -- @treturn boolean
 -- @usage assert(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):shrink())
 function sampler:shrink()

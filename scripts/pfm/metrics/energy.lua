@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 -- RAPL, Running Average Power Limit: Intel SDM volume 3B, chapter "Power and Thermal Management", "RAPL Interfaces";
--- the event's scale, beside it in /sys/bus/event_source/devices/power/events, converts it to J.
+-- the event's scale, from /sys/bus/event_source/devices/power/events, converts counts to J.
 local POWER = "/sys/bus/event_source/devices/power"
 
--- Why the energy cannot be measured here, or nil.
+-- Returns why the energy cannot be measured here, or nil.
 local function obstacle()
    local file = io.open(POWER .. "/type")
    if not file then return "it needs RAPL, and this machine has no " .. POWER .. " (virtual machines have none)" end

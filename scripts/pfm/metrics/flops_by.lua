@@ -5,8 +5,8 @@
 local WIDTHS = { 128, 256, 512 }
 local BITS = { DOUBLE = 64, SINGLE = 32 }
 
--- Operations of all widths: an instruction does as many as its register has elements; of a fused one, the event counts
--- two.
+-- Makes the metrics: an instruction does as many operations as its register has elements; the event
+-- counts a fused instruction twice.
 local function metrics_of(events, precision)
    local all, packed, vectors = { "SCALAR" }, {}, {}
    for _, width in ipairs(WIDTHS) do
@@ -34,7 +34,7 @@ local function intel(pmu, precision, widths)
    return { pmu = pmu, events = events, metrics = metrics_of(events, precision) }
 end
 
--- SDM volume 3B, events 10H and 11H of Sandy Bridge and Ivy Bridge: executed, so repeats count.
+-- SDM volume 3B, events 10H and 11H of Sandy Bridge and Ivy Bridge: they count executions, replayed ones again.
 local function sandy_bridge(precision, scalar, packed)
    local events = { RAN = "task-clock", SCALAR = "FP_COMP_OPS_EXE:" .. scalar, P128 = "FP_COMP_OPS_EXE:" .. packed,
       P256 = "SIMD_FP_256:PACKED_" .. precision }
@@ -64,7 +64,7 @@ local function of_family_10h(precision)
    return out
 end
 
---- The variants of a precision.
+--- Makes the variants of a precision.
 -- @string precision "DOUBLE" or "SINGLE"
 -- @treturn {table,...}
 return function(precision)

@@ -19,7 +19,7 @@ local function plain(pmu, request, miss)
    return { pmu = pmu, events = { INS = "instructions", REQ = request, MISS = miss }, metrics = { RATIO, MISSES } }
 end
 
--- Fills after second-level misses of data: from the core complex itself, and from beyond it.
+-- Takes fills after second-level misses of data: from the core complex itself, and from beyond it.
 local function zen(pmu, near, beyond)
    local fills = "ANY_DATA_CACHE_FILLS_FROM_SYSTEM"
    return {

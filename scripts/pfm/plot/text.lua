@@ -73,7 +73,7 @@ local function draw_line(x0, y0, x1, y1, put)
    end
 end
 
--- Dots of a series on a grid of columns and rows, row 0 being the lowest.
+-- Calls put(column, row) for the dots of a series; row 0 is the lowest.
 local function trace(series, b, columns, rows, put)
    local function place(p)
       return math.floor((p[1] - b.x[1]) / (b.x[2] - b.x[1]) * (columns - 1) + 0.5),
@@ -87,7 +87,7 @@ local function trace(series, b, columns, rows, put)
    end
 end
 
--- A braille character has 2 by 4 dots; their weights from below.
+-- A braille character has 2 by 4 dots: the bit of each, by column, and by row from the lowest up.
 local BRAILLE = { [0] = { [0] = 64, 4, 2, 1 }, { [0] = 128, 32, 16, 8 } }
 
 local function braille_char(bits)
@@ -164,7 +164,7 @@ end
 
 local function lines(figure, view)
    local b = bounds(figure.series)
-   local braille = view.utf8 and (view.colour or #figure.series == 1) -- else series need marks to be told apart
+   local braille = view.utf8 and (view.colour or #figure.series == 1) -- several series without colours need marks
    local high, low = axis_number(b.y[2]), axis_number(b.y[1])
    local margin = math.max(#high, #low)
    local width, height = view.width - margin - 2, view.height

@@ -17,7 +17,7 @@ local label = assembler.label
 
 -- --- values --------------------------------------------------------------------------------------
 
---- A constant.
+--- Makes a constant.
 -- @number lo
 -- @number[opt=0] hi
 -- @treturn table
@@ -25,7 +25,7 @@ function arithmetic.constant(lo, hi)
    return { lo = lo, hi = hi or 0, wide = (hi or 0) > 0, max = lo, constant = true }
 end
 
---- A value in a slot.
+--- Makes a value in a slot.
 -- @int slot
 -- @bool wide
 -- @number[opt] max
@@ -36,14 +36,14 @@ end
 
 local in_slot, constant = arithmetic.in_slot, arithmetic.constant
 
---- The number of a constant, as far as a Lua number has it.
+--- Returns the number of a constant, as far as a Lua number can hold it.
 -- @tparam table value
 -- @treturn number
 function arithmetic.number_of(value)
    return value.hi * WORD + value.lo
 end
 
--- The low word of a value: a constant `k`, or its place in memory.
+-- Returns the low word of a value: a constant `k`, or its place in memory.
 local function low(value)
    if value.constant then return { k = value.lo } end
    return value.slot and { mem = 2 * value.slot } or { abs = value.offset }
@@ -104,7 +104,7 @@ local function word_op(code, op, a, b)
    code:put(op, pair(code, a, b))
 end
 
--- The two words of scratch memory for an operation's result.
+-- Returns the two words of scratch memory for an operation's result.
 local function target(slot, at)
    check_slot(slot, at)
    return 2 * slot, 2 * slot + 1
@@ -112,7 +112,7 @@ end
 
 -- --- sums and differences ------------------------------------------------------------------------
 
--- A = high(a) op high(b), for op "add" or "sub"; at the label `with`, op the carry of 1, too.
+-- A = high(a) op high(b), op being "add" or "sub"; code that comes by the label `with` applies the carry, too.
 local function high_with_carry(code, op, a, b, hi, with, without)
    local done = label()
    code:place(with)
@@ -126,7 +126,7 @@ local function high_with_carry(code, op, a, b, hi, with, without)
    code:place(done)
 end
 
---- a + b, of 64 bits.
+--- Adds a and b, in 64 bits.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -150,7 +150,7 @@ function arithmetic.add(code, a, b, slot, at)
    return in_slot(slot, true)
 end
 
---- a - b, of 64 bits.
+--- Subtracts b from a, in 64 bits.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -167,13 +167,13 @@ function arithmetic.sub(code, a, b, slot, at)
    return in_slot(slot, true)
 end
 
--- --- bits ----------------------------------------------------------------------------------------
+-- --- bitwise operations --------------------------------------------------------------------------
 
 local function bitwise(op, narrow)
    return function(code, a, b, slot, at)
       local lo, hi = target(slot, at)
       local wide = narrow and a.wide and b.wide or not narrow and (a.wide or b.wide)
-      if wide then -- the high word first: the low one of an operand may be where the result's goes
+      if wide then
          word_op(code, op, high(a), high(b))
          code:put("st", hi)
       end
@@ -267,7 +267,7 @@ local function add_mem(code, mem)
    code:put("add", "x")
 end
 
--- The high word of the product of two words, by halves; into the word `to`. `t`, `free`: words to work in.
+-- Puts the high word of a product of two words into the word `to`; `t`, `free`: words to work in.
 local function high_product(code, a, b, to, t, free)
    half_product(code, a, false, b, false, free)
    code:put("rsh", 16)
@@ -290,7 +290,7 @@ local function high_product(code, a, b, to, t, free)
    code:put("st", to)
 end
 
---- a * b, of 64 bits.
+--- Multiplies a and b, in 64 bits.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -326,7 +326,7 @@ end
 
 local DIGIT = 0x10000
 
--- The next digit of a long division: A = (the rest in the word r) * 2^16 + the half of a word.
+-- Prepares the next digit of a long division: A = (the rest in the word r) * 2^16 + half of a word.
 local function next_digit(code, r, word, upper)
    half(code, word, upper)
    code:put "tax"
@@ -335,7 +335,7 @@ local function next_digit(code, r, word, upper)
    code:put("or", "x")
 end
 
--- A wide value by a constant of 16 bits: the quotient into the slot, and what is left into the word r.
+-- Divides a wide value by a constant of 16 bits; the rest comes into the word r. q: a word to use.
 local function long_division(code, a, d, slot, r, q)
    local lo, hi = 2 * slot, 2 * slot + 1
    local low_word = low(a)
@@ -402,7 +402,7 @@ local function quotient(code, a, factors, slot, at, above)
    return value
 end
 
---- a / b, rounded down. A wide value takes a constant for b; other wide divisors raise an error.
+--- Divides a by b, rounded down. If either is wide, b must be a constant, else an error is raised.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b
@@ -422,7 +422,7 @@ function arithmetic.div(code, a, b, slot, at, above)
    return in_slot(slot, false, a.max)
 end
 
---- The remainder of a / b, for the values that `arithmetic.div` takes.
+--- Computes the remainder of a / b, for the values that `arithmetic.div` takes.
 -- @tparam table code
 -- @tparam table a
 -- @tparam table b

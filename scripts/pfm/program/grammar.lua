@@ -28,7 +28,7 @@ end
 -- @param ... its arguments
 grammar.raise = raise
 
---- A message, and the text with a caret under the place.
+--- Returns a message, and the text with a caret under the place.
 -- @string text
 -- @tparam table problem at, message
 -- @treturn string
@@ -37,7 +37,7 @@ function grammar.explain(text, problem)
    return ("%s\n   %s\n   %s^"):format(problem.message, shown, (" "):rep(render.width(shown:sub(1, problem.at - 1))))
 end
 
--- A pattern that must match; otherwise an error says what was expected.
+-- Makes a pattern that must match; otherwise an error says what was expected.
 local function must(pattern, expected)
    return pattern + P(function(text, at)
       local found = text:match("^%S+", at)
@@ -60,7 +60,7 @@ local function number(at, text)
    return { op = "num", at = at, lo = value % WORD, hi = math.floor(value / WORD) }
 end
 
--- --- what it is made of --------------------------------------------------------------------------
+-- --- the grammar ---------------------------------------------------------------------------------
 
 local space = S " \t\r\n" ^ 0
 local letter, digit = R("az", "AZ") + P "_", R "09"
@@ -94,7 +94,7 @@ local function counter(at, what)
    return { op = "pmd", at = at, num = tonumber(what), name = not tonumber(what) and what or nil }
 end
 
--- a op b op c, from the left
+-- Builds the tree of a op b op c, from the left.
 local function from_left(first, ...)
    local rest = { ... }
    for i = 1, #rest, 3 do first = { op = rest[i + 1], at = rest[i], first, rest[i + 2] } end

@@ -14,7 +14,7 @@ function known.new()
    return setmetatable({ maps = {}, names = {}, records = {}, gone = {} }, known)
 end
 
-local PID = 3 -- of a row of `pfm.recording.programs`
+local PID = 3 -- index of the pid in a row of `pfm.recording.programs`
 
 --- Adds mappings of a process, as a MAPS chunk has them.
 function known:add_maps(row)

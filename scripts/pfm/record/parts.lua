@@ -45,7 +45,7 @@ function parts.new(r, limits)
       losses = profile.losses(r.profile) }, parts)
 end
 
--- PATH.YYYYMMDDHHMMSSCC, as perf has it; CC, hundredths of a second, grow if the name is taken.
+-- Returns PATH.YYYYMMDDHHMMSSCC, as perf has it; CC (1/100 s) is increased if the name is taken.
 local function free_name(path)
    local now = time.clock_gettime(time.CLOCK_REALTIME)
    local at = now.tv_sec * 100 + math.floor(now.tv_nsec / 1e7)

@@ -17,7 +17,7 @@ function chain.keys(self, keys)
    return out
 end
 
---- The addresses of a stack: the sample's, then those of the calls, outwards.
+--- Returns the addresses of a stack: the sample's, then those of the calls, outwards.
 -- @tparam table self of `recording.open`
 -- @number ip the sample's
 -- @number[opt] number of the stack
@@ -27,7 +27,7 @@ function chain.addresses(self, ip, number)
    return number and self.stack_table:calls(number, ip) or { ip }
 end
 
---- Where the addresses of a stack lie.
+--- Finds where the addresses of a stack lie.
 -- @tparam table self of `recording.open`
 -- @param resolver of `pfm.symbols`
 -- @number pid

@@ -13,8 +13,8 @@ local function clock_id(self, i)
    return machine.boot and machine.name ~= "sim" and machine.boot or i
 end
 
--- A reading of the wall clock, ns since the second `base`, and of the machine's clock. If none was
--- recorded, it is that of the first sample, exact to a second.
+-- Returns a reading of the wall clock, in ns since the second `base`, and of the machine's clock.
+-- If none was recorded, the first sample is taken to be at the head's `time`, exact to a second.
 local function reading_of(self, base)
    local clock = self.head.clock
    if clock then

@@ -12,7 +12,7 @@ local function size(bytes)
    return bytes % 1024 == 0 and ("%d KiB"):format(bytes / 1024) or render.plural(bytes, "byte")
 end
 
--- Suggests a larger copy; nil: it cannot be larger.
+-- Suggests a larger copy; returns nil if the copy cannot be larger.
 local function larger(bytes)
    if bytes >= MOST then return nil end
    return ("dwarf,%d copies more"):format(math.min(MOST, bytes * 4))
@@ -38,7 +38,7 @@ local function percent(n, of)
    return share > 99.95 and n < of and "more than 99.9%" or ("%.1f%%"):format(share)
 end
 
---- Where a stack was cut, in words.
+--- Says where a stack was cut.
 -- @string word of `stack_table:cut`
 -- @int[opt] bytes of the stack that were copied
 -- @treturn string
@@ -50,7 +50,7 @@ function cuts.place(word, bytes)
    return "for a reason that this version does not know"
 end
 
---- How many stacks are incomplete, and why.
+--- Says how many stacks are incomplete, and why.
 -- @tparam table counts samples, by what `stack_table:cut` says
 -- @int total samples with stacks
 -- @int bytes of a stack that were copied

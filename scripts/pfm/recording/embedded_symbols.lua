@@ -16,7 +16,7 @@ local writer = require "pfm.recording.writer"
 
 local embedded_symbols = {}
 
--- --- symbols out of the objects ------------------------------------------------------------------
+-- --- collecting symbols from objects -------------------------------------------------------------
 
 local function new_object(path, handle, err)
    return {
@@ -31,7 +31,7 @@ local function note_function(o, handle, own)
    local name, start, size = handle:func(own)
    if name and not o.starts[start] then
       o.starts[start] = true
-      if size == 0 and start == own then size = 1 end -- known from debug information alone: this address
+      if size == 0 and start == own then size = 1 end -- debug information gave no size: only this address is covered
       o.functions[#o.functions + 1] = { start, size, name }
    end
 end
@@ -110,7 +110,7 @@ end
 --- Adds the mappings of a process.
 -- @int pid
 -- @tparam table maps as of `symbols.parse_maps`
--- @number[opt] time ns, when it had them
+-- @number[opt] time ns, when the process had them
 -- @usage embedded_symbols.collector({}):maps(1, { { 4096, 8192, 0, "/bin/sh" } })
 function collector:maps(pid, maps, time)
    self.mapped[#self.mapped + 1] = { pid = pid, maps = maps, time = time }
@@ -143,7 +143,8 @@ local function note_address(objects, resolver, where, pid)
    note_frames(o, handle, own)
 end
 
--- The addresses of samples and of the calls in their stacks: of the user by process, sorted, and of the kernel.
+-- Returns the addresses of samples and of the calls in their stacks, sorted: those in user space by
+-- process, then the kernel's.
 local function addresses_of(self)
    local by_pid, kernel, source = {}, {}, self.recording
    local of_stacks = source and source:has_stacks() and source.stack_table
@@ -170,7 +171,7 @@ local function each_place(self, visit)
    end
 end
 
---- The objects in which the samples lie, an SYMS chunk for each.
+--- Returns the objects in which the samples lie, each as a SYMS chunk has it.
 -- @treturn table list of tables, by path
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
@@ -202,8 +203,8 @@ local function samples_in(block)
    return (select(2, stored.counter("ovfl_pmd"):add(block:sub(1, stored.head_size), {})))
 end
 
---- Writes a recording into a file: one of `recording.of`, or one that was cut or killed, made whole as far as it
--- goes. Symbols that it lacks are looked up on this machine.
+--- Writes a recording into a file: one of `recording.of`, or what can be read of a file that was
+-- cut off. Symbols that the recording lacks are looked up on this machine.
 -- @param self of `recording.open` or `recording.of`
 -- @string path not that of the recording itself
 -- @raise where the file cannot be written
@@ -225,7 +226,7 @@ function embedded_symbols.save(self, path)
    file:close(self.ends or {})
 end
 
--- --- symbols out of the file ---------------------------------------------------------------------
+-- --- the symbols that a recording holds ----------------------------------------------------------
 
 -- Has the methods of lpfm.symbols' objects, for the addresses that were sampled.
 local embedded = {}
@@ -274,7 +275,7 @@ function embedded:segments()
    return self.value.segments
 end
 
--- Finds objects among those that a recording contains.
+-- Returns a function that finds objects among those that a recording contains.
 local function finder(self)
    local known = {}
    return function(path, id)
@@ -306,8 +307,8 @@ local function same_kernel(self)
    return boot ~= nil and boot == embedded_symbols.this_boot()
 end
 
---- A resolver for the samples of a recording: by the symbols in it; if it has none (it was killed),
--- by this machine's programs.
+--- Returns a resolver for the samples of a recording, by the symbols in the recording; by this
+-- machine's programs if it has none, because its recorder was killed.
 -- @param self of `recording.open`
 -- @treturn resolver see `pfm.symbols`
 -- @usage embedded_symbols.resolver(assert(recording.open "lpfm.data")):resolve(1, 4096).func
@@ -320,7 +321,7 @@ function embedded_symbols.resolver(self)
    local ran = self:programs()
    local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran,
       files = self.files }
-   if self.symbols and self.ends then self.resolver = resolver end -- it is complete
+   if self.symbols and self.ends then self.resolver = resolver end -- only symbols of a complete recording are final
    return resolver
 end
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The files that processes have mapped. Each is held open from the first record of it on, for when its symbols are
--- read it may be deleted or replaced, its process may have ended, or its path may be another file's here.
+--- The files that processes have mapped. Each is held open from the first record of it on: when its
+-- symbols are read, it may have been deleted or replaced, or its path may be another file's here.
 --
 -- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE" where it has none.
 -- @module pfm.recording.files
@@ -37,7 +37,7 @@ local function inode(file)
    return s and ("inode %d:%d"):format(s.st_dev, s.st_ino)
 end
 
---- What identifies a file.
+--- Returns what identifies a file.
 -- @string file
 -- @return identity, or nil: it cannot be read
 -- @usage print(require("pfm.recording.files").identity "/bin/sh")
@@ -67,7 +67,7 @@ local function exe_of(pid, path)
    return target and target:gsub(" %(deleted%)$", "") == path:gsub(" %(deleted%)$", "") and exe or nil
 end
 
--- Where the file of a mapping may be had, the surest first.
+-- Returns the paths by which the file of a mapping may be opened, the surest first.
 local function candidates(self, pid, start, stop, path)
    local root, out = root_of(self, pid), {}
    local function add(file) out[#out + 1] = file end
@@ -97,8 +97,7 @@ local function find(self, pid, start, stop, path)
    end
 end
 
--- Holds a file open. One that is still at its path is held only if there are descriptors left for
--- such.
+-- Holds a file open; one that is still at its path only while `room` for such files is left.
 local function hold(self, path, id, file)
    if file == path then
       if self.room < 1 then return end
@@ -107,13 +106,13 @@ local function hold(self, path, id, file)
    self.held[key(path, id)] = io.open(file, "re") or nil
 end
 
--- Notes where the JIT compiler's map of a process in a container will be: it has another path than
--- on the host, where it can no longer be opened when the process has ended.
+-- Notes the path of the map file that a JIT compiler in a container will write: it leads through the
+-- process's root, so that the file can no longer be opened when the process has ended.
 local function await_map(self, pid)
    if not self.made[pid] then self.awaited[pid] = jitmap.inner_path(pid) end
 end
 
---- Opens the map files of processes in containers that have made code.
+--- Opens the map files that JIT compilers in containers have written by now.
 function files:look()
    for pid, path in pairs(self.awaited) do
       self.made[pid] = io.open(path, "re") or nil
@@ -144,13 +143,13 @@ function files:note(pid, m)
    return id
 end
 
--- --- questions -----------------------------------------------------------------------------------
+-- --- opening held files --------------------------------------------------------------------------
 
 local function name_of(held)
    return held and ("/proc/self/fd/%d"):format(fileno(held)) or nil
 end
 
---- Where a file that is held can be opened.
+--- Returns the path by which a file that is held can be opened.
 -- @string path
 -- @string[opt] id its identity
 -- @treturn ?string nil: it is not held
@@ -158,7 +157,7 @@ function files:file(path, id)
    return name_of(self.held[key(path, id)])
 end
 
---- Where the map file of a process in a container can be opened.
+--- Returns the path by which the map file of a process in a container can be opened.
 -- @number pid
 -- @treturn ?string
 function files:map_file(pid)

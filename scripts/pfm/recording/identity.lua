@@ -14,9 +14,9 @@ identity.HEAD_SIZE = 16
 
 local HEAD_SIZE = identity.HEAD_SIZE
 
--- --- which recording it is -----------------------------------------------------------------------
+-- --- the id of a recording -----------------------------------------------------------------------
 
--- Two sums over the words of all chunks' heads, which have the CRCs of their bodies.
+-- Two sums are made over the words of all chunks' heads, which hold the CRCs of the bodies.
 local PRIMES, FACTORS = { 2147483647, 2147483629 }, { 1000003, 1999993 }
 
 local function add_words(sums, head)
@@ -33,9 +33,9 @@ local function id_of(head, text, sums)
    return ("%08x%08x%08x%08x"):format(time, chunks.crc32(text), sums[1], sums[2])
 end
 
--- --- looking at files ----------------------------------------------------------------------------
+-- --- reading chunks ------------------------------------------------------------------------------
 
---- The message for a file that is cut off or damaged.
+--- Returns the message for a file that is cut off or damaged.
 -- @string what "cut" or "damaged"
 -- @int at byte
 -- @return nil
@@ -83,7 +83,7 @@ function identity.look_over(file)
    end
 end
 
---- The id of a recording; sorted, ids are in the order of time.
+--- Returns the id of a recording; sorted ids are in the order of time.
 -- @param file of `chunks.open`
 -- @tparam table found of `identity.look_over`
 -- @tparam table head of `identity.head_at`
@@ -92,7 +92,7 @@ function identity.id(file, found, head)
    return id_of(head, file:body(found.head.at, found.head.length), found.sums)
 end
 
---- The id of a recording, in merged files, too: two files with the same chunks are one recording.
+--- Returns the id of the recording in a file; a merged file has the same id for that recording.
 -- @string path
 -- @treturn ?string 32 hexadecimal digits; nil for a file that is damaged, or has many recordings,
 -- or is none
@@ -107,7 +107,7 @@ function identity.of(path)
    return id
 end
 
--- A text that distinguishes most recordings, without reading all of them.
+-- Returns a text by which most recordings differ, made of the head and the end only.
 local function outline_of(self)
    local head, ends = self.head, self.ends or {}
    local clock = head.clock or {}

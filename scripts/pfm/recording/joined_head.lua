@@ -10,7 +10,7 @@ local joined_head = {}
 
 -- --- events --------------------------------------------------------------------------------------
 
--- A number that no other event has: that of the event's PMD, or the first free one.
+-- Returns a number that no other event has: the event's PMD, or else the first free number.
 local function free_number(taken, wanted)
    local n = wanted
    if taken[n] then n = 0 end
@@ -20,7 +20,7 @@ local function free_number(taken, wanted)
    return n
 end
 
--- The common event for an event of one recording: that with the same name, unit and set.
+-- Returns the common event of the same name, unit and set as an event of one recording.
 local function common_event(list, by_id, taken, e)
    local id = ("%s\0%s\0%d"):format(e.name, tostring(e.unit or ""), e.set or 0)
    local event = by_id[id]
@@ -34,9 +34,8 @@ local function common_event(list, by_id, taken, e)
    return event
 end
 
--- Returns the common events. Each part gets `events`, by the place of its own event: the `number`
--- of the common one, and `period` if that is fixed; and `own`, its own events by the common
--- numbers.
+-- Returns the common events. Each part gets `events`: for its own event, by its `layout.place`, the
+-- `number` of the common event, and a fixed `period`; and `own`: its events by common number.
 local function join_events(parts)
    local list, by_id, taken = {}, {}, {}
    for _, part in ipairs(parts) do
@@ -51,7 +50,7 @@ local function join_events(parts)
    return list
 end
 
--- Each part gets `with`: from the number of an event of `record --with` to its PMD.
+-- Gives each part `with`: the PMDs of its events of `record --with`, by common number.
 local function join_with(parts)
    local list, by_id, taken = {}, {}, {}
    for _, part in ipairs(parts) do
@@ -65,7 +64,7 @@ end
 
 -- --- the rest of the head ------------------------------------------------------------------------
 
--- The value that all have; nil: they differ.
+-- Returns the value that the heads of all parts have; nil if they differ.
 local function common(parts, get)
    local value = parts[1] and get(parts[1].self.head)
    for _, part in ipairs(parts) do
@@ -118,7 +117,7 @@ local function least(parts, get)
    return out
 end
 
--- All samples stand for one period if all recordings say so, with the same period.
+-- Returns true if all recordings have fixed periods, and each event has the same period in all.
 local function is_fixed(parts, events)
    for _, part in ipairs(parts) do
       if not part.self.head.fixed then return nil end
@@ -149,12 +148,12 @@ local function head_of(parts)
       frequency = common(parts, function(head) return head.frequency end) }
 end
 
--- --- the end -------------------------------------------------------------------------------------
+-- --- the ENDS chunk ------------------------------------------------------------------------------
 
 local SUMS = { "samples", "lost", "crowded", "untold", "throttled", "late", "full", "missed", "user", "system",
    "subjects", "unmeasured" }
 
--- Sums of what was counted, and the longest time; nil: none ended.
+-- Returns the sums of what was counted, and the longest time; nil if no recording has an end.
 local function ends_of(parts)
    local out
    for _, part in ipairs(parts) do
@@ -170,9 +169,9 @@ local function ends_of(parts)
    return out
 end
 
---- The common head and end of parts, which get the common numbers of their events.
+--- Returns the common head and end of parts; gives the parts the common numbers of their events.
 -- @tparam {table,...} parts of `pfm.recording.together`
--- @tparam[opt] table head instead, where there are no parts
+-- @tparam[opt] table head the one to return where there are no parts
 -- @treturn table head
 -- @treturn ?table ends
 function joined_head.of(parts, head)

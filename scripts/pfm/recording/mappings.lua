@@ -2,8 +2,8 @@
 --- The code that a program has mapped over time, also at the same addresses.
 --
 -- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
--- added in the order of time; `at(address, n)` is what was at an address after the first n. A
--- mapping from a record exists from the record's time on; one from /proc may be older.
+-- added in the order of time; `at(address, n)` is what was at an address after n of them. A mapping
+-- from a record exists from the record's time on; one from /proc may be older.
 -- @module pfm.recording.mappings
 
 local last_before = require "pfm.util.last_before"
@@ -12,7 +12,7 @@ mappings.__index = mappings
 
 local FAR = 64          -- generations: mappings are inherited over that many forks without exec
 
---- Is a mapping memory without a file?
+--- Returns true if a mapping is memory without a file.
 -- @string path of a mapping
 -- @treturn boolean
 -- @usage require("pfm.recording.mappings").is_anonymous "//anon" --> true
@@ -26,7 +26,7 @@ local function is_same(a, b)
 end
 
 --- Makes a list without mappings.
--- @tparam[opt] mappings parent what the program began with: a new process has that of the one that made it
+-- @tparam[opt] mappings parent what the program began with: a new process has its parent's mappings
 -- @treturn mappings with `n`, how many were added
 function mappings.new(parent)
    local generation = parent and parent.generation + 1 or 0
@@ -59,8 +59,8 @@ local function push(span, entry)
    end
 end
 
--- Returns true if all of a range was mapped in the same way as by `row` already, after the first n.
--- If row is memory without a file, that is so where nothing is known, too: it needs no record.
+-- Returns true if, after the first n mappings, all of a range was mapped already as `row` maps it.
+-- For memory without a file, a range of which nothing is known counts as mapped in this way, too.
 local function had(self, row, start, stop, n)
    local spans, at = self.spans, start
    local i = last_before(spans, "start", start)
@@ -82,7 +82,7 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told true: it was read from /proc, and is not a record of the moment
+-- @bool[opt] told true: /proc told of the mapping, which may have been made before
 -- @treturn boolean true if something else, or nothing, was known to be mapped there
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
@@ -111,7 +111,7 @@ function mappings:add(row, told)
    return changes
 end
 
--- --- questions -----------------------------------------------------------------------------------
+-- --- finding mappings ----------------------------------------------------------------------------
 
 -- Returns the first mapping at an address if it was read from /proc: it may have been there before.
 local function later(self, address)
@@ -134,7 +134,7 @@ local function exact(self, address, n, doubt)
    return self.parent and exact(self.parent, address, self.limit, self.limit)
 end
 
---- What was mapped at an address.
+--- Returns what was mapped at an address.
 -- @number address
 -- @number n after so many mappings
 -- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there already
@@ -150,10 +150,10 @@ function mappings:at(address, n, doubt)
    return row
 end
 
---- All that ever was mapped at an address.
+--- Lists all that ever was mapped at an address.
 -- @number address
 -- @treturn table of mappings
--- @treturn number up to which address it is the same
+-- @treturn number up to which address the list is the same
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
 -- m:add { 0, 8192, 0, "/lib/a.so" }

@@ -68,7 +68,7 @@ function take.ENDS(self, value)
    self.ends = value
 end
 
--- Is the value valid? For the head only its type is checked here: `reader.check` says in words what is wrong with it.
+-- Checks a chunk's value; of a head only the type: `reader.check` says what is wrong with a head.
 local function check_value(tag, value)
    local sound, partly = schema[tag](value)
    if tag == "HEAD" then return type(value) == "table", partly end
@@ -90,7 +90,7 @@ local function take_chunk(self, file, tag, at, length)
    end
 end
 
---- Reads all but the samples, of which it notes the positions; of a merged file only the head.
+--- Reads all but the samples, and notes where those lie; reads only the head of a merged file.
 -- @tparam table self gets the fields of `recording.open`
 -- @param file of `lpfm.chunks`
 function reader.chunks(self, file)
@@ -109,7 +109,7 @@ local function take_shared(shared, value)
    return sound
 end
 
--- Begins a source, with the shared symbols that it uses.
+-- Begins a source, which is one recording of the file, with the shared symbols that it uses.
 local function begin_source(self, sources, shared, value, new)
    if not schema.SRCE(value) then return nil end
    local source = new(self.path)
@@ -147,7 +147,7 @@ function reader.sources(self, file, new)
    return sources
 end
 
--- Why a recording cannot be read, or nil.
+-- Returns why a recording cannot be read, or nil.
 local function refusal(self)
    local head = self.head
    if not head then return "is damaged: its head cannot be read" end
@@ -175,7 +175,7 @@ local function fill_in(head)
    end
 end
 
---- Can the recording be used? Fills in what other programs may have left out.
+--- Checks that the recording can be used, and fills in what other programs may have left out.
 -- @tparam table self
 -- @return self; nil and why not
 function reader.check(self)

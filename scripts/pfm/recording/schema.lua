@@ -12,7 +12,7 @@ local anything, list, number, record, row, text, whole, word = shape.anything, s
 
 -- --- records -------------------------------------------------------------------------------------
 
--- A register value: beyond 2^53 it is a string of digits.
+-- Checks a register value, which is a string of digits beyond 2^53.
 local function amount(v)
    return number(0, 2 ^ 64)(v) or type(v) == "string" and v:find("^%d+$") ~= nil and #v <= 20
 end
@@ -70,7 +70,7 @@ schema.PROG = list(function(v)
    return type(v) == "table" and (v[1] ~= nil and schema.kinds[v[1]] or anything)(v)
 end)
 
--- A value of a row that has name, file and line of one frame after the other.
+-- Checks the i-th value of a row that has name, file and line of each frame in turn.
 local function in_frame(v, i)
    return (i % 3 == 2 and text or count)(v)
 end

@@ -11,7 +11,7 @@ local sorted_keys = require "pfm.util.sorted_keys"
 
 local summary = {}
 
---- The line that the numbers of a simulated machine begin with.
+--- Returns the line that the numbers of a simulated machine begin with.
 -- @tparam recording self
 -- @return string, or nil: this computer was measured
 -- @usage print(summary.simulated(assert(recording.open "lpfm.data")))
@@ -45,8 +45,8 @@ local function build_id_of(self, path)
    return objects.build_id(path)
 end
 
--- The Debian package with the debug symbols of a file that a package installed, or nil. dpkg may
--- know files of /usr by their old names in /.
+-- Returns the Debian package with the debug symbols of a file that a package installed, or nil.
+-- dpkg may know files of /usr by their old names in /.
 local function debug_package(path)
    for _, name in ipairs { path, (path:gsub("^/usr", "")) } do
       local pipe = io.popen("dpkg-query -S " .. shell.quote(name) .. " 2>/dev/null")
@@ -56,7 +56,7 @@ local function debug_package(path)
    end
 end
 
--- Tells how to get the names of a stripped object. libdw asks servers if libdebuginfod is there.
+-- Tells how to get the names of a stripped object; libdw asks servers if libdebuginfod is there.
 local function remedy(self, path)
    local id = build_id_of(self, path)
    if not id then return "" end
@@ -100,7 +100,7 @@ local PYTHON = "of Python, only the interpreter's functions are named: "
 local SILENT = PYTHON .. "Python %s does not tell its own; 3.12 and later do, as python3 -X perf"
 local TELLING = PYTHON .. "Python %s tells its own as python3 -X perf; record -g shows them"
 
--- Are there names of Python's own functions? The interpreter writes them into a map file.
+-- Returns true if there are names of Python functions: the interpreter writes them into a map file.
 local function has_python(self)
    for _, o in pairs(self.symbols or {}) do
       for _, f in ipairs(jitmap.is_path(o.path) and o.functions or {}) do
@@ -123,7 +123,7 @@ local function interpreters(self, result, out)
    end
 end
 
---- What a reader should know, in words.
+--- Returns the warnings about a recording and a table of its samples.
 -- @param self recording
 -- @tparam table result of `pfm.analyze.by`
 -- @treturn table of strings
@@ -140,7 +140,7 @@ function summary.warnings(self, result)
    return out
 end
 
---- How many samples are in a table of samples.
+--- Returns how many samples are in a table of samples.
 -- @tparam table result of `pfm.analyze.by`
 -- @treturn number
 -- @usage local s = assert(recording.open "lpfm.data")
@@ -151,14 +151,14 @@ function summary.samples(result)
    return n
 end
 
---- The events sampled, and how often, in words.
+--- Says which events were sampled, and how often.
 -- @param self recording
 -- @treturn string
 -- @usage print(require("pfm.recording.summary").events(assert(recording.open "lpfm.data")))
 function summary.events(self)
    local out = {}
    for i, e in ipairs(self.head.events) do
-      -- with a rate the period followed the events
+      -- with a frequency, the period was adapted to the rate of the events
       local rate = (e.unit ~= "ns" or not e.period) and (e.frequency or self.head.frequency)
       local period = not e.period and "?" or e.unit == "ns" and render.time(e.period / 1e9) or render.number(e.period)
       out[i] = e.weighted and ("%s each time"):format(e.name)
@@ -170,7 +170,7 @@ function summary.events(self)
    return table.concat(out, ", ")
 end
 
---- When it was recorded.
+--- Says when the recording was made.
 -- @param self recording
 -- @treturn string "?" where that is not known
 -- @usage print(require("pfm.recording.summary").date(assert(recording.open "lpfm.data")))

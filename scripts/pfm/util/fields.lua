@@ -6,7 +6,7 @@ local nearest = require "pfm.util.nearest"
 
 local fields = {}
 
---- Lists of names as one.
+--- Joins lists of names.
 -- @tparam {string,...} ... lists
 -- @treturn {string,...}
 -- @usage fields.join({ "command" }, { "events" }) --> { "command", "events" }
@@ -18,8 +18,8 @@ function fields.join(...)
    return out
 end
 
---- Raises an error where a table has a name that is not known; it names the nearest that is.
--- @string call what takes the table
+--- Raises an error where a table has an unknown name; the message has the nearest known one.
+-- @string call name of the function that takes the table
 -- @tparam ?table t
 -- @tparam {string,...} known
 -- @string[opt="field"] what such a name is

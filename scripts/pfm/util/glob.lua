@@ -12,7 +12,7 @@ function glob.is(word)
    return word:find("[*?]") ~= nil
 end
 
---- The pattern as one of Lua's, for the whole of a name.
+--- Makes a pattern one of Lua's, for the whole of a name.
 -- @string text
 -- @treturn string
 -- @usage ("page-faults"):find(glob.pattern("page-*")) --> 1

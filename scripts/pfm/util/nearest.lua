@@ -4,7 +4,7 @@
 
 local nearest = {}
 
--- Edits between two words: insert, delete, replace, swap neighbours.
+-- Counts the edits between two words: insert, delete, replace, swap neighbours.
 local function distance(a, b)
    local before, last = nil, {}
    for j = 0, #b do last[j] = j end
@@ -22,7 +22,7 @@ local function distance(a, b)
    return last[#b]
 end
 
---- The name nearest to what was typed.
+--- Finds the name nearest to what was typed.
 -- @tparam string typed
 -- @tparam table names an array
 -- @return the name, or nil when none is near
@@ -38,7 +38,7 @@ function nearest.find(typed, names)
    return best
 end
 
---- "; did you mean 'X'?" or the empty string, as for a name that is known.
+--- Returns "; did you mean 'X'?", or "" if no name is near or the typed one is known.
 -- @tparam string typed
 -- @tparam table names
 -- @treturn string

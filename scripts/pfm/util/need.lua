@@ -2,12 +2,12 @@
 --- Modules of other packages.
 -- @module pfm.util.need
 
---- Loads a module.
+--- Loads a module of another package, or names the Debian package to install.
 -- @function need
 -- @string module
 -- @string package the Debian package that has it
 -- @return what `require` returns
--- @raise why it cannot be loaded: `require` says of a file that it cannot open that there is none
+-- @raise why the module cannot be loaded; if no file can be opened at all, that reason
 -- @usage require("pfm.util.need")("cjson", "lua-cjson")
 return function(module, package)
    local ok, found = pcall(require, module)

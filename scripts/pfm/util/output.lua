@@ -14,7 +14,7 @@ local function fail(self, err)
    error(("cannot write %s: %s"):format(self.name, err), 0)
 end
 
---- A file with checks.
+--- Wraps a file, so that a write that fails raises an error.
 -- @param file
 -- @string name what errors call it
 -- @treturn table `write`, `close`
@@ -28,7 +28,7 @@ local function put_kept(self)
    self.kept, self.bytes = {}, 0
 end
 
---- Removes a file that could not be written whole. What is no file of its own (a device, a pipe, a link) stays.
+--- Removes a file that could not be written whole, unless it is a device, a pipe or a link.
 -- @string path
 function output.remove(path)
    local found = stat.lstat(path)

@@ -10,7 +10,7 @@ local ranges = {}
 -- @string[opt=","] separator a character
 -- @treturn[1] {table,...} first and last number of each range
 -- @return[2] nil
--- @treturn[2] string what is wrong, with the part of the list that it is
+-- @treturn[2] string what is wrong
 -- @usage require("pfm.util.ranges").read("0-3,5", "ranks")[1][2] --> 3
 function ranges.read(text, what, separator)
    separator = separator or ","

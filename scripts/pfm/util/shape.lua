@@ -1,15 +1,15 @@
 -- SPDX-License-Identifier: MIT
 --- Descriptions of what a file may say: checks of values, and of the tables that they are in.
 --
--- A check takes a value and returns whether it is sound, and whether it was so in part only: optional fields that are
--- not sound are taken out of it then.
+-- A check takes a value and returns whether it is sound. A second result, true, says that optional
+-- fields which were not sound have been taken out of the value.
 -- @module pfm.util.shape
 
 local shape = {}
 
 -- --- values --------------------------------------------------------------------------------------
 
---- A whole number within bounds.
+--- Makes a check for a whole number within bounds.
 -- @number low
 -- @number high
 -- @treturn function check
@@ -18,7 +18,7 @@ function shape.whole(low, high)
    return function(v) return type(v) == "number" and v >= low and v <= high and v % 1 == 0 end
 end
 
---- A number within bounds.
+--- Makes a check for a number within bounds.
 -- @number low
 -- @number high
 -- @treturn function check
@@ -43,7 +43,7 @@ function shape.word(v)
    return type(v) == "string" or shape.number(-2 ^ 53, 2 ^ 53)(v)
 end
 
--- What JSON calls null.
+-- Is a value what JSON calls null?
 local function is_null(v)
    return type(v) == "userdata" and getmetatable(v) == nil
 end
@@ -57,8 +57,8 @@ end
 
 -- --- tables --------------------------------------------------------------------------------------
 
---- A list without holes, of values of one kind.
--- @func of check
+--- Makes a check for a list without holes, of values of one kind.
+-- @func of check of the values
 -- @treturn function check
 -- @usage shape.list(shape.text) { "a", "b" } --> true
 function shape.list(of)
@@ -75,7 +75,7 @@ function shape.list(of)
    end
 end
 
---- A list that begins with these values.
+--- Makes a check for a list that begins with certain values.
 -- @tparam {func,...} first checks of the values
 -- @func[opt] rest check of those that follow, which gets their place, too
 -- @treturn function check
@@ -93,7 +93,7 @@ function shape.row(first, rest)
    end
 end
 
---- A table of fields by their names.
+--- Makes a check for a table of fields by their names.
 -- @tparam table needed checks of those that must be there
 -- @tparam table firm checks of those that must be sound where they are there, since other fields
 -- depend on them

@@ -6,7 +6,7 @@ local text_file = require "pfm.util.text_file"
 
 local shell = {}
 
---- A path as a word for the shell, never an option.
+--- Makes a path a word for the shell, never an option.
 -- @string path
 -- @treturn string
 function shell.quote(path)
@@ -26,7 +26,7 @@ function shell.need(name, package)
    end
 end
 
--- A pipe does not tell whether its program failed: what it printed as errors does.
+-- Raises an error if a program printed errors: a pipe does not tell whether its program failed.
 local function check(program, said)
    local text = said:gsub("%s+$", "")
    if text ~= "" then error(("%s: %s"):format(program, text), 0) end
@@ -47,7 +47,7 @@ end
 
 --- Runs a command.
 -- @string command
--- @treturn string what it printed; raises an error where that is nothing but complaints
+-- @treturn string what it printed; raises an error where it printed nothing but errors
 function shell.read(command)
    local errors, said = text_file.unnamed()
    local pipe = io.popen(("{ %s; } 2>%s"):format(command, errors), "r")

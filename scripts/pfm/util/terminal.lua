@@ -35,9 +35,9 @@ local function ask(command)
    return text or ""
 end
 
---- The size of the terminal, in the order of `repl.keys.size`.
+--- Returns the size of the terminal.
 -- @treturn number columns, 80 where they are not known
--- @treturn number lines, 24 likewise
+-- @treturn number lines, 24 where they are not known
 function terminal.size()
    local lines, columns = ask("stty size"):match("^(%d+) (%d+)$")
    lines, columns = tonumber(lines) or 0, tonumber(columns) or 0

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Small text files, as those in /proc and /sys: a whole one, or its first line; and one for what a program prints.
+--- Small text files, as those in /proc and /sys, and nameless ones for what programs print.
 -- @module pfm.util.text_file
 
 local text_file = {}
@@ -11,22 +11,22 @@ local function read(path, what)
    return text
 end
 
---- All of a file.
+--- Returns all of a file.
 -- @string path
 -- @treturn string or nil where it cannot be read
 function text_file.all(path)
    return read(path, "*a")
 end
 
---- The first line of a file.
+--- Returns the first line of a file.
 -- @string path
 -- @treturn string or nil where it cannot be read, or is empty
 function text_file.line(path)
    return read(path, "*l")
 end
 
---- A file without a name: nothing is left of it, whatever becomes of the program that prints into it.
--- @treturn string where a program that is started now can write it
+--- Makes a file without a name: nothing is left of it, whatever becomes of its program.
+-- @treturn string path under which a program that is started now can write the file
 -- @treturn function what has been written; to be called once
 function text_file.unnamed()
    local path = os.tmpname()

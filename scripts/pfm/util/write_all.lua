@@ -2,8 +2,8 @@
 --- Writes to a file and flushes it, so that each failure is reported.
 -- @module pfm.util.write_all
 
--- Not compiled: LuaJIT's compiled code repeats a call of write or flush that fails. The buffer is
--- empty then, the second call succeeds, and the loss is not noticed.
+-- write_all() is not compiled: LuaJIT's compiled code repeats a call of write or flush that fails.
+-- The buffer is empty then, the second call succeeds, and the loss is not noticed.
 local jit = rawget(_G, "jit")
 
 --- Writes, and empties the file's buffer.

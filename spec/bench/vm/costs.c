@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * costs.c - what perfmon.ko costs, in guest instructions, beside perf_event doing the same work in the same
- * boot. One line for each operation: name, perfmon, perf_event, mark.
+ * costs.c - the costs of perfmon.ko and of perf_event for the same work in the same boot, in guest
+ * instructions. Prints by operation: name, perfmon, perf_event, mark (perfmon may cost no more).
  *
- * In the emulated machine every instruction takes 2 ns of its clock, user and kernel alike, so clock
- * differences count them all. Batches are timed as a whole; the median of them counts, less the empty loop.
+ * In the emulated machine every instruction, user or kernel, takes 2 ns of the guest's clock, which
+ * so counts instructions. Batches are timed as a whole; their median counts, less the empty loop.
  */
 #include <linux/filter.h>
 #include <linux/perf_event.h>
@@ -18,10 +18,10 @@
 #include "perfmon/regions.h"
 
 #define BATCHES		101
-#define FRAMES		10		/* of a stack */
-#define LEAF		256		/* bytes of it, with which lpfm finds the caller of a leaf */
+#define FRAMES		10		/* most frames of a recorded stack */
+#define LEAF		256		/* bytes of the stack that lpfm copies, to find the caller of a leaf */
 
-/* The marks are set for arm64. */
+/* The marks, limits of the costs, are those of arm64. */
 #ifdef __aarch64__
 #define TITLE		"guest instructions, arm64, one processor"
 #define HAS_MARKS	true
@@ -30,7 +30,7 @@
 #define HAS_MARKS	false
 #endif
 
-static uint64_t ticks_per_million;	/* clock ticks of a million instructions */
+static uint64_t ticks_per_million;	/* clock ticks in which a million instructions run */
 
 static inline uint64_t ticks(void)
 {
@@ -225,7 +225,7 @@ static void allow_user_access(void)
 	}
 }
 
-/* As the comment in struct perf_event_mmap_page has it, for a counter that is not scaled. */
+/* Reads a counter as the comment in struct perf_event_mmap_page says, without scaling. */
 static inline uint64_t page_read(const volatile struct perf_event_mmap_page *page)
 {
 	uint32_t seq, index;
@@ -262,7 +262,7 @@ static int perf_mapped(uint64_t event, volatile struct perf_event_mmap_page **pa
 	return fd;
 }
 
-/* n, and which they are, are constants, as in programs. */
+/* Is inlined, so that n and nums are constants, as in programs. */
 static inline __attribute__((always_inline)) double ours_at_user_level(int n)
 {
 	static const uint16_t nums[4] = { 0, 1, 2, 3 };
@@ -276,7 +276,7 @@ static inline __attribute__((always_inline)) double ours_at_user_level(int n)
 		must(!set_pmc(fd, 0, i, USER | (i ? INST : CYCLES)), "PMC");
 	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "load, start");
 	must(!pfm_map_set(fd, 0, &view), "map_set");
-	pfm_read_fast(&view, nums, values, n);	/* on x86 the first allows it */
+	pfm_read_fast(&view, nums, values, n);	/* on x86 the first read enables rdpmc */
 	must(pfm_read_fast(&view, nums, values, n) == 1, "a read without a call");
 	MEASURE(cost, 100, pfm_read_fast(&view, nums, values, n));
 	close(fd);
@@ -309,7 +309,7 @@ static void reads_at_user_level(void)
 	report("read four, in one sequence", ours_at_user_level(4), perfs_at_user_level(4), 124);
 }
 
-/* A region's start and stop; without a file, what a program pays that is run by itself. */
+/* Returns the cost of a region's start and stop. If no file is in use, the region is not measured. */
 static double region_cost(void)
 {
 	double cost;
@@ -369,7 +369,7 @@ static void lives(void)
 #define PERIOD		10000ULL
 #define OVERFLOWS	(4 * LOOP / PERIOD)
 
-/* Whatever the compiler's flags, a function that asks for its frame has one. */
+/* Makes a function have a frame pointer, whatever the compiler's flags are. */
 #define HAS_FRAME()	asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
 
 static double timed_loop(void)
@@ -396,7 +396,7 @@ static __attribute__((noinline)) double timed_loop_below(int frames)
 	return took;
 }
 
-/* Where an overflow has more frames to find than it wants. */
+/* Times the loop under a stack of more frames than an overflow records. */
 static double timed_deep_loop(void)
 {
 	return timed_loop_below(2 * FRAMES);
@@ -450,7 +450,7 @@ static double our_samples(double alone, int others)
 	return cost;
 }
 
-/* leaf: with the registers and the stack's last bytes. */
+/* Returns the cost of a sample with a call stack. leaf: also registers and the top of the stack. */
 static double our_stacks(double alone, bool leaf)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = 8 << 20, .max_frames = FRAMES,
@@ -477,7 +477,7 @@ static double our_stacks(double alone, bool leaf)
 	return cost;
 }
 
-/* Overflows that a format judges and keeps nothing of. */
+/* Returns the cost of an overflow of which the format keeps no sample. */
 static double our_judged(double alone, const char *format, void *arg, size_t size)
 {
 	pfarg_ctx_t ctx = { 0 };
@@ -491,12 +491,12 @@ static double our_judged(double alone, const char *format, void *arg, size_t siz
 	must(!set_pmc(fd, 0, CYC, CYC_PMC(USER)) && !set_period(fd, 0, CYC, PERIOD, 0), "registers");
 	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "start");
 	cost = (timed_loop() - alone) / OVERFLOWS;
-	must(counts[size ? 0 : CYC] >= 5 * OVERFLOWS, "overflows");	/* hdr_runs; the tally of the PMD */
+	must(counts[size ? 0 : CYC] >= 5 * OVERFLOWS, "overflows");	/* hdr_runs, or tally's count */
 	close(fd);
 	return cost;
 }
 
-/* The costs of a format that only counts overflows, and of programs, which may cost MORE_BY_PROGRAM more. */
+/* What a BPF program may cost more than a format that only counts overflows. */
 #define MORE_BY_PROGRAM	60
 
 static void judged(double alone)
@@ -526,7 +526,7 @@ static void judged(double alone)
 	       our_judged(alone, PFM_PROG_SMPL_NAME, &tallying, sizeof(tallying)), 0, nothing + MORE_BY_PROGRAM);
 }
 
-/* A set of one or two counters: the first is reset at each overflow, or (switching) two sets take turns there. */
+/* Returns the cost of an overflow that resets its counter or, if switching is true, switches sets. */
 static double our_overflows(double alone, int counters, bool switching)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -PERIOD, .reg_long_reset = -PERIOD,
@@ -635,7 +635,10 @@ static void exchange(int from, int to, int n)
 			_exit(1);
 }
 
-/* open(): counters of the calling thread; on both sides of a byte going to and fro. */
+/*
+ * Returns the cost of a context switch between two processes that send each other a byte. In both,
+ * open_counters() has opened counters of the calling thread.
+ */
 static double switch_cost(void (*open_counters)(void))
 {
 	int there[2], back[2];
@@ -741,7 +744,7 @@ static int inheriting(int n)
 	return fd;
 }
 
-/* As one group. */
+/* Opens n inherited perf events of the calling thread as one group. */
 static void inheriting_perf(int *fds, int n)
 {
 	for (int i = 0; i < n; i++) {
@@ -782,6 +785,6 @@ int main(void)
 	switches();
 	births(1, "an inherited fork and exit, one counter");
 	births(4, "an inherited fork and exit, four");
-	regions();	/* last: the thread stays monitored */
+	regions();	/* comes last, since the thread stays monitored */
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* abi.c - sizes and offsets of the public structures are those of the last perfmon2 2.x. */
+/* abi.c - checks that the public structures have the sizes and offsets of the last perfmon2 2.x. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -83,7 +83,7 @@ AT(pfm_dfl_smpl_entry_t, cpu, 32);
 AT(pfm_dfl_smpl_entry_t, set, 34);
 AT(pfm_dfl_smpl_entry_t, tgid, 36);
 
-/* The format with call stacks: its header begins as the default's, its samples hold the default's. */
+/* Format "stack": its header begins like the default's; a sample contains the default's entry. */
 SIZE(pfm_stack_smpl_arg_t, 64);
 SIZE(pfm_stack_smpl_hdr_t, 128);
 AT(pfm_stack_smpl_hdr_t, hdr_min_buf_space, 32);

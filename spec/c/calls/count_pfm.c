@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * count_pfm.c - a self-monitoring program in the style of perfmon2 2.x: its page faults while it
- * touches argv[1] fresh pages. Prints "counted N touched M".
+ * count_pfm.c - a self-monitoring program in the style of perfmon2 2.x: counts its page faults
+ * while it touches argv[1] new pages. Prints "counted N touched M".
  */
 #include <stdio.h>
 #include <stdlib.h>

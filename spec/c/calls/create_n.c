@@ -38,11 +38,11 @@ static void default_policy(void)
 	memset(&ctx, 0, sizeof(ctx));
 	EXPECT(pfm_create_context(&ctx, 1) == 0);
 	EXPECT(ctx.ctx_fd > 2 && !ctx.ctx_smpl_buf_size);
-	EXPECT(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL);	/* a context, which is not loaded */
+	EXPECT(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL);	/* it is a context, but not loaded */
 	close(ctx.ctx_fd);
 }
 
-/* 3.5.3: the format by its UUID, its argument behind the structure. */
+/* 3.5.3: names the format by its UUID, and puts its argument behind the structure. */
 static void with_format(void)
 {
 	struct {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * denied.c - a program where a system call fails, as in a container:
+ * denied.c - runs a program for which a system call fails, as in a container:
  *
  *   denied ERRNO[:ptrace] PROGRAM [ARGUMENTS]	perf_event_open(2), or ptrace(2)
  */

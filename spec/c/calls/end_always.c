@@ -33,7 +33,7 @@
 	} \
 } while (0)
 
-#define NEW_FAULTS	200	/* of the program that is executed */
+#define NEW_FAULTS	200	/* page faults of the executed program */
 
 static int go[2], leave[2], came[2];
 
@@ -80,7 +80,7 @@ static void *end_process(void *unused)
 	return unused;
 }
 
-/* The program that is executed: causes page faults, reports that, and ends when it is asked to. */
+/* Is the executed program: causes page faults, reports that, and ends when it is asked to. */
 static int executed(int say, int hear)
 {
 	char c;
@@ -122,7 +122,7 @@ static void *second_thread(void *unused)
 	return unused;
 }
 
-/* A process of two threads, one of which calls exec(2); second: the number of the second thread. */
+/* Starts a process of two threads, one of which calls exec(2); *second: the second thread's tid. */
 static pid_t start_two(pid_t *second)
 {
 	pthread_t thread;
@@ -131,7 +131,7 @@ static pid_t start_two(pid_t *second)
 	TRUE(!pipe(go) && !pipe(leave) && !pipe(came));
 	pid = fork();
 	if (!pid) {
-		close(leave[1]);	/* so that reading it ends with the monitoring program */
+		close(leave[1]);	/* so that read() returns when the tool has ended */
 		if (pthread_create(&thread, NULL, second_thread, NULL))
 			_exit(1);
 		take_part(first_executes);
@@ -140,7 +140,7 @@ static pid_t start_two(pid_t *second)
 	return pid;
 }
 
-/* A process of two threads. Both are there when this returns: its beginning causes page faults, too. */
+/* Starts a process of two threads; waits for both, since their start causes page faults, too. */
 static pid_t start_target(void (*work)(void))
 {
 	pthread_t thread;
@@ -265,7 +265,7 @@ static void goes_on(int fd, pid_t pid)
 	TRUE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
 }
 
-/* exec(2) ends all other threads of a process, and the one that called it gets the first one's number. */
+/* exec(2) ends all other threads of a process; the calling thread gets the first one's tid. */
 static void ends_with_it(int fd, pid_t pid)
 {
 	executed_now();
@@ -302,7 +302,7 @@ static char state_of(pid_t pid)
 	return at ? at[2] : 0;
 }
 
-/* Stops the tool while the target executes a program and ends: both have happened when the tool goes on. */
+/* Stops the tool until the target has executed a program and ended. */
 static void hold_tool(int begin, int let_go, pid_t tool, pid_t target)
 {
 	char c;
@@ -317,7 +317,7 @@ static void hold_tool(int begin, int let_go, pid_t tool, pid_t target)
 	_exit(kill(tool, SIGCONT));
 }
 
-/* A thread that executes a program and ends is the same one, though nothing looks in between. */
+/* A thread that executes a program and ends is followed, though the tool does not run until then. */
 static void unseen(void)
 {
 	pid_t second, pid, helper;
@@ -349,7 +349,7 @@ static void *monitor_itself(void *unused)
 	return unused;
 }
 
-/* "The message applies only non self-monitoring threads"; the context is detached: it can go to another thread. */
+/* "The message applies only non self-monitoring threads"; the context can be loaded again. */
 static void own(void)
 {
 	pfarg_load_t load = { .load_pid = (uint32_t)gettid() };
@@ -359,7 +359,7 @@ static void own(void)
 	TRUE(!pthread_create(&thread, NULL, monitor_itself, NULL));
 	TRUE(!pthread_join(thread, NULL));
 	p.fd = own_fd;
-	while (pfm_load_context(own_fd, &load)) {	/* the thread may be about to end, when it has been joined */
+	while (pfm_load_context(own_fd, &load)) {	/* after pthread_join() the thread may still be about to end */
 		TRUE(errno == EBUSY);
 		TRUE(!poll(&p, 1, 0));
 		sched_yield();

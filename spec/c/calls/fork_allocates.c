@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork_allocates.c - what libperfmon does in a child as it begins allocates nothing, whatever contexts its parent has
- * (3.1.1: "The file descriptor is cloned in the child"). A program may have an allocator of its own that does not
- * mind forks: one of its locks may be held by a thread that the child has not. On the machine of LPFM_MACHINE.
+ * fork_allocates.c - libperfmon's fork handler allocates nothing in the child, whatever contexts
+ * its parent has (3.1.1: "The file descriptor is cloned in the child"): in a program's own
+ * allocator, a thread that the child does not have may hold a lock. On the machine of LPFM_MACHINE.
  */
 #include <dlfcn.h>
 #include <stdio.h>

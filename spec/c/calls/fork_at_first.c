@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork_at_first.c - a fork while another thread makes the very first call, which chooses the machine: the child's
- * first call works as well (3.1.1: any thread may create a context). The C library's getenv(), which the choice
- * begins with, is held up here until the fork has been made, or waits.
+ * fork_at_first.c - forks while another thread makes the first call, which chooses the machine: the
+ * child's first call works, too (3.1.1: any thread may create a context). The choice begins with
+ * getenv(), which here returns only after the fork, or when fork() waits for a lock.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 static atomic_bool choosing, forked;
 static __thread bool is_first;
 
-/* Does the process' first thread sleep? It does where fork() waits for a lock. */
+/* Returns true if the process' first thread sleeps, as it does if fork() waits for a lock. */
 static bool first_thread_sleeps(void)
 {
 	char path[64], line[512] = "";
@@ -82,7 +82,7 @@ int main(void)
 		_exit(child());
 	atomic_store(&forked, true);
 	pthread_join(thread, &problem);
-	alarm(20);	/* a lock of a thread that the child does not have would never be released */
+	alarm(20);	/* nothing in the child would release a lock that the other thread held */
 	if (problem)
 		puts(problem);
 	if (waitpid(pid, &status, 0) != pid || status)

@@ -5,8 +5,8 @@
  *
  *   handler_locks CASE ["child"]
  *
- * malloc() and its kin are the program's own here: what takes memory, or opens a stream, in a handler would wait for
- * itself where the handler has interrupted that; it is counted. With "child" a child of fork() does it.
+ * The program counts calls of malloc(), fopen() and the like in the handler, which would wait for
+ * locks that the interrupted code holds. With "child" a child of fork() does all this.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -149,7 +149,7 @@ static int interrupt(void)
 	return taken != 0;
 }
 
-/* A copy of this process, which has or has not had a context. */
+/* Runs interrupt() in a child of this process. */
 static int interrupt_child(void)
 {
 	int status = 1;

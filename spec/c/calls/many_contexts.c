@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * many_contexts.c - argv[1] contexts with a sampling buffer created, loaded, started and closed, one
- * after the other. Prints how many descriptors are open and how many KiB are mapped, before and
+ * many_contexts.c - creates, loads, starts and closes argv[1] contexts with a sampling buffer, one
+ * after the other. Prints how many descriptors are open, and how many KiB are mapped, before and
  * after: "fds A B kib C D".
  */
 #include <dirent.h>
@@ -65,7 +65,7 @@ static long mapped_kib(void)
 	return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
-/* Descriptors still open when the service thread has had its time to give back what was closed. */
+/* Returns how many descriptors are open, after waiting for the service thread to close its own. */
 static int settled_fds(int expected)
 {
 	int fds;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
 	int times = argc > 1 ? atoi(argv[1]) : 1000, before = count_fds(), fds;
 	long kib;
 
-	one();				/* sets up what is set up once: the service thread */
+	one();				/* starts the service thread, too */
 	fds = settled_fds(before + 1);
 	for (int i = 0; i < 50; i++)
 		one();

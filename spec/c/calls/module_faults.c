@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * module_faults.c - libperfmon before a perfmon.ko that lacks memory: its ioctls, and
- * libperfmon's own allocations, fail one after the other while the machine is opened. Each
- * failure is reported as what it is, nothing is freed twice, no other machine is taken instead, and
- * the next attempt opens it. The linker sends open() and ioctl() here: there is no /dev/perfmon but
- * this one. Prints how many calls were made to fail.
+ * module_faults.c - lets perfmon.ko's ioctls, and libperfmon's allocations, fail one after the
+ * other for want of memory while the machine is opened. Each failure is reported, nothing is freed
+ * twice, no other machine is taken instead, and the next attempt succeeds. open() and ioctl() are
+ * wrapped by the linker: this program plays /dev/perfmon. Prints how many calls were made to fail.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -102,7 +101,7 @@ static void check_refused(int ret, int err, const char *what)
 	CHECK(!!strstr(pfm_explain(), "version than") == (err == ENODEV), "%s: %s", what, pfm_explain());
 }
 
-/* Twice, by name and as the first of all. */
+/* Opens the machine with the nth call failing, by name, and by the first call of all. */
 static void fails(int err, void (*prepare)(long), long nth)
 {
 	pfm_machine_info_t info;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * no_machine.c - what calls answer where nothing can be measured; of each that does not: its name, and exit status 1.
+ * no_machine.c - calls fail where nothing can be measured. Prints the calls that answer otherwise.
  *
  *   no_machine ERRNO TEXT
  *
- * ERRNO is the calls', TEXT a part of the reason.
+ * ERRNO is expected of the calls, TEXT in pfm_explain(). Exits with 1 if a call answers otherwise.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	check("perfctr_info", (errno = 0, perfctr_info(&info) < 0), err, perfctr_explain());
 	check("sys_vperfctr_open", (errno = 0, sys_vperfctr_open(0, 1) < 0), err, perfctr_explain());
 
-	/* Tables of events are no measurement, and a simulated computer is there by its name. */
+	/* Tables of events need no machine, and a simulated computer can be chosen by its name. */
 	if (pfm_get_version(&version) || pfm_initialize()) {
 		printf("libpfm needs a machine\n");
 		failed = 1;

@@ -125,10 +125,10 @@ static void opens(void)
 	close(fd);
 	EXPECT(!sys_vperfctr_read(other, &sum, NULL, NULL));
 	close(other);
-	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps it when all descriptors are closed */
+	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps its counters without a descriptor */
 }
 
-/* Errors, which change nothing. */
+/* A command that fails changes nothing. */
 static void errors(void)
 {
 	struct vperfctr_control c, now;
@@ -159,7 +159,7 @@ static void errors(void)
 	BAD(c.cpu_control.nrictrs = ~0U);
 	BAD(c.cpu_control.pmc_map[0] = 100000);
 	BAD(c.cpu_control.pmc_map[0] = 80);		/* a virtual PMD */
-	BAD(c.cpu_control.pmc_map[0] = 64);		/* the TSC, which is on */
+	BAD(c.cpu_control.pmc_map[0] = 64);		/* the PMD of the TSC, which tsc_on uses */
 	BAD(c.cpu_control.nractrs = 2; c.cpu_control.pmc_map[1] = FAULTS);
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10);	/* no signal */
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.si_signo = SIGUSR1);	/* no ireset */
@@ -211,8 +211,8 @@ static void preserves(void)
 }
 
 /*
- * "stops and samples any currently running counters ... Before restarting, the counter sums are reset"; "Stopping the
- * counters is done by ... a control object that activates neither the TSC nor any PMCs": which restarts nothing.
+ * "stops and samples any currently running counters ... Before restarting, the counter sums are
+ * reset"; a "control object that activates neither the TSC nor any PMCs" restarts nothing.
  */
 static void stops(void)
 {
@@ -231,7 +231,7 @@ static void stops(void)
 		EXPECT(s.tsc >= running.tsc);
 		EXPECT(vperfctr_read_pmc(map(fd), 0) == s.pmc[0] && vperfctr_read_tsc(map(fd)) == s.tsc);
 		touch(PAGES);
-		EXPECT(!sys_vperfctr_control(fd, &off));	/* what is stopped is stopped again */
+		EXPECT(!sys_vperfctr_control(fd, &off));	/* stopped counters can be stopped again */
 		running = sums(fd);
 		EXPECT(running.pmc[0] == s.pmc[0] && running.tsc == s.tsc);
 		EXPECT(!sys_vperfctr_control(fd, &c));
@@ -240,7 +240,7 @@ static void stops(void)
 	}
 }
 
-/* "value = sum + (now - start)", by the algorithm as it is written, and by the header's. */
+/* "value = sum + (now - start)": by the specification's algorithm, and by the header's function. */
 static void mapped(void)
 {
 	int fd = counting(0);
@@ -249,7 +249,7 @@ static void mapped(void)
 
 	for (int i = 0; i < 3; i++) {
 		touch(PAGES);
-		before = i == 1 ? 0 : sums(fd).pmc[0];	/* with a sample since the last time, and without */
+		before = i == 1 ? 0 : sums(fd).pmc[0];	/* sums() samples: not in round 1 */
 		tsc0 = kstate->cpu_state.tsc_start;
 		for (;;) {
 			rdpmcl(kstate->cpu_state.pmc[0].map, now);
@@ -330,7 +330,7 @@ static void let_touch(struct worker *w)
 	EXPECT(write(w->go[1], "", 1) == 1 && read(w->done[0], &c, 1) == 1);
 }
 
-/* Joined is a thread before the kernel is done with it. */
+/* Waits until the kernel has ended the thread, for which pthread_join() does not wait. */
 static void end(struct worker *w)
 {
 	char path[64];
@@ -371,7 +371,7 @@ static void others(void)
 	EXPECT(!sys_vperfctr_unlink(fd));
 }
 
-/* Each thread its own, at once; those that end are forgotten. */
+/* Threads count at the same time, each with its own counters; those of ended threads are freed. */
 static void *self(void *arg)
 {
 	int fd = counting(0);
@@ -393,7 +393,7 @@ static void threads(void)
 		for (int i = 0; i < 5; i++)
 			pthread_join(t[i], NULL);
 	}
-	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* not three descriptors for each of 60 */
+	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* 60 threads have not left three each */
 }
 
 /* A child of fork() has a descriptor, and counters of its own. */
@@ -417,7 +417,7 @@ static void forked(void)
 	EXPECT(sums(fd).pmc[0] >= PAGES);
 	EXPECT(!sys_vperfctr_unlink(fd));
 	pid = fork();
-	if (!pid) {	/* after the unlink any process can read it that has the descriptor */
+	if (!pid) {	/* after the unlink any process with the descriptor can read it */
 		EXPECT(sums(fd).pmc[0] >= PAGES);
 		self(NULL);
 		_exit(0);
@@ -472,7 +472,7 @@ static void await(int n)
 		touch(1);
 }
 
-/* "the counters are sampled and suspended (TSC remains active)", until iresume, which is optional */
+/* At an overflow "the counters are sampled and suspended (TSC remains active)", until iresume. */
 static void overflows(void)
 {
 	struct perfctr_sum_ctrs first, s;
@@ -508,7 +508,7 @@ static void overflows(void)
 	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
 }
 
-/* Both counters of page faults interrupt, after so many. */
+/* Makes both counters of page faults interrupt, each with its own period. */
 static void begin_both(int faults_period, int minor_period)
 {
 	struct vperfctr_control c = interrupting(minor_period);
@@ -519,7 +519,7 @@ static void begin_both(int faults_period, int minor_period)
 	EXPECT(!sys_vperfctr_control(overflowing, &c));
 }
 
-/* "si_pmc_ovf_mask equal to the set of overflown counters": a control forgets those that were not resumed before it. */
+/* "si_pmc_ovf_mask equal to the set of overflown counters": a control forgets earlier ones. */
 static void forgets(void)
 {
 	uint64_t first;
@@ -533,13 +533,13 @@ static void forgets(void)
 	EXPECT(!wrong && seen_mask == 2);
 	first = sums(overflowing).pmc[0];
 	EXPECT(!sys_vperfctr_iresume(overflowing));
-	touch(PAGES / 2);		/* what has not overflowed goes on as it was */
+	touch(PAGES / 2);		/* counter 0 has not overflowed: it goes on */
 	BETWEEN(first + PAGES / 2, sums(overflowing).pmc[0], first + PAGES / 2 + FEW);
 	await(3);
 	EXPECT(seen_mask == 2);
 }
 
-/* ... of all that overflowed together: each fault is a minor one here. */
+/* The mask has all counters that overflowed together: each fault is a minor one here. */
 static void together(void)
 {
 	begin_overflows(1000 * PAGES);
@@ -550,7 +550,7 @@ static void together(void)
 	}
 }
 
-/* From the handler itself, as programs do. */
+/* Programs call iresume in the handler itself. */
 static void resumes(void)
 {
 	struct vperfctr_control c = interrupting(PAGES / 10), off = { 0 };
@@ -559,7 +559,7 @@ static void resumes(void)
 	begin_overflows(PAGES / 10);
 	await(5);
 	EXPECT(!wrong && sums(overflowing).pmc[1] >= 5 * PAGES / 10);
-	for (int i = 0; i < 20; i++) {		/* controls while watchers come and go */
+	for (int i = 0; i < 20; i++) {		/* controls while the library's threads start and end */
 		signals = 0;
 		EXPECT(!sys_vperfctr_control(overflowing, &c));
 		await(1);
@@ -568,7 +568,7 @@ static void resumes(void)
 	EXPECT(!wrong);
 }
 
-/* A signal to the thread that owns the counters, wherever the command came from. */
+/* The thread that ran the handler: it must own the counters, whichever thread gave the command. */
 static pthread_t signalled;
 
 static void note(int sig, siginfo_t *info, void *context)
@@ -600,7 +600,7 @@ static void owners(void)
 	BETWEEN(2 * PAGES, sums(fd).pmc[1], 3 * PAGES);
 }
 
-/* Another process' thread is signalled, too; the one that opened the counters resumes them. */
+/* Signals a thread of another process; the process that opened the counters resumes them. */
 static void signals_processes(void)
 {
 	struct sigaction act = { .sa_sigaction = on_overflow, .sa_flags = SA_SIGINFO | SA_RESTART };
@@ -630,7 +630,7 @@ static void signals_processes(void)
 
 /* --- children ----------------------------------------------------------------------------------------- */
 
-/* A child that touches pages when go says so; done: it has. It ends at the end of go. */
+/* Forks a child, which for each byte of go touches pages and writes to done, until go ends. */
 static pid_t child(int go[2], int done[2])
 {
 	pid_t pid;
@@ -671,7 +671,7 @@ static struct perfctr_sum_ctrs of_children(int fd)
 
 #define BIRTH 600	/* faults of a fork's child besides its pages */
 
-/* "the sums of exited childrens' counters"; the parent's own are apart. */
+/* "the sums of exited childrens' counters" are read apart from the parent's own. */
 static void children(void)
 {
 	struct perfctr_sum_ctrs s;
@@ -690,7 +690,7 @@ static void children(void)
 	EXPECT(s.tsc > 0);
 	BETWEEN(mine + 2 * PAGES, sums(fd).pmc[0], mine + 2 * PAGES + BIRTH);
 	EXPECT(!sys_vperfctr_unlink(fd));
-	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf: of two counts */
+	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf has two counts */
 }
 
 /* On the machine perf the sum has the counts of living children, too: perf_event gives the sum alone. */
@@ -706,7 +706,7 @@ static void living(void)
 	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
 }
 
-/* Those that live are not among them elsewhere. */
+/* On machines other than perf, the sum does not have the counts of living children. */
 static void exited(void)
 {
 	int fd = counting(0), go[2], done[2];
@@ -719,7 +719,10 @@ static void exited(void)
 	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
 }
 
-/* "If the child and its parent still have the same perfctr control settings" */
+/*
+ * "If the child and its parent still have the same perfctr control settings": here the parent gets
+ * others while the child lives, so the child's counts are not added.
+ */
 static void estranged(void)
 {
 	struct vperfctr_control c = faults();
@@ -734,7 +737,7 @@ static void estranged(void)
 	BETWEEN(0, of_children(fd).pmc[0], 0);
 }
 
-/* Reaped late, or never: its counts are the parent's when it has ended. */
+/* A child's counts are added to its parent's when it has ended, not only when it is reaped. */
 static void unreaped(void)
 {
 	int fd = counting(0), go[2], done[2];
@@ -772,7 +775,10 @@ static void is(int fd, uint64_t own, uint64_t others)
 	BETWEEN(10 * others, children.tsc, 10 * others);
 }
 
-/* The parent of a child of 20 instructions, which has one of 5, and of one of 1000. On 4 CPUs of 10 ns. */
+/*
+ * The parent has two children, of 20 and of 1000 instructions; the first has a child of 5. They run
+ * on 4 CPUs, and an instruction takes 10 ns.
+ */
 static void simulated(void)
 {
 	static const struct pfm_sim_step grandchild[] = { LOOP(5) };
@@ -799,7 +805,7 @@ static void simulated(void)
 	EXPECT(pfm_sim_run_ns(sim, 300) == 1);
 	is(fd, 50, 25);
 
-	/* another control: the child that lives has the old one */
+	/* after another control, the child that lives still has the old one */
 	c.preserve = 1;
 	c.cpu_control.tsc_on = 1;
 	EXPECT(!sys_vperfctr_control(fd, &c));
@@ -821,7 +827,7 @@ static void simulated(void)
 	EXPECT(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
 	EXPECT(!sys_vperfctr_control(fd, &c));
 	EXPECT(pfm_sim_run_ns(sim, 500) == 1);
-	/* unlinked: children that live count no more */
+	/* after the unlink, children that live are no longer counted */
 	EXPECT(!sys_vperfctr_unlink(fd));
 	is(fd, 50, 25);
 	pfm_sim_put(sim);

@@ -52,7 +52,7 @@ static int new_context(unsigned int flags)
 	return ctx.ctx_fd;
 }
 
-/* A thread of n instructions of 10 ns each, with 2 loads in each. */
+/* Starts a thread of n instructions of 10 ns, with 2 loads in each. */
 static pid_t new_thread(uint64_t n)
 {
 	static const struct pfm_sim_event loads = { "loads", 2 };
@@ -99,7 +99,7 @@ static pfarg_pmd_t read_pmd(int fd, uint16_t num)
 	return pmd;
 }
 
-/* What holds for all commands that take a vector of size-byte structures in v, room for 2. */
+/* Checks what holds for all commands with a vector of structures; v: room for 2 of size bytes. */
 static void vector_errors(int fd, int cmd, void *v, size_t size)
 {
 	void *large = calloc(1, 8192 + size);
@@ -125,7 +125,7 @@ static void bad_descriptors(int cmd, void *arg, int narg)
 
 struct with_arg {
 	pfarg_ctx_t	ctx;
-	uint64_t	arg[4];		/* of the default format: size, flags */
+	uint64_t	arg[4];		/* the default format's argument: size, flags */
 };
 
 static void create_context(void)
@@ -143,7 +143,7 @@ static void create_context(void)
 	EQUAL(req.ctx.ctx_smpl_buf_size, 0);	/* "Otherwise this field contains 0" */
 	fd = req.ctx.ctx_fd;
 	EQUAL(fcntl(fd, F_GETFD), 0);
-	/* the structure as it came back makes another one: separate descriptors */
+	/* the returned structure can be passed again: it makes another context */
 	DOES(perfmonctl(0, PFM_CREATE_CONTEXT, &req, 1));
 	EQUAL(req.ctx.ctx_fd == fd, 0);
 	close(fd);
@@ -207,7 +207,7 @@ static void pmc_marks(int fd)
 		EQUAL(v[1].reg_flags, cases[i].mark);
 		EQUAL(PFM_REG_HAS_ERROR(v[1].reg_flags) != 0, 1);
 		EQUAL(v[2].reg_flags, 0);
-		/* an old mark is no flag: once corrected, the element passes */
+		/* the refused call's error flag is ignored: the corrected element is accepted */
 		v[1].reg_num = 5;
 		v[1].reg_set = 0;
 		v[1].reg_value = 0;
@@ -216,7 +216,7 @@ static void pmc_marks(int fd)
 	}
 }
 
-/* Notification, bitvectors and randomization of 0.6 sit on the PMC. */
+/* In 0.6, notification, bitvectors and randomization are written with the PMC. */
 static void pmc_attributes(void)
 {
 	int fd = new_context(0);
@@ -245,7 +245,7 @@ static void pmc_attributes(void)
 	EQUAL(read_pmd(fd, 4).reg_value, 0x1000fb);	/* figure 3.4 */
 	EQUAL(read_pmd(fd, 4).reg_last_reset_val, 0x1000fb);
 	EQUAL(read_pmd(fd, 5).reg_value, 555);
-	/* an invalid element is not done by half: PMC4 still counts */
+	/* nothing of an invalid element is done: PMC4 still counts */
 	pmc.reg_smpl_pmds[4] = 1;
 	pmc.reg_value = 0;
 	REFUSED(EINVAL, perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
@@ -254,7 +254,7 @@ static void pmc_attributes(void)
 	close(fd);
 }
 
-/* 3.1.2, 3.1.3 list no EBUSY: "If no error is reported by the macro, then the reason for EINVAL is different". */
+/* 3.1.2, 3.1.3 list no EBUSY: the error is EINVAL, and no element is marked. */
 static void from_another_cpu(void)
 {
 	int fd = new_context(PFM_FL_SYSTEM_WIDE);
@@ -341,7 +341,7 @@ static void read_pmds(void)
 	pmd_marks(fd, PFM_READ_PMDS);
 	DOES(perfmonctl(fd, PFM_CREATE_EVTSETS, &set, 1));
 	DOES(perfmonctl(fd, PFM_WRITE_PMDS, v, 1));
-	/* not used on input, filled in: value, last reset, threshold; not used at all: the others */
+	/* value, last reset and threshold are only filled in; the others are not used */
 	v[0] = (pfarg_pmd_t){ .reg_num = 4, .reg_value = 1, .reg_last_reset_val = 2, .reg_ovflsw_thres = 3,
 			      .reg_long_reset = 4, .reg_short_reset = 5, .reg_random_mask = 6,
 			      .reg_random_seed = 7 };
@@ -368,7 +368,7 @@ static void read_pmds(void)
 
 /* --- 3.1.5 - 3.1.9 -------------------------------------------------------------------------- */
 
-/* Commands without an argument, on a context that is not loaded: EBUSY is the error they know. */
+/* Calls a command without an argument on a context that is not loaded: the error is EBUSY. */
 static void simple_command(int cmd)
 {
 	int fd = new_context(0), dummy = 0;
@@ -432,7 +432,7 @@ static void load_context(void)
 	REFUSED(EINVAL, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
 	args.load_set = 0;
 	args.load_pid = -1;
-	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* no caller may load on it */
+	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* for ESRCH, which is not listed */
 	REFUSED(EINVAL, perfmonctl(wide, PFM_LOAD_CONTEXT, &args, 1));
 	load(fd, tid);
 	args.load_pid = tid;
@@ -493,7 +493,7 @@ static void create_evtsets(void)
 		v[0] = (pfarg_setdesc_t){ .set_id = 1, .set_flags = PFM_SETFL_TIME_SWITCH, .set_timeout = bad[i] };
 		REFUSED(EINVAL, perfmonctl(fd, PFM_CREATE_EVTSETS, v, 1));
 		EQUAL(v[0].set_flags, PFM_SETFL_TIME_SWITCH | PFM_SET_RETFL_EINVAL);
-		/* "Otherwise, it is ignored" */
+		/* "Otherwise, it is ignored": a timeout without PFM_SETFL_TIME_SWITCH */
 		v[0] = (pfarg_setdesc_t){ .set_id = 2, .set_timeout = bad[i] };
 		DOES(perfmonctl(fd, PFM_CREATE_EVTSETS, v, 1));
 		EQUAL(v[0].set_timeout.tv_sec, bad[i].tv_sec);
@@ -594,13 +594,13 @@ static void getinfo_regs(int cmd, uint16_t missing, uint16_t index, uint16_t typ
 	EQUAL(v[0].reg_index, index);
 	EQUAL(v[1].reg_flags, PFM_REG_RETFL_EINVAL);
 	EQUAL(v[2].reg_flags, 0);
-	/* "no input flags defined for this command"; an old mark is none */
+	/* "no input flags defined for this command"; an error flag of an earlier call is ignored */
 	v[0].reg_flags = 1;
 	REFUSED(EINVAL, perfmonctl(0, cmd, v, 1));
 	v[0].reg_flags = PFM_REG_RETFL_EINVAL;
 	DOES(perfmonctl(0, cmd, v, 1));
 	EQUAL(v[0].reg_flags, 0);
-	v[0].reg_num = 64;	/* a source of the operating system */
+	v[0].reg_num = 64;	/* a software counter's */
 	DOES(perfmonctl(0, cmd, v, 1));
 	EQUAL(v[0].reg_index, (size_t)PFM_REG_IDX_NONE);
 }

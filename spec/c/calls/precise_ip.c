@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * precise_ip.c - preloaded: a PMU with precise samples up to precise_ip PRECISE_MOST, for any event. Each
- * perf_event_open(2) that asks for them is reported on stderr. As on x86, only an event that samples may ask.
+ * precise_ip.c - is preloaded, and plays a PMU with precise samples of any event, up to precise_ip
+ * PRECISE_MOST. Reports each perf_event_open(2) with precise_ip on stderr; as on x86, refuses it
+ * for events that do not sample.
  */
 #include <dlfcn.h>
 #include <errno.h>

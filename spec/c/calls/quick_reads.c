@@ -32,7 +32,7 @@ static void check(int line, const char *what, int ok)
 
 #define CHECK(what) check(__LINE__, #what, what)
 
-/* PMD66, page faults, and three others of the software part, at all levels; bound to tid. */
+/* PMD66, page faults, and three other software counters. */
 static const uint16_t nums[] = { 66, 64, 67, 68 };
 #define NUM ((int)(sizeof(nums) / sizeof(nums[0])))
 
@@ -95,7 +95,7 @@ static int refused(int fd)
 	return pfm_read_pmds(fd, pmds, NUM) == -1 && errno == EBADF;
 }
 
-/* Touches pages that are not there yet. */
+/* Touches new pages. */
 static void fault(int pages)
 {
 	size_t size = (size_t)pages * 4096;
@@ -129,7 +129,7 @@ static void read_between_marks(void)
 	_exit(failures != 0);
 }
 
-/* The number of the system call that the traced thread enters, or -1 if it stopped for another reason. */
+/* Returns the number of the system call that the traced thread enters; -1 at another stop. */
 static long entered(pid_t pid, int *status)
 {
 	struct __ptrace_syscall_info info;
@@ -255,7 +255,7 @@ static int by_stdio(int fd)
 
 static int (*const ways[])(int) = { by_close, by_close_range, by_dup2, by_dup3, by_stdio };
 
-/* Whether another descriptor keeps the context alive or not. */
+/* Reads of a closed descriptor fail, whether or not another one keeps the context alive. */
 static void closed(void)
 {
 	for (size_t i = 0; i < 2 * sizeof(ways) / sizeof(ways[0]); i++) {
@@ -280,7 +280,7 @@ static void *count_other(void *arg)
 	return NULL;
 }
 
-/* One context's number becomes another's; the first lives on under its copy. Two threads: one context each. */
+/* A context's number becomes that of another thread's context; the first keeps its copy. */
 static void replaced(void)
 {
 	int child = fork(), a, b, copy;
@@ -307,7 +307,7 @@ static void replaced(void)
 	waitpid(child, NULL, 0);
 }
 
-/* The same behind the library's back: what another context is asked for under the number is its own, from the first. */
+/* If system calls that the library does not see give a number to another context, reads are its. */
 static void reused(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = 66, .reg_value = 1ULL << 50 };
@@ -326,7 +326,7 @@ static void reused(void)
 	close(copy);
 }
 
-/* A child that inherited the descriptor keeps the context, not the parent's number for it. */
+/* A child that inherited the descriptor keeps the context; reads of the parent's number fail. */
 static void held(void)
 {
 	int fd = counting(1000), child;
@@ -335,7 +335,7 @@ static void held(void)
 	faults(fd);
 	child = fork();
 	if (!child) {
-		CHECK(refused(fd) && refused(fd));	/* contexts are the parent's */
+		CHECK(refused(fd) && refused(fd));	/* a child may not command its parent's contexts */
 		if (failures)
 			_exit(1);
 		pause();
@@ -353,7 +353,7 @@ static void held(void)
 static int handled_fd;
 static volatile sig_atomic_t handled;
 
-/* 5.7: a handler may call; it comes wherever the program is, the middle of a read too. */
+/* 5.7: a handler may make calls; it interrupts the program anywhere, also in a read. */
 static void on_alarm(int sig)
 {
 	int saved = errno, n = handled++;
@@ -400,7 +400,7 @@ static void *keep_reading(void *arg)
 		ask(pmds);
 		if (pfm_read_pmds(__atomic_load_n(&shared_fd, __ATOMIC_RELAXED), pmds, NUM))
 			CHECK(errno == EBADF);
-		else	/* 0: created a moment ago */
+		else	/* 0: a new context */
 			CHECK(pmds[0].reg_value >= 1000 || !pmds[0].reg_value);
 		++*reads;
 	}
@@ -408,8 +408,8 @@ static void *keep_reading(void *arg)
 }
 
 /*
- * While two threads read, the context is unloaded, loaded and closed, and its counters' descriptors become a
- * pipe's, from which no byte may be missing.
+ * While two threads read, the context is unloaded, loaded and closed, and a pipe gets the numbers
+ * of its counters' descriptors: the reads must not take a byte from the pipe.
  */
 static void threads(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * shared.c - what the specification promises of the system, between processes of the perf machine: contexts of one
- * thread or CPU (3.1.7), memory (4.4.3), the configuration (3.1.16). LPFM_SHARED is a folder of the test's own.
+ * shared.c - what processes on machine perf share, as specified: contexts of one thread or CPU
+ * (3.1.7), memory (4.4.3), the configuration (3.1.16). LPFM_SHARED is a folder of the test's own.
  *
  *   shared threads|cpus|killed|forked|memory|memlock|squatted
  *   shared config		root, with a /run of the test's own
@@ -66,7 +66,7 @@ static pfarg_config_t config(void)
 
 /* --- other processes ------------------------------------------------------------------------ */
 
-/* A process that does work(arg), reports that, and ends when asked to. It has no contexts of its parent's. */
+/* A process without contexts that runs work(arg), reports that, and ends when asked to. */
 struct process {
 	pid_t	pid;
 	int	to, from;
@@ -158,7 +158,7 @@ static void threads(void)
 	CHECK(!load(fd, target.pid));
 	in_another(refused_here, target.pid);
 	close(fd);
-	fd = new_context(0);	/* what was closed has gone */
+	fd = new_context(0);	/* the closed context has ended */
 	CHECK(!load(fd, target.pid));
 	CHECK(config().cf_thread_sessions == 1);
 	close(fd);
@@ -188,7 +188,7 @@ static void cpus(void)
 	CHECK(!sched_setaffinity(0, sizeof(set), &set));
 	CHECK(!load(fd, gettid()));
 	in_another(wide_refused_here, 0);
-	in_another(accepted_here, getpid());	/* a thread's may exist besides */
+	in_another(accepted_here, getpid());	/* contexts of CPUs do not exclude those of threads */
 	close(fd);
 }
 
@@ -198,7 +198,7 @@ static void keep_loaded(long tid)
 	CHECK(with_buffer(40960) >= 0);
 }
 
-/* A killed process leaves no context behind; a stopped one keeps its contexts, and does not block others' calls. */
+/* A killed process leaves no context; a stopped one keeps its own, and blocks no other process. */
 static void killed(void)
 {
 	struct process target = start(NULL, 0), holder = start(keep_loaded, target.pid);
@@ -226,7 +226,7 @@ static void count_here(long any)
 	CHECK(cfg.cf_thread_sessions == 2 && cfg.cf_smpl_buf_size_cur == 12288);
 }
 
-/* 3.1.1: a child has the descriptors; the contexts, and what they hold, are the parent's. */
+/* 3.1.1: a child has the descriptors; contexts and buffers count as the parent's. */
 static void forked(void)
 {
 	int fd = with_buffer(8192);
@@ -249,7 +249,7 @@ static void too_much(long bytes)
 	CHECK(with_buffer((size_t)bytes) == -1 && errno == ENOMEM);
 }
 
-/* "all the sampling buffers existing in the system at any one time" */
+/* The limit is for "all the sampling buffers existing in the system at any one time". */
 static void memory(void)
 {
 	struct process a = start(hold_some, 40960), b = start(hold_some, 20480);
@@ -275,7 +275,7 @@ static void become_nobody(void)
 	CHECK(!setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534));
 }
 
-/* "check the size of the buffer against certain resource limits": RLIMIT_MEMLOCK and perf's grant, of the user */
+/* A size is checked "against certain resource limits": RLIMIT_MEMLOCK and perf's, of the user. */
 static void memlock(void)
 {
 	struct rlimit limit = { 65536, 65536 };
@@ -302,7 +302,7 @@ static void memlock(void)
 
 static void works_alone(const char *what)
 {
-	struct process p = start(accepted_here, getpid());	/* nothing waits */
+	struct process p = start(accepted_here, getpid());	/* its load must not block */
 
 	finish(p);
 	if (failures)
@@ -319,7 +319,7 @@ static void name(char *path, size_t size)
 	unlink(path);
 }
 
-/* Not one of them is written to, waited for, or believed. */
+/* None of these files is written to, waited for, or trusted. */
 static void squatted(void)
 {
 	char path[256], elsewhere[300];
@@ -374,7 +374,7 @@ static void see_none(long uid)
 	CHECK(config().cf_thread_gid == PFM_GROUP_ANY && new_context(0) >= 0);
 }
 
-/* "global properties of the perfmon interface": of all processes and users; from the next command on. */
+/* "global properties of the perfmon interface": they concern the next command of all processes. */
 static void system_config(void)
 {
 	pfarg_config_t cfg = config();
@@ -387,7 +387,7 @@ static void system_config(void)
 	CHECK(!pfm_set_config(&cfg));
 	in_another(see_config, 1);
 	in_another(see_config, 0);
-	CHECK(config().cf_thread_gid == PFM_GROUP_ANY);	/* root's other process has changed it */
+	CHECK(config().cf_thread_gid == PFM_GROUP_ANY);	/* see_config() has changed it */
 	in_another(see_none, 1);
 }
 

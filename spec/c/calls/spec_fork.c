@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec_fork.c - descriptors of contexts that several processes have (3.1.1, 3.1.15). The contexts are
- * attached to threads of the simulated computer.
+ * spec_fork.c - descriptors of contexts in several processes (3.1.1, 3.1.15), of threads of the
+ * simulated computer.
  *
  *   spec_fork inherit|exec|detached|attached|self|duplicate|errors
  *   spec_fork - FD: what exec runs; reads a message from the descriptor it inherited
@@ -40,7 +40,7 @@ static int new_context(void)
 	pfarg_pmd_t pmd = { .reg_num = 4 };
 	int fd = pfm_create_context(&ctx, "default", NULL, 0);
 
-	/* the default format wants its argument; without a format there is none */
+	/* the default format needs an argument */
 	CHECK(fd < 0 && errno == EINVAL);
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	CHECK(fd >= 0 && fd == ctx.ctx_fd);
@@ -81,7 +81,7 @@ static uint64_t sessions(void)
 {
 	pfarg_config_t cfg;
 
-	pfm_sim_run_ns(sim, 0);	/* what was closed goes */
+	pfm_sim_run_ns(sim, 0);	/* destroys closed contexts */
 	CHECK(!pfm_get_config(&cfg));
 	return cfg.cf_thread_sessions;
 }
@@ -143,7 +143,7 @@ static void use_in_child(int fd)
 
 	CHECK(poll(&p, 1, 10000) == 1);
 	CHECK(read(fd, &msg, sizeof(msg)) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
-	/* in user space commands belong to the process that has the machine */
+	/* in user space, only the process of the machine can give commands */
 	CHECK(pfm_start(fd, NULL) == -1 && errno == EBADF);
 }
 
@@ -156,7 +156,7 @@ static void inherit(void)
 	CHECK(!pfm_write_pmds(fd, &pmd, 1));
 	load_and_start(fd);
 	CHECK(pfm_sim_run_until_message(sim, fd, 100000) == 1);
-	tell(c);	/* the child reads the message: both descriptors lead to the same context */
+	tell(c);	/* the child reads the message: both descriptors are of the same context */
 	CHECK(!pfm_restart(fd));
 	finish(c);
 	close(fd);
@@ -184,7 +184,7 @@ static int run_after_exec(int fd)
 	return WEXITSTATUS(status);
 }
 
-/* "Unless the descriptor was explicitly setup to be closed on exec ..., it is valid" there. */
+/* After exec(2) the descriptor is valid "unless [it] was explicitly setup to be closed on exec". */
 static void exec(void)
 {
 	int fd = new_context();
@@ -197,7 +197,7 @@ static void exec(void)
 	CHECK(run_after_exec(fd) == 1);
 	CHECK(!fcntl(fd, F_SETFD, 0));
 	CHECK(run_after_exec(fd) == 0);
-	CHECK(run_after_exec(fd) == 1);	/* the message has been read */
+	CHECK(run_after_exec(fd) == 1);	/* no message is left */
 	CHECK(!pfm_restart(fd));
 	close(fd);
 }
@@ -207,7 +207,7 @@ static void close_in_child(int fd)
 	CHECK(!close(fd));
 }
 
-/* Figure 3.9: the first to close does not destroy, whichever it is. */
+/* Figure 3.9: the first close, in whichever process, does not destroy the context. */
 static void detached(void)
 {
 	int fd = new_context();
@@ -237,7 +237,7 @@ static int by_dup(int fd)
 	return dup2(null, fd) != fd || close(null) || syscall(SYS_close, fd);
 }
 
-/* Its other end is there. */
+/* Runs in the child: checks that the context lives, and closes its descriptor. */
 static void close_what_lives(int fd)
 {
 	struct pollfd p = { .fd = fd };

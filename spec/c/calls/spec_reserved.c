@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * spec_reserved.c - "The interface does check that reserved bits ... are indeed cleared, otherwise an
- * error is returned" (2.3.7): every reserved byte of what the pfm_* calls take, and the marks they
- * leave in a vector (3.1.2 - 3.1.4, 3.1.10). On the simulated computer.
+ * error is returned" (2.3.7): every reserved byte of the pfm_* calls' structures, and the error
+ * flags in vectors (3.1.2 - 3.1.4, 3.1.10). On the simulated computer.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void check(int line, const char *what, int ok)
 
 #define CHECK(what) check(__LINE__, #what, what)
 
-/* call with each byte of obj.field set in turn: EINVAL, and obj is not taken. */
+/* Makes the call with each byte of obj.field set in turn: it must fail with EINVAL. */
 #define RESERVED(obj, field, call) do {						\
 	for (size_t i_ = 0; i_ < sizeof((obj).field); i_++) {			\
 		unsigned char *byte_ = (unsigned char *)&(obj).field + i_;	\
@@ -48,9 +48,9 @@ static void contexts(void)
 	int fd;
 
 	RESERVED(ctx, ctx_reserved, pfm_create_context(&ctx, NULL, NULL, 0));
-	/* a format by name leaves no room for one by UUID */
+	/* the format is named by an argument, not by its UUID */
 	RESERVED(ctx, ctx_smpl_buf_id, pfm_create_context(&ctx, NULL, NULL, 0));
-	ctx.ctx_fd = -7;	/* only filled in */
+	ctx.ctx_fd = -7;	/* ignored on input */
 	ctx.ctx_smpl_buf_size = 7;
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	CHECK(fd >= 0 && ctx.ctx_fd == fd && ctx.ctx_smpl_buf_size == 0);

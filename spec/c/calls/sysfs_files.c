@@ -49,7 +49,7 @@ static void by_stream(FILE *file)
 	TRUE(!fclose(file));
 }
 
-/* want is in the file name. */
+/* Checks that `want` is in the file. */
 static void has(const char *name)
 {
 	snprintf(path, sizeof(path), ROOT "%s", name);
@@ -176,7 +176,7 @@ int main(void)
 	has_not(ROOT "pmu_desc/pmd99999999999/name");
 	has_not("/sys/kernel/perfmonster/version");
 	has_not("no/such/file");
-	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);	/* libc's work goes on */
+	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);	/* other files are opened as ever */
 	TRUE(fd >= 0 && !close(fd) && !access("sysfs_files.tmp", W_OK) && !unlink("sysfs_files.tmp"));
 	return 0;
 }

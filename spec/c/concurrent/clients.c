@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * clients.c - threads of one program that use libperfmon at the same time, on the machine of LPFM_MACHINE: each
- * creates, commands, forks and closes contexts of its own, and all command one that they share.
+ * clients.c - threads of a program use libperfmon at the same time, on the machine of LPFM_MACHINE:
+ * each creates, commands and closes contexts of its own, and forks; all command one shared context.
  *
  *   clients SECONDS	prints how often what was done
  */
@@ -71,7 +71,7 @@ static void fault(void)
 	free(page);
 }
 
-/* A child has the descriptor, too; what it does with it is its own. */
+/* Forks a child, which has the descriptor, too; its close() must not concern this process. */
 static void leave_it_to_a_child(int fd)
 {
 	pid_t pid = fork();
@@ -133,7 +133,7 @@ static void *client(void *arg)
 	return NULL;
 }
 
-/* Threads come and go, too. */
+/* Threads start and end, too. */
 static void *live_and_go(void *seed)
 {
 	live_once(seed);

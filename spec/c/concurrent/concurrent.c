@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent.c - commands and interrupts at the same time, seeded.
+ * concurrent.c - commands and interrupts at the same time, chosen at random from a seed.
  *
  *   concurrent SECONDS	of processor time; prints the seed and what happened; on a broken rule
  *			"FAILED seed N, world M: ..." and aborts. LPFM_SEED=N makes the same
  *			choices again, in whatever order the threads come then.
  *
- * A world is over when its commanders have given their commands; then all is closed, and nothing
- * may be left. In every other one sets grow (concurrent_growth.c), in the others anything happens.
+ * A world ends when its commanders have given their commands; then all is closed, and nothing may
+ * be left. In every other world sets grow (concurrent_growth.c), in the others anything happens.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * concurrent.h - the core among threads: some are CPUs, which deliver overflows, timeouts,
- * context switches and ends of threads at any time; others give commands. The machine they share
- * keeps to the rules of core/machine.h as perfmon.ko does: access() is a lock, and a file has
- * another around each command.
+ * concurrent.h - the core called by several threads: some play CPUs, which deliver overflows,
+ * timeouts, context switches and ends of threads at any time; others give commands. Their machine
+ * keeps to the rules of core/machine.h as perfmon.ko does: access() holds a lock, and each command
+ * another one, the file's.
  */
 #ifndef LPFM_CONCURRENT_H
 #define LPFM_CONCURRENT_H
@@ -17,7 +17,7 @@
 #define NUM_CPUS	2		/* threads that interrupt */
 #define NUM_COMMANDERS	3		/* threads that give commands */
 #define NUM_TARGETS	3		/* threads to monitor: 1 .. */
-#define TARGET_WITH_FD	2		/* it has the contexts' descriptors, too */
+#define TARGET_WITH_FD	2		/* this thread has the contexts' descriptors, too */
 #define NUM_FILES	5
 #define NUM_CHILD_CTXS	12		/* at the most, of all contexts */
 #define NUM_COUNTERS	24
@@ -28,7 +28,7 @@
 
 extern const uint16_t set_ids[NUM_IDS];
 
-/* What a set must tell, kept beside it. */
+/* The values that a set must have, computed without the core. */
 struct set_ledger {
 	uint64_t	value[NUM_PMDS];
 	uint64_t	runs, duration, lost, throttled;
@@ -57,7 +57,7 @@ struct file {
 	uint64_t		counts[NUM_PMDS], seen[NUM_PMDS];
 	uint64_t		pending[PFM_PMD_BV];
 	struct set_ledger	ledger[NUM_IDS];
-	unsigned int		posts, signals;	/* asked for */
+	unsigned int		posts, signals;	/* messages and signals that the core has sent */
 	unsigned int		handled, wants_notify, wants_mask;	/* by the format, of one overflow */
 
 	pthread_mutex_t		read_lock;
@@ -111,18 +111,19 @@ bool file_publish(unsigned int at, struct file *f);	/* false: the place is taken
 void file_put(struct file *f);
 void file_close(unsigned int at, struct file *f);	/* with the caller's reference */
 void file_release(struct file *f);
-/* The attached files, from which the interrupting thread picks. */
+/* A file is watched while it is attached: threads that interrupt pick from the watched files. */
 bool watch(struct file *f);	/* false: there are too many child contexts */
 void unwatch(struct file *f);
-struct file *file_pick_attached(void);		/* any, with a reference; NULL: none is */
-int file_take_messages(struct file *f, int max);	/* how many there were; under f->lock, or the context closed */
+struct file *file_pick_attached(void);		/* with a reference; NULL: none is attached */
+/* Returns how many messages there were. f->lock is held, or the context is closed. */
+int file_take_messages(struct file *f, int max);
 
 /* --- concurrent_machine.c ------------------------------------------------------------------- */
 
 void machine_new(void);
 void pmu_lock(struct file *f);
 void pmu_unlock(struct file *f);
-/* In PMU context: collects, and delivers what wrapped. */
+/* In PMU context: collects the counters, and delivers those that wrapped. */
 void settle(struct file *f);
 
 /* --- concurrent_ledger.c: in PMU context, or not loaded --------------------------------------- */
@@ -130,10 +131,10 @@ void settle(struct file *f);
 struct set_ledger *ledger_of(struct file *f, uint16_t id);
 void ledger_forget(struct file *f, uint16_t id);
 void ledger_begin(struct file *f);
-/* A set leaves the PMU, and comes to it. */
+/* Must be called when a set leaves the PMU, and when it comes to it. */
 void ledger_leave(struct file *f);
 void ledger_enter(struct file *f, struct pfm_set *set);
-/* After a part of a command was carried out. */
+/* Must be called after each part of a command. */
 void ledger_follow(struct file *f);
 void ledger_told(struct file *f, bool held);
 void ledger_overflow(struct file *f, const uint64_t *wrapped, const struct pfm_where *where);
@@ -148,10 +149,10 @@ extern pfm_buffer_fmt_t tally_format, driven_format, visitor_format;
 
 /* --- concurrent_commands.c, concurrent_registers.c, concurrent_growth.c ------------------------ */
 
-/* The result of a command: refused is fine, as long as it is with one of the errors that can be. */
+/* Returns true if a command succeeded; checks that it fails only with an error that it can have. */
 bool went(enum command c, int ret);
 uint16_t any_id(void);
-/* Before a command that the ledger follows, and after it. */
+/* Must be called before a command that the ledger follows, and after it. */
 void begin_doing(struct file *f, enum doing doing);
 void end_doing(struct file *f, enum command c, int ret);
 void write_pmcs(struct file *f);

@@ -119,7 +119,7 @@ static void getinfo_registers(void)
 	went(GETINFO_REGS, pfm_do_getinfo_pmds(&machine, &pmd, 1));
 }
 
-/* A limit is there for a while now and then, so that something can go on. */
+/* Sets tight limits only now and then, and for a while, so that most commands succeed. */
 static void configure(void)
 {
 	pfarg_config_t cfg;
@@ -148,7 +148,7 @@ static void visit_formats(void)
 
 /* --- beside commands ------------------------------------------------------------------------ */
 
-/* As a program does, while overflows write there. */
+/* Reads a buffer as a program does, while overflows write to it. */
 static __attribute__((no_sanitize("thread"))) uint64_t look_at(const volatile uint64_t *words, size_t size)
 {
 	uint64_t sum = 0;

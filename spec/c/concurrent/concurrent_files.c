@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* concurrent_files.c - files of contexts: their references, which are attached, their messages. */
+/* concurrent_files.c - files of contexts: references, the list of the attached ones, messages. */
 #include <stdlib.h>
 
 #include "concurrent.h"
@@ -60,7 +60,7 @@ bool file_publish(unsigned int at, struct file *f)
 	return is_free;
 }
 
-/* Overflows that the parts of a buffer counted, each by itself: none was lost between two threads. */
+/* Checks that a buffer's parts together counted each overflow: threads lost none to each other. */
 static void check_judged(struct file *f)
 {
 	unsigned long sum = 0;
@@ -74,7 +74,7 @@ static void check_judged(struct file *f)
 	atomic_fetch_add(&tally.sampled, sum);
 }
 
-/* The last close; others may still be on their way to its lock. */
+/* The last close; other threads may be waiting for the file's lock. */
 void file_release(struct file *f)
 {
 	pthread_mutex_lock(&f->lock);
@@ -161,7 +161,7 @@ static int take_of_part(struct file *f, unsigned int i, int max)
 	return n;
 }
 
-/* As perfmon.ko: one writer for each queue, in PMU context, and readers one after the other. */
+/* As in perfmon.ko, a queue has one writer, in PMU context, and one reader at a time. */
 int file_take_messages(struct file *f, int max)
 {
 	int n = 0;

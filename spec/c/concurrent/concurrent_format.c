@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_format.c - sampling formats that ask for anything, and note what they asked for; of
- * the two kinds that there are (core/format.h). visitor is registered and unregistered all the
- * time.
+ * concurrent_format.c - sampling formats of both kinds (core/format.h), which ask for anything at
+ * random, and note what they asked for. visitor is registered and unregistered all the time.
  */
 #include <sched.h>
 
@@ -10,12 +9,12 @@
 
 #define BUFFER_SIZE 5000
 
-/* What a restart and an overflow add to; readers see it at any time. */
+/* The head of a buffer: overflows and restarts add to it, while others read it. */
 struct counts {
 	uint64_t	overflows, restarts;
 };
 
-/* Yields until another thread finds the part of the buffer taken which this one fills, at most so many times. */
+/* Yields until another thread has found this thread's part of the buffer taken, or `most` times. */
 static void let_others_run(int most)
 {
 	unsigned long before = atomic_load(&tally.taken_away);

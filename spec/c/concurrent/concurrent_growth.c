@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_growth.c - registers come into use, one by one, in sets that the timeout switches to
- * meanwhile. What overflows and timeouts do to a set while it moves into larger arrays is done to
- * it, and neither to memory that was freed nor to what is thrown away.
+ * concurrent_growth.c - registers come into use, one by one, in sets that timeouts switch to
+ * meanwhile. Overflows and timeouts that come while a set moves into larger arrays must change the
+ * set, and neither the freed arrays nor a copy that is thrown away.
  */
 #include "concurrent.h"
 
@@ -14,10 +14,10 @@ static void prepare(struct file *f)
 	};
 
 	while (pfm_do_create_evtsets(f->ctx, sets, 2))
-		;	/* memory lacks now and then */
+		;	/* an allocation fails now and then */
 }
 
-/* false: the target has gone. */
+/* Writes a new PMD; returns false if the target has gone. */
 static bool grow(struct file *f, uint16_t set, uint16_t num)
 {
 	pfarg_pmd_t v = { .reg_num = num, .reg_set = set, .reg_value = -100 };
@@ -44,7 +44,7 @@ void growing_life(void)
 	prepare(f);
 	pthread_mutex_lock(&f->lock);
 	while (pfm_do_load(f->ctx, &target))
-		;	/* so do targets */
+		;	/* the target does not exist now and then */
 	went(START, pfm_do_start(f->ctx, NULL));
 	pthread_mutex_unlock(&f->lock);
 	for (uint16_t num = 0; num < NUM_COUNTERS; num++)

@@ -14,7 +14,7 @@ static uint64_t step_of(uint64_t value)
 	if (how < 3)
 		return 0;
 	if (how < 5)
-		return -value + rng_below(&me.rng, 3);	/* it wraps */
+		return -value + rng_below(&me.rng, 3);	/* it wraps, or nearly so */
 	return rng_below(&me.rng, 1000);
 }
 
@@ -42,7 +42,7 @@ static void pass_time(struct file *f)
 		f->timeout -= ns < f->timeout ? ns : f->timeout;
 }
 
-/* The interrupt of what wrapped. */
+/* Takes the interrupt of the counters that wrapped. */
 void settle(struct file *f)
 {
 	uint64_t wrapped[PFM_PMD_BV];
@@ -82,7 +82,7 @@ static void run(struct file *f)
 	if (f->armed && !f->timeout)
 		expire(f);
 	else if (rng_chance(&me.rng, 80))
-		settle(f);		/* or soon */
+		settle(f);		/* otherwise later */
 }
 
 /* --- context switches ----------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ static void switch_context(struct file *f)
 	f->scheduled_in = !f->scheduled_in;
 }
 
-/* Overflows of the set that the machine could not deliver, or held back. */
+/* Counts overflows of the set as lost, and one as throttled. */
 static void lose(struct file *f)
 {
 	if (!f->installed)
@@ -130,7 +130,7 @@ static void interrupt(struct file *f)
 
 /* --- ends ----------------------------------------------------------------------------------- */
 
-/* After an exec that changes its rights, perf takes the events off a thread; then the context is unloaded. */
+/* If a thread's exec changes its rights, perf removes its events; later the context is unloaded. */
 static void exec_other(struct file *f)
 {
 	pmu_lock(f);
@@ -167,13 +167,13 @@ static void end_target(struct file *f)
 static void end_somebody(struct file *f)
 {
 	if (rng_chance(&me.rng, 30))
-		exec_other(f);		/* long before the context is unloaded */
+		exec_other(f);		/* the events are off before the context is unloaded */
 	pthread_mutex_lock(lock_of(f));
 	end_target(f);
 	pthread_mutex_unlock(lock_of(f));
 }
 
-/* It has a child, which has one number after the other. */
+/* Forks the target: the child gets the next number. */
 static void fork_somebody(struct file *f)
 {
 	static atomic_uint next = 1000;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_ledger.c - what every set must hold. Of the set on the PMU the machine knows what
- * was counted and written; of the others it sees, when a command is done with them, what the
- * command asked for, and nothing else may have changed when they come to the PMU again.
+ * concurrent_ledger.c - the values that every set must hold. Of the set on the PMU the machine
+ * knows what was counted and written. Of another set the ledger follows the writes that commands
+ * ask for; nothing else may have changed when the set comes to the PMU again.
  */
 #include "concurrent.h"
 
@@ -21,7 +21,7 @@ void ledger_forget(struct file *f, uint16_t id)
 	memset(ledger_of(f, id), 0, sizeof(struct set_ledger));
 }
 
-/* A child context begins: its values are taken from the core, which knows how far its periods are. */
+/* Begins with a child context's values in the core, which knows where its periods begin. */
 void ledger_begin(struct file *f)
 {
 	for (struct pfm_set *set = &f->ctx->set0; set; set = set->next)
@@ -67,7 +67,7 @@ void ledger_enter(struct file *f, struct pfm_set *set)
 
 /* --- commands ------------------------------------------------------------------------------- */
 
-/* The element's own register: what was asked for, once it is there. */
+/* Notes the value that an element asked for, once its register has it. */
 static void follow_write(struct file *f, const pfarg_pmd_t *req)
 {
 	struct pfm_set *set = pfm_set_find(f->ctx, req->reg_set);
@@ -77,7 +77,7 @@ static void follow_write(struct file *f, const pfarg_pmd_t *req)
 		ledger_of(f, set->id)->value[pmd->num] = pmd->value;
 }
 
-/* Reading with a reset may reset others, too. */
+/* Notes the registers that a read with a reset has reset: others than its own, too. */
 static void follow_reset(struct file *f, const pfarg_pmd_t *req)
 {
 	struct pfm_set *set = pfm_set_find(f->ctx, req->reg_set);
@@ -96,7 +96,7 @@ static void compare_read(struct file *f, const pfarg_pmd_t *v)
 	uint64_t expect = on_pmu ? f->seen[v->reg_num] : ledger_of(f, set->id)->value[v->reg_num];
 
 	if (pfm_inherits(f->ctx) && !(v->reg_flags & PFM_REGFL_OWN))
-		return;		/* child contexts count on */
+		return;		/* child contexts add to the value during the check */
 	CHECK(v->reg_value == expect, "set %u PMD%u reads %#llx, not %#llx", set->id, v->reg_num,
 	      (unsigned long long)v->reg_value, (unsigned long long)expect);
 }
@@ -163,7 +163,7 @@ static bool any_notifies(const struct pfm_set *set, const uint64_t *wrapped)
 	return any;
 }
 
-/* What the overflow must cause; with a format other than concurrent_format.c's, only the flags decide. */
+/* Computes what an overflow must cause: concurrent_format.c's formats decide, else the flags. */
 static void expect(struct file *f, bool throttled, bool notifies, bool *notify, bool *mask)
 {
 	*notify = *mask = throttled || notifies;
@@ -173,7 +173,7 @@ static void expect(struct file *f, bool throttled, bool notifies, bool *notify, 
 	}
 }
 
-/* A child context has messages if it samples; for a full part of the buffer one message is enough. */
+/* Checks messages and signals of an overflow; with parts of a buffer, there may be none. */
 static void check_told(const struct file *f, bool notify)
 {
 	bool silent = f->ctx->flags & PFM_FL_OVFL_NO_MSG;

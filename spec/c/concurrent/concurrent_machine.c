@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_machine.c - the machine's operations. Its counters have 64 bits; what is on the PMU
- * stays there while its thread is not on a CPU, and does not count.
+ * concurrent_machine.c - the machine's operations. Its counters have 64 bits. A set stays on the
+ * PMU, and does not count, while its thread is not on a CPU.
  */
 #include <sched.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ void pmu_unlock(struct file *f)
 	pthread_mutex_unlock(&f->pmu);
 }
 
-/* Where the target is lost nothing comes any more, and the core may be anywhere. */
+/* Asserts PMU context; not if the target is lost, when no interrupt comes any more. */
 static struct file *in_pmu(const struct pfm_context *ctx, const char *what)
 {
 	struct file *f = file_of(ctx);
@@ -57,7 +57,7 @@ static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 		ret = pfm_refuse(-ESRCH, "the target is gone");
 	} else {
 		if (f->is_pending)
-			settle(f);	/* the pending overflow came before the command */
+			settle(f);	/* the overflow that is pending came before the command */
 		ret = fn(ctx, arg);
 		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
 		      ctx->vector.n);
@@ -116,7 +116,7 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 		struct pfm_pmd *pmd = &set->pmds[i];
 
 		if (!rng_below(&me.rng, 50))
-			sched_yield();	/* a slow interrupt */
+			sched_yield();	/* makes interrupts slow at times */
 		if (!pmd->is_counter)
 			continue;
 		CHECK(f->on[pmd->num], "set %u PMD%u is in use, but not on the PMU", set->id, pmd->num);
@@ -127,7 +127,7 @@ static void collect(struct pfm_context *ctx, struct pfm_set *set)
 	}
 }
 
-/* A set that could not be installed is the active one all the same. */
+/* Returns the installed set, or the active one if that could not be installed. */
 static const struct pfm_set *on_or_absent(const struct file *f)
 {
 	return f->installed ? f->installed : f->ctx->active;
@@ -147,7 +147,7 @@ static int write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
 
 	CHECK(set == on_or_absent(f) && pmd, "PMD%u of set %u is written", num, set->id);
-	/* what is reset while it counts ends with what was counted last */
+	/* a counter that is reset while it counts must have been collected, to lose no events */
 	CHECK(!pmd->is_counter || !f->on[num] || f->seen[num] == f->counts[num] ||
 	      (f->root ? f->root : f)->doing == DOING_RESTART,
 	      "PMD%u of set %u is written over what it counted", num, set->id);
@@ -246,7 +246,7 @@ static void bind(struct pfm_context *ctx)
 	pmu_unlock(f);
 }
 
-/* Interrupts find it from here on. */
+/* Attaches a context; from then on interrupts find it. */
 static int attach(struct pfm_context *ctx, uint32_t id)
 {
 	int ret = ctx->flags & PFM_FL_SYSTEM_WIDE ? attach_cpu(ctx, id) : attach_thread(ctx, id);
@@ -289,7 +289,7 @@ static void release(struct pfm_context *child_ctx)
 	file_put(f);
 }
 
-/* No interrupt is in the midst when this is done. */
+/* Detaches a context; no interrupt of it runs when this returns. */
 static void detach(struct pfm_context *ctx)
 {
 	struct file *f = file_of(ctx);
@@ -308,7 +308,7 @@ static void detach(struct pfm_context *ctx)
 
 /* --- messages, and the rest of the world ------------------------------------------------------ */
 
-/* As perfmon.ko: in the queue of the part that this CPU has taken. */
+/* Posts a message as perfmon.ko does: in the queue of the part that this CPU has taken. */
 static int post_of_part(struct file *f, const pfarg_msg_t *msg)
 {
 	struct pfm_part *part = &f->ctx->parts[me.cpu];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* concurrent_os.c - core/os.h, with memory that lacks at random and is counted. */
+/* concurrent_os.c - core/os.h; allocations are counted, and fail at random. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

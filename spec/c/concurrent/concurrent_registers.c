@@ -16,7 +16,7 @@ static int any_length(void)
 	return 1 + rng_below(&me.rng, 6);
 }
 
-/* A few numbers are no register's. */
+/* Returns a register's number, or seldom one that no register has. */
 static uint16_t any_number(void)
 {
 	uint32_t n = rng_below(&me.rng, 100);
@@ -37,7 +37,7 @@ void begin_doing(struct file *f, enum doing doing)
 	f->doing = doing;
 }
 
-/* What was not done in PMU context is followed here. */
+/* Lets the ledger follow commands on contexts that are not loaded: access() follows the others. */
 void end_doing(struct file *f, enum command c, int ret)
 {
 	went(c, ret);
@@ -89,7 +89,7 @@ void write_pmds(struct file *f)
 		fill_in(&v[i]);
 		if (pfm_inherits(f->ctx) && rng_chance(&me.rng, 30))
 			v[i].reg_flags |= PFM_REGFL_OWN;
-		if (n > 10)	/* so that the elements that must be good are */
+		if (n > 10)	/* elements of long vectors are valid */
 			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags = 0;
 	}
 	begin_doing(f, DOING_WRITE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * formats.h - a sampling format that records how it is called and does what a case wants, and the
- * simulated computer it is tried on (3.5.7 - 3.5.15).
+ * formats.h - a sampling format that records how it is called and does what a case asks for, and
+ * the simulated computer that uses it (3.5.7 - 3.5.15).
  */
 #ifndef LPFM_FORMATS_H
 #define LPFM_FORMATS_H
@@ -29,9 +29,9 @@ struct recorder {
 	int		validate_err, getsize_err, init_err, exit_err, restart_err;
 	int		handler_err_pmd;	/* the handler refuses this PMD's overflow */
 	int		size;			/* of the buffer; -1: what the argument says */
-	pfm_ovfl_ctrl_t	ctrl, by_pmd[8], restart_ctrl;	/* by_pmd: besides ctrl, of PMD 0 - 7 */
+	pfm_ovfl_ctrl_t	ctrl, by_pmd[8], restart_ctrl;	/* by_pmd: added to ctrl for overflows of PMD0 - PMD7 */
 
-	char		calls[MAX_CALLS + 1];	/* a letter each: v g i h r x */
+	char		calls[MAX_CALLS + 1];	/* one letter per call: v g i h r x */
 	uint32_t	ctx_flags;
 	uint16_t	num_pmds;
 	struct recorder_arg arg;		/* as last seen */
@@ -46,27 +46,27 @@ extern struct recorder rec;
 /* The format: a case may change it before it registers it. */
 extern pfm_buffer_fmt_t recorder;
 
-/* A fresh computer and recorder, unregistered. */
+/* Begins with a fresh computer and a fresh recorder, which is not registered. */
 void begin(const char *options);
 /* Registers the recorder and creates a context with it. */
 int recorded(uint32_t ctx_flags);
-/* The errno that creating a context with the recorder fails with. */
+/* Returns the errno with which creating a context with the recorder fails. */
 int create_errno(uint32_t ctx_flags, struct recorder_arg *arg);
 /* From now on calls are made by a simulated thread; 0: by the tool. */
 void act(uint32_t tid);
-/* A thread of this program. */
+/* Starts a thread of this program, and returns its id. */
 uint32_t program(const struct pfm_sim_step *steps, uint32_t n);
-/* A thread of n instructions of 10 ns at user level. */
+/* Starts a thread of n instructions of 10 ns at user level. */
 uint32_t thread(uint64_t n);
-/* Counter num counts instructions in a set from value on. */
+/* Lets counter num count instructions in a set, from value on. */
 void counter(int fd, uint16_t set, uint16_t num, int64_t value, const pfarg_pmd_t *more);
 void load_and_start(int fd, uint32_t tid);
 void run(uint64_t ns);
 uint64_t value_of(int fd, uint16_t set, uint16_t num);
-/* The next message, or false. */
+/* Reads the next message. Returns false if there is none. */
 bool message(int fd, pfarg_msg_t *msg);
 enum pfm_sim_state state_of(uint32_t tid);
-/* Closes, and proves that nothing is left: sessions, buffers, the format in use. */
+/* Closes fd, and checks that nothing is left: sessions, buffers, uses of the format. */
 void end(int fd);
 
 #define EQUAL(is, wanted) do { \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 #
-# The formats of spec/c/formats, linked with the core: make -f Makefile -f spec/c/formats/formats.mk
+# Links the formats of spec/c/formats with the core: make -f Makefile -f spec/c/formats/formats.mk
 # LPFM_READY=1 build/spec/formats. Objects and recipes are those of spec/fuzz/build.mk.
 
 FORMATS_OBJ := $(patsubst %,build/spec/obj/spec/c/formats/formats_%.o,calls life overflow restart)

@@ -4,7 +4,7 @@
  *
  *   formats [CASE]
  *
- * runs one case or, without, names them all.
+ * runs a case; without one, prints the names of all.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -223,7 +223,7 @@ void end(int fd)
 
 	if (fd >= 0)
 		close(fd);
-	run(0);		/* destroys what was closed */
+	run(0);		/* destroys closed contexts */
 	TRUE(!pfm_get_config(&cfg));
 	EQUAL(cfg.cf_thread_sessions + cfg.cf_sys_sessions, 0);
 	EQUAL(cfg.cf_smpl_buf_size_cur, 0);

@@ -69,7 +69,7 @@ static void once(void)
 	EQUAL(pfm_register_buffer_fmt(&other), 0);
 	EQUAL(pfm_unregister_buffer_fmt(other.fmt_uuid), 0);
 	other.fmt_name = "recorder";
-	EQUAL(pfm_register_buffer_fmt(&other), EBUSY);	/* names are unique here, too */
+	EQUAL(pfm_register_buffer_fmt(&other), EBUSY);	/* names are unique, too */
 	end(-1);
 }
 
@@ -95,7 +95,7 @@ static void unregister(void)
 	begin(NULL);
 	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), EINVAL);
 	fd = recorded(0);
-	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), EBUSY);	/* not under a context that uses it */
+	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), EBUSY);	/* a context uses it */
 	close(fd);
 	run(0);
 	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), 0);
@@ -110,7 +110,7 @@ static void listed(void)
 	int n, before;
 
 	begin(NULL);
-	act(thread(1));	/* a user like any other */
+	act(thread(1));	/* a user without privileges */
 	before = pfm_getinfo_fmts(infos, COUNT(infos));
 	recorder.fmt_flags = PFM_FMTFL_NOSET;
 	recorder.fmt_arg_size = sizeof(struct recorder_arg);
@@ -157,7 +157,7 @@ static void queue(size_t depth, unsigned int messages)
 	counter(fd, 0, 4, -10, &(pfarg_pmd_t){ .reg_short_reset = -10, .reg_flags = PFM_REGFL_OVFL_NOTIFY });
 	load_and_start(fd, thread(1000));
 	run(1000);
-	/* the one too many masks: nothing is handled beyond */
+	/* the overflow that finds the queue full masks: none is handled after it */
 	EQUAL(rec.num_handled, messages + 1);
 	for (unsigned int i = 0; i < messages; i++)
 		TRUE(message(fd, &msg));
@@ -242,7 +242,7 @@ static void argument_limit(void)
 	end(fd);
 }
 
-/* The errors of the call-backs are those of the command, and nothing stays. */
+/* The command fails with the call-back's error, and nothing is left. */
 static void refusals(void)
 {
 	static const struct { int validate, getsize, init, wanted; const char *calls; } tries[] = {
@@ -283,7 +283,7 @@ static void getsize_limit(void)
 	EQUAL(pfm_unregister_buffer_fmt(recorder.fmt_uuid), 0);
 	rec.size = 8192;
 	fd = recorded(0);
-	EQUAL(create_errno(0, NULL), ENOMEM);	/* the first has all of it */
+	EQUAL(create_errno(0, NULL), ENOMEM);	/* the first context's buffer takes all memory */
 	end(fd);
 }
 
@@ -334,7 +334,7 @@ static void all_zeroes(void)
 	const char *buf;
 	int fd;
 
-	for (int round = 0; round < 2; round++) {	/* also where another buffer was before */
+	for (int round = 0; round < 2; round++) {	/* round 1: where another buffer was before */
 		begin(NULL);
 		rec.size = 65536;
 		recorder.fmt_init = NULL;
@@ -350,7 +350,7 @@ static void all_zeroes(void)
 	}
 }
 
-/* "the buffer is guaranteed to be initialized upon return", and zero where init left it alone */
+/* "the buffer is guaranteed to be initialized upon return": what init did not write is 0. */
 static void initialized(void)
 {
 	pfarg_ctx_t ctx = { 0 };
@@ -388,13 +388,13 @@ static void at_exit(void)
 	dup_fd = dup(fd);
 	close(fd);
 	run(0);
-	CALLS("vgi");	/* not while the last descriptor is open */
+	CALLS("vgi");	/* no exit while a descriptor is open */
 	rec.buf = NULL;
 	close(dup_fd);
 	run(0);
 	CALLS("vgix");
 	TRUE(rec.buf);
-	EQUAL(rec.buf_at_exit, 0xab);	/* its memory is freed after */
+	EQUAL(rec.buf_at_exit, 0xab);	/* the buffer's memory is freed after exit */
 	end(-1);
 }
 
@@ -415,9 +415,9 @@ static void closed_while_loaded(void)
 	end(-1);
 }
 
-/* --- 5.2: not of formats, but as deep inside ------------------------------------------------------ */
+/* --- 5.2: needs the core's insides, too ------------------------------------------------------- */
 
-/* The pm bits of counters, address registers and branch buffer, as the set has them. */
+/* Checks the pm bits of counters, address registers and branch buffer in the set. */
 static void check_pm(uint32_t ctx_flags, bool privileged)
 {
 	static const struct { uint16_t num; uint64_t pm; } monitors[] = {

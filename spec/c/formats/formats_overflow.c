@@ -82,7 +82,7 @@ static void notify_field(void)
 	run(500);
 	EQUAL(rec.handled[0].arg.ovfl_notify, 1);
 	EQUAL(rec.handled[1].arg.ovfl_notify, 0);
-	EQUAL(rec.handled[1].arg.any_notify, 1);	/* ours: one of those at once asked */
+	EQUAL(rec.handled[1].arg.any_notify, 1);	/* an extension: one of the simultaneous overflows asked */
 	end(fd);
 }
 
@@ -126,7 +126,7 @@ static void active_set(void)
 	end(fd);
 }
 
-/* One call each, ascending, with one time stamp, which no other overflow has. */
+/* Overflows at the same time make one call each, ascending, with a time stamp of their own. */
 static void simultaneous(void)
 {
 	const struct handled *h = rec.handled;
@@ -182,10 +182,10 @@ static void first_error(void)
 	run(150);
 	EQUAL(rec.num_handled, 2);
 	EQUAL(value_of(fd, 0, 4), -5);	/* handled: reset */
-	EQUAL(value_of(fd, 0, 5), 5);	/* its control bits count for nothing */
+	EQUAL(value_of(fd, 0, 5), 5);	/* the failed call's control bits are ignored */
 	EQUAL(value_of(fd, 0, 6), 5);
 	rec.restart_ctrl.reset_ovfl_pmds = 1;
-	TRUE(!pfm_restart(fd));		/* they did overflow, and were not reset */
+	TRUE(!pfm_restart(fd));		/* PMD5 - PMD7 overflowed, and were not reset */
 	EQUAL(value_of(fd, 0, 4), -5);
 	EQUAL(value_of(fd, 0, 5), -10);
 	EQUAL(value_of(fd, 0, 7), -10);
@@ -214,7 +214,7 @@ static void defaults(void)
 	end(fd);
 }
 
-/* "only if the controlling PMC register has the PFM_REGFL_OVFL_NOTIFY flag set"; nothing is masked. */
+/* Notifies "only if the controlling PMC register has the PFM_REGFL_OVFL_NOTIFY flag set". */
 static void notify_user(void)
 {
 	pfarg_msg_t msg;
@@ -238,7 +238,7 @@ static void notify_user(void)
 	end(fd);
 }
 
-/* Several at once: set once, and one of them asked for notifications. */
+/* Of several overflows at once, one sets notify_user, and another has OVFL_NOTIFY. */
 static void notify_once(void)
 {
 	pfarg_msg_t msg;
@@ -258,7 +258,7 @@ static void notify_once(void)
 	end(fd);
 }
 
-/* The overflowed PMD and those of its reset_pmds, with their short values, at once. */
+/* Resets the overflowed PMD and those of its reset_pmds at once, to their short values. */
 static void reset_ovfl_pmds(void)
 {
 	pfarg_pmd_t pmd = { .reg_short_reset = -20ULL, .reg_long_reset = -7ULL };
@@ -275,7 +275,7 @@ static void reset_ovfl_pmds(void)
 	load_and_start(fd, thread(100));
 	run(100);
 	EQUAL(value_of(fd, 0, 4), -20);
-	EQUAL(value_of(fd, 0, 5), 10);	/* not designated */
+	EQUAL(value_of(fd, 0, 5), 10);	/* not in reset_pmds */
 	EQUAL(value_of(fd, 0, 6), -222);
 	EQUAL(value_of(fd, 0, 9), 99);
 	end(fd);
@@ -301,7 +301,7 @@ static void reset_is_random(void)
 	end(fd);
 }
 
-/* Honoured for each overflowed PMD on its own: the others are reset at the restart. */
+/* reset_ovfl_pmds concerns one overflowed PMD alone: the others are reset at the restart. */
 static void reset_each(void)
 {
 	int fd;
@@ -323,7 +323,7 @@ static void reset_each(void)
 	end(fd);
 }
 
-/* block_thread: a per-thread context of another thread with NOTIFY_BLOCK; ignored otherwise. */
+/* block_thread is ignored except in a context of another thread with NOTIFY_BLOCK. */
 static void block_thread(void)
 {
 	uint32_t tid;
@@ -333,7 +333,7 @@ static void block_thread(void)
 		begin(NULL);
 		fd = recorded(blocking ? PFM_FL_NOTIFY_BLOCK : 0);
 		rec.ctrl = bits(0, 1, 0, 0);
-		rec.by_pmd[5] = bits(0, 1, 1, 0);	/* set once is enough */
+		rec.by_pmd[5] = bits(0, 1, 1, 0);	/* one of several overflows is enough */
 		for (int num = 4; num < 7; num++)
 			counter(fd, 0, num, -10, PERIOD(1000));
 		tid = thread(1000);
@@ -376,7 +376,7 @@ static void block_self(void)
 	begin(NULL);
 	load = (pfarg_load_t){ .load_pid = thread(1000) };
 	act(load.load_pid);
-	fd = recorded(PFM_FL_NOTIFY_BLOCK);	/* which does not go together */
+	fd = recorded(PFM_FL_NOTIFY_BLOCK);	/* a thread cannot block on its own context */
 	TRUE(pfm_load_context(fd, &load) == -1);
 	EQUAL(errno, EINVAL);
 	close(fd);
@@ -419,11 +419,11 @@ static void block_at_user_level(void)
 	tid = program(steps, COUNT(steps));
 	load_and_start(fd, tid);
 	run(250);
-	EQUAL(state_of(tid), PFM_SIM_RUNNING);	/* in the kernel */
+	EQUAL(state_of(tid), PFM_SIM_RUNNING);	/* in kernel code it is not blocked */
 	TRUE(!pfm_restart(fd));
 	run(100);
-	EQUAL(value_of(fd, 0, 4), -5);	/* it went on at 300 */
-	run(400);			/* the second overflow was at 400, back it would be at 600 */
+	EQUAL(value_of(fd, 0, 4), -5);	/* monitoring went on at 300 */
+	run(400);			/* overflow at 400, at user level again at 600 */
 	EQUAL(state_of(tid), PFM_SIM_BLOCKED);
 	EQUAL(value_of(fd, 0, 4), -10);
 	TRUE(!pfm_restart(fd));
@@ -459,7 +459,7 @@ static void mask_monitoring(void)
 	end(fd);
 }
 
-/* One of several at once masks: none is reset, also where the format asked for it. */
+/* If one of several overflows at once masks, none is reset, even where the format asked for it. */
 static void mask_once(void)
 {
 	int fd;

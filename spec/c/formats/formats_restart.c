@@ -4,7 +4,7 @@
 
 static const pfm_ovfl_ctrl_t mask = { .mask_monitoring = 1 }, reset = { .reset_ovfl_pmds = 1 };
 
-/* A context in which PMD4 overflows after 100 ns, and is reset to -40 or -77; PMD5 counts. */
+/* Makes a context in which PMD4 overflows after 100 ns, and is reset to -40 or -77; PMD5 counts. */
 static int overflowing(uint32_t ctx_flags, uint32_t *tid)
 {
 	int fd;
@@ -42,7 +42,7 @@ static void is_active(void)
 	end(fd);
 }
 
-/* Neither bit: what overflowed is not reset, and a mask ends. */
+/* Without either bit the PMD that overflowed is not reset, and masked monitoring goes on. */
 static void defaults(void)
 {
 	uint32_t tid;
@@ -57,7 +57,7 @@ static void defaults(void)
 	end(fd);
 }
 
-/* The long values, of the overflowed and of those in reset_pmds; nothing else. */
+/* Loads the long values of overflowed PMDs and of those in their reset_pmds, and no others. */
 static void reset_ovfl_pmds(void)
 {
 	uint32_t tid;
@@ -98,7 +98,7 @@ static void reset_once(void)
 	int fd = overflowing(0, &tid);
 
 	rec.restart_ctrl = reset;
-	run(150);	/* overflowed, not reset, not masked */
+	run(150);	/* PMD4 has overflowed, and is neither reset nor masked */
 	TRUE(!pfm_restart(fd));
 	EQUAL(value_of(fd, 0, 4), -77);
 	run(50);
@@ -107,7 +107,7 @@ static void reset_once(void)
 	end(fd);
 }
 
-/* "which were not immediately reset": of a PMD that overflowed twice it is the last overflow that counts. */
+/* "which were not immediately reset": if a PMD overflowed twice, its last overflow counts. */
 static void last_overflow_was_reset(void)
 {
 	int fd;
@@ -122,7 +122,7 @@ static void last_overflow_was_reset(void)
 	load_and_start(fd, thread(1000));
 	run(250);		/* PMD4 overflows and is not reset, PMD5 resets it */
 	rec.ctrl = reset;
-	run(400);		/* it overflows again, and is reset at once */
+	run(400);		/* PMD4 overflows again, and is reset at once */
 	EQUAL(rec.num_handled, 3);
 	EQUAL(value_of(fd, 0, 4), -35);
 	TRUE(!pfm_restart(fd));
@@ -159,7 +159,7 @@ static void mask_monitoring(void)
 	end(fd);
 }
 
-/* "this field is ignored for this function" */
+/* notify_user and block_thread: "this field is ignored for this function". */
 static void ignored(void)
 {
 	pfarg_msg_t msg;
@@ -176,7 +176,7 @@ static void ignored(void)
 	end(fd);
 }
 
-/* An error is that of PFM_RESTART, and nothing is reset or resumed. */
+/* The call-back's error is PFM_RESTART's, and nothing is reset or resumed. */
 static void refused(void)
 {
 	uint32_t tid;
@@ -196,7 +196,7 @@ static void refused(void)
 	end(fd);
 }
 
-/* A thread of 10 ns for an instruction, which creates another of 30 ns on the other CPU. PMD4 masks and notifies. */
+/* Starts a thread (10 ns per instruction) that creates another (30 ns, other CPU); PMD4 masks. */
 static int two_threads(void)
 {
 	struct pfm_sim_step slow[] = {
@@ -222,8 +222,8 @@ static int two_threads(void)
 }
 
 /*
- * perfmon.h, PFM_FL_INHERIT: "there is one message, and pfm_restart() lets them all go on". A refused one does nothing,
- * so that the thread that finds the buffer full after it adds no message.
+ * perfmon.h, PFM_FL_INHERIT: "there is one message, and pfm_restart() lets them all go on". A
+ * refused restart changes nothing: a thread that finds the buffer full after it adds no message.
  */
 static void refused_of_a_family(void)
 {
@@ -272,7 +272,7 @@ static int refuse_one(void *buf, int is_active, pfm_ovfl_ctrl_t *ctrl)
 	return buf == refusing ? EIO : 0;
 }
 
-/* Of the parts of a buffer: the threads of those that are not refused go on, the others at a restart that is not. */
+/* If the restart of a buffer's part is refused, only the threads of the other parts go on. */
 static void refused_of_a_part(void)
 {
 	struct pfm_sim *computer;
@@ -306,7 +306,7 @@ static void refused_of_a_part(void)
 	pfm_sim_put(computer);
 }
 
-/* Optional: without it a restart resets and resumes, and one of active monitoring is an error. */
+/* The call-back is optional: without it a restart resets and resumes; if not masked, it fails. */
 static void without(void)
 {
 	int fd;

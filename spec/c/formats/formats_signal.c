@@ -46,7 +46,7 @@ static int create(void)
 	return ctx.ctx_fd;
 }
 
-/* All of a session; the count of a thread of 100 instructions. */
+/* Runs a session with a thread of 100 instructions; returns its count. */
 static uint64_t session(void)
 {
 	pfarg_load_t load = { .load_pid = thread() };
@@ -85,7 +85,7 @@ static void handler(void)
 
 static int stormy_fd;
 
-/* Commands on the very context that is being commanded when the signal comes. */
+/* Gives commands to the context that a command is being given to when the signal comes. */
 static void on_alarm(int sig)
 {
 	int saved = errno, fd;

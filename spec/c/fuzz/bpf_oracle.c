@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * bpf_oracle.c - compares the interpreter and the verifier of programs with the kernel's own:
+ * bpf_oracle.c - compares interpreter and verifier of the format "program" with the kernel's:
  *
  *   bpf_oracle SEED RECORDS [PROGRAMS]
  *
  * SO_ATTACH_FILTER has the kernel run a program over each packet of a socket; the number of bytes received is the
  * program's result, folded to eight bits. Records are sent with each word in network byte order, as those programs
- * load it. A program that one verifier accepts the other must accept, unless it loads what is no word of a record.
+ * load it. Both verifiers accept the same programs, but for loads of other than words of a record.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -20,7 +20,7 @@
 #include "perfmon/perfmon_prog_smpl.h"
 
 #define WORDS	(sizeof(pfm_prog_record_t) / sizeof(uint32_t))
-#define RECORDS	500		/* of each program */
+#define RECORDS	500		/* records per program */
 
 static uint64_t seed;
 static uint32_t words[WORDS];
@@ -33,7 +33,7 @@ static void must(bool ok, const char *what)
 	exit(1);
 }
 
-/* Has the kernel run it on what the socket receives; false: it does not take the program. */
+/* Has the kernel run the program on what the socket receives; returns false if it is refused. */
 static bool attach(int fd, const struct pfm_bpf_insn *insns, unsigned int n)
 {
 	struct sock_fprog prog = { .len = (unsigned short)n, .filter = (struct sock_filter *)(uintptr_t)insns };
@@ -102,7 +102,7 @@ static uint64_t compare(const struct pfm_bpf_insn *insns, unsigned int n, unsign
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-/* Does one of them load anything but a word of the record? The kernel has more to load from packets. */
+/* Returns true if the program loads anything but words of the record, as the kernel's may. */
 static bool loads_else(const struct pfm_bpf_insn *insns, unsigned int n)
 {
 	for (unsigned int i = 0; i < n; i++) {

@@ -23,7 +23,7 @@ uint32_t bpf_random(uint64_t *state, uint32_t below)
 	return (uint32_t)((*state >> 16 & 0xffffffff) * below >> 32);
 }
 
-/* Those at the edges, small ones, any. */
+/* Draws a number that is at an edge, small, or any. */
 static uint32_t number(uint64_t *s)
 {
 	static const uint32_t edges[] = {
@@ -71,7 +71,7 @@ static uint16_t code(uint64_t *s)
 	}
 }
 
-/* What an operand may be, in the instruction with so many after it. written: scratch words. */
+/* Draws the operand of an instruction that `left` others follow. words: the offsets for LD ABS. */
 static void operand(uint64_t *s, struct pfm_bpf_insn *i, const uint32_t *words, unsigned int num, unsigned int left)
 {
 	i->k = number(s);
@@ -105,7 +105,7 @@ unsigned int bpf_random_program(uint64_t *s, struct pfm_bpf_insn *insns, const u
 {
 	unsigned int n = 2 + bpf_random(s, BPF_RANDOM_MAX - 2), pc = 0;
 
-	/* scratch words that programs can read */
+	/* the program begins by writing scratch words, which it can read later */
 	for (; pc < n / 4 && pc < 4; pc++)
 		insns[pc] = (struct pfm_bpf_insn){ .code = pc % 2 ? PFM_BPF_STX : PFM_BPF_ST, .k = pc };
 	for (; pc < n - 1; pc++) {
@@ -134,7 +134,7 @@ void bpf_random_record(uint64_t *s, void *record, size_t size)
 	}
 }
 
-/* Has it more than one verdict? */
+/* Returns true if the program has different verdicts on some records. */
 static bool varies(uint64_t *s, const struct pfm_bpf_insn *insns)
 {
 	enum { SOME = 16 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * bpf_rules.c - the rules one by one, each in the simplest way: nothing is remembered from one to the next.
+ * bpf_rules.c - checks the rules one by one, each in the simplest way, without results of others.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@ static bool branches(uint16_t code)
 	return op <= BPF_JSET && code == (BPF_JMP | op | BPF_SRC(code));
 }
 
-/* Linux' instructions, and of its loads those that the record has. */
+/* Returns true for Linux' instructions, of the loads from a record only for those of words. */
 static bool exists(uint16_t code)
 {
 	switch (code) {
@@ -83,7 +83,7 @@ static bool shifts_too_far(const struct sock_filter *i)
 	return (i->code == (BPF_ALU | BPF_LSH | BPF_K) || i->code == (BPF_ALU | BPF_RSH | BPF_K)) && i->k > 31;
 }
 
-/* Where the instruction at pc may go on: one place or two. A return goes on with the next: Linux counts it so. */
+/* Returns how many instructions may follow the one at pc: as in Linux, also after a return. */
 static unsigned int successors(const struct sock_filter *insns, unsigned int pc, uint64_t to[2])
 {
 	const struct sock_filter *i = &insns[pc];
@@ -101,7 +101,7 @@ static bool leaves_the_program(const struct sock_filter *insns, unsigned int n, 
 	return is_jump(&insns[pc]) && (to[0] >= n || (ways == 2 && to[1] >= n));
 }
 
-/* Is there a way from the first instruction to a load of this scratch word without a store to it? Jumps go forwards. */
+/* Returns true if a way leads to a load of a scratch word without a store; jumps go forwards. */
 static bool loads_unstored(const struct sock_filter *insns, unsigned int n, unsigned int word)
 {
 	bool reached[PFM_PROG_SMPL_MAX_INSNS + 1] = { true };

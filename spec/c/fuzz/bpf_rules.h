@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_rules.h - what the format "program" takes, rule by rule, as perfmon_prog_smpl.h says it. It shares nothing with
- * the verifier that it judges.
+ * bpf_rules.h - the rules for programs of the format "program", as perfmon_prog_smpl.h has them.
+ * They share no code with the verifier that they judge.
  */
 #ifndef LPFM_BPF_RULES_H
 #define LPFM_BPF_RULES_H
 
 #include <linux/filter.h>
 
-/* The rule that the n instructions break, in words; NULL: they are a program. */
+/* Returns the rule that the n instructions break, in words; NULL if they break none. */
 const char *bpf_broken_rule(const struct sock_filter *insns, unsigned int n);
 
 #endif

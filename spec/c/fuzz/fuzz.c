@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * fuzz.c - one input: a computer, some calls, the rules of harness_rules.c after each, the end.
- */
+/* fuzz.c - one input: a computer, some calls, the rules of harness_rules.c after each, the end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -23,29 +23,29 @@ struct fuzz {
 };
 extern struct fuzz fuzz;
 
-/* One call chosen by the bytes; fuzz_calls.c the pfm_* ones, fuzz_06.c perfmonctl(). */
+/* Make a call that the bytes choose: a pfm_* one (fuzz_calls.c), or perfmonctl() (fuzz_06.c). */
 void fuzz_call(void);
 void fuzz_perfmonctl(void);
 
-/* A context's descriptor, more often than not; and where it stands in fuzz.fd, or -1. */
+/* Returns a context's descriptor more often than not; *slot: its index in fuzz.fd, or -1. */
 int fuzz_fd(int *slot);
-/* A new context takes the place of another one. */
+/* Puts a new context in the place of another one. */
 void fuzz_put(int fd, size_t buffer);
 void fuzz_close(int slot);
 
-/* Ids, registers, values as they matter, with now and then anything. */
+/* Return an id, register or value that is of use; now and then any other. */
 uint16_t fuzz_set(void);
 uint16_t fuzz_reg(void);
 uint64_t fuzz_value(void);
 uint32_t fuzz_bits(uint32_t known);	/* some of the known bits, seldom others */
 void fuzz_bv(uint64_t *bits);
-int fuzz_count(void);			/* of elements; the vector has at least as many, up to 8 */
+int fuzz_count(void);			/* number of elements; a vector has as many, up to 8 */
 #define FUZZ_ELEMENTS 8
-/* Bytes of p turn into others, seldom. */
+/* Changes bytes of p, seldom. */
 void fuzz_spoil(void *p, size_t size);
-/* The PMC's value for some event on PMD pmd; as it was where that cannot be had. */
+/* Sets the PMC's value to one of some event on the PMD; leaves it if there is none. */
 void fuzz_encode(uint16_t pmd, uint64_t *pmc_value);
-/* A format by UUID and its argument; its size. */
+/* Chooses a format's UUID and argument; returns the argument's size. */
 size_t fuzz_format(unsigned char *uuid, void *arg);
 #define FUZZ_FMT_ARG 64
 

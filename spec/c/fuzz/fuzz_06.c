@@ -10,7 +10,7 @@
 
 struct command {
 	int	cmd;
-	size_t	size;			/* of an element, 0: none is taken */
+	size_t	size;			/* of an element; 0: the command takes none */
 	void	(*fill)(void *element);
 };
 
@@ -133,7 +133,7 @@ static void call(const struct command *c, int fd)
 	CHECK(arg, "no memory");
 	for (size_t i = 0; i < elements; i++) {
 		c->fill(arg + i * c->size);
-		if (c->cmd != PFM_SET_CONFIG)	/* a larger limit would let n exceed what there is */
+		if (c->cmd != PFM_SET_CONFIG)	/* a larger limit would allow more than FUZZ_ELEMENTS */
 			fuzz_spoil(arg + i * c->size, c->size);
 	}
 	perfmonctl(fd, c->cmd, rng_below(R, 64) == 63 ? NULL : arg, n);

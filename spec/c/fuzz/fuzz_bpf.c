@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * fuzz_bpf.c - one input is a program. The verifier takes it if it breaks none of the rules; then it runs, over
- * records that end where their memory does. So do the program, and what the verifier works in: ASan tells of a touch
- * outside.
+ * fuzz_bpf.c - one input is a program. The verifier must accept it if it breaks none of the rules;
+ * then it runs over records. Program, records and the verifier's memory have exact sizes, so that
+ * ASan reports accesses outside.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(struct sock_filter) == sizeof(struct pfm_bpf_insn), "both are instructions");
 
-enum { RECORDS = 4 };		/* at random, beside those of zeros and of ones */
+enum { RECORDS = 4 };		/* random ones, besides those of zeros and of ones */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -25,7 +25,7 @@ static void broken(const struct pfm_bpf_insn *insns, unsigned int n, const char 
 	abort();
 }
 
-/* Over a record of its own, that nothing writes to; again over as much of it as the program is said to reach. */
+/* Runs over a record, which must not change, and over as much of it as pfm_bpf_reach() says. */
 static void run_over(const struct pfm_bpf_insn *insns, unsigned int n, const pfm_prog_record_t *from)
 {
 	size_t reach = pfm_bpf_reach(insns, n);
@@ -84,5 +84,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		run(insns, n);
 	free(room);
 	free(insns);
-	return taken - 1;	/* what is not taken is no news */
+	return taken - 1;	/* -1: libFuzzer does not keep refused programs */
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * fuzz_bpf_random.c - fuzz_bpf.c without libFuzzer: programs at random, alone and in rows, and what becomes of those
- * that were taken when they are changed a little.
+ * fuzz_bpf_random.c - fuzz_bpf.c without libFuzzer: random programs, alone and in rows; accepted
+ * ones are tried again with small changes.
  *
  *   fuzz_bpf_random SEED PROGRAMS
  */
@@ -15,8 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,	/* loaded: some between the words, some beyond */
-	MUTANTS = 4,		/* of a program that was taken */
+	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,	/* of loads: some between words, some beyond the record */
+	MUTANTS = 4,		/* of an accepted program */
 	CHANGES = 3,		/* of a mutant, at most */
 	ENDLESS = 600,		/* s, of a thousand programs */
 };
@@ -33,7 +33,7 @@ static bool try(const struct pfm_bpf_insn *insns, unsigned int n)
 	return took;
 }
 
-/* Some are in a row of them, of which the last alone returns at its end. */
+/* Makes a program, or seldom a row of them, of which only the last returns at its end. */
 static unsigned int generate(struct pfm_bpf_insn *insns)
 {
 	const uint32_t most = PFM_PROG_SMPL_MAX_INSNS / BPF_RANDOM_MAX;
@@ -55,7 +55,7 @@ static void misplace_an_offset(void)
 	offsets[at] = at * 4 + (bpf_random(&seed, 8) ? 0 : bpf_random(&seed, 4));
 }
 
-/* A bit is another; an instruction is another's; or one is left out. */
+/* Changes a bit, replaces an instruction by another of the program, or removes one. */
 static unsigned int change(struct pfm_bpf_insn *insns, unsigned int n)
 {
 	unsigned int pc = bpf_random(&seed, n);

@@ -9,7 +9,7 @@
 
 /* --- vectors -------------------------------------------------------------------------------- */
 
-/* Exactly as many elements as the call is told, so that reading on would be noticed. */
+/* Returns as many elements as the call is told, so that ASan notices reads of more. */
 static void *vector(int n, size_t size)
 {
 	void *v = calloc(n > 0 && n <= FUZZ_ELEMENTS ? n : 1, size);
@@ -286,8 +286,8 @@ static void run(int fd)
 }
 
 /*
- * A measurement that works, so that more than refusals is tried: a format or none, a counter that
- * overflows and what happens then, a thread of its own, started.
+ * Starts a measurement that works, so that not only refusals are tried: a format or none, a counter
+ * that overflows, what happens then, and a thread of its own.
  */
 static void session(int fd)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* fuzz_replay.c - inputs of the fuzzer run once more: fuzz_replay FILE... */
+/* fuzz_replay.c - runs inputs of the fuzzer once more: fuzz_replay FILE... */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static void replay(void)
 	CHECK(f, "cannot be opened");
 	n = fread(data, 1, sizeof(data), f);
 	fclose(f);
-	copy = malloc(n ? n : 1);	/* as large as it is, so that reading on would be noticed */
+	copy = malloc(n ? n : 1);	/* of the exact size, so that ASan notices reads of more */
 	CHECK(copy, "no memory");
 	memcpy(copy, data, n);
 	LLVMFuzzerTestOneInput(copy, n);

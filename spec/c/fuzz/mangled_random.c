@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_random.c - names that look like Rust's, D's and C++'s to the demanglers, under ASan and UBSan: changed ones,
- * and noise.
- *   mangled_random SEED COUNT	prints how many names were read, and how many were longer than what is mangled
+ * mangled_random.c - gives the demanglers names that look like Rust's, D's and C++'s, changed ones
+ * and noise, under ASan and UBSan.   mangled_random SEED COUNT   prints how many names were read,
+ * and how many grew longer by it
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ static char letter(void)
 	return letters[below(sizeof(letters) - 1)];
 }
 
-/* Changes a letter, puts one in, takes one out, or repeats a part. */
+/* Changes, inserts or removes a letter, or repeats a part. */
 static void change(char *name)
 {
 	size_t len = strlen(name), at = 2 + below(len - 1), from = 2 + below(len - 1), n = below(40);
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	for (size_t i = 0; i < count; i++) {
 		make(name);
-		char *exact = strdup(name);	/* no byte more than it has */
+		char *exact = strdup(name);	/* of the exact size, for ASan */
 		char *plain = demangle(exact);
 
 		if (plain && strlen(plain) >= PLAIN_MAX) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * memory.c - a Lua function with 0, 1, 2, ... allocations permitted, until it succeeds.
+ * memory.c - calls a Lua function with 0, 1, 2, ... allocations permitted, until it succeeds.
  *
- * argv[1]: a file that returns the function. Each try is in a state of its own; it may fail for want
- * of memory, and only so. argv[2], "all": counted are not only the state's allocations but all of this
- * thread, so those of the libraries and of other Lua states. Prints how many allocations it took; ends
- * with 1 if something else went wrong or a descriptor is left.
+ * argv[1]: a file that returns the function. Each try has a Lua state of its own, and may only fail
+ * for want of memory. With argv[2], "all", all allocations of this thread count, also those of
+ * libraries and of other Lua states. Prints how many allocations the function took; exits with 1 if
+ * it failed otherwise, or left a descriptor.
  */
 #include <string.h>
 #include <dirent.h>
@@ -41,7 +41,7 @@ static int settle(int want)
 	return n;
 }
 
-/* What does not raise it says it. */
+/* Returns true for Lua's memory error and, with "all", for other results that name memory. */
 static bool is_memory_error(lua_State *L, int ret)
 {
 	const char *text = lua_tostring(L, -1);
@@ -49,7 +49,7 @@ static bool is_memory_error(lua_State *L, int ret)
 	return ret == LUA_ERRMEM || (count_all && text && strstr(text, "memory"));
 }
 
-/* Runs the file's function once: 0, not 0 for want of memory, or the end. */
+/* Runs the file's function once: returns 0, or not 0 for want of memory; exits on other errors. */
 static int attempt(const char *file, long allocations)
 {
 	lua_State *L = lua_newstate(allocate, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * permitted.h - memory for Lua states, of which only so many allocations are permitted; with count_all
+ * permitted.h - an allocator for Lua states that permits only so many allocations; with count_all,
  * those of this thread's libraries and other Lua states count, too.
  */
 #ifndef PERMITTED_H
@@ -22,7 +22,7 @@ static bool may_allocate(void)
 	return true;
 }
 
-/* Everybody's, in place of the C library's. */
+/* Replaces the C library's, for all callers. */
 void *realloc(void *at, size_t size)
 {
 	static void *(*real)(void *, size_t);
@@ -43,7 +43,7 @@ static void *allocate(void *unused, void *at, size_t old, size_t size)
 		free(at);
 		return NULL;
 	}
-	if (at && size <= old) {	/* Lua relies on this never to fail */
+	if (at && size <= old) {	/* Lua relies on it that shrinking never fails */
 		got = realloc(at, size);
 		return got ? got : at;
 	}

@@ -16,7 +16,7 @@ static int starve(lua_State *L)
 	long n = (long)luaL_checknumber(L, 1);
 	int ret;
 
-	luaL_checkstack(L, 100, "starve");	/* room for results: lua_pcall() makes none when starved */
+	luaL_checkstack(L, 100, "starve");	/* room for results, which lua_pcall() could not get when starved */
 	lua_pushboolean(L, 1);
 	lua_replace(L, 1);
 	permitted = n;

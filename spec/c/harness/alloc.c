@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * alloc.c - each call with its first, second... allocation failing, until it succeeds.
+ * alloc.c - makes each call with its first, second... allocation failing, until it succeeds.
  *
- * A call that fails says ENOMEM and why, leaves what there was (a vector: what its elements before
- * the failing one made of it), succeeds when it is made again, and nothing is leaked. Prints a line
- * per call: its name and how many allocations were made to fail.
+ * A call that fails must return ENOMEM with a reason, change nothing (with a vector: nothing after
+ * the elements before the failing one), succeed when it is made again, and leak nothing. Prints a
+ * line per call: its name and how many allocations were made to fail.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -108,7 +108,7 @@ static void tear_down(void)
 	pfm_set_machine("sim", "");
 }
 
-/* The state after the first n elements, made without a failure. */
+/* Notes in v the state after the call with the first n elements, without a failure. */
 static void reference(const struct scenario *s, int n, struct view *v)
 {
 	scene_new(s->prepare);
@@ -129,7 +129,7 @@ static bool is_prefix(const struct scenario *s, const struct view *now)
 	return false;
 }
 
-/* False: there was no nth allocation. */
+/* Makes the call with its nth allocation failing; returns false if there was no nth. */
 static bool fail_nth(const struct scenario *s, long nth, const struct view *expected)
 {
 	static struct view now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* alloc_calls.c - every call that there is, of both interfaces, with something to do. */
+/* alloc_calls.c - every call of both interfaces, each with something to do. */
 #include "alloc.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon/perfmon_prog_smpl.h"
@@ -68,7 +68,7 @@ static void with_buffer(void)
 	scene.map_size = ctx.ctx_smpl_buf_size;
 }
 
-/* As many registers as a set has room for without memory of their own. */
+/* Writes as many registers as a set has room for without an allocation. */
 static void fill_set(uint16_t id)
 {
 	pfarg_pmc_t v[PFM_FIRST_REGS] = { { .reg_num = 4 }, { .reg_num = 7 }, { .reg_num = 8 }, { .reg_num = 9 } };
@@ -371,7 +371,7 @@ static void with_forking(void)
 	spawn(1);
 }
 
-/* What it creates is sampled, or counted among those that were not. */
+/* Threads that the monitored one creates must be sampled, or counted as not sampled. */
 static void with_family(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -3ULL, .reg_long_reset = -3ULL, .reg_short_reset = -3ULL };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* harness.c - choices, and the end of a program that found something. */
+/* harness.c - random choices, and the end of a program that has found a fault. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * harness.h - what the programs that put libperfmon under load share: choices from a seed or from a
- * fuzzer's bytes, random simulated programs, allocations that fail on demand, and the rules that
- * hold between any two calls. They are linked with the library's objects and see its insides.
+ * harness.h - for programs that put libperfmon under load: choices from a seed or a fuzzer's bytes,
+ * random simulated programs, allocations that fail on demand, and the rules that hold between any
+ * two calls. The programs are linked with the library's objects and see its insides.
  */
 #ifndef LPFM_HARNESS_H
 #define LPFM_HARNESS_H
@@ -15,7 +15,7 @@
 
 /* --- choices: harness.c --------------------------------------------------------------------- */
 
-/* From a seed; or, where data is not NULL, from these bytes, and nothing but 0 when they are spent. */
+/* Choices from a seed or, if data is not NULL, from these bytes, then 0 only. */
 struct rng {
 	uint64_t	state;
 	const uint8_t	*data;
@@ -25,11 +25,11 @@ struct rng {
 uint64_t rng_next(struct rng *r);
 uint32_t rng_below(struct rng *r, uint32_t n);			/* 0 .. n - 1 */
 bool rng_chance(struct rng *r, uint32_t percent);
-uint64_t rng_log(struct rng *r, uint64_t min, uint64_t max);	/* all magnitudes alike */
+uint64_t rng_log(struct rng *r, uint64_t min, uint64_t max);	/* all magnitudes alike often */
 
 /* --- failing: harness.c --------------------------------------------------------------------- */
 
-/* Says what went wrong and where, and ends the program. The program sets where. */
+/* Prints what went wrong and where, and ends the program. The program sets fail_where. */
 extern const char *(*fail_where)(void);
 void fail(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 #define CHECK(cond, ...) do { if (!(cond)) fail(__VA_ARGS__); } while (0)
@@ -41,8 +41,8 @@ extern long alloc_made;		/* attempts since alloc_fail_at() */
 /* The nth attempt from now, from 0, fails; -1: none does. */
 void alloc_fail_at(long nth);
 /*
- * All contexts are closed: what the service thread still has in hand goes when it wakes for another
- * one, and base is left, as it was with the machine "sim" and no context yet. Fails if not.
+ * Must be called when all contexts are closed. Wakes the service thread, which frees what it still
+ * has; fails unless alloc_live becomes base, its value on machine "sim" before the first context.
  */
 void alloc_settle(long base);
 
@@ -63,29 +63,29 @@ struct program_pool {
 	unsigned int	used;
 	bool		kernel;		/* no user level */
 	bool		irqs_off;	/* sites may mask interrupts */
-	bool		interrupt;	/* a device's: it ends, and has sites and loops of INTR only */
+	bool		interrupt;	/* a device's program: it ends, and has only sites and loops of level INTR */
 };
 
 /* The events that programs have and all models count. */
 extern const char *const program_events[];
 #define NUM_PROGRAM_EVENTS 6
 
-/* The name of one of the models, "sim:k8", or with an option of its own, "sim:em64t,ht"; until the next one. */
+/* Returns a model, such as "sim:k8" or "sim:em64t,ht", which is valid until the next call. */
 const char *program_model(struct rng *r);
 
-/* A random program; it stays where it is until the pool is used again from used = 0. */
+/* Returns a random program, which is valid until pool->used is set to 0. */
 const struct pfm_sim_program *program_make(struct program_pool *pool);
 
 /* --- rules: harness_rules.c, harness_sets.c --------------------------------------------------- */
 
-/* The context behind a descriptor; fails if there is none. */
-extern unsigned long world_child_ctxs;	/* of contexts with PFM_FL_INHERIT, that were looked at */
+extern unsigned long world_child_ctxs;	/* child contexts that were looked at */
+/* Returns the context of a descriptor; fails if there is none. */
 struct pfm_context *context_of(int fd);
-/* The sets of a context, their registers, thresholds and timeouts fit together. */
+/* Checks that a context's sets, their registers, thresholds and timeouts fit together. */
 void rules_sets(struct pfm_context *ctx);
-/* So do they with its state and its computer. */
+/* Checks that a context's sets, its state and its computer fit together. */
 void rules_context(struct pfm_context *ctx);
-/* Sessions, memory and CPUs of a computer fit the contexts that are open on it. */
+/* Checks that sessions, memory and CPUs of a computer fit the contexts that are open on it. */
 void rules_machine(struct pfm_sim *sim, struct pfm_context *const *open, unsigned int n);
 
 #endif

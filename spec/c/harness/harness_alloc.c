@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * harness_alloc.c - memory, descriptors and buffers of the library, counted and failing on demand.
+ * harness_alloc.c - counts the library's memory, descriptors and buffers, and makes them fail.
  * The linker sends the library's calls here: --wrap=malloc and so on, see spec/fuzz/build.mk.
  */
 #include <stdlib.h>
@@ -25,7 +25,7 @@ int __real_close(int fd);
 
 long alloc_live, alloc_made;
 static long fail_at = -1;
-static __thread bool watched;	/* by the thread that asked: others must not use up its failures */
+static __thread bool watched;	/* in the thread that called alloc_fail_at(): no other may take its failure */
 
 void alloc_fail_at(long nth)
 {

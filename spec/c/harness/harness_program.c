@@ -2,8 +2,8 @@
 /*
  * harness_program.c - random simulated programs.
  *
- * Sites in loops take time, and operations in loops a microsecond at least, so that a stretch of
- * simulated time has a bounded number of moments. Programs are made outside loops only.
+ * Sites in loops take time, and operations in loops a microsecond at least, so that only so many
+ * fit in a time. Forks and threads, which have programs of their own, are outside of loops only.
  */
 #include "harness.h"
 
@@ -56,7 +56,7 @@ static uint32_t level(struct maker *m)
 	return m->pool->kernel ? PFM_SIM_KERNEL : levels[rng_below(m->pool->rng, COUNT(levels))];
 }
 
-/* Not so many that a narrow counter could wrap twice before its interrupt is taken. */
+/* Returns the most events of a site: a narrow counter must not wrap twice before its interrupt. */
 static uint64_t many(const struct maker *m)
 {
 	return m->pool->irqs_off ? 1000 : 1 << 27;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* harness_rules.c - what holds between any two calls, whatever was called. */
+/* harness_rules.c - rules that hold between any two calls, whatever was called. */
 #include "harness.h"
 
 struct pfm_context *context_of(int fd)

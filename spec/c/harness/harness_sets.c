@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* harness_sets.c - what holds of a context's sets between any two calls, on whatever machine. */
+/* harness_sets.c - rules for a context's sets that hold between any two calls, on any machine. */
 #include "harness.h"
 
 /* --- a set ---------------------------------------------------------------------------------- */

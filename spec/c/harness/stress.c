@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * stress.c - a seeded life of random calls on simulated computers, checked after each step.
+ * stress.c - makes random calls, from a seed, on simulated computers; checks after each step.
  *
  *   stress SEED STEPS	prints what happened; on a broken rule "FAILED seed N step M: ..." and
  *			aborts. The same seed does the same again.

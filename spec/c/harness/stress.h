@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress.h - a world of random programs under random contexts, and a ledger beside it.
+ * stress.h - a world of random programs, which random contexts monitor, and a ledger.
  *
- * The ledger keeps its own account of what every counter of every set must hold. It listens to what
- * the core tells the machine (counters run, are held, a set is installed) and asks the simulated
- * computer, not its PMU, what really happened meanwhile.
+ * The ledger computes by itself what every counter of every set must hold. It sees what the core
+ * tells the machine (counters run, are held, a set is installed), and asks the simulated computer,
+ * not its PMU, what really happened meanwhile.
  */
 #ifndef LPFM_STRESS_H
 #define LPFM_STRESS_H
@@ -24,14 +24,14 @@ struct counter {
 	bool		narrow;		/* NO_EMUL64 */
 	int		event;
 	unsigned int	levels;
-	uint64_t	expect;		/* the value */
-	uint64_t	mark;		/* what had happened when that was up to date */
+	uint64_t	expect;		/* the value that it must have */
+	uint64_t	mark;		/* the truth's count when expect was computed */
 	bool		owed;		/* it wrapped, and the overflow is still to come */
 };
 
 struct led_set {
 	bool		exists, pmcs_known;
-	uint64_t	pmcs[PFM_MAX_PMCS];	/* of counters: what was written */
+	uint64_t	pmcs[PFM_MAX_PMCS];	/* written values of the counters' PMCs */
 	struct counter	counters[MAX_COUNTERS];
 	uint64_t	duration;
 	uint64_t	runs;
@@ -44,7 +44,7 @@ struct ledger {
 	enum format		format;
 	size_t			map_size;
 	void			*map;
-	bool			live;	/* its counters run, as far as the core said */
+	bool			live;	/* its counters run, as the core told the machine */
 	uint64_t		time_mark, wall_mark;
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];
@@ -61,7 +61,7 @@ struct world {
 	unsigned int		num_pmds;
 	struct ledger		ledgers[MAX_LEDGERS];
 	unsigned int		num_ledgers;
-	uint32_t		system_wide;	/* percent of the contexts: the kinds exclude each other */
+	uint32_t		system_wide;	/* percent of the contexts; loaded, the kinds exclude each other */
 	/* how much happened, for the summary */
 	uint64_t		overflows, switches, samples, messages, calls, refused, ctxsw, counting;
 };
@@ -71,13 +71,13 @@ extern const uint16_t set_ids[NUM_IDS];
 
 /* --- stress_ledger.c ------------------------------------------------------------------------ */
 
-struct ledger *ledger_find(const struct pfm_context *ctx);	/* NULL: not ours */
+struct ledger *ledger_find(const struct pfm_context *ctx);	/* NULL: not of this world */
 int ledger_index(uint16_t pmd);					/* in world.pmds; -1: none */
 struct led_set *ledger_set(struct ledger *l, uint16_t id);
 void ledger_sync(struct ledger *l);
 void ledger_mark(struct ledger *l);
 bool counter_equal(const struct counter *c, uint64_t value);
-/* Reads everything the interface tells and compares; false where it may not be asked now. */
+/* Reads all that calls return, and compares; returns false if no call is allowed now. */
 bool ledger_compare(struct ledger *l);
 
 /* --- stress_hooks.c ------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ extern pfm_buffer_fmt_t wild_format;
 
 /* --- stress_registers.c --------------------------------------------------------------------- */
 
-/* s: an index into set_ids; i: into world.pmds. */
+/* s: an index of set_ids; i: of world.pmds. */
 void write_pmc(struct ledger *l, unsigned int s, unsigned int i);
 void write_pmd(struct ledger *l, unsigned int s, unsigned int i);
 void write_some(struct ledger *l);
@@ -97,9 +97,9 @@ void change_sets(struct ledger *l);
 /* --- stress_calls.c: one random thing ------------------------------------------------------- */
 
 void random_step(void);
-/* A call's result: refused is fine, as long as it is with one of the errors that can be. */
+/* Returns true if a call succeeded; fails if its error is none that the call can have. */
 bool went(int ret, const char *what);
-/* An existing set of l, as an index into set_ids. */
+/* Returns an existing set of l, as an index of set_ids. */
 unsigned int any_set(const struct ledger *l);
 struct ledger *context_new(void);
 void context_close(struct ledger *l);

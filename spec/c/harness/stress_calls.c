@@ -37,7 +37,7 @@ unsigned int any_set(const struct ledger *l)
 
 /* --- loading, starting ---------------------------------------------------------------------- */
 
-/* A thread that is alive, or 0. */
+/* Returns a thread that is alive, or 0. */
 static uint32_t any_thread(bool user)
 {
 	unsigned int n = world.sim->num_threads, from = rng_below(R, n);
@@ -181,7 +181,7 @@ struct ledger *context_new(void)
 	return l;
 }
 
-/* The next move of time notices that a descriptor was closed; here at once. */
+/* Closes a context, and has the simulated computer notice it at once. */
 void context_close(struct ledger *l)
 {
 	if (l->map)
@@ -209,7 +209,7 @@ static void read_message(struct ledger *l)
 	memmove(l->queue, l->queue + 1, --l->queued * sizeof(l->queue[0]));
 }
 
-/* What a tool does: reads, restarts, loads again what ended. */
+/* Does what a tool does: reads a message, restarts, loads a context anew after a target's end. */
 static void answer(struct ledger *l)
 {
 	read_message(l);
@@ -237,7 +237,7 @@ static void spawn(void)
 	world.pool.used = 0;
 	world.pool.kernel = kernel;
 	s.program = *program_make(&world.pool);
-	if (kernel) {	/* no children: those could be anywhere */
+	if (kernel) {	/* without children, which could be at any level */
 		for (uint32_t i = 0; i < s.program.num_steps; i++)
 			if (world.pool.programs[0].steps[i].op == PFM_SIM_FORK ||
 			    world.pool.programs[0].steps[i].op == PFM_SIM_THREAD)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * stress_hooks.c - the ledger's ears: between the core and the machine, and, by the linker's --wrap,
- * around the core's handling of overflows, timeouts and resets.
+ * stress_hooks.c - calls that tell the ledger: between the core and the machine, and, by the
+ * linker's --wrap, around the core's handling of overflows, timeouts and resets.
  */
 #include "perfmon/perfmon_dfl_smpl.h"
 #include "perfmon/perfmon_nway_smpl.h"
@@ -9,7 +9,7 @@
 
 static struct pfm_machine_ops real;
 static bool in_ctxsw, in_interrupt;
-static bool has_reset;	/* since it was cleared */
+static bool has_reset;	/* a PMD was reset since this was cleared */
 
 /* --- from the core to the machine ----------------------------------------------------------- */
 
@@ -138,7 +138,7 @@ void __real_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const u
 void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 			   enum pfm_reset kind);
 
-/* 3.4.1, 3.4.2: the reset value, plus some bits of the mask. */
+/* 3.4.1, 3.4.2: a PMD is reset to the reset value plus some bits of the mask. */
 static void check_reset(const struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	uint64_t base = kind == PFM_RESET_LONG ? pmd->long_reset : pmd->short_reset;
@@ -192,7 +192,7 @@ void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const u
 void __real_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 
-/* 3.1.2: those of counters that wrapped and go on. */
+/* 3.1.2: the reset_pmds of counters that wrapped and go on. */
 void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
 {
 	struct ledger *l = ledger_find(ctx);
@@ -208,7 +208,7 @@ void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const 
 void __real_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 
-/* The only one that overflowed, which resets no other. */
+/* The only PMD that overflowed, which has no reset_pmds. */
 void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	struct ledger *l = ledger_find(ctx);
@@ -272,7 +272,7 @@ static void check_sample(const struct ledger *l, uint64_t at, uint16_t pmd, uint
 	      e->set, e->ovfl_pmd);
 }
 
-/* 3.6.5: one sample per overflowed PMD, in order; left out only where the buffer is full. */
+/* 3.6.5: each overflowed PMD has a sample, in order, unless the buffer is full. */
 static void check_samples(const struct ledger *l, struct pfm_set *set, const uint64_t *ovfl,
 			  const struct fill *was)
 {
@@ -315,7 +315,7 @@ static void check_regions(const struct ledger *l)
 void __real_pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 void __wrap_pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pfm_where *where);
 
-/* Exactly those that wrapped, and the values are what they must be at that moment. */
+/* Checks that exactly the counters that wrapped overflow, with the values that they must have. */
 static void check_overflows(struct ledger *l, struct pfm_set *set, const uint64_t *ovfl)
 {
 	struct led_set *s = ledger_set(l, set->id);
@@ -334,7 +334,7 @@ static void check_overflows(struct ledger *l, struct pfm_set *set, const uint64_
 	}
 }
 
-/* 3.7.6: where no threshold was reached, each is one less for each overflow. */
+/* 3.7.6: if no threshold is reached, those of the overflowed PMDs are one less. */
 static void check_thresholds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *ovfl,
 			     const uint64_t *left, uint64_t runs)
 {
@@ -399,7 +399,7 @@ void __wrap_pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const st
 	overflow(l, ovfl, where);
 }
 
-/* --- a format that does what it likes (3.5.14, 3.5.15) -------------------------------------- */
+/* --- a format with random verdicts (3.5.14, 3.5.15) ----------------------------------------- */
 
 static void at_random(pfm_ovfl_ctrl_t *ctrl)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* stress_ledger.c - what every counter must hold, worked out from what really happened. */
+/* stress_ledger.c - computes what every counter must hold from what really happened. */
 #include "stress.h"
 
 struct ledger *ledger_find(const struct pfm_context *ctx)
@@ -48,7 +48,7 @@ static uint64_t of_kernel_threads(const struct sim_cpu *cpu, int event, unsigned
 	return sum;
 }
 
-/* 3.1.10, 5.5: what the active set's flags leave out was not to be seen. */
+/* 3.1.10, 5.5: returns the events at a level that the active set's flags do not exclude. */
 static uint64_t seen(const struct ledger *l, int event, unsigned int level)
 {
 	const struct sim_ctx *sc = l->ctx->os;
@@ -68,7 +68,7 @@ static uint64_t seen(const struct ledger *l, int event, unsigned int level)
 	return n;
 }
 
-/* 5.5.2: INTR_ONLY does not matter to a set that monitors user level alone. */
+/* 5.5.2: INTR_ONLY does not concern a set that monitors user level alone. */
 static bool any_privileged(const struct ledger *l)
 {
 	const struct led_set *s = ledger_set((struct ledger *)l, l->ctx->active->id);
@@ -95,7 +95,7 @@ static uint64_t seen_by(const struct ledger *l, const struct counter *c)
 	return sum;
 }
 
-/* 3.7.6: a timeout goes on while the idle thread is left out. */
+/* 3.7.6: a timeout goes on while the excluded idle thread runs. */
 static uint64_t time_passed(const struct ledger *l)
 {
 	const struct sim_ctx *sc = l->ctx->os;
@@ -176,7 +176,7 @@ void ledger_mark(struct ledger *l)
 
 /* --- comparing ------------------------------------------------------------------------------ */
 
-/* The ledger is that of the thread alone. */
+/* Returns the thread's own value, without its children's: the ledger knows no other. */
 static uint64_t own_value(const struct ledger *l, const pfarg_pmd_t *v)
 {
 	const struct pfm_pmd *pmd = pfm_set_pmd(pfm_set_find(l->ctx, v->reg_set), v->reg_num);

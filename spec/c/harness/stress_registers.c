@@ -23,7 +23,7 @@ static int software_event(uint16_t pmd)
 
 #define MAX_PMCS (1 + SIM_MAX_OTHERS)
 
-/* PMCs to write for a counter, and what it counts then. */
+/* PMCs to write for a counter, and what the counter counts then. */
 struct choice {
 	struct pfm_sim_pmc	pmcs[MAX_PMCS];
 	int			num;
@@ -39,7 +39,7 @@ static void choose_software(struct choice *choice, uint16_t pmd, unsigned int bi
 	choice->pmcs[0].value = (bits & 1 ? PFM_SW_USER : 0) | (bits & 2 ? PFM_SW_KERNEL : 0);
 }
 
-/* One of the events that it can count, if there is any. */
+/* Chooses one of the events that the counter can count, if there is any. */
 static bool choose_hardware(struct choice *choice, uint16_t pmd)
 {
 	uint32_t first = rng_below(R, NUM_PROGRAM_EVENTS);
@@ -67,7 +67,7 @@ static bool choose(struct choice *choice, uint16_t pmd)
 	return true;
 }
 
-/* What counter c counts by the PMCs of its set: several may share one. */
+/* Finds what counter c counts by the PMCs of its set; several counters may share one. */
 static void decode(struct counter *c, const uint64_t *pmcs, uint16_t pmd)
 {
 	const struct sim_codes *codes = world.sim->model->codes;
@@ -79,7 +79,7 @@ static void decode(struct counter *c, const uint64_t *pmcs, uint16_t pmd)
 	events = c->on ? sim_model_events(world.sim, code) : 0;
 	if (c->on && codes->filter)
 		codes->filter(pmcs, pmcs[ctrl], code, &filter);
-	c->on = events && !filter.marked;	/* these programs are not executed one by one */
+	c->on = events && !filter.marked;	/* the instructions of these programs are never marked */
 	filter.marked = false;
 	CHECK(pfm_zeros(&filter, sizeof(filter)), "PMD%u leaves something out", pmd);
 	CHECK(!(events & (events - 1)), "PMD%u counts several events", pmd);
@@ -120,7 +120,7 @@ static void written(struct led_set *set, const struct choice *choice, struct cou
 	      "PMD%u does not count what its PMCs were made for", pmd);
 }
 
-/* Nothing but this counter has its PMC. */
+/* Returns true if no other counter has this one's PMC. */
 static bool owns_pmc(uint16_t pmd)
 {
 	const struct pfm_pmu *pmu = &world.sim->pmu;
@@ -132,7 +132,7 @@ static bool owns_pmc(uint16_t pmd)
 	return n == 1;
 }
 
-/* Of a set's counter, for good. */
+/* Returns true if the set's counter has 64-bit emulation off, for all of its life. */
 static bool is_narrow(unsigned int s, unsigned int i, const struct choice *choice)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmc(&world.sim->pmu, choice->pmcs[0].num);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * brood.c - a program that creates many processes, each of which lives for less than a millisecond.
+ * brood.c - creates many processes, each of which lives for less than a millisecond.
  *
  *   brood N FIRST SECOND	creates N processes, two at a time: in turn one that executes the program FIRST,
  *				one that executes SECOND, and one that executes nothing
  *
- * FIRST and SECOND are this program by other names; they spin in a function of that name: first, second. A process
- * that executes nothing spins in third.
+ * FIRST and SECOND are this program by other names, which spins in the function first or second. A
+ * process that executes nothing spins in third.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * caches.c - the parts of the simulated memory by themselves, each against a model of it that is written for clarity:
- * replacement, sets of blocks, causes, coherence, predictors, tapes. Linked with kernel/sim/cache, under ASan.
+ * caches.c - compares each part of the simulated memory with a simple model: replacement, sets of
+ * blocks, causes of misses, coherence, predictors, tapes. Linked with kernel/sim/cache, under ASan.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static uint32_t any(uint32_t n)
 
 /* --- replacement ---------------------------------------------------------------------------- */
 
-/* Every block with the time of its last use, or of when it came. */
+/* The blocks, each with the time of its last use or, with FIFO, of its arrival. */
 struct aged {
 	uint64_t	block[64], time[64];
 	int		n;
@@ -86,7 +86,7 @@ static void replaces_by_tree(void)
 	cache_free(&c);
 }
 
-/* Free ways first; then one of the set goes, and over time each of them. */
+/* Blocks fill free ways first; then one of the set is replaced, in time each of them. */
 static void replaces_at_random(void)
 {
 	struct cache_shape shape = { .size = 1024, .assoc = 16, .line = 64, .policy = CACHE_RANDOM };
@@ -120,7 +120,7 @@ static void dropped_blocks_are_gone(uint32_t policy)
 	for (uint64_t b = 0; b < 8; b++)
 		cache_touch(&c, b);
 	CHECK(cache_drop(&c, 3) && !cache_drop(&c, 3) && !cache_has(&c, 3));
-	CHECK(cache_touch(&c, 100));	/* into the free place: all the others stay */
+	CHECK(cache_touch(&c, 100));	/* fills the free way: all other blocks stay */
 	for (uint64_t b = 0; b < 8; b++)
 		CHECK(cache_has(&c, b) == (b != 3));
 	cache_free(&c);
@@ -142,7 +142,7 @@ static void shapes_are_checked(void)
 
 /* --- causes --------------------------------------------------------------------------------- */
 
-/* As they are defined: what was ever there, and the distance in different blocks since the last time. */
+/* A miss's cause depends on whether the block was ever there, and how many others came since. */
 static void causes_are_as_defined(void)
 {
 	enum { WAYS = 8, BLOCKS = 20, TIMES = 5000 };
@@ -216,7 +216,7 @@ static void a_written_line_is_taken_from_the_others(void)
 	cache_system_free(s);
 }
 
-/* Whatever happens, at most one CPU holds a line that was written last, and readers see no older one. */
+/* After a store, only the CPU that stored holds the line. */
 static void no_two_cpus_hold_a_written_line(void)
 {
 	struct cache_system *s = cache_system_new(&two_levels, 4, true);
@@ -250,7 +250,7 @@ static void counters_have_two_bits(void)
 	CHECK(cache_jump(&b, 0x4000, 1) && !cache_jump(&b, 0x4000, 1) && cache_jump(&b, 0x4000 + 512, 2));
 }
 
-/* With history, a pattern as long as it is predicted once it is known. */
+/* A predictor with history predicts a pattern that is no longer than its history. */
 static void history_knows_patterns(uint32_t kind)
 {
 	static struct cache_branches b;
@@ -338,7 +338,7 @@ static void tapes_give_back_what_was_written(void)
 		CHECK(wrong);
 		free(part);
 	}
-	for (int i = 0; i < 300; i++) {		/* damaged: said or not, nothing else happens */
+	for (int i = 0; i < 300; i++) {		/* damaged tapes may be read or refused, no more */
 		size_t at = any((uint32_t)size);
 		char was = bytes[at];
 

@@ -10,7 +10,7 @@
  */
 #include <stdlib.h>
 
-/* At the beginning of a function that has a frame pointer, and at its end: what it calls returns to it. */
+/* ENTER() gives a function a frame pointer; LEAVE() at its end prevents a tail call. */
 #ifdef NO_POINTERS
 #define ENTER()	((void)0)
 #else
@@ -21,7 +21,7 @@
 static volatile unsigned long sum;
 static unsigned long unit;	/* additions in 1 % of this round */
 
-/* Work, in percent. */
+/* Works for so many percent of the round. */
 static __attribute__((noipa)) void spin(unsigned int percent)
 {
 	ENTER();

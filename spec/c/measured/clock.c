@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* clock.c - a program that asks what time it is, argv[1] times: in the vDSO, where the clock is one that it reads. */
+/* clock.c - asks for the time argv[1] times: in the vDSO, if the vDSO can read the clock source. */
 #include <stdlib.h>
 #include <time.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * crowd.c - a program of many threads, each of which computes for about a millisecond.
+ * crowd.c - creates many threads, each of which computes for about a millisecond.
  *
  *   crowd N together	all of them live at the same time: each waits for the last one
  *   crowd N inturn	one after the other

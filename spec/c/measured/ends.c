@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * ends.c - stacks that end elsewhere than at main(), or that are long. argv[1] says which; each works in burn():
+ * ends.c - works in burn() on a stack that does not end at main(), or that is long, by argv[1]:
  *   recursion	main > deep > ... > deep > burn, argv[2] deep
  *   coroutine	co > burn, on a stack of makecontext()
  *   made	made > burn, on a stack where the first function returns to 0
@@ -64,7 +64,7 @@ static NOIPA void handler(int sig)
 	KEEP();
 }
 
-/* Begins made() on the other stack. */
+/* Calls made() on the other stack. */
 static NOIPA void make(void)
 {
 	if (setjmp(back))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * jit.c - a program that makes code, and says so in a dump as perf reads it (jitdump-specification.txt):
+ * jit.c - makes code, and describes it in a dump that perf reads (jitdump-specification.txt):
  *   jit FOLDER ITERATIONS
  * Runs `first` at a page's beginning, then `second` in its place, then `second` again, moved to the page's middle, and
  * prints when each began, in ns of CLOCK_MONOTONIC. The lines of `first` are 10 and 11 of made.js, of `second` 20, 21.
@@ -76,7 +76,7 @@ static void begin(const char *folder)
 	put64(0);
 }
 
-/* Two lines: of the beginning, and of the loop. */
+/* Writes two line numbers: of the function's beginning, and of its loop. */
 static void put_lines(uint64_t at, uint32_t line)
 {
 	static const char file[] = "made.js", same[] = "\377";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * live.c - on sim:k8,live: threads that monitor themselves at once, fork, and end; "live CASE". Silent where all
- * is well.
+ * live.c - on sim:k8,live: threads that monitor themselves at the same time, fork, and end: "live
+ * CASE". Prints only failures.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static void burn(uint64_t ns)
 		;
 }
 
-/* Counts cycles from -left on; notified if left is not 0. */
+/* Counts cycles from -left on, with a notification if left is not 0. */
 static int begin(uint32_t tid, uint64_t left)
 {
 	pfarg_ctx_t ctx = { 0 };
@@ -71,7 +71,7 @@ static uint32_t gettid_(void)
 	return (uint32_t)syscall(SYS_gettid);
 }
 
-/* 1 GHz: the cycles are the ns, and those between the calls are all among them. */
+/* At 1 GHz the cycles are the ns, and all of those between the calls are counted. */
 static void *self(void *arg)
 {
 	(void)arg;
@@ -125,14 +125,14 @@ static void child(void)
 {
 	int fd;
 
-	alarm(120);	/* ends what hangs */
+	alarm(120);	/* ends a program that hangs */
 	fd = begin(gettid_(), 0);
 	burn(MS / 10);
 	EXPECT(value(fd) > 0);
 	_exit(0);
 }
 
-/* A fork comes while threads are switched, too: the child's copy of the computer is in the middle of nothing. */
+/* If a fork comes while threads are switched, the child's copy of the computer is consistent. */
 static void forking(void)
 {
 	pthread_t t[THREADS];
@@ -170,7 +170,7 @@ static uint32_t next_message(int fd)
 	return msg.type;
 }
 
-/* No thread makes a call while another thread runs to its overflow. */
+/* A thread that makes no calls itself overflows while the tool waits in read(). */
 static void other(void)
 {
 	uint32_t tid = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c - two threads with names of their own that work for a while: "busy" computes, "idle" does so for an eighth
- * of the time and touches pages.
+ * named.c - two threads with names: "busy" computes, "idle" computes for an eighth of the time and
+ * touches pages.
  *
  *   named SECONDS
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * notices.c - what a program can notice of a tool that measures it: a tracer, descriptors, what signals do and which
- * are blocked, resource limits. Prints a line for each, the same whether it is measured or not.
+ * notices.c - prints what a program could notice of a tool that measures it: a tracer, descriptors,
+ * signals' actions and mask, resource limits. The output must be the same without a tool.
  *
  *   notices
  */
@@ -64,7 +64,7 @@ static void limits(void)
 			printf("limit %d: %lu %lu\n", i, (unsigned long)l.rlim_cur, (unsigned long)l.rlim_max);
 }
 
-/* A child that is traced by its parent, as strace and debuggers do it. */
+/* Traces a child, as strace and debuggers do. */
 static void tracing(void)
 {
 	int status = 0;

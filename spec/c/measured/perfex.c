@@ -25,7 +25,7 @@ static int complain(const char *what)
 	return -1;
 }
 
-/* The child waits for the pipe's end to close: its counters are to be there. */
+/* Forks a child that executes argv when the pipe is closed, which means that its counters exist. */
 static pid_t launch(char **argv, int ready[2])
 {
 	pid_t pid;

@@ -4,7 +4,7 @@
  *
  *	regions CASE [ARGUMENT]
  *
- * touch(n) makes n page faults: each page of it is new.
+ * touch(n) causes n page faults, on new pages.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,7 +67,7 @@ static void *work(void *pages)
 	return NULL;
 }
 
-/* 100, 200, 300 and 400 pages. */
+/* The threads touch 100, 200, 300 and 400 pages. */
 static void threads(void)
 {
 	pthread_t t[4];
@@ -173,7 +173,7 @@ static void forking_exec(void)
 	PFM_REGION_STOP("whole");
 }
 
-/* The object named marks "shared" as this program does. */
+/* Loads an object that marks "shared", which this program marks, too. */
 static void loaded(const char *object)
 {
 	PFM_REGION_START("shared");
@@ -189,7 +189,7 @@ static void loaded(const char *object)
 	}
 }
 
-/* All descriptors of the program are closed while it is in a region. */
+/* Closes all descriptors while the program is in a region. */
 static void closing(void)
 {
 	work((void *)100);
@@ -200,7 +200,7 @@ static void closing(void)
 	work((void *)100);
 }
 
-/* More regions than a block holds, and a name that is too long. */
+/* Marks more regions than a block holds, and one with too long a name. */
 static void many(void)
 {
 	static char names[50][16];
@@ -235,7 +235,7 @@ static void in_calls(void)
 	}
 }
 
-/* Run by itself: nothing is opened. */
+/* Runs without stat --regions: marks open no descriptor. */
 static void alone(void)
 {
 	int before = dup(0), after;

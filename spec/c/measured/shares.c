@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * shares.c - spends its time in two functions, and says how it was shared:
+ * shares.c - spends its time in two functions, and prints how much in each:
  *
  *   shares SECONDS THREADS [FIFO]
  *
- * prints "heavy NS light NS" of all threads together, by their own CPU clocks. SIGUSR1 ends it before. Its threads
- * but the first are created when a process opens the FIFO for writing.
+ * prints "heavy NS light NS" of all threads together, by their CPU clocks. SIGUSR1 ends it early.
+ * All threads but the first are created when a process opens the FIFO for writing.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads.c - makes N threads that wait for ever, and ends, some of them not yet come to life.
+ * threads.c - creates N threads that wait for ever, and ends, perhaps before some have begun.
  *
  *   threads N
  */

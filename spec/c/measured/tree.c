@@ -2,8 +2,8 @@
 /*
  * tree.c - a tree of processes and threads with a known number of page faults. "tree DEPTH WIDTH PAGES [MODE]":
  * each process touches PAGES pages, which are faults, starts WIDTH children, one level less deep, and a
- * thread that touches as many. MODE "late": children are waited for when all have ended; "never": they are not.
- * Prints how many touched pages there are in all.
+ * thread that touches as many. MODE "late": waits for children when all have ended; "never": does
+ * not wait. Prints how many pages are touched in all.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void *touch(void *unused)
 	return unused;
 }
 
-/* The end of the pipe that children hold tells when all have gone. */
+/* Creates the children, which hold a pipe's end: read() returns when all have ended. */
 static void grow(int depth, int width, const char *mode)
 {
 	int ends[2];

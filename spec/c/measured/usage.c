@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * usage.c - works, touches pages and sleeps, and says what the kernel's account of it is:
+ * usage.c - works, touches pages and sleeps, and prints the kernel's account of this:
  *
  *   usage MILLISECONDS PAGES SLEEPS
  *
- * prints "cpu NS faults N switches N, N before main". What came before main is partly of the
- * time before exec(2), which a counter that exec enables does not see.
+ * prints "cpu NS faults N switches N, N before main". Of the time before main, a part is before
+ * exec(2), which a counter that exec enables does not count.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * waits.c - sleeps in two functions, and waits in a third for a thread that does not come until the end; prints how
- * often and for how many ns each took by the clock.
+ * waits.c - sleeps in two functions, and in a third waits until the end for a thread; prints how
+ * often each was called, and how many ns it took.
  *
  *   waits ROUNDS SHORT_US LONG_US
  */
@@ -20,7 +20,7 @@ static unsigned long long now(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
-/* The frame that is missing from the stack where the C library has no frame pointers is this one. */
+/* If the C library has no frame pointers, the call stack lacks this function, not its caller. */
 static __attribute__((noinline)) void nap(long us)
 {
 	struct timespec t = { us / 1000000, us % 1000000 * 1000 };
@@ -32,7 +32,7 @@ static __attribute__((noinline)) void nap(long us)
 static __attribute__((noinline)) void short_wait(long us)
 {
 	nap(us);
-	__asm__ volatile("nop");	/* keeps the compiler from making one of both */
+	__asm__ volatile("nop");	/* differs from long_wait(): the compiler could merge them */
 }
 
 static __attribute__((noinline)) void long_wait(long us)
@@ -54,7 +54,7 @@ static __attribute__((noinline)) void wait_for_lock(long us)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Measures from the caller, so that all of the function's time is within what the clock says. */
+/* Returns how long a call of the function takes, by the clock. */
 static unsigned long long timed(void (*function)(long us), long us)
 {
 	unsigned long long from = now();

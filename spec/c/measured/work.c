@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * work.c - a target for the specs. Commands, one after the other:
+ * work.c - a target for the specs, which executes commands, one after the other:
  *   ready      write a line, then wait for one
  *   touch=N    touch N fresh pages
  *   spin=MS    use MS milliseconds of CPU time

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ia64_20.c - programs for perfmon 2.0 of Linux/ia64, as they were written for it: "ia64_20 CASE". Prints what it
- * counted, or what went wrong.
+ * ia64_20.c - programs as they were written for perfmon 2.0 of Linux/ia64: "ia64_20 CASE". Prints
+ * what was counted, or what went wrong.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static void load(int fd, pid_t pid)
 	call(fd, PFM_LOAD_CONTEXT, &load_args, 1, "PFM_LOAD_CONTEXT");
 }
 
-/* Counters 4 and 5: cycles and instructions, from start on. */
+/* Lets counters 4 and 5 count cycles and instructions, from start on. */
 static void program(int fd, unsigned long flags, unsigned long start)
 {
 	pfarg_reg_t pc[2], pd[2];
@@ -159,7 +159,7 @@ static pid_t child(int *go)
 	return pid;
 }
 
-/* Looks at the samples in the buffer; how many there are. */
+/* Checks the samples in the buffer; returns how many there are. */
 static unsigned long samples(const pfm_default_smpl_hdr_t *hdr, pid_t pid)
 {
 	const char *at = (const char *)(hdr + 1);
@@ -214,7 +214,7 @@ static void sampling(void)
 			die("not full");
 		n += samples(hdr, pid);
 		full++;
-		if (perfmonctl(fd, PFM_RESTART, NULL, 0) == -1 && errno != EBUSY)	/* it has ended meanwhile */
+		if (perfmonctl(fd, PFM_RESTART, NULL, 0) == -1 && errno != EBUSY)	/* EBUSY: it has ended */
 			die("PFM_RESTART");
 	}
 	if (hdr->hdr_count < ENTRIES)
@@ -240,7 +240,7 @@ static void queries(void)
 	pc.reg_num = 77777;
 	if (perfmonctl(0, PFM_GET_PMC_RESET_VAL, &pc, 1) != -1 || errno != EINVAL || !PFM_REG_HAS_ERROR(pc.reg_flags))
 		die("PMC77777");
-	if (perfmonctl(0, 0x09, NULL, 0) != -1 || errno != EINVAL)	/* obsolete then */
+	if (perfmonctl(0, 0x09, NULL, 0) != -1 || errno != EINVAL)	/* the command was obsolete in 2.0 */
 		die("PFM_DESTROY_CONTEXT");
 	if (perfmonctl(0, PFM_START, NULL, 0) != -1 || errno != EBADF)
 		die("a descriptor that is no context");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * ia64_restricted.c - what pfm_dispatch_events() makes of ranges and opcodes, written to the registers of a simulated
- * Itanium, counts what was asked for: instructions and loads of a program at random addresses, with random opcodes,
- * are counted in random ranges, widened by what the library says that it adds, and matched to random opcodes:
+ * ia64_restricted.c - the registers that pfm_dispatch_events() returns for ranges and opcodes make
+ * simulated Itaniums count what was asked for: instructions and loads at random addresses, with
+ * random opcodes, in random ranges, as much wider as the library says, and with matching opcodes:
  *
  *   LPFM_MACHINE=sim:itanium|itanium2|montecito ia64_restricted [SEED]
  */
@@ -21,9 +21,9 @@
 #define SITES	200
 #define ROUNDS	3
 #define TRIALS	1500
-#define CODE	0x40000UL	/* program and data: so many bytes from here on */
+#define CODE	0x40000UL	/* where the program begins; DATA: where its data does */
 #define DATA	0x800000UL
-#define IBR	256		/* PMCs of the debug registers */
+#define IBR	256		/* first PMC of the code debug registers; DBR: of the data's */
 #define DBR	264
 
 static void fail(const char *what)
@@ -48,7 +48,7 @@ static uint64_t any(uint64_t n)
 /* --- the program ---------------------------------------------------------------------------- */
 
 struct insn {
-	uint64_t	ip, opcode, data;	/* data 0: none */
+	uint64_t	ip, opcode, data;	/* data 0: no access */
 	unsigned int	unit, loads;
 };
 
@@ -56,7 +56,7 @@ static struct insn insns[SITES];
 static struct pfm_sim_event events[SITES][2];
 static struct pfm_sim_step steps[SITES + 2];
 
-/* A few opcodes, which differ in the bits that the matchers of all models see: 40-27 and 12-0. */
+/* Returns one of a few opcodes, which differ in bits that all models match: 40-27 and 12-0. */
 static uint64_t any_opcode(void)
 {
 	return any(4) << 37 | any(2) << 27 | any(4);
@@ -104,7 +104,7 @@ struct model {
 	const char	*tagged[4];
 	void		(*ask)(const struct request *q);
 	bool		inverts;
-	bool		paired;		/* each register pair has its tagged event, else each matcher */
+	bool		paired;		/* tagged events belong to register pairs; else to matchers */
 };
 
 struct request {
@@ -112,10 +112,10 @@ struct request {
 	struct range	code[4], data[4];
 	unsigned int	num_code, num_data;
 	struct opcode	opcode, second;	/* second: of the other matcher */
-	unsigned int	num_events;	/* retired: the first so many of the tagged ones */
+	unsigned int	num_events;	/* if retired: the number of tagged events, from the first on */
 };
 
-/* Limits are often at the program's own addresses, where errors by one show. */
+/* Returns a range that begins at or next to a program's address, where errors by one show. */
 static struct range any_code(void)
 {
 	uint64_t start = insns[any(SITES)].ip / 16 * 16 + any(3) * 16, size = 16 * (1 + any(1ULL << any(13)));
@@ -181,13 +181,13 @@ static pfmlib_mont_output_param_t mont_out;
 static void *model_in, *model_out;
 static pfmlib_ita2_output_rr_t *code_out, *data_out;
 
-/* PMC8 of the first two: bits 40-27 and 12-0 of an instruction, one after the other. */
+/* Returns bits 40-27 and 12-0 of an opcode side by side, as PMC8 of Itanium (2) has them. */
 static uint64_t squeezed(uint64_t opcode)
 {
 	return (opcode >> 27 & 0x3fff) << 13 | (opcode & 0x1fff);
 }
 
-/* The order of the units in the registers: b, f, i, m, the lowest first. */
+/* Returns the units in the registers' order: b, f, i, m, the lowest first. */
 static uint64_t units(const struct opcode *o)
 {
 	static const unsigned int order[] = { PFM_SIM_UNIT_B, PFM_SIM_UNIT_F, PFM_SIM_UNIT_I, PFM_SIM_UNIT_M };
@@ -300,8 +300,8 @@ static bool dispatched(const struct model *m, const struct request *q)
 }
 
 /*
- * The library takes the request as it is; or with so many tagged events as the ranges need, of which each counts one
- * register pair's block: the fewest that it takes are all there are.
+ * Returns true if the library accepts the request or, if register pairs have tagged events, accepts
+ * it with more of them: the fewest that it accepts are as many as the ranges need.
  */
 static bool accepted(const struct model *m, struct request *q)
 {
@@ -315,7 +315,7 @@ static bool accepted(const struct model *m, struct request *q)
 
 /* --- what it counts, and what it should ------------------------------------------------------ */
 
-/* How many of the ranges, as the library widened them, have the address; 1 without any. */
+/* Returns how many of the ranges, as widened by the library, have the address; 1 without ranges. */
 static unsigned int covers(const struct range *r, unsigned int n, const pfmlib_ita2_output_rr_t *more, uint64_t addr)
 {
 	unsigned int some = n == 0;
@@ -331,7 +331,7 @@ static bool matches(const struct opcode *o, const struct insn *n)
 	return !o->used || (!((n->opcode ^ o->match) & ~o->ignored) && o->units >> n->unit & 1);
 }
 
-/* Where each pair has its event, what two widened ranges cover is counted in both. */
+/* Returns how often an instruction is counted: if pairs have events, once in each widened range. */
 static unsigned int times_in_code(const struct model *m, const struct request *q, const struct insn *n)
 {
 	unsigned int times = covers(q->code, q->num_code, code_out, n->ip);
@@ -438,7 +438,7 @@ static void complain(const struct request *q, uint64_t is, uint64_t should)
 		printf("   DBR%u %#llx\n", data_out->rr_br[i].reg_num, data_out->rr_br[i].reg_value);
 }
 
-/* Of each kind of request: how many were taken, and how many of these count something. */
+/* By kind of request: how many were accepted, and how many of these count something. */
 enum { RETIRED, LOADS, BY_CODE, BY_DATA, BY_OPCODE, BY_BOTH, INVERTED, KINDS };
 
 static unsigned int taken[KINDS], telling[KINDS];

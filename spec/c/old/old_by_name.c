@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * old_by_name.c - libpfm 3 found at run time, as tools did that work with and without it:
+ * old_by_name.c - finds libpfm 3 at run time, like tools that work with and without it:
  *
  *   old_by_name LIBRARY
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * old_headers.c - what source of perfmon2 2.x finds in the headers. It includes no perfmon.h: the
- * format's header brings it. Prints "interface MAJOR.MINOR", as the configuration tells it.
+ * old_headers.c - uses what sources for perfmon2 2.x expect in the headers; the format's header
+ * includes perfmon.h. Prints the configuration's version: "interface MAJOR.MINOR".
  */
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 
 typedef os_err_t (*create_fn)(pfarg_ctx_t *ctx, char *name, void *arg, size_t size);
 
-/* Members in their order, as of the last 2.x: six words are reserved. */
+/* The members in the order of the last 2.x; six words are reserved. */
 static const pfarg_setdesc_t whole = { 0, 0, 0, 0, { 0, 0, 0, 0, 0, 0 } };
 
 static create_fn create = pfm_create_context;

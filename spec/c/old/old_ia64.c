@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * old_ia64.c - what programs of libpfm 3 ask of events of the first Itanium and of Montecito, and give
- * pfm_dispatch_events() beyond events: by Intel's layouts of the registers (documents 245320 and 308065).
+ * old_ia64.c - libpfm 3's questions about events of the first Itanium and Montecito, and options of
+ * pfm_dispatch_events(), by Intel's layouts of the registers (documents 245320 and 308065).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -171,7 +171,7 @@ static void ita_buffers(void)
 	ita.pfp_ita_counters[0].ism = PFMLIB_ITA_ISM_IA32;
 	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
 	EXPECT(pmc(11) == (1 | 1 << 7 | 4 << 16 | 2 << 24 | 1 << 28) && has_pmds(2, 3) && has_pmd(17));
-	EXPECT(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));	/* they go together here */
+	EXPECT(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));	/* both work together here */
 	EXPECT((pmc(out.pfp_pmds[0].reg_num) >> 20) == (3 | 1 << 4));
 	ita.pfp_ita_dear.ear_mode = 2;
 	EXPECT(dispatch_ita() == PFMLIB_ERR_INVAL);
@@ -194,9 +194,9 @@ static void ita_restrictions(void)
 	EXPECT(pfm_dispatch_events(&in, &ita, &out, NULL) == PFMLIB_ERR_INVAL);
 	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
 	EXPECT(pmc(8) == 0x123400003000f000ULL && pmc(9) == NONE);
-	EXPECT(pmc(13) == 0);				/* bit 0 clear: the code ranges restrict */
-	EXPECT(pmc(11) == USER);			/* and bit 28: the data ranges */
-	/* 0x3000 - 0x4000, 0x4000 - 0x8000, 0x8000 - 0x9000: exactly, without events of their own */
+	EXPECT(pmc(13) == 0);				/* bit 0 clear: code ranges are in force */
+	EXPECT(pmc(11) == USER);			/* bit 28 clear: so are data ranges */
+	/* 0x3000 - 0x4000, 0x4000 - 0x8000, 0x8000 - 0x9000: exactly, and without tagged events */
 	EXPECT(ita_out.pfp_ita_irange.rr_nbr_used == 6 && ita_out.pfp_ita_irange.rr_infos[0].rr_soff == 0 &&
 	       ita_out.pfp_ita_irange.rr_infos[0].rr_eoff == 0);
 	EXPECT(ita_out.pfp_ita_drange.rr_nbr_used == 2 && ita_out.pfp_ita_drange.rr_br[0].reg_value == 0x10000);
@@ -316,19 +316,19 @@ static void mont_code_ranges(void)
 
 	clear();
 	add("IA64_INST_RETIRED");
-	code_range(0x14000, 0x1f000, PFMLIB_MONT_RR_INV);		/* within 64 KB: fine */
+	code_range(0x14000, 0x1f000, PFMLIB_MONT_RR_INV);		/* within 64 KB: fine mode */
 	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && pfm_mont_irange_is_fine(&out, &mont_out));
 	EXPECT(c->rr_nbr_used == 4 && c->rr_br[0].reg_value == 0x14000 && c->rr_br[2].reg_num == 4);
 	EXPECT(c->rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56) && c->rr_br[2].reg_value == 0x1eff0);
 	EXPECT(pmc(38) == (0xdb6 & ~0x82) + 0x2000);
-	/* all instructions, not outside of the ranges' reach, but outside of pair 0 */
+	/* PMC32: all opcodes; bit 57 clear, bit 56 set: restricted to outside of pair 0 */
 	EXPECT(pmc(32) == (0xfULL << 48 | 0x1ffffffffffULL | 1ULL << 56) && pmc(33) == NONE);
 	EXPECT((pmc(41) >> 3 & 3) == 1 && (pmc(41) >> 45 & 0xf) == 1);
-	code_range(0x10000, 0x20000, 0);				/* one block, and not fine */
+	code_range(0x10000, 0x20000, 0);				/* one block, not in fine mode */
 	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && !pfm_mont_irange_is_fine(&out, &mont_out));
 	EXPECT(c->rr_nbr_used == 2 && pmc(38) == (0xdb6 & ~2) && !(pmc(32) >> 56));
 	clear();
-	add("L1I_FILLS");						/* of demand fetches or of prefetches? */
+	add("L1I_FILLS");						/* needs a flag: demand fetches or prefetches */
 	code_range(0x14000, 0x15000, 0);
 	EXPECT(dispatch_mont() == PFMLIB_ERR_IRRFLAGS);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_DEMAND_FETCH);
@@ -368,7 +368,7 @@ static void mont_opcodes(void)
 	EXPECT(pmc(34) == (0xffffffffffULL | 1ULL << 48 | 1ULL << 51) && pmc(35) == 0x10000000000ULL);
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 35);
 	EXPECT(dispatch_mont() == PFMLIB_ERR_NOASSIGN);
-	add("L3_REFERENCES");						/* may be, CPU_OP_CYCLES_ALL may not */
+	add("L3_REFERENCES");						/* can be combined, CPU_OP_CYCLES_ALL cannot */
 	add("CPU_OP_CYCLES_ALL");
 	EXPECT(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
 }

@@ -47,7 +47,7 @@ static void touch(long pages)
 	munmap((void *)p, (size_t)(pages * size));
 }
 
-/* The opening of all of them: as many events as there are counters, here one. */
+/* Begins as all these programs do: dispatches events, here one. */
 static void dispatch(const char *event)
 {
 	pfmlib_input_param_t in;
@@ -80,7 +80,7 @@ static int create(uint32_t flags, char *format, void *arg, size_t size)
 	return fd;
 }
 
-/* period 0: counts from 0. */
+/* Programs the counter of a set; period 0: it counts from 0. */
 static void program(int fd, uint16_t set, uint64_t period, uint32_t flags)
 {
 	pfarg_pmc_t pc[4];
@@ -160,7 +160,7 @@ static void self(void)
 	close(fd);
 }
 
-/* A child that waits for a byte, touches its pages and ends. */
+/* Forks a child that waits for a byte, touches its pages and ends. */
 static pid_t child(int *go)
 {
 	int ends[2];
@@ -264,7 +264,7 @@ static void multiplexing(void)
 	close(fd);
 }
 
-/* Every CPU, from wherever this thread happens to be. */
+/* Monitors every CPU, whichever this thread runs on. */
 static void system_wide(void)
 {
 	unsigned long long sum = 0;
@@ -325,7 +325,7 @@ static void sigio(void)
 	close(fd);
 }
 
-/* Polling: it calls all the time, so that on a live machine the task is looked at in the middle of what it does. */
+/* polling: makes calls all the time, so that a live machine looks at the task amid its work. */
 static uint32_t next_message(int fd, bool polling)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -349,7 +349,7 @@ static void blocked(bool polling)
 		die("write");
 	while (next_message(fd, polling) == PFM_MSG_OVFL) {
 		n++;
-		/* on perf it may run to its end while it is being stopped: the message says so */
+		/* on perf the task may end while it is being stopped: the message is END then */
 		if (!pfm_restart(fd))
 			continue;
 		if (message(fd) != PFM_MSG_END)

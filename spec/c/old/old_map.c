@@ -37,7 +37,7 @@ static int create(void)
 	return fd;
 }
 
-/* What is mapped is the buffer. */
+/* Checks that the mapping is the buffer. */
 static void mapped(int fd, size_t size, int flags)
 {
 	const pfm_dfl_smpl_hdr_t *hdr = mmap(NULL, size, PROT_READ, flags, fd, 0);
@@ -88,7 +88,7 @@ static void twice(void)
 	TRUE(!close(fd));
 }
 
-/* The refusal says why, on every machine. */
+/* Checks that mmap() is refused, and that pfm_explain() says why, on every machine. */
 static void refused(size_t size, int prot, int flags, int fd, off_t offset, const char *why)
 {
 	TRUE(mmap(NULL, size, prot, flags, fd, offset) == MAP_FAILED && errno == EINVAL);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* old_models.c - what programs of libpfm 3 give pfm_dispatch_events() beyond events on x86. */
+/* old_models.c - options that programs of libpfm 3 pass to pfm_dispatch_events() on x86. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,7 @@ static void model(int type, const char *first, const char *second)
 	EXPECT(pfm_find_full_event(second, &in.pfp_events[1]) == PFMLIB_SUCCESS);
 }
 
-/* The EVTSEL value of event i: threshold in bits 24 to 31, inversion 23, edge 18. */
+/* Checks the EVTSEL value of event i: threshold in bits 24 to 31, inversion 23, edge 18. */
 static void expect(const void *model_in, unsigned int i, unsigned int cmask, unsigned int inv, unsigned int edge)
 {
 	unsigned long long value;
@@ -79,7 +79,7 @@ static uint64_t pmc(unsigned int num)
 	return 0;
 }
 
-/* What the library has written, and single bits, by the types of the registers. */
+/* Checks the library's values, and single bits, by the structures of the registers. */
 static void ibs_types(void)
 {
 	ibsfetchctl_t fetch = { pmc(4) };
@@ -121,7 +121,7 @@ static void ibs(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	EXPECT(!pmc(4) && pmc(5) == (0xffff | 1ULL << 17) && mod_out.ibsop_base == 1);
-	EXPECT(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);	/* without events */
+	EXPECT(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);	/* works without events, too */
 	EXPECT(pmc(5) == (0xffff | 1ULL << 17) && out.pfp_pmc_count == 1);
 	EXPECT(out.pfp_pmd_count == 1 && out.pfp_pmds[0].reg_num == 7 && mod_out.ibsop_base == 0);
 	in.pfp_event_count = 0;
@@ -159,7 +159,7 @@ static void core(void)
 	mod.pfp_core_pebs.pebs_used = 1;
 	EXPECT(pfm_core_is_pebs(&in.pfp_events[1]) && !pfm_core_is_pebs(&in.pfp_events[0]));
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_SUCCESS);
-	EXPECT(pmc(17) == 1 && out.pfp_pmds[1].reg_num == 0);	/* counter 0 alone samples so */
+	EXPECT(pmc(17) == 1 && out.pfp_pmds[1].reg_num == 0);	/* only counter 0 has PEBS */
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 17);
 	EXPECT(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOASSIGN);
 }
@@ -197,7 +197,7 @@ static void nhm(void)
 	mod.pfp_nhm_counters[1].flags = 0;
 }
 
-/* LBR_SELECT: 1 leaves out level 0, 2 the others. */
+/* LBR_SELECT: bit 0 leaves out level 0, bit 1 the other levels. */
 static void nhm_lbr(void)
 {
 	pfmlib_nhm_input_param_t mod = { .pfp_nhm_lbr = { .lbr_used = 1 } };
@@ -241,7 +241,7 @@ static void nhm_pebs(void)
 	EXPECT(pfm_nhm_data_src_desc(1, NULL) == PFMLIB_ERR_INVAL);
 }
 
-/* libpfm4 has the architectural PMU where the processor has one. */
+/* libpfm4 has the architectural PMU only on processors that have it. */
 static void gen_ia32(void)
 {
 	pfmlib_gen_ia32_input_param_t mod;
@@ -255,7 +255,7 @@ static void gen_ia32(void)
 	expect(&mod, 0, 2, 1, 0);
 }
 
-/* The layouts of the values that are dispatched. */
+/* Checks the layouts of the dispatched values. */
 static void pentium4(void)
 {
 	pentium4_escr_value_t escr;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * old_pebs.c - the headers of 2.x's sampling formats for PEBS: a program that includes them compiles, with structures
- * of the historical sizes and offsets, and creating a context with such a format fails, in words. Silent where all is
- * well.
+ * old_pebs.c - uses the headers of 2.x's sampling formats for PEBS: structures have the old sizes
+ * and offsets; creating a context with such a format fails with a reason. Prints only failures.
  */
 #include <errno.h>
 #include <stdio.h>

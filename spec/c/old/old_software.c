@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* old_software.c - libpfm 3's questions, where there is no hardware PMU. */
+/* old_software.c - asks libpfm 3's questions where there is no hardware PMU. */
 #include <stdio.h>
 
 #include <perfmon/pfmlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libpfm4 and our library in one process, both called by the names they share. */
+/* pfmlib_both.c - calls libpfm4 and our library, which share names of functions, in one process. */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +21,7 @@ int main(void)
 	unsigned int version = 0, idx;
 	pfmlib_event_t e;
 
-	/* The other library's user comes first and is content with the host's own models. */
+	/* libpfm4 is initialized first, with the models of this host alone. */
 	expect(four_initialize() == 0, "libpfm4 initializes");
 	expect(pfm_initialize() == PFMLIB_SUCCESS, "ours initializes");
 	expect(pfm_get_version(&version) == PFMLIB_SUCCESS && version == PFMLIB_VERSION, "our version");
@@ -32,7 +32,7 @@ int main(void)
 	expect(pfm_find_event("itanium2::CPU_CYCLES", &idx) == PFMLIB_SUCCESS, "our event");
 	expect(four_find_event("perf::PERF_COUNT_SW_PAGE_FAULTS") >= 0, "libpfm4's event");
 	expect(four_find_event("itanium2::CPU_CYCLES") < 0, "libpfm4 has no Itanium 2");
-	/* Absent models of libpfm4 are ours to use though it was initialized without them. */
+	/* Our library uses models that libpfm4 was initialized without. */
 	expect(pfm_find_full_event("snb::INST_RETIRED:ANY_P", &e) == PFMLIB_SUCCESS ||
 	       pfm_find_event("snb::INST_RETIRED", &idx) == PFMLIB_ERR_NOTFOUND, "an absent model's event");
 	expect(four_encode("perf::PERF_COUNT_SW_PAGE_FAULTS", PFM_PLM3, codes) == 1,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The side of pfmlib_both.c and pfmlib_encode.c that sees libpfm4 alone. */
+/* pfmlib_both4.c - the part of pfmlib_both.c and pfmlib_encode.c that includes libpfm4's header. */
 #include <perfmon/pfmlib.h>
 #include <string.h>
 

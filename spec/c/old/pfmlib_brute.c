@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Assignment against exhaustive search, on every model: for random sets of up to the number of counters
- * plus one events an answer exists exactly when the search finds one. What single events can use is
- * found out from outside, by taking registers away; the search knows nothing of the library's solver.
- * The same for the fewest sets and for the smallest conflict, on small sets of events.
+ * pfmlib_brute.c - compares assignments with an exhaustive search, on every model: random events,
+ * up to one more than counters, have one exactly if the search finds one. Dispatching single events
+ * with registers taken away shows what they can use; the search shares no code with the library's
+ * solver. The same for the fewest sets and the smallest conflict of few events.
  *
  *   pfmlib_brute TRIALS [MODEL]
  */
@@ -22,7 +22,7 @@
 
 struct alt {
 	unsigned int	pmd;
-	unsigned char	uses[MAX_PMC];		/* PMCs it takes away from others */
+	unsigned char	uses[MAX_PMC];		/* PMCs that no other event can use then */
 };
 
 struct choice {
@@ -56,16 +56,16 @@ static int is_netburst(void)
 	return strncmp(pmu.name, "netburst", 8) == 0;
 }
 
-/* On POWER5 no PMC is an event's own: counters have all of them in common. */
+/* On POWER5 no PMC belongs to one event: counters share all. */
 static int is_power5(void)
 {
 	return strcmp(pmu.name, "power5") == 0;
 }
 
-/* PMC16 has fields of the fixed counters, PMD16 and up: its events have it for themselves as far as they are alone. */
+/* PMC16 has a field for each fixed counter, PMD16 and up: events on different ones can share it. */
 #define FIXED	16
 
-/* PMCs that one event has for itself: those of counters; on Pentium 4 the ESCRs too. */
+/* Returns true for PMCs that only one event can use: counters'; on Pentium 4 ESCRs, too. */
 static int is_exclusive(unsigned int pmc)
 {
 	if (is_power5())
@@ -76,7 +76,7 @@ static int is_exclusive(unsigned int pmc)
 
 /* --- what one event can use ----------------------------------------------------------------- */
 
-/* Dispatches it with all exclusive PMCs gone but those marked; the PMD, or -1. */
+/* Dispatches an event without any exclusive PMC but the allowed ones; returns the PMD, or -1. */
 static int try_with(const pfmlib_event_t *e, const unsigned char *allowed)
 {
 	memset(&in.pfp_unavail_pmcs, 0, sizeof(in.pfp_unavail_pmcs));
@@ -100,7 +100,7 @@ static void add_alt(struct choice *c, unsigned int pmd, const unsigned char *use
 	memcpy(c->alts[c->nalts++].uses, uses, MAX_PMC);
 }
 
-/* On Pentium 4 a counter's CCCR is allowed with all ESCRs, and the output says which was taken. */
+/* On Pentium 4, allows a counter's CCCR and all ESCRs; the output has the ESCR that was taken. */
 static void find_netburst_alts(struct choice *c)
 {
 	for (unsigned int cccr = 23; cccr < 63; cccr++) {
@@ -120,7 +120,7 @@ static void find_netburst_alts(struct choice *c)
 	}
 }
 
-/* Elsewhere one PMC alone is enough, or two are needed. */
+/* On other models an event needs one PMC or two. */
 static void find_plain_alts(struct choice *c)
 {
 	for (unsigned int a = 0; a < 64; a++) {
@@ -141,7 +141,7 @@ static void find_plain_alts(struct choice *c)
 			if (!is_exclusive(b))
 				continue;
 			allowed[b] = 1;
-			/* only if b is of no use alone: else the pair is not needed */
+			/* if the event is on b's counter, b suffices without a */
 			if (try_with(&c->e, allowed) == (int)a)
 				add_alt(c, a, allowed);
 			allowed[b] = 0;
@@ -149,7 +149,7 @@ static void find_plain_alts(struct choice *c)
 	}
 }
 
-/* On Itanium 2 and POWER5 what an event can use depends on the others: the table's counters are asked for. */
+/* On Itanium 2 and POWER5 an event's counters depend on other events: takes those of the table. */
 static void find_listed_alts(struct choice *c)
 {
 	pfmlib_regmask_t mask;
@@ -179,7 +179,7 @@ static void find_shared(struct choice *c)
 		}
 }
 
-/* Is it an event of an Itanium processor? Its group: the first Itanium has none. */
+/* Returns true for an Itanium's event; *group: its group, which the first Itanium does not have. */
 static int ia64_group(unsigned int event, int *group)
 {
 	unsigned int any;
@@ -192,7 +192,7 @@ static int ia64_group(unsigned int event, int *group)
 
 static struct choice picky;	/* the model's event with the fewest alternatives so far */
 
-/* A random event of the model with a random mask, or the pickiest; 0 if it cannot be encoded. */
+/* Chooses a random event with a random mask, or `picky`; returns 0 if it cannot be encoded. */
 static int random_choice(struct choice *c)
 {
 	unsigned int masks = 0;
@@ -256,7 +256,7 @@ static int pair_ok(const struct choice *a, const struct choice *b)
 	return !(a->ita2 && b->ita2 && is_cancel(a->code) && is_cancel(b->code) && a->code != b->code);
 }
 
-/* Itanium 2: one event of the L1 group is on 5; one of the L2 group on 4, where its unit mask holds for the set. */
+/* Itanium 2: one event of the L1 group is on counter 5, one of L2's on 4, with all others' mask. */
 static int whole_ok(const struct search *s)
 {
 	const struct choice *key[3] = { NULL };
@@ -311,7 +311,7 @@ static int meet(const struct choice *a, const struct choice *b)
 	return 0;
 }
 
-/* Events that have nothing in common are searched apart; those of the Itanium 2 never are. */
+/* Searches events that share no registers apart; those of Itanium 2 always together. */
 static int possible(struct choice *const *c, unsigned int n)
 {
 	unsigned int part[MAX_N];
@@ -336,7 +336,7 @@ static int possible(struct choice *const *c, unsigned int n)
 		for (unsigned int i = 0; i < n; i++)
 			if (part[i] == p)
 				members[s.n++] = c[i];
-		if (s.n > 9 && is_netburst())	/* more than a group has counters */
+		if (s.n > 9 && is_netburst())	/* more events than a group's counters */
 			return 0;
 		if (!exhaust(&s, 0, used))
 			return 0;
@@ -369,7 +369,7 @@ static void set_input(struct choice *const *c, unsigned int n)
 		in.pfp_events[i] = c[i]->e;
 }
 
-/* Does the library's answer use alternatives that exist, each register once? */
+/* Returns true if the library's answer uses existing alternatives, and each register once. */
 static int sound(struct choice *const *c, unsigned int n)
 {
 	unsigned char used[MAX_PMC] = { 0 };
@@ -391,7 +391,7 @@ static int sound(struct choice *const *c, unsigned int n)
 	return 1;
 }
 
-/* The fewest sets, by trying every partition. */
+/* Returns the fewest sets, by trying every partition. */
 static unsigned int fewest(struct choice *const *c, unsigned int n, unsigned int i, unsigned int *set_of,
 			   unsigned int used, unsigned int best)
 {
@@ -445,7 +445,7 @@ static void compare_small(struct choice *const *c, unsigned int n, int fits)
 		fail("not the smallest conflict", c, n);
 }
 
-/* Where events are never searched apart, many counters allow few events only. */
+/* Returns the most events of a trial: few if many counters are always searched together. */
 static unsigned int most_events(void)
 {
 	int group;

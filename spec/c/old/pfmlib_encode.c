@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every event and mask of libpfm4's core PMUs: PMC values are libpfm4's own encoding. */
+/* pfmlib_encode.c - compares PMC values with libpfm4's encoding, for all events of core PMUs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static pfmlib_input_param_t in;
 static pfmlib_output_param_t out;
 static unsigned long same, refused, uncountable, wrong;
 
-/* A fixed counter has no modifiers: an event that only it can count has none either. */
+/* Returns true if the event is refused since only a fixed counter, without modifiers, counts it. */
 static int modifies_fixed_event(const char *name, int ret)
 {
 	return ret == PFMLIB_ERR_NOASSIGN && strstr(name, "=1") &&
@@ -25,7 +25,7 @@ static void complain(const char *name, const char *what)
 		printf("%s: %s\n", name, what);
 }
 
-/* Is this value in one of the PMCs? */
+/* Returns true if one of the PMCs has this value. */
 static int has_value(unsigned long long value)
 {
 	for (unsigned int i = 0; i < out.pfp_pmc_count; i++)
@@ -34,7 +34,7 @@ static int has_value(unsigned long long value)
 	return 0;
 }
 
-/* PMC16's field of the fixed counter it is on: levels and "any thread" as in libpfm4's value, and the interrupt. */
+/* Returns true if PMC16's field has libpfm4's levels and "any thread", and the interrupt. */
 static int has_field(unsigned long long code)
 {
 	unsigned long long field = (code >> 17 & 1) | (code >> 15 & 2) | (code >> 19 & 4) | 8;
@@ -71,7 +71,7 @@ static void compare(const char *name, unsigned int plm)
 	same += n > 0;
 }
 
-/* u=1 and k=1 are levels: given alone they mean that level, whatever the default. */
+/* u=1 or k=1 alone means this level, whatever the default levels are. */
 static void visit(const char *name)
 {
 	compare(name, PFM_PLM3);

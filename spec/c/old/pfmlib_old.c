@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* libpfm 3's functions, structures and errors, as a program of its time uses them. */
+/* pfmlib_old.c - uses libpfm 3's functions, structures and errors as programs of its time do. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -187,7 +187,7 @@ static void assignment(void)
 
 	clear();
 	add("INST_RETIRED");
-	add("FLOPS");						/* counter 0 alone */
+	add("FLOPS");						/* counts on counter 0 alone */
 	add("task-clock");
 	memset(&out, 0xff, sizeof(out));
 	EXPECT(dispatch() == PFMLIB_SUCCESS);
@@ -314,7 +314,7 @@ static void ita2_code_ranges(void)
 	EXPECT(mod_out.pfp_ita2_irange.rr_infos[0].rr_soff == 0 &&
 	       mod_out.pfp_ita2_irange.rr_infos[0].rr_eoff == 0);
 	EXPECT((pmc(13) >> 3 & 3) == 1 && (pmc(13) >> 45 & 0xf) == 1);
-	code_range(0x3000, 0x9000, 0);				/* two blocks, but one tagged event */
+	code_range(0x3000, 0x9000, 0);				/* needs more tagged events */
 	EXPECT(dispatch_ita2() == PFMLIB_ERR_IRRINVAL);
 	add("IA64_TAGGED_INST_RETIRED_IBRP1_PMC9");
 	add("IA64_TAGGED_INST_RETIRED_IBRP2_PMC8");
@@ -324,7 +324,7 @@ static void ita2_code_ranges(void)
 	       mod_out.pfp_ita2_irange.rr_infos[0].rr_eoff == 0);
 	clear_ita2();
 	add("L1I_READS");
-	code_range(0x3000, 0x9000, 0);				/* one pair must do */
+	code_range(0x3000, 0x9000, 0);				/* has one register pair */
 	EXPECT(dispatch_ita2() == PFMLIB_SUCCESS && mod_out.pfp_ita2_irange.rr_nbr_used == 2);
 	EXPECT(mod_out.pfp_ita2_irange.rr_infos[0].rr_soff == 0x3000 &&
 	       mod_out.pfp_ita2_irange.rr_infos[0].rr_eoff == 0x7000);
@@ -390,7 +390,7 @@ static void ita2_opcodes(void)
 	mod_in.pfp_ita2_pmc9.opcm_used = 1;
 	EXPECT(dispatch_ita2() == PFMLIB_SUCCESS && pmc(9) == 5 && pmc(15) == 0xfffffff4);
 	add("NOPS_RETIRED");
-	EXPECT(dispatch_ita2() == PFMLIB_ERR_FEATCOMB);		/* PMC9 is for retired instructions alone */
+	EXPECT(dispatch_ita2() == PFMLIB_ERR_FEATCOMB);		/* PMC9 matches for retired instructions only */
 	mod_in.pfp_ita2_pmc9.opcm_used = 0;
 	EXPECT(dispatch_ita2() == PFMLIB_SUCCESS);
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 8);

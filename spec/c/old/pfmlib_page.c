@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The example of the manual page of pfm_dispatch_events(3), as it stands there but for its two slips
- * (evt for inp, a missing quotation mark), with its dots filled in.
+ * pfmlib_page.c - the example of the manual page pfm_dispatch_events(3), with its two errors
+ * corrected (evt for inp, a missing quotation mark) and its dots filled in.
  */
 #include <stdio.h>
 #include <stdlib.h>

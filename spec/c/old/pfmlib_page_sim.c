@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Puts pfmlib_page.c into the simulated computer that LPFM_MACHINE names (linked with --wrap): the
- * process is a simulated thread that spends all its time at user level, and the code to monitor takes
- * a simulated millisecond.
+ * pfmlib_page_sim.c - linked with --wrap, runs pfmlib_page.c on the simulated computer of
+ * LPFM_MACHINE: the process is a simulated thread at user level; the code to monitor takes a
+ * simulated millisecond.
  */
 #include <perfmon/perfmon.h>
 #include <perfmon/sim.h>

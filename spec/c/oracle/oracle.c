@@ -2,7 +2,7 @@
 /*
  * oracle.c - the command line:
  *   oracle SEED COMPARISONS     lives, until so many values have been compared
- *   oracle --life SEED MODEL [STEPS]    one of them again, command by command, at most so many
+ *   oracle --life SEED MODEL [STEPS]    one life again, at most so many commands, all printed
  */
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * oracle.h - random lives of contexts on simulated computers, beside a model of perfmon that was
- * written from the specification's text alone. It shares nothing with kernel/core: it has its own
- * counters, periods, resets, masks, messages and buffers, and compares each value that a call
- * returns with its own. Where the text leaves something open, it has what spec/coverage.md and
- * perfmon.h declare.
+ * oracle.h - compares random lives of contexts on simulated computers with a model of perfmon that
+ * was written from the specification's text alone. The model shares no code with kernel/core: it
+ * has its own counters, periods, resets, masks, messages and buffers. Each value that a call
+ * returns must be the model's. If the text leaves something open, the model does what
+ * spec/coverage.md and perfmon.h say.
  *
  *   oracle.c	      the command line
  *   oracle_life.c    a life: random commands, each compared with what the model expects
@@ -12,12 +12,12 @@
  *   oracle_checks.c  compares registers, sets, messages and buffers
  *   oracle_model.c   what commands do to the model
  *   oracle_overflow.c  what events, overflows and timeouts do to the model
- *   oracle_format.c  the default format's buffer byte by byte, and a format with every control flag
+ *   oracle_format.c  the default format's buffer byte by byte, and a format with all control flags
  *   oracle_world.c   the computer: models, registers in use, programs; which threads ran
  *
- * The model does not schedule: the computer is run in windows of one microsecond, all programs step
- * on that grid, and pfm_sim_threads() tells which thread of each CPU ran. The model says what follows
- * for contexts.
+ * The model does not schedule: the computer runs in windows of one microsecond, all programs step
+ * on that grid, and pfm_sim_threads() tells which thread of each CPU ran. From that the model
+ * computes what contexts must have.
  */
 #ifndef LPFM_ORACLE_H
 #define LPFM_ORACLE_H
@@ -35,7 +35,7 @@
 #define MAX_PLAN	11	/* PMDs in use: 6 counters, 2 others, 3 of software */
 #define MAX_SETS	5
 #define MAX_EVENTS	8
-#define MAX_THREADS	400	/* with all that are born: 4 rounds of 5 that have 3 rounds of 5 */
+#define MAX_THREADS	400	/* with children: 4 rounds of 5, each with 3 rounds of 5 */
 #define MAX_CTXS	3
 #define MAX_QUEUE	16
 #define MAX_STEPS	12
@@ -50,7 +50,7 @@ struct plan_pmd {
 	unsigned int	width;
 	unsigned int	ctrl;		/* PMC */
 	bool		narrow;		/* it knows NO_64BIT_EMUL */
-	bool		software;	/* it counts all of its events, in its PMC's bits 3 (user) and 0 (kernel) */
+	bool		software;	/* counts all its events; levels: PMC bits 3 (user), 0 (kernel) */
 	int		num_events, events[32];	/* indexes of world.names */
 };
 
@@ -82,13 +82,13 @@ struct thread {
 	bool		dead, ready;		/* ready: it waits for its CPU */
 	struct program	*program;
 	int		pc;
-	uint64_t	round, left, ran;	/* left: ns of the site it is at */
-	uint64_t	ip;			/* of the site that it executes, or has executed last */
-	struct context	*ctx;			/* that monitors it by itself */
-	struct monitor	*heir;			/* inherited: its part of ctx */
+	uint64_t	round, left, ran;	/* left: ns left of its present site */
+	uint64_t	ip;			/* of its present or last site */
+	struct context	*ctx;			/* its context, or its root */
+	struct monitor	*heir;			/* INHERIT: what ctx has of it */
 };
 
-/* Contexts of threads, of a CPU, of a thread and its children. */
+/* Kinds of contexts: of threads, of a CPU, of a thread and its children. */
 enum life_kind { THREADS, WIDE, FAMILY };
 
 struct world {
@@ -105,7 +105,7 @@ struct world {
 	bool		all_or_none, or_shared;	/* how PMCs are shared */
 	int		num_threads;
 	struct thread	threads[MAX_THREADS];
-	struct thread	*last[2];		/* that ran, by CPU */
+	struct thread	*last[2];		/* the last that ran, by CPU */
 	struct program	programs[64];
 	int		num_programs;
 	jmp_buf		tie;		/* ends a life: the specification leaves open what follows */
@@ -124,36 +124,36 @@ void world_dies(struct thread *t);
 
 struct reg {
 	uint64_t	value, last, long_reset, short_reset, random_mask;
-	uint32_t	random;		/* the next number of its series */
+	uint32_t	random;		/* the next of its random numbers */
 	uint32_t	flags;
 	uint64_t	thres, left;
-	uint32_t	reset, smpl;	/* of the plan, bits */
+	uint32_t	reset, smpl;	/* bits: indexes of the plan */
 	uint64_t	eventid;
 	bool		pending;	/* overflowed, and not reset since */
 	int		event;		/* -1: none */
 	unsigned int	levels;
 	bool		narrow;
-	uint64_t	others;		/* INHERIT: what those that have ended counted */
-	uint64_t	base;		/* of an heir: what of its value is not in the sum */
+	uint64_t	others;		/* INHERIT: counted by ended threads */
+	uint64_t	base;		/* of an heir: the part of its value that is not in the sum */
 };
 
 struct set {
 	uint16_t	id, next_id;
 	uint32_t	flags;
 	uint64_t	timeout, left, runs, duration;
-	uint64_t	others_runs, others_duration;	/* INHERIT: of those that have ended */
+	uint64_t	others_runs, others_duration;	/* INHERIT: of ended threads */
 	uint32_t	switched;	/* set_ovfl_pmds */
 	struct reg	regs[MAX_PLAN];
 };
 
-/* What monitors one thread or CPU: a context has one, and one for each thread that inherits it. */
+/* The sets of a thread or CPU: a context has one, and one for each thread that inherits it. */
 struct monitor {
 	struct set	sets[MAX_SETS];	/* by id */
 	int		num_sets, active;
 	bool		masked;
-	uint32_t	due;		/* a switch that waits, by these PMDs */
-	bool		interrupted;	/* a counter of the hardware has wrapped: the interrupt is on its way */
-	unsigned int	skid;		/* sites until it comes */
+	uint32_t	due;		/* PMDs that caused a deferred switch */
+	bool		interrupted;	/* a hardware counter has wrapped; its interrupt will come */
+	unsigned int	skid;		/* sites until the interrupt comes */
 	uint32_t	overflowed;	/* PMDs whose 64 bits have wrapped meanwhile */
 };
 
@@ -164,7 +164,7 @@ struct context {
 	uint32_t	flags;
 	enum kind	kind;
 	uint32_t	dfl_flags;
-	struct thread	*owner;		/* that commands it; NULL: the tool */
+	struct thread	*owner;		/* the thread that commands it; NULL: the tool */
 	bool		shared[MAX_THREADS];	/* the thread has the descriptor, too */
 	struct thread	*target;
 	bool		loaded, started, blocked;
@@ -173,14 +173,14 @@ struct context {
 	unsigned int	depth, queued;
 	pfm_msg_t	queue[MAX_QUEUE];
 
-	unsigned char	buf[MAX_BUF];	/* as it ought to be */
+	unsigned char	buf[MAX_BUF];	/* the buffer as it must be */
 	size_t		buf_size, map_size;
 	const unsigned char *map;
 	bool		full, full_told;
 	uint64_t	seed, calls, told;	/* CONTROL: calls made in the model, and in fact */
-	int		heirs;			/* INHERIT: threads that live */
-	int		first;			/* INHERIT: the set in which the next one begins; -1: the active one */
-	struct monitor	*ended[MAX_THREADS];	/* what those that have ended left, in order */
+	int		heirs;			/* INHERIT: living threads */
+	int		first;			/* INHERIT: the next thread's first set; -1: the active set */
+	struct monitor	*ended[MAX_THREADS];	/* those of ended threads, in order */
 	int		num_ended;
 };
 
@@ -192,7 +192,7 @@ struct where {
 /* What a format's handler or the lack of one decides about an overflow. */
 struct verdict {
 	bool		notify, mask, block;
-	uint32_t	reset;		/* at once: PMDs of the plan, bits */
+	uint32_t	reset;		/* PMDs to reset at once; bits: indexes of the plan */
 };
 
 extern struct context contexts[MAX_CTXS];
@@ -221,17 +221,17 @@ void model_exit(struct thread *t);
 void model_birth(struct thread *parent, struct thread *child);
 
 /*
- * The interrupt comes that is on its way to what monitors the thread, or a context's threads: after skid sites, and
- * before anything else is done: a timeout, a child, the thread's end or its leave from the CPU, a command. ago: in ns.
+ * Take the interrupt, if one is to come, of the thread's or context's monitor: after `skid` sites,
+ * or before a timeout, a child, a command, or the thread's end or leave of its CPU. ago: in ns.
  */
 void model_interrupt(struct thread *t, uint64_t ago);
 void model_interrupts(const struct context *c);
-/* The thread runs for ns: at most to the end of the site it is at. */
+/* The thread runs for ns, at most to the end of its present site. */
 void model_runs(struct thread *t, uint64_t ns);
 
 void format_new(struct context *c);
 void format_handle(struct context *c, struct set *s, uint32_t ovfl, const struct where *at, struct verdict *v);
-/* errno, or 0 with what the format wants. */
+/* Returns an errno, or 0 and what the format asks for. */
 int format_restart(struct context *c, bool is_active, bool *reset, bool *mask);
 void format_begin(void);
 void format_end(void);
@@ -268,18 +268,18 @@ void check_buffer(struct context *c);
 bool check_message(struct context *c);
 void check_states(void);
 void acting(const struct context *c);
-/* A call that changes nothing, before which the interrupt that is on its way comes. */
+/* Makes a call that changes nothing, so that an interrupt that is to come comes before it. */
 void take_interrupt(struct context *c);
 
 /* --- lives ------------------------------------------------------------------------------------ */
 
-/* A call's result beside the errno that the model has for it; 0: success. */
+/* Compares a call's result with the errno that the model has for it; 0: success. */
 void expect(int result, int wanted, const char *what);
 
 void write_pmds(struct context *c);
 void read_reset(struct context *c);
 void write_pmcs(struct context *c, struct set *s, bool narrow);
-/* All registers of a set, of which none was written before. */
+/* Writes all registers of a new set. */
 void furnish(struct context *c, struct set *s);
 
 void life(const char *model, unsigned int steps);

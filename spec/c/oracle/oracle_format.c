@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * oracle_format.c - the default format's buffer, byte by byte (3.6), and a format whose handler and
- * restart set every combination of control flags, or fail, as a function of the number of the call
- * alone (3.5.14, 3.5.15).
+ * oracle_format.c - the default format's buffer, byte by byte (3.6), and a format with handler and
+ * restart that set every combination of control flags, or fail, by nothing but the number of the
+ * call (3.5.14, 3.5.15).
  */
 #include <errno.h>
 #include <string.h>
@@ -82,7 +82,7 @@ static size_t put_header(const struct context *c, unsigned char *to, const struc
 	return sizeof(e);
 }
 
-/* The values in a sample of PMD i, by ascending PMD; returns how many. A thread's are its own. */
+/* Writes the thread's own values in a sample of PMD i, by ascending PMD; returns how many. */
 static int values(const struct set *s, int i, uint64_t *to)
 {
 	int n = 0;
@@ -152,7 +152,7 @@ static struct call calls[MAX_CTXS][FIFO];
 static unsigned int first[MAX_CTXS], last[MAX_CTXS];
 static struct { bool called; int is_active; } restarted;
 
-/* The buffer's beginning; what follows stays 0. */
+/* The beginning of the buffer; the rest stays 0. */
 struct control_buf {
 	uint64_t	pattern, seed, context, calls, restarts, value;
 };
@@ -256,7 +256,7 @@ static void control_new(struct context *c)
 		.pattern = PATTERN, .seed = c->seed, .context = c->seed % MAX_CTXS };
 }
 
-/* The next call that was made in fact, beside the one that the model makes. */
+/* Compares the next call of the real handler with the model's call. */
 static void compare_call(const struct context *c, const struct set *s, uint32_t ovfl, int i, const struct where *at)
 {
 	unsigned int which = c - contexts, at_call = first[which]++;
@@ -315,7 +315,7 @@ static void control_handle(struct context *c, struct set *s, uint32_t ovfl, cons
 		v->block |= ctrl.block_thread;
 		v->reset |= (uint32_t)ctrl.reset_ovfl_pmds << i;
 	}
-	/* INHERIT: "there is one message" of all that are masked (perfmon.h) */
+	/* INHERIT: "there is one message" of all masked threads (perfmon.h) */
 	if ((c->flags & PFM_FL_INHERIT) && v->mask) {
 		v->notify &= !(c->full && c->full_told);
 		c->full = true;

@@ -11,7 +11,7 @@
 
 static struct program *forever;
 
-/* The call's result beside the model's errno; 0: success. */
+/* Compares the call's result with the model's errno; 0: success. */
 void expect(int result, int wanted, const char *what)
 {
 	int err = errno;
@@ -45,7 +45,7 @@ static size_t buffer_size(const struct context *c)
 	return header + sizeof(pfm_dfl_smpl_entry_t) + 8 * world.num_impl + 8 * rnd(60);
 }
 
-/* The number that comes out is the context's number, which the format finds in its buffer. */
+/* Returns a random seed. The format finds the context's number in it, as the rest by MAX_CTXS. */
 static uint64_t control_seed(int which)
 {
 	uint64_t seed = hash(rnd(~0U), which) >> 1;
@@ -113,7 +113,7 @@ static void create_set(struct context *c)
 		furnish(c, s);
 }
 
-/* Flags that do not go together, or that there are not (table 3.2, perfmon.h). */
+/* Creates a context with flags that exclude each other or do not exist (table 3.2, perfmon.h). */
 static void create_badly(void)
 {
 	static const uint32_t bad[] = { PFM_FL_NOTIFY_BLOCK | PFM_FL_SYSTEM_WIDE, PFM_FL_INHERIT | PFM_FL_SYSTEM_WIDE,
@@ -132,7 +132,7 @@ static void new_context(int which)
 	memset(c, 0, sizeof(*c));
 	choose_flags(c);
 	if (world.kind == THREADS && chance(30))
-		c->owner = &world.threads[rnd(2)];	/* those live for ever */
+		c->owner = &world.threads[rnd(2)];	/* these two live for ever */
 	c->seed = control_seed(which);
 	c->buf_size = c->kind == NO_FORMAT ? 0 : c->kind == CONTROL ? 256 : buffer_size(c);
 	acting(c);
@@ -171,7 +171,7 @@ static void close_context(struct context *c)
 		model_unload(c);
 	c->fd = -1;
 	trace("context %td is closed", c - contexts);
-	pfm_sim_run_ns(world.sim, 0);	/* destroys what was closed (3.1.15: "eventually") */
+	pfm_sim_run_ns(world.sim, 0);	/* destroys closed contexts (3.1.15: "eventually") */
 }
 
 /* --- sets ------------------------------------------------------------------------------------- */
@@ -200,7 +200,7 @@ static uint16_t some_set(const struct context *c)
 	return chance(5) ? 4711 : c->m.sets[rnd(c->m.num_sets)].id;
 }
 
-/* 3.1.7: contexts of threads and of CPUs exclude each other, and there is one of a CPU. */
+/* 3.1.7: contexts of threads and of CPUs exclude each other, and a CPU can have only one. */
 static int others_err(const struct context *c)
 {
 	for (int i = 0; i < MAX_CTXS; i++) {
@@ -212,7 +212,7 @@ static int others_err(const struct context *c)
 	return 0;
 }
 
-/* How many errors the load has: of two, the specification does not say which is reported. */
+/* Counts the errors of a load: of two, the specification does not say which one is reported. */
 static int mistakes(const struct context *c, const struct thread *t, uint16_t set)
 {
 	return (model_find(&c->m, set) < 0) + model_is_broken(&c->m) + (others_err(c) != 0) +
@@ -275,7 +275,7 @@ static void thread_command(void)
 	}
 }
 
-/* A thread gets the descriptor, or loses it. */
+/* Gives a thread the descriptor, or takes it away. */
 static void share(struct context *c)
 {
 	struct thread *t = &world.threads[rnd(world.num_threads)];
@@ -331,7 +331,7 @@ static void populate(void)
 		new_context(i);
 }
 
-/* As a tool does, so that something happens: loads, starts, reads a message before each restart. */
+/* Does what tools do, so that something happens: loads, starts, reads a message, restarts. */
 static void usual(struct context *c)
 {
 	take_interrupt(c);

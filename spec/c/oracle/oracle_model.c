@@ -56,7 +56,7 @@ struct set *model_insert(struct monitor *m, uint16_t id)
 
 /* --- resets: 3.4.2 ---------------------------------------------------------------------------- */
 
-/* The seed is the first of its series, which Park and Miller's generator goes on with. */
+/* Draws a random number: first the seed, then those of Park and Miller's generator. */
 static uint32_t draw(struct reg *r)
 {
 	uint32_t drawn = r->random;
@@ -89,7 +89,7 @@ void model_reset(struct set *s, uint32_t regs, bool is_long)
 	}
 }
 
-/* Those, and what their reg_reset_pmds designate: one level. */
+/* Returns these PMDs and those that their reg_reset_pmds name, not further ones. */
 uint32_t model_chain(const struct set *s, uint32_t regs)
 {
 	uint32_t all = regs;
@@ -128,7 +128,7 @@ int model_next(const struct monitor *m)
 	return (m->active + 1) % m->num_sets;
 }
 
-/* The set begins: timeout and thresholds are those that were asked for. */
+/* Makes a set the active one, with its whole timeout and thresholds. */
 static void begin(struct monitor *m, int to)
 {
 	struct set *s = &m->sets[to];
@@ -140,7 +140,7 @@ static void begin(struct monitor *m, int to)
 		s->regs[i].left = s->regs[i].thres;
 }
 
-/* 3.7.7: what "last overflowed in this new set" is reset as the set comes back. */
+/* 3.7.7: PMDs that "last overflowed in this new set" are reset when the set is active again. */
 void model_switch(struct context *c, struct monitor *m, int to, bool is_long)
 {
 	trace("  context %td: from set %u to %u", c - contexts, m->sets[m->active].id, m->sets[to].id);
@@ -149,7 +149,7 @@ void model_switch(struct context *c, struct monitor *m, int to, bool is_long)
 	reset_pending(&m->sets[to], is_long);
 }
 
-/* The switch that a mask deferred (3.7.7). */
+/* Makes the switch that was deferred while monitoring was masked (3.7.7). */
 static void switch_due(struct context *c, struct monitor *m)
 {
 	if (!m->due || m->masked || !c->started)
@@ -208,7 +208,7 @@ int model_load(struct context *c, struct thread *t, uint16_t id)
 	return 0;
 }
 
-/* Is the PMD each thread's own? */
+/* Returns true if the PMD has a period in each thread, and so is not added up. */
 bool model_has_period(const struct context *c, const struct set *s, int i)
 {
 	const struct reg *r = &s->regs[i];
@@ -226,7 +226,7 @@ static void fold_set(const struct context *c, struct set *s, const struct set *o
 	}
 }
 
-/* INHERIT: what a thread has counted goes into the sum, unless the PMD is each thread's own. */
+/* INHERIT: adds a thread's counts to the sum, but for PMDs with a period. */
 static void fold(struct context *c, const struct monitor *heir)
 {
 	for (int k = 0; k < c->m.num_sets; k++)
@@ -262,7 +262,7 @@ int model_unload(struct context *c)
 	return 0;
 }
 
-/* set: -1: the one that is active. */
+/* Starts a monitor in a set; -1: the active set. */
 static void start_monitor(struct context *c, struct monitor *m, int set)
 {
 	if (set >= 0 && set != m->active) {
@@ -337,7 +337,7 @@ int model_restart(struct context *c)
 	return 0;
 }
 
-/* INHERIT: what others have counted up to now is in the sum no more. */
+/* INHERIT: takes out of the sum what other threads have counted so far. */
 static void begin_sum(struct context *c, struct set *s, int i)
 {
 	int set = s - c->m.sets;
@@ -351,7 +351,7 @@ static void begin_sum(struct context *c, struct set *s, int i)
 	}
 }
 
-/* 3.1.3; what overflowed and waits for PFM_RESTART is reset by it all the same (3.4.2). */
+/* 3.1.3; PFM_RESTART resets a PMD that overflowed even if it was written since (3.4.2). */
 void model_write(struct context *c, struct set *s, int i, const pfarg_pmd_t *d)
 {
 	const struct plan_pmd *p = &world.plan[i];
@@ -392,7 +392,7 @@ void model_read_reset(struct context *c, struct set *s, int i)
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-/* left: the set of one that has ended, or NULL. */
+/* Begins a set of a child; left: the same set of an ended thread, or NULL. */
 static void inherit(const struct context *c, struct set *s, const struct set *left)
 {
 	s->runs = s->duration = 0;
@@ -412,8 +412,8 @@ static void inherit(const struct context *c, struct set *s, const struct set *le
 
 /*
  * Our own PFM_FL_INHERIT (perfmon.h): the child has the same sets. A PMD with a period begins at the
- * long reset, or where one that has ended left it, the last one first; the others at 0. It begins with the set that
- * is active in the monitored thread; of sets that switch by timeouts with the one after that of the child before.
+ * long reset, or where an ended thread left it, the last one first; others at 0. The child begins
+ * in the monitored thread's active set; with timeouts, in the set after that of the child before.
  */
 void model_birth(struct thread *parent, struct thread *child)
 {
@@ -452,7 +452,7 @@ void model_exit(struct thread *t)
 	if (t->heir) {
 		fold(c, t->heir);
 		for (int k = 0; k < c->m.num_sets; k++)
-			reset_pending(&t->heir->sets[k], true);	/* as a restart would have */
+			reset_pending(&t->heir->sets[k], true);	/* as by a restart */
 		c->ended[c->num_ended++] = t->heir;
 		t->heir = NULL;
 	}

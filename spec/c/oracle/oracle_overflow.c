@@ -4,7 +4,7 @@
 
 #include "oracle.h"
 
-/* Appends a message. An overflow's that finds the queue full is lost; for END there is room. */
+/* Appends a message. If the queue is full, an overflow's is lost; END always has room. */
 void model_post(struct context *c, const pfm_msg_t *msg, bool *lost)
 {
 	unsigned int overflows_queued = 0;
@@ -38,7 +38,7 @@ static void notify(struct context *c, struct set *s, uint32_t ovfl, const struct
 	model_post(c, &msg, lost);
 }
 
-/* Without a format: a notification masks; else a trigger is reset, any other wraps (3.4.3, 3.7.6). */
+/* Without a format a notification masks; else triggers are reset, others wrap (3.4.3, 3.7.6). */
 static void plain(struct context *c, struct set *s, uint32_t ovfl, bool asked, bool own, struct verdict *v)
 {
 	(void)c;
@@ -51,7 +51,7 @@ static void plain(struct context *c, struct set *s, uint32_t ovfl, bool asked, b
 	}
 }
 
-/* Thresholds go down; those that have reached 0. */
+/* Decrements the thresholds of overflowed PMDs; returns the PMDs whose threshold has reached 0. */
 static uint32_t count_down(struct set *s, uint32_t ovfl)
 {
 	uint32_t zero = 0;
@@ -121,7 +121,7 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 		c->blocked = true;
 }
 
-/* 3.5.14: "the interrupt handler determines which counters overflowed", all that have up to then. */
+/* 3.5.14: "the interrupt handler determines which counters overflowed": all that did before it. */
 static void interrupt(struct context *c, struct monitor *m, const struct where *at)
 {
 	uint32_t ovfl = m->overflowed;
@@ -210,12 +210,12 @@ static void passes(struct context *c, struct monitor *m, struct thread *t, uint6
 		if (s->left)
 			continue;
 		if (!ns && site_ends)
-			longjmp(world.tie, 1);	/* the order is left open */
-		/* that overflow belongs to the set which was active when it began (3.7.7) */
+			longjmp(world.tie, 1);	/* the specification leaves the order open */
+		/* the overflow belongs to the set that was active when it began (3.7.7) */
 		if (m->interrupted)
 			interrupt_earlier(c, m, t, ns);
 		if (m->masked || c->blocked)
-			longjmp(world.tie, 1);	/* it is held amid a window, or nothing is left of its timeout */
+			longjmp(world.tie, 1);	/* the thread is held amid a window, or the timeout has passed */
 		if (s->left || s != model_active(m))
 			continue;
 		s->switched = 0;

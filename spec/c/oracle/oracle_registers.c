@@ -23,7 +23,7 @@ static uint64_t random_value(const struct reg *r, int i)
 	return hash(rnd(~0U), 0);
 }
 
-/* Whether the PMD is each thread's own stays as it was when the first child was born. */
+/* Returns true if the PMD gets a period: while there are children, only if it has one. */
 static bool keeps_period(const struct context *c, const struct set *s, int i)
 {
 	if (c->kind == NO_FORMAT)
@@ -62,7 +62,7 @@ static void describe(const struct context *c, const struct set *s, int i, pfarg_
 	}
 }
 
-/* What is written, in a trace. */
+/* Traces what is written. */
 static void show(const struct set *s, int i, const pfarg_pmd_t *d)
 {
 	const struct reg *r = &s->regs[i];
@@ -75,7 +75,7 @@ static void show(const struct set *s, int i, const pfarg_pmd_t *d)
 	      (unsigned long long)d->reg_smpl_pmds[0], r->event < 0 ? "nothing" : world.names[r->event], r->levels);
 }
 
-/* A last element that is bad, and the flag that marks it (3.1.3); 0: none. */
+/* Spoils an element at times; returns the error flag that must mark it (3.1.3), or 0. */
 static uint32_t spoil(pfarg_pmd_t *d)
 {
 	switch (rnd(25)) {
@@ -139,7 +139,7 @@ void read_reset(struct context *c)
 
 struct chosen { uint64_t value; bool used; };
 
-/* Can this counter have the event, beside what others have? If so it is added to their PMCs. */
+/* Adds the event to the PMCs; returns false if it conflicts with other counters' events. */
 static bool add_event(struct chosen *pmcs, const struct plan_pmd *p, const char *event, unsigned int levels)
 {
 	struct pfm_sim_pmc own[MAX_PMCS];
@@ -161,7 +161,7 @@ static bool add_event(struct chosen *pmcs, const struct plan_pmd *p, const char 
 	return n > 0;
 }
 
-/* Events for all counters, or for none where the PMCs of others leave no room. */
+/* Chooses events for counters, where the PMCs of others leave room. */
 static void choose(struct chosen *pmcs, struct set *s)
 {
 	unsigned int levels = 1 + rnd(3);
@@ -180,7 +180,7 @@ static void choose(struct chosen *pmcs, struct set *s)
 	}
 }
 
-/* Without 64-bit emulation if narrow and chance want it, or if it was so before. */
+/* Returns NO_EMUL64 by chance if `narrow` allows it, or if the counter had it before. */
 static uint32_t width_flag(struct set *s, unsigned int pmc, bool narrow)
 {
 	uint32_t flag = 0;
@@ -198,7 +198,7 @@ static uint32_t width_flag(struct set *s, unsigned int pmc, bool narrow)
 	return flag;
 }
 
-/* All counters of a set anew; other PMCs have their default, which counts nothing (3.1.2). */
+/* Writes the PMCs of a set's counters; others have their default, which counts nothing (3.1.2). */
 void write_pmcs(struct context *c, struct set *s, bool narrow)
 {
 	static struct chosen pmcs[PFM_MAX_PMCS];

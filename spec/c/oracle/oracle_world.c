@@ -11,7 +11,7 @@ struct world world;
 
 /* --- registers -------------------------------------------------------------------------------- */
 
-/* Software counters of faults: perfmon/sim.h has page faults as minor ones, major ones and others. */
+/* Returns true if the software counter counts faults of this kind (perfmon/sim.h). */
 static bool counts_fault(unsigned int num, const char *event)
 {
 	return ((num == 66 || num == 67) && !strcmp(event, "minor_faults")) ||
@@ -32,7 +32,7 @@ static void events_of(struct plan_pmd *p)
 	}
 }
 
-/* Instructions and cycles, and some of the others that the model has. */
+/* Chooses instructions, cycles, minor faults, and some of the model's other events. */
 static void choose_events(void)
 {
 	const char *all[64];
@@ -62,11 +62,11 @@ static bool is_candidate(const pfarg_pmdinfo_t *r)
 	if (r->reg_type == PFM_REG_TYPE_VIRT || (r->reg_kind & PFM_REG_RO))
 		return false;
 	if (!strncmp(world.model, "sim:power5", 10))
-		return r->reg_num == 5 || r->reg_num == 6;	/* others: in groups */
+		return r->reg_num == 5 || r->reg_num == 6;	/* other counters count in groups */
 	return true;
 }
 
-/* Some of the counters, and some PMDs that are none. */
+/* Chooses some of the counters, and some PMDs that are not counters. */
 static void choose_plan(void)
 {
 	pfarg_pmdinfo_t found[PFM_MAX_PMDS], none[PFM_MAX_PMDS];
@@ -149,7 +149,7 @@ static void make_site(struct site *s)
 		s->counts[e] = chance(70) ? rnd(60) : 0;
 }
 
-/* depth: how many generations of children it begets. */
+/* Makes a program; depth: generations of children that it creates. */
 struct program *world_program(int depth, uint64_t rounds)
 {
 	struct program *p = &world.programs[world.num_programs++];
@@ -172,7 +172,7 @@ struct program *world_program(int depth, uint64_t rounds)
 	return p;
 }
 
-/* The same for the computer, which keeps no pointers to it once it is spawned. */
+/* The programs in the computer's form, which pfm_sim_spawn() copies. */
 static struct pfm_sim_step sim_steps[64][MAX_STEPS + 2];
 static struct pfm_sim_program sim_programs[64];
 static struct pfm_sim_event sim_events[64][MAX_STEPS][MAX_EVENTS];
@@ -262,7 +262,7 @@ static const struct pfm_sim_thread *unseen(void)
 	return NULL;
 }
 
-/* The thread is at its next step; the first site of the next round comes after the last. */
+/* Goes on to the thread's next step; after the last one the next round begins. */
 static void next_step(struct thread *t)
 {
 	if (++t->pc == t->program->num_steps) {
@@ -278,7 +278,7 @@ static bool has_finished(const struct thread *t)
 	return t->program->rounds && t->round == t->program->rounds;
 }
 
-/* What takes no time after the site that the thread has left: children are born, and it ends. */
+/* Does what takes no time after a site: creates children, and ends the thread. */
 static void settle(struct thread *t)
 {
 	const struct pfm_sim_thread *child;
@@ -320,7 +320,7 @@ static void ran(struct thread *t, uint64_t ns)
 	world.last[t->cpu] = t;
 }
 
-/* A thread that an interrupt before a timeout holds leaves its CPU amid a window: the grid is lost. */
+/* Ends the life if a thread was held amid a window, and another one ran for the rest of it. */
 static void check_grid(void)
 {
 	int ran[sizeof(world.last) / sizeof(*world.last)] = { 0 };
@@ -333,7 +333,7 @@ static void check_grid(void)
 	}
 }
 
-/* The thread has a CPU that another one had up to then. */
+/* The thread gets a CPU: the thread that had it takes its interrupt before it leaves. */
 static void follows(const struct thread *t)
 {
 	struct thread *before = world.last[t->cpu];
@@ -342,7 +342,7 @@ static void follows(const struct thread *t)
 		model_interrupt(before, WINDOW);
 }
 
-/* A thread that was held as it waited for its CPU has had that for no time: what that interrupted is not to be seen. */
+/* Ends the life if a thread was held while it waited: the model cannot see whose CPU it had. */
 static void watch_cpus(void)
 {
 	for (int i = 0; i < world.num_threads; i++) {

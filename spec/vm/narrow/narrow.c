@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * narrow.c - a program of 32 bits on a kernel of 64: the structures are the same, and so are the calls. Without
- * libraries, which the machine has for 64 bits only.
+ * narrow.c - a 32-bit program on a 64-bit kernel: structures and calls are the same. It uses no shared libraries, since
+ * the machine has only 64-bit ones.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,7 @@ static const char *counts(void)
 	pfarg_pmd_t pmd = { .reg_num = FAULTS };
 	int fd = create(NULL, NULL, 0);
 
-	fault(0, 1);		/* the code is there, too, then */
+	fault(0, 1);		/* so that the code causes no page faults later */
 	if (fd < 0 || program(fd, 0))
 		return strerror(errno);
 	fault(1, PAGES / 2);
@@ -72,7 +72,7 @@ static const char *counts(void)
 	return pmd.reg_value == PAGES / 2 ? NULL : "the count is wrong";
 }
 
-/* The buffer's header has 64 bits where the program has 32. */
+/* Fields of the buffer's header have 64 bits, also where the program's words have 32. */
 static const char *samples(void)
 {
 	pfm_dfl_smpl_arg_t arg = { .buf_size = 16384 };

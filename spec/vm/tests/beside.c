@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * beside.c - perf, the program, and perfmon.ko on the same thread at the same time: both see all that it does, and
- * the one's interrupts are not taken for the other's. An instruction takes two cycles here.
+ * beside.c - perf and perfmon.ko measure the same thread at the same time: both count all of its
+ * work, and neither takes the other's interrupts for its own. Here an instruction takes two cycles.
  */
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -12,8 +12,8 @@
 #define ACK	"/tmp/ack"
 #define OUT	"/tmp/perf.out"
 #define LOOP	3000000ULL
-#define PERIOD	10000ULL	/* perfmon's, in cycles */
-#define PERFS	14000ULL	/* perf's */
+#define PERIOD	10000ULL	/* perfmon's period, in cycles */
+#define PERFS	14000ULL	/* perf's period */
 #define BUFFER	(1 << 20)
 
 /* --- perf ----------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static bool tell(const struct perf *p, const char *word)
 	       read(p->ack, answer, sizeof(answer)) > 0 && !strncmp(answer, "ack\n", 4);
 }
 
-/* perf WHAT, to which the target belongs: it has its events, and they count, when this returns. */
+/* Starts perf WHAT on a target; when it returns, perf's events count. */
 static struct perf perf_begin(const char *what, const char *target)
 {
 	char command[512];
@@ -64,7 +64,7 @@ static void perf_end(struct perf *p)
 	close(p->ack);
 }
 
-/* What perf stat -x, counted, all the time. */
+/* Returns what perf stat -x, counted of an event, which must have been counted all the time. */
 static uint64_t counted(const char *event)
 {
 	char line[256], name[64], percent[16];
@@ -86,7 +86,7 @@ static uint64_t counted(const char *event)
 	return value;
 }
 
-/* Samples in what perf record has written. */
+/* Returns the number of samples that perf record has written. */
 static uint64_t recorded(void)
 {
 	FILE *f = popen("perf report --stdio --stats -i " OUT " 2>/tmp/perf.log", "r");
@@ -110,7 +110,7 @@ struct own {
 	const pfm_dfl_smpl_hdr_t *hdr;
 };
 
-/* PMD0 samples cycles, PMD1 counts instructions, PMD2 cycles. */
+/* Starts a context on a thread: PMD0 samples cycles, PMD1 counts instructions, PMD2 cycles. */
 static bool own_begin(struct own *o, pid_t target)
 {
 	pfm_dfl_smpl_arg_t arg = { .buf_size = BUFFER };
@@ -127,7 +127,7 @@ static bool own_begin(struct own *o, pid_t target)
 		     "setup: %s", pfm_explain());
 }
 
-/* It lost nothing; what it counted. */
+/* Waits for the target's end, and checks that nothing was lost. Returns the counts. */
 static void own_end(struct own *o, uint64_t *instructions, uint64_t *cycles)
 {
 	pfarg_msg_t msg;
@@ -147,7 +147,7 @@ static void own_end(struct own *o, uint64_t *instructions, uint64_t *cycles)
 
 /* --- both ------------------------------------------------------------------------------------------ */
 
-/* perf WHAT and a context on one thread that runs the loop. */
+/* Measures a thread that runs the loop by perf WHAT and by a context. */
 static void both(const char *what, uint64_t *instructions, uint64_t *cycles)
 {
 	struct child c = child_new(child_spin, LOOP);
@@ -196,7 +196,7 @@ static void perf_record_beside(void)
 		TRUE(n >= 4 * LOOP / PERFS);
 }
 
-/* All CPUs by perf, and a CPU by perfmon: what ran there is in both. */
+/* perf counts all CPUs, and perfmon one of them: both count all that runs on this one. */
 static void perf_counts_all_cpus_beside(void)
 {
 	uint64_t mine, before;

@@ -30,7 +30,7 @@ static int with_limit(void)
 	return setrlimit(RLIMIT_MEMLOCK, &limit);
 }
 
-/* How many buffers are there to be had; -1: it ended for another reason. */
+/* Returns how many buffers can be created; -1 if the last failed for another reason than memory. */
 static int buffers_left(void)
 {
 	int n = 0;
@@ -46,7 +46,7 @@ static int count_buffers(int unused)
 	return with_limit() ? 250 : buffers_left();
 }
 
-/* Contexts have some for themselves: 3 buffers of 4, then. All is given back at the end. */
+/* Contexts take memory, too: 3 buffers fit, not 4. At the process' end all memory is given back. */
 static void a_user_has_so_much(void)
 {
 	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
@@ -78,7 +78,7 @@ static void perf_grants_more(void)
 {
 	char text[32];
 
-	/* 16 buffers more, and some */
+	/* room for 16 more buffers and their contexts */
 	snprintf(text, sizeof(text), "%lu", (16 * BUFFER / KIB + 32) / (unsigned long)get_nprocs());
 	write_to(MLOCK_KB, text);
 	TRUE(as_user(NOBODY, 0, count_buffers, 0) >= 16);
@@ -105,7 +105,7 @@ static void send_fd(int to, int fd)
 		_exit(249);
 }
 
-/* Each child makes what it may, and leaves it in a socket. */
+/* Creates as many buffers as it may, and leaves their descriptors in a socket. */
 static int leave_buffers(int unused)
 {
 	int n = 0, fd;
@@ -132,7 +132,7 @@ static void who_exits_leaves_the_charge(void)
 
 static const char *program;
 
-/* Descriptors stay open at an exec: the program that follows has no less. */
+/* Executes a program that inherits all descriptors, so that the buffers remain charged. */
 static int make_and_exec(int unused)
 {
 	(void)unused;
@@ -149,7 +149,7 @@ static void who_execs_keeps_the_charge(void)
 
 /* --- sets, registers, messages ---------------------------------------------------------------------- */
 
-/* Of all sets there are, how many a user can make: in dozens. */
+/* Returns how many dozens of sets a user can create. */
 static int make_sets(int unused)
 {
 	int fd, n = 0;
@@ -165,7 +165,7 @@ static int make_sets(int unused)
 	}
 	if (errno != ENOMEM)
 		return 251;
-	/* there is nothing left for others of this user */
+	/* no memory is left for other contexts of this user */
 	return new_sampling(BUFFER) < 0 && errno == ENOMEM ? n / 12 : 252;
 }
 
@@ -173,12 +173,12 @@ static void sets_are_charged(void)
 {
 	int dozens = as_user(NOBODY, 0, make_sets, 0);
 
-	/* one has 1 to 4 KiB */
+	/* a set takes 1 to 4 KiB */
 	TRUE(dozens > 2 && dozens < 250 / 12);
 	EQUAL(as_user(NOBODY, 0, count_buffers, 0), 3);
 }
 
-/* Contexts alone: their number is bounded, too. */
+/* Returns how many contexts without buffers a user can create. */
 static int make_contexts(int unused)
 {
 	struct rlimit files = { 4096, 4096 };
@@ -216,7 +216,7 @@ static int make_sets_beside(int loaded)
 	return errno == ENOMEM ? n : 251;
 }
 
-/* From the load on, the list of what was already recorded is charged, too. */
+/* After a load, the list of mappings that were recorded is charged, too. */
 static void records_are_charged(void)
 {
 	int unloaded = as_user(NOBODY, 0, make_sets_beside, false);
@@ -235,7 +235,7 @@ int main(int argc, char **argv)
 	if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
 		return 3;
 	program = path;
-	set_paranoid(2);	/* users may */
+	set_paranoid(2);	/* users may monitor their own threads */
 	write_to(MLOCK_KB, "0");
 	TEST(a_user_has_so_much);
 	TEST(no_limit_is_none);

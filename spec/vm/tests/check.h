@@ -27,9 +27,9 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 
 /*
- * PMC values. INST, CYCLES and BRANCHES (that retire) any of the first counters takes, at the levels of USER or
- * BOTH; CYC is the one that counts cycles, CYC_PMC(level) its PMC's value: arm64 has a counter for nothing else.
- * PLAIN counters are numbered from 0, and are there whatever else the kernel counts.
+ * PMC values. Each of the first counters can count INST, CYCLES and BRANCHES (retired ones), at the levels USER or
+ * BOTH. CYC is the counter of cycles, which on arm64 counts nothing else, and CYC_PMC(level) the value of its PMC.
+ * The counters 0 to PLAIN - 1 are available, whatever else the kernel counts.
  */
 #ifdef __aarch64__
 #define USER		0x80000000ULL
@@ -42,7 +42,7 @@
 #else
 #include <cpuid.h>
 
-/* Its processors have no counters of fixed function: the kernel's watchdog takes one of six. */
+/* AMD's processors have no fixed counters: the kernel's watchdog takes one of six. */
 static inline bool is_amd(void)
 {
 	unsigned int max, vendor = 0, c, d;
@@ -102,7 +102,7 @@ static bool exports_task_work(void)
 	check(a_ == b_, "line %d: %s is %lld, not %lld", __LINE__, #a, a_, b_); \
 } while (0)
 #define TRUE(cond) check(cond, "line %d: not so: %s", __LINE__, #cond)
-/* A call that must succeed, else the test is over. */
+/* Makes a call that must succeed, else the test ends. */
 #define MUST(call) do { \
 	if ((call) < 0) { \
 		if (errno == EOPNOTSUPP) \
@@ -137,7 +137,7 @@ static void run_test(const char *name, void (*fn)(void))
 
 /* --- work of known size ---------------------------------------------------------------------- */
 
-/* 2 instructions an iteration, and one taken branch (the last one is not). */
+/* Executes 2 instructions per iteration; the branch is taken in all but the last. */
 static inline __attribute__((always_inline)) void spin(uint64_t n)
 {
 	if (!n)
@@ -149,10 +149,10 @@ static inline __attribute__((always_inline)) void spin(uint64_t n)
 #endif
 }
 
-#define FAULTS		66		/* PMC and PMD of page faults: software, and as exact */
+#define FAULTS		66		/* PMC and PMD of page faults, which software counts exactly */
 #define SW_USER		0x8
 
-/* n page faults of user level: pages are touched that have never been, or were given back. */
+/* Makes n page faults at user level: touches pages that were never touched, or were given back. */
 __attribute__((unused, noinline))
 static void fault(uint64_t n)
 {
@@ -170,7 +170,7 @@ static void fault(uint64_t n)
 	}
 }
 
-/* What counts instructions of user level, and n of them and a few more. */
+/* COUNTER with PROGRAM counts instructions at user level; work() executes n of them and a few more. */
 #define COUNTER	0
 #define PROGRAM	(USER | INST)
 static inline void work(uint64_t n)
@@ -216,7 +216,7 @@ static inline int set_pmd(int fd, int set, int num, uint64_t value)
 	return pfm_write_pmds(fd, &pmd, 1);
 }
 
-/* A sampling period: reloaded by short and long resets. */
+/* Sets a sampling period, which short and long resets reload. */
 static inline int set_period(int fd, int set, int num, uint64_t period, uint32_t flags)
 {
 	pfarg_pmd_t pmd = { .reg_num = num, .reg_set = set, .reg_flags = flags, .reg_value = -period,
@@ -252,7 +252,7 @@ static inline bool has_message(int fd)
 
 #define MOST_COUNTERS	32
 
-/* Takes a CPU's counters: its pinned events come before those of threads. fds of what was not to be had are -1. */
+/* Takes a CPU's counters by pinned events, which come before those of threads. fds[i] is -1 if there were no more. */
 __attribute__((unused))
 static void take_all(int cpu, int fds[MOST_COUNTERS])
 {
@@ -269,7 +269,7 @@ struct child {
 	int	to, from;
 };
 
-/* Until the kernel says that the process waits for something. */
+/* Waits until the process sleeps, or has ended. */
 static inline void await_sleep(pid_t pid)
 {
 	char path[32], line[256], *state;
@@ -287,8 +287,9 @@ static inline void await_sleep(pid_t pid)
 }
 
 /*
- * Does time pass by what one does oneself, and counts are what they should be? arm64's emulated PMU counts what
- * all processors did meanwhile: with several of them percpu_exact() is true on x86-64 alone.
+ * Return true if counts can be predicted. exact() also says so of time, which then passes only by
+ * this program's instructions.
+ * arm64's emulated PMU counts what all processors do: if there are several, percpu_exact() is true only on x86-64.
  */
 static inline bool exact(void)
 {

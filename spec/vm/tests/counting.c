@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
-/*
- * counting.c - counts of known loops, one's own and others', exact to the instruction.
- */
+/* counting.c - counts of known loops, of this thread and others, are exact to the instruction. */
 #include "check.h"
 
-/* Instructions and cycles of a monitored loop, less those of an empty one. */
+/* Longer loops count exactly the instructions that they have more. */
 static void self_is_exact(void)
 {
 	uint64_t fixed = 0, before = 0;
@@ -14,7 +12,7 @@ static void self_is_exact(void)
 	MUST(set_pmc(fd, 0, 0, USER | INST));
 	MUST(set_pmd(fd, 0, 0, 0));
 	MUST(load(fd, my_tid()));
-	MUST(pfm_start(fd, NULL));	/* the first calls also bind the library */
+	MUST(pfm_start(fd, NULL));	/* the first calls also bind symbols */
 	MUST(pfm_stop(fd));
 	before = get_pmd(fd, 0, 0);
 	for (int i = 0; i < 10; i++) {
@@ -55,7 +53,7 @@ static void all_counters_agree(void)
 		return;
 	}
 	TRUE(first < 201000);
-	/* one starts after the other: what differs are the instructions between */
+	/* all counters start and stop together, and so count the same */
 	for (int i = 1; i < PLAIN; i++) {
 		uint64_t v = get_pmd(fd, 0, i);
 
@@ -65,7 +63,7 @@ static void all_counters_agree(void)
 	close(fd);
 }
 
-/* What a child counts, with how many others at the same CPU. */
+/* Returns the instructions of a child that runs beside so many others on the same CPU. */
 static uint64_t child_count(int neighbours, bool leave)
 {
 	struct child busy[3], c = child_new(child_spin, 5000000);
@@ -231,11 +229,11 @@ static void system_wide(void)
 	one = get_pmd(fd, 0, 0);
 	TRUE(one > 6000000);
 	TRUE(!exact() || one < 6100000);
-	TRUE(get_pmd(fd, 0, 65) > 6000000);	/* ns: 2 an instruction, at the least half of that */
+	TRUE(get_pmd(fd, 0, 65) > 6000000);	/* an instruction takes 2 ns: at least half is counted */
 	close(fd);
 }
 
-/* ns and user instructions of the CPU over work of one's own and a nap, with what flags leave out. */
+/* Counts the CPU's ns and user instructions, but for what flags exclude, in work and sleep. */
 static bool work_and_nap(uint32_t flags, uint64_t *ns, uint64_t *instructions)
 {
 	pfarg_setdesc_t set = { .set_flags = flags };
@@ -270,7 +268,7 @@ static void threads_can_be_left_out(void)
 	}
 }
 
-/* The set that is left for another takes its flag with it. */
+/* PFM_SETFL_EXCL_IDLE excludes idle time in its own set alone. */
 static void each_set_leaves_out_its_own(void)
 {
 	pfarg_setdesc_t set[2] = { { .set_flags = PFM_SETFL_EXCL_IDLE }, { .set_id = 1 } };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * exact.c - no overflow is lost, none invented and no count wrong, whatever the PMU's interrupt comes into: on
- * x86-64 it is an NMI. Counting is by processor there, so that all holds with several of them, too. What samples
- * counts cycles, of which arm64's emulated PMU tells in time; an instruction takes two.
+ * exact.c - no overflow is lost or invented, and no count wrong, whatever the PMU's interrupt (an
+ * NMI on x86-64) interrupts; on x86-64 also with several CPUs. Sampling counters count cycles, at
+ * whose overflows arm64's emulated PMU interrupts in time; an instruction takes two cycles.
  */
 #include <inttypes.h>
 
@@ -35,7 +35,7 @@ static void sampler_close(const struct sampler *s)
 	close(s->fd);
 }
 
-/* Samples of PMD num; entries have no values behind them. */
+/* Returns the number of samples of PMD num, in a buffer of entries without values. */
 static uint64_t samples_of(const struct sampler *s, unsigned int num)
 {
 	const pfm_dfl_smpl_entry_t *e = (const void *)(s->hdr + 1);
@@ -46,7 +46,7 @@ static uint64_t samples_of(const struct sampler *s, unsigned int num)
 	return n;
 }
 
-/* Non-maskable interrupts so far, of all processors. */
+/* Returns the number of NMIs so far, of all processors. */
 static uint64_t nmis_so_far(void)
 {
 	FILE *f = fopen("/proc/interrupts", "r");
@@ -66,7 +66,7 @@ static uint64_t nmis_so_far(void)
 
 /* --- fixed periods ------------------------------------------------------------------------------ */
 
-/* Periods are even: none begins in the midst of an instruction. */
+/* Periods are even, since an instruction takes two cycles. */
 static void fixed_periods_are_exact(void)
 {
 	static const uint64_t periods[] = { 100000, 10000, 1000, 200 };
@@ -83,7 +83,7 @@ static void fixed_periods_are_exact(void)
 		MUST(load(s.fd, my_tid()));
 		nmis = nmis_so_far();
 		MUST(pfm_start(s.fd, NULL));
-		spin(50 * period + period / 8);		/* 200 periods and a half */
+		spin(50 * period + period / 8);		/* 200.5 periods */
 		MUST(pfm_stop(s.fd));
 		nmis = nmis_so_far() - nmis;
 		count = get_pmd(s.fd, 0, 0);
@@ -102,7 +102,7 @@ static void fixed_periods_are_exact(void)
 
 /* --- overflows within perfmon's own commands ------------------------------------------------------ */
 
-/* Cycles of the kernel until an interrupt is taken, where it can be. */
+/* The most cycles from an overflow in the kernel to its interrupt, unless interrupts are disabled. */
 #ifdef __x86_64__
 #define LATENCY	2000
 #else
@@ -127,7 +127,7 @@ static void command(int fd, int what, int i)
 		sched_yield();
 }
 
-/* Counting in the kernel: PMD0 samples, PMD1 counts the same without a period, PMD2 at user level only. */
+/* Commands run while the kernel is counted: PMD0 samples, PMD1 counts the same, PMD2 the user level only. */
 static void commands_under_fire(uint64_t period, int what)
 {
 	uint64_t last = 0, now, back = 0, rest, user;
@@ -170,7 +170,7 @@ static void no_overflow_is_lost_in_commands(void)
 	static const int mixes[] = { 0, READ, WRITE_PMD, WRITE_PMC, STOP_START, YIELD, GETINFO, READ | WRITE_PMC,
 				     READ | WRITE_PMD | WRITE_PMC, READ | STOP_START,
 				     READ | WRITE_PMC | STOP_START | YIELD };
-	/* longer than what perf would throttle at */
+	/* long enough that perf does not throttle */
 	static const uint64_t periods[] = { 100003, 10007, 2017, 1093, 1010 };
 
 	for (unsigned int p = 0; p < sizeof(periods) / sizeof(*periods); p++)
@@ -178,7 +178,7 @@ static void no_overflow_is_lost_in_commands(void)
 			commands_under_fire(periods[p], mixes[m]);
 }
 
-/* Commands end, however short the period: the storm is perf's to limit, not theirs to wait for. */
+/* Commands end, however short the period is: they do not wait for the overflows to end, which perf limits. */
 static void commands_end_at_tiny_periods(void)
 {
 	for (uint64_t period = 1; period < 200; period += period / 2 + 1) {
@@ -196,7 +196,7 @@ static void commands_end_at_tiny_periods(void)
 			get_pmd(s.fd, 0, 1);
 		MUST(pfm_stop(s.fd));
 		left = get_pmd(s.fd, 0, 0);
-		/* where interrupts are slow a storm fills the buffer, and monitoring is masked */
+		/* if interrupts are slow, the samples fill the buffer, and monitoring is masked */
 		check(left >= -period || s.hdr->hdr_overflows, "period %llu: %lld left",
 		      (unsigned long long)period, (long long)left);
 		TRUE(s.hdr->hdr_count > 20);
@@ -206,7 +206,7 @@ static void commands_end_at_tiny_periods(void)
 
 /* --- sets ----------------------------------------------------------------------------------------- */
 
-/* What PMD1 of all sets counted over a loop: the trigger, PMD0, switches among them after each period. */
+/* Returns the sum of PMD1 of all sets over a loop. PMD0 overflows after each period, and switches sets. */
 static uint64_t over_sets(int sets, uint64_t period, uint64_t *runs)
 {
 	uint64_t sum = 0;
@@ -252,10 +252,9 @@ static void sets_switched_in_the_interrupt_lose_nothing(void)
 	}
 }
 
-/* Timers of the clocks and of the sets, and the PMU, all as fast as they can; the kernel is to stay content. */
 /*
- * An overflow may come as the set is being left, but not be forgotten: each counter of the clock gets behind 0 again,
- * where its resets put it.
+ * Returns true if each set's clock becomes negative again, which its resets make it: an overflow that comes while the
+ * set is being left must not be forgotten.
  */
 static bool none_is_stuck(int fd, int num_sets)
 {
@@ -308,7 +307,7 @@ static void timers_and_the_pmu_at_once(void)
 #define STORMERS 8
 #define TURNS	 200
 
-/* Takes turns with its partner: n iterations, then a byte each way. */
+/* Takes turns with a child: iterations, then a byte each way. */
 static void take_turns(uint64_t n)
 {
 	int to[2], from[2];
@@ -376,7 +375,7 @@ static void context_switches_lose_nothing(void)
 	struct storm storm[STORMERS];
 	uint64_t alone;
 
-	for (int i = 0; i < 2; i++) {		/* the first one also brings pages of the library */
+	for (int i = 0; i < 2; i++) {		/* the first run also loads pages of the library */
 		if (!storm_begin(&storm[0], period))
 			return;
 		child_go(&storm[0].child);
@@ -414,7 +413,7 @@ static uint64_t perf_read(int fd)
 	return count;
 }
 
-/* Events of perf's on the same thread count what they count without perfmon; NMIs are shared. */
+/* perf events on the same thread count as they do without perfmon, though both share the NMIs. */
 static void perf_counts_beside(void)
 {
 	const uint64_t period = 10000, loop = 2000000;
@@ -451,7 +450,7 @@ static void perf_counts_beside(void)
 	sampler_close(&s);
 }
 
-/* If perf events hold all counters, that is reported, and the context that was loaded before counts on. */
+/* If perf events hold all other counters, a loaded context counts on; if they hold all, a load is refused. */
 static void no_counter_is_left(void)
 {
 	int perf[64], n = 0, fd;
@@ -474,7 +473,7 @@ static void no_counter_is_left(void)
 	count = get_pmd(fd, 0, 0);
 	TRUE(count >= 200000);
 	TRUE(!percpu_exact() || count < 201000);
-	/* and now that one, too */
+	/* takes the context's counter, too */
 	MUST(pfm_unload_context(fd));
 	perf[n++] = perf_open(PERF_TYPE_RAW, INST, my_tid(), -1, true);
 	FAILS(load(fd, my_tid()), EBUSY);
@@ -498,7 +497,7 @@ static void set_sysctl(const char *name, const char *value)
 	close(fd);
 }
 
-/* perf takes no rate unless it watches the time as well. */
+/* Sets perf's limits; the kernel accepts a rate only while cpu_time_max_percent is not 0 or 100. */
 static void set_rate(const char *rate, const char *percent)
 {
 	set_sysctl("cpu_time_max_percent", "25");
@@ -506,7 +505,7 @@ static void set_rate(const char *rate, const char *percent)
 	set_sysctl("cpu_time_max_percent", percent);
 }
 
-/* Starts set 0, which an overflow after period cycles switches to set 1, and works; how often has set 1 run? */
+/* Starts set 0, which switches to set 1 after `period` cycles, and works; returns set 1's runs. */
 static uint64_t to_the_second(int fd, uint64_t period, uint64_t loop)
 {
 	pfarg_pmd_t trigger = { .reg_num = CYC, .reg_value = -period, .reg_short_reset = -period,
@@ -520,7 +519,7 @@ static uint64_t to_the_second(int fd, uint64_t period, uint64_t loop)
 	return info.set_runs;
 }
 
-/* 4.4.4: perf stops a counter that interrupts too often, until its tick; which is given a shorter period meanwhile. */
+/* 4.4.4: perf stops a counter that interrupts too often until a tick; then a new period begins. */
 static void a_throttled_counter_goes_on(void)
 {
 	pfarg_setdesc_t d[2] = { { .set_flags = PFM_SETFL_OVFL_SWITCH }, { .set_id = 1 } };
@@ -532,11 +531,11 @@ static void a_throttled_counter_goes_on(void)
 	MUST(set_pmc(fd, 0, CYC, CYC_PMC(USER)));
 	MUST(set_pmc(fd, 1, CYC, CYC_PMC(USER)));
 	MUST(load(fd, my_tid()));
-	set_rate("1000", "25");			/* four a tick, or ten */
+	set_rate("1000", "25");			/* 4 or 10 interrupts per tick */
 	while (runs < 100 && to_the_second(fd, 100000, 30000) > runs)
 		runs++;
 	check(runs < 100, "nothing was throttled");
-	EQUAL(to_the_second(fd, 1000, 20000000), runs + 1);	/* 80 ms: ticks */
+	EQUAL(to_the_second(fd, 1000, 20000000), runs + 1);	/* takes 80 ms, several ticks */
 	if (percpu_exact())
 		TRUE(get_pmd(fd, 0, CYC) < 100);
 	set_rate("1000000", "0");
@@ -546,7 +545,7 @@ static void a_throttled_counter_goes_on(void)
 /* --- branches -------------------------------------------------------------------------------------- */
 
 #ifdef __x86_64__
-/* A loop of one branch: each sample is taken after the branch that was due, where it went to. */
+/* In a loop of one branch, all samples have the address of its target. */
 static void branches_are_exact(void)
 {
 	static const uint64_t periods[] = { 100000, 1000, 200 };
@@ -577,7 +576,7 @@ static void branches_are_exact(void)
 	}
 }
 
-/* perf's watchdog has a counter of its own, all the time that these tests run. */
+/* The NMI watchdog, which takes a counter, is on while these tests run. */
 static void the_watchdog_is_on(void)
 {
 	char state = 0;
@@ -599,7 +598,7 @@ static int write_pmc(uint64_t value)
 	return err;
 }
 
-/* Intel's reserved or dangerous bits; the emulated processor has no AnyThread and no transactions. */
+/* Bits that are reserved or dangerous on Intel are refused; here, so are AnyThread and transactions. */
 static void what_perf_refuses_is_refused(void)
 {
 	EQUAL(write_pmc(USER | INST), 0);
@@ -609,14 +608,14 @@ static void what_perf_refuses_is_refused(void)
 	EQUAL(write_pmc(USER | 0x01b7), EINVAL);
 	EQUAL(write_pmc(USER | 0x01bb), EINVAL);
 	EQUAL(write_pmc(USER | 0x01cd), EINVAL);
-	for (uint64_t mask = 0; mask < 0x100; mask++)	/* fixed counters, and parts of that of slots */
+	for (uint64_t mask = 0; mask < 0x100; mask++)	/* pseudo-encodings of fixed counters and of topdown slots */
 		EQUAL(write_pmc(USER | mask << 8), EINVAL);
 	EQUAL(write_pmc(0), 0);
 }
 
 /*
- * perf takes branches at a period of 1 for the wish to trace them all, when it next schedules them: onto what is no
- * counter, and can be programmed to count nothing else.
+ * Counts an event with a period of 1. perf takes branches with this period for a request to trace them (BTS), and at
+ * the next scheduling would move them off the counter, which then could not count another event.
  */
 static void count_singly(uint64_t event)
 {
@@ -642,14 +641,14 @@ static void count_singly(uint64_t event)
 static void single_branches_are_not_traced(void)
 {
 	count_singly(BRANCHES);
-	if (is_amd())		/* of Intel's it is refused */
-		count_singly(0);	/* perf's code of branches where the processor says that it counts none */
+	if (is_amd())		/* Intel's PMC refuses the event 0 */
+		count_singly(0);	/* 0 is perf's code of branches if CPUID says that there is no such event */
 }
 #endif
 
 /*
- * AMD's PMU counts on in its own NMI, and a counter of the kernel's falls behind its neighbours where it is stopped and
- * started (why is not known): two tests do not pass there.
+ * Returns true if the PMU does not count in its own NMI. AMD's does, and there a counter of the kernel level counts
+ * less than its neighbours when it is stopped and started (the reason is unknown), so that two tests fail.
  */
 static bool halted_in_the_nmi(void)
 {

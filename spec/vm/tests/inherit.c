@@ -44,7 +44,7 @@ static uint64_t lost(int fd)
 	return info.set_lost;
 }
 
-/* Until the context is unloaded and says so. */
+/* Waits for the message that all monitored threads have ended. */
 static void await_end(int fd)
 {
 	pfarg_msg_t msg;
@@ -91,7 +91,7 @@ static void tree(uint64_t wait)
 	grow(DEPTH, wait);
 }
 
-/* The sum is the faults of the tree's processes and those of fork(), a few dozen a process; no others are counted. */
+/* Counts the faults of all processes of a tree, and a few dozen per process for fork(), and no others. */
 static void a_tree_is_counted(void)
 {
 	for (int wait = 0; wait < 2; wait++) {
@@ -105,7 +105,7 @@ static void a_tree_is_counted(void)
 		n = get_pmd(fd, 0, FAULTS);
 		check(n >= PROCESSES * PAGES && n < PROCESSES * (PAGES + 100), "%llu faults",
 		      (unsigned long long)n);
-		TRUE(own(fd) < PAGES);		/* its thread touched the pages */
+		TRUE(own(fd) < PAGES);		/* another thread touched the pages */
 		EQUAL(lost(fd), 0);
 		close(fd);
 	}
@@ -126,7 +126,7 @@ static void obey(void)
 	}
 }
 
-/* Two processes that obey, and one that has ended. */
+/* Creates a process that ends, and one that works on order(); then does so, too. */
 static void two_and_one(uint64_t unused)
 {
 	pid_t pid = fork();
@@ -180,7 +180,7 @@ static void living_ones_are_commanded(void)
 		TRUE(read(reports[0], byte, 1) == 1);
 	now = get_pmd(fd, 0, FAULTS);
 	TRUE(now >= 1000 && now < 1300);
-	order(40);			/* any process that takes an order has its own pages after that */
+	order(40);			/* copies the pages that the processes share, so that later counts are exact */
 	now = get_pmd(fd, 0, FAULTS);
 	order(20);
 	grew_by(fd, &now, 2000);
@@ -204,7 +204,7 @@ static void living_ones_are_commanded(void)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* On one CPU, with a real-time priority, the parent has ended before its child runs for the first time. */
+/* The parent ends before its child runs for the first time: both have one CPU, and a real-time priority. */
 static void exit_at_once(void)
 {
 	struct sched_param p = { .sched_priority = 1 };
@@ -229,7 +229,7 @@ static void leave_a_child(uint64_t up)
 	_exit(0);
 }
 
-/* The first process has ended, and was waited for; the context stays loaded while a child is counted. */
+/* The first process ends and is reaped; the context stays loaded while the process' child lives. */
 static void the_last_one_ends_it(void)
 {
 	struct child c;
@@ -384,7 +384,7 @@ static void forty_at_a_time(uint64_t unused)
 
 /*
  * Returns how many of 40 children that live at once were dropped, and reported as such, because kib KiB of memory are
- * too few for their contexts. Then the memory is free again. 251: a check in this process failed.
+ * too few for their contexts. Then the memory is free again. Returns 251 if a check failed.
  */
 static int forty_in(int kib)
 {
@@ -418,13 +418,11 @@ static void memory_is_the_creators(void)
 	write_to("/proc/sys/kernel/perf_event_mlock_kb", "516");
 }
 
-/* --- what does not go together ------------------------------------------------------------------ */
-
 /* --- ON_EXEC ---------------------------------------------------------------------------------- */
 
-enum { BEFORE = 20000000, AFTER = 1000000, STARTUP = 2000000 };	/* instructions; the last of the dynamic linker */
+enum { BEFORE = 20000000, AFTER = 1000000, STARTUP = 2000000 };	/* instructions; STARTUP: the dynamic linker's */
 
-/* What the tests execute: half of the work is a child's. */
+/* Works in two processes, after the tests have executed this program. */
 static int work_after_exec(void)
 {
 	pid_t pid = fork();
@@ -486,7 +484,7 @@ static void a_stop_before_the_exec_undoes_the_start(void)
 	close(fd);
 }
 
-/* The thread executes nothing: nothing is counted, and a close ends it. */
+/* If the thread does not exec, nothing is counted. */
 static void without_an_exec_nothing_counts(void)
 {
 	struct child c = child_new(child_spin, AFTER);

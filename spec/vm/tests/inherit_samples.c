@@ -13,11 +13,11 @@
 #define PERIOD		10
 #define MAX_THREADS	64
 
-/* Written by threads that are measured. */
+/* What a measured thread notes of itself. */
 struct worker {
 	atomic_int	tid, pid;
 	uint64_t	faults;
-	uint64_t	samples;	/* the tool's */
+	uint64_t	samples;	/* written by the tool */
 };
 
 static struct shared {
@@ -55,10 +55,10 @@ static struct worker *worker_of(int tid)
 struct tool {
 	int		fd;
 	const char	*map;
-	size_t		size, part;	/* of all, of one */
+	size_t		size, part;	/* of the buffer; of a part */
 	unsigned int	parts;
 	uint64_t	samples, others, messages;
-	bool		apart;		/* samples of one part at least had another CPU */
+	bool		apart;		/* a sample was in the part of another CPU */
 };
 
 static bool open_tool(struct tool *t, const char *format, void *arg, size_t size)
@@ -116,7 +116,7 @@ static void take_sample(struct tool *t, unsigned int part, const pfm_dfl_smpl_en
 	}
 }
 
-/* Of the format default. */
+/* Takes the samples of a part of the buffer, which is of the format default. */
 static void take_part(struct tool *t, unsigned int i)
 {
 	const pfm_dfl_smpl_hdr_t *hdr = part_of(t, i);
@@ -126,7 +126,7 @@ static void take_part(struct tool *t, unsigned int i)
 		take_sample(t, i, &e[n]);
 }
 
-/* A message names the full part of the buffer; the restart empties the parts named in messages, and no others. */
+/* A message names a full part of the buffer; a restart empties only parts that messages named. */
 static void take_until_end(struct tool *t)
 {
 	bool full[64] = { false };
@@ -138,7 +138,7 @@ static void take_until_end(struct tool *t)
 		t->messages++;
 		TRUE(cpu < t->parts && part_of(t, cpu)->hdr_count);
 		take_part(t, cpu);
-		full[cpu] = pfm_restart(t->fd) < 0;	/* the last has ended just now */
+		full[cpu] = pfm_restart(t->fd) < 0;	/* fails if the last thread has just ended */
 		TRUE(!full[cpu] || errno == EBUSY);
 	}
 	EQUAL(msg.type, PFM_MSG_END);
@@ -164,7 +164,7 @@ static void *work_in_thread(void *n)
 	return NULL;
 }
 
-/* pages of fault() are the process's: one thread after the other */
+/* Threads run one after the other, since a process has one set of pages for fault(). */
 static void grow(uint64_t n, int depth)
 {
 	pthread_t thread;
@@ -188,7 +188,7 @@ static void tree(uint64_t n)
 	grow(n, 2);
 }
 
-/* Each thread's samples are those of its faults, and a few of its fork and its exit. */
+/* Each thread has the samples of its faults, and a few more of its creation and exit. */
 static void check_shares(const struct tool *t, uint64_t more)
 {
 	for (int i = 0; i < shared->n; i++) {
@@ -243,13 +243,13 @@ static void full_parts_hold_those_who_come(void)
 	EQUAL(lost(t.fd), 0);
 	for (unsigned int i = 0; i < t.parts; i++)
 		t.messages -= part_of(&t, i)->hdr_overflows;
-	EQUAL(t.messages, 0);		/* one for each time that a part was full */
+	EQUAL(t.messages, 0);		/* a message for each time that a part was full */
 	close_tool(&t);
 }
 
 /* --- restarts give back what was read ------------------------------------------------------------ */
 
-/* Each of two fills the part of its own CPU, and has to wait for its restart. */
+/* Two processes fill the parts of their CPUs, and are held until the restart. */
 static void fill_two(uint64_t n)
 {
 	for (int cpu = 0; cpu < 2; cpu++)
@@ -282,7 +282,7 @@ static void a_restart_gives_back_what_was_read(void)
 	b = !a;
 	count = part_of(&t, b)->hdr_count;
 	MUST(pfm_restart(t.fd));
-	EQUAL(part_of(&t, b)->hdr_count, count);	/* its message was not read yet */
+	EQUAL(part_of(&t, b)->hdr_count, count);	/* the message about this part was not read yet */
 	EQUAL(read(t.fd, &second, sizeof(second)), sizeof(second));
 	EQUAL(second.pfm_ovfl_msg.msg_ovfl_cpu, b);
 	TRUE(first.pfm_ovfl_msg.msg_ovfl_tid != second.pfm_ovfl_msg.msg_ovfl_tid);
@@ -306,7 +306,7 @@ static void hundreds(uint64_t n)
 	}
 }
 
-/* None of them has as many faults as a period; together they give a sample for each. */
+/* No child has as many faults as a period; together they give a sample per period. */
 static void short_ones_share_a_period(void)
 {
 	enum { N = 300, LONG = 500 };
@@ -315,7 +315,7 @@ static void short_ones_share_a_period(void)
 	struct tool t;
 	int fd;
 
-	forget_workers();	/* their ids may be used again */
+	forget_workers();	/* since thread ids may be used again */
 	MUST(fd = new_context(PFM_FL_INHERIT));
 	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
 	MUST(load(fd, c.pid));
@@ -374,7 +374,7 @@ static void records_of_all(void)
 		for (; at < end; at += e->rec.rec_size) {
 			e = (const void *)at;
 			if (e->rec.rec_type != PFM_STACK_SMPL_SAMPLE && e->tid != e->pid)
-				continue;	/* libperfmon's, which keeps stacks for its own threads */
+				continue;	/* libperfmon's threads map stacks */
 			kinds[e->rec.rec_type & 7]++;
 			if (e->rec.rec_type == PFM_STACK_SMPL_FORK)
 				child = e->pid;

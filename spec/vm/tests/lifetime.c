@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * lifetime.c - a context that goes on to another thread while the first has yet something to do for it; and
- * commands that meet each other, slow memory, and other users of the PMU.
+ * lifetime.c - a context is loaded on another thread while the first still has work to do for it; commands meet
+ * each other, slow memory, and other users of the PMU.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include "../../../kernel/linux/abi/perfmon_ioctl.h"
 #include "users.h"
 
-#define SWITCHES	69		/* PMC and PMD of context switches, which are the kernel's */
+#define SWITCHES	69		/* PMC and PMD of context switches, which happen at the kernel level */
 #define SW_KERNEL	0x1
 #define MANY_FDS	500000
 
@@ -38,7 +38,7 @@ static char state_of(pid_t pid)
 	return state_in(path);
 }
 
-/* Until it is held by an overflow, or has ended. */
+/* Waits until the process is held by an overflow ('D'), or has ended. */
 static char held_or_ended(pid_t pid)
 {
 	char state;
@@ -50,7 +50,7 @@ static char held_or_ended(pid_t pid)
 
 /* --- the end ------------------------------------------------------------------------------------ */
 
-/* So many descriptors that their end takes a while. */
+/* Opens so many descriptors that the exit takes a while. */
 static void open_many(uint64_t up)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -86,7 +86,7 @@ static void await_no_memory(pid_t pid)
 	} while (line[0] != '0');
 }
 
-/* Two threads end, and the context goes from the one to the other meanwhile: was that in time? */
+/* Moves the context from one thread to another while both end. Returns true if it moved before they ended. */
 static bool two_ends(int fd, struct child *next)
 {
 	struct child slow;
@@ -111,7 +111,7 @@ static bool two_ends(int fd, struct child *next)
 	return in_time;
 }
 
-/* If work of the first thread's end is still pending when the context leaves it, the second's end is reported, too. */
+/* The second thread's end is reported even if work for the first one's end is still pending. */
 static void each_end_is_told(void)
 {
 	struct rlimit files = { MANY_FDS + 100, MANY_FDS + 100 };
@@ -120,10 +120,10 @@ static void each_end_is_told(void)
 	bool in_time = false;
 	int fd;
 
-	NEEDS_TASK_WORK();	/* a worker notices the end, later */
+	NEEDS_TASK_WORK();	/* without task work, a worker notices the end later */
 	setrlimit(RLIMIT_NOFILE, &files);
 	for (int tries = 0; tries < 20 && !in_time; tries++) {
-		next = child_new(pause_for_ever, 0);	/* without the descriptor */
+		next = child_new(pause_for_ever, 0);	/* forked before the descriptor exists */
 		MUST(fd = new_context(0));
 		MUST(set_pmc(fd, 0, FAULTS, SW_USER));
 		in_time = two_ends(fd, &next);
@@ -155,7 +155,7 @@ static void fault_once(uint64_t unused)
 	fault(1);
 }
 
-/* The first overflows as it goes to sleep in the kernel: there it has yet to hold when the context leaves it. */
+/* The first thread overflows as it goes to sleep; before it is held, the context is unloaded. */
 static void who_is_not_monitored_is_not_held(void)
 {
 	struct child first, second;
@@ -220,7 +220,7 @@ static void begin(struct call *c)
 		exit(3);
 }
 
-/* Until it is done, or waits for what cannot be interrupted. */
+/* Waits until the call is done (true), or sleeps uninterruptibly (false). */
 static bool gets_through(struct call *c)
 {
 	char path[64];
@@ -255,7 +255,7 @@ static void call_read_other(struct call *c)
 	c->ret = read(c->fd, &msg, sizeof(msg));
 }
 
-/* Memory that is there when this process says so. */
+/* Makes a page on which accesses block until let_it_be(); returns the userfaultfd, or -1. */
 static int slow_page(void **page)
 {
 	struct uffdio_api api = { .api = UFFD_API };
@@ -275,7 +275,7 @@ static void let_it_be(int uffd, void *page)
 	TRUE(!ioctl(uffd, UFFDIO_ZEROPAGE, &zero));
 }
 
-/* While the one waits for its memory the other is done with the same context. */
+/* While the slow call waits for its memory, the other call on the same context completes. */
 static void meet(int fd, void (*slow_fn)(struct call *), void (*fn)(struct call *), ssize_t want)
 {
 	struct call slow = { .fd = fd, .fn = slow_fn }, other = { .fd = fd, .fn = fn };
@@ -352,7 +352,7 @@ static void still_loaded(uint64_t fd)
 	_exit(!is_loaded((int)fd));
 }
 
-/* Figure 3.10, P1: once the other process has closed its descriptor, the context remains, and is not attached. */
+/* Figure 3.10, P1: after the other process has closed its descriptor, the context exists, and is not loaded. */
 static void take_over(uint64_t fd)
 {
 	_exit(is_loaded((int)fd) || load((int)fd, my_tid()) || !is_loaded((int)fd));
@@ -370,13 +370,13 @@ static void a_close_ends_self_monitoring(void)
 	MUST(pfm_start(fd, NULL));
 	other = dup(fd);
 	close(fd);
-	TRUE(is_loaded(other));		/* not the last */
+	TRUE(is_loaded(other));		/* the close of one of two descriptors does not unload */
 	close(other);
 	child_go(&c);
 	EQUAL(child_end(&c), 0);
 }
 
-/* Nor does it end what a process monitors in another. */
+/* A close by one process does not unload a context that monitors another process and is open elsewhere. */
 static void a_close_does_not_end_it_for_others(void)
 {
 	struct child c = child_new(spin_and_pause, 0), reader;
@@ -445,7 +445,7 @@ static bool make_set_uid(void)
 	return !system("cp /bin/busybox /tmp/set_uid && chmod 4755 /tmp/set_uid");
 }
 
-/* The thread exits, is killed, or executes a program with more rights: one who waits is told, however it waits. */
+/* If the thread exits, is killed, or executes a set-uid program, a thread that waits is woken, however it waits. */
 static void waiters_are_woken_at_each_end(void)
 {
 	enum { EXITS, IS_KILLED, GAINS_RIGHTS, ENDS };
@@ -516,7 +516,7 @@ static void a_counter_that_is_lost_is_told_of(void)
 	child_end(&c);
 }
 
-/* What is first read when the thread has ended: how the kernel takes its events away is not to matter. */
+/* The loss is reported even if the first read comes after the thread's end, when its events are gone. */
 static void a_counter_is_lost_and_the_thread_ends(void)
 {
 	struct child c = child_new(child_spin, 100000);
@@ -544,7 +544,7 @@ static void work_and_stop(uint64_t n)
 	work(n);
 }
 
-/* set_blind: the part of the time for which the counter was others'; what was counted is in the rest. */
+/* set_blind is the time in which others had the counter; in the rest it counted. */
 static void it_is_told_how_long_a_counter_was_lost(void)
 {
 	for (uint32_t flags = 0; flags <= PFM_FL_INHERIT; flags += PFM_FL_INHERIT) {
@@ -576,7 +576,7 @@ static void it_is_told_how_long_a_counter_was_lost(void)
 
 static int to_grandchild[2], from_breeder[2];
 
-/* Creates a child, which spins when it is asked to, and does not run again itself. */
+/* Creates a child, which spins when it is asked to; then sleeps for ever. */
 static void breed(uint64_t lives)
 {
 	pid_t pid;
@@ -605,7 +605,7 @@ static void await_end(pid_t pid)
 		sched_yield();
 }
 
-/* Of what is counted for another, while it lives and when it has ended. */
+/* A child's lost time is reported by the root, while the child lives and after its end. */
 static void a_counter_of_a_child_is_lost(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = 0 };

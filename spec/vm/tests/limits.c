@@ -17,7 +17,7 @@ static int new_sampling(size_t size)
 	return pfm_create_context(&ctx, "default", &arg, sizeof(arg));
 }
 
-/* Runs fn in a child; what it returns, 0 to 255. */
+/* Runs fn in a child, and returns its result, 0 to 255. */
 static int in_child(int (*fn)(void))
 {
 	int status;
@@ -29,7 +29,7 @@ static int in_child(int (*fn)(void))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
 }
 
-/* 3.3.3: a message is read as a whole, and waits until it is. */
+/* 3.3.3: a message is read as a whole; until then it stays in the queue. */
 static void short_reads_are_refused(void)
 {
 	void *volatile nowhere = (void *)8;
@@ -81,7 +81,7 @@ static void vectors_are_limited(void)
 	close(fd);
 }
 
-/* The kernel works on them in parts: the first bad element is found and marked in any. */
+/* The kernel copies long vectors in parts: the first bad element is found and marked in any part. */
 static void long_vectors_are_whole(void)
 {
 	enum { N = 300, BAD = 200 };
@@ -174,7 +174,7 @@ static void rates_are_limited(void)
 	EQUAL(msg.type, PFM_MSG_OVFL);
 	MUST(pfm_getinfo_evtsets(fd, &info, 1));
 	EQUAL(info.set_throttled, 1);
-	MUST(pfm_restart(fd));		/* held until then */
+	MUST(pfm_restart(fd));		/* monitoring is masked until then */
 	MUST(pfm_set_config(&old));
 	close(fd);
 }
@@ -190,7 +190,7 @@ static void set_sysctl(const char *name, const char *value)
 	close(fd);
 }
 
-/* What perf allows the PMU's interrupts and its own timers, timers have here, too. */
+/* perf's limits of interrupts and timers hold for perfmon's timers, too. */
 static void timers_are_throttled(void)
 {
 	pfarg_setinfo_t info = { 0 };
@@ -219,7 +219,7 @@ static void timers_are_throttled(void)
 
 /* --- sessions: 3.1.7 ----------------------------------------------------------------------------- */
 
-/* perf lets both have counters; the specification leaves it to the system. */
+/* Contexts of a thread and of its CPU may be loaded at once; the specification leaves this open. */
 static void threads_and_cpus_go_together(void)
 {
 	pfarg_config_t cfg;
@@ -273,7 +273,7 @@ static void each_cpu_has_its_context(void)
 /* 3.1.4: "for any type of session and when monitoring is masked ..., this command must be possible". */
 static void masked_values_are_read_from_any_cpu(void)
 {
-	/* after the restart it is far from masking again, whatever runs on that CPU */
+	/* after the restart the next overflow is far away, whatever runs on that CPU */
 	pfarg_pmd_t pmd = { .reg_num = 0, .reg_value = -10000ULL, .reg_long_reset = -(1ULL << 40),
 			    .reg_flags = PFM_REGFL_OVFL_NOTIFY };
 	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -313,7 +313,7 @@ static void set_online(int cpu, bool on)
 	close(fd);
 }
 
-/* If a CPU goes offline, its context is unloaded within a moment by the kernel; what it counted stays. */
+/* If a CPU goes offline, the kernel soon unloads its context, which keeps its counts. */
 static void a_cpu_that_goes_takes_its_session(void)
 {
 	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -432,13 +432,13 @@ static void end_child(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-/* The first thread of a family ends, and its number becomes that of a process that is not monitored. */
+/* The first thread of a family ends, and a process that is not monitored gets its number. */
 static void a_number_is_anothers_after_its_thread(void)
 {
 	int family, fd;
 	pid_t first, pid;
 
-	write_to("/proc/sys/kernel/pid_max", "400");	/* those below 300 are not given out again */
+	write_to("/proc/sys/kernel/pid_max", "400");	/* pids below 300 are not used again */
 	MUST(pipe(go));
 	while ((first = fork_and(leave_a_child)) < 310)
 		end_child(first);
@@ -533,7 +533,7 @@ static int monitor_in_namespace(void)
 		return 3;
 	close(fd);
 	fd = new_context(0);
-	/* its parent has no number here */
+	/* the parent has no number in this namespace */
 	return load(fd, 2) < 0 && errno == ESRCH ? 0 : 4;
 }
 
@@ -614,7 +614,7 @@ static void a_context_goes_to_another_process(void)
 	close(sockets[1]);
 }
 
-/* Of a module that was loaded with exclusive=1. */
+/* Runs after the module was loaded with exclusive=1. */
 static void threads_and_cpus_exclude_each_other(void)
 {
 	int thread, cpu;
@@ -632,8 +632,8 @@ static void threads_and_cpus_exclude_each_other(void)
 }
 
 /*
- * Of a module that was loaded with task_work=0, as on a kernel that does not export task_work_add(): what only the
- * monitored thread could do is refused, and all others work.
+ * Runs after the module was loaded with task_work=0, as on a kernel that does not export task_work_add(): what the
+ * monitored thread would have to do itself is refused.
  */
 static void what_needs_the_threads_help_is_refused(void)
 {

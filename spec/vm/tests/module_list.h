@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* module_list.h - the modules of perfmon that the kernel has loaded, and how they go. */
+/* module_list.h - finds the modules of perfmon that the kernel has loaded, and unloads them. */
 #ifndef SPEC_VM_MODULE_LIST_H
 #define SPEC_VM_MODULE_LIST_H
 
@@ -14,7 +14,7 @@ static inline bool is_perfmons(const char *module, const char *ending)
 	return !strncmp(module, "perfmon", 7) && length >= end && !strcmp(module + length - end, ending);
 }
 
-/* Unloads perfmon's modules with this ENDING ("": all) that are not in use, then those these used; how many stay. */
+/* Unloads unused modules of perfmon with this ending ("": all), until none is unused. Returns how many stay. */
 static inline int unload_unused(const char *ending)
 {
 	char line[256], module[64];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * modules.c - formats and PMU descriptions come when they are wanted, stay while they are used, and go; also
- * while others use them, again and again.
+ * modules.c - the kernel loads formats and PMU descriptions on demand; they stay while they are
+ * used, and can be unloaded after that; also under load, again and again.
  *
  *   modules [SECONDS [SEED]]
  */
@@ -40,7 +40,7 @@ static void absent(const char *module)
 	check(!err || err == ENOENT, "%s cannot be removed: %s", module, strerror(err));
 }
 
-/* The file's contents, without the newline. */
+/* Returns the contents of a file, without the newline. */
 static const char *contents(const char *path)
 {
 	static char text[128];
@@ -117,7 +117,7 @@ static void formats_come_when_wanted(void)
 	TRUE(is_loaded("perfmon_dfl_smpl"));
 	close(fd);
 	absent("perfmon_dfl_smpl");
-	MUST(fd = with_nway());		/* which has the samples of the other */
+	MUST(fd = with_nway());		/* n-way uses the default format's module */
 	TRUE(is_loaded("perfmon_dfl_smpl") && is_loaded("perfmon_nway_smpl"));
 	close(fd);
 	FAILS(with_format("nobody's", NULL, 0), EINVAL);
@@ -139,7 +139,7 @@ static void formats_are_told_of(void)
 	TRUE(access(FORMATS "default", F_OK) && access(FORMATS "n-way", F_OK) && !access(FORMATS, F_OK));
 }
 
-/* By kmod's modprobe with perfmon.ko itself, for programs that look before they ask; busybox's reads no softdep. */
+/* kmod's modprobe loads all formats with perfmon.ko (softdep), for programs that list them; busybox's ignores it. */
 static void formats_come_by_one_name(void)
 {
 	EQUAL(system("tr '\\0' '\\n' </lib/modules/$(uname -r)/extra/perfmon.ko | "
@@ -161,13 +161,13 @@ static void a_format_in_use_stays(void)
 	FAILS(unload("perfmon_dfl_smpl"), EWOULDBLOCK);
 	close(copy);
 	EQUAL(unload("perfmon_dfl_smpl"), 0);
-	/* one that could not be created holds nothing */
+	/* a context that could not be created does not hold the module */
 	FAILS(with_format("default", NULL, 0), EINVAL);
 	TRUE(is_loaded("perfmon_dfl_smpl"));
 	EQUAL(unload("perfmon_dfl_smpl"), 0);
 }
 
-/* A format in a module that is not part of perfmon. */
+/* A format may be in a module that is not part of perfmon. */
 static void a_format_from_elsewhere(void)
 {
 	const uint64_t *tally;
@@ -219,7 +219,7 @@ static void one_mapping(FILE *file, const char *kind, const pfarg_reginfo_t *inf
 	TRUE(!strcmp(line, want));
 }
 
-/* All of them and no more, in sysfs and where it was before. */
+/* Lists all registers and no more, in sysfs and in the historical file in /proc. */
 static void the_mapping_says_what_getinfo_says(void)
 {
 	static const char *const files[] = { PMU "mappings", "/proc/perfmon_map" };
@@ -263,7 +263,7 @@ static void a_description_comes_when_wanted(void)
 	TRUE(device_has_pmc(0) && is_loaded(DESCRIPTION));
 }
 
-/* A request that failed, for lack of memory maybe, is made again; not at once. */
+/* A request for a module that failed, perhaps for lack of memory, is made again after a while. */
 static void a_failed_request_is_made_again(void)
 {
 	bool came = false;
@@ -289,7 +289,7 @@ static void contexts_keep_the_pmu_they_began_with(void)
 	FAILS(unload(DESCRIPTION), EWOULDBLOCK);
 	close(fd);
 	EQUAL(unload(DESCRIPTION), 0);
-	/* kept from coming, for once */
+	/* the description cannot be loaded now */
 	EQUAL(system("echo /bin/false >/proc/sys/kernel/modprobe"), 0);
 	MUST(old = new_context(0));
 	EQUAL(system("echo /bin/modprobe >/proc/sys/kernel/modprobe"), 0);
@@ -298,7 +298,7 @@ static void contexts_keep_the_pmu_they_began_with(void)
 	FAILS(set_pmc(old, 0, 0, USER | INST), EINVAL);
 	MUST(set_pmc(old, 0, FAULTS, SW_USER));
 	MUST(load(old, my_tid()));
-	EQUAL(unload(DESCRIPTION), 0);		/* it uses none of that */
+	EQUAL(unload(DESCRIPTION), 0);		/* the context does not use the description */
 	MUST(pfm_start(old, NULL));
 	fault(100);
 	MUST(pfm_stop(old));
@@ -325,18 +325,18 @@ static uint32_t any(uint32_t below)
 static struct {
 	uint64_t	made[WORKERS], refused[WORKERS];
 	char		why[sizeof(test_why)];
-	/* how often the workers' pauses are doubled: on a slow kernel a module is hardly ever without a context */
+	/* how often the workers' pauses are doubled: on a slow kernel, a module would hardly ever be unused */
 	volatile unsigned int calm;
 } *shared;
 
-/* Samples with the format for a while; what the target counted must be what it did. */
+/* Samples with the format for a while; after a stop the count must not change. */
 static void use(int fd)
 {
 	uint64_t before, n = 20 + any(100);
 
 	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
 	if (any(2))
-		set_pmc(fd, 0, 0, USER | INST);		/* refused where it is not described */
+		set_pmc(fd, 0, 0, USER | INST);		/* refused while the description is not loaded */
 	MUST(set_period(fd, 0, FAULTS, 2 + any(20), 0));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
@@ -360,7 +360,7 @@ static int any_context(void)
 	}
 }
 
-/* A format that is on its way out is none: EINVAL; all else is wrong. */
+/* Creates contexts and uses them. EINVAL is accepted, since a format may be about to be unloaded. */
 static void worker(int n, uint64_t seed)
 {
 	state = seed * 100 + (uint64_t)n;
@@ -393,7 +393,7 @@ static void unload_one(void)
 	unsigned int i = any(4);
 
 	if (i == 2)
-		unload(modules[1]);	/* which needs it */
+		unload(modules[1]);	/* which depends on modules[2] */
 	if (!unload(modules[i]))
 		gone[i]++;
 	else
@@ -421,7 +421,7 @@ static bool all_went(void)
 	return gone[0] > 1 && gone[1] > 1 && gone[2] > 1 && stayed > 1;
 }
 
-/* For so many seconds, or until it has shown something. */
+/* Runs for so many seconds, and then until each kind of module was unloaded twice, or for PATIENCE. */
 static void modules_come_and_go_under_load(void)
 {
 	struct timespec from, now;
@@ -460,7 +460,7 @@ static void modules_come_and_go_under_load(void)
 	TRUE(made > 0 && all_went());
 }
 
-/* Waits for the modprobes that the kernel started for programs which were killed since: these do not wait any more. */
+/* Waits for modprobes that the kernel started for workers; those were killed, and do not wait for them. */
 static bool modprobes_end(void)
 {
 	for (int ms = 0; ms < 10000; ms++) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * programs.c - the format "program" in the kernel: what becomes of its verdicts, and what it refuses. verdicts.c has
- * programs at random.
+ * programs.c - the format "program" in the kernel: the effects of its verdicts, and what it refuses. verdicts.c tests
+ * random programs.
  */
 #include <linux/filter.h>
 #include <sys/resource.h>
@@ -11,7 +11,7 @@
 
 #define LD(field)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(pfm_prog_record_t, field))
 #define KEEP_ALL	BPF_STMT(BPF_RET | BPF_K, PFM_PROG_KEEP)
-#define MINOR		67		/* of page faults: the PMD that is sampled with those */
+#define MINOR		67		/* PMD of minor faults, which is sampled */
 #define ROUNDS		600
 #define BUFFER		(1 << 17)
 
@@ -26,16 +26,16 @@ static int create(const struct sock_filter *insns, unsigned int n, uint32_t buck
 	int fd;
 
 	if (base)
-		arg.base_arg[0] = BUFFER;	/* of each: its size, and flags 0 */
+		arg.base_arg[0] = BUFFER;	/* for each base: the buffer's size, and flags 0 */
 	if (base == PFM_PROG_SMPL_NWAY)
-		arg.base_arg[1] = 2ULL << 32;	/* regions */
+		arg.base_arg[1] = 2ULL << 32;	/* num_regions */
 	fd = pfm_create_context_name(&ctx, PFM_PROG_SMPL_NAME, &arg, sizeof(arg));
 	if (size)
 		*size = ctx.ctx_smpl_buf_size;
 	return fd;
 }
 
-/* Each page fault is an overflow, and samples how many there were. */
+/* Makes each page fault an overflow that samples the number of minor faults. */
 static int program_faults(int fd)
 {
 	pfarg_pmd_t pmd = { .reg_num = FAULTS, .reg_flags = PFM_REGFL_OVFL_NOTIFY, .reg_value = -1ULL,
@@ -96,7 +96,7 @@ static void counts_in_buckets(void)
 	close(fd);
 }
 
-/* Every third value, of samples that follow each other by one. */
+/* Keeps every third of the values 0, 1, ...: FAULTS overflows before MINOR counts the fault. */
 static void keeps_what_it_is_told(void)
 {
 	const struct sock_filter insns[] = {
@@ -125,7 +125,7 @@ static void keeps_what_it_is_told(void)
 	TRUE(h->hdr_runs >= ROUNDS && h->hdr_kept == (h->hdr_runs + 2) / 3);
 	e = (const void *)(samples + 1);
 	for (uint64_t i = 0; i < samples->hdr_count; i++) {
-		EQUAL(*(const uint64_t *)(e + 1), 3 * i);	/* the fault itself is counted after its overflow */
+		EQUAL(*(const uint64_t *)(e + 1), 3 * i);
 		EQUAL(e->pid, my_tid());
 		e = (const void *)((const char *)(e + 1) + sizeof(uint64_t));
 	}
@@ -179,7 +179,7 @@ static void masks_stops_and_notifies(void)
 	close(fd);
 }
 
-/* On x86 in NMIs. */
+/* Programs also run at overflows of the PMU, on x86 in NMIs. */
 static void judges_the_pmus_overflows(void)
 {
 	const struct sock_filter insns[] = {
@@ -238,7 +238,7 @@ static void refuses_other_loads(void)
 
 enum { MOST = 128 };
 
-/* How many contexts with such a program there can be. */
+/* Returns how many contexts with a program of n instructions can be created, at most MOST. */
 static int room_for(unsigned int n)
 {
 	static struct sock_filter insns[PFM_PROG_SMPL_MAX_INSNS];

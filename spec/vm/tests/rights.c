@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * rights.c - which users may monitor what: every value of perf_event_paranoid, for root, for a user, and for users
- * with one capability; never more than perf_event_open(2) allows to the same.
+ * rights.c - which users may monitor what, for every value of perf_event_paranoid: root, a user, and users with one
+ * capability. perfmon.ko never allows more than perf_event_open(2) does.
  */
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "users.h"
 
-#define BOTH_LEVELS	0x9		/* of a software counter */
+#define BOTH_LEVELS	0x9		/* PMC value of a software counter */
 
 /* --- what is asked for, and by which users ----------------------------------------------------- */
 
@@ -22,7 +22,7 @@ static const struct {
 	const char	*name;
 	uid_t		uid;
 	uint64_t	caps;
-	/* the highest perf_event_paranoid at which each is allowed; NEVER; ALWAYS */
+	/* the highest perf_event_paranoid at which each wish is allowed; NEVER; ALWAYS */
 	int		limit[NUM_WISHES];
 } persons[] = {
 #define NEVER	-2
@@ -35,7 +35,7 @@ static const struct {
 };
 #define NUM_PERSONS	(sizeof(persons) / sizeof(persons[0]))
 
-static pid_t others;		/* a process of root's */
+static pid_t others;		/* a process of the user root */
 
 static void pause_for_ever(uint64_t unused)
 {
@@ -63,7 +63,7 @@ static uint32_t flags_of(int wish)
 	return is_blocked(wish) ? PFM_FL_NOTIFY_BLOCK : 0;
 }
 
-/* 0, or the errno of the call that was refused. */
+/* Tries a wish by perfmon.ko. Returns 0, or the errno of the call that was refused. */
 static int try_perfmon(int wish)
 {
 	int fd = new_context(flags_of(wish));
@@ -95,7 +95,7 @@ static void perf_event_paranoid_is_kept(void)
 				int got = as_user(persons[p].uid, persons[p].caps, try_perfmon, w);
 				int perf = as_user(persons[p].uid, persons[p].caps, try_perf, w);
 
-				/* no thread can be stopped, for those who may create contexts */
+				/* without task_work_add() no thread can be stopped */
 				if (is_blocked(w) && !exports_task_work() && level <= persons[p].limit[SELF])
 					want = EOPNOTSUPP;
 				check(got == want, "at %d, %s, %s: %s", level, persons[p].name, wishes[w],
@@ -130,7 +130,7 @@ static void rights_are_those_of_who_loads(void)
 
 /* --- user namespaces ------------------------------------------------------------------------------ */
 
-/* Root there has all capabilities, and none that count here. */
+/* Becomes root of a user namespace, in which capabilities do not count here. */
 static int as_root_of_a_namespace(int wish)
 {
 	int err;
@@ -143,7 +143,7 @@ static int as_root_of_a_namespace(int wish)
 
 static void a_namespace_gives_no_rights(void)
 {
-	if (exports_task_work())	/* Debian's patches */
+	if (exports_task_work())	/* this kernel has Debian's patches, with this setting */
 		write_to("/proc/sys/kernel/unprivileged_userns_clone", "1");
 	EQUAL(as_user(NOBODY, 0, as_root_of_a_namespace, SELF), 0);
 	EQUAL(as_user(NOBODY, 0, as_root_of_a_namespace, KERNEL), EPERM);
@@ -175,7 +175,7 @@ static int linux_without_access(void)
 	return strstr(pfm_explain(), "/dev/perfmon: Permission denied") ? 0 : 2;
 }
 
-/* A node that is not there, of a module that is: a container. */
+/* The module is loaded, but there is no device node, as in a container. */
 static int machine_without_a_device(void)
 {
 	pfm_machine_info_t info;
@@ -185,7 +185,7 @@ static int machine_without_a_device(void)
 	return strstr(info.notes, "/dev/perfmon: No such file") ? 0 : 2;
 }
 
-/* Programs of their own, which have chosen no machine yet. */
+/* Functions that run in new programs, in which libperfmon has not chosen a machine yet. */
 static const struct {
 	const char	*machine;
 	int		(*fn)(void);
@@ -218,7 +218,7 @@ static void no_access_means_perf(void)
 
 /* --- refused calls ------------------------------------------------------------------------------- */
 
-/* Is there a counter for perf on a thread of which a context has one, after calls that were refused? */
+/* Checks that refused calls have taken no counters: a perf event of the same thread must still get one. */
 static void try_refused(uint32_t flags, int set, int err)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };
@@ -242,7 +242,7 @@ static void try_refused(uint32_t flags, int set, int err)
 static void a_refused_call_takes_no_counter(void)
 {
 	try_refused(PFM_FL_INHERIT, 0, EBUSY);
-	try_refused(0, 1, EINVAL);	/* there is no such set */
+	try_refused(0, 1, EINVAL);	/* set 1 does not exist */
 }
 
 int main(int argc, char **argv)

@@ -2,9 +2,9 @@
 /*
  * sampling.c - overflows, notifications, sampling buffers.
  *
- * The emulated PMU interrupts in time where its cycle counter overflows, PMD31. Of an event counter it
- * forgets the interrupt when its prediction finds it one short of the overflow. It has 2 cycles for an
- * instruction: spin(n) takes 4 * n.
+ * arm64's emulated PMU interrupts in time when its cycle counter, PMD31, overflows. It may lose the
+ * interrupt of an event counter, if that was predicted one event too early. An instruction takes 2
+ * cycles: spin(n) takes 4 * n.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,7 +29,7 @@ static void on_signal(int sig, siginfo_t *info, void *uc)
 	errno = saved;
 }
 
-/* Self-monitoring: a message, nothing counted until the restart. */
+/* Self-monitoring: an overflow sends a message, and nothing is counted until the restart. */
 static void notification(void)
 {
 	pfarg_msg_t msg, many[4];
@@ -44,7 +44,7 @@ static void notification(void)
 	MUST(fcntl(fd, F_SETFL, O_NONBLOCK));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
-	if (exact()) {		/* else others' cycles may be enough */
+	if (exact()) {		/* otherwise other processes' cycles may overflow */
 		FAILS(read(fd, &msg, sizeof(msg)), EAGAIN);
 		TRUE(!has_message(fd));
 		FAILS(pfm_restart(fd), EBUSY);
@@ -107,7 +107,7 @@ static void notification_by_a_real_time_signal(void)
 	by_signal(SIGRTMIN + 3);
 }
 
-/* PFM_FL_OVFL_NO_MSG: the signal is all there is, and still wants its restart. */
+/* With PFM_FL_OVFL_NO_MSG there is a signal and no message; monitoring is masked until the restart all the same. */
 static void signal_without_message(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
@@ -182,10 +182,10 @@ static void buffer_fills(void)
 		EQUAL(e->set, 0);
 		EQUAL(e->last_reset_val, -10000ULL);
 		TRUE(e->tstamp > last);
-		if (i < 19 && exact())	/* the last may come after the loop */
+		if (i < 19 && exact())	/* the last sample may come after the loop */
 			check(e->ip > (uint64_t)buffer_fills && e->ip < (uint64_t)buffer_fills + 4096, "ip %#llx",
 			      (unsigned long long)e->ip);
-		if (i && exact())	/* and those that pass between overflow and reset */
+		if (i && exact())	/* some more run between overflow and reset */
 			check(now - insts >= 5000 && now - insts < 5010, "%llu instructions between two samples",
 			      (unsigned long long)(now - insts));
 		last = e->tstamp;
@@ -220,7 +220,7 @@ static void mapping_rules(void)
 	TRUE((mmap)(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
 	TRUE((mmap)(NULL, 12288, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EINVAL);
 	TRUE((mmap)(NULL, 4096, PROT_READ, MAP_SHARED, fd, 4096) == MAP_FAILED && errno == EINVAL);
-	/* 2.x refused no more: private ones, parts, and several at a time */
+	/* as in 2.x, private mappings, parts, and several at a time are allowed */
 	part = (mmap)(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
 	TRUE(part != MAP_FAILED);
 	FAILS(mprotect(part, 4096, PROT_READ | PROT_WRITE), EACCES);
@@ -233,7 +233,7 @@ static void mapping_rules(void)
 	EQUAL((munmap)(part, 4096), 0);
 	at = (mmap)(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
 	TRUE(at != MAP_FAILED);
-	/* the last close takes it away, others do not; a child has its own */
+	/* only the last close of this process unmaps the buffer; the child's descriptors do not count */
 	c = child_new(child_spin, 1);
 	MUST(dup_fd = dup(fd));
 	close(fd);
@@ -276,7 +276,7 @@ WORK(hot)
 WORK(warm)
 WORK(cold)
 
-/* 6 : 3 : 1 */
+/* Works in hot(), warm() and cold() in the ratio 6 : 3 : 1. */
 static void shares(uint64_t rounds)
 {
 	for (uint64_t i = 0; i < rounds; i++) {
@@ -362,8 +362,8 @@ static void shares_on_any_cpu(uint64_t rounds)
 }
 
 /*
- * Where a period passes by what the others do, too, it has to be longer than their interrupts take: else samples come
- * one after the other, from wherever a thread was when its processor's turn ended.
+ * If counters also count what other processors do, the period must be longer than their interrupts:
+ * else all samples are where the thread was when the emulator turned to another processor.
  */
 static void four_threads_are_profiled_at_once(void)
 {
@@ -391,7 +391,7 @@ static void four_threads_are_profiled_at_once(void)
 	}
 }
 
-/* Cycles of n rounds. */
+/* Returns the cycles of n rounds. */
 static uint64_t length(uint64_t rounds)
 {
 	int fd = new_context(0);
@@ -407,7 +407,7 @@ static uint64_t length(uint64_t rounds)
 	return count;
 }
 
-/* Figure 3.20: a period in step with the loop sees one place only, unless it is randomized. */
+/* Returns the percentage of samples in hot(). A period in step with the loop sees one place only (figure 3.20). */
 static double hot_share(uint64_t period, bool random)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC };
@@ -418,7 +418,7 @@ static double hot_share(uint64_t period, bool random)
 	if (!profile_open(&p, PERIOD, false))
 		return 0;
 	pmd.reg_long_reset = pmd.reg_short_reset = -period;
-	pmd.reg_value = -(period * 3 / 10);	/* in the midst of hot(), far from where it ends */
+	pmd.reg_value = -(period * 3 / 10);	/* in the middle of hot(), far from its ends */
 	if (random) {
 		pmd.reg_flags = PFM_REGFL_RANDOM;
 		pmd.reg_random_mask = 0x7fff;
@@ -441,7 +441,7 @@ static double hot_share(uint64_t period, bool random)
 
 static void bias_is_cured_by_randomization(void)
 {
-	/* others' cycles may be in one of the lengths, and not in the other */
+	/* unless exact, cycles of other processors may be in only one of the lengths */
 	uint64_t period = percpu_exact() ? length(20) - length(19) : 40000;
 	double fixed = hot_share(period, false), random = hot_share(period, true);
 
@@ -460,12 +460,12 @@ static void set_sysctl(const char *name, const char *value)
 	close(fd);
 }
 
-/* 4.4.4: an overflow every few instructions of the kernel itself; perf's limit is what saves the machine. */
+/* 4.4.4: with overflows every few instructions, also of the kernel, only throttling lets the machine go on. */
 static void storms_are_throttled(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -1ULL, .reg_short_reset = -1ULL,
 			    .reg_ovfl_switch_cnt = ~0ULL };
-	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reloaded */
+	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reset, and not masked */
 	pfarg_setinfo_t info = { 0 };
 	int fd;
 
@@ -533,7 +533,7 @@ static void *own_thread(void *unused)
 	return unused;
 }
 
-/* Table 3.2, NOTIFY_BLOCK: "per-thread, not self": another thread of the tool's process is not the tool itself. */
+/* Table 3.2, NOTIFY_BLOCK: "per-thread, not self": another thread of the tool's process is not "self". */
 static void own_thread_is_held(void)
 {
 	pthread_t thread;
@@ -564,7 +564,7 @@ static void own_thread_is_held(void)
 	pthread_join(thread, NULL);
 }
 
-/* A held thread is let go when the tool does, and can be killed. */
+/* A held thread is let go when the context is unloaded or closed, and can be killed. */
 static void blocked_thread_is_freed(void)
 {
 	for (int how = 0; how < 3; how++) {

@@ -17,7 +17,7 @@ static int as_nobody(int (*fn)(int), int arg)
 	pid_t pid = fork();
 
 	if (!pid) {
-		/* a process that changes its user hides from it, unless it says otherwise */
+		/* a change of the user makes a process undumpable, which hides it from that user */
 		if (setgid(NOBODY) || setuid(NOBODY) || prctl(PR_SET_DUMPABLE, 1))
 			_exit(255);
 		_exit(fn(arg));
@@ -26,7 +26,7 @@ static int as_nobody(int (*fn)(int), int arg)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
 }
 
-/* The errno of writing a PMC; 0 where it is allowed. */
+/* Writes a PMC. Returns 0, or the errno if that is refused. */
 static int try_pmc(uint64_t value)
 {
 	int fd = new_context(0);
@@ -118,7 +118,7 @@ static void foreign_threads_are_refused(void)
 
 /* --- exec ------------------------------------------------------------------------------------- */
 
-#define EXECED	200000		/* events of the program that takes over; far more than a fork takes */
+#define EXECED	200000		/* instructions of the executed program; far more than a fork takes */
 
 static const char *program;
 
@@ -133,7 +133,7 @@ static void spin_forever(uint64_t suid)
 	become(suid);
 }
 
-/* What was counted of a child that execs, and whether END came. */
+/* Returns 1 if the work of a program that a child executes was counted, 2 if not; more than 99 after an error. */
 static int watch_exec(int suid)
 {
 	struct child c = child_new(spin_forever, (uint64_t)suid);
@@ -152,10 +152,10 @@ static int watch_exec(int suid)
 	later = get_pmd(fd, 0, COUNTER);
 	if (count != later)
 		return 102;
-	return count >= EXECED ? 1 : 2;		/* the program's work was counted, or not */
+	return count >= EXECED ? 1 : 2;		/* 1: the program's work was counted */
 }
 
-/* It leaves a child behind that is counted, so that the context lives on. */
+/* Creates a child, so that the context stays loaded, and executes a set-uid program. */
 static void breed_and_become(uint64_t unused)
 {
 	pid_t parent = getpid();
@@ -163,7 +163,7 @@ static void breed_and_become(uint64_t unused)
 	(void)unused;
 	if (!fork()) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		while (getppid() == parent)	/* it may have gone before that */
+		while (getppid() == parent)	/* the parent may have ended already */
 			pause();
 		_exit(0);
 	}
@@ -171,7 +171,7 @@ static void breed_and_become(uint64_t unused)
 	_exit(9);
 }
 
-/* What is counted of a program that is none of its business, by way of its children. */
+/* Returns 1 if the work of a set-uid program's child was counted, 2 if not; more than 99 after an error. */
 static int watch_children(int unused)
 {
 	struct child c = child_new(breed_and_become, 0);
@@ -190,7 +190,7 @@ static int watch_children(int unused)
 	return get_pmd(fd, 0, COUNTER) >= EXECED ? 1 : 2;
 }
 
-/* Neither what it does, nor what its children do. */
+/* Neither a set-uid program nor its children are counted. */
 static void set_uid_programs_are_not_monitored(void)
 {
 	char command[256];
@@ -211,7 +211,7 @@ static void an_exec_keeps_the_context(void)
 /* --- counters of others --------------------------------------------------------------------------- */
 
 #ifdef __aarch64__
-#define CHAIN	0x1eULL		/* overflows of the counter before it: perf refuses it, too */
+#define CHAIN	0x1eULL		/* counts overflows of the counter before; perf refuses it, too */
 
 static int count_overflows_of_others(int unused)
 {
@@ -255,7 +255,7 @@ static void descriptors_can_be_passed_on(void)
 	EQUAL(WEXITSTATUS(child_end(&c)), 0);
 }
 
-/* Elements around a bad one, in a vector of n: few have their place in the kernel, many do not. */
+/* Reads n elements, of which one is bad. The kernel keeps few elements on its stack, and allocates memory for many. */
 static void around_a_bad_one(int fd, int n)
 {
 	pfarg_pmd_t v[8];
@@ -278,7 +278,7 @@ static void around_a_bad_one(int fd, int n)
 	}
 }
 
-/* 3.1.4: results, and nothing else, come out; of what was read only. */
+/* 3.1.4: a read changes only the results, and only in elements that were read. */
 static void reading_changes_only_results(void)
 {
 	long page = sysconf(_SC_PAGESIZE);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * sets.c - event sets: switched by time and by overflows, cascades, timeouts (3.7).
- */
+/* sets.c - event sets: switched by time and by overflows, cascades, timeouts (3.7). */
 #include "check.h"
 
 static int new_set(int fd, int id, uint32_t flags, uint64_t timeout)
@@ -24,12 +22,12 @@ static bool near(double is, double want, double percent)
 	return is > want * (1 - percent / 100) && is < want * (1 + percent / 100);
 }
 
-/* 10 events on 2 sets, 1 ms each: scaled by the durations, all come out as they should. */
+/* 10 events in 2 sets of 1 ms: scaled by the sets' durations, all counts are right. */
 static void time_switched_sets_scale(void)
 {
 	uint64_t ms = 1000000, run, sum = 0;
 	pfarg_setinfo_t info[2];
-	double kernels;		/* percent of the time, which the sets need not share alike */
+	double kernels;		/* the kernel's percentage of the time, which need not be equal in both sets */
 	int fd;
 
 	MUST(fd = new_context(0));
@@ -45,7 +43,7 @@ static void time_switched_sets_scale(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	run = info[0].set_act_duration + info[1].set_act_duration;
-	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));	/* a kernel may be slow */
+	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));	/* the kernel adds time */
 	TRUE(info[0].set_runs - info[1].set_runs <= 1);
 	kernels = (run - 80.0 * ms) / run * 100;
 	for (int set = 0; set < 2; set++)
@@ -61,7 +59,7 @@ static void time_switched_sets_scale(void)
 				check(near(get_pmd(fd, set, i) * (is_inst ? 2.0 : 1.0), get_pmd(fd, set, set), 0.1),
 				      "set %d PMD%d: %llu", set, i, (unsigned long long)get_pmd(fd, set, i));
 		}
-	/* nothing is lost in a switch but the switch itself */
+	/* a switch loses only the instructions of the switch itself */
 	for (int set = 0; set < 2; set++)
 		sum += get_pmd(fd, set, set);
 	if (exact())
@@ -69,7 +67,7 @@ static void time_switched_sets_scale(void)
 	close(fd);
 }
 
-/* A child's timeouts run while it does: 3.7.6. */
+/* 3.7.6: a timeout runs only while the thread does. */
 static void timeouts_run_with_the_thread(void)
 {
 	struct child c = child_new(child_spin, 10000000), busy = child_new(child_spin, 1ULL << 50);
@@ -87,7 +85,7 @@ static void timeouts_run_with_the_thread(void)
 	MUST(load(fd, c.pid));
 	MUST(pfm_start(fd, NULL));
 	usleep(10000);
-	EQUAL(info_of(fd, 0).set_runs, 1);	/* it sleeps */
+	EQUAL(info_of(fd, 0).set_runs, 1);	/* the child sleeps */
 	child_go(&busy);
 	child_go(&c);
 	EQUAL(read(fd, &msg, sizeof(msg)), sizeof(msg));
@@ -98,7 +96,7 @@ static void timeouts_run_with_the_thread(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	sum = info[0].set_runs + info[1].set_runs;
-	if (exact()) {		/* 40 ms of its own at 2 ms each, and what interrupts took */
+	if (exact()) {		/* 20 turns of 2 ms in the child's 40 ms, some more with interrupts */
 		TRUE(sum >= 20 && sum <= 26);
 		check(near(2.0 * get_pmd(fd, 0, 0) + get_pmd(fd, 1, 0), 4e7, 1), "%llu + %llu",
 		      (unsigned long long)get_pmd(fd, 0, 0), (unsigned long long)get_pmd(fd, 1, 0));
@@ -169,7 +167,7 @@ static void overflow_switches_after_n(void)
 	}
 }
 
-/* Cascading: the second set starts at the n-th event, or never. Cycles may be others', faults are one's own. */
+/* Cascading: the second set starts at the n-th event, or never. Faults are the trigger if cycles are not exact. */
 static void cascade(void)
 {
 	bool cycles = percpu_exact();
@@ -203,7 +201,7 @@ static void cascade(void)
 	}
 }
 
-/* Masked: neither counts nor timeouts go on; at the restart the switch that was due is made. */
+/* While monitoring is masked, counts and timeouts stand still; the restart makes a switch that was due. */
 static void masked_sets_wait(void)
 {
 	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
@@ -243,15 +241,15 @@ static void masked_sets_wait(void)
 
 #ifdef __x86_64__
 /*
- * Sandy Bridge counts these on one counter alone: retired instructions, with precise distribution, on counter 1; and
- * cycles in which no miss of the first cache is outstanding (of which the emulated processor has none) on counter 2.
+ * Sandy Bridge counts these events on one counter each: precisely distributed retired instructions
+ * on counter 1, and cycles without an outstanding L1D miss, here all cycles, on counter 2.
  */
 #define ON_1	(USER | 0x01c0)
 #define ON_2	(USER | 0x0148 | 1ULL << 23 | 1ULL << 24)
 
 enum { SETS = 4, EVENTS = 3, TURNS = 1000 };
 
-/* The events of each set are those of the set before, moved on by one PMD. */
+/* Returns an event; from set to set, the events move on by one PMD. */
 static uint64_t event_of(int set, int pmd)
 {
 	const uint64_t events[SETS] = { ON_1, ON_2, USER | INST, USER | CYCLES };
@@ -279,7 +277,7 @@ static int rotating_sets(uint32_t flags, uint64_t period)
 	return fd;
 }
 
-/* All PMDs of a set saw the same instructions, each by an event of its own. */
+/* Returns the instructions that a set counted, after checking that all PMDs agree, each by its own event. */
 static uint64_t instructions_of(int fd, int set)
 {
 	uint64_t first = 0;
@@ -317,7 +315,7 @@ static void each_set_has_counters_that_count_its_events(void)
 	close(fd);
 }
 
-/* By overflows, in NMIs; a few instructions can pass between these and the interrupt that places the events. */
+/* Overflows switch sets, in NMIs; a few instructions run between an NMI and the interrupt that moves the events. */
 static void overflows_switch_to_such_counters(void)
 {
 	uint64_t sum = 0;
@@ -335,7 +333,7 @@ static void overflows_switch_to_such_counters(void)
 	close(fd);
 }
 
-/* A write changes the event in the midst of counting. */
+/* A write changes the event of a running counter, and so the counter that can count it. */
 static void a_write_moves_an_event(void)
 {
 	int fd;
@@ -357,7 +355,7 @@ static void a_write_moves_an_event(void)
 	close(fd);
 }
 
-/* Two events for the one counter: refused where they meet, and the set before goes on. */
+/* Two events that only one counter can count are refused when their set becomes active; the set before goes on. */
 static void two_events_for_one_counter_are_refused(void)
 {
 	pfarg_start_t start = { .start_set = 1 }, back = { .start_set = 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * sharing.c - what is mapped of a context while others share its descriptor or the address space (3.5.4): a close
- * takes the mapping from the process that closes, and from no process that has the descriptor still.
+ * sharing.c - the mappings of a context while other processes share the descriptor or the address space (3.5.4): a
+ * close unmaps them from the process that closes, and from no process that still has the descriptor.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ static void begin(int cloexec, int flags)
 	TRUE(all_mapped());
 }
 
-/* --- what is done --------------------------------------------------------------------------------- */
+/* --- acts ----------------------------------------------------------------------------------------- */
 
 static int nothing(void *unused)
 {
@@ -78,11 +78,11 @@ static int close_own(void *unused)
 	return unshare(CLONE_FILES) ? 9 : close_it(unused);
 }
 
-/* --- which does it -------------------------------------------------------------------------------- */
+/* --- processes and threads that act --------------------------------------------------------------- */
 
 typedef int act_t(void *unused);
 
-/* Another process with this address space. */
+/* Acts in another process that shares this address space. */
 static int in_clone(act_t *act, void *arg, int flags)
 {
 	enum { STACK = 65536 };
@@ -190,7 +190,7 @@ static void what_others_close_stays_mapped(void)
 
 static atomic_bool is_apart, shall_close;
 
-/* A thread with descriptors of its own. */
+/* Runs in a thread: unshares the descriptor table, and closes the descriptor on request. */
 static int close_when_told(void *unused)
 {
 	if (unshare(CLONE_FILES))
@@ -221,7 +221,7 @@ static void threads_with_descriptors_of_their_own(void)
 	TRUE(none_mapped());
 }
 
-/* What closes the process's own descriptor unmaps, whichever thread or process it is. */
+/* A close of the process's own descriptor unmaps, whichever thread or process closes it. */
 static void a_close_of_shared_descriptors_unmaps(void)
 {
 	begin(0, MAP_SHARED);

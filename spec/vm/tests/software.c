@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * software.c - what perfmon.ko does where there is no PMU. Page faults are counted one by one: with them
- * counts, overflows, samples and set switches are exact, on any number of processors.
+ * software.c - perfmon.ko without a PMU. Since page faults are counted one by one, their counts, overflows, samples
+ * and set switches are exact, on any number of processors.
  */
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #define CLOCK	64	/* task-clock */
 #define SWITCHES 69	/* context switches */
 
-/* The first run also brings the code of the library and the pages of the stack. */
+/* Runs once, so that later runs have no page faults of the library's code and the stack. */
 static void warm_up(int fd)
 {
 	check(!pfm_start(fd, NULL), "%s", pfm_explain());
@@ -67,7 +67,7 @@ static uint64_t child_count(int neighbours)
 
 static void child_counts_what_it_counts_alone(void)
 {
-	/* and a few of its own: pages that it shares with us until it writes to them */
+	/* a child has a few faults more, on pages that it shares with its parent until it writes to them */
 	for (int neighbours = 0; neighbours <= 3; neighbours += 3) {
 		uint64_t count = child_count(neighbours);
 
@@ -96,7 +96,7 @@ static void clocks_run_with_the_thread(void)
 	spin(3000000);
 	MUST(pfm_stop(fd));
 	ran = get_pmd(fd, 0, CLOCK);
-	TRUE(ran > (exact() ? 3000000 : 0));	/* 2 instructions of 2 ns each, and no less than half of that */
+	TRUE(ran > (exact() ? 3000000 : 0));	/* 2 instructions per round, 2 ns each; at least half must be counted */
 	from = now_ns();
 	MUST(pfm_start(fd, NULL));
 	for (int i = 0; i < 10; i++)
@@ -217,7 +217,7 @@ static void blocking(void)
 		MUST(pfm_restart(fd));
 	}
 	EQUAL(msg.type, PFM_MSG_END);
-	TRUE(n == 10 || n == 11);	/* with the child's own way in and out */
+	TRUE(n == 10 || n == 11);	/* one more for faults as the child starts and ends */
 	EQUAL(child_end(&c), 0);
 	close(fd);
 }
@@ -271,7 +271,7 @@ static void samples(void)
 	close(fd);
 }
 
-/* Regions fill one after the other, and none that the tool has not given back. */
+/* Regions fill one after the other; a region that the tool has not given back is not filled again. */
 static void regions(void)
 {
 	pfm_nway_smpl_arg_t arg = { .buf_size = 65536, .num_regions = 4 };
@@ -309,7 +309,7 @@ static void regions(void)
 WORK(hot)
 WORK(cold)
 
-/* A profile by the clock: 3 : 1. */
+/* A profile by the clock shows the ratio 3 : 1. */
 static void profile_by_the_clock(void)
 {
 	pfm_dfl_smpl_arg_t arg = { .buf_size = 1 << 20 };
@@ -317,7 +317,7 @@ static void profile_by_the_clock(void)
 	const volatile pfm_dfl_smpl_hdr_t *hdr;
 	pfarg_ctx_t ctx = { 0 };
 	double in_hot = 0, in_cold = 0, slack;
-	const uint64_t wanted = exact() ? 0 : 400;	/* a shared host is slow */
+	const uint64_t wanted = exact() ? 0 : 400;	/* samples, for which a slow host needs more rounds */
 	const int rounds = 3000;
 	int fd;
 
@@ -365,7 +365,7 @@ static uint64_t runs_of(int fd, int id)
 	return info.set_runs;
 }
 
-/* The second set counts from the event after the one that made n overflows full. */
+/* The second set counts from the event after the n-th overflow. */
 static void overflow_switches_after_n(void)
 {
 	for (uint64_t n = 1; n <= 4; n++) {
@@ -392,7 +392,7 @@ static void overflow_switches_after_n(void)
 	}
 }
 
-/* 1 ms a set: what both counted together is all there was. */
+/* Two sets of 1 ms each together count all faults. */
 static void time_switched_sets_share(void)
 {
 	uint64_t sum;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * stacks.c - samples with call stacks. Functions note where they return to: their frames are known exactly.
+ * stacks.c - samples with call stacks. Functions note their return addresses, so that the frames are known exactly.
  */
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -13,7 +13,7 @@ static const void *returns[DEPTH];
 static char *pages;
 static void (*job)(void);
 
-/* Whatever the compiler's flags, a function that asks for its frame has one. */
+/* Makes a function have a frame pointer, whatever the compiler's flags are. */
 #define HAS_FRAME()	asm volatile("" : : "r"(__builtin_frame_address(0)) : "memory")
 
 static void touch(void)
@@ -22,7 +22,7 @@ static void touch(void)
 		*(volatile char *)(pages + i * 4096) = 1;
 }
 
-/* The kernel touches them. */
+/* Lets the kernel touch the pages. */
 static void let_touch(void)
 {
 	int zero = open("/dev/zero", O_RDONLY);
@@ -83,7 +83,7 @@ static void run_job(void (*fn)(void))
 	munmap(pages, PAGES * 4096);
 }
 
-/* Each page fault of the work is a sample; returns the buffer. */
+/* Samples each page fault of fn(); returns the buffer. */
 static pfm_stack_smpl_hdr_t *sampled(int fd, void (*fn)(void))
 {
 	check(!pfm_start(fd, NULL), "start: %s", pfm_explain());
@@ -104,7 +104,7 @@ static const uint64_t *frames_of(const pfm_stack_smpl_sample_t *s)
 	return (const uint64_t *)(s + 1) + s->num_pmds;
 }
 
-/* Are the returns among the frames, one after the other? */
+/* Returns true if the return addresses are among the frames, one after the other. */
 static bool has_returns(const uint64_t *frames, unsigned int n)
 {
 	for (unsigned int i = 0; i + DEPTH <= n; i++) {
@@ -170,7 +170,7 @@ static void leaves_levels_out(void)
 	close(fd);
 }
 
-/* Of the stack's copy the frames can be found again. */
+/* Returns true if the return addresses are in the copy of the stack. */
 static bool copy_has_returns(const pfm_stack_smpl_sample_t *s)
 {
 	const uint64_t *regs = frames_of(s) + s->num_kernel + s->num_user, *copy = regs + s->num_regs;
@@ -202,7 +202,7 @@ static void copies_registers_and_stack(void)
 	close(fd);
 }
 
-/* Of samples of a process on the CPU: with a copy, and without. */
+/* Counts the samples of a process with and without a copy. */
 static void count_copies(const pfm_stack_smpl_hdr_t *h, pid_t pid, int *with, int *without)
 {
 	*with = *without = 0;
@@ -214,8 +214,8 @@ static void count_copies(const pfm_stack_smpl_hdr_t *h, pid_t pid, int *with, in
 }
 
 /*
- * A user who may monitor CPUs, beside whom another works between up and go. The buffer must hold the copies of both:
- * how many bytes are above the stack pointer is random (up to 8 KiB of them), so a copy is limited to a part of it.
+ * A user that may monitor CPUs samples one on which another user works between up and go. The number of bytes above the
+ * stack pointer is random, up to 8 KiB: copies are limited, so that the buffer can hold those of both processes.
  */
 static int watch_a_cpu(int up, int go, bool sees)
 {
@@ -264,7 +264,7 @@ static void watched_by(uint64_t caps)
 	close(go[1]);
 }
 
-/* Registers and stack bytes are for those who may look at the process, as its mappings are. */
+/* Only a user that may trace a process gets its registers and stack bytes, as with its mappings. */
 static void others_stacks_are_not_copied(void)
 {
 	pin(0);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * users.h - other users than root, and their capabilities.
- */
+/* users.h - runs functions as other users than root, with chosen capabilities. */
 #ifndef SPEC_VM_USERS_H
 #define SPEC_VM_USERS_H
 
@@ -25,7 +23,7 @@ static inline int become(uid_t uid, uint64_t caps)
 
 	if (prctl(PR_SET_KEEPCAPS, 1) || setgid(uid) || setuid(uid) || syscall(SYS_capset, &head, data))
 		return -1;
-	/* a process that changes its user hides from it, unless it says otherwise */
+	/* a change of the user makes a process undumpable, which hides it from that user */
 	return prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -38,7 +36,7 @@ static inline int status_of(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
 }
 
-/* Runs fn(arg) as that user, with these capabilities alone; what it returns, 0 to 252. */
+/* Runs fn(arg) as that user, with these capabilities alone, and returns its result, 0 to 252. */
 static inline int as_user(uid_t uid, uint64_t caps, int (*fn)(int), int arg)
 {
 	pid_t pid = fork();

@@ -9,7 +9,7 @@
 #include "check.h"
 #include "perfmon/perfmon_fast.h"
 
-static uint16_t both[2] = { COUNTER };	/* and the one of cycles */
+static uint16_t both[2] = { COUNTER };	/* the second is CYC; main() sets it */
 
 static void allow(bool on)
 {
@@ -25,7 +25,7 @@ static void allow(bool on)
 	}
 }
 
-/* A context with two counters of user level, its view mapped. */
+/* Creates a context with two counters at user level, and maps its view. */
 static int new_view(pfm_view_t *view, uint32_t flags)
 {
 	int fd = new_context(PFM_FL_MAP_SETS | flags);
@@ -65,7 +65,7 @@ static __attribute__((noinline)) void spin_for(uint64_t n)
 	spin(n);
 }
 
-/* "this enables a full 64-bit value to be reconstructed": that of a loop is that of the loop. */
+/* "this enables a full 64-bit value to be reconstructed": two reads differ by what a loop between them counts. */
 static void a_read_is_exact(void)
 {
 	uint64_t a[2], b[2], counted[8];
@@ -79,7 +79,7 @@ static void a_read_is_exact(void)
 		spin_for(10000ULL << i);
 		direct += read_both(&view, b);
 		counted[i] = b[0] - a[0];
-		/* what there is beside the loops is the same */
+		/* beside the loops, each round counts the same */
 		if (percpu_exact())
 			EQUAL(counted[i] - counted[0], 2 * ((10000ULL << i) - 10000));
 	}
@@ -93,7 +93,7 @@ static void a_read_is_exact(void)
 	end(fd, &view);
 }
 
-/* 2.2: a set may be mapped at any time; the first read may take a call. */
+/* 2.2: a set may be mapped at any time; the first read may need a system call. */
 static void a_set_that_is_running_is_mapped(void)
 {
 	pfm_view_t view;
@@ -112,7 +112,7 @@ static void a_set_that_is_running_is_mapped(void)
 	end(fd, &view);
 }
 
-/* A value beyond what a counter holds, and a period within it. */
+/* Values with more bits than a hardware counter are read whole. */
 static void upper_bits_are_there(void)
 {
 	static const uint64_t from[] = { 0, 0xfffffff0, 0x7fffffff0, 1ULL << 63, -(1ULL << 40), 0xffffffff80000000 };
@@ -237,7 +237,7 @@ static void sets_tell_which_is_active(void)
 	end(fd, &view[0]);
 }
 
-/* Sets that hand over to each other in the interrupt: what both have counted is what there was, at any time. */
+/* While interrupts switch two sets, neither count decreases, and together they count all. */
 static void sets_that_switch_lose_nothing(void)
 {
 	pfm_view_t view[2];
@@ -281,8 +281,8 @@ static void sets_that_switch_lose_nothing(void)
 /* --- rights ---------------------------------------------------------------------------------- */
 
 /*
- * Where the kernel is counted, too, an interrupt of x86's switches sets in the midst of what a command ends with: the
- * page that it finds half written is that of the set which it leaves.
+ * One set is active in the views, not two and not none. If the kernel is counted, too, an NMI of x86 can switch sets
+ * while a command updates the view of the set that is left.
  */
 static void one_set_is_active_whatever_interrupts(void)
 {
@@ -345,7 +345,7 @@ static void writing_is_refused(void)
 	close(plain);
 }
 
-/* The other process has the mapping, the descriptor, and the same thread pointer: it gets the first one's values. */
+/* A child has the mapping, the descriptor and the same thread pointer; it must read the parent's values by calls. */
 static void a_child_of_a_fork_reads_by_call(void)
 {
 	pfm_view_t view;
@@ -446,7 +446,7 @@ static void another_users_mapping_is_refused(void)
 	end(fd, &view);
 }
 
-/* What is mapped goes with the last descriptor; deleted sets and unmapped views in any order. */
+/* A view is unmapped with the last descriptor; sets can be deleted and views unmapped in any order. */
 static void ends_come_in_any_order(void)
 {
 	pfarg_setdesc_t set = { .set_id = 9 };
@@ -504,8 +504,8 @@ static void an_exec_keeps_the_kernel_content(void)
 /* --- storms ------------------------------------------------------------------------------------ */
 
 /*
- * Between two reads at user level lies one by a call. A loop of known length tells besides what there was at the
- * least, and, where counters are exact, at the most.
+ * A thread that checks reads: the value of a read by a call lies between those of two reads at user level, and a loop
+ * between two reads counts at least its instructions and not absurdly more.
  */
 struct reader {
 	pthread_t	id;
@@ -580,7 +580,7 @@ static int perf_on_cpu(int cpu, bool pinned)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Others' counters come and go, pinned ones and those that take turns: registers move under a running thread. */
+/* Opens and closes perf events on CPUs, pinned and not, which moves the counters of a running thread. */
 static void *move_counters(void *arg)
 {
 	int fds[6], cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -611,7 +611,7 @@ static void counters_of_others_move_ours_and_all_is_right(void)
 	pin(0);
 }
 
-/* At once, seen by the thread itself: no switch of threads comes between. */
+/* The thread itself moves its counters, and reads them before any context switch. */
 static void a_move_is_seen_at_once(void)
 {
 	uint64_t a[2], b[2], m;
@@ -659,7 +659,7 @@ static void *command_it(void *arg)
 	return NULL;
 }
 
-/* Commands of another thread come in between. */
+/* Reads are right while another thread makes commands. */
 static void commands_of_others_come_in_between(void)
 {
 	uint64_t v[2], last[2] = { 0 };
@@ -683,7 +683,7 @@ static void commands_of_others_come_in_between(void)
 	end(fd, &view);
 }
 
-/* Counters that sample: each overflow loads them anew. */
+/* Reads are right while a counter samples, and each overflow resets it. */
 static void counters_that_overflow_are_read_right(void)
 {
 	uint64_t v[2], last = 0, wrong = 0;

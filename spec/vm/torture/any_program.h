@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * any_program.h - contexts with the format "program", for those that do anything: programs at random that are in order,
- * and such as may not be, each base with an argument of its own, histograms.
+ * any_program.h - creates random contexts with the format "program" for the torture: with valid and
+ * perhaps invalid programs, with each base format and its argument, with histograms.
  */
 #ifndef SPEC_VM_ANY_PROGRAM_H
 #define SPEC_VM_ANY_PROGRAM_H
@@ -13,7 +13,7 @@
 
 enum { ANY_BUCKETS = 300, ANY_WORDS = sizeof(pfm_prog_record_t) / sizeof(uint32_t) };
 
-/* What any number is as a verdict: a few buckets, or all actions. */
+/* Makes a verdict of a random number: a bucket, or any combination of actions. */
 static inline uint32_t any_verdict(uint32_t number)
 {
 	return number % 4 ? PFM_PROG_BUCKET(number >> 8 & 0x1ff) : number & 0x1f000000;
@@ -61,7 +61,7 @@ static inline void any_base(uint64_t *seed, pfm_prog_smpl_arg_t *arg)
 	}
 }
 
-/* ctx: its flags are those wanted. The descriptor, or -1. */
+/* Creates a context with the flags in ctx. Returns its descriptor, or -1. */
 static inline int any_program(uint64_t seed, pfarg_ctx_t *ctx)
 {
 	struct pfm_bpf_insn insns[BPF_RANDOM_MAX + 3];

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * faults.c - the n-th allocation or user copy of every ioctl fails, n = 1, 2, ... until the call gets through: it
- * fails with ENOMEM or EFAULT, and done again, succeeds. Arguments that are not there, or end too early, are EFAULT.
- * For kernels with fault injection (spec/vm/kernel kasan); elsewhere only the arguments are tried.
+ * fails with ENOMEM or EFAULT, and succeeds when it is repeated. An argument at an unmapped address, or that reaches
+ * into one, makes a call fail with EFAULT. The kernel needs fault injection (spec/vm/kernel kasan); without it, only
+ * the arguments are tested.
  *
- *   faults [loading]		or of loading the module itself: hundreds, which takes minutes
+ *   faults [loading]		loading: faults in loading the module itself; there are hundreds, which takes minutes
  */
 #include <sys/ioctl.h>
 #include <sys/utsname.h>
@@ -15,7 +16,7 @@
 #include "../../../kernel/linux/abi/perfmon_ioctl.h"
 
 #define SW_KERNEL	0x1
-#define ENOUGH		2000		/* no call allocates and copies as often */
+#define ENOUGH		2000		/* more allocations and copies than any call makes */
 #define PAGE		4096
 #define INJECTORS	"/sys/kernel/debug/"
 #define FIT(type)	(PAGE / sizeof(type))	/* elements of the longest vector */
@@ -39,7 +40,7 @@ static void set_knob(const char *injector, const char *knob, const char *value)
 	close(fd);
 }
 
-/* Allocations that may wait fail as well; nothing is printed. */
+/* Sets injection up so that allocations that may wait fail, too, and nothing is printed. */
 static bool can_inject(void)
 {
 	static const char *const injectors[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
@@ -62,7 +63,7 @@ static void fail_nth(int n)
 		check(false, "cannot inject: %s", strerror(errno));
 }
 
-/* Whether it has struck. Reading copies, too: the last one to go may fail here. */
+/* Returns true if the fault was injected. pread() copies, too: if only one copy was left, that fails here. */
 static bool it_struck(void)
 {
 	char text[16] = "";
@@ -80,8 +81,8 @@ enum stage { ON_DEVICE, NEW, PROGRAMMED, LOADED, STARTED, MASKED };
 struct call {
 	const char	*name;
 	enum pfm_ioc_nr	nr;
-	unsigned int	n;		/* of a vector */
-	size_t		size;		/* of the argument, bytes */
+	unsigned int	n;		/* elements of a vector */
+	size_t		size;		/* bytes of the argument */
 	enum stage	stage;
 	void		(*fill)(void *arg);
 	void		(*before)(void);
@@ -104,7 +105,7 @@ static void fill_pmds(void *arg)
 		v[i] = (pfarg_pmd_t){ .reg_num = i % 2 ? 0 : FAULTS, .reg_value = (uint64_t)i };
 }
 
-/* At the next page fault. */
+/* Programs an overflow with a notification at the next page fault. */
 static void fill_overflow(void *arg)
 {
 	*(pfarg_pmd_t *)arg = (pfarg_pmd_t){ .reg_num = FAULTS, .reg_flags = PFM_REGFL_OVFL_NOTIFY,
@@ -183,7 +184,7 @@ static void fill_nway(void *arg)
 	fill_by_name(arg, PFM_NWAY_SMPL_NAME, &fmt_arg, sizeof(fmt_arg));
 }
 
-/* The formats are fetched anew. */
+/* Unloads the formats, so that the call must load them again. */
 static void without_formats(void)
 {
 	unload_unused(FORMAT_MODULES);
@@ -236,7 +237,7 @@ static long call_number(int fd, enum pfm_ioc_nr nr, unsigned int n, void (*fill)
 	return ret;
 }
 
-/* A context as far as that, or the device. */
+/* Returns a context in that stage, or the device. */
 static int scene(enum stage stage)
 {
 	int fd;
@@ -259,7 +260,7 @@ static int scene(enum stage stage)
 	return fd;
 }
 
-/* What a call made, and the context it was made on. */
+/* Closes the context that a call was made on, and one that it created. */
 static void end_scene(const struct call *c, int fd, long ret)
 {
 	if (c->nr == PFM_NR_CREATE_CONTEXT && ret >= 0)
@@ -270,7 +271,7 @@ static void end_scene(const struct call *c, int fd, long ret)
 
 /* --- the sweeps -------------------------------------------------------------------------------------- */
 
-/* False when the n-th does not exist: the call was done before. */
+/* Makes a call in which the n-th operation fails. Returns false if the call makes fewer. */
 static bool nth_fails(const struct call *c, int n)
 {
 	int err, fd;
@@ -310,7 +311,7 @@ static int references(void)
 	return n;
 }
 
-/* What was closed may be under way still. */
+/* Checks the references to the module; waits, since a close may not be complete yet. */
 static void no_reference_is_left(int before)
 {
 	time_t from = time(NULL);
@@ -321,7 +322,7 @@ static void no_reference_is_left(int before)
 	      references(), before);
 }
 
-/* Once without a fault: now formats and PMU are there. */
+/* Makes each operation of a call fail. First runs it without a fault, which loads the modules it needs. */
 static void faults(void)
 {
 	int n = 1, before;
@@ -347,7 +348,7 @@ static bool is_refused(const struct call *c, void *arg)
 	return refused;
 }
 
-/* NULL is an argument of start: all as it was. */
+/* Tries unmapped arguments, and those that reach into unmapped memory. start accepts NULL. */
 static void pointers(void)
 {
 	char *page = (mmap)(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -375,7 +376,7 @@ static void unload_all(void)
 	time_t from = time(NULL);
 
 	close(device);
-	/* what was closed may be under way still */
+	/* a close may not be complete yet */
 	while (unload_unused("") && time(NULL) - from < 20)
 		sched_yield();
 	EQUAL(unload_unused(""), 0);
@@ -423,7 +424,7 @@ static void loading_under_faults(void)
 	load_again();
 }
 
-/* A failed attempt to fetch the PMU's description is not the last: there is one a second. */
+/* Lets a fault strike the loading of the PMU's description, which is tried again once a second. */
 static bool nth_demand_fails(const char *pmu, int n)
 {
 	pfarg_config_t *config = (pfarg_config_t *)argument;

@@ -18,8 +18,8 @@
 
 #define SW_KERNEL	0x1
 #define CLOCK		64		/* PMC and PMD of the thread's clock, ns */
-#define SWITCHES	69		/* of context switches */
-#define SOON		120000		/* ms: what has not come by then never comes, however busy the host */
+#define SWITCHES	69		/* PMC and PMD of context switches */
+#define SOON		120000		/* ms: what has not happened by then never happens, even on a busy host */
 
 static double seconds = 2;
 static uint64_t seed = 1;
@@ -34,7 +34,7 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)(state >> 33) % below;
 }
 
-/* Each thread draws its own numbers. */
+/* Seeds the random numbers of this thread. */
 static void draw_anew(void)
 {
 	state = seed * 1000003 + (uint64_t)my_tid() * 7919;
@@ -53,7 +53,7 @@ static inline bool over(void)
 	return passed_since(&begun) > seconds;
 }
 
-/* A call that may fail. */
+/* Counts a call that may fail; returns its result. */
 static inline long try(long result)
 {
 	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
@@ -63,7 +63,7 @@ static inline long try(long result)
 
 static inline void busy(uint32_t below)
 {
-	spin(1 + any(below));		/* spin(0) takes 2^64 turns */
+	spin(1 + any(below));
 }
 
 static void ignore(int sig)
@@ -89,7 +89,7 @@ static inline int double_buffer(uint32_t flags)
 	return pfm_create_context(&ctx, PFM_NWAY_SMPL_NAME, &arg, sizeof(arg));
 }
 
-/* That may be refused: a program is drawn until it is not. */
+/* Creates a context with the format "program"; a program that is refused is replaced, up to 20 times. */
 static inline int judged(uint32_t flags)
 {
 	pfarg_ctx_t ctx = { .ctx_flags = flags };
@@ -100,7 +100,7 @@ static inline int judged(uint32_t flags)
 	return fd;
 }
 
-/* With a format or without; read() does not wait. */
+/* Creates a context with any format or none; read() does not wait. */
 static inline int any_context(uint32_t flags)
 {
 	int fd;
@@ -128,7 +128,7 @@ static inline uint32_t maybe_block(void)
 	return any(2) ? PFM_FL_NOTIFY_BLOCK : 0;
 }
 
-/* Counters that overflow: of the PMU, if there is one, and of software. */
+/* Programs counters to overflow: one of the PMU, if there is one, and software counters. */
 static inline void let_overflow(int fd, uint64_t period, uint32_t flags)
 {
 	bool counts = !try(set_pmc(fd, 0, 0, (any(2) ? USER : BOTH) | CYCLES)) &&
@@ -149,7 +149,7 @@ static inline bool load_and_start(int fd, pid_t tid)
 	return !try(load(fd, tid)) && !try(pfm_start(fd, NULL));
 }
 
-/* One message, if there is one, and on it goes. */
+/* Reads a message, if there is one, and restarts the context. */
 static inline void serve(int fd)
 {
 	pfarg_msg_t msg;
@@ -158,7 +158,7 @@ static inline void serve(int fd)
 	try(pfm_restart(fd));
 }
 
-/* Until a message of that type comes; false if it does not. */
+/* Waits for a message of that type; returns false if none comes. */
 static inline bool await_message(int fd, int type)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -176,7 +176,7 @@ static inline bool await_message(int fd, int type)
 
 /* --- processes and threads ------------------------------------------------------------------------ */
 
-/* A process that lives no longer than this one. fn does not return. */
+/* Creates a process that runs fn, and is killed when this process ends. */
 static inline pid_t spawn(void (*fn)(void))
 {
 	pid_t pid = fork();
@@ -205,7 +205,7 @@ static inline void wait_for_ever(void)
 		pause();
 }
 
-/* Its state as /proc has it; '?': there is none. */
+/* Returns the state of a process as in /proc/PID/stat; '?' if there is no such process. */
 static inline char state_of(pid_t pid)
 {
 	char path[32], line[256] = "", *after;
@@ -221,7 +221,7 @@ static inline char state_of(pid_t pid)
 	return after ? after[2] : '?';
 }
 
-/* Nothing may keep a process from being killed. */
+/* Kills a process, which must end, whatever holds it. */
 static inline void kill_and_reap(pid_t pid)
 {
 	struct pollfd p = { .events = POLLIN };
@@ -254,10 +254,10 @@ static inline void crew_ends(void)
 		pthread_join(crew[--crew_size], NULL);
 }
 
-/* A descriptor that the crew may find closed, or another context. */
+/* The crew uses this descriptor, even after it was closed or became that of another context. */
 static volatile int common_fd = -1;
 
-/* One of a crew: stops, starts, unloads and restarts the common context. */
+/* A thread of the crew: stops, starts, unloads and restarts the common context. */
 static inline void *restarter(void *none)
 {
 	draw_anew();
@@ -293,7 +293,7 @@ struct scenario {
 	void		(*run)(void);
 };
 
-/* What was closed may be under way still: others wait for it. */
+/* Checks that no session and no buffer is left; waits, since a close may not be complete yet. */
 static void nothing_is_left(void)
 {
 	struct timespec from;
@@ -317,7 +317,7 @@ static inline bool is_wanted(const char *name, int argc, char **argv)
 	return argc <= 3;
 }
 
-/* main() of each program. */
+/* Runs the scenarios that the arguments name, or all; main() of each program calls this. */
 static inline int run_scenarios(const struct scenario *all, int argc, char **argv)
 {
 	struct rlimit files = { 20000, 20000 };

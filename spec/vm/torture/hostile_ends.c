@@ -21,7 +21,7 @@ static void hold_many_descriptors(void)
 	wait_for_ever();
 }
 
-/* Has the exiting process already given up its descriptors? Its exit was reported before that. */
+/* Returns true if an exiting process has given up its descriptors; its exit is reported before that. */
 static bool exits_slowly(pid_t pid)
 {
 	char path[32];
@@ -116,7 +116,7 @@ static void ends(void)
 
 /* --- exits: threads that exit and exec, hunted by their numbers ------------------------------------------ */
 
-static volatile pid_t first, latest;	/* children; the hunting threads have numbers below the first's */
+static volatile pid_t first, latest;	/* children; the hunting threads have lower numbers */
 
 static void hunt(int fd)
 {
@@ -159,7 +159,7 @@ static void *short_life(void *none)
 	return none;
 }
 
-/* An exec ends the other thread. */
+/* Perhaps creates a thread, and perhaps executes a program, which ends that thread. */
 static void live_shortly(void)
 {
 	pthread_t other;
@@ -183,7 +183,7 @@ static void exits(void)
 		for (int i = 0; i < 10; i++)
 			latest = pids[i] = spawn(live_shortly);
 		usleep(any(10000));
-		/* one may be held by a context that its own copy of the descriptor keeps open */
+		/* a child may be held by a context that only its own descriptor keeps open */
 		for (int i = 0; i < 10; i++)
 			kill_and_reap(pids[i]);
 	}
@@ -201,7 +201,7 @@ static void exec_chain(int n)
 	_exit(1);
 }
 
-/* One link of it. */
+/* Runs in each link of the chain; n links are left. */
 static int chain(int n)
 {
 	seed = (uint64_t)n;

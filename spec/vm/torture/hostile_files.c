@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_files.c - descriptors and mappings under everybody's hands: closed while they are used, mapped and cut up,
- * with owners of their signals that die, thousands of them.
+ * hostile_files.c - descriptors and mappings that several threads misuse: they are closed while they are used, mapped
+ * and partly unmapped; the owners of their signals die; and there are thousands of them.
  */
 #include "hostile.h"
 
@@ -17,7 +17,7 @@ static void map_shortly(int fd)
 
 	if (try(map == MAP_FAILED ? -1 : 0))
 		return;
-	access(map, F_OK);			/* the kernel reads there */
+	access(map, F_OK);			/* makes the kernel read the mapping */
 	(munmap)(map, size);
 }
 
@@ -54,7 +54,7 @@ static void *user(void *none)
 	return none;
 }
 
-/* Another context at its number, or none. */
+/* Closes a descriptor; perhaps another context takes its place, at the same number or at another. */
 static void replace(volatile int *at)
 {
 	int old = *at, fd = old < 0 || any(3) ? any_context(0) : -1;
@@ -79,7 +79,7 @@ static void close_and_replace(void)
 	}
 }
 
-/* In a process of its own: its end closes what is left under its threads. */
+/* Runs in processes of its own, which end and so close descriptors while threads use them. */
 static void closed(void)
 {
 	while (!over()) {
@@ -151,7 +151,7 @@ static void *mapper(void *none)
 	return none;
 }
 
-/* In a process of its own: what the threads left mapped goes with it. */
+/* Runs in a process of its own, with which the mappings that threads have left go. */
 static void map_and_close(void)
 {
 	crew_starts(4, mapper);

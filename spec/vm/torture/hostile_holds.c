@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_holds.c - threads that are held at a notification (3.1.16), or are to be: killed, stopped, traced, restarted
- * by many at once, left by their context. None stays held by a context that is not loaded onto it.
+ * hostile_holds.c - threads that are held at a notification (3.5.14), or will be, are killed,
+ * stopped, traced, restarted by many threads, left by contexts. None may stay held without one.
  */
 #include <sys/ptrace.h>
 
@@ -14,7 +14,7 @@ struct echo {
 	int	ask[2], answer[2];
 };
 
-/* A thread that sleeps in read(), and overflows there: its context switches are counted. */
+/* Creates a process that sleeps in read(). It overflows there, since its context switches are counted. */
 static struct echo echo_new(void)
 {
 	struct echo e;
@@ -75,7 +75,7 @@ static void overflow_asleep(int fd, struct echo *e)
 	}
 }
 
-/* After a restart it answers; if the kernel preempts it before, it overflows, and is held again with a message. */
+/* Restarts until the echo process answers: if it is preempted before, it overflows and is held again. */
 static bool answers_when_freed(int fd, struct echo *e)
 {
 	struct pollfd p[] = { { .fd = e->answer[0], .events = POLLIN }, { .fd = fd, .events = POLLIN } };

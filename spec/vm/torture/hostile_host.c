@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_host.c - the machine itself: clocks and PMU that overflow upon each other, thousands of sets, processors and
- * modules that come and go, other users of the counters, and how much memory a user without rights gets.
+ * hostile_host.c - misuse of the machine: clocks and PMU that overflow at the same time, thousands of sets,
+ * processors and modules that come and go, other users of the counters, and a user that takes all memory it gets.
  */
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>

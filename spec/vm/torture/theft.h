@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * theft.h - a thief, which takes the counters of CPUs and gives them back, and a bookkeeper, which counts children that
- * do work of known size meanwhile: what a context counted, and what it tells was missed, is at least all there was.
+ * theft.h - a thief, which takes the counters of CPUs and gives them back, and a bookkeeper, which meanwhile counts
+ * children that do work of known size: a context must count all of it, or report that it missed a part.
  */
 #ifndef SPEC_VM_THEFT_H
 #define SPEC_VM_THEFT_H
@@ -9,11 +9,11 @@
 #include "check.h"
 
 struct books {
-	uint64_t	accounts, told;		/* of them, those with a part that others had the counters for */
-	char		wrong[160];		/* the first one that does not add up */
+	uint64_t	accounts, told;		/* children; of them, those with a reported loss */
+	char		wrong[160];		/* describes the first account that does not add up */
 };
 
-/* Numbers below n at random. */
+/* Returns a random number below n. */
 typedef uint32_t any_fn(uint32_t n);
 
 static void steal(any_fn *any, const volatile int *over)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * verdicts.c - what the kernel's machine code decides in perfmon.ko is what our interpreter does: programs at random,
- * each at hundreds of overflows, over records that are known and yet at random. PMDs that nothing counts on are
- * sampled, and reset at each overflow: to a base, and numbers of Carta's generator (3.4.2), which are drawn here, too.
+ * verdicts.c - the kernel's compiled BPF in perfmon.ko decides as pfm_bpf_run() does: random programs run at hundreds
+ * of overflows each, on records that are random and known. For these, PMDs that count nothing are sampled, and reset
+ * at each overflow to a base plus a number of Carta's generator (3.4.2), which this program draws, too.
  *
  *   verdicts [RECORDS [SEED]]
  */
@@ -10,20 +10,20 @@
 #include "check.h"
 #include "perfmon/perfmon_prog_smpl.h"
 
-#define RECORDS		500		/* of a program */
-#define BUCKETS		256		/* one for each of its verdicts, folded */
+#define RECORDS		500		/* overflows of a program */
+#define BUCKETS		256		/* verdicts are folded into so many */
 #define LAST_PMD	128
 #define MODULUS		0x7fffffffU	/* of Carta's generator */
 
 static uint64_t seed = 1, records = 100000;
 static uint64_t judged, divided;
-static unsigned int undecided;		/* programs of more than one verdict */
+static unsigned int undecided;		/* programs with a verdict that depends on the record */
 static uint16_t plain[LAST_PMD];	/* PMDs that hold what is written to them */
 static unsigned int num_plain;
 
 /* --- records ------------------------------------------------------------------------------------- */
 
-/* A PMD that is sampled, and its numbers. */
+/* A PMD that is sampled, and the state of its random numbers. */
 struct series {
 	uint16_t	pmd;
 	uint64_t	value, base, mask;
@@ -38,7 +38,7 @@ static uint32_t draw(uint32_t *state)
 	return drawn;
 }
 
-/* A mask of more than 32 bits takes two numbers. */
+/* Resets a PMD as the core does: a mask of more than 32 bits takes two random numbers. */
 static void reset(struct series *s)
 {
 	uint64_t r = draw(&s->state);
@@ -66,7 +66,7 @@ static struct series a_series(uint16_t pmd)
 	};
 }
 
-/* Some of those there are, ascending. */
+/* Chooses some of the plain PMDs, in ascending order. */
 static unsigned int choose(struct series *s)
 {
 	unsigned int n = 0;
@@ -92,8 +92,8 @@ static pfm_prog_record_t next_record(struct series *s, unsigned int n)
 }
 
 /*
- * Words of the record that are known beforehand: not where and when it was. Of the values those that there may be, and
- * one more, and the last.
+ * Returns the offsets of the words of the record that are known beforehand, which place and time are not. Of the
+ * values, these are all that may be sampled, one more, and the last.
  */
 static unsigned int known_words(uint32_t *words)
 {
@@ -115,7 +115,7 @@ static uint32_t bucket_verdict(uint32_t verdict)
 	return bucket_bits | bpf_fold(verdict);
 }
 
-/* A verdict becomes a bucket; of a division by 0 it stays a drop. */
+/* Changes a program so that each verdict is a bucket; a division by 0 remains a drop. */
 static unsigned int to_bucket(const struct pfm_bpf_insn *insns, unsigned int n, struct pfm_bpf_insn *to)
 {
 	memcpy(to, insns, n * sizeof(*to));
@@ -131,7 +131,7 @@ static void mark(uint64_t *bits, uint16_t pmd)
 	bits[pmd / 64] |= 1ULL << pmd % 64;
 }
 
-/* Each page fault is an overflow that samples them and resets them. */
+/* Makes each page fault an overflow that samples and resets the PMDs. */
 static int program_faults(int fd, const struct series *s, unsigned int n)
 {
 	pfarg_pmd_t fault = { .reg_num = FAULTS, .reg_value = -1ULL, .reg_short_reset = -1ULL,
@@ -219,7 +219,7 @@ static void the_kernel_decides_as_the_interpreter(void)
 	uint32_t words[sizeof(pfm_prog_record_t) / sizeof(uint32_t)];
 	unsigned int num, programs = 0;
 
-	pin(0);		/* cpu is a word of the record */
+	pin(0);		/* since cpu is a word of the record */
 	find_plain_pmds();
 	num = known_words(words);
 	while (judged < records && !test_failed) {

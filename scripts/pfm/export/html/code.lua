@@ -12,9 +12,9 @@ local section = {}
 
 local FUNCTIONS, ROWS = 10, 300 -- functions that are shown, and rows of each
 local AROUND = 4                -- rows beside one with samples
-local HOT = 10                  -- percent
+local HOT = 10                  -- percent of the samples that make a row hot
 
--- Rows of `percent` (or nil), `text`, `kind`: instructions, after their source line if it changes.
+-- Returns rows of `percent` (or nil), `text`, `kind`: instructions, after their line if it changes.
 local function rows_of(f, source)
    local out, before = {}, nil
    for _, i in ipairs(f.instructions) do
@@ -30,7 +30,7 @@ local function rows_of(f, source)
    return out
 end
 
--- The rows to show: those with the most samples, and those beside them.
+-- Returns the rows to show: those with the most samples, and those beside them.
 local function choose(rows)
    local order, keep, n = {}, {}, 0
    for i, row in ipairs(rows) do
@@ -90,7 +90,7 @@ local function add_function(out, f, event, source, open)
    out[#out + 1] = "</tbody></table></div></details>\n"
 end
 
---- The section about code.
+--- Returns the section about code.
 -- @tparam table self of `recording.open`
 -- @string[opt] event its name; by default the first
 -- @treturn string HTML; where the code cannot be shown, why

@@ -9,7 +9,7 @@ local byte = string.byte
 local FIRST, SECOND = 999999937, 999999893
 local BY_FIRST, BY_SECOND = 7368787, 5915587
 
---- The number of a text.
+--- Returns the number of a text.
 -- @function hash
 -- @string text
 -- @treturn string decimal, below 10^18: what signed 64-bit columns hold

@@ -15,8 +15,8 @@ function objects.new()
    return setmetatable({ by_key = {} }, objects)
 end
 
---- The key of an SYMS chunk that can be shared: objects with the same path and build are one.
--- Others belong to their recording: each boot moves the kernel, each process generates its own
+--- Returns the key of an SYMS chunk that can be shared: objects with the same path and build are
+-- one. Others belong to their recording: each boot moves the kernel, each process generates its own
 -- code.
 -- @tparam table value of an SYMS chunk
 -- @treturn ?string
@@ -25,9 +25,9 @@ function objects.key(value)
    return shared and value.build_id .. " " .. value.path or nil
 end
 
--- --- adding --------------------------------------------------------------------------------------
+-- --- adding objects ------------------------------------------------------------------------------
 
--- JSON that keeps the bytes of names.
+-- Makes JSON that keeps the bytes of names.
 local function exact(value)
    return render.json(value, true)
 end
@@ -47,7 +47,8 @@ local function keep(rows, row)
    if not known or not equal(known, row) and exact(row) < exact(known) then rows[row[1]] = row end
 end
 
--- A row with files' names instead of numbers: every third value from the at-th on.
+-- Returns a row with the names of files in place of their numbers, which are every third value from
+-- the at-th on.
 local function named(row, at, files)
    local out = { unpack(row) }
    for i = at, #row, 3 do out[i] = files[row[i]] or "" end
@@ -71,7 +72,7 @@ function objects:add(key, value)
    for _, row in ipairs(value.frames) do keep(o.frames, named(row, 3, value.files)) end
 end
 
--- --- as chunks -----------------------------------------------------------------------------------
+-- --- objects as chunks ---------------------------------------------------------------------------
 
 local function sorted_rows(rows)
    local out = {}
@@ -80,7 +81,7 @@ local function sorted_rows(rows)
    return out
 end
 
--- The names in rows, each once, sorted; and their numbers, 0 for none.
+-- Returns the files' names in the rows, each once and sorted, and the number of each; "" has 0.
 local function number_files(o)
    local files, numbers = {}, { [""] = 0 }
    local function note(row, at)
@@ -108,7 +109,7 @@ local function list(rows)
    return #rows > 0 and exact(rows) or "[]"
 end
 
--- Fields in a fixed order, as JSON of its own has none.
+-- Writes the fields in a fixed order, because JSON has none.
 local function body_of(key, o)
    local files, numbers = number_files(o)
    return ('{"key":%s,"path":%s,"build_id":%s,"count":%s,"segments":%s,"functions":%s,"files":%s,"lines":%s,'
@@ -117,7 +118,7 @@ local function body_of(key, o)
       list(numbered(sorted_rows(o.lines), 2, numbers)), list(numbered(sorted_rows(o.frames), 3, numbers)))
 end
 
---- The bodies of the SYMS chunks.
+--- Iterates over the bodies of the SYMS chunks.
 -- @return an iterator of strings, in the order of keys
 function objects:bodies()
    local keys, i = sorted_keys(self.by_key), 0

@@ -4,7 +4,7 @@
 
 local folder = {}
 
---- The names in a folder.
+--- Returns the names in a folder.
 -- @string path
 -- @treturn[1] {string,...} sorted, without those that begin with a dot
 -- @return[2] nil

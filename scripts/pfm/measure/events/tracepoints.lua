@@ -14,7 +14,7 @@ local USUAL = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" }
 
 -- --- tracefs -------------------------------------------------------------------------------------
 
--- Folders where tracefs may be mounted; the usual ones come first.
+-- Returns the folders where tracefs may be mounted; the usual ones come first.
 local function candidates()
    local given = os.getenv("LPFM_TRACEFS")
    if given then return { given } end
@@ -35,7 +35,7 @@ local function remedy(root)
    return ("root may, and a group's members after 'mount -o remount,gid=GROUP,mode=750 %s'"):format(root)
 end
 
--- The folder of events and the systems in it; nil and why there is none.
+-- Returns the folder of events and the systems in it; nil and why if there is none.
 local function systems()
    local denied
    for _, root in ipairs(candidates()) do
@@ -62,7 +62,7 @@ end
 
 -- --- names ---------------------------------------------------------------------------------------
 
---- Could a word be a tracepoint's name?
+--- Splits a word that could be a tracepoint's name.
 -- @string word
 -- @treturn string system, or nil
 -- @treturn string name; either may have wildcards
@@ -70,7 +70,7 @@ function tracepoints.parts(word)
    return word:match("^([%w_*?%-]+):([%a_*?][%w_*?%-]*)$")
 end
 
---- Is there a system of tracepoints of this name?
+--- Returns true if there is a system of tracepoints of this name.
 -- @string system
 -- @treturn boolean
 function tracepoints.is_system(system)
@@ -88,7 +88,7 @@ local function attr_of(root, system, name)
    return { type = TYPE, config = id }
 end
 
--- The message about an unknown name, with the nearest known one.
+-- Returns the message about an unknown name, with the nearest known one.
 local function unknown(root, all, system, name)
    if not folder.names(root .. "/" .. system) then
       local near = nearest.find(system, all)
@@ -100,7 +100,7 @@ local function unknown(root, all, system, name)
       near) or "")
 end
 
---- The attributes by which perf_event counts a tracepoint.
+--- Returns the attributes by which perf_event counts a tracepoint.
 -- @string system
 -- @string name
 -- @treturn[1] table for `lpfm.perf_event`
@@ -117,7 +117,7 @@ function tracepoints.find(system, name)
    return nil, unknown(root, all, system, name)
 end
 
---- The names that a pattern with wildcards matches.
+--- Returns the names that a pattern with wildcards matches.
 -- @string pattern of a system, and its names after a colon
 -- @treturn[1] {string,...} "sched:sched_switch", ...
 -- @return[2] nil
@@ -135,7 +135,7 @@ function tracepoints.matching(pattern)
    return out
 end
 
---- The systems of tracepoints.
+--- Returns the systems of tracepoints.
 -- @treturn {string,...} or nil and why none can be listed
 function tracepoints.systems()
    local root, all = systems()
@@ -147,7 +147,7 @@ function tracepoints.systems()
    return out
 end
 
---- The fields that a filter can use, as the kernel declares them.
+--- Returns the fields that a filter can use, as the kernel declares them.
 -- @string word "sched:sched_switch"
 -- @treturn {string,...} "int prev_prio", ...; without those that all tracepoints have
 function tracepoints.fields(word)

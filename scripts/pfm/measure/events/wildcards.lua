@@ -13,7 +13,7 @@ local wildcards = {}
 
 local MOST_NEAR = 5
 
--- The library's names of hardware events.
+-- Returns the library's names of hardware events that match a pattern.
 local function hardware(pattern)
    local out, counted = {}, {}
    if host.machine().hw_counters == 0 then return out end
@@ -28,7 +28,7 @@ local function hardware(pattern)
    return out
 end
 
--- The names that contain the longest beginning of a word.
+-- Returns up to MOST_NEAR names that contain the longest possible beginning of a word.
 local function near(word, names)
    local stem, out = word:gsub("[*?]", ""):lower(), {}
    while #stem > 1 and #out == 0 do
@@ -71,7 +71,7 @@ local function others_like(word, software)
    return nil, ("nothing matches '%s'%s"):format(word, near(word, all))
 end
 
---- The names that match.
+--- Returns the names that match a word with wildcards.
 -- @string word
 -- @tparam {string,...} software names of software events, without aliases
 -- @treturn[1] {string,...} at least one

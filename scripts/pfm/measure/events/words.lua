@@ -4,7 +4,7 @@
 
 local words = {}
 
--- The end of a word that begins at i: a comma or a brace, outside slashes.
+-- Returns the end of a word that begins at i: a comma or a brace, outside slashes.
 local function word_end(text, i)
    local inside = false
    while i <= #text do
@@ -61,8 +61,7 @@ function words.split(text)
    end
 end
 
---- A word and what follows it, levels and how precise its samples are: "a:u", "pmu/event/u",
--- "a:upp".
+--- Splits a word from the letters for levels and precise samples: "a:u", "pmu/event/u", "a:upp".
 -- @string text
 -- @treturn string the word without them
 -- @treturn string or nil "u", "k", "uk"
@@ -77,7 +76,7 @@ function words.levels(text)
 end
 
 -- The terms that say how often an event is sampled, with the field that each sets; and the largest
--- period, which a Lua number still holds exactly.
+-- period: Lua numbers are exact up to it.
 local RATES, LONGEST = { period = "period", freq = "frequency", frequency = "frequency" }, 2 ^ 53
 
 local function read_rate(name, text)
@@ -89,8 +88,7 @@ local function read_rate(name, text)
    return nil, name == "period" and "a whole number of events from 1 to 2^53" or "samples a second, or max"
 end
 
---- An event's own period or frequency, which is among the terms between its slashes:
--- "cs/period=100/".
+--- Splits off an event's own period or frequency, a term between its slashes: "cs/period=100/".
 -- @string base a word without levels
 -- @treturn[1] string the word without that
 -- @treturn[1] table `period` (events) or `frequency` (samples a second, or "max"), or nothing
@@ -116,7 +114,7 @@ function words.rate(base)
    return #rest > 0 and ("%s/%s/"):format(name, table.concat(rest, ",")) or name, rate
 end
 
---- The letters of levels and precision, to be put after a word.
+--- Returns the letters of levels and precision, to be put after a word.
 -- @tparam[opt] string plm "u", "k", "uk"
 -- @int precise
 -- @treturn string ":upp", or nothing

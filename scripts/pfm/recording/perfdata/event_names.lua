@@ -25,7 +25,7 @@ of[3] = function(config)
 end
 of[5] = function() return "breakpoint" end
 
---- The name of an event.
+--- Returns the name of an event.
 -- @tparam table event of `events` of a file of `lpfm.perfdata`
 -- @treturn string
 -- @usage require("pfm.recording.perfdata.event_names").of { type = 1, config = "0" } --> "cpu-clock"
@@ -35,7 +35,7 @@ function event_names.of(event)
    return name or event.type == 4 and "r" .. event.config or ("pmu%d/config=0x%s/"):format(event.type, event.config)
 end
 
---- Does an event count time, in ns?
+--- Returns true if an event counts time, in ns.
 -- @tparam table event
 -- @treturn boolean
 -- @usage require("pfm.recording.perfdata.event_names").is_clock { type = 1, config = "1" } --> true

@@ -10,7 +10,7 @@ local events = {}
 local VALUES, BRANCHES, TRACE = 256, 300, 301 -- numbers of PMDs for the values of samples
 local TRACEPOINT = 2                        -- an event type
 
--- Names of events that the file tells, by number; an event that has ids is found by them.
+-- Returns the events' names, as far as the file tells them, by number; an event with ids is found by its ids.
 local function names_of(self)
    local out = {}
    for i, told in ipairs(self.features.events or {}) do
@@ -52,7 +52,7 @@ function events.read(self)
    self.orders = nil
 end
 
---- The events that were sampled, as the head of a recording has them.
+--- Returns the events that were sampled, as the head of a recording has them.
 -- @tparam table self
 -- @treturn table
 -- @treturn ?number samples a second that were asked for
@@ -68,7 +68,7 @@ function events.sampled(self)
    return out, frequency
 end
 
---- The values that samples have, as the head of a recording has them.
+--- Returns the values that samples have, as the head of a recording has them.
 -- @tparam table self
 -- @treturn ?table nil: they have none
 function events.with(self)

@@ -6,11 +6,11 @@ local u64 = require("lpfm").u64
 
 local values = {}
 
---- A number of 64 bits.
+--- Makes a number of 64 bits.
 -- @function u64
 values.u64 = u64
 
---- A number of bytes that a Lua number holds.
+--- Returns bytes as a Lua number, which is exact below 2^53.
 -- @string bytes at most 8
 -- @bool[opt] big the first byte is the highest
 -- @treturn number
@@ -21,7 +21,7 @@ function values.number(bytes, big)
    return value
 end
 
---- A number with all its 64 bits.
+--- Returns bytes as a number of 64 bits.
 -- @string bytes at most 8
 -- @bool[opt] big the first byte is the highest
 -- @bool[opt] signed the highest bit is the sign
@@ -34,13 +34,13 @@ function values.integer(bytes, big, signed)
    return value
 end
 
--- A part of the raw data; raises if that is too short.
+-- Returns a part of the raw data; raises an error if the data is too short.
 local function slice(raw, offset, size)
    if offset + size > #raw then error("the raw data ends before", 0) end
    return raw:sub(offset + 1, offset + size)
 end
 
---- The bytes of a field, wherever they lie.
+--- Returns the bytes of a field, wherever they lie.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw
@@ -56,7 +56,7 @@ function values.bytes(self, field, raw)
    return slice(raw, offset, size)
 end
 
---- A field as a number.
+--- Returns a field as a number.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw
@@ -67,7 +67,7 @@ function values.value(self, field, raw)
    return values.integer(slice(raw, field.offset, math.min(field.size, 8)), self.big, field.signed)
 end
 
---- A text up to the first byte 0.
+--- Returns a text up to the first byte 0.
 -- @string bytes
 -- @treturn string
 -- @usage print(require("pfm.recording.perfdata.field_values").text "ab\0c") --> ab
@@ -75,7 +75,7 @@ function values.text(bytes)
    return (bytes:match("^[^%z]*"))
 end
 
--- The elements of an array.
+-- Returns an array's elements as u64; their size follows from their number, else from the C type.
 local function elements(self, field, bytes)
    local kind = field.kind
    local size = field.count and field.count > 0 and #bytes / field.count or kind:find("char") and 1
@@ -88,7 +88,7 @@ local function elements(self, field, bytes)
    return out
 end
 
---- An element of an array.
+--- Returns an element of an array.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw
@@ -101,7 +101,7 @@ function values.element(self, field, raw, i)
    return elements(self, field, values.bytes(self, field, raw))[i + 1] or error("the array has fewer elements", 0)
 end
 
---- The text that shows a field: a text, a number, an array.
+--- Returns the text that shows a field: a text, a number, an array.
 -- @tparam table self of `tracepoints.read`
 -- @tparam table field
 -- @string raw

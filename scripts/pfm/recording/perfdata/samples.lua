@@ -26,7 +26,7 @@ end
 
 local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- of records with the same time
 
--- The records of what processes had mapped, in the order of time.
+-- Returns the records of what processes had mapped, in the order of time.
 local function mapped_in_order(rows)
    local list, at = {}, {}
    for i, row in ipairs(rows) do
@@ -50,7 +50,7 @@ function note.EXEC(unwinder, row)
    unwinder:exec(row[3], row[2])
 end
 
--- An object that is not on this machine as it was recorded gets no path.
+-- An object that is not on this machine as it was recorded gets no path: nothing is unwound by another build.
 function note.MAP(unwinder, row, recording)
    local path = recording.elsewhere[row[8]] or not recording.symbols[row[8]] and row[8] or ""
    if row[6] > EXACT or row[7] > EXACT then return end
@@ -63,14 +63,14 @@ local function make_unwinder(recording)
    return unwinder
 end
 
--- The kernel's frames, which come first in a chain.
+-- Returns the kernel's frames, which come first in a chain.
 local function kernel_part(chain)
    local n = 0
    while chain:byte(n + WORD) and chain:byte(n + WORD) >= 128 do n = n + WORD end
    return chain:sub(1, n)
 end
 
--- Frames as words of 64 bits, the innermost first.
+-- Returns the frames as words of 64 bits, the innermost first.
 local function frames_of(self, sample, event)
    local chain = sample.chain or ""
    if sample.cookie then
@@ -94,7 +94,7 @@ end
 
 -- --- samples -------------------------------------------------------------------------------------
 
--- The number of a branch stack among those of all samples, from 1; 0: the sample has none.
+-- Returns the number of a branch stack among those of all samples, from 1; 0 if a sample has none.
 local function branches_of(self, sample)
    local words = sample.branches
    if not words then return 0 end
@@ -106,7 +106,7 @@ local function branches_of(self, sample)
    return self.seen[words]
 end
 
--- The number of a tracepoint's data, from 1; 0: the sample is of another event.
+-- Returns the number of a tracepoint's data, from 1; 0 if the sample is of another event.
 local function trace_of(self, sample)
    local id = self.events[sample.attr].tracepoint
    return id and sample.raw and self.recording.traces:add(id, sample.raw) or 0

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Are the objects of a file of perf still those of this machine? Names are only taken from the same build.
+--- Compares a perf.data's objects with this machine's: names are only taken from the same build.
 -- @module pfm.recording.perfdata.this_machine
 
 local stat = require("posix.sys.stat").stat
@@ -18,7 +18,7 @@ function this_machine.stored(id)
    return path and stat(path) and objects.build_id(path) == id and path or nil
 end
 
--- The running kernel's build id from its notes: sizes of name and id, type 3, "GNU".
+-- Returns the running kernel's build id from its notes: sizes of name and id, type 3, "GNU".
 local function kernel_build_id()
    local notes = text_file.all("/sys/kernel/notes") or ""
    local at = notes:find("\4%z%z%z.%z%z%z\3%z%z%zGNU%z")
@@ -27,7 +27,7 @@ local function kernel_build_id()
    return (notes:sub(at + 16, at + 15 + size):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
 end
 
--- Where the running kernel has a symbol, as a text of hexadecimal digits; nil: that may not be read.
+-- Returns where the running kernel has a symbol, in hexadecimal; nil if that may not be read.
 local function kernel_address(symbol)
    local file = io.open("/proc/kallsyms", "r")
    for line in file and file:lines() or function() end do
@@ -40,10 +40,9 @@ local function kernel_address(symbol)
    if file then file:close() end
 end
 
---- Is the kernel that was recorded the one that runs here, at the same addresses? Where these may not be read, its
--- build id alone tells.
--- @tparam table kernel `build_id`, `symbol` and where it was (`address`, a number): nil if not
--- known
+--- Returns true if the kernel that was recorded runs here, at the same addresses. If addresses may
+-- not be read here, the build id alone decides.
+-- @tparam table kernel `build_id`, `symbol` and its `address` (a number): nil if not known
 -- @treturn boolean
 -- @usage print(require("pfm.recording.perfdata.this_machine").has_kernel {})
 function this_machine.has_kernel(kernel)
