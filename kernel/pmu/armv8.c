@@ -40,8 +40,5 @@ static const struct pfm_reg pmds[] = {
 const struct pfm_pmu pfm_pmu_armv8 = {
 	.name = "ARMv8 PMUv3",
 	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+	PFM_PMU_TABLES,
 };

@@ -5,9 +5,9 @@
  * makes counter 0 sample precisely (PEBS). With bit 0 of PMC30, IA32_DEBUGCTL, the last branches
  * are in PMD32-39, and PMD31 tells which is the latest. Source: Intel's Software Developer's
  * Manual, volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
- * IA32_PERF_GLOBAL_CTRL belongs to the machine, which starts and stops all counters, by the bits
- * that their own registers set.
+ * IA32_PERF_GLOBAL_CTRL is no logical register: with it the machine starts and stops all counters.
  */
+#include "intel.h"
 #include "models.h"
 
 #define WIDTH	40
@@ -19,15 +19,6 @@
 #define LBR_BIT		1ULL
 #define LBR_FREEZE	(1ULL << 11)	/* freezes the branch records at an overflow; always on */
 
-#define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
-	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }
-#define CTR(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc1 + n, .ctrl = n, \
-	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
-#define FIXED(n) { .num = 16 + n, .type = PFM_REG_TYPE_MSR, .index = 0x309 + n, .ctrl = 16, \
-	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
-#define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
-	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
-#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .name = text }
 #define BRANCH(n) LAST(32 + 2 * n, 0x40 + n, "LBR_FROM" #n), LAST(33 + 2 * n, 0x60 + n, "LBR_TO" #n)
 
 static const struct pfm_reg pmcs[] = {
@@ -46,8 +37,5 @@ static const struct pfm_reg pmds[] = {
 const struct pfm_pmu pfm_pmu_core2 = {
 	.name = "Intel Core 2",
 	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+	PFM_PMU_TABLES,
 };

@@ -22,37 +22,24 @@
 #define IRANGE_BITS	0x2492ULL
 #define OPMATCH_BITS	0xfULL
 
-#define COUNTER_PMC(n, d) { .num = n, .type = PFM_REG_TYPE_PMC, .index = n, .dfl = d, \
-	.ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_WC | PFM_REG_NO64, .rsvd = ~COUNTER_BITS, .name = "PMC" #n }
-#define MONITOR_PMC(n, bits) { .num = n, .type = PFM_REG_TYPE_PMC, .index = n, \
-	.ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_WC, .rsvd = ~(bits), .name = "PMC" #n }
-#define CONFIG_PMC(n, d, bits) { .num = n, .type = PFM_REG_TYPE_PMC, .index = n, .dfl = d, \
-	.ctrl = PFM_REG_NO_CTRL, .rsvd = ~(bits), .name = "PMC" #n }
 static const struct pfm_reg pmcs[] = {
-	COUNTER_PMC(4, ENABLE), COUNTER_PMC(5, 0), COUNTER_PMC(6, 0), COUNTER_PMC(7, 0),
-	CONFIG_PMC(8, 0xffffffff3fffffffULL, OPCODE_BITS),
-	CONFIG_PMC(9, 0xffffffff3fffffffULL, OPCODE_BITS),
-	MONITOR_PMC(10, IEAR_BITS), MONITOR_PMC(11, DEAR_BITS), MONITOR_PMC(12, BTB_BITS),
-	CONFIG_PMC(13, 0x2078fefefefeULL, DRANGE_BITS),
-	CONFIG_PMC(14, 0xdb60db60db60db6ULL, IRANGE_BITS),
-	CONFIG_PMC(15, 0xfffffff0ULL, OPMATCH_BITS),
-	PFM_IBR(256, 0), PFM_IBR(257, 1), PFM_IBR(258, 2), PFM_IBR(259, 3),
-	PFM_IBR(260, 4), PFM_IBR(261, 5), PFM_IBR(262, 6), PFM_IBR(263, 7),
-	PFM_DBR(264, 0), PFM_DBR(265, 1), PFM_DBR(266, 2), PFM_DBR(267, 3),
-	PFM_DBR(268, 4), PFM_DBR(269, 5), PFM_DBR(270, 6), PFM_DBR(271, 7),
+	PFM_ITA_COUNTER_PMC(4, ENABLE, COUNTER_BITS), PFM_ITA_COUNTER_PMC(5, 0, COUNTER_BITS),
+	PFM_ITA_COUNTER_PMC(6, 0, COUNTER_BITS), PFM_ITA_COUNTER_PMC(7, 0, COUNTER_BITS),
+	PFM_ITA_CONFIG_PMC(8, 0xffffffff3fffffffULL, OPCODE_BITS),
+	PFM_ITA_CONFIG_PMC(9, 0xffffffff3fffffffULL, OPCODE_BITS), PFM_ITA_MONITOR_PMC(10, 0, IEAR_BITS),
+	PFM_ITA_MONITOR_PMC(11, 0, DEAR_BITS), PFM_ITA_MONITOR_PMC(12, 0, BTB_BITS),
+	PFM_ITA_CONFIG_PMC(13, 0x2078fefefefeULL, DRANGE_BITS),
+	PFM_ITA_CONFIG_PMC(14, 0xdb60db60db60db6ULL, IRANGE_BITS),
+	PFM_ITA_CONFIG_PMC(15, 0xfffffff0ULL, OPMATCH_BITS), PFM_ITA_DEBUG_REGS,
 };
 
-#define COUNTER_PMD(n) { .num = n, .type = PFM_REG_TYPE_PMD, .index = n, .ctrl = n, \
-	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMD" #n }
-#define BUFFER_PMD(n, c) { .num = n, .type = PFM_REG_TYPE_PMD, .index = n, .ctrl = c, \
-	.name = "PMD" #n }
-
 static const struct pfm_reg pmds[] = {
-	BUFFER_PMD(0, 10), BUFFER_PMD(1, 10), BUFFER_PMD(2, 11), BUFFER_PMD(3, 11),
-	COUNTER_PMD(4), COUNTER_PMD(5), COUNTER_PMD(6), COUNTER_PMD(7),
-	BUFFER_PMD(8, 12), BUFFER_PMD(9, 12), BUFFER_PMD(10, 12), BUFFER_PMD(11, 12),
-	BUFFER_PMD(12, 12), BUFFER_PMD(13, 12), BUFFER_PMD(14, 12), BUFFER_PMD(15, 12),
-	BUFFER_PMD(16, 12), BUFFER_PMD(17, 11),
+	PFM_ITA_BUFFER_PMD(0, 10), PFM_ITA_BUFFER_PMD(1, 10), PFM_ITA_BUFFER_PMD(2, 11),
+	PFM_ITA_BUFFER_PMD(3, 11), PFM_ITA_COUNTER_PMD(4, WIDTH), PFM_ITA_COUNTER_PMD(5, WIDTH),
+	PFM_ITA_COUNTER_PMD(6, WIDTH), PFM_ITA_COUNTER_PMD(7, WIDTH), PFM_ITA_BUFFER_PMD(8, 12),
+	PFM_ITA_BUFFER_PMD(9, 12), PFM_ITA_BUFFER_PMD(10, 12), PFM_ITA_BUFFER_PMD(11, 12),
+	PFM_ITA_BUFFER_PMD(12, 12), PFM_ITA_BUFFER_PMD(13, 12), PFM_ITA_BUFFER_PMD(14, 12),
+	PFM_ITA_BUFFER_PMD(15, 12), PFM_ITA_BUFFER_PMD(16, 12), PFM_ITA_BUFFER_PMD(17, 11),
 };
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)
@@ -70,9 +57,6 @@ static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num,
 const struct pfm_pmu pfm_pmu_itanium2 = {
 	.name = "Itanium 2",
 	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+	PFM_PMU_TABLES,
 	.check_pmc = check_pmc,
 };

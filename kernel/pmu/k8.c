@@ -21,8 +21,5 @@ static const struct pfm_reg pmds[] = { CTR(0), CTR(1), CTR(2), CTR(3) };
 const struct pfm_pmu pfm_pmu_k8 = {
 	.name = "AMD K8",
 	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+	PFM_PMU_TABLES,
 };

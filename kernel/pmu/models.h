@@ -29,7 +29,11 @@
 #define PFM_DECLARE_PMU(model)	extern const struct pfm_pmu pfm_pmu_##model;
 PFM_PMU_MODELS(PFM_DECLARE_PMU)
 
-/* The registers of a model that a logical processor has with HyperThreading. */
+/* The registers that one logical processor of a model has with HyperThreading. */
 extern const struct pfm_pmu pfm_pmu_netburst_ht, pfm_pmu_em64t_ht;
+
+/* Initializes the tables of a description from the arrays pmcs and pmds of its file. */
+#define PFM_PMU_TABLES .pmcs = pmcs, .pmds = pmds, \
+	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]), .num_pmds = sizeof(pmds) / sizeof(pmds[0])
 
 #endif

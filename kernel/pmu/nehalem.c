@@ -6,9 +6,10 @@
  * loads are sampled. PMC19 selects offcore responses. The last branches, which PMC30 filters, are
  * in PMD32-63, and PMD31 tells which is the latest. Source: Intel's Software Developer's Manual,
  * volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
- * IA32_PERF_GLOBAL_CTRL belongs to the machine, which starts and stops all counters, by the bits
- * that their own registers set. The uncore PMU is not described here.
+ * IA32_PERF_GLOBAL_CTRL is no logical register: with it the machine starts and stops all counters.
+ * The uncore PMU is not described here.
  */
+#include "intel.h"
 #include "models.h"
 
 #define WIDTH	48
@@ -20,15 +21,6 @@
 #define FIXED_BITS	0x777ULL
 #define PEBS_BITS	0xf0000000fULL	/* for each counter: PEBS records, and latencies in them */
 
-#define SEL(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0x186 + n, .dfl = INT, \
-	.rsvd = RSVD, .ctrl = PFM_REG_NO_CTRL, .kind = PFM_REG_NO64, .name = "PERFEVTSEL" #n }
-#define CTR(n) { .num = n, .type = PFM_REG_TYPE_MSR, .index = 0xc1 + n, .ctrl = n, \
-	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "PMC" #n }
-#define FIXED(n) { .num = 16 + n, .type = PFM_REG_TYPE_MSR, .index = 0x309 + n, .ctrl = 16, \
-	.width = WIDTH, .kind = PFM_REG_C64 | PFM_REG_INTR, .name = "FIXED_CTR" #n }
-#define CONFIG(n, msr, d, bits, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .dfl = d, \
-	.rsvd = ~(bits), .ctrl = PFM_REG_NO_CTRL, .name = text }
-#define LAST(n, msr, text) { .num = n, .type = PFM_REG_TYPE_MSR, .index = msr, .ctrl = 30, .name = text }
 #define BRANCH(n) LAST(32 + 2 * n, 0x680 + n, "LBR_FROM" #n), LAST(33 + 2 * n, 0x6c0 + n, "LBR_TO" #n)
 
 static const struct pfm_reg pmcs[] = {
@@ -51,8 +43,5 @@ static const struct pfm_reg pmds[] = {
 const struct pfm_pmu pfm_pmu_nehalem = {
 	.name = "Intel Nehalem",
 	.counter_width = WIDTH,
-	.pmcs = pmcs,
-	.pmds = pmds,
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]),
-	.num_pmds = sizeof(pmds) / sizeof(pmds[0]),
+	PFM_PMU_TABLES,
 };

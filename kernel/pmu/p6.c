@@ -18,9 +18,7 @@
 static const struct pfm_reg pmcs[] = { SEL(0), SEL(1) };
 static const struct pfm_reg pmds[] = { CTR(0), CTR(1) };
 
-#define PMU(text) { \
-	.name = text, .counter_width = WIDTH, .pmcs = pmcs, .pmds = pmds, \
-	.num_pmcs = sizeof(pmcs) / sizeof(pmcs[0]), .num_pmds = sizeof(pmds) / sizeof(pmds[0]) }
+#define PMU(text) { .name = text, .counter_width = WIDTH, PFM_PMU_TABLES }
 
 const struct pfm_pmu pfm_pmu_p6 = PMU("Intel P6");
 const struct pfm_pmu pfm_pmu_pentium_m = PMU("Intel Pentium M");

@@ -16,6 +16,7 @@
 
 #include "desc.h"
 #include "live.h"
+#include "perf/perf.h"
 #include "sim.h"
 
 #define PERIOD_NS 1000000
@@ -26,18 +27,18 @@ static struct pfm_sim *computers;	/* the live computers; they are never freed */
  * context in the middle of a switch (lock.c). It is taken before a context's lock.
  */
 static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
-/* how often this thread holds "turn": twice if it forks in a handler during a call */
+/* how often this thread holds "turn": twice if it forks in a signal handler during a call */
 static __thread unsigned int my_turns;
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
- * When its model has ended, a blocked thread waits for a restart for this many rounds of pace(), to
- * do the rest. That is a second, or longer on a busy machine, where the tool has to wait for a CPU
- * as pace() does.
+ * If the model of a blocked thread has ended, the thread waits for a restart for this many rounds
+ * of pace(), a second. On a busy machine the rounds take longer, as the tool does, which is to
+ * restart it.
  */
 #define END_ROUNDS	1000
 
 static pthread_cond_t loaded = PTHREAD_COND_INITIALIZER;
-static unsigned int num_loaded;		/* number of contexts on threads and CPUs */
+static unsigned int num_loaded;		/* number of loaded contexts */
 static bool pacing;			/* the thread that runs pace() has been started */
 static uint64_t rounds;			/* rounds of that thread; protected by turn */
 
@@ -108,9 +109,9 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 }
 
 /*
- * Finds a model that has called exec(2): it gets the id and start time of the first thread of its
- * process, which ends (3.1.7). Returns false if that has not happened. If the model has ended
- * since, its event says whether it has called exec(2) before.
+ * Finds a model that has called exec(2), which gave it the id and start time of the first thread of
+ * its process (3.1.7). Returns false if the model has not called exec(2). If it has ended, its
+ * event says whether it called exec(2) before.
  */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
@@ -124,13 +125,19 @@ static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 	return true;
 }
 
+/* If /proc cannot be read for lack of a descriptor, a later look credits what this one could not. */
 static void observe(struct sim_thread *t)
 {
 	struct sim_usage u;
+	bool there;
 
 	if (t->follow.ended)
 		return;
-	if (look(t, &u) || find_renamed(t, &u)) {
+	errno = 0;
+	there = look(t, &u);
+	if (!there && (errno == EMFILE || errno == ENFILE))
+		return;
+	if (there || find_renamed(t, &u)) {
 		credit(t, &u);
 		t->follow.ended = u.ended;
 	} else {
@@ -138,7 +145,7 @@ static void observe(struct sim_thread *t)
 	}
 }
 
-/* --- in the computer ------------------------------------------------------------------------ */
+/* --- called by the computer while time moves ------------------------------------------------ */
 
 uint64_t sim_live_at(const struct sim_cpu *cpu)
 {
@@ -243,8 +250,8 @@ static void end_those_gone(struct pfm_sim *sim)
 
 		if (!follows(t) || !is_over(t))
 			continue;
+		sim_thread_exit(t);	/* asks the event whether the model called exec(2) */
 		sim_life_close(&t->follow);
-		sim_thread_exit(t);
 	}
 }
 
@@ -308,7 +315,7 @@ static void start_pacing(void)
 {
 	pthread_t thread;
 
-	pacing = !pfm_thread_start(&thread, pace, PTHREAD_CREATE_DETACHED);
+	pacing = !pfm_thread_start(&thread, pace, NULL, PTHREAD_CREATE_DETACHED);
 }
 
 /*
@@ -331,7 +338,7 @@ void sim_live_loaded(struct pfm_sim *sim, int change)
 	pfm_signals_restore(&saved);
 }
 
-/* --- making --------------------------------------------------------------------------------- */
+/* --- creating threads that follow a model --------------------------------------------------- */
 
 static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usage *u, struct sim_thread **out)
 {
@@ -353,13 +360,19 @@ static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usag
 
 /*
  * Finds or makes the simulated thread that follows thread tid. Returns -ESRCH if there is no such
- * thread.
+ * thread, and -EMFILE or -ENFILE if /proc cannot be read for lack of a descriptor.
  */
 int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out)
 {
 	struct sim_usage u;
 
-	if (!sim_usage_of(0, tid, &u) || u.ended)
+	errno = 0;
+	if (!sim_usage_of(0, tid, &u)) {
+		if (errno == EMFILE || errno == ENFILE)
+			return perf_refuse_files("the context", errno);
+		u.ended = true;
+	}
+	if (u.ended)
 		return pfm_refuse(-ESRCH, "no thread %u", tid);
 	*out = sim_thread_find(sim, tid);
 	if (*out && (*out)->follow.started == u.started && !(*out)->follow.ended)
@@ -374,6 +387,7 @@ int sim_live_init(struct pfm_sim *sim)
 		return -ENOMEM;
 	snprintf(sim->live_name, sizeof(sim->live_name), "%s,live", sim->model->full_name);
 	sim->live_began = pfm_user_now(&sim->machine);
+	pfm_user_want_inherited();
 	return 0;
 }
 

@@ -8,7 +8,6 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,17 +26,9 @@
 static bool read_proc(uint32_t pid, uint32_t tid, const char *name, char *text, size_t size)
 {
 	char path[80];
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return n > 0;
+	return pfm_os_read(path, text, size);
 }
 
 static uint64_t status_field(const char *text, const char *name)
@@ -89,8 +80,8 @@ static uint64_t cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields)
 }
 
 /*
- * Finds the process and user of a thread. /proc/TID exists for every thread, even if it is not the
- * first of its process.
+ * Finds the process and user of a thread in /proc/TID/status, which exists even if the thread is
+ * not the first of its process.
  */
 static bool find_process(uint32_t tid, struct sim_usage *u)
 {
@@ -149,7 +140,7 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
 	return true;
 }
 
-/* --- is it the same thread? ----------------------------------------------------------------- */
+/* --- does an id still belong to the thread? ------------------------------------------------- */
 
 /*
  * Returns the size of a ring. The event needs a ring, because without one it always appears hung

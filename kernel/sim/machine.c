@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-/*
- * machine.c - the simulated computer as a machine to the core (core/machine.h).
- */
+/* machine.c - the simulated computer as a machine to the core (core/machine.h). */
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "live.h"
 #include "sim.h"
 
 /* --- contexts ------------------------------------------------------------------------------- */
@@ -64,8 +63,8 @@ static void who_calls(struct pfm_machine *m, struct pfm_caller *who)
 }
 
 /*
- * 5.3: sum and rum control monitors that are not privileged, if the thread monitors itself or the
- * context is insecure.
+ * Returns true if sum and rum control the context's monitors (5.3): the monitors are not
+ * privileged, and the thread monitors itself or the context is insecure.
  */
 static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx)
 {
@@ -75,7 +74,8 @@ static bool is_insecure(const struct pfm_sim *sim, const struct pfm_context *ctx
 }
 
 /*
- * If the thread already has a context, this one is not bound to it: the core will refuse the load.
+ * If the thread already has a context, ctx is not bound to it, because the core will refuse the
+ * load.
  */
 static void bind_thread(struct pfm_context *ctx, struct sim_thread *t)
 {
@@ -121,12 +121,13 @@ static int attach_thread(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t 
 	ctx->self = who->tid == tid;
 	sim_ctx_of(ctx)->insecure = is_insecure(sim, ctx);
 	bind_thread(ctx, t);
+	sim_ctx_of(ctx)->inherited = sim->live && !ctx->self && pfm_user_inherited(ctx);
 	return 0;
 }
 
 /*
- * Makes a child context's part, for PFM_FL_INHERIT. The computer's lock is held, because the parent
- * is creating the child now.
+ * Makes the simulated part of a child context (PFM_FL_INHERIT). The computer's lock is held,
+ * because the parent is creating the child now.
  */
 static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
@@ -218,7 +219,8 @@ static void detach(struct pfm_context *ctx)
 		sc->target->ctx = NULL;
 	if (sc->cpu && sc->cpu->sys == ctx)
 		sc->cpu->sys = NULL;
-	if (cpu && sim->locked == 1)	/* otherwise the thread is about to leave the CPU */
+	/* if the lock is nested, the thread is about to leave the CPU */
+	if (cpu && sim->locked == 1)
 		sim_pmu_return(cpu, ctx->tid);
 	if (sc->cpu || sc->target)
 		sim_live_loaded(sim, -1);
@@ -261,8 +263,8 @@ void sim_publish(struct pfm_context *ctx)
 }
 
 /*
- * Makes reads of the view take a call: if an overflow interrupt is pending, and always on a live
- * computer, because the time of real threads goes on.
+ * Makes programs read the PMDs by a call instead of in the view: if an overflow interrupt is
+ * pending, and on a live computer while counters count, because real threads go on.
  */
 static void live_view(struct pfm_context *ctx, struct pfm_set *set)
 {
@@ -387,7 +389,7 @@ static void unblock(struct pfm_context *ctx)
 	sim_unlock(sim);
 }
 
-/* --- messages, the rest of the world -------------------------------------------------------- */
+/* --- messages, and questions about the caller and the machine ------------------------------- */
 
 static int post(struct pfm_context *ctx, const pfarg_msg_t *msg)
 {
@@ -410,9 +412,12 @@ static bool in_group(struct pfm_machine *m, uint32_t gid)
 
 static bool has_fd(struct pfm_context *ctx)
 {
-	if (sim_of(ctx)->live)
-		return pfm_user_has_fd(ctx);
-	return sim_process_reaches(sim_ctx_of(ctx)->target->process, ctx);
+	const struct sim_ctx *sc = sim_ctx_of(ctx);
+
+	if (!sim_of(ctx)->live)
+		return sim_process_reaches(sc->target->process, ctx);
+	return pfm_user_has_fd(ctx) || (sc->inherited && sc->target->follow.life_map &&
+					!sim_life_executed(&sc->target->follow) && pfm_user_inherited_holds(ctx));
 }
 
 static uint64_t now(struct pfm_machine *m)

@@ -18,10 +18,25 @@ struct option {
 	void		(*set)(struct pfm_sim *sim, uint64_t value);
 };
 
-static void set_cpus(struct pfm_sim *sim, uint64_t v)
-{
-	sim->num_cpus = v;
-}
+#define SETTER(key, member) \
+	static void set_##key(struct pfm_sim *sim, uint64_t v) \
+	{ \
+		sim->member = v; \
+	}
+
+SETTER(cpus, num_cpus)
+SETTER(slice_ns, slice)
+SETTER(timer_ns, timer)
+SETTER(skid, skid)
+SETTER(page_size, page_size)
+SETTER(memlock, memlock)
+SETTER(tool_cpu, tool_cpu)
+SETTER(ht, ht)
+SETTER(debugger, debugger)
+SETTER(explain, explain)
+SETTER(prefetch, shapes.prefetch)
+SETTER(store_buffer, store_buffer)
+SETTER(interrupt_ns, interrupt_ns)
 
 static void set_hz(struct pfm_sim *sim, uint64_t v)
 {
@@ -31,36 +46,6 @@ static void set_hz(struct pfm_sim *sim, uint64_t v)
 static void set_slice_ms(struct pfm_sim *sim, uint64_t v)
 {
 	sim->slice = v * 1000000;
-}
-
-static void set_slice_ns(struct pfm_sim *sim, uint64_t v)
-{
-	sim->slice = v;
-}
-
-static void set_timer_ns(struct pfm_sim *sim, uint64_t v)
-{
-	sim->timer = v;
-}
-
-static void set_skid(struct pfm_sim *sim, uint64_t v)
-{
-	sim->skid = v;
-}
-
-static void set_page_size(struct pfm_sim *sim, uint64_t v)
-{
-	sim->page_size = v;
-}
-
-static void set_memlock(struct pfm_sim *sim, uint64_t v)
-{
-	sim->memlock = v;
-}
-
-static void set_tool_cpu(struct pfm_sim *sim, uint64_t v)
-{
-	sim->tool_cpu = v;
 }
 
 /* Returns true if a loaded context, on a thread or a CPU, restricts ranges (5.6.2). */
@@ -84,16 +69,6 @@ static void set_live(struct pfm_sim *sim, uint64_t v)
 	sim->live = v;
 	if (v)
 		sim->num_cpus = cpus > SIM_MAX_CPUS ? SIM_MAX_CPUS : (uint32_t)cpus;
-}
-
-static void set_ht(struct pfm_sim *sim, uint64_t v)
-{
-	sim->ht = v;
-}
-
-static void set_debugger(struct pfm_sim *sim, uint64_t v)
-{
-	sim->debugger = v;
 }
 
 #define SHAPED_PREDICTOR CACHE_PARTS
@@ -129,26 +104,6 @@ static void set_predictor(struct pfm_sim *sim, uint64_t v)
 {
 	sim->shaped |= 1 << SHAPED_PREDICTOR;
 	sim->shapes.predictor = v;
-}
-
-static void set_explain(struct pfm_sim *sim, uint64_t v)
-{
-	sim->explain = v;
-}
-
-static void set_prefetch(struct pfm_sim *sim, uint64_t v)
-{
-	sim->shapes.prefetch = v;
-}
-
-static void set_store_buffer(struct pfm_sim *sim, uint64_t v)
-{
-	sim->store_buffer = v;
-}
-
-static void set_interrupt_ns(struct pfm_sim *sim, uint64_t v)
-{
-	sim->interrupt_ns = v;
 }
 
 #define HOUR_NS 3600000000000ULL
@@ -270,7 +225,7 @@ static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t 
 	return 0;
 }
 
-/* Returns true if the word at text is followed by the next option or the end. */
+/* Returns true if the option at text, up to the next comma or the end, is exactly this word. */
 static bool is_word(const char *text, const char *word)
 {
 	size_t len = strcspn(text, ",");
@@ -348,7 +303,7 @@ int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value)
 	return apply(sim, o, value);
 }
 
-/* --- what it is made with, in words --------------------------------------------------------- */
+/* --- the options in words: sim->notes ------------------------------------------------------- */
 
 static void add_note(struct pfm_sim *sim, const char *format, ...)
 {

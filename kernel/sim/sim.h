@@ -30,7 +30,7 @@
 #define SIM_MAX_EVENTS	63	/* most event names of a computer */
 #define SIM_MAX_COUNTERS 32
 #define SIM_NEVER	UINT64_MAX
-#define SIM_TOOL_TID	1	/* the id of the tool outside of the computer */
+#define SIM_TOOL_TID	1	/* thread id of the outside tool (perfmon/sim.h) */
 #define SIM_FIRST_TID	100
 #define SIM_BRANCHES	16	/* most branches that are kept */
 
@@ -54,7 +54,7 @@ struct sim_node {
 	bool		branches;		/* the node has sites that are branches */
 	/* the node is a site that is a marked instruction (sampling/mark.c) */
 	bool		marked;
-	/* for a site that is a branch: SIM_TAKEN and so on */
+	/* for a site that is a branch: SIM_TAKEN, SIM_WRONG, SIM_INDIRECT, ORed */
 	uint8_t		branch;
 	uint8_t		walks;			/* for a site that misses TLBs: SIM_WALK_* */
 	/* the node is a loop of one iteration, which stands for a call of the function at ip */
@@ -94,7 +94,7 @@ struct sim_node {
 struct sim_program {
 	unsigned int		refs;
 	uint32_t		num_nodes, num_kids, num_slots, num_subs;
-	/* some sites with accesses declare further counts */
+	/* some sites with accesses declare events, too */
 	bool			declares;
 	struct sim_slot		slots[SIM_MAX_SLOTS];
 	struct sim_node		*nodes;		/* node 0 is the root, a loop of one iteration */
@@ -218,8 +218,7 @@ struct sim_run {
 	uint64_t		budget;		/* time left in ns */
 	bool			step, stop_at_user;
 	/*
-	 * called after n executions of a site, the time of which passed() gets, or n iterations of
-	 * a loop
+	 * called after n executions of a site (passed() gets their time) or n iterations of a loop
 	 */
 	void	(*applied)(void *arg, const struct sim_node *node, uint64_t n);
 	/* called when time has passed in a site */
@@ -288,7 +287,7 @@ struct sim_executed {
 	/* data was accessed; a load accessed it; the L1D did not have it */
 	bool		data, load, missed;
 	bool		fetch_missed, branched, marked;
-	uint8_t		branch, walks;		/* SIM_TAKEN and so on; SIM_WALK_* */
+	uint8_t		branch, walks;		/* SIM_TAKEN to SIM_INDIRECT, ORed; SIM_WALK_* */
 };
 
 /* After a failure returns NULL, with a negative errno in *err and the reason in pfm_refuse(). */
@@ -451,7 +450,7 @@ struct sim_codes {
 	 * *wanted is empty before.
 	 */
 	void	 (*wanted)(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
-	/* Optional: records the last of these executions, out of n executions of node. */
+	/* Optional: records the last of the n executions of node that wanted() asks for. */
 	void	 (*trace)(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
 			  uint64_t n);
 	struct sim_pebs	pebs;
@@ -461,8 +460,8 @@ struct sim_codes {
 	struct sim_lbr	lbr;
 	uint32_t	skid;			/* the skid with the option skid=model */
 	/*
-	 * Optional: fills in what a counter excludes that counts code and has the value pmc in its
-	 * PMC; *f is all 0 before.
+	 * Optional: fills in what a counter of this code excludes if its PMC has the value pmc; *f
+	 * is all 0 before.
 	 */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
@@ -512,7 +511,7 @@ struct sim_process {
 
 enum { SIM_FOLLOW_MINOR, SIM_FOLLOW_MAJOR, SIM_FOLLOW_SWITCHES, SIM_FOLLOWED };
 
-/* The state of a simulated thread that follows a thread of the host, its model (live.c). */
+/* How a simulated thread follows a thread of the host, which is called its model (live.c). */
 struct sim_follow {
 	bool		on;
 	/* the model has ended; the simulated thread ends when it has caught up */
@@ -522,7 +521,10 @@ struct sim_follow {
 	/* value of t->ran at the next event; SIM_NEVER: no event is left */
 	uint64_t	next;
 	uint32_t	events[SIM_FOLLOWED];	/* events that must still happen */
-	/* the model's start time; what it had used when it was last looked at */
+	/*
+	 * the start time of the model, in ticks of the host; its CPU time in ns and its numbers of
+	 * events, when /proc was last read
+	 */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];
 	/* if the model has ended: t->ran, and the round in which it first had this value */
 	uint64_t	held_ran, held_since;
@@ -622,7 +624,9 @@ struct sim_cpu {
 	struct sim_stores	stores;
 };
 
-/* Called before the thread turns to something other than accesses, or leaves the CPU. */
+/*
+ * Empties the store buffer; called before the thread does anything but accesses, or leaves the CPU.
+ */
 static inline void sim_stores_flush(struct sim_cpu *cpu)
 {
 	if (cpu->stores.num)
@@ -709,6 +713,7 @@ struct sim_ctx {
 	struct sim_cpu		*cpu;		/* the CPU of a system-wide context */
 	bool			running;	/* the counters count */
 	bool			insecure;	/* sum and rum work on this context (5.3) */
+	bool			inherited;	/* live: pfm_user_inherited() at the load */
 	bool			armed;
 	/* when the set timeout expires, by sim_timer_clock() */
 	uint64_t		deadline;
@@ -775,11 +780,12 @@ uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted
 
 /* sampling/trace.c: address registers and branch buffer of Itanium processors. */
 
-/* What is recorded at a level, by address registers, or as loads with a latency. */
+/* Which executions at a level are recorded: by address registers, branch records or PEBS. */
 struct sim_wanted {
 	uint32_t	data, fetch;	/* cache misses that take at least this many cycles */
 	uint8_t		walks;		/* SIM_WALK_* */
-	uint8_t		branches;	/* bits 1 << kind of branch (SIM_TAKEN and so on) */
+	/* bits 1 << kind; a kind of branch is SIM_TAKEN to SIM_INDIRECT, ORed */
+	uint8_t		branches;
 };
 void sim_trace_wanted(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
 void sim_trace(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node, uint64_t n);
@@ -818,15 +824,15 @@ void sim_mark(struct sim_cpu *cpu, struct sim_executed *done);
 /* sampling/ibs.c */
 bool sim_ibs_on(const struct sim_cpu *cpu);
 /*
- * Counts what the current thread executed in this many cycles, and adds to cpu->ibs_taken. Returns
- * true if that is not 0.
+ * Counts what the current thread executed in this many cycles. Sets bits of cpu->ibs_taken for new
+ * samples, and returns true if any is set.
  */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
 /* cpu.c */
 void sim_cpu_predict(struct sim_cpu *cpu);
-/* Runs up to sim->now. Returns SIM_TIME there, or why it stopped at that moment. */
+/* Runs up to sim->now. Returns SIM_TIME if it got there, else why it stopped before. */
 enum sim_stop sim_cpu_run(struct sim_cpu *cpu);
-void sim_cpu_sync(struct sim_cpu *cpu);		/* the same, if no stop can come before sim->now */
+void sim_cpu_sync(struct sim_cpu *cpu);		/* runs to sim->now; no stop may be due */
 bool sim_cpu_irqs_off(const struct sim_cpu *cpu);
 /* returns true if an overflow has interrupted the CPU, but has not been handled yet */
 bool sim_cpu_interrupted(const struct sim_cpu *cpu);
@@ -868,13 +874,13 @@ const struct sim_node *sim_emerged(const struct sim_thread *t);
 /* caches.c */
 bool sim_caches_make(struct pfm_sim *sim);	/* returns false if there is no memory */
 uint32_t sim_num_cores(const struct pfm_sim *sim);
-/* valid once there are caches */
+/* may be called after sim_caches_make() */
 struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);
 void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 /*
- * With explain: site ip has stored at addr, and all CPUs see it; site ip has loaded from addr; site
- * ip has loaded what site "from" had stored.
+ * Called with the option explain: site ip has stored at addr, and all CPUs see the store; site ip
+ * has loaded from addr; site ip has loaded, from the store buffer, what site "from" stored.
  */
 void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
 void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
@@ -908,7 +914,7 @@ void sim_process_unreach(struct sim_process *p, struct pfm_context *ctx);
 struct sim_process *sim_process_find(struct pfm_sim *sim, uint32_t pid);
 void sim_threads_free(struct pfm_sim *sim);
 
-/* record.c: passes what t has just done to the contexts of t and of its CPU */
+/* record.c: passes a record of what t has just done to the contexts of t and of its CPU */
 void sim_record(struct sim_thread *t, struct pfm_record *rec);
 
 /* live.c */
@@ -917,7 +923,7 @@ void sim_live_publish(struct pfm_sim *sim);
 void sim_live_begin(void);		/* enclose every command; no lock is held */
 void sim_live_end(void);
 void sim_live_forget(void);		/* called in a child after fork */
-/* change is 1 for one more context, -1 for one less */
+/* change is 1 if one more context is loaded, -1 if one less is */
 void sim_live_loaded(struct pfm_sim *sim, int change);
 /*
  * Finds or makes the simulated thread that follows thread tid of the host. Returns -ESRCH if there
@@ -933,8 +939,8 @@ bool sim_advance(struct pfm_sim *sim, uint64_t limit);
 void sim_sync_all(struct pfm_sim *sim);
 
 /*
- * options.c: applies options "key=value,...", those in first before the others. Returns 0, or a
- * negative errno with the reason.
+ * options.c: applies options "key=value,...", those in "first" before those in "options". Returns
+ * 0, or a negative errno with the reason.
  */
 int sim_options_parse(struct pfm_sim *sim, const char *first, const char *options);
 int sim_options_set(struct pfm_sim *sim, const char *key, uint64_t value);

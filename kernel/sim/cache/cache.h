@@ -60,7 +60,7 @@ struct cache_shapes {
 	uint32_t	prefetch;	/* an enum cache_prefetcher, for the L1D */
 };
 
-extern const char *const cache_part_names[CACHE_PARTS];	/* the names "L1I" and so on */
+extern const char *const cache_part_names[CACHE_PARTS];	/* "L1I" to "DTLB" */
 
 #define CACHE_NO_BLOCK	(~0ULL)
 
@@ -157,19 +157,16 @@ struct cache_branches {
 bool cache_branch(struct cache_branches *b, uint64_t ip, bool taken);
 bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
 
-/* --- why: why.c ----------------------------------------------------------------------------- */
+/* --- causes of misses: why.c ---------------------------------------------------------------- */
 
 enum cache_cause { CACHE_COMPULSORY, CACHE_CAPACITY, CACHE_CONFLICT, CACHE_COHERENCE, CACHE_CAUSES };
 
 /*
- * For the causes of misses: what a fully associative L1D of the same size would hold, and which
- * blocks were ever in it.
+ * What tells the cause of a miss in the L1D: which blocks were ever in it, and which ones a fully
+ * associative cache of the same size would hold now.
  */
 struct cache_why {
-	/*
-	 * the value of a block: the bits SEEN and LOST of why.c and, above them, its entry's index
-	 * + 1
-	 */
+	/* for each block: the bits SEEN and LOST of why.c and, above them, the index in entry + 1 */
 	struct cache_blocks	seen;
 	struct cache_entry	*entry;	/* a list in the order of the last use */
 	uint32_t		num, room, first, last;
@@ -232,17 +229,16 @@ struct cache_system {
 	struct cache_core	*cores;
 };
 
-/* Returns NULL if there is no memory. The shapes must have been checked by cache_shapes_wrong(). */
+/* Returns NULL if there is no memory. cache_shape_wrong() must have accepted each shape. */
 struct cache_system *cache_system_new(const struct cache_shapes *shapes, uint32_t cores, bool explain);
 void cache_system_free(struct cache_system *s);
-const char *cache_shapes_wrong(const struct cache_shapes *shapes);
 
 uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size);
 
 /*
- * Returns the cycles that a fetch waits in addition to a hit in the first level. If it is in the
- * line of the last fetch, that line and its page are still the latest of their sets, and a look-up
- * would change nothing.
+ * Returns the cycles that a fetch waits in addition to a hit in the first level. A fetch from the
+ * same line as the last one needs no look-up: that line and its page are still the latest of their
+ * sets.
  */
 static inline uint32_t cache_fetch(struct cache_core *core, uint64_t addr, uint32_t size)
 {
@@ -307,8 +303,8 @@ struct tape_reader;
 struct tape_reader *tape_reader_new(const void *bytes, size_t size);
 void tape_reader_free(struct tape_reader *r);
 /*
- * Returns the next instruction, which is valid until the next call. Returns NULL at the end, or if
- * the tape is damaged; *wrong is then the reason, else NULL.
+ * Returns the next instruction, which is valid until the next call, or NULL. *wrong is then the
+ * reason if the tape is damaged, and NULL at its end.
  */
 const struct tape_instr *tape_read(struct tape_reader *r, const char **wrong);
 

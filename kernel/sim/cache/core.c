@@ -52,7 +52,10 @@ uint32_t cache_fetch_line(struct cache_core *core, uint64_t addr, uint32_t size)
 	return wait + beyond(core, CACHE_FETCH, addr, size);
 }
 
-/* Makes a store that goes past the cache: lines of it that are present count as used. */
+/*
+ * Makes a store that goes past the cache; the lines of the store that are in the cache count as
+ * used.
+ */
 static void renew(struct cache *c, uint64_t addr, uint32_t size)
 {
 	for (uint64_t block = addr >> c->bits; block <= (addr + size - 1) >> c->bits; block++)
@@ -92,8 +95,8 @@ bool cache_left_unused(struct cache_core *core, uint64_t block)
 }
 
 /*
- * Called before the block, which is not in the L1D, replaces another one: counts that one if it was
- * never used.
+ * Called before the block, which is not in the L1D, replaces another one. Counts the replaced block
+ * if it was prefetched and never used.
  */
 static void replace(struct cache_core *core, uint64_t block)
 {
@@ -153,7 +156,7 @@ static bool access_prefetching(struct cache_core *core, enum cache_kind kind, ui
 	return miss;
 }
 
-/* Makes a store that goes past the L1D. It causes no prefetch. */
+/* Makes a store that goes past the L1D, so it causes no prefetch. */
 static bool pass_prefetched(struct cache_core *core, uint64_t addr, uint32_t size)
 {
 	struct cache *c = &core->part[CACHE_L1D];
@@ -179,7 +182,7 @@ static uint32_t data_prefetching(struct cache_core *core, enum cache_kind kind, 
 	return wait;
 }
 
-/* --- data ----------------------------------------------------------------------------------- */
+/* --- data accesses -------------------------------------------------------------------------- */
 
 static void explain(struct cache_core *core, uint64_t addr, uint32_t size)
 {
@@ -208,20 +211,11 @@ uint32_t cache_data(struct cache_core *core, enum cache_kind kind, uint64_t addr
 	return wait + beyond(core, kind, addr, size);
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- the system of all CPUs ----------------------------------------------------------------- */
 
 static bool is_tlb(int part)
 {
 	return part == CACHE_ITLB || part == CACHE_DTLB;
-}
-
-const char *cache_shapes_wrong(const struct cache_shapes *shapes)
-{
-	const char *wrong = NULL;
-
-	for (int p = 0; p < CACHE_PARTS && !wrong; p++)
-		wrong = cache_shape_wrong(&shapes->part[p]);
-	return wrong;
 }
 
 static bool core_init(struct cache_core *core, struct cache_system *s, uint32_t num)

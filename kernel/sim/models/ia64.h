@@ -50,4 +50,42 @@ void sim_ia64_threshold(uint64_t pmc, struct sim_filter *f);
 void sim_ia64_match(struct sim_ia64_matcher m, struct sim_filter *f);
 struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br);
 
+/*
+ * The rows of struct sim_encoding that Itanium 2 and Montecito share. The latter gives some events
+ * another name, and L2 accesses another code.
+ */
+#define SIM_ITANIUM2_ENCODINGS(l2_code, l2_mask) \
+	{ 0x12, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CYCLES, CPU_OP_CYCLES */ \
+	{ 0x08, 0xff, SIM_EV_INSTRUCTIONS, IO },	/* IA64_INST_RETIRED */ \
+	{ 0x25b, 0xfff, SIM_EV_BRANCH_MISSES, IO },	/* BR_MISPRED_DETAIL.ALL.WRONG_PATH */ \
+	{ 0x35b, 0xfff, SIM_EV_NEVER, IO },		/* .WRONG_TARGET: what is mispredicted here is the path */ \
+	{ 0x5b, 0xfff, SIM_EV_BRANCHES, IO },		/* BR_MISPRED_DETAIL.ALL.ALL_PRED */ \
+	{ 0xcd, 0xff, SIM_EV_LOADS, IOD },		/* LOADS_RETIRED */ \
+	{ 0xd1, 0xff, SIM_EV_STORES, IOD },		/* STORES_RETIRED */ \
+	{ 0x09, 0xff, SIM_EV_FP_OPS, I },		/* FP_OPS_RETIRED */ \
+	{ 0x50, 0xff, SIM_EV_NOPS, IO },		/* NOPS_RETIRED */ \
+	{ 0x00, 0xff, SIM_EV_STALLS, 0 },		/* BACK_END_BUBBLE */ \
+	{ 0xc2, 0xff, SIM_EV_L1D_ACCESSES, IOD },	/* L1D_READS_SET0 */ \
+	{ 0xc7, 0xff, SIM_EV_L1D_MISSES, IOD },		/* L1D_READ_MISSES */ \
+	{ 0x40, 0xff, SIM_EV_L1I_ACCESSES, I },		/* L1I_READS */ \
+	{ 0x41, 0xff, SIM_EV_L1I_MISSES, I },		/* L1I_FILLS */ \
+	{ l2_code, l2_mask, SIM_EV_L2_ACCESSES, IOD }, \
+	{ 0xcb, 0xff, SIM_EV_L2_MISSES, IOD },		/* L2_MISSES, L2D_MISSES */ \
+	{ 0xdb, 0xff, SIM_EV_L3_ACCESSES, IOD },	/* L3_REFERENCES */ \
+	{ 0xdc, 0xff, SIM_EV_L3_MISSES, IOD },		/* L3_MISSES */ \
+	{ 0xc1, 0xff, SIM_EV_DTLB_MISSES, IOD },	/* L2DTLB_MISSES */ \
+	{ 0x47, 0xff, SIM_EV_ITLB_MISSES, I },		/* ITLB_MISSES_FETCH */ \
+	{ 0x87, 0xff, SIM_EV_BUS_ACCESSES, 0 },		/* BUS_ALL */ \
+	{ 0x9e, 0xff, SIM_EV_INTERRUPTS, 0 },		/* EXTERN_DP_PINS_0_TO_3 */ \
+	{ 0xc8, 0xff, SIM_EV_DEAR, IOD },		/* DATA_EAR_EVENTS */ \
+	{ 0x43, 0xff, SIM_EV_IEAR, I },			/* L1I_EAR_EVENTS */ \
+	{ 0x11, 0xff, SIM_EV_BTB, IO },			/* BRANCH_EVENT, ETB_EVENT */
+
+/* Members of struct sim_codes for all models; the file defines encodings, filter and traces. */
+#define SIM_IA64_CODES \
+	.encodings = encodings, .mask = 0xff, .filter = filter, .ia64 = true, \
+	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS, \
+	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL, \
+	.traces = &traces, .wanted = sim_trace_wanted, .trace = sim_trace
+
 #endif

@@ -113,16 +113,8 @@ static const struct sim_traces traces = {
 
 const struct sim_codes sim_codes_itanium = {
 	.caches = &merced,
-	.encodings = encodings,
-	.mask = 0xff,
 	.decode = sim_ia64_decode,
 	.encode = sim_ia64_encode,
 	.takes = takes,
-	.filter = filter,
-	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS,
-	.set_flags = PFM_ITA_SETFL_EXCL_INTR | PFM_ITA_SETFL_INTR_ONLY | PFM_ITA_SETFL_IDLE_EXCL,
-	.ia64 = true,
-	.traces = &traces,
-	.wanted = sim_trace_wanted,
-	.trace = sim_trace,
+	SIM_IA64_CODES,
 };
