@@ -46,7 +46,7 @@ struct pfm_pmd {
 	 * switch
 	 */
 	uint64_t	switch_cnt;
-	/* how many of them have not come yet */
+	/* how many of these switch_cnt overflows have not come yet */
 	uint64_t	switch_left;
 	uint64_t	reset_pmds[PFM_PMD_BV];
 	uint64_t	smpl_pmds[PFM_PMD_BV];
@@ -56,7 +56,7 @@ struct pfm_pmd {
 	uint32_t	random_state;		/* state of Carta's generator */
 	/*
 	 * sum of the counts of child contexts that have ended, minus what "living" was when the PMD
-	 * was last written
+	 * was last written: what children counted before a write is no part of the value
 	 */
 	uint64_t	children;
 	/*
@@ -93,7 +93,7 @@ struct pfm_set {
 	uint16_t	id, id_next;
 	uint32_t	flags;			/* PFM_SETFL_* */
 	bool		resets_others;		/* reset_pmds of some PMD has, or had, bits set */
-	/* bits can be set only in this many words of used_pmds, from the first one on */
+	/* number of words of used_pmds, from the first one on, in which bits can be set */
 	uint8_t		pmd_words;
 	/* in ns, rounded up to the timer's granularity (3.1.10) */
 	uint64_t	timeout;
@@ -103,10 +103,14 @@ struct pfm_set {
 	/* ns for which the set has counted before ctx->since */
 	uint64_t	duration;
 	uint64_t	lost, throttled, late;
-	/* the shares of child contexts that have ended, and those of living ones */
+	/*
+	 * what child contexts add: those that have ended; those that live, as of the last
+	 * pfm_gather()
+	 */
 	struct pfm_share ended, living;
 	/* ns for which the set was active but lacked the PMU, or a counter */
 	uint64_t	blind;
+	uint64_t	gap;		/* ns of duration in which a switch was due and nothing was counted */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
 	/* registers that are in use, or for which pfm_set_reserve() has reserved room */
@@ -172,7 +176,7 @@ struct pfm_part {
 
 struct pfm_context {
 	struct pfm_machine	*machine;
-	/* the machine's PMU, or the one that ops->create has set */
+	/* the description of the machine's PMU, or of the one that ops->create has set */
 	const struct pfm_pmu	*pmu;
 	enum pfm_state		state;		/* only pfm_set_state() changes it */
 	uint32_t		flags;		/* PFM_FL_* */
@@ -196,7 +200,7 @@ struct pfm_context {
 	struct pfm_set		*low_sets[PFM_LOW_SETS];	/* sets by their ids; see sets.c */
 	/* the other sets, by the high byte of the id; NULL: there are none */
 	struct pfm_set_page	**set_pages;
-	/* the first set in the order, which always exists */
+	/* set 0, the first in the order of ids, which always exists */
 	struct pfm_set		set0;
 	unsigned int		num_sets;
 	struct pfm_set		*active;
@@ -213,7 +217,10 @@ struct pfm_context {
 	/* with INHERIT: the parts of the buffer; a child context uses its root's */
 	struct pfm_part		*parts;
 	unsigned int		num_parts;
-	/* in a root: the combined decisions of the parts at the last restart */
+	/*
+	 * in a root: the format's decision at the last restart; a member is 1 if it is 1 for any
+	 * part
+	 */
 	pfm_ovfl_ctrl_t		restart;
 	/* in PMU context: the part that this context has taken; or NULL */
 	struct pfm_part		*part;
@@ -222,18 +229,21 @@ struct pfm_context {
 	uint32_t		held_at;	/* held_by->restarts at the time of the mask */
 	/* an overflow has deferred a reset to the restart */
 	bool			owes;
-	/* with parts: at least one message has been read since the load */
+	/*
+	 * with parts: a message has been read since the load; until then a restart gives all fills
+	 * back
+	 */
 	bool			heard;
 	bool			has_untold;
 	/*
-	 * by reason: number of samples and records that were lost because the part was taken, and
-	 * for which no LOST record has been written yet
+	 * number of lost samples and records for which no LOST record has been written yet, by the
+	 * reason of the loss: PFM_STACK_SMPL_LOST_*
 	 */
 	uint64_t		untold[PFM_LOST_REASONS];
 
 	/*
-	 * all in ns (6.5): when the PMU was lost; up to when "blind" has been updated; for how long
-	 * monitoring was wanted meanwhile
+	 * in ns, while another context has the PMU (6.5): when it took the PMU; up to when "blind"
+	 * has been updated; for how long monitoring was wanted since then
 	 */
 	uint64_t		lost_at, blind_since, blind;
 
@@ -252,8 +262,8 @@ struct pfm_context {
 	uint64_t		dropped_children;
 	uint32_t		num_forks;		/* number of children of this load */
 	/*
-	 * in a root: the state of the periods of child contexts that have ended; in a child
-	 * context: memory for the state of its own
+	 * in a root: the state of the periods of child contexts that have ended, for later ones to
+	 * continue; in a child context: memory for the state that it will leave
 	 */
 	struct pfm_rest		*rests;
 	/* the target has ended, but some of its children have not */
@@ -599,9 +609,9 @@ typedef int pfm_ask_t(struct pfm_context *root, void *buf, bool active, pfm_ovfl
  */
 bool pfm_part_is_due(const struct pfm_context *root, const struct pfm_part *part);
 /*
- * Takes the part, and calls ask() for each fill that a restart gives back now (parts.c). part->ctrl
- * receives the format's last decision. Returns 0, or the error of the ask() that failed. Runs in
- * PMU context, or after the root's thread has ended.
+ * With the part taken, calls ask() for each fill that the format gets back now (parts.c), and
+ * stores the format's last decision in part->ctrl. Returns 0, or the error of the ask() that
+ * failed. Runs in PMU context, or after the root's thread has ended.
  */
 int pfm_part_restart(struct pfm_context *root, struct pfm_part *part, pfm_ask_t *ask);
 void pfm_parts_begin(struct pfm_context *root);	/* resets all parts when a context is loaded */

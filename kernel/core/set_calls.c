@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * set_calls.c - the commands on event sets: create, modify, delete, getinfo (3.1.10 - 3.1.12).
- */
+/* set_calls.c - the commands on event sets: create, modify, delete, getinfo (3.1.10 - 3.1.12). */
 #include "core.h"
 
 #define GENERIC_FLAGS (PFM_SETFL_OVFL_SWITCH | PFM_SETFL_TIME_SWITCH | PFM_SETFL_EXPL_NEXT | \
@@ -156,6 +154,7 @@ static void fill_info(struct pfm_context *ctx, struct pfm_set *set, pfarg_setinf
 	info->set_throttled = set->throttled + set->ended.throttled + set->living.throttled;
 	info->set_blind = set->blind + set->ended.blind + set->living.blind;
 	info->set_late = set->late + set->ended.late + set->living.late;
+	info->set_gap = set->gap;
 	info->set_mmap_offset = mmap_offset(ctx, set->id);
 }
 
@@ -175,10 +174,7 @@ static int check_info(struct pfm_context *ctx, pfarg_setinfo_t *info)
 		info->set_flags |= PFM_SET_RETFL_NOSET;
 		return pfm_refuse(-EINVAL, "set %u does not exist", info->set_id);
 	}
-	if (pfm_all_zero(info->set_reserved, sizeof(info->set_reserved)))
-		return 0;
-	info->set_flags |= PFM_SET_RETFL_EINVAL;
-	return pfm_refuse(-EINVAL, "reserved fields must be 0");
+	return 0;
 }
 
 static void fill_all(struct pfm_context *ctx, bool live)

@@ -23,8 +23,10 @@ void pfm_run(struct pfm_context *ctx)
 static void account(struct pfm_context *ctx)
 {
 	struct pfm_set *set = ctx->active;
+	uint64_t ran = pfm_ops(ctx)->ran(ctx);
 
-	set->duration += pfm_ops(ctx)->ran(ctx) - ctx->since;
+	set->duration += ran - ctx->since;
+	ctx->since = ran;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)
 		set->timeout_left = pfm_ops(ctx)->disarm(ctx);
 }
@@ -114,13 +116,20 @@ int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind)
 
 int pfm_change_set(struct pfm_context *ctx)
 {
+	struct pfm_set *left = ctx->active;
+	uint64_t held;
 	int ret;
 
-	pfm_hold(ctx);
+	pfm_hold_now(ctx);
+	held = ctx->since;
 	ret = pfm_switch(ctx, PFM_RESET_SHORT);
-	if (!ret)
+	if (!ret) {
 		pfm_run(ctx);
-	return ret;
+		/* one set is active at any time (3.1.5): the old one during the switch */
+		left->duration += ctx->since - held;
+	}
+	/* no message is posted if the target has ended: a restart would fail, and END follows */
+	return ret == -ESRCH ? 0 : ret;
 }
 
 void pfm_set_timeout(struct pfm_context *ctx)

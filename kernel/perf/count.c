@@ -7,7 +7,7 @@
 
 #include "perf.h"
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading the counts --------------------------------------------------------------------- */
 
 void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lost)
 {
@@ -48,18 +48,18 @@ static bool read_alone(struct perf_group *g)
 }
 
 /*
- * Returns the time in ns for which the active set has been active since these events were opened;
- * with INHERIT the sum over all threads.
+ * Returns the time in ns for which the active set has been active since the events of g were
+ * opened; with INHERIT the sum over all threads.
  */
 uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g)
 {
 	const struct perf_context *p = perf_of(ctx);
 
-	return p->set->duration - g->before + (p->running ? perf_ran(ctx) - ctx->since : 0);
+	return p->set->duration - g->before + (pfm_counting(ctx) ? perf_ran(ctx) - ctx->since : 0);
 }
 
 /*
- * Notes that the events of the active set have been on the PMU for only this many ns of the active
+ * Notes that the events of the active set have been on the PMU for only "running" ns of the active
  * time.
  */
 void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running)
@@ -72,6 +72,21 @@ void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t ru
 		return;
 	p->set->blind += missed - g->missed;
 	g->missed = missed;
+}
+
+/*
+ * Called when an overflow or the timeout has switched sets. The PMDs of the set that was left keep
+ * their values from that overflow or timeout; the time from there to the switch is the gap, in
+ * which nothing was counted. While the set was active, its events had been enabled for "enabled" ns
+ * at the overflow or timeout, and disabled for "idle" ns before the set was last installed. The
+ * events of a cgroup are enabled only while it runs, so its gaps are not known.
+ */
+void perf_note_gap(struct pfm_context *ctx, struct pfm_set *left, uint64_t idle, uint64_t enabled)
+{
+	int64_t gap = (int64_t)(left->duration - idle - enabled);
+
+	if (gap > 0 && perf_of(ctx)->cgroup < 0)
+		left->gap += (uint64_t)gap;
 }
 
 /*
@@ -92,6 +107,7 @@ bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g)
 		perf_note_missed(ctx, g, 0);
 		return false;
 	}
+	g->enabled = words[1];
 	if (g->hw && words[2] < words[1])
 		perf_note_missed(ctx, g, words[2]);
 	take_counts(ctx, g, words);
@@ -143,7 +159,7 @@ void perf_rebase(struct pfm_context *ctx, struct pfm_set *set)
 	p->fresh = p->program = true;
 }
 
-/* --- periods -------------------------------------------------------------------------------- */
+/* --- the periods of the kernel's events ----------------------------------------------------- */
 
 static uint64_t distance_of(const struct perf_counter *c)
 {
@@ -165,8 +181,8 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 }
 
 /*
- * Returns the shortest period that may be set for the remainder of a period. Until the service
- * thread sets the next period, the kernel overflows again each time this one has passed. Software
+ * Returns the shortest period that may be set for the remainder of a period. The kernel overflows
+ * again each time it has passed, until the library's service thread sets the next period. Software
  * events are rare, so 1 is long enough.
  */
 static uint64_t shortest(const struct perf_counter *c)
@@ -179,9 +195,9 @@ static uint64_t shortest(const struct perf_counter *c)
 }
 
 /*
- * Sets the kernel's period so that it overflows when the PMD does. If the PMD's overflow is
- * overdue, because the period is set late, the shortest period is set, unless the kernel will
- * overflow soon anyway.
+ * Sets the period of the kernel's event so that the event overflows when the PMD does. If the PMD's
+ * overflow is overdue already, the shortest period is set, unless the event will overflow soon
+ * anyway.
  */
 static int program(struct perf_counter *c)
 {
@@ -243,7 +259,7 @@ static int program_all(struct pfm_context *ctx, struct perf_group *g)
 	return ret;
 }
 
-/* --- running -------------------------------------------------------------------------------- */
+/* --- starting and stopping events ----------------------------------------------------------- */
 
 /*
  * Allows the next overflow of an event that the kernel stops at overflows: each of them needs a

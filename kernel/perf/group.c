@@ -12,7 +12,7 @@
 #include "perf.h"
 #include "software_perf.h"
 
-/* --- plans ---------------------------------------------------------------------------------- */
+/* --- making the plans of a set -------------------------------------------------------------- */
 
 static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 {
@@ -24,18 +24,26 @@ static bool sw_plan(struct perf_plan *plan, uint16_t num, uint64_t value)
 	return !plan->no_user || !plan->no_kernel;
 }
 
+static bool switches(const struct pfm_set *set, const struct pfm_pmd *pmd)
+{
+	return (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt;
+}
+
 /*
- * Returns true if an overflow of this PMD notifies, switches sets or takes a sample. Otherwise its
- * value only wraps.
+ * Returns true if an overflow of this PMD notifies, switches sets, takes a sample or resets others.
+ * Otherwise its value only wraps.
  */
 static bool wants_overflow(const struct pfm_context *ctx, const struct pfm_set *set,
-			   const struct pfm_pmd *pmd)
+			   const struct pfm_pmd *pmd, const struct perf_plan *plan)
 {
 	if (pmd->flags & PFM_REGFL_OVFL_NOTIFY)
 		return true;
-	if ((set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->switch_cnt)
+	if (switches(set, pmd))
 		return true;
-	return ctx->fmt && (pmd->long_reset || pmd->short_reset || pmd->value >> 63);
+	if (!ctx->fmt)
+		/* an event that is ALONE has no overflows, by which it could reset others */
+		return !plan->alone && !pfm_inherits(ctx) && !pfm_bits_empty(pmd->reset_pmds);
+	return pmd->long_reset || pmd->short_reset || pmd->value >> 63;
 }
 
 static bool reset_by_others(const struct pfm_set *set, uint16_t num)
@@ -49,19 +57,21 @@ static bool reset_by_others(const struct pfm_set *set, uint16_t num)
 static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *set,
 			  const struct pfm_pmd *pmd, struct perf_plan *plan)
 {
-	bool random = (pmd->flags & PFM_REGFL_RANDOM) && pmd->random_mask;
+	bool random = (pmd->flags & PFM_REGFL_RANDOM) && pmd->random_mask, loads;
 
-	plan->sampling = wants_overflow(ctx, set, pmd);
+	plan->sampling = wants_overflow(ctx, set, pmd, plan);
 	if (!plan->sampling)
 		return;
-	plan->stop = !ctx->fmt;
-	plan->fixed = !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
+	/* masking stops the counters; before a switch they count on: most overflows may switch nothing (3.7.6) */
+	plan->stop = !ctx->fmt && (pmd->flags & PFM_REGFL_OVFL_NOTIFY);
+	loads = ctx->fmt || plan->stop || switches(set, pmd);
+	plan->fixed = loads && !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
 		      !reset_by_others(set, pmd->num);
 	if (perf_samples_family(ctx)) {
 		plan->prompt = perf_prompt(ctx);
 		return;
 	}
-	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset ||
+	plan->prompt = plan->stop || !plan->fixed || pmd->last_reset != pmd->short_reset || switches(set, pmd) ||
 		       perf_prompt(ctx);
 }
 
@@ -142,8 +152,8 @@ static unsigned int make_family_plans(struct pfm_context *ctx, struct pfm_set *s
 }
 
 /*
- * Makes the plans of a set in the order of its group. A sampling event comes first, because as the
- * leader it can stop the group.
+ * Makes the plans of a set in the order of its group. Without a format, an event that stops comes
+ * first, because as the leader it can stop the group; with a format, a sampling event does.
  */
 static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, struct perf_plan *plans)
 {
@@ -154,7 +164,7 @@ static unsigned int make_plans(struct pfm_context *ctx, struct pfm_set *set, str
 	for (unsigned int i = 0; i < n; i++) {
 		struct perf_plan leader = plans[i];
 
-		if (!leader.sampling)
+		if (!(ctx->fmt ? leader.sampling : leader.stop))
 			continue;
 		memmove(&plans[1], &plans[0], i * sizeof(*plans));
 		plans[0] = leader;
@@ -177,7 +187,7 @@ static bool same_plans(struct pfm_context *ctx, struct pfm_set *set, const struc
 	return perf_sampler_fits(g->sampler, sampled, make_sampler_plans(ctx, set, sampled));
 }
 
-/* --- periods -------------------------------------------------------------------------------- */
+/* --- checking periods ----------------------------------------------------------------------- */
 
 static bool too_short(uint64_t value)
 {
@@ -222,7 +232,7 @@ static uint64_t first_period(const struct perf_plan *plan, const struct pfm_pmd 
 	return distance;
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening the events of a set ------------------------------------------------------------ */
 
 static void close_group(struct pfm_context *ctx, struct perf_group *g)
 {
@@ -304,7 +314,6 @@ static struct perf_group *new_group(const struct perf_plan *plans, unsigned int 
 		g->hw |= plans[i].hw;
 		g->joined += !plans[i].alone || !i;
 		g->sampling |= plans[i].sampling;
-		g->stop |= plans[i].stop;
 	}
 	return g;
 }
@@ -357,7 +366,10 @@ static int open_family(struct pfm_context *ctx, struct pfm_set *set, struct perf
 	return 0;
 }
 
-/* Opens the sampling events that children inherit. They cannot be changed during a load. */
+/*
+ * Opens the sampling events that children inherit, once in a load. Other plans are refused later,
+ * because a change would not reach the copies that children already have.
+ */
 static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct perf_group *g)
 {
 	struct perf_group *old = set->os;
@@ -393,7 +405,7 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 	return ret;
 }
 
-/* --- the core's requests -------------------------------------------------------------------- */
+/* --- what the core calls -------------------------------------------------------------------- */
 
 /* Opens the installed set's events anew if its registers need different events. */
 int perf_group_check(struct pfm_context *ctx)
@@ -412,10 +424,12 @@ int perf_group_check(struct pfm_context *ctx)
 	p->held = false;
 	ret = reopen(ctx, p->set, plans, n);
 	perf_view_events(p->set, p->set->os, true);
+	if (!ret && pfm_counting(ctx) && !pfm_inherits(ctx))
+		perf_group_of(p->set)->before += perf_ran(ctx) - ctx->since;
 	if (!ret)
 		perf_family_rebase(ctx, p->set);
 	p->program = true;
-	p->unfit = ret;		/* after a failure it is tried again before counting starts */
+	p->unfit = ret;		/* if not 0, opening is tried again before counting starts */
 	return ret;
 }
 
@@ -424,6 +438,7 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 	struct perf_context *p = perf_of(ctx);
 	struct perf_plan plans[PERF_MAX_COUNTERS];
 	unsigned int n = make_plans(ctx, set, plans);
+	struct perf_group *g;
 	int ret = 0;
 
 	perf_freeze(ctx);
@@ -436,9 +451,15 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 		p->unfit = ret;
 		perf_view_events(set, set->os, true);
 	}
-	if (!ret)
-		perf_rebase(ctx, set);
-	return ret;
+	/* a thread that called exec(2) has another id now, and END does not follow */
+	if (ret == -ESRCH && perf_target_lives(ctx))
+		return -EBUSY;
+	if (ret)
+		return ret;
+	perf_rebase(ctx, set);
+	g = set->os;
+	g->idle = set->duration - g->before - g->enabled;
+	return 0;
 }
 
 struct perf_counter *perf_counter_of(struct perf_group *g, uint16_t num)

@@ -26,7 +26,8 @@ static const char limits[] =
 	"A randomized or changed period runs from the overflow, exactly, if the helper is there before it "
 	"ends; otherwise its overflow comes late, and those that it overtakes are counted as lost. Randomized "
 	"periods of a clock below some 300 us put samples into the kernel's timer code for that reason.\n"
-	"A set switch happens in the helper: the old set's counters run until then.\n"
+	"A set switch happens in the helper: what the target does between the overflow, or timeout, and the switch "
+	"is counted in no set; set_act_duration and set_gap of the set that was left include this time.\n"
 	"MAP_SETS: counters of the PMU are read without a call by the thread that loaded the context onto itself, "
 	"if they do not sample, and the system lets programs read them (arm64: sysctl kernel.perf_user_access=1).\n"
 	"A sampling format written in Lua runs in the helper, one call at a time: overflows wait for it, and "
@@ -54,22 +55,25 @@ static const char limits[] =
 	"share a pid name space and /dev/shm (or /run/user/UID, or the folder LPFM_SHARED names), not across users; "
 	"without such a folder, for each process. What pfm_set_config() sets holds for all users where root can "
 	"write /run, else for the process.\n"
-	"A read(2) that is no multiple of a message is EINVAL in programs linked with libperfmon; past it (by "
-	"syscall(2), or where the library was loaded by dlopen(3)) it gets the beginning, and the next read the "
-	"rest. A descriptor that is closed past it goes on giving the values of running counters to "
-	"pfm_read_pmds(), while a duplicate is open, until a command is tried under its number or that is another "
-	"context's; and a thread that monitors itself keeps the context until no process has it open. A context is "
+	"A read(2) or readv(2) that is no multiple of a message is EINVAL in programs linked with libperfmon; past "
+	"it (by syscall(2), preadv2(2), fread(3), a read(2) that _FORTIFY_SOURCE checks, where the library was loaded "
+	"by dlopen(3), or in a program that got the descriptor by exec(2) or SCM_RIGHTS and is not a child) it gets "
+	"the beginning, and the next read the rest. What is written past it is never read. A descriptor that is "
+	"closed past it goes on giving the values of running counters to pfm_read_pmds(), while a duplicate is open, "
+	"until a command is tried under its number or that is another context's; and a thread that monitors itself "
+	"keeps the context until no process has it open. A context is "
 	"commanded by the process that created it. One that the first thread of a process has attached to itself "
 	"stays attached if that thread ends before its process. END is also sent for a program that got the "
-	"descriptor through exec(2). close() leaves the sampling buffer mapped until munmap(). Of bad pointers only "
-	"NULL is EFAULT.\n";
+	"descriptor through exec(2). If a process is killed, or calls _exit(2), while another one has the "
+	"descriptor of one of its contexts, the owner of O_ASYNC gets a signal without a message. close() leaves the "
+	"sampling buffer mapped until munmap(). Of bad pointers only NULL is EFAULT.\n";
 
 static const char no_hw[] =
 	"no hardware PMU (a virtual machine or container?): cycles, instructions, cache misses cannot be "
 	"counted here; software counters (clocks, faults, switches), sampling by time and virtual PMDs "
 	"work.\n";
 
-/* --- operations ----------------------------------------------------------------------------- */
+/* --- operations of the machine -------------------------------------------------------------- */
 
 static int check_set(struct pfm_context *ctx, uint32_t flags)
 {
@@ -199,8 +203,8 @@ static struct pfm_pmu pmu = {
 };
 
 /*
- * Appends the registers with numbers below n, and the cycle counter's, which come after a gap in
- * the numbers and do not count towards n.
+ * Appends the registers with numbers below n, and also those of the cycle counter: their numbers
+ * come after a gap and do not count towards n.
  */
 static uint16_t append_hw(struct pfm_reg *to, const struct pfm_reg *from, unsigned int num, unsigned int n)
 {
@@ -233,7 +237,7 @@ static void compose_pmu(void)
 		 "software");
 }
 
-/* --- the machine ---------------------------------------------------------------------------- */
+/* --- opening the machine -------------------------------------------------------------------- */
 
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine machine;
@@ -255,7 +259,7 @@ static int open_dummy(int *err)
 	return 0;
 }
 
-/* Kernels before 6.0 do not know PERF_FORMAT_LOST and return EINVAL. */
+/* Kernels before 6.0 return EINVAL for PERF_FORMAT_LOST: it is not used there. */
 static int probe_kernel(void)
 {
 	int err, ret;
@@ -269,8 +273,8 @@ static int probe_kernel(void)
 }
 
 /*
- * Returns true if an event can be opened. It is tried, because capabilities may allow more than the
- * setting.
+ * Returns true if such an event can be opened. This is tried, because capabilities may allow more
+ * than perf_event_paranoid does.
  */
 static bool may_measure(bool kernel, int pid, int cpu)
 {

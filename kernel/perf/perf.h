@@ -84,9 +84,16 @@ struct perf_group {
 	struct perf_sampler	*sampler;
 	/* number of events; number of those in the group that c[0] leads */
 	unsigned int		n, joined;
-	bool			sampling, stop, hw;
+	bool			sampling, hw;
 	/* for how many ns the set had been active when the events were opened */
 	uint64_t		before;
+	/* for how many ns they had been started, as last read */
+	uint64_t		enabled;
+	/*
+	 * when the set was last installed: ns since "before" in which the set was active and its
+	 * events were disabled
+	 */
+	uint64_t		idle;
 	/*
 	 * for how many ns since then the events had no place on the PMU; set->blind includes them
 	 */
@@ -160,7 +167,6 @@ struct perf_context {
 	void			*life_map;
 	/* pidfd that tells the target's end if life is not used for that; -1: none */
 	int			life_pidfd;
-	pid_t			parent;		/* parent of the target's process at the load */
 	/*
 	 * dummy event that tells whether the target, in a child process, has called exec; -1: none
 	 */
@@ -187,7 +193,8 @@ struct perf_context {
 	bool			check;
 	/* opening other events for the changed registers has failed */
 	bool			unfit;
-	bool			program;	/* periods may have changed */
+	/* periods may have changed, so perf_start() must set them */
+	bool			program;
 	bool			fresh;		/* the counts were read in this access */
 	/* the counts are those of the overflow that is being replayed */
 	bool			replaying;
@@ -232,9 +239,10 @@ extern const uint64_t perf_user_read;
 unsigned int perf_hw_probe(void);
 
 /*
- * named.c: events of the kernel that have registers of their own: PMCs and PMDs from number
- * PERF_NAMED_FIRST on. The low bits of such a PMC's value are the privilege levels, as for software
- * counters; the bits from PERF_NAMED_SHIFT on are the number of an event in the table, from 1.
+ * named.c: named events. PMCs and PMDs from number PERF_NAMED_FIRST on count them, and each pair
+ * can count any of them. The low bits of such a PMC's value are the privilege levels, as for
+ * software counters; the bits from PERF_NAMED_SHIFT on are the number of an event in the table,
+ * from 1.
  */
 #define PERF_NAMED_FIRST	96U
 #define PERF_NUM_NAMED		32U
@@ -288,6 +296,8 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);
 bool perf_has_fd(struct pfm_context *ctx);
+/* Returns true if the target's process has not ended. */
+bool perf_target_lives(const struct pfm_context *ctx);
 int perf_right_cpu(struct pfm_context *ctx);
 /*
  * Called when all records of an ended target have been replayed: watches the target again, so that
@@ -337,6 +347,7 @@ int perf_start(struct pfm_context *ctx);
 /* Returns false if the counts are not available. */
 bool perf_read_counts(struct pfm_context *ctx, struct perf_group *g);
 void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t running);
+void perf_note_gap(struct pfm_context *ctx, struct pfm_set *left, uint64_t idle, uint64_t enabled);
 uint64_t perf_active_ns(struct pfm_context *ctx, const struct perf_group *g);
 /* Makes the PMDs count on from their present values. */
 void perf_rebase(struct pfm_context *ctx, struct pfm_set *set);

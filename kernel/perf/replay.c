@@ -10,6 +10,7 @@
 struct sample {
 	uint64_t	id;
 	struct pfm_where where;
+	uint64_t	enabled;	/* time for which the group had been started, in ns */
 	uint64_t	n;		/* number of counters in values */
 	const uint64_t	*values;	/* {count, id[, lost]} for each counter */
 	struct perf_stack stack;
@@ -30,6 +31,7 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 				       .regs = &s->stack, .stack = &perf_stack_ops };
 	perf_name_exited(ctx, &s->where);
 	s->n = w[5];
+	s->enabled = w[6];
 	s->values = w + 8;	/* skips nr, time enabled and time running */
 	if (s->n > PERF_MAX_COUNTERS || rec->header.size < (9 + s->n * VALUE_WORDS) * sizeof(*w))
 		return false;
@@ -56,7 +58,7 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 	return NULL;
 }
 
-/* --- what the counts say -------------------------------------------------------------------- */
+/* --- overflows found by the counts ---------------------------------------------------------- */
 
 /*
  * Returns by how many counts an overflow of the kernel's event may come before the PMD's, and still
@@ -142,7 +144,7 @@ static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 	c->throttled = false;
 }
 
-/* --- replaying ------------------------------------------------------------------------------ */
+/* --- replaying an overflow ------------------------------------------------------------------ */
 
 static void load_counts(struct pfm_context *ctx, struct perf_group *g, const struct sample *s)
 {
@@ -218,7 +220,7 @@ static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_c
 {
 	struct perf_context *p = perf_of(ctx);
 	struct pfm_set *set = p->set;
-	uint64_t ovfl[PFM_PMD_BV] = { 0 };
+	uint64_t ovfl[PFM_PMD_BV] = { 0 }, runs = set->runs, idle = g->before + g->idle;
 
 	find_overflows(g, c, ovfl);
 	load_values(set, g, ovfl);
@@ -226,8 +228,11 @@ static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_c
 	pfm_overflow(ctx, ovfl, &s->where);
 	p->replaying = false;
 	p->program = true;
-	if (p->set != set)
+	if (p->set != set || set->runs != runs || ctx->absent) {
+		/* a set that comes after itself may have other events now: g may be gone */
+		perf_note_gap(ctx, set, idle, s->enabled);
 		return;
+	}
 	values_from_core(set, g, ovfl);
 	p->held = !pfm_counting(ctx);
 }
@@ -244,20 +249,21 @@ static void replay_sample(struct pfm_context *ctx, const union perf_record *rec)
 	c = by_id(g, s.id);
 	if (!c)
 		return;		/* the overflow is of a set that is no longer active */
-	if (g->stop)
+	if (c->plan.stop)
 		perf_freeze(ctx);
 	c->armed = false;
 	load_counts(ctx, g, &s);
 	follow_kernel(c, c->count);
 	if (!overflowed(c, c->count)) {
 		p->program = true;
+		p->fresh = false;
 		return;
 	}
 	count_missed(ctx, c);
 	deliver(ctx, g, c, &s);
 }
 
-/* --- other records -------------------------------------------------------------------------- */
+/* --- replaying other records ---------------------------------------------------------------- */
 
 static void replay_throttle(struct pfm_context *ctx, const union perf_record *rec)
 {

@@ -3,7 +3,9 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <linux/capability.h>
 #include <sys/epoll.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #define PFM_NO_MMAP_REDIRECT
 #include "perf.h"
@@ -111,26 +113,35 @@ static int open_and_map(struct pfm_context *ctx, struct perf_ring *ring, size_t 
 }
 
 /*
- * Returns the number of data pages. A ring about half as large as the sampling buffer holds the
- * records that the kernel writes until this process runs.
+ * Returns the number of data pages of each of n rings. Rings that together are about half as large
+ * as the sampling buffer hold the records that the kernel writes until this process runs.
  */
-static size_t pages_for(const struct pfm_context *ctx)
+static size_t pages_for(const struct pfm_context *ctx, int n)
 {
-	size_t half = ctx->buf_size / page_size() / 2, pages = PAGES_FORMAT;
+	size_t half = ctx->buf_size / page_size() / 2 / (size_t)n, pages = PAGES_FORMAT;
 
 	while (pages < half && pages < PAGES_MOST)
 		pages *= 2;
 	return pages;
 }
 
-static size_t pages_wanted(const struct pfm_context *ctx)
+/* Returns true if the limits of locked memory do not hold for this process. */
+static bool may_lock_all(void)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct caps[2] = { { 0 } };
+
+	return !syscall(SYS_capget, &head, caps) && caps[0].effective >> CAP_IPC_LOCK & 1;
+}
+
+static size_t pages_wanted(const struct pfm_context *ctx, int n)
 {
 	if (!ctx->fmt)
 		return PAGES_NOTIFY;
+	if (may_lock_all())
+		return pages_for(ctx, n);
 	if (perf_samples_family(ctx))
 		return PAGES_FORMAT;
-	if (!geteuid())
-		return pages_for(ctx);
 	return ctx->format_needs.max_stack >= page_size() ? PAGES_USER * COPIES : PAGES_USER;
 }
 
@@ -163,7 +174,7 @@ int perf_rings_begin(struct pfm_context *ctx, int n)
 {
 	struct perf_rings *rings = &perf_of(ctx)->rings;
 
-	rings->pages = pages_wanted(ctx);
+	rings->pages = pages_wanted(ctx, n);
 	rings->r = pfm_os_alloc((size_t)n * sizeof(*rings->r));
 	rings->whole = pfm_os_alloc(sizeof(*rings->whole));
 	if (rings->r && rings->whole)
@@ -204,7 +215,7 @@ int perf_ring_join(struct perf_ring *ring, int fd)
 	return perf_ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, (uint64_t)ring->fd);
 }
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading records ------------------------------------------------------------------------ */
 
 /*
  * Reads data_head. The acquire pairs with the kernel's barrier between the writing of a record and

@@ -25,7 +25,7 @@
 #define PIDFD_THREAD O_EXCL
 #endif
 
-/* --- the end of a thread -------------------------------------------------------------------- */
+/* --- noticing the end of the target --------------------------------------------------------- */
 
 #define PATIENCE_S	1
 
@@ -117,18 +117,20 @@ void perf_resume_life(struct pfm_context *ctx)
 }
 
 /*
- * Returns true if the target's end is that of its process: with INHERIT, other threads of it may be
- * children.
+ * Returns true if the target ends with its process: with INHERIT a first thread stands for all
+ * threads of the process, because the others may be its children; with PROCESS any thread does.
  */
 static bool is_whole(const struct pfm_context *ctx)
 {
-	return pfm_inherits(ctx) && ctx->tid == ctx->pid;
+	return pfm_inherits(ctx) && (ctx->tid == ctx->pid || ctx->flags & PFM_FL_PROCESS);
 }
 
 /* Opens a pidfd of the target. That of a thread other than the first needs Linux 6.9. */
 static int open_life_pidfd(struct pfm_context *ctx)
 {
-	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, ctx->tid, is_whole(ctx) ? 0 : PIDFD_THREAD);
+	bool whole = is_whole(ctx);
+
+	perf_of(ctx)->life_pidfd = (int)syscall(SYS_pidfd_open, whole ? ctx->pid : ctx->tid, whole ? 0 : PIDFD_THREAD);
 	return perf_of(ctx)->life_pidfd < 0 ? -errno : 0;
 }
 
@@ -159,6 +161,8 @@ static int find_end(struct pfm_context *ctx)
 	ret = open_life_pidfd(ctx);
 	if (ret == -EMFILE || ret == -ENFILE)
 		return perf_refuse_files("the context", -ret);
+	if (ret == -ESRCH)
+		return perf_refuse_trace(ctx->tid, ESRCH);
 	return ret ? perf_refuse_map(err, size) : watch_life(ctx);
 }
 
@@ -187,15 +191,14 @@ static int open_life(struct pfm_context *ctx)
 
 /*
  * If the target's process has inherited the descriptor, opens an event that tells whether the
- * target has called exec, which closes the descriptor. If the event cannot be opened, END is sent.
+ * target has called exec, which closes the descriptor. Without the event, END is sent in any case.
  */
 static void watch_inherited(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct perf_event_attr attr;
 
-	if ((p->parent != getpid() && !pfm_user_inherited_holds(ctx)) || !pfm_user_has_open(ctx) ||
-	    (ctx->flags & PFM_FL_ON_EXEC))
+	if ((ctx->flags & PFM_FL_ON_EXEC) || !pfm_user_inherited(ctx))
 		return;
 	perf_attr_dummy(&attr);
 	attr.disabled = attr.enable_on_exec = 1;
@@ -238,10 +241,10 @@ static uint32_t number_of(const char *text, const char *name)
 }
 
 /*
- * Reads state, process and parent of a thread from /proc/TID/status. Returns -ESRCH if there is no
- * such thread.
+ * Reads state and process of a thread from /proc/TID/status. Returns -ESRCH if there is no such
+ * thread.
  */
-static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
+static int status(uint32_t tid, char *state, uint32_t *pid)
 {
 	char path[40], text[512], *at;
 
@@ -255,7 +258,6 @@ static int status(uint32_t tid, char *state, uint32_t *pid, pid_t *parent)
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
 	*pid = number_of(text, "\nTgid:\t");
-	*parent = (pid_t)number_of(text, "\nPPid:\t");
 	return *pid ? 0 : -ESRCH;
 }
 
@@ -282,7 +284,7 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 {
 	char state;
 	uint32_t pid;
-	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid, &perf_of(ctx)->parent) : -ESRCH;
+	int err = tid && tid <= INT_MAX ? status(tid, &state, &pid) : -ESRCH;
 
 	if (err == -ESRCH && perf_exists(tid))
 		err = find_hidden(tid, &state, &pid);
@@ -290,7 +292,7 @@ static int find_thread(struct pfm_context *ctx, uint32_t tid)
 		return pfm_refuse(-ESRCH, "there is no thread %u", tid);
 	if (err)
 		return err;
-	if (state == 'Z' || state == 'X')
+	if ((state == 'Z' || state == 'X') && !(ctx->flags & PFM_FL_PROCESS))
 		return pfm_refuse(-ESRCH, "thread %u has ended", tid);
 	ctx->tid = tid;
 	ctx->pid = pid;
@@ -386,6 +388,32 @@ static int add_thread(struct perf_context *p, uint32_t tid)
 	return 0;
 }
 
+static bool lives(uint32_t tid)
+{
+	uint32_t pid;
+	char state;
+
+	return !status(tid, &state, &pid) && state != 'Z' && state != 'X';
+}
+
+bool perf_target_lives(const struct pfm_context *ctx)
+{
+	return lives(ctx->pid);
+}
+
+/* If the first thread of a process has ended, another is the target. */
+static int find_living(struct pfm_context *ctx)
+{
+	const struct perf_context *p = perf_of(ctx);
+
+	for (unsigned int i = 0; !lives(ctx->tid); i++) {
+		if (i == p->num_tids)
+			return pfm_refuse(-ESRCH, "process %u has ended", ctx->pid);
+		ctx->tid = p->tids[i];
+	}
+	return 0;
+}
+
 /* Finds the threads of the process. One that ends before its events are opened is skipped later. */
 static int find_threads(struct pfm_context *ctx)
 {
@@ -407,7 +435,7 @@ static int find_threads(struct pfm_context *ctx)
 				ret = add_thread(perf_of(ctx), (uint32_t)strtoul(e->d_name, NULL, 10));
 	}
 	close(dir);
-	return ret;
+	return ret ? ret : find_living(ctx);
 }
 
 /* Checks flags, and finds the threads for which a sampler with INHERIT is opened. */
@@ -436,7 +464,7 @@ static int bind_thread(struct pfm_context *ctx, uint32_t tid, const struct pfm_c
 	if (ret)
 		return ret;
 	ctx->self = tid == who->tid;
-	p->pid = (int)tid;
+	p->pid = (int)ctx->tid;
 	ret = open_life(ctx);
 	if (!ret && !ctx->self)
 		watch_inherited(ctx);

@@ -143,12 +143,20 @@ void perf_timer_record(struct pfm_context *ctx, uint64_t count)
 bool perf_timer_expire(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
+	struct pfm_set *set = p->set;
+	const struct perf_group *g = perf_group_of(set);
+	uint64_t idle = g ? g->before + g->idle : 0, enabled;
+	bool counted;
 
 	if (!p->timer.expired || p->held || !pfm_counting(ctx))
 		return false;
-	p->timer.expired = false;
+	p->timer.expired = p->fresh = false;
 	perf_freeze(ctx);
-	perf_collect(ctx, p->set);
+	perf_collect(ctx, set);
+	counted = g && g->n && p->fresh;
+	enabled = counted ? g->enabled : 0;
 	pfm_set_timeout(ctx);
+	if (counted)
+		perf_note_gap(ctx, set, idle, enabled);
 	return true;
 }
