@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * object.h - a thread's virtual counters. Inside kernel/perfctr. An object is a file in memory,
- * which the program has open and mapped. As long as it is attached, it also has a struct vperfctr.
- * The file outlives the structure: a read of a detached object returns the state in the file, and
- * the system frees the file with the last descriptor. One lock protects everything; signals are
- * blocked while it is held.
+ * object.h - a thread's virtual counters. An object is a file in memory, which the program has open
+ * and mapped. As long as it is attached, it also has a struct vperfctr. The file outlives the
+ * structure: a read of a detached object returns the state in the file, and the system frees the
+ * file with the last descriptor. One lock protects everything; signals are blocked while it is
+ * held.
  */
 #ifndef PERFCTR_OBJECT_H
 #define PERFCTR_OBJECT_H
@@ -40,12 +40,15 @@ struct vperfctr {
 	struct vperfctr		*next;
 };
 
-/* --- table.c: the objects that are attached -------------------------------------------------------- */
+/* --- table.c: the objects that are attached -------------------------------------------------- */
 
 void perfctr_enter(void);		/* takes the lock */
 /* releases the lock; returns ret, or -1 with errno -ret if ret is negative */
 int perfctr_leave(int ret);
-/* called after libperfmon has registered its handlers, so its locks are taken after this one */
+/*
+ * called after libperfmon has registered its handlers, so a fork takes libperfmon's locks after
+ * this one
+ */
 void perfctr_watch_forks(void);
 struct vperfctr *perfctr_of_thread(pid_t tid);
 struct vperfctr *perfctr_of_file(int fd);
@@ -53,17 +56,17 @@ int perfctr_attach(pid_t tid, struct vperfctr **v);
 /* called when the counters are stopped; frees the object */
 void perfctr_detach(struct vperfctr *v);
 
-/* --- state.c: the file -------------------------------------------------------------------------- */
+/* --- state.c: the file ----------------------------------------------------------------------- */
 
 int perfctr_state_new(struct vperfctr *v);
 void perfctr_state_put(struct vperfctr *v);
 /* reads the state of a detached object */
 int perfctr_state_read(int fd, struct vperfctr_state *state);
-/* announces a change of the sums, for which readers try again */
+/* announces a change of the sums; readers that meet it try again */
 void perfctr_state_begin(struct vperfctr *v);
 void perfctr_state_end(struct vperfctr *v, uint64_t tsc_start);
 
-/* --- control.c: a control as a context ------------------------------------------------------------- */
+/* --- control.c: a control as a context ------------------------------------------------------- */
 
 unsigned int perfctr_counters(const struct perfctr_cpu_control *c);
 
@@ -79,7 +82,7 @@ void perfctr_stop(struct vperfctr *v);
 /* installs a control without counters */
 void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control);
 
-/* --- sample.c: sums ----------------------------------------------------------------------------- */
+/* --- sample.c: sums -------------------------------------------------------------------------- */
 
 int perfctr_sample(struct vperfctr *v);
 /* stops the counters because of these overflows */
@@ -88,20 +91,19 @@ int perfctr_resume(struct vperfctr *v);
 uint64_t perfctr_now(struct vperfctr *v, uint64_t pmd);
 uint64_t perfctr_tsc_now(struct vperfctr *v);
 
-/* --- thread.c: what the system tells of threads --------------------------------------------------------- */
+/* --- thread.c: what the system tells of threads ---------------------------------------------- */
 
-bool perfctr_thread_is_simulated(void);
 int perfctr_thread_find(struct vperfctr *v);
 bool perfctr_thread_ended(const struct vperfctr *v);
 uint64_t perfctr_thread_clock(const struct vperfctr *v);	/* in ns; 0: it is not known */
 
-/* --- watcher.c: overflows ------------------------------------------------------------------------- */
+/* --- watcher.c: overflows -------------------------------------------------------------------- */
 
 int perfctr_watch(struct vperfctr *v, int ctx, struct watcher **w);
 void perfctr_unwatch(struct watcher *w);
 void perfctr_forget_watcher(struct watcher *w);
 
-/* --- explain.c ---------------------------------------------------------------------------------- */
+/* --- explain.c ------------------------------------------------------------------------------- */
 
 int perfctr_refuse(int err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* returns the -errno of a failed call of libperfmon, and keeps libperfmon's reason */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "object.h"
+#include "user.h"
 
 #ifndef F_SEAL_FUTURE_WRITE
 #define F_SEAL_FUTURE_WRITE 0x10
@@ -24,7 +25,7 @@ static int open_file(struct vperfctr *v, size_t size)
 	v->file = memfd_create("vperfctrfs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (v->file < 0)
 		return perfctr_refuse(-errno, "no file for the state: %s", strerror(errno));
-	if (ftruncate(v->file, (off_t)size) || fstat(v->file, &st))
+	if (!pfm_file_may_have(size) || ftruncate(v->file, (off_t)size) || fstat(v->file, &st))
 		return perfctr_refuse(-errno, "no page for the state: %s", strerror(errno));
 	v->ino = st.st_ino;
 	v->dev = st.st_dev;

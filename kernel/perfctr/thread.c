@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * thread.c - facts about threads, from /proc: process, start, end, CPU time.
- */
+/* thread.c - facts about threads, from /proc: process, start, end, CPU time. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -60,13 +58,6 @@ static bool is_simulated(const pfm_machine_info_t *info)
 	return !strncmp(info->name, "sim", 3) && !strstr(info->name, ",live");
 }
 
-bool perfctr_thread_is_simulated(void)
-{
-	pfm_machine_info_t info;
-
-	return !pfm_get_machine(&info) && is_simulated(&info);
-}
-
 int perfctr_thread_find(struct vperfctr *v)
 {
 	char text[2048], *tgid, state;
@@ -97,8 +88,8 @@ bool perfctr_thread_ended(const struct vperfctr *v)
 }
 
 /*
- * A thread of another process has no clock id. Its file in /proc is up to date while the thread is
- * stopped.
+ * The clock of a thread of another process cannot be read. Its CPU time is read from /proc, where
+ * it is up to date only while the thread does not run.
  */
 uint64_t perfctr_thread_clock(const struct vperfctr *v)
 {

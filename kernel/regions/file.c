@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "regions.h"
+#include "user.h"
 
 int pfm_regions_on;
 struct plan regions_plan;
@@ -81,7 +82,8 @@ static void *map_file(const char *path, uint64_t offset, size_t size)
 
 	if (fd < 0)
 		return NULL;
-	err = offset >= FILE_HEAD ? posix_fallocate(fd, (off_t)offset, (off_t)size) : 0;
+	err = offset < FILE_HEAD ? 0 :
+	      !pfm_file_may_have(offset + size) ? errno : posix_fallocate(fd, (off_t)offset, (off_t)size);
 	at = err ? MAP_FAILED : mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 	if (!err)
 		err = errno;

@@ -75,6 +75,16 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
+/* Closes the library's end, unless the program has closed it, and may use its number now. */
+static void close_own(struct pfm_desc *d)
+{
+	struct stat st;
+
+	if (d->own >= 0 && !fstat(d->own, &st) && S_ISSOCK(st.st_mode) && st.st_ino == d->own_ino)
+		close(d->own);
+	d->own = -1;
+}
+
 /*
  * Closes the child's copies of the library's ends, which would keep the contexts' descriptors
  * alive.
@@ -83,8 +93,10 @@ static void forget_contexts(void)
 {
 	for (int i = 0; i < BUCKETS; i++) {
 		for (struct pfm_desc *d = table[i]; d; d = d->next) {
-			close(d->own);
-			pfm_inherited_inherit(&d->inherited, d->ino, d->serial);
+			close_own(d);
+			d->inherited = (struct pfm_inherited){ .ino = d->ino, .serial = d->serial,
+							       .message = pfm_message_size(d) };
+			pfm_inherited_inherit(&d->inherited);
 		}
 		table[i] = NULL;
 	}
@@ -126,7 +138,7 @@ static __attribute__((constructor)) void watch_forks(void)
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 }
 
-/* --- life ----------------------------------------------------------------------------------- */
+/* --- creating and closing ------------------------------------------------------------------- */
 
 /*
  * Opens both ends. When a process is killed, the kernel usually releases the descriptor with the
@@ -135,19 +147,20 @@ static __attribute__((constructor)) void watch_forks(void)
  */
 static int open_ends(struct pfm_desc *d)
 {
-	struct stat st;
+	struct stat st, own;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends))
 		return -1;
 	fcntl(ends[0], F_SETFD, FD_CLOEXEC);
-	if (fstat(ends[1], &st)) {
+	if (fstat(ends[1], &st) || fstat(ends[0], &own)) {
 		close(ends[0]);
 		close(ends[1]);
 		return -1;
 	}
 	d->fd = ends[1];
 	d->own = ends[0];
+	d->own_ino = own.st_ino;
 	d->ino = st.st_ino;
 	return 0;
 }
@@ -190,8 +203,7 @@ void pfm_desc_put(struct pfm_desc *d)
 	pthread_mutex_unlock(&table_lock);
 	if (refs)
 		return;
-	if (d->own >= 0)
-		close(d->own);
+	close_own(d);
 	if (d->cgroup >= 0)
 		close(d->cgroup);
 	pthread_mutex_destroy(&d->lock);
@@ -238,8 +250,7 @@ static void end_context(struct pfm_desc *d)
 	 * closed here and not with the last reference, which a watch may hold until the service
 	 * thread wakes up
 	 */
-	close(d->own);
-	d->own = -1;
+	close_own(d);
 }
 
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)
@@ -270,7 +281,7 @@ int pfm_desc_publish(struct pfm_desc *d)
 	return d->hangup ? 0 : -1;
 }
 
-/* --- finding -------------------------------------------------------------------------------- */
+/* --- finding a context's descriptor --------------------------------------------------------- */
 
 static struct pfm_desc *find(int fd)
 {
@@ -323,33 +334,26 @@ void pfm_desc_leave(struct pfm_desc *d, const sigset_t *saved)
 
 unsigned int pfm_desc_message(int fd)
 {
-	unsigned int size = 0;
+	unsigned int size;
 	sigset_t saved;
 	struct pfm_desc *d;
 
+	if (!atomic_load(&user))
+		return 0;	/* neither this process nor its parents have made contexts */
 	pfm_signals_block(&saved);
 	d = find(fd);
-	if (d) {
-		size = pfm_message_size(d);
+	size = d ? pfm_message_size(d) : pfm_inherited_message(fd);
+	if (d)
 		pfm_desc_put(d);
-	}
 	pfm_signals_restore(&saved);
 	return size;
 }
 
-void pfm_desc_unmapped(const void *addr)
+bool pfm_user_inherited(struct pfm_context *ctx)
 {
-	pthread_mutex_lock(&table_lock);
-	for (int i = 0; i < BUCKETS; i++)
-		for (struct pfm_desc *d = table[i]; d; d = d->next)
-			if (d->mapping == addr)
-				d->mapping = NULL;
-	pthread_mutex_unlock(&table_lock);
-}
+	const struct pfm_desc *d = pfm_desc_of(ctx);
 
-bool pfm_user_has_open(struct pfm_context *ctx)
-{
-	return pfm_inherited_has_open(ctx->pid, pfm_desc_of(ctx)->ino);
+	return pfm_inherited_forked(ctx->pid) && pfm_inherited_number(ctx->pid, d->ino) >= 0;
 }
 
 bool pfm_user_inherited_holds(struct pfm_context *ctx)
@@ -359,11 +363,20 @@ bool pfm_user_inherited_holds(struct pfm_context *ctx)
 
 /* --- signals -------------------------------------------------------------------------------- */
 
-static bool still_ours(const struct pfm_desc *d)
+/*
+ * Returns true if the program still has a descriptor of the context; then d->fd is the number of
+ * one. The program may have moved the descriptor since it last used it, by dup2(2) and close(2).
+ */
+static bool find_number(struct pfm_desc *d)
 {
 	struct stat st;
+	int fd = d->fd;
 
-	return !fstat(d->fd, &st) && st.st_ino == d->ino;
+	if (fstat(fd, &st) || st.st_ino != d->ino)
+		fd = pfm_inherited_number((uint32_t)getpid(), d->ino);
+	if (fd >= 0)
+		d->fd = fd;
+	return fd >= 0;
 }
 
 static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
@@ -378,23 +391,32 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 	else if (owner->type == F_OWNER_PID)
 		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
 	/*
-	 * the kernel accepts the si_code POLL_IN from a program only for signals to the program's
-	 * own process; other owners get the signal by kill(2), without the siginfo
+	 * The kernel accepts the si_code POLL_IN from a program only for signals to the program's
+	 * own process, so other owners get the signal without the siginfo. kill(-1) is not group 1
+	 * but every process, so group 1 gets the signal only if this process belongs to it.
 	 */
-	if (ret)
-		kill(owner->type == F_OWNER_PGRP ? -owner->pid : owner->pid, sig);
+	if (!ret)
+		return;
+	if (owner->type == F_OWNER_TID)
+		syscall(SYS_tkill, owner->pid, sig);
+	else if (owner->type == F_OWNER_PID)
+		kill(owner->pid, sig);
+	else if (owner->pid == getpgrp())
+		kill(0, sig);
+	else if (owner->pid > 1)
+		kill(-owner->pid, sig);
 }
 
 /*
  * Sends a signal to the owner of the descriptor if O_ASYNC is set. While d->silent is set because
  * of an exec, O_ASYNC is clear, and no signal is sent. Called with the table's lock held.
  */
-static void signal_owner(const struct pfm_desc *d)
+static void signal_owner(struct pfm_desc *d)
 {
 	struct f_owner_ex owner;
 	int sig;
 
-	if (!still_ours(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
+	if (!find_number(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
 	    fcntl(d->fd, F_GETOWN_EX, &owner) || !owner.pid)
 		return;
 	sig = fcntl(d->fd, F_GETSIG);
@@ -410,7 +432,7 @@ void pfm_user_signal(struct pfm_context *ctx)
 
 static void silence(struct pfm_desc *d)
 {
-	int flags = still_ours(d) ? fcntl(d->fd, F_GETFL) : 0;
+	int flags = find_number(d) ? fcntl(d->fd, F_GETFL) : 0;
 
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
 }
@@ -423,7 +445,7 @@ static void unsilence(struct pfm_desc *d)
 {
 	struct pollfd p = { .fd = d->fd, .events = POLLIN };
 
-	if (!d->silent || !still_ours(d))
+	if (!d->silent || !find_number(d))
 		return;
 	d->silent = false;
 	fcntl(d->fd, F_SETFL, fcntl(d->fd, F_GETFL) | O_ASYNC);
@@ -450,6 +472,16 @@ static void with_all(void (*fn)(struct pfm_desc *d))
 void pfm_desc_before_exec(void)
 {
 	with_all(silence);
+	pfm_inherited_before_exec();
+}
+
+/*
+ * Clears O_ASYNC when the process ends. The kernel then releases the library's ends, and would send
+ * the owner of a descriptor that another process still has a signal without a message (3.3.7).
+ */
+static __attribute__((destructor)) void before_exit(void)
+{
+	with_all(silence);
 }
 
 void pfm_desc_after_exec(void)
@@ -457,10 +489,11 @@ void pfm_desc_after_exec(void)
 	int err = errno;
 
 	with_all(unsilence);
+	pfm_inherited_after_exec();
 	errno = err;
 }
 
-/* --- closing early -------------------------------------------------------------------------- */
+/* --- closing before the service thread does ------------------------------------------------- */
 
 static bool hung_up(const struct pfm_desc *d)
 {
@@ -508,7 +541,7 @@ void pfm_desc_closed(struct pfm_desc *d)
 	pfm_signals_block(&saved);
 	pfm_machines_begin_call();
 	pfm_desc_lock(d);
-	if (monitors_itself(d->ctx) && !hung_up(d) && !pfm_inherited_has_open((uint32_t)d->pid, d->ino))
+	if (monitors_itself(d->ctx) && !hung_up(d) && pfm_inherited_number((uint32_t)d->pid, d->ino) < 0)
 		pfm_do_unload(d->ctx);
 	pfm_desc_leave(d, &saved);
 	errno = err;

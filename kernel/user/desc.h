@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* desc.h - descriptors: from a file descriptor of the program to a context. Inside kernel/user. */
+/* desc.h - descriptors: from a file descriptor of the program to a context. */
 #ifndef PFM_USER_DESC_H
 #define PFM_USER_DESC_H
 
@@ -23,7 +23,8 @@ struct pfm_desc {
 	/* the process that made the descriptor; a child of vfork() may close it */
 	pid_t			pid;
 	int			fd;		/* the number that the program last used for it */
-	int			own;		/* the library's end of the socket pair */
+	int			own;		/* the library's end of the socket pair, or -1 */
+	ino_t			own_ino;
 	/* the slot of fast_read.c in which its counters are published, or -1 */
 	int			fast_read;
 	/* pfm_desc_before_exec() has cleared O_ASYNC; protected by the table's lock */
@@ -36,8 +37,6 @@ struct pfm_desc {
 	bool			by_20;
 	int			cgroup;		/* a descriptor of the cgroup's folder, or -1 */
 	int			memfd;		/* descriptor of the sampling buffer, or -1 */
-	/* where the program last mapped the buffer, or NULL */
-	void			*mapping;
 	struct pfm_context	*ctx;		/* NULL after the context was closed */
 	struct pfm_watch	*hangup;
 };
@@ -108,31 +107,23 @@ bool pfm_desc_reap(void);
 uint32_t pfm_process(void);
 
 /*
- * Returns the size in bytes of a message of fd's context, or 0 if fd is not the descriptor of a
- * context of this library.
+ * Returns the size in bytes of a message of fd's context, which may be the parent's, or 0 if fd is
+ * not the descriptor of a context of this library.
  */
 unsigned int pfm_desc_message(int fd);
 unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
-/*
- * Called when the program has unmapped memory at addr. If that was a sampling buffer, the buffer
- * may be mapped again (3.5.4).
- */
-void pfm_desc_unmapped(const void *addr);
 
 /*
  * Starts a thread of the library, with all signals blocked. state is an argument of
  * pthread_attr_setdetachstate(3). Returns 0 or an errno.
  */
-int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), int state);
+int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), void *arg, int state);
 /* Starts the service thread if it is not running. Returns 0, or -1 with errno. */
 int pfm_service_start(void);
-/*
- * Called in a child after fork, which has no service thread, and in which the contexts are not its
- * own.
- */
+/* Called after a fork in the child, which has no service thread and none of the contexts. */
 void pfm_service_forget(void);
 
-/* shared.c: called in a child after fork, to which the record locks do not belong. */
+/* shared.c: called after a fork in the child, which does not inherit the record locks. */
 void pfm_shared_forget(void);
 
 /* Converts a status of the core (0 or a negative errno) into a program's result. */

@@ -140,7 +140,7 @@ bool pfm_fast_read(int fd, pfarg_pmd_t *v, int n)
 	return done;
 }
 
-/* --- publishing ----------------------------------------------------------------------------- */
+/* --- publishing counters for readers -------------------------------------------------------- */
 
 struct pfm_fast_ticket pfm_fast_ticket(int fd)
 {
@@ -236,7 +236,7 @@ void pfm_fast_close(struct pfm_context *ctx, int fd)
 		close(fd);
 }
 
-/* --- numbers that are closed ---------------------------------------------------------------- */
+/* --- descriptor numbers that are closed ----------------------------------------------------- */
 
 void pfm_fast_note(int fd)
 {
@@ -264,7 +264,7 @@ void pfm_fast_claim(const struct pfm_desc *d, int fd)
 
 bool pfm_fast_noted(int fd)
 {
-	return fd >= 0 && fd < NUMBERS && atomic_load_explicit(&numbers[fd].ours, memory_order_relaxed);
+	return fd >= NUMBERS || (fd >= 0 && atomic_load_explicit(&numbers[fd].ours, memory_order_relaxed));
 }
 
 static _Atomic(void (*)(unsigned int, unsigned int)) on_closing;

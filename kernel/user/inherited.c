@@ -8,6 +8,7 @@
 #endif
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #define CHILDREN	512
 #define CLOSED		1536
 #define MOST_FDS	4096	/* most descriptors of a process that are looked at */
+#define PF_FORKNOEXEC	0x40	/* a bit of the flags in /proc/PID/stat */
 
 /*
  * A note is the id of a process and a serial. In "children" it is the highest serial that existed
@@ -38,6 +40,7 @@ struct notes {
 };
 
 static struct notes *notes;
+static unsigned long long own_note;	/* this process' among the children, if it has one */
 
 static struct pfm_inherited *inherited;
 
@@ -51,13 +54,20 @@ static uint32_t pid_of(unsigned long long n)
 	return (uint32_t)(n >> 32);
 }
 
-void pfm_user_want_inherited(void)
+static void share_notes(void)
 {
 	/* called now, because its result is stored and cannot be found out after a fork */
 	pfm_sees_closes();
 	notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (notes == MAP_FAILED)
 		notes = NULL;	/* without notes END is sent for all targets */
+}
+
+void pfm_user_want_inherited(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, share_notes);
 }
 
 uint32_t pfm_inherited_serial(void)
@@ -116,6 +126,17 @@ bool pfm_inherited_holds(uint32_t pid, uint32_t serial)
 	return false;
 }
 
+bool pfm_inherited_forked(uint32_t pid)
+{
+	char path[32], text[1024];
+	unsigned int flags;
+	const char *at;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	at = pfm_os_read(path, text, sizeof(text)) ? strrchr(text, ')') : NULL;
+	return at && sscanf(at, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && flags & PF_FORKNOEXEC;
+}
+
 /* Returns true if name, an entry of /proc/PID/fd, links to "wanted". */
 static bool leads_to(int dir, const char *name, const char *wanted)
 {
@@ -126,36 +147,37 @@ static bool leads_to(int dir, const char *name, const char *wanted)
 	return !strcmp(text, wanted);
 }
 
-/* opendir(3) cannot be used, because it allocates and a signal handler may close a descriptor. */
-bool pfm_inherited_has_open(uint32_t pid, ino_t ino)
+/*
+ * opendir(3) cannot be used, because it allocates and a signal handler may close a descriptor. The
+ * folder is closed past interpose.c, because the caller may hold locks that a close takes.
+ */
+int pfm_inherited_number(uint32_t pid, ino_t ino)
 {
 	_Alignas(struct dirent64) char entries[2048];
 	char path[32], wanted[64];
-	bool found = false;
+	int dir, found = -1;
 	ssize_t n;
-	int dir;
 
 	snprintf(path, sizeof(path), "/proc/%u/fd", pid);
 	snprintf(wanted, sizeof(wanted), "socket:[%llu]", (unsigned long long)ino);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (dir >= 0 && !found && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
+	while (dir >= 0 && found < 0 && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
 		const struct dirent64 *e = (const void *)entries;
 
-		for (; !found && (const char *)e < entries + n; e = (const void *)((const char *)e + e->d_reclen))
-			found = leads_to(dir, e->d_name, wanted);
+		for (; found < 0 && (const char *)e < entries + n; e = (const void *)((const char *)e + e->d_reclen))
+			if (leads_to(dir, e->d_name, wanted))
+				found = atoi(e->d_name);
 	}
 	if (dir >= 0)
-		close(dir);
+		pfm_libc_close(dir);
 	return found;
 }
 
-/* --- the child ------------------------------------------------------------------------------ */
+/* --- called in the child -------------------------------------------------------------------- */
 
-void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial)
+void pfm_inherited_inherit(struct pfm_inherited *i)
 {
-	if (!serial)
-		return;
-	*i = (struct pfm_inherited){ .ino = ino, .serial = serial, .next = inherited };
+	i->next = inherited;
 	inherited = i;
 }
 
@@ -177,25 +199,54 @@ void pfm_inherited_register(void)
 			atomic_compare_exchange_strong(&notes->closed[i], &old, 0);
 	}
 	leave(pid);
-	if (take(notes->children, CHILDREN, note(pid, atomic_load(&notes->serial))))
+	own_note = note(pid, atomic_load(&notes->serial));
+	if (take(notes->children, CHILDREN, own_note))
 		pfm_inherited_look();
+	else
+		own_note = 0;
+}
+
+void pfm_inherited_before_exec(void)
+{
+	if (pid_of(own_note) == (uint32_t)getpid())
+		leave((uint32_t)getpid());
+}
+
+void pfm_inherited_after_exec(void)
+{
+	if (pid_of(own_note) == (uint32_t)getpid())
+		take(notes->children, CHILDREN, own_note);
 }
 
 bool pfm_inherited_any(void)
 {
-	return inherited;
+	return notes && inherited;
+}
+
+static const struct pfm_inherited *find(int fd)
+{
+	const struct pfm_inherited *i = inherited;
+	struct stat st;
+
+	if (!i || fstat(fd, &st) || !S_ISSOCK(st.st_mode))
+		return NULL;
+	while (i && i->ino != st.st_ino)
+		i = i->next;
+	return i;
 }
 
 bool pfm_inherited_concerns(int fd)
 {
-	struct stat st;
+	const struct pfm_inherited *i = find(fd);
 
-	if (!inherited || fstat(fd, &st) || !S_ISSOCK(st.st_mode))
-		return false;
-	for (struct pfm_inherited *i = inherited; i; i = i->next)
-		if (i->ino == st.st_ino)
-			return true;
-	return false;
+	return i && i->serial;
+}
+
+unsigned int pfm_inherited_message(int fd)
+{
+	const struct pfm_inherited *i = find(fd);
+
+	return i ? i->message : 0;
 }
 
 static void find_open(void)
@@ -221,8 +272,10 @@ void pfm_inherited_look(void)
 
 	find_open();
 	for (struct pfm_inherited *i = inherited; i; i = i->next)
-		if (!i->open && !has_closed(pid, i->serial) &&
-		    !take(notes->closed, CLOSED, note(pid, i->serial)))
+		if (i->serial && !i->open && !has_closed(pid, i->serial) &&
+		    !take(notes->closed, CLOSED, note(pid, i->serial))) {
 			leave(pid);
+			own_note = 0;
+		}
 	errno = saved;
 }

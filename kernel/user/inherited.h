@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherited.h - tells which children of fork() still have a context's descriptor (3.3.6). Inside
- * kernel/user. When a thread has ended, the kernel does not tell any more which descriptors it had.
- * So a child in which this library runs notes for its parent, in shared memory, that it exists and
- * which descriptors it has closed.
+ * inherited.h - tells which children of fork() still have a context's descriptor (3.3.6). When a
+ * thread has ended, the kernel does not tell any more which descriptors it had. So a child in which
+ * this library runs notes for its parent, in shared memory, that it exists and which descriptors it
+ * has closed.
  */
 #ifndef PFM_USER_INHERITED_H
 #define PFM_USER_INHERITED_H
@@ -21,7 +21,8 @@ uint32_t pfm_inherited_serial(void);
 /* A context of the parent in the child's list. */
 struct pfm_inherited {
 	ino_t			ino;
-	uint32_t		serial;
+	uint32_t		serial;	/* 0: its closes are not noted */
+	unsigned int		message;	/* size of a message */
 	bool			open;	/* state at the last check */
 	struct pfm_inherited	*next;
 };
@@ -31,14 +32,24 @@ struct pfm_inherited {
  * valid, then register() once. Nothing is allocated, because the program's allocator may not handle
  * forks, and may hold a lock that no thread of the child will release.
  */
-void pfm_inherited_inherit(struct pfm_inherited *i, ino_t ino, uint32_t serial);
+void pfm_inherited_inherit(struct pfm_inherited *i);
 void pfm_inherited_register(void);
 
 /*
+ * These enclose an exec by the child: another program cannot use the contexts, whichever thread
+ * has called exec. The second is called if the exec has failed.
+ */
+void pfm_inherited_before_exec(void);
+void pfm_inherited_after_exec(void);
+
+/* Returns the size of a message if fd is the descriptor of a context of the parent, or else 0. */
+unsigned int pfm_inherited_message(int fd);
+
+/*
  * These enclose a close. pfm_inherited_concerns() returns true if fd is the descriptor of a context
- * of the parent; pfm_inherited_any() returns true if there are any such contexts. If so,
- * pfm_inherited_look() must be called after the close: it notes which of these descriptors are not
- * open any more.
+ * of the parent that waits for notes; pfm_inherited_any() returns true if there may be any such
+ * context. If so, pfm_inherited_look() must be called after the close: it notes which of these
+ * descriptors are not open any more.
  */
 bool pfm_inherited_concerns(int fd);
 bool pfm_inherited_any(void);
@@ -46,10 +57,13 @@ void pfm_inherited_look(void);
 
 /*
  * holds() returns true if the process has noted that it has the descriptor, and not that it has
- * closed it. The note may be that of an earlier process with the same id. has_open() returns true
- * if the process, which must exist, really has the descriptor.
+ * closed it. The note may be that of an earlier process with the same id, and that of a child which
+ * has just been forked may still be missing. Of a process that must exist, forked() tells whether
+ * it runs the program that forked it, and number() returns the number under which it really has the
+ * descriptor, or -1.
  */
 bool pfm_inherited_holds(uint32_t pid, uint32_t serial);
-bool pfm_inherited_has_open(uint32_t pid, ino_t ino);
+bool pfm_inherited_forked(uint32_t pid);
+int pfm_inherited_number(uint32_t pid, ino_t ino);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * interpose.c - replaces read(2) and the calls that open and close descriptors or execute programs.
- * The calls of programs that are linked with this library pass here on the way to libc. An exec
- * ends the contexts, and none of their signals may come after it (desc.h). Closing a number
- * withdraws what fast_read.c has published under it, and ends self-monitoring (desc.h). A read of
- * less than a message, for which the kernel would truncate the message of a socket, is refused
- * (3.3.3). sysfs.c opens files of /sys/kernel/perfmon that do not exist. Everything else is left to
- * libc.
+ * interpose.c - replaces the calls that read, write, open, duplicate and close descriptors, or
+ * execute programs. The calls of programs that are linked with this library pass here on the way to
+ * libc. An exec ends the contexts, and none of their signals may come after it (desc.h). Closing a
+ * number withdraws what fast_read.c has published under it, and ends self-monitoring (desc.h). A
+ * read of less than a message, for which the kernel would truncate the message of a socket, is
+ * refused (3.3.3). sysfs.c opens files of /sys/kernel/perfmon that do not exist. Everything else is
+ * left to libc.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -19,7 +19,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "inherited.h"
@@ -27,14 +29,14 @@
 #include "fast_read.h"
 #include "sysfs.h"
 
-/* --- libc's --------------------------------------------------------------------------------- */
+/* --- libc's functions ----------------------------------------------------------------------- */
 
 enum call { READ, CLOSE, CLOSE_RANGE, CLOSEFROM, DUP2, DUP3, FDOPEN, EXECVE, EXECVPE, WRITE, OPEN, OPEN64,
-	    FOPEN, FOPEN64, ACCESS, NUM_CALLS };
+	    FOPEN, FOPEN64, ACCESS, READV, WRITEV, RECVMSG, DUP, FCNTL, FCNTL64, NUM_CALLS };
 
 static const char *const names[NUM_CALLS] = { "read", "close", "close_range", "closefrom", "dup2", "dup3", "fdopen",
 					       "execve", "execvpe", "write", "open", "open64", "fopen", "fopen64",
-					       "access" };
+					       "access", "readv", "writev", "recvmsg", "dup", "fcntl", "fcntl64" };
 static _Atomic(void *) libcs[NUM_CALLS];
 
 static void *libc(enum call call)
@@ -62,7 +64,7 @@ static __attribute__((constructor)) void find_libc(void)
  * In a program without a dynamic linker, dlsym(3) finds nothing: then the system call is made
  * directly.
  */
-static int close_one(int fd)
+int pfm_libc_close(int fd)
 {
 	int (*fn)(int) = libc(CLOSE);
 
@@ -76,31 +78,72 @@ static int close_many(unsigned int first, unsigned int last, int flags)
 	return fn ? fn(first, last, flags) : (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* --- ours ----------------------------------------------------------------------------------- */
+/* --- the functions in their place ----------------------------------------------------------- */
+
+/* Returns the size of a message if fd is a context's descriptor, or else 0. */
+static unsigned int message_of(int fd)
+{
+	return pfm_fast_noted(fd) ? pfm_desc_message(fd) : 0;
+}
+
+/* Returns false with EINVAL if size is not that of whole messages. */
+static bool is_whole(unsigned int message, size_t size)
+{
+	if (!message || (size && size % message == 0))
+		return true;
+	pfm_refuse(0, "a message has %u bytes, and is read as a whole", message);
+	errno = EINVAL;
+	return false;
+}
+
+/* A context's descriptor cannot be written: returns false with EINVAL if fd is one. */
+static bool is_writable(int fd)
+{
+	if (!message_of(fd))
+		return true;
+	pfm_refuse(0, "nothing can be written to a context's descriptor");
+	errno = EINVAL;
+	return false;
+}
 
 static ssize_t our_read(int fd, void *buf, size_t size)
 {
 	ssize_t (*fn)(int, void *, size_t) = libc(READ);
-	unsigned int message = pfm_fast_noted(fd) ? pfm_desc_message(fd) : 0;
 
-	if (message && (!size || size % message)) {
-		pfm_refuse(0, "a message has %u bytes, and is read as a whole", message);
-		errno = EINVAL;
+	if (!is_whole(message_of(fd), size))
 		return -1;
-	}
 	return fn ? fn(fd, buf, size) : syscall(SYS_read, fd, buf, size);
+}
+
+static ssize_t our_readv(int fd, const struct iovec *parts, int n)
+{
+	ssize_t (*fn)(int, const struct iovec *, int) = libc(READV);
+	unsigned int message = message_of(fd);
+	size_t size = 0;
+
+	for (int i = 0; message && parts && i < n && i < IOV_MAX; i++)
+		size += parts[i].iov_len;
+	if (!is_whole(message, size))
+		return -1;
+	return fn ? fn(fd, parts, n) : syscall(SYS_readv, fd, parts, n);
 }
 
 static ssize_t our_write(int fd, const void *buf, size_t size)
 {
 	ssize_t (*fn)(int, const void *, size_t) = libc(WRITE);
 
-	if (pfm_fast_noted(fd) && pfm_desc_message(fd)) {
-		pfm_refuse(0, "nothing can be written to a context's descriptor");
-		errno = EINVAL;
+	if (!is_writable(fd))
 		return -1;
-	}
 	return fn ? fn(fd, buf, size) : syscall(SYS_write, fd, buf, size);
+}
+
+static ssize_t our_writev(int fd, const struct iovec *parts, int n)
+{
+	ssize_t (*fn)(int, const struct iovec *, int) = libc(WRITEV);
+
+	if (!is_writable(fd))
+		return -1;
+	return fn ? fn(fd, parts, n) : syscall(SYS_writev, fd, parts, n);
 }
 
 static int our_close(int fd)
@@ -110,7 +153,7 @@ static int our_close(int fd)
 	int ret;
 
 	pfm_fast_closing((unsigned int)fd, (unsigned int)fd);
-	ret = close_one(fd);
+	ret = pfm_libc_close(fd);
 	pfm_fast_closed((unsigned int)fd, (unsigned int)fd);
 	pfm_desc_closed(d);
 	if (inherited)
@@ -132,7 +175,7 @@ static void close_contexts(unsigned int first, unsigned int last)
 		struct pfm_desc *d = pfm_desc_closing((int)fd);
 
 		if (d)
-			close_one((int)fd);
+			pfm_libc_close((int)fd);
 		pfm_desc_closed(d);
 	}
 }
@@ -167,6 +210,64 @@ static void our_closefrom(int first)
 		pfm_inherited_look();
 }
 
+/* Notes that copy is a context's descriptor if "from" is one, and returns copy. */
+static int copied(int from, int copy)
+{
+	if (copy >= 0 && message_of(from))
+		pfm_fast_note(copy);
+	return copy;
+}
+
+static int our_dup(int from)
+{
+	int (*fn)(int) = libc(DUP);
+
+	return copied(from, fn ? fn(from) : (int)syscall(SYS_dup, from));
+}
+
+/* Passes the optional third argument on, whatever its type is, as libc does. */
+#define CONTROLLED(call) do { \
+	int (*fn)(int, int, ...) = libc(call), ret; \
+	va_list args; \
+	void *arg; \
+\
+	va_start(args, command); \
+	arg = va_arg(args, void *); \
+	va_end(args); \
+	ret = fn ? fn(fd, command, arg) : (int)syscall(SYS_fcntl, fd, command, arg); \
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC ? copied(fd, ret) : ret; \
+} while (0)
+
+static int our_fcntl(int fd, int command, ...)
+{
+	CONTROLLED(FCNTL);
+}
+
+static int our_fcntl64(int fd, int command, ...)
+{
+	CONTROLLED(FCNTL64);
+}
+
+/* Notes the descriptors of contexts that have come by SCM_RIGHTS. */
+static ssize_t our_recvmsg(int fd, struct msghdr *msg, int flags)
+{
+	ssize_t (*fn)(int, struct msghdr *, int) = libc(RECVMSG);
+	ssize_t ret = fn ? fn(fd, msg, flags) : syscall(SYS_recvmsg, fd, msg, flags);
+
+	if (ret < 0)
+		return ret;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		const int *fds = (const int *)(const void *)CMSG_DATA(c);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(*fds); i++)
+			if (pfm_desc_message(fds[i]))
+				pfm_fast_note(fds[i]);
+	}
+	return ret;
+}
+
 /* Calls dup3(2) if flags is not NULL, else dup2(2). */
 static int duplicate(int from, int to, const int *flags)
 {
@@ -181,12 +282,10 @@ static int duplicate(int from, int to, const int *flags)
 	else
 		ret = dup_3 ? dup_3(from, to, *flags) : (int)syscall(SYS_dup3, from, to, *flags);
 	pfm_fast_closed((unsigned int)to, (unsigned int)to);
-	if (ret >= 0 && pfm_fast_noted(from))
-		pfm_fast_note(to);
 	pfm_desc_closed(d);
 	if (inherited)
 		pfm_inherited_look();
-	return ret;
+	return copied(from, ret);
 }
 
 static int our_dup2(int from, int to)
@@ -365,6 +464,12 @@ static int our_execlp(const char *path, const char *first, ...)
 
 ssize_t read(int fd, void *buf, size_t size) EXPORT(read);
 ssize_t write(int fd, const void *buf, size_t size) EXPORT(write);
+ssize_t readv(int fd, const struct iovec *parts, int n) EXPORT(readv);
+ssize_t writev(int fd, const struct iovec *parts, int n) EXPORT(writev);
+ssize_t recvmsg(int fd, struct msghdr *msg, int flags) EXPORT(recvmsg);
+int dup(int from) EXPORT(dup);
+int fcntl(int fd, int command, ...) EXPORT(fcntl);
+int fcntl64(int fd, int command, ...) EXPORT(fcntl64);
 int close(int fd) EXPORT(close);
 int close_range(unsigned int first, unsigned int last, int flags) EXPORT(close_range);
 void closefrom(int first) EXPORT(closefrom);
@@ -386,7 +491,7 @@ int execvp(const char *path, char *const argv[]) EXPORT(execvp);
 int execvpe(const char *path, char *const argv[], char *const envp[]) EXPORT(execvpe);
 int fexecve(int fd, char *const argv[], char *const envp[]) EXPORT(fexecve);
 
-/* --- in effect? ----------------------------------------------------------------------------- */
+/* --- do the program's closes pass here? ----------------------------------------------------- */
 
 static bool all_ours(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * interpose.h - the library sees what the program does with descriptors, because the program's
- * calls to libc pass through it. Inside kernel/user.
+ * calls to libc pass through it.
  */
 #ifndef PFM_USER_INTERPOSE_H
 #define PFM_USER_INTERPOSE_H
@@ -13,6 +13,9 @@
  * if the program is linked with this library.
  */
 bool pfm_sees_closes(void);
+
+/* Closes fd without interpose.c, which may take locks that the caller holds. */
+int pfm_libc_close(int fd);
 
 /*
  * Registers fn, which is called before descriptors with the numbers first to last are closed,

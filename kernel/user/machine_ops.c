@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * machine_ops.c - the operations of the machine contract that all machines in user space share.
- */
+/* machine_ops.c - the operations of the machine contract that all machines in user space share. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -142,8 +140,11 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
 	void *at = MAP_FAILED;
-	int err, fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int err, fd;
 
+	if (!pfm_file_may_have(size))
+		return pfm_refuse(-ENOMEM, "a buffer of %zu bytes exceeds RLIMIT_FSIZE (see ulimit -f)", size);
+	fd = memfd_create("perfmon-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0) {
 		err = errno;
 		return pfm_refuse(-err, "no descriptor for a buffer: %s%s", strerror(err),

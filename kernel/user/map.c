@@ -3,7 +3,11 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include <fcntl.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define PFM_NO_MMAP_REDIRECT
@@ -25,6 +29,45 @@ struct request {
 	off_t	offset;
 };
 
+/* Returns true if the line of /proc/self/maps is one of the file, but not the library's own mapping. */
+static bool is_of(const char *line, const struct stat *file, const void *own)
+{
+	unsigned long long from, ino;
+	unsigned int major, minor;
+
+	return sscanf(line, "%llx-%*x %*s %*s %x:%x %llu", &from, &major, &minor, &ino) == 4 &&
+	       makedev(major, minor) == file->st_dev && ino == file->st_ino && from != (uintptr_t)own;
+}
+
+/*
+ * Returns true if any part of the buffer is mapped. The kernel is asked, because it knows what the
+ * program has moved, and unmapped in parts or together with other memory.
+ */
+static bool is_mapped(const struct pfm_desc *d)
+{
+	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	char text[8192], *line, *end;
+	bool found = false;
+	size_t have = 0;
+	struct stat st;
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	while (!fstat(d->memfd, &st) && !found && (n = read(fd, text + have, sizeof(text) - 1 - have)) > 0) {
+		have += (size_t)n;
+		text[have] = 0;
+		for (line = text; !found && (end = strchr(line, '\n')); line = end + 1)
+			found = is_of(line, &st, d->ctx->buf);
+		have -= (size_t)(line - text);
+		memmove(text, line, have);
+		if (have == sizeof(text) - 1)
+			have = 0;	/* a line that is too long to be that of the buffer */
+	}
+	close(fd);
+	return found;
+}
+
 /* Checks 3.5.4: the buffer is mapped read-only, shared, as a whole, and once. */
 static int check_06(const struct pfm_desc *d, const struct request *r)
 {
@@ -36,7 +79,7 @@ static int check_06(const struct pfm_desc *d, const struct request *r)
 	if (r->size != d->ctx->buf_size)
 		return pfm_refuse(-EINVAL, "the sampling buffer has %llu bytes, not %llu",
 				  (unsigned long long)d->ctx->buf_size, (unsigned long long)r->size);
-	if (d->mapping)
+	if (is_mapped(d))
 		return pfm_refuse(-EBUSY, "the sampling buffer is mapped already");
 	return 0;
 }
@@ -71,7 +114,6 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 	*at = mmap(r->addr, r->size, r->prot, (r->flags & ~MAP_TYPE) | MAP_SHARED, d->memfd, 0);
 	if (*at == MAP_FAILED)
 		return pfm_refuse(-errno, "cannot map the sampling buffer");
-	d->mapping = *at;
 	return 0;
 }
 
@@ -140,11 +182,6 @@ void *pfm_map_buffer(int fd, size_t size)
 
 int pfm_unmap_buffer(void *addr, size_t size)
 {
-	sigset_t saved;
-
-	pfm_signals_block(&saved);
-	pfm_desc_unmapped(addr);
-	pfm_signals_restore(&saved);
 	return munmap(addr, size);
 }
 

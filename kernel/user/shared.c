@@ -346,7 +346,7 @@ static bool write_config(const char *path, const struct config *c)
 
 	if (fd < 0)
 		return false;
-	good = write(fd, c, sizeof(*c)) == (ssize_t)sizeof(*c) && !fchmod(fd, 0644);
+	good = pfm_file_may_have(sizeof(*c)) && write(fd, c, sizeof(*c)) == (ssize_t)sizeof(*c) && !fchmod(fd, 0644);
 	return !close(fd) && good;
 }
 

@@ -20,6 +20,7 @@
 
 #include "perfmon/perfmon.h"
 #include "sysfs.h"
+#include "user.h"
 
 #define ROOT	"/sys/kernel/perfmon"
 #define LINE	160
@@ -35,7 +36,7 @@ static bool put(int fd, const char *format, ...)
 	va_start(args, format);
 	n = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return write(fd, text, (size_t)n) == n;
+	return pfm_file_may_have((uint64_t)(lseek(fd, 0, SEEK_CUR) + n)) && write(fd, text, (size_t)n) == n;
 }
 
 static bool put_number(int fd, const char *name)
@@ -147,7 +148,7 @@ static bool put_file(int fd, const char *path)
 	return *path == '/' && put_number(fd, path + 1);
 }
 
-/* --- files ------------------------------------------------------------------------------------- */
+/* --- files ----------------------------------------------------------------------------------- */
 
 static bool make(int fd, const char *path)
 {

@@ -10,6 +10,8 @@
 #ifndef PFM_USER_H
 #define PFM_USER_H
 
+#include <sys/resource.h>
+
 #include "core.h"
 
 /*
@@ -27,6 +29,21 @@ char *pfm_os_strdup(const char *text);
  */
 bool pfm_os_read(const char *path, char *text, size_t size);
 bool pfm_os_read_number(const char *path, long *value);
+
+/*
+ * Returns true if a file may have that size; otherwise returns false with EFBIG. Beyond
+ * RLIMIT_FSIZE, which holds for files in memory too, the kernel sends SIGXFSZ, which ends the
+ * program.
+ */
+static inline bool pfm_file_may_have(uint64_t size)
+{
+	struct rlimit most;
+
+	if (getrlimit(RLIMIT_FSIZE, &most) || size <= most.rlim_cur)
+		return true;
+	errno = EFBIG;
+	return false;
+}
 
 /* --- waiting: the service thread ------------------------------------------------------------ */
 
@@ -50,8 +67,8 @@ void pfm_watch_del(struct pfm_watch *w);
 int pfm_user_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void pfm_user_flush(struct pfm_context *ctx);
 /*
- * Sends SIGIO, or the signal that F_SETSIG has chosen (3.3.7), as the socket does when it gets a
- * message.
+ * Sends SIGIO, or the signal that F_SETSIG has chosen (3.3.7), for an overflow without a message
+ * (PFM_FL_OVFL_NO_MSG).
  */
 void pfm_user_signal(struct pfm_context *ctx);
 void pfm_user_caller(struct pfm_machine *m, struct pfm_caller *who);
@@ -59,17 +76,18 @@ bool pfm_user_in_group(struct pfm_machine *m, uint32_t gid);
 /* Returns true if the target is a thread of this process. */
 bool pfm_user_has_fd(struct pfm_context *ctx);
 /*
- * For 3.3.6: pfm_user_has_open() returns true if the target's process, which must still exist, has
- * the context's descriptor. pfm_user_inherited_holds() answers the same question when the process
- * may have ended: it returns true if the process is a child of fork() that has noted that it
- * inherited the descriptor, and has not noted a close of it. An exec is not noted.
- */
-/*
- * Called once, before the first context is made: from then on children of fork() note their
+ * Called by a machine before its first context is made: from then on children of fork() note their
  * descriptors.
  */
 void pfm_user_want_inherited(void);
-bool pfm_user_has_open(struct pfm_context *ctx);
+/*
+ * For 3.3.6: pfm_user_inherited() returns true if the target's process, which must still exist, has
+ * inherited the context's descriptor by fork(), still has it, and has not called exec.
+ * pfm_user_inherited_holds() answers the same question when the process may have ended: it returns
+ * true if the process is a child of fork() that has noted that it inherited the descriptor, and has
+ * not noted a close of it, nor an exec. What goes past the library is not noted.
+ */
+bool pfm_user_inherited(struct pfm_context *ctx);
 bool pfm_user_inherited_holds(struct pfm_context *ctx);
 /* Returns the descriptor of the cgroup that pfm_set_cgroup() has chosen, or -1. */
 int pfm_user_cgroup(const struct pfm_context *ctx);
@@ -78,13 +96,13 @@ size_t pfm_user_page_size(struct pfm_machine *m);
 int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 
-/* --- shared by the processes of a user: shared.c; all but lockable under pfm_os_lock() ------- */
+/* --- shared by the processes of a user: shared.c --------------------------------------------- */
 
-extern const struct pfm_sharing_ops pfm_user_sharing;
-/* Returns how many bytes the user may still lock, or ~0 if there is no limit. */
+extern const struct pfm_sharing_ops pfm_user_sharing;	/* called under pfm_os_lock() */
+/* Takes pfm_os_lock(). Returns how many bytes the user may still lock, or ~0: there is no limit. */
 uint64_t pfm_user_lockable(struct pfm_machine *m);
 
-/* --- counters that are read by one system call: fast_read.h ------------------------------------- */
+/* --- counters that are read by one system call: fast_read.h ---------------------------------- */
 
 #define PFM_FAST_MAX	64		/* most counters of a fast read */
 
@@ -156,9 +174,9 @@ void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set);
  * pfm_get_machine(): see pfm_machine_info_t. model_name(), optional, returns the i-th of the names
  * like "sim:itanium2", from 0, or NULL after the last. begin_call() and end_call(), optional,
  * enclose every command on a context, and a fork; begin_call() is called while signals are blocked,
- * and before the lock of a context is taken. forget(), optional, is called in a child after fork,
- * which has none of the contexts. event(), optional, implements pfm_perf_event(), and returns 0 or
- * a negative errno.
+ * and before the lock of a context is taken. forget(), optional, is called after a fork in the
+ * child, which has none of the contexts. event(), optional, implements pfm_perf_event(), and
+ * returns 0 or a negative errno.
  */
 struct pfm_user_machine {
 	const char *name;

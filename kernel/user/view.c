@@ -36,7 +36,7 @@ void pfm_user_close_view(struct pfm_context *ctx, struct pfm_set *set)
 	munmap(set->view, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* --- mapping ------------------------------------------------------------------------------------ */
+/* --- mapping --------------------------------------------------------------------------------- */
 
 int pfm_map_set(int fd, uint16_t set, pfm_view_t *view)
 {
@@ -56,15 +56,26 @@ int pfm_map_set(int fd, uint16_t set, pfm_view_t *view)
 	return 0;
 }
 
+static bool is_mapped(const pfm_view_t *view)
+{
+	if (view && view->page)
+		return true;
+	pfm_result(pfm_refuse(-EFAULT, view ? "the view is not mapped" : "the view is NULL"));
+	return false;
+}
+
 int pfm_unmap_set(pfm_view_t *view)
 {
-	void *page = (void *)(uintptr_t)view->page;
+	void *page;
 
+	if (!is_mapped(view))
+		return -1;
+	page = (void *)(uintptr_t)view->page;
 	view->page = NULL;
 	return pfm_unmap_buffer(page, (size_t)sysconf(_SC_PAGESIZE));
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading --------------------------------------------------------------------------------- */
 
 #define CHUNK	16
 /*
@@ -88,6 +99,16 @@ static int by_call(const pfm_view_t *view, const uint16_t *nums, uint64_t *value
 			values[at + i] = v[i].reg_value;
 	}
 	return 0;
+}
+
+static bool is_readable(const pfm_view_t *view, const uint16_t *nums, const uint64_t *values, int n)
+{
+	if (!is_mapped(view))
+		return false;
+	if (n <= 0 || (nums && values))
+		return true;
+	pfm_result(pfm_refuse(-EFAULT, "the numbers or the values are NULL"));
+	return false;
 }
 
 static bool is_own(const struct pfm_user_view *v)
@@ -153,8 +174,11 @@ static bool read_all(const pfm_set_view_t *page, const uint16_t *nums, uint64_t 
 
 int pfm_read_view(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
 {
-	const pfm_set_view_t *page = view->page;
+	const pfm_set_view_t *page;
 
+	if (!is_readable(view, nums, values, n))
+		return -1;
+	page = view->page;
 	for (int tries = 0; tries < TRIES; tries++) {
 		unsigned long seq = __atomic_load_n(&page->set_seq, __ATOMIC_ACQUIRE);
 		bool good;
@@ -171,5 +195,5 @@ int pfm_read_view(const pfm_view_t *view, const uint16_t *nums, uint64_t *values
 
 int pfm_read_mapped(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n)
 {
-	return pfm_read_fast(view, nums, values, n);
+	return is_readable(view, nums, values, n) ? pfm_read_fast(view, nums, values, n) : -1;
 }

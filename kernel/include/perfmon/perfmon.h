@@ -220,18 +220,23 @@ typedef struct {
 	uint64_t	set_ovfl_pmds[PFM_PMD_BV];	/* PMDs that last caused a switch from this set */
 	uint64_t	set_runs;		/* times the set became the active one */
 	uint64_t	set_timeout;		/* ns left of the timeout */
-	uint64_t	set_act_duration;	/* ns active and monitoring */
+	uint64_t	set_act_duration;	/* ns active and monitoring, with the switch from it */
 	uint64_t	set_avail_pmcs[PFM_PMC_BV];
 	uint64_t	set_avail_pmds[PFM_PMD_BV];
 	uint64_t	set_mmap_offset;	/* (was reserved) as in pfarg_setdesc_t; 0: no view */
 	uint64_t	set_lost;		/* (was reserved) overflows the machine could not deliver */
 	uint64_t	set_throttled;		/* (was reserved) overflows held back by throttling, 4.4.4 */
-	uint64_t	set_blind;		/* (was reserved) ns in which others had counters */
+	/* (was reserved) ns in which other users had counters */
+	uint64_t	set_blind;
 	uint64_t	set_late;		/* (was reserved) part of set_lost: a timer was late */
-	uint64_t	set_reserved[1];
+	/*
+	 * (was reserved) machine perf: ns of set_act_duration between an overflow, or timeout, and
+	 * the switch, in which nothing was counted; other machines: 0
+	 */
+	uint64_t	set_gap;
 } pfarg_setinfo_t;
 
-/* --- views: 2.2, fast user-level PMD read -------------------------------------------------------- */
+/* --- views: 2.2, fast user-level PMD read ---------------------------------------------------- */
 
 #define PFM_SETVFL_ACTIVE	0x1U	/* set_status: the set is active */
 #define PFM_SETVFL_DIRECT	0x2U	/* own: set_owner's thread can read all PMDs directly */
@@ -260,7 +265,8 @@ typedef struct {
 #endif
 	/* Own fields. */
 	uint64_t	set_owner;		/* thread pointer of the reading thread; 0: none */
-	uint64_t	set_base[PFM_VIEW_COUNTERS];	/* plus the sign-extended counter */
+	/* a value is this plus the counter, sign-extended */
+	uint64_t	set_base[PFM_VIEW_COUNTERS];
 	uint8_t		set_index[PFM_MAX_PMDS];	/* PFM_VIEW_*, or the counter's number */
 	uint8_t		set_shift;		/* 64 minus the width of a counter */
 	uint8_t		set_reserved3[7];
@@ -454,8 +460,8 @@ typedef struct {
 int pfm_map_set(int fd, uint16_t set, pfm_view_t *view);
 int pfm_unmap_set(pfm_view_t *view);
 /*
- * pfm_read_view() does what pfm_read_fast() cannot inline; the other is pfm_read_fast() for
- * other languages.
+ * pfm_read_view() does what pfm_read_fast() cannot inline; pfm_read_mapped() is pfm_read_fast() for
+ * languages other than C.
  */
 int pfm_read_view(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
 int pfm_read_mapped(const pfm_view_t *view, const uint16_t *nums, uint64_t *values, int n);
@@ -486,7 +492,7 @@ typedef struct {
 	int		hw_counters;	/* number of hardware counters, 0: none */
 } pfm_machine_info_t;
 
-/* The machine in use, which is selected if none was; the strings remain valid. */
+/* Describes the machine in use, and selects one if there is none yet; the strings remain valid. */
 int pfm_get_machine(pfm_machine_info_t *info);
 
 /*
