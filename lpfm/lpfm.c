@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * lpfm.c - the module.
- */
+/* lpfm.c - the module. */
 /***
 perfmon2 from Lua: contexts, registers, event sets, messages, sampling buffers.
 
@@ -14,18 +12,14 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 #include <dlfcn.h>
 
 #include "base/errno.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/u64.h"
+#include "context/context.h"
 #include "context/create.h"
-#include "context/evtsets.h"
 #include "context/format.h"
-#include "context/machine.h"
-#include "context/message.h"
-#include "context/perfmonctl.h"
 #include "context/program.h"
 #include "context/programming.h"
-#include "context/registers.h"
-#include "context/sigio.h"
 #include "context/vector.h"
 #include "context/view.h"
 #include "events/events.h"
@@ -108,9 +102,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lua_getfield(L, -1, "const");
 	lpfm_events_constants(L);
 	lua_pop(L, 1);
-	lua_pushcfunction(L, lpfm_help);
-	lua_setfield(L, -2, "help");
-	lua_pushliteral(L, "lpfm " LPFM_VERSION);
-	lua_setfield(L, -2, "_VERSION");
+	lpfm_set_function(L, "help", lpfm_help);
+	lpfm_set_text(L, "_VERSION", "lpfm " LPFM_VERSION);
 	return 1;
 }

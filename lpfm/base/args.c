@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * args.c - Lua values into C values, checked.
+ * args.c - converts Lua values into C values, and checks them.
  *
  * Nothing is rounded, cut or wrapped silently. Messages name the call, the element of a vector, the
  * field, what was expected and what came. Tables are read raw: no Lua code runs in between.
@@ -195,6 +195,14 @@ int64_t lpfm_arg_timeout(lua_State *L, int idx, const char *call)
 	return seconds > 1e9 ? -1 : (int64_t)(seconds * 1e9 + 0.5);
 }
 
+/* Returns true if the value at idx is an integer from 1 to n. */
+static bool is_index(lua_State *L, int idx, size_t n)
+{
+	lua_Number key = lua_type(L, idx) == LUA_TNUMBER ? lua_tonumber(L, idx) : 0;
+
+	return key >= 1 && key <= (double)n && key == (lua_Number)(size_t)key;
+}
+
 void lpfm_to_bits(lua_State *L, int idx, const struct lpfm_site *site, uint64_t *bv,
 		  unsigned int limit)
 {
@@ -203,6 +211,11 @@ void lpfm_to_bits(lua_State *L, int idx, const struct lpfm_site *site, uint64_t 
 	if (!lua_istable(L, idx))
 		lpfm_bad_value(L, site, "list of register numbers", idx);
 	n = lua_objlen(L, idx);
+	idx = idx < 0 ? lua_gettop(L) + idx + 1 : idx;
+	/* lua_next() gives the elements of the list in any order, so each key is looked at */
+	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1))
+		if (!is_index(L, -2, n))
+			lpfm_bad(L, site, "list of register numbers expected, got a table with other keys or holes");
 	memset(bv, 0, sizeof(uint64_t) * PFM_PMD_BV);
 	for (i = 1; i <= n; i++) {
 		unsigned int num;

@@ -14,12 +14,13 @@
 #define END	{ NULL, 0, 0, 0, NULL, 0 }
 
 /*
- * If plain is set, a number may be given instead of a table, for the first field. MARKED_STRUCT is
- * for structures with PFM_REG_RETFL_* bits in the member "marks".
+ * The fields follow. If plain is set, a number may be given instead of a table, for the first field.
+ * MARKED_STRUCT is for structures with PFM_REG_RETFL_* bits in the member "marks".
  */
-#define STRUCT(name, type, plain, fields) \
-	const struct lpfm_struct name = { sizeof(type), -1, plain, fields }
-#define MARKED_STRUCT(name, type, marks, plain, fields) \
-	const struct lpfm_struct name = { sizeof(type), offsetof(type, marks), plain, fields }
+#define FIELDS(...) (const struct lpfm_field[]){ __VA_ARGS__, END }
+#define STRUCT(name, type, plain, ...) \
+	const struct lpfm_struct name = { sizeof(type), -1, plain, FIELDS(__VA_ARGS__) }
+#define MARKED_STRUCT(name, type, marks, plain, ...) \
+	const struct lpfm_struct name = { sizeof(type), offsetof(type, marks), plain, FIELDS(__VA_ARGS__) }
 
 #endif

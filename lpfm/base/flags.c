@@ -11,9 +11,9 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/perfmon.h"
-#include "base/u64.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon/perfmon_prog_smpl.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -22,143 +22,74 @@
 #define END			{ NULL, NULL, 0 }
 
 const struct lpfm_flag lpfm_ctx_flags[] = {
-	FLAG(PFM_FL_, NOTIFY_BLOCK),
-	FLAG(PFM_FL_, SYSTEM_WIDE),
-	FLAG(PFM_FL_, SMPL_FMT),
-	FLAG(PFM_FL_, ANY_CPU),
-	FLAG(PFM_FL_, MAP_SETS),
-	FLAG(PFM_FL_, INHERIT),
-	FLAG(PFM_FL_, PREEMPTIBLE),
-	FLAG(PFM_FL_, OVFL_NO_MSG),
-	FLAG(PFM_FL_, PROCESS),
-	FLAG(PFM_FL_, ON_EXEC),
-	FLAG(PFM_ITA_FL_, INSECURE),
-	FLAG(PFM_ITA_FL_, PRIV_MONITORS),
-	END
+	FLAG(PFM_FL_, NOTIFY_BLOCK), FLAG(PFM_FL_, SYSTEM_WIDE), FLAG(PFM_FL_, SMPL_FMT),
+	FLAG(PFM_FL_, ANY_CPU), FLAG(PFM_FL_, MAP_SETS), FLAG(PFM_FL_, INHERIT),
+	FLAG(PFM_FL_, PREEMPTIBLE), FLAG(PFM_FL_, OVFL_NO_MSG), FLAG(PFM_FL_, PROCESS),
+	FLAG(PFM_FL_, ON_EXEC), FLAG(PFM_ITA_FL_, INSECURE), FLAG(PFM_ITA_FL_, PRIV_MONITORS), END
 };
 
 const struct lpfm_flag lpfm_pmc_flags[] = {
-	FLAG(PFM_REGFL_, NO_EMUL64),
-	FLAG(PFM_REGFL_, NO_64BIT_EMUL),
-	END
+	FLAG(PFM_REGFL_, NO_EMUL64), FLAG(PFM_REGFL_, NO_64BIT_EMUL), END
 };
 
 const struct lpfm_flag lpfm_pmd_flags[] = {
-	FLAG(PFM_REGFL_, OVFL_NOTIFY),
-	FLAG(PFM_REGFL_, RANDOM),
-	FLAG(PFM_REGFL_, READ_RESET),
-	FLAG(PFM_REGFL_, OWN),
-	FLAG(PFM_REGFL_, ENDED),
-	FLAG(PFM_REGFL_, FREQUENCY),
-	FLAG(PFM_REGFL_, VALUES),
-	FLAG(PFM_REGFL_, ATTRS),
-	FLAG(PFM_REGFL_, CHECK),
-	END
+	FLAG(PFM_REGFL_, OVFL_NOTIFY), FLAG(PFM_REGFL_, RANDOM), FLAG(PFM_REGFL_, READ_RESET),
+	FLAG(PFM_REGFL_, OWN), FLAG(PFM_REGFL_, ENDED), FLAG(PFM_REGFL_, FREQUENCY),
+	FLAG(PFM_REGFL_, VALUES), FLAG(PFM_REGFL_, ATTRS), FLAG(PFM_REGFL_, CHECK), END
 };
 
 const struct lpfm_flag lpfm_set_flags[] = {
-	FLAG(PFM_SETFL_, OVFL_SWITCH),
-	FLAG(PFM_SETFL_, TIME_SWITCH),
-	FLAG(PFM_SETFL_, EXPL_NEXT),
-	FLAG(PFM_SETFL_, EXCL_IDLE),
-	FLAG(PFM_SETFL_, EXCL_KERNEL_ONLY_THREADS),
-	FLAG(PFM_ITA_SETFL_, EXCL_INTR),
-	FLAG(PFM_ITA_SETFL_, INTR_ONLY),
-	FLAG(PFM_ITA_SETFL_, IDLE_EXCL),
-	END
+	FLAG(PFM_SETFL_, OVFL_SWITCH), FLAG(PFM_SETFL_, TIME_SWITCH), FLAG(PFM_SETFL_, EXPL_NEXT),
+	FLAG(PFM_SETFL_, EXCL_IDLE), FLAG(PFM_SETFL_, EXCL_KERNEL_ONLY_THREADS),
+	FLAG(PFM_ITA_SETFL_, EXCL_INTR), FLAG(PFM_ITA_SETFL_, INTR_ONLY),
+	FLAG(PFM_ITA_SETFL_, IDLE_EXCL), END
 };
 
 const struct lpfm_flag lpfm_msg_types[] = {
-	FLAG(PFM_MSG_, OVFL),
-	FLAG(PFM_MSG_, END),
-	FLAG(PFM_MSG_, PREEMPTED),
-	END
+	FLAG(PFM_MSG_, OVFL), FLAG(PFM_MSG_, END), FLAG(PFM_MSG_, PREEMPTED), END
 };
 
 const struct lpfm_flag lpfm_reg_types[] = {
-	FLAG(PFM_REG_TYPE_, PMC),
-	FLAG(PFM_REG_TYPE_, MSR),
-	FLAG(PFM_REG_TYPE_, SPR),
-	FLAG(PFM_REG_TYPE_, IBR),
-	FLAG(PFM_REG_TYPE_, DBR),
-	FLAG(PFM_REG_TYPE_, PMD),
-	FLAG(PFM_REG_TYPE_, SW),
-	FLAG(PFM_REG_TYPE_, VIRT),
-	END
+	FLAG(PFM_REG_TYPE_, PMC), FLAG(PFM_REG_TYPE_, MSR), FLAG(PFM_REG_TYPE_, SPR),
+	FLAG(PFM_REG_TYPE_, IBR), FLAG(PFM_REG_TYPE_, DBR), FLAG(PFM_REG_TYPE_, PMD),
+	FLAG(PFM_REG_TYPE_, SW), FLAG(PFM_REG_TYPE_, VIRT), END
 };
 
 const struct lpfm_flag lpfm_reg_kinds[] = {
-	FLAG(PFM_REG_, I),
-	FLAG(PFM_REG_, WC),
-	FLAG(PFM_REG_, C64),
-	FLAG(PFM_REG_, RO),
-	FLAG(PFM_REG_, V),
-	FLAG(PFM_REG_, INTR),
-	FLAG(PFM_REG_, NO64),
-	END
+	FLAG(PFM_REG_, I), FLAG(PFM_REG_, WC), FLAG(PFM_REG_, C64), FLAG(PFM_REG_, RO),
+	FLAG(PFM_REG_, V), FLAG(PFM_REG_, INTR), FLAG(PFM_REG_, NO64), END
 };
 
 const struct lpfm_flag lpfm_fmt_flags[] = {
-	FLAG(PFM_FMTFL_, NOSET),
-	END
+	FLAG(PFM_FMTFL_, NOSET), END
 };
 
 const struct lpfm_flag lpfm_buf_flags[] = {
-	FLAG(PFM_DFL_SMPL_, NO_HDR),
-	FLAG(PFM_DFL_SMPL_, IIP_HDR),
-	FLAG(PFM_NWAY_, MASK_WHEN_FULL),
-	FLAG(PFM_STACK_SMPL_, NO_KERNEL),
-	FLAG(PFM_STACK_SMPL_, NO_USER),
-	FLAG(PFM_STACK_SMPL_, COPY),
-	FLAG(PFM_STACK_SMPL_, RECORDS),
-	FLAG(PFM_STACK_SMPL_, SWITCHES),
-	END
+	FLAG(PFM_DFL_SMPL_, NO_HDR), FLAG(PFM_DFL_SMPL_, IIP_HDR), FLAG(PFM_NWAY_, MASK_WHEN_FULL),
+	FLAG(PFM_STACK_SMPL_, NO_KERNEL), FLAG(PFM_STACK_SMPL_, NO_USER),
+	FLAG(PFM_STACK_SMPL_, COPY), FLAG(PFM_STACK_SMPL_, RECORDS),
+	FLAG(PFM_STACK_SMPL_, SWITCHES), END
 };
 
 /* Constants that are not flags of a call. */
 static const struct lpfm_flag other_constants[] = {
-	FLAG(PFM_, VERSION),
-	FLAG(PFM_, VERSION_MAJ),
-	FLAG(PFM_, VERSION_MIN),
-	FLAG(PFM_, MAX_PMCS),
-	FLAG(PFM_, MAX_PMDS),
-	FLAG(PFM_, PMC_BV),
-	FLAG(PFM_, PMD_BV),
-	FLAG(PFM_, MAX_PMC_BITVECTOR),
+	FLAG(PFM_, VERSION), FLAG(PFM_, VERSION_MAJ), FLAG(PFM_, VERSION_MIN), FLAG(PFM_, MAX_PMCS),
+	FLAG(PFM_, MAX_PMDS), FLAG(PFM_, PMC_BV), FLAG(PFM_, PMD_BV), FLAG(PFM_, MAX_PMC_BITVECTOR),
 	FLAG(PFM_, MAX_PMD_BITVECTOR),
 	/* ALONE and whole_cpus of lpfm.perf_event */
-	FLAG(PFM_PERF_, ALONE),
-	FLAG(PFM_PERF_, WHOLE_CPUS),
+	FLAG(PFM_PERF_, ALONE), FLAG(PFM_PERF_, WHOLE_CPUS),
 	/* marks of the first bad element, by which messages name it */
-	FLAG(PFM_REG_RETFL_, NOTAVAIL),
-	FLAG(PFM_REG_RETFL_, EINVAL),
-	FLAG(PFM_REG_RETFL_, NOSET),
-	FLAG(PFM_REG_RETFL_, MASK),
-	FLAG(PFM_SET_RETFL_, EINVAL),
-	FLAG(PFM_SET_RETFL_, NOSET),
-	FLAG(PFM_SET_RETFL_, MASK),
-	FLAG(PFM_REG_, NO_CTRL),
-	FLAG(PFM_REG_, NAME_LEN),
-	FLAG(PFM_, GROUP_ANY),
-	FLAG(PFM_, FMT_NAME_LEN),
-	FLAG(PFM_, DFL_SMPL_VERSION),
-	FLAG(PFM_, DEFAULT_SMPL_VERSION),
-	FLAG(PFM_, NWAY_SMPL_VERSION),
-	FLAG(PFM_, NWAY_MAX_REGIONS),
-	FLAG(PFM_, STACK_SMPL_VERSION),
-	FLAG(PFM_, STACK_SMPL_MAX_REGIONS),
-	FLAG(PFM_, PROG_SMPL_VERSION),
-	FLAG(PFM_, PROG_SMPL_MAX_INSNS),
-	FLAG(PFM_, PROG_SMPL_MAX_BUCKETS),
-	FLAG(PFM_, PROG_SMPL_VALUES),
-	FLAG(PFM_, PROG_DROP),
-	FLAG(PFM_, PROG_KEEP),
-	FLAG(PFM_, PROG_NOTIFY),
-	FLAG(PFM_, PROG_MASK),
-	FLAG(PFM_, PROG_STOP),
-	FLAG(PFM_, PROG_BLOCK),
-	FLAG(PFM_, PROG_NO_BUCKET),
-	END
+	FLAG(PFM_REG_RETFL_, NOTAVAIL), FLAG(PFM_REG_RETFL_, EINVAL), FLAG(PFM_REG_RETFL_, NOSET),
+	FLAG(PFM_REG_RETFL_, MASK), FLAG(PFM_SET_RETFL_, EINVAL), FLAG(PFM_SET_RETFL_, NOSET),
+	FLAG(PFM_SET_RETFL_, MASK), FLAG(PFM_REG_, NO_CTRL), FLAG(PFM_REG_, NAME_LEN),
+	FLAG(PFM_, GROUP_ANY), FLAG(PFM_, FMT_NAME_LEN), FLAG(PFM_, DFL_SMPL_VERSION),
+	FLAG(PFM_, DEFAULT_SMPL_VERSION), FLAG(PFM_, NWAY_SMPL_VERSION),
+	FLAG(PFM_, NWAY_MAX_REGIONS), FLAG(PFM_, STACK_SMPL_VERSION),
+	FLAG(PFM_, STACK_SMPL_MAX_REGIONS), FLAG(PFM_, PROG_SMPL_VERSION),
+	FLAG(PFM_, PROG_SMPL_MAX_INSNS), FLAG(PFM_, PROG_SMPL_MAX_BUCKETS),
+	FLAG(PFM_, PROG_SMPL_VALUES), FLAG(PFM_, PROG_DROP), FLAG(PFM_, PROG_KEEP),
+	FLAG(PFM_, PROG_NOTIFY), FLAG(PFM_, PROG_MASK), FLAG(PFM_, PROG_STOP),
+	FLAG(PFM_, PROG_BLOCK), FLAG(PFM_, PROG_NO_BUCKET), END
 };
 
 static bool flag_value(const char *name, const struct lpfm_flag *flags, uint32_t *value)
@@ -253,19 +184,15 @@ void lpfm_push_type(lua_State *L, uint32_t value, const struct lpfm_flag *types)
 
 static void add_constants(lua_State *L, const struct lpfm_flag *flags)
 {
-	for (; flags->name; flags++) {
-		lua_pushnumber(L, flags->value);
-		lua_setfield(L, -2, flags->constant);
-	}
+	for (; flags->name; flags++)
+		lpfm_set_number(L, flags->constant, flags->value);
 }
 
 static void add_names(lua_State *L, const char *topic, const struct lpfm_flag *flags)
 {
 	lua_newtable(L);
-	for (; flags->name; flags++) {
-		lua_pushnumber(L, flags->value);
-		lua_setfield(L, -2, flags->name);
-	}
+	for (; flags->name; flags++)
+		lpfm_set_number(L, flags->name, flags->value);
 	lua_setfield(L, -2, topic);
 }
 
@@ -336,8 +263,7 @@ void lpfm_open_flags(lua_State *L)
 	}
 	lua_insert(L, -2);
 	add_constants(L, other_constants);
-	lpfm_push_u64(L, PFM_REG_IDX_NONE);
-	lua_setfield(L, -2, "PFM_REG_IDX_NONE");
+	lpfm_set_u64(L, "PFM_REG_IDX_NONE", PFM_REG_IDX_NONE);
 	lua_setfield(L, -3, "const");
 	lua_setfield(L, -2, "flags");
 }

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * object.c - userdata with a class.
- */
+/* object.c - userdata with a class. */
 #include <string.h>
 
 #include "base/object.h"
+
+void lpfm_upvalue_get(lua_State *L)
+{
+	if (lua_istable(L, lua_upvalueindex(1))) {
+		lua_rawget(L, lua_upvalueindex(1));
+		return;
+	}
+	lua_pop(L, 1);
+	lua_pushnil(L);
+}
+
+void lpfm_registry_table(lua_State *L, const char *name)
+{
+	lua_getfield(L, LUA_REGISTRYINDEX, name);
+	if (lua_istable(L, -1))
+		return;
+	lua_pop(L, 1);
+	lua_newtable(L);
+	lua_pushvalue(L, -1);
+	lua_setfield(L, LUA_REGISTRYINDEX, name);
+}
 
 static const luaL_Reg no_functions[] = { { NULL, NULL } };
 
@@ -31,13 +50,7 @@ static const char names_key[] = "lpfm.methods";
 
 static void push_names(lua_State *L)
 {
-	lua_getfield(L, LUA_REGISTRYINDEX, names_key);
-	if (lua_istable(L, -1))
-		return;
-	lua_pop(L, 1);
-	lua_newtable(L);
-	lua_pushvalue(L, -1);
-	lua_setfield(L, LUA_REGISTRYINDEX, names_key);
+	lpfm_registry_table(L, names_key);
 }
 
 /* Adds methods to the metatable on top. */
@@ -85,6 +98,8 @@ void *lpfm_object_new(lua_State *L, size_t size)
 void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class)
 {
 	luaL_getmetatable(L, class->name);
+	if (!lua_istable(L, -1))
+		luaL_error(L, "the registry has lost the class %s", class->name);
 	lua_setmetatable(L, -2);
 	((struct lpfm_head *)object)->class = class;
 }

@@ -43,7 +43,18 @@ static inline void *lpfm_object_test(lua_State *L, int idx, const struct lpfm_cl
 	return head;
 }
 
-/* Keeps the value at idx alive as long as the userdata on top of the stack lives. */
+/*
+ * Replaces the key on top by its value in the first upvalue, a table, or by nil. debug.setupvalue()
+ * can make the upvalue anything.
+ */
+void lpfm_upvalue_get(lua_State *L);
+/* Pushes the table that the registry has under this name; makes it if there is none. */
+void lpfm_registry_table(lua_State *L, const char *name);
+
+/*
+ * Keeps the value at idx alive as long as the userdata on top of the stack lives, unless a script
+ * replaces the userdata's environment: memory that C reads must not depend on it.
+ */
 void lpfm_object_anchor(lua_State *L, int idx);
 
 #endif

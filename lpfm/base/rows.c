@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * rows.c - lists of records that print as tables; lists with equal columns share a metatable.
- */
+/* rows.c - lists of records that print as tables; lists with equal columns share a metatable. */
 #include "base/rows.h"
 
 static const char rows[] =
@@ -25,5 +23,8 @@ void lpfm_rows_print(lua_State *L, const char *columns)
 		lua_setfield(L, -2, "__tostring");
 	}
 	lua_remove(L, -2);
-	lua_setmetatable(L, -2);
+	if (lua_istable(L, -1))
+		lua_setmetatable(L, -2);
+	else
+		lua_pop(L, 1);
 }

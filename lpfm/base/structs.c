@@ -18,15 +18,13 @@
 
 #define NS_PER_S 1000000000U
 
-static const struct lpfm_field pmc_fields[] = {
+MARKED_STRUCT(lpfm_pmc_struct, pfarg_pmc_t, reg_flags, false,
 	FIELD(pfarg_pmc_t, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(pfarg_pmc_t, reg_set, "set", U16, INOUT, NULL, 0),
 	FIELD(pfarg_pmc_t, reg_value, "value", U64, INOUT, NULL, 0),
-	FIELD(pfarg_pmc_t, reg_flags, "flags", FLAGS, INOUT, lpfm_pmc_flags, 0),
-	END
-};
+	FIELD(pfarg_pmc_t, reg_flags, "flags", FLAGS, INOUT, lpfm_pmc_flags, 0));
 
-static const struct lpfm_field pmd_fields[] = {
+MARKED_STRUCT(lpfm_pmd_struct, pfarg_pmd_t, reg_flags, true,
 	FIELD(pfarg_pmd_t, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_set, "set", U16, INOUT, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_value, "value", U64, INOUT, NULL, 0),
@@ -39,34 +37,26 @@ static const struct lpfm_field pmd_fields[] = {
 	FIELD(pfarg_pmd_t, reg_smpl_pmds, "smpl_pmds", BITS, INOUT, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_smpl_eventid, "eventid", U64, INOUT, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_random_mask, "random_mask", NAT, INOUT, NULL, 0),
-	FIELD(pfarg_pmd_t, reg_random_seed, "random_seed", U32, INOUT, NULL, 0),
-	END
-};
+	FIELD(pfarg_pmd_t, reg_random_seed, "random_seed", U32, INOUT, NULL, 0));
 
-static const struct lpfm_field read_fields[] = {
+MARKED_STRUCT(lpfm_read_struct, pfarg_pmd_t, reg_flags, true,
 	FIELD(pfarg_pmd_t, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_set, "set", U16, INOUT, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_flags, "flags", FLAGS, IN, lpfm_pmd_flags, 0),
 	FIELD(pfarg_pmd_t, reg_value, "value", U64, OUT, NULL, 0),
 	FIELD(pfarg_pmd_t, reg_last_reset_val, "last_reset", U64, OUT, NULL, 0),
-	FIELD(pfarg_pmd_t, reg_ovfl_switch_cnt, "switch_cnt", NAT, OUT, NULL, 0),
-	END
-};
+	FIELD(pfarg_pmd_t, reg_ovfl_switch_cnt, "switch_cnt", NAT, OUT, NULL, 0));
 
-static const struct lpfm_field set_fields[] = {
+MARKED_STRUCT(lpfm_set_struct, pfarg_setdesc_t, set_flags, true,
 	FIELD(pfarg_setdesc_t, set_id, "id", U16, NEED, NULL, 0),
 	FIELD(pfarg_setdesc_t, set_id_next, "id_next", U16, INOUT, NULL, 0),
 	FIELD(pfarg_setdesc_t, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
-	FIELD(pfarg_setdesc_t, set_timeout, "timeout", NAT, INOUT, NULL, 0),
-	END
-};
+	FIELD(pfarg_setdesc_t, set_timeout, "timeout", NAT, INOUT, NULL, 0));
 
-static const struct lpfm_field deleted_set_fields[] = {
-	FIELD(pfarg_setdesc_t, set_id, "id", U16, NEED, NULL, 0),
-	END
-};
+MARKED_STRUCT(lpfm_deleted_set_struct, pfarg_setdesc_t, set_flags, true,
+	FIELD(pfarg_setdesc_t, set_id, "id", U16, NEED, NULL, 0));
 
-static const struct lpfm_field setinfo_fields[] = {
+MARKED_STRUCT(lpfm_setinfo_struct, pfarg_setinfo_t, set_flags, true,
 	FIELD(pfarg_setinfo_t, set_id, "id", U16, NEED, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_id_next, "id_next", U16, OUT, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_flags, "flags", FLAGS, OUT, lpfm_set_flags, 0),
@@ -81,10 +71,9 @@ static const struct lpfm_field setinfo_fields[] = {
 	FIELD(pfarg_setinfo_t, set_throttled, "throttled", NAT, OUT, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_blind, "blind", NAT, OUT, NULL, 0),
 	FIELD(pfarg_setinfo_t, set_late, "late", NAT, OUT, NULL, 0),
-	END
-};
+	FIELD(pfarg_setinfo_t, set_gap, "gap", NAT, OUT, NULL, 0));
 
-static const struct lpfm_field reginfo_fields[] = {
+MARKED_STRUCT(lpfm_reginfo_struct, pfarg_reginfo_t, reg_flags, true,
 	FIELD(pfarg_reginfo_t, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(pfarg_reginfo_t, reg_name, "name", TEXT, OUT, NULL, PFM_REG_NAME_LEN),
 	FIELD(pfarg_reginfo_t, reg_type, "type", TYPE, OUT, lpfm_reg_types, 0),
@@ -93,11 +82,9 @@ static const struct lpfm_field reginfo_fields[] = {
 	FIELD(pfarg_reginfo_t, reg_rsvd_mask, "rsvd_mask", U64, OUT, NULL, 0),
 	FIELD(pfarg_reginfo_t, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE),
 	FIELD(pfarg_reginfo_t, reg_width, "width", U16, OUT, NULL, 0),
-	FIELD(pfarg_reginfo_t, reg_ctrl, "ctrl", U16, OUT, NULL, PFM_REG_NO_CTRL),
-	END
-};
+	FIELD(pfarg_reginfo_t, reg_ctrl, "ctrl", U16, OUT, NULL, PFM_REG_NO_CTRL));
 
-static const struct lpfm_field config_fields[] = {
+STRUCT(lpfm_config_struct, pfarg_config_t, false,
 	FIELD(pfarg_config_t, cf_version, "version", U32, OUT, NULL, 0),
 	FIELD(pfarg_config_t, cf_flags, "flags", U32, INOUT, NULL, 0),
 	FIELD(pfarg_config_t, cf_impl_pmcs, "impl_pmcs", BITS, OUT, NULL, 0),
@@ -111,28 +98,14 @@ static const struct lpfm_field config_fields[] = {
 	FIELD(pfarg_config_t, cf_smpl_buf_size_cur, "smpl_buf_size_cur", NAT, OUT, NULL, 0),
 	FIELD(pfarg_config_t, cf_thread_sessions, "thread_sessions", NAT, OUT, NULL, 0),
 	FIELD(pfarg_config_t, cf_sys_sessions, "sys_sessions", NAT, OUT, NULL, 0),
-	FIELD(pfarg_config_t, cf_pmu, "pmu", TEXT, OUT, NULL, 64),
-	END
-};
+	FIELD(pfarg_config_t, cf_pmu, "pmu", TEXT, OUT, NULL, 64));
 
-static const struct lpfm_field fmt_fields[] = {
+STRUCT(lpfm_fmt_struct, pfarg_fmtinfo_t, false,
 	FIELD(pfarg_fmtinfo_t, fmt_name, "name", TEXT, OUT, NULL, PFM_FMT_NAME_LEN),
 	FIELD(pfarg_fmtinfo_t, fmt_uuid, "uuid", UUID, OUT, NULL, 0),
 	FIELD(pfarg_fmtinfo_t, fmt_version, "version", U32, OUT, NULL, 0),
 	FIELD(pfarg_fmtinfo_t, fmt_flags, "flags", FLAGS, OUT, lpfm_fmt_flags, 0),
-	FIELD(pfarg_fmtinfo_t, fmt_arg_size, "arg_size", NAT, OUT, NULL, 0),
-	END
-};
-
-MARKED_STRUCT(lpfm_pmc_struct, pfarg_pmc_t, reg_flags, false, pmc_fields);
-MARKED_STRUCT(lpfm_pmd_struct, pfarg_pmd_t, reg_flags, true, pmd_fields);
-MARKED_STRUCT(lpfm_read_struct, pfarg_pmd_t, reg_flags, true, read_fields);
-MARKED_STRUCT(lpfm_set_struct, pfarg_setdesc_t, set_flags, true, set_fields);
-MARKED_STRUCT(lpfm_deleted_set_struct, pfarg_setdesc_t, set_flags, true, deleted_set_fields);
-MARKED_STRUCT(lpfm_setinfo_struct, pfarg_setinfo_t, set_flags, true, setinfo_fields);
-MARKED_STRUCT(lpfm_reginfo_struct, pfarg_reginfo_t, reg_flags, true, reginfo_fields);
-STRUCT(lpfm_config_struct, pfarg_config_t, false, config_fields);
-STRUCT(lpfm_fmt_struct, pfarg_fmtinfo_t, false, fmt_fields);
+	FIELD(pfarg_fmtinfo_t, fmt_arg_size, "arg_size", NAT, OUT, NULL, 0));
 
 const struct lpfm_field *lpfm_struct_field(const struct lpfm_struct *rec, const char *name)
 {

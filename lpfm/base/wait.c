@@ -36,15 +36,19 @@ int64_t lpfm_deadline(int64_t ns)
 	return ns < 0 ? -1 : lpfm_now() + ns;
 }
 
+bool lpfm_stops(lua_State *L)
+{
+	return lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT) && lua_gethookcount(L) == 1;
+}
+
 /*
  * Returns true if a wait must end early: on_interrupt() has seen a signal, or the host has set a
- * hook with a count. Hosts set such hooks to stop a script from a signal handler, and hooks run
- * only in Lua code.
+ * hook with a count of 1. Hosts set such hooks to stop a script from a signal handler, and hooks
+ * run only in Lua code.
  */
 static bool interrupted_now(lua_State *L)
 {
-	return interrupted || (lua_gethook(L) && (lua_gethookmask(L) & LUA_MASKCOUNT) &&
-			       !(brings && brings->hooked(L)));
+	return interrupted || (lpfm_stops(L) && !(brings && brings->hooked(L)));
 }
 
 static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, const sigset_t *mask)
@@ -60,8 +64,8 @@ static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, cons
 }
 
 /*
- * Polls with the signal blocked except during ppoll(). So it comes either before the check for what
- * it brought, or during ppoll(), which it ends.
+ * Polls with the signal blocked except during ppoll(), so that none is missed: it comes either
+ * before pending() is asked, or during ppoll(), which it ends.
  */
 static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
 {
@@ -160,7 +164,7 @@ int lpfm_take_interrupt(lua_State *L)
 	return 1;
 }
 
-/* --- other signals -------------------------------------------------------------------------- */
+/* --- signals that are only remembered ------------------------------------------------------- */
 
 static volatile sig_atomic_t came[NSIG];
 

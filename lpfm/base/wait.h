@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * wait.h - time, waiting, and Ctrl-C.
- */
+/* wait.h - time, waiting, and Ctrl-C. */
 #ifndef LPFM_WAIT_H
 #define LPFM_WAIT_H
 
@@ -16,7 +14,8 @@ int64_t lpfm_deadline(int64_t ns);
 struct lpfm_wait_signal {
 	int	number;
 	bool	(*active)(void);		/* returns true if the module handles it now */
-	bool	(*pending)(void);		/* returns true if it came, and is not handled */
+	/* returns true if it has come, and is not handled yet */
+	bool	(*pending)(void);
 	void	(*dispatch)(lua_State *L);	/* handles the signal; may raise */
 	bool	(*hooked)(lua_State *L);	/* returns true if its handler has set L's hook */
 };
@@ -29,6 +28,9 @@ struct pollfd;
  */
 int lpfm_wait_fds(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline);
 int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline);
+
+/* Returns true if the host has set a hook that stops the script at its next instruction. */
+bool lpfm_stops(lua_State *L);
 
 /* Returns true if Ctrl-C is caught and has come, and lpfm_take_interrupt() has not taken it yet. */
 int lpfm_interrupted(void);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * context.c - contexts: their life, and the commands without a vector.
- */
+/* context.c - contexts: their life, and the commands without a vector. */
 /***
 Perfmon contexts.
 
@@ -13,6 +11,7 @@ raises. A context is closed by close(), and when it is collected.
 */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -31,7 +30,7 @@ const struct lpfm_class lpfm_context_class = { "lpfm.context" };
 
 static struct lpfm_context *context_any(lua_State *L, int idx)
 {
-	return lpfm_object_check(L, idx, &lpfm_context_class);
+	return ((struct lpfm_context_object *)lpfm_object_check(L, idx, &lpfm_context_class))->ctx;
 }
 
 struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx)
@@ -41,7 +40,7 @@ struct lpfm_context *lpfm_context_refuse(lua_State *L, int idx)
 	return NULL;
 }
 
-/* --- the end -------------------------------------------------------------------------------- */
+/* --- closing -------------------------------------------------------------------------------- */
 
 static size_t mapped_size(const struct lpfm_context *ctx)
 {
@@ -75,6 +74,50 @@ static void release(struct lpfm_context *ctx)
 	ctx->use = NULL;
 }
 
+struct lpfm_context *lpfm_context_alloc(void)
+{
+	struct lpfm_context *ctx = calloc(1, sizeof(*ctx));
+
+	if (!ctx)
+		return NULL;
+	ctx->refs = 1;
+	ctx->fd = -1;
+	lpfm_programming_init(&ctx->programming);
+	return ctx;
+}
+
+struct lpfm_context *lpfm_context_get(const struct lpfm_context *ctx)
+{
+	struct lpfm_context *counted = (struct lpfm_context *)(uintptr_t)ctx;
+
+	counted->refs++;
+	return counted;
+}
+
+void lpfm_context_put(const struct lpfm_context *ctx)
+{
+	struct lpfm_context *counted = (struct lpfm_context *)(uintptr_t)ctx;
+
+	if (!ctx || --counted->refs)
+		return;
+	if (ctx->copy) {
+		free((void *)(uintptr_t)ctx->buf);
+		lpfm_programming_free(&counted->programming);
+	} else {
+		release(counted);
+		unmap(counted);
+	}
+	free(counted);
+}
+
+void lpfm_context_push(lua_State *L, struct lpfm_context *ctx)
+{
+	struct lpfm_context_object *object = lpfm_object_new(L, sizeof(*object));
+
+	object->ctx = ctx;
+	lpfm_object_arm(L, object, &lpfm_context_class);
+}
+
 /***
 Closes the context: its session ends, its registers and messages are lost, its buffer and views of
 it are closed. Closing a closed context does nothing.
@@ -94,11 +137,13 @@ static int context_close(lua_State *L)
 
 static int context_gc(lua_State *L)
 {
-	struct lpfm_context *ctx = context_any(L, 1);
+	struct lpfm_context_object *object = lpfm_object_test(L, 1, &lpfm_context_class);
 
-	release(ctx);
-	unmap(ctx);
-	lpfm_object_retire(ctx);
+	if (!object)
+		return 0;
+	lpfm_context_put(object->ctx);
+	object->ctx = NULL;
+	lpfm_object_retire(object);
 	return 0;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * create.c - the making of contexts, and the arguments of the formats known here: 3.1.1, 3.6.2.
- */
+/* create.c - the making of contexts, and the arguments of the formats known here: 3.1.1, 3.6.2. */
 /***
 @submodule context
 */
@@ -19,7 +17,6 @@
 #include "base/structs.h"
 #include "context/context.h"
 #include "context/create.h"
-#include "context/machine.h"
 #include "context/program.h"
 #include "context/programming.h"
 #include "format/known.h"
@@ -43,7 +40,7 @@ struct request {
 	uint32_t	max_frames, max_stack;	/* 0: the options are not given */
 	enum lpfm_format format;
 	struct lpfm_program program;	/* options of the format "program" */
-	/* the format is "program"; format is then that of the samples it keeps */
+	/* the format is "program"; the member format is then that of the samples */
 	bool		has_program;
 	bool		in_lua;		/* a format written in Lua */
 	bool		has_arg;
@@ -56,7 +53,7 @@ struct request {
 	pfm_prog_smpl_arg_t prog_arg;
 };
 
-/* A format written in Lua has the buffer layout of its base. */
+/* Finds the layout of the buffer: a format written in Lua has that of its base. */
 static void find_format(struct request *req)
 {
 	pfm_buffer_fmt_t *fmt = pfm_hold_format(req->fmt_name, req->ctx.ctx_smpl_buf_id);
@@ -148,8 +145,8 @@ static void settle_program(lua_State *L, struct request *req, const struct lpfm_
 }
 
 /*
- * Reads the format's argument in the table at idx: bytes or, for a format in Lua, a value. Returns
- * the value marshalled, which is pushed, or NULL.
+ * Reads the format's argument in the table at idx. For a format in Lua it is a value, which is
+ * returned marshalled, in a string that is pushed. For other formats it is bytes; returns NULL.
  */
 static const char *read_arg(lua_State *L, int idx, struct request *req, struct lpfm_site *site)
 {
@@ -319,14 +316,21 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 	if (req.in_lua && !strcmp(machine.name, "linux"))
 		return lpfm_fail_errno(L, EINVAL, "%s: formats written in Lua are for the machines in user "
 				       "space, perf and sim", call);
-	ctx = lpfm_object_new(L, sizeof(*ctx));
-	ctx->fd = -1;
-	lpfm_programming_init(&ctx->programming);
-	lpfm_object_arm(L, ctx, &lpfm_context_class);
+	ctx = lpfm_context_alloc();
+	if (!ctx)
+		return lpfm_fail_errno(L, ENOMEM, "%s: not enough memory", call);
+	lpfm_context_push(L, ctx);
 	arg = format_arg(&req, &size);
 	lpfm_fmt_begin(&pending);
 	ctx->fd = fn(&req.ctx, req.fmt_name, arg, size);
 	lpfm_fmt_end();
+	if (ctx->fd < 0 && (errno == EMFILE || errno == ENFILE) && !pending.use && !pending.why) {
+		/* contexts that the script has dropped have descriptors until they are collected */
+		lua_gc(L, LUA_GCCOLLECT, 0);
+		lpfm_fmt_begin(&pending);
+		ctx->fd = fn(&req.ctx, req.fmt_name, arg, size);
+		lpfm_fmt_end();
+	}
 	ctx->use = pending.use;
 	if (ctx->fd < 0)
 		return refused(L, call, pending.why);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * evtsets.c - the event sets of a context: 3.1.10 - 3.1.12.
- */
+/* evtsets.c - the event sets of a context: 3.1.10 - 3.1.12. */
 /***
 @submodule context
 */
@@ -11,7 +9,6 @@
 #include "base/structs.h"
 #include "base/u64.h"
 #include "context/context.h"
-#include "context/evtsets.h"
 #include "context/programming.h"
 
 /***
@@ -62,7 +59,7 @@ The state of event sets (specification 3.1.12).
 @function context:getinfo_evtsets
 @param list list of set ids
 @treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left, act_duration=ns,
-avail_pmcs=, avail_pmds=, mmap_offset=, lost=, throttled=, blind=, late=}
+avail_pmcs=, avail_pmds=, mmap_offset=, lost=, throttled=, blind=, late=, gap=}
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, E2BIG

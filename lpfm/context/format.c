@@ -55,8 +55,10 @@ struct box {
 
 static int box_gc(lua_State *L)
 {
-	struct box *b = lpfm_object_check(L, 1, &box_class);
+	struct box *b = lpfm_object_test(L, 1, &box_class);
 
+	if (!b)
+		return 0;
 	free(b->bytes);
 	b->bytes = NULL;
 	lpfm_object_retire(b);

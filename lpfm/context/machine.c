@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/result.h"
 #include "base/structs.h"
-#include "context/machine.h"
+#include "context/context.h"
 #include "context/vector.h"
 
 static void (*push_methods)(lua_State *L);
@@ -81,8 +82,7 @@ static const char *options(lua_State *L, int idx)
 
 static void set_text(lua_State *L, const char *name, const char *text)
 {
-	lua_pushstring(L, text ? text : "");
-	lua_setfield(L, -2, name);
+	lpfm_set_text(L, name, text ? text : "");
 }
 
 /* tostring() of a simulated machine's table says first that it is simulated. */
@@ -120,15 +120,13 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 	set_text(L, "pmu", info->pmu);
 	set_text(L, "notes", info->notes);
 	set_text(L, "limits", info->limits);
-	lua_pushinteger(L, info->hw_counters);
-	lua_setfield(L, -2, "hw_counters");
+	lpfm_set_number(L, "hw_counters", info->hw_counters);
 	lua_getfield(L, LUA_REGISTRYINDEX, chosen_key);
 	lua_setfield(L, -2, "options");
 	if (!is_simulated(info->name))
 		return;
 	lua_createtable(L, 0, 2);
-	lua_pushcfunction(L, simulated_text);
-	lua_setfield(L, -2, "__tostring");
+	lpfm_set_function(L, "__tostring", simulated_text);
 	if (lpfm_machine_is_sim(info->name)) {
 		push_methods(L);
 		lua_setfield(L, -2, "__index");
@@ -188,7 +186,7 @@ static int lpfm_machine(lua_State *L)
 }
 
 /***
-The names that @{machine} knows.
+Lists the names that @{machine} knows.
 @function lpfm.machines
 @treturn table list of names: "linux", "perf", "sim", and "sim:MODEL" for each model of the simulated computer
 @usage for _, name in ipairs(require("lpfm").machines()) do print(name) end
@@ -336,7 +334,8 @@ static int lpfm_perf_event(lua_State *L)
 /* --- lpfm.config ---------------------------------------------------------------------------- */
 
 /***
-The configuration of the perfmon core (specification 3.1.16, 3.1.17); with a table, sets the fields given in it.
+Returns the configuration of the perfmon core (specification 3.1.16, 3.1.17). If a table is given,
+sets its fields first.
 @function lpfm.config
 @tparam[opt] table changes
 @int[opt] changes.sys_gid group that may use system-wide contexts; -1: everyone
@@ -408,7 +407,8 @@ static int push_registers(lua_State *L, const char *call, getinfo_fn *get, bool 
 }
 
 /***
-Without an argument, this machine's PMC registers (specification 3.1.13); with a list, a prepared vector of them.
+Lists this machine's PMC registers (specification 3.1.13). If a list is given, returns a prepared
+vector of the registers that it names.
 @function lpfm.pmcs
 @tparam[opt] {table,...} list as for `context:write_pmcs`
 @treturn {table,...}|vector list of {num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=,
@@ -426,7 +426,8 @@ static int lpfm_pmcs(lua_State *L)
 }
 
 /***
-Without an argument, this machine's PMD registers (specification 3.1.14); with a list, a prepared vector of them.
+Lists this machine's PMD registers (specification 3.1.14). If a list is given, returns a prepared
+vector of the registers that it names.
 @function lpfm.pmds
 @tparam[opt] {table,...} list numbers, or tables as for `context:write_pmds`
 @treturn {table,...}|vector list as of `lpfm.pmcs`, ctrl being the PMC that controls the PMD; or the vector
@@ -448,7 +449,7 @@ static int lpfm_pmds(lua_State *L)
 /* --- lpfm.formats --------------------------------------------------------------------------- */
 
 /***
-The sampling formats of this machine (specification 3.5.2).
+Lists the sampling formats of this machine (specification 3.5.2).
 @function lpfm.formats
 @treturn[1] table list of {name=, uuid=, version=, flags=, arg_size=bytes}
 @return[2] nil

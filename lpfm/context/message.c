@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * message.c - notifications: one by one, as an iterator, and waiting for several contexts (3.3).
- */
+/* message.c - notifications: one by one, as an iterator, and waiting for several contexts (3.3). */
 /***
 @submodule context
 */
@@ -11,29 +9,22 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/object.h"
 #include "base/result.h"
-#include "base/u64.h"
 #include "base/wait.h"
 #include "context/context.h"
 #include "context/format.h"
-#include "context/message.h"
-
-static void set_number(lua_State *L, const char *name, uint64_t value)
-{
-	lpfm_push_nat(L, value);
-	lua_setfield(L, -2, name);
-}
 
 static void push_preempted(lua_State *L, const pfarg_preempted_msg_t *msg)
 {
-	set_number(L, "set", msg->msg_active_set);
-	set_number(L, "tid", msg->msg_preempt_tid);
-	set_number(L, "cpu", msg->msg_preempt_cpu);
-	set_number(L, "lost_at", msg->msg_lost_at);
-	set_number(L, "regained_at", msg->msg_regained_at);
-	set_number(L, "blind", msg->msg_blind);
+	lpfm_set_nat(L, "set", msg->msg_active_set);
+	lpfm_set_nat(L, "tid", msg->msg_preempt_tid);
+	lpfm_set_nat(L, "cpu", msg->msg_preempt_cpu);
+	lpfm_set_nat(L, "lost_at", msg->msg_lost_at);
+	lpfm_set_nat(L, "regained_at", msg->msg_regained_at);
+	lpfm_set_nat(L, "blind", msg->msg_blind);
 }
 
 static void push_message(lua_State *L, const pfarg_msg_t *msg)
@@ -47,12 +38,11 @@ static void push_message(lua_State *L, const pfarg_msg_t *msg)
 		push_preempted(L, &msg->pfm_preempted_msg);
 	if (msg->msg_type != PFM_MSG_OVFL)
 		return;
-	set_number(L, "set", ovfl->msg_active_set);
-	set_number(L, "pid", ovfl->msg_ovfl_pid);
-	set_number(L, "tid", ovfl->msg_ovfl_tid);
-	set_number(L, "cpu", ovfl->msg_ovfl_cpu);
-	lpfm_push_u64(L, ovfl->msg_ovfl_ip);
-	lua_setfield(L, -2, "ip");
+	lpfm_set_nat(L, "set", ovfl->msg_active_set);
+	lpfm_set_nat(L, "pid", ovfl->msg_ovfl_pid);
+	lpfm_set_nat(L, "tid", ovfl->msg_ovfl_tid);
+	lpfm_set_nat(L, "cpu", ovfl->msg_ovfl_cpu);
+	lpfm_set_u64(L, "ip", ovfl->msg_ovfl_ip);
 	lpfm_push_bits(L, ovfl->msg_ovfl_pmds);
 	lua_setfield(L, -2, "pmds");
 }
@@ -71,8 +61,8 @@ static int no_message(lua_State *L, const struct lpfm_context *ctx, int64_t time
 }
 
 /*
- * Fetches a message. Returns 0, or the number of results pushed that say why there is none. If
- * another reader of the descriptor takes the message after the wait, it waits again.
+ * Fetches a message. Returns 0, or the number of results pushed that say why there is none. Waits
+ * again if another reader of the descriptor has taken the message after the wait.
  */
 static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, pfarg_msg_t *msg)
 {
@@ -145,7 +135,7 @@ int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx)
 /* The upvalues are the context, the timeout in ns, and whether END has been seen. */
 static int next_message(lua_State *L)
 {
-	struct lpfm_context *ctx = lpfm_object_test(L, lua_upvalueindex(1), &lpfm_context_class);
+	struct lpfm_context *ctx = lpfm_context_test(L, lua_upvalueindex(1));
 	pfarg_msg_t msg = { 0 };
 	int failed;
 
@@ -191,7 +181,7 @@ static int context_messages(lua_State *L)
 	return 1;
 }
 
-/* --- several at once ------------------------------------------------------------------------ */
+/* --- waiting for several contexts ----------------------------------------------------------- */
 
 /* Returns the descriptor of a context, a number, or any object with a method fd(). */
 static int fd_of(lua_State *L, int idx, const struct lpfm_site *site)
@@ -200,7 +190,7 @@ static int fd_of(lua_State *L, int idx, const struct lpfm_site *site)
 
 	if (lua_type(L, idx) == LUA_TNUMBER)
 		return (int)lpfm_to_int(L, idx, site, 0, INT32_MAX);
-	if (lpfm_object_test(L, idx, &lpfm_context_class))
+	if (lpfm_context_test(L, idx))
 		return lpfm_context_fd(L, idx);
 	if (lua_type(L, idx) != LUA_TUSERDATA || !luaL_getmetafield(L, idx, "__index"))
 		lpfm_bad_value(L, site, "context or descriptor", idx);
@@ -223,7 +213,7 @@ static bool all_simulated(lua_State *L, int idx, int n)
 		const struct lpfm_context *ctx;
 
 		lua_rawgeti(L, idx, i);
-		ctx = lpfm_object_test(L, -1, &lpfm_context_class);
+		ctx = lpfm_context_test(L, -1);
 		all = ctx && ctx->simulated;
 		lua_pop(L, 1);
 	}
@@ -253,7 +243,8 @@ Waits until one of several contexts has a message.
 @treturn[2] string "timeout"
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C
+@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EBADF (Bad file descriptor)
+for a number that is no open descriptor
 @raise on wrong types and closed contexts
 @usage
 local lpfm = require "lpfm"
@@ -288,6 +279,9 @@ static int poll_contexts(lua_State *L)
 		return lpfm_fail_errno(L, errno, "poll: %s", strerror(errno));
 	if (!ready)
 		return lpfm_timeout(L);
+	for (int i = 0; i < n; i++)
+		if (fds[i].revents & POLLNVAL)
+			return lpfm_fail_errno(L, EBADF, "poll: there is no descriptor %d", fds[i].fd);
 	push_ready(L, 1, fds, n);
 	return 1;
 }
@@ -301,6 +295,5 @@ static const luaL_Reg methods[] = {
 void lpfm_open_message(lua_State *L)
 {
 	lpfm_context_methods(L, methods);
-	lua_pushcfunction(L, poll_contexts);
-	lua_setfield(L, -2, "poll");
+	lpfm_set_function(L, "poll", poll_contexts);
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * perfmonctl.c - the single call of specification 0.6, chapter 3.
- */
+/* perfmonctl.c - the single call of specification 0.6, chapter 3. */
 /***
 @submodule lpfm
 */
@@ -15,7 +13,6 @@
 #include "base/result.h"
 #include "context/context.h"
 #include "context/create.h"
-#include "context/perfmonctl.h"
 #include "context/programming.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"
@@ -31,18 +28,16 @@ static const struct lpfm_flag pmc_flags[] = {
 	{ NULL, NULL, 0 }
 };
 
-static const struct lpfm_field pmc_fields[] = {
+static MARKED_STRUCT(pmc_struct, struct pfm06_pmc, reg_flags, false,
 	FIELD(struct pfm06_pmc, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(struct pfm06_pmc, reg_set, "set", U16, INOUT, NULL, 0),
 	FIELD(struct pfm06_pmc, reg_flags, "flags", FLAGS, INOUT, pmc_flags, 0),
 	FIELD(struct pfm06_pmc, reg_value, "value", U64, INOUT, NULL, 0),
 	FIELD(struct pfm06_pmc, reg_reset_pmds, "reset_pmds", BITS, INOUT, NULL, 0),
 	FIELD(struct pfm06_pmc, reg_smpl_pmds, "smpl_pmds", BITS, INOUT, NULL, 0),
-	FIELD(struct pfm06_pmc, reg_smpl_eventid, "smpl_eventid", U64, INOUT, NULL, 0),
-	END
-};
+	FIELD(struct pfm06_pmc, reg_smpl_eventid, "smpl_eventid", U64, INOUT, NULL, 0));
 
-static const struct lpfm_field pmd_fields[] = {
+static MARKED_STRUCT(pmd_struct, struct pfm06_pmd, reg_flags, true,
 	FIELD(struct pfm06_pmd, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(struct pfm06_pmd, reg_set, "set", U16, INOUT, NULL, 0),
 	FIELD(struct pfm06_pmd, reg_flags, "flags", FLAGS, INOUT, lpfm_pmd_flags, 0),
@@ -52,51 +47,39 @@ static const struct lpfm_field pmd_fields[] = {
 	FIELD(struct pfm06_pmd, reg_last_reset_val, "last_reset_val", U64, OUT, NULL, 0),
 	FIELD(struct pfm06_pmd, reg_ovflsw_thres, "ovflsw_thres", NAT, INOUT, NULL, 0),
 	FIELD(struct pfm06_pmd, reg_random_mask, "random_mask", NAT, INOUT, NULL, 0),
-	FIELD(struct pfm06_pmd, reg_random_seed, "random_seed", U32, INOUT, NULL, 0),
-	END
-};
+	FIELD(struct pfm06_pmd, reg_random_seed, "random_seed", U32, INOUT, NULL, 0));
 
-static const struct lpfm_field start_fields[] = {
-	FIELD(struct pfm06_start, start_set, "set", U16, INOUT, NULL, 0),
-	END
-};
+static STRUCT(start_struct, struct pfm06_start, true,
+	FIELD(struct pfm06_start, start_set, "set", U16, INOUT, NULL, 0));
 
-static const struct lpfm_field load_fields[] = {
+static STRUCT(load_struct, struct pfm06_load, true,
 	FIELD(struct pfm06_load, load_pid, "pid", U32, NEED, NULL, 0),
-	FIELD(struct pfm06_load, load_set, "set", U16, INOUT, NULL, 0),
-	END
-};
+	FIELD(struct pfm06_load, load_set, "set", U16, INOUT, NULL, 0));
 
-static const struct lpfm_field setdesc_fields[] = {
+static MARKED_STRUCT(setdesc_struct, struct pfm06_setdesc, set_flags, true,
 	FIELD(struct pfm06_setdesc, set_id, "id", U16, NEED, NULL, 0),
 	FIELD(struct pfm06_setdesc, set_id_next, "id_next", U16, INOUT, NULL, 0),
 	FIELD(struct pfm06_setdesc, set_flags, "flags", FLAGS, INOUT, lpfm_set_flags, 0),
-	FIELD(struct pfm06_setdesc, set_timeout, "timeout", TIME, INOUT, NULL, 0),
-	END
-};
+	FIELD(struct pfm06_setdesc, set_timeout, "timeout", TIME, INOUT, NULL, 0));
 
-static const struct lpfm_field setinfo_fields[] = {
+static MARKED_STRUCT(setinfo_struct, struct pfm06_setinfo, set_flags, true,
 	FIELD(struct pfm06_setinfo, set_id, "id", U16, NEED, NULL, 0),
 	FIELD(struct pfm06_setinfo, set_id_next, "id_next", U16, OUT, NULL, 0),
 	FIELD(struct pfm06_setinfo, set_flags, "flags", FLAGS, OUT, lpfm_set_flags, 0),
 	FIELD(struct pfm06_setinfo, set_switch_pmds, "switch_pmds", BITS, OUT, NULL, 0),
 	FIELD(struct pfm06_setinfo, set_runs, "runs", NAT, OUT, NULL, 0),
 	FIELD(struct pfm06_setinfo, set_timeout, "timeout", TIME, OUT, NULL, 0),
-	FIELD(struct pfm06_setinfo, set_act_duration, "act_duration", TIME, OUT, NULL, 0),
-	END
-};
+	FIELD(struct pfm06_setinfo, set_act_duration, "act_duration", TIME, OUT, NULL, 0));
 
-static const struct lpfm_field reginfo_fields[] = {
+static MARKED_STRUCT(reginfo_struct, struct pfm06_reginfo, reg_flags, true,
 	FIELD(struct pfm06_reginfo, reg_num, "num", U16, NEED, NULL, 0),
 	FIELD(struct pfm06_reginfo, reg_type, "type", TYPE, OUT, lpfm_reg_types, 0),
 	FIELD(struct pfm06_reginfo, reg_flags, "flags", FLAGS, OUT, lpfm_pmd_flags, 0),
 	FIELD(struct pfm06_reginfo, reg_def_value, "def_value", U64, OUT, NULL, 0),
 	FIELD(struct pfm06_reginfo, reg_rsvd_mask, "rsvd_mask", U64, OUT, NULL, 0),
-	FIELD(struct pfm06_reginfo, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE),
-	END
-};
+	FIELD(struct pfm06_reginfo, reg_index, "index", NAT, OUT, NULL, PFM_REG_IDX_NONE));
 
-static const struct lpfm_field config_fields[] = {
+static STRUCT(config_struct, struct pfm06_config, false,
 	FIELD(struct pfm06_config, cf_version, "version", U32, OUT, NULL, 0),
 	FIELD(struct pfm06_config, cf_flags, "flags", U32, INOUT, NULL, 0),
 	FIELD(struct pfm06_config, cf_impl_pmcs, "impl_pmcs", BITS, OUT, NULL, 0),
@@ -105,24 +88,13 @@ static const struct lpfm_field config_fields[] = {
 	FIELD(struct pfm06_config, cf_thread_gid, "thread_gid", GROUP, INOUT, NULL, 0),
 	FIELD(struct pfm06_config, cf_arg_size_max, "arg_size_max", NAT, INOUT, NULL, 0),
 	FIELD(struct pfm06_config, cf_smpl_buf_size_max, "smpl_buf_size_max", NAT, INOUT, NULL, 0),
-	FIELD(struct pfm06_config, cf_counter_width, "counter_width", U16, OUT, NULL, 0),
-	END
-};
-
-static MARKED_STRUCT(pmc_struct, struct pfm06_pmc, reg_flags, false, pmc_fields);
-static MARKED_STRUCT(pmd_struct, struct pfm06_pmd, reg_flags, true, pmd_fields);
-static STRUCT(start_struct, struct pfm06_start, true, start_fields);
-static STRUCT(load_struct, struct pfm06_load, true, load_fields);
-static MARKED_STRUCT(setdesc_struct, struct pfm06_setdesc, set_flags, true, setdesc_fields);
-static MARKED_STRUCT(setinfo_struct, struct pfm06_setinfo, set_flags, true, setinfo_fields);
-static MARKED_STRUCT(reginfo_struct, struct pfm06_reginfo, reg_flags, true, reginfo_fields);
-static STRUCT(config_struct, struct pfm06_config, false, config_fields);
+	FIELD(struct pfm06_config, cf_counter_width, "counter_width", U16, OUT, NULL, 0));
 
 /* --- what the calls did to a context ---------------------------------------------------------- */
 
 /*
- * Finds the counting PMDs that a PMC controls, and returns how many there are. In 0.6 the PMC is
- * written with their flags and bit-vectors.
+ * Finds the counting PMDs that a PMC controls, and returns how many there are. In 0.6 their flags
+ * and bit-vectors are written with the PMC.
  */
 static int controlled(uint16_t pmc, uint16_t *pmds)
 {
@@ -341,8 +313,8 @@ static bool find_format(const char *name, pfarg_fmtinfo_t *info)
 
 /*
  * Creates a context by perfmonctl(): the UUID names the format, and the format's argument follows
- * the structure. A request that it cannot express is passed to the call of lpfm.create, which
- * refuses it.
+ * the structure. A request that perfmonctl() cannot express (an unknown format, an argument of the
+ * wrong size) goes to the function that lpfm.create calls, which refuses it.
  */
 static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size)
 {
@@ -370,7 +342,7 @@ static int create(pfarg_ctx_t *ctx, const char *fmt_name, void *arg, size_t size
 	return req.ctx.ctx_fd;
 }
 
-/* --- the call ------------------------------------------------------------------------------- */
+/* --- lpfm.perfmonctl ------------------------------------------------------------------------ */
 
 /* Reads the structures of the argument at 3, and counts them. */
 static void *read_argument(lua_State *L, const struct command *c, const char *call, int *n)
@@ -387,7 +359,7 @@ static void *read_argument(lua_State *L, const struct command *c, const char *ca
 	}
 	base = memset(lua_newuserdata(L, c->rec->size), 0, c->rec->size);
 	if (c->takes == CONFIG && perfmonctl(0, PFM_GET_CONFIG, base, 1))
-		return base;	/* setting the field will fail as well */
+		return base;	/* PFM_SET_CONFIG will fail as well */
 	if (c->takes != NOTHING)
 		lpfm_struct_read(L, 3, c->rec, base, &site);
 	return base;
@@ -423,17 +395,21 @@ static int run(lua_State *L, const struct command *c, struct lpfm_context *ctx, 
 }
 
 /***
-The single call of specification 0.6, chapter 3, with its sixteen commands. Fields have the names of its
-structures without their prefix, as everywhere; times are in ns. In 0.6 flags (OVFL_NOTIFY, RANDOM),
-reset_pmds, smpl_pmds and smpl_eventid belong to the PMC that controls a PMD.
+Carries out one of the sixteen commands of the single call of specification 0.6, chapter 3. Fields
+have the names of its structures without their prefix, as everywhere; times are in ns. In 0.6 flags
+(OVFL_NOTIFY, RANDOM), reset_pmds, smpl_pmds and smpl_eventid belong to the PMC that controls a PMD.
 
 - PFM_CREATE_CONTEXT takes the table of `lpfm.create` and returns a context
-- PFM_WRITE_PMCS {num=, value=, set=, flags=, reset_pmds=, smpl_pmds=, smpl_eventid=}, a list
-- PFM_WRITE_PMDS {num=, value=, set=, long_reset=, short_reset=, ovflsw_thres=, random_mask=, random_seed=}, a list
-- PFM_READ_PMDS takes a list of numbers or {num=, set=}, and returns those fields and last_reset_val
-- PFM_LOAD_CONTEXT {pid=, set=}; PFM_START {set=}, or nothing; PFM_STOP, PFM_RESTART, PFM_UNLOAD_CONTEXT nothing
-- PFM_CREATE_EVTSETS {id=, id_next=, flags=, timeout=}, a list, and returns it, with the effective timeouts;
-  PFM_DELETE_EVTSETS takes a list of ids
+- PFM_WRITE_PMCS takes a list of {num=, value=, set=, flags=, reset_pmds=, smpl_pmds=,
+  smpl_eventid=}
+- PFM_WRITE_PMDS takes a list of {num=, value=, set=, long_reset=, short_reset=, ovflsw_thres=,
+  random_mask=, random_seed=}
+- PFM_READ_PMDS takes a list of numbers or {num=, set=}, and returns the fields of PFM_WRITE_PMDS
+  and last_reset_val
+- PFM_LOAD_CONTEXT takes {pid=, set=}; PFM_START takes {set=} or nothing; PFM_STOP, PFM_RESTART and
+  PFM_UNLOAD_CONTEXT take nothing
+- PFM_CREATE_EVTSETS takes a list of {id=, id_next=, flags=, timeout=}, and returns it with the
+  effective timeouts; PFM_DELETE_EVTSETS takes a list of ids
 - PFM_GETINFO_EVTSETS takes a list of ids and returns {id=, id_next=, flags=, switch_pmds=, runs=, timeout=,
   act_duration=}
 - PFM_GETINFO_PMCS, PFM_GETINFO_PMDS take a list of numbers and return {num=, type=, flags=, def_value=,
@@ -465,7 +441,7 @@ static int call_perfmonctl(lua_State *L)
 	int fd = -1;
 
 	lua_settop(L, 3);
-	if (lpfm_object_test(L, 1, &lpfm_context_class))
+	if (lpfm_context_test(L, 1))
 		ctx = lpfm_context_open(L, 1);
 	else if (!lua_isnil(L, 1) || !c->no_context)
 		fd = (int)lpfm_to_int(L, 1, &site, -1, INT32_MAX);

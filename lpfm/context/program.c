@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/field.h"
 #include "base/result.h"
 #include "base/u64.h"
 #include "context/context.h"
@@ -122,14 +123,10 @@ static int context_verdicts(lua_State *L)
 		return lpfm_fail(L, "verdicts");
 	h = (const void *)(ctx->buf - ctx->buf_offs);
 	lua_createtable(L, 0, 5);
-	lpfm_push_nat(L, __atomic_load_n(&h->hdr_runs, __ATOMIC_RELAXED));
-	lua_setfield(L, -2, "runs");
-	lpfm_push_nat(L, __atomic_load_n(&h->hdr_kept, __ATOMIC_RELAXED));
-	lua_setfield(L, -2, "kept");
-	lpfm_push_nat(L, __atomic_load_n(&h->hdr_outside, __ATOMIC_RELAXED));
-	lua_setfield(L, -2, "outside");
-	lua_pushboolean(L, __atomic_load_n(&h->hdr_stopped, __ATOMIC_RELAXED));
-	lua_setfield(L, -2, "stopped");
+	lpfm_set_nat(L, "runs", __atomic_load_n(&h->hdr_runs, __ATOMIC_RELAXED));
+	lpfm_set_nat(L, "kept", __atomic_load_n(&h->hdr_kept, __ATOMIC_RELAXED));
+	lpfm_set_nat(L, "outside", __atomic_load_n(&h->hdr_outside, __ATOMIC_RELAXED));
+	lpfm_set_bool(L, "stopped", __atomic_load_n(&h->hdr_stopped, __ATOMIC_RELAXED));
 	push_buckets(L, (const uint64_t *)(h + 1), ctx->buckets);
 	lua_setfield(L, -2, "buckets");
 	return 1;

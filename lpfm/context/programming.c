@@ -2,15 +2,16 @@
 /*
  * programming.c - how a context is programmed, which the interface has no call to read back.
  *
- * Every call that changes a context notes here what it did. Samples are decoded by it, too: a
- * sample's header names the set and the PMD that overflowed, and the values that follow are those
- * of that PMD's smpl_pmds (3.6.4).
+ * Every call that changes a context notes here what it did. These notes also serve to decode
+ * samples: a sample's header names the set and the PMD that overflowed, and the values that follow
+ * are those of that PMD's smpl_pmds (3.6.4).
  */
 /***
 @submodule context
 */
 #include <string.h>
 
+#include "base/field.h"
 #include "base/structs.h"
 #include "context/context.h"
 #include "context/programming.h"
@@ -53,7 +54,7 @@ void lpfm_programming_free(struct lpfm_programming *p)
 	lpfm_table_free(&p->pmds);
 }
 
-/* --- what the calls did --------------------------------------------------------------------- */
+/* --- notes of what the calls did ------------------------------------------------------------ */
 
 void lpfm_programming_sets(struct lpfm_programming *p, const pfarg_setdesc_t *v, int n)
 {
@@ -133,7 +134,7 @@ void lpfm_programming_load(struct lpfm_programming *p, bool has_tid, uint32_t ti
 	p->set = set;
 }
 
-/* --- as tables of Lua ----------------------------------------------------------------------- */
+/* --- the notes as Lua tables ---------------------------------------------------------------- */
 
 /* Pushes a copy of the value at idx; tables in a table are copied, too. */
 static void push_copy(lua_State *L, int idx)
@@ -154,10 +155,10 @@ static void push_copy(lua_State *L, int idx)
 	}
 }
 
-/* In the copy, the flags, which may be given in several ways, become a list of their names. */
+/* However the options give the flags, the copy has them as a list of names. */
 void lpfm_programming_keep(lua_State *L, int idx)
 {
-	const struct lpfm_context *ctx = lua_touserdata(L, -1);
+	const struct lpfm_context *ctx = lpfm_context_test(L, -1);
 
 	lua_createtable(L, 0, 1);
 	if (lua_istable(L, idx))
@@ -188,14 +189,10 @@ static void push_list(lua_State *L, const struct lpfm_table *t, const struct lpf
 static void push_target(lua_State *L, const struct lpfm_programming *p)
 {
 	lua_createtable(L, 0, 2);
-	if (p->has_tid) {
-		lua_pushnumber(L, p->tid);
-		lua_setfield(L, -2, "tid");
-	}
-	if (p->set) {
-		lua_pushinteger(L, p->set);
-		lua_setfield(L, -2, "set");
-	}
+	if (p->has_tid)
+		lpfm_set_number(L, "tid", p->tid);
+	if (p->set)
+		lpfm_set_number(L, "set", p->set);
 	lua_setfield(L, -2, "target");
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * registers.c - the register vectors of a context: 3.1.2 - 3.1.4.
- */
+/* registers.c - the register vectors of a context: 3.1.2 - 3.1.4. */
 /***
 @submodule context
 */
@@ -14,7 +12,6 @@
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/programming.h"
-#include "context/registers.h"
 #include "context/vector.h"
 
 /* Vectors with no more elements than this are read into the C stack. */
@@ -184,22 +181,12 @@ static int context_read_pmds(lua_State *L)
 	return n_failure + 1;
 }
 
-/*
- * The first upvalue of a reader: what it reads. The other upvalues keep the context and the vector
- * alive.
- */
-struct reader {
-	const struct lpfm_context	*ctx;
-	struct lpfm_vector		*v;
-};
-
+/* The upvalues are the context and the vector. */
 static int reader_call(lua_State *L)
 {
-	const struct reader *r = lua_touserdata(L, lua_upvalueindex(1));
+	int fd = lpfm_context_fd(L, lua_upvalueindex(1));
 
-	if (r->ctx->fd < 0)
-		luaL_error(L, "the context is closed");
-	return read_prepared(L, r->ctx->fd, r->v);
+	return read_prepared(L, fd, lpfm_object_check(L, lua_upvalueindex(2), &lpfm_pmds_class));
 }
 
 /***
@@ -220,15 +207,11 @@ ctx:close()
 */
 static int context_reader(lua_State *L)
 {
-	struct lpfm_context *ctx = lpfm_context_open(L, 1);
-	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
-	struct reader *r = lua_newuserdata(L, sizeof(*r));
-
-	r->ctx = ctx;
-	r->v = v;
+	lpfm_context_open(L, 1);
+	lpfm_object_check(L, 2, &lpfm_pmds_class);
 	lua_pushvalue(L, 1);
 	lua_pushvalue(L, 2);
-	lua_pushcclosure(L, reader_call, 3);
+	lua_pushcclosure(L, reader_call, 2);
 	return 1;
 }
 

@@ -20,8 +20,6 @@
 #include "base/result.h"
 #include "base/wait.h"
 #include "context/context.h"
-#include "context/message.h"
-#include "context/sigio.h"
 
 /* registry key of a table with the contexts that have a callback, as weak keys */
 #define CONTEXTS "lpfm.sigio"
@@ -33,7 +31,7 @@ static struct {
 	 * callbacks
 	 */
 	lua_State	*volatile L;
-	const void	*registry;	/* identity of its Lua state */
+	const void	*registry;	/* registry of L, which identifies the Lua state */
 	pid_t		tid;
 	bool		busy;		/* callbacks are running */
 } owner;
@@ -60,10 +58,16 @@ static void sigio_dispatch(lua_State *L);
 
 /* --- the signal ----------------------------------------------------------------------------- */
 
+/* the hook that on_hook() has replaced */
+static struct {
+	lua_Hook	fn;
+	int		mask, count;
+} replaced;
+
 static void on_hook(lua_State *L, lua_Debug *info)
 {
 	(void)info;
-	lua_sethook(L, NULL, 0, 0);
+	lua_sethook(L, replaced.fn, replaced.mask, replaced.count);
 	if (sigio_pending())
 		sigio_dispatch(L);
 }
@@ -74,13 +78,17 @@ static bool sigio_hooked(lua_State *L)
 }
 
 /*
- * Sets a hook that calls the callbacks. If the host or the script has set a hook, it is not
- * replaced, and the callbacks are called when the module waits next.
+ * Sets a hook that calls the callbacks once, in place of one that the host or the script has set. A
+ * hook that stops the script is not replaced: the callbacks are called when the module waits next.
  */
 static void hook(lua_State *L)
 {
-	if (L && !lua_gethook(L))
-		lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+	if (!L || sigio_hooked(L) || lpfm_stops(L))
+		return;
+	replaced.fn = lua_gethook(L);
+	replaced.mask = lua_gethookmask(L);
+	replaced.count = lua_gethookcount(L);
+	lua_sethook(L, on_hook, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
 }
 
 static void pass_on(int sig, siginfo_t *info, void *ucontext)
@@ -151,7 +159,7 @@ static void set_callback(lua_State *L, int idx, int fn)
 	lua_pushvalue(L, fn);
 	lua_setfield(L, -2, "on_message");
 	lua_pop(L, 1);
-	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	lpfm_registry_table(L, CONTEXTS);
 	lua_pushvalue(L, idx);
 	lua_pushboolean(L, 1);
 	if (lua_isnil(L, fn)) {
@@ -240,7 +248,7 @@ static int list_contexts(lua_State *L)
 	int n = 0;
 
 	lua_newtable(L);
-	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
+	lpfm_registry_table(L, CONTEXTS);
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
 		lua_pushvalue(L, -2);
 		lua_rawseti(L, -5, ++n);
@@ -263,7 +271,7 @@ static int serve_all(lua_State *L)
 		const struct lpfm_context *ctx;
 
 		lua_rawgeti(L, list, i);
-		ctx = lpfm_object_test(L, -1, &lpfm_context_class);
+		ctx = lpfm_context_test(L, -1);
 		if (ctx && ctx->fd >= 0)
 			serve(L, lua_gettop(L), ctx, take_mark(ctx, all));
 		lua_pop(L, 1);
@@ -367,7 +375,7 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
-/* --- the end of a state --------------------------------------------------------------------- */
+/* --- closing the Lua state ------------------------------------------------------------------ */
 
 static const struct lpfm_class guard_class = { "lpfm.sigio.guard" };
 

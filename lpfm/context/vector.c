@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * vector.c - register vectors that are made once and used again and again.
- */
+/* vector.c - register vectors that are made once and used again and again. */
 /***
 Prepared register vectors.
 
@@ -43,7 +41,8 @@ void lpfm_vector_new(lua_State *L, int idx, const struct lpfm_class *class,
 }
 
 /*
- * Reads without the flags of a write: they are removed during the read, as they are not its flags.
+ * Reads the vector without the flags that are meant for writes: they are removed before the read,
+ * and restored after it.
  */
 int lpfm_vector_read_flagged(int fd, struct lpfm_vector *v)
 {
@@ -167,7 +166,7 @@ static int vector_index(lua_State *L)
 
 	if (lua_type(L, 2) != LUA_TNUMBER) {
 		lua_pushvalue(L, 2);
-		lua_rawget(L, lua_upvalueindex(1));
+		lpfm_upvalue_get(L);
 		return 1;
 	}
 	if (lua_tonumber(L, 2) == v->n + 1) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * view.c - views of event sets: reads without a call.
- */
+/* view.c - views of event sets: reads without a call. */
 /***
 Views of event sets: the PMDs of a set in mapped memory (2.2, fast user-level PMD read).
 
@@ -138,7 +136,7 @@ static int push_field(lua_State *L, const struct lpfm_view *v, const char *name)
 static int view_index(lua_State *L)
 {
 	lua_pushvalue(L, 2);
-	lua_rawget(L, lua_upvalueindex(1));
+	lpfm_upvalue_get(L);
 	if (!lua_isnil(L, -1) || lua_type(L, 2) != LUA_TSTRING)
 		return 1;
 	return push_field(L, view_open(L), lua_tostring(L, 2));
@@ -158,8 +156,10 @@ static int view_tostring(lua_State *L)
 
 static int view_gc(lua_State *L)
 {
-	struct lpfm_view *v = lpfm_object_check(L, 1, &view_class);
+	struct lpfm_view *v = lpfm_object_test(L, 1, &view_class);
 
+	if (!v)
+		return 0;
 	lpfm_view_close(v);
 	lpfm_object_retire(v);
 	return 0;

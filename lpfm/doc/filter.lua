@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What LDoc has understood, as the Lua table that pfm.doc looks things up in.
--- For `ldoc --filter filter.dump`, with the file to write in the environment.
+--- Writes what LDoc has read as a Lua table, which pfm.doc searches.
+-- It is the filter of LDoc's option filter; REFERENCE in the environment names the file to write.
 
 local filter = {}
 
@@ -8,8 +8,8 @@ local function trim(text)
    return text and (text:gsub("^%s+", ""):gsub("%s+$", "")) or ""
 end
 
--- "run" in module pfm.count is pfm.count.run; names with a class or module before them stay. A command's table is
--- `command`.
+-- Returns the full name: "run" in module pfm.count is pfm.count.run. Names that begin with a class
+-- or module stay; in a command's module, the module's name replaces that of its table.
 local function full_name(module, item)
    if module.name:find("^repl%.command%.") or module.name:find("^repl%.parts%.") then
       return module.name .. "." .. item.name:match("[^.]+$")
@@ -18,7 +18,7 @@ local function full_name(module, item)
    return module.name .. (module.type == "classmod" and ":" or ".") .. item.name
 end
 
--- LDoc writes `@int` out since 1.5.
+-- LDoc 1.5 and later call the type of `@int` "integer", and so on.
 local SHORT = { integer = "int", boolean = "bool", ["function"] = "func" }
 
 local function type_of(text)
@@ -45,7 +45,7 @@ local function params_of(item)
    return out
 end
 
--- Lines "@result NAME TEXT": fields of the table that is returned.
+-- Reads lines "@result NAME TEXT", each of which describes a field of the table that is returned.
 local function results_of(item)
    local out
    for _, line in ipairs(item.tags.result or {}) do
@@ -74,8 +74,8 @@ local function usages_of(item)
    return out
 end
 
--- What a person types at the prompt: the `call` of a command, the methods of objects that the prompt hands out, and
--- what says "@prompt NAME".
+-- Returns what is typed at the prompt for the item, or nil: the command for its `call`, the method
+-- for objects that the prompt has, and NAME for an item with "@prompt NAME".
 local function prompt_name(module, item)
    local given = item.tags.prompt
    if given then return trim(given[1]) end
@@ -90,7 +90,7 @@ local function item_of(module, item)
       usages = usages_of(item) }
 end
 
--- build.mk has sorted the files.
+-- build.mk has copied the files of private modules to a folder "private".
 local function is_private(module)
    return module.file:find("/private/", 1, true) ~= nil
 end
@@ -102,7 +102,7 @@ local function module_of(module)
    return out
 end
 
--- Keys in order, so that the same sources make the same file.
+-- Writes keys in order, so that the same sources make the same file.
 local function write(value, indent)
    if type(value) == "string" then return (("%q"):format(value):gsub("\\\n", "\\n")) end
    if type(value) ~= "table" then return tostring(value) end
@@ -119,7 +119,8 @@ local function write(value, indent)
    return #out == 0 and "{}" or "{\n" .. table.concat(out, ",\n") .. " }"
 end
 
--- If two modules have the same name (pfm.ffi's contexts are contexts, too), the second's gets its module's name.
+-- If items of two modules have the same name (pfm.ffi has contexts, too), the second one's name
+-- gets its module's name before it.
 local function tell_apart(modules)
    local seen = {}
    for _, private in ipairs { false, true } do

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * constants.c - the constants of pfmlib.h in lpfm.const.
- */
+/* constants.c - the constants of pfmlib.h in lpfm.const. */
+#include "base/field.h"
 #include "base/perfmon.h"
 #include "events/events.h"
 
@@ -54,8 +53,6 @@ static const struct {
 
 void lpfm_events_constants(lua_State *L)
 {
-	for (size_t i = 0; i < LPFM_COUNT(constants); i++) {
-		lua_pushinteger(L, constants[i].value);
-		lua_setfield(L, -2, constants[i].name);
-	}
+	for (size_t i = 0; i < LPFM_COUNT(constants); i++)
+		lpfm_set_number(L, constants[i].name, constants[i].value);
 }

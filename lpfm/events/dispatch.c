@@ -10,8 +10,9 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
+#include "base/object.h"
 #include "base/perfmon.h"
-#include "base/u64.h"
 #include "events/events.h"
 
 /* A request: the input for pfmlib, and for each name, which events of the input it stands for. */
@@ -20,7 +21,7 @@ struct request {
 	pfmlib_output_param_t	out;
 	unsigned int		names;
 	struct {
-		/* the terms of a name, in order: index of the first, and number */
+		/* the terms of a name: index of the first in term, and how many there are */
 		uint16_t	first, count;
 		char		formula[96];
 	} name[PFMLIB_MAX_PMCS];
@@ -29,7 +30,7 @@ struct request {
 	unsigned int		terms;
 };
 
-/* --- reading -------------------------------------------------------------------------------- */
+/* --- reading a request ---------------------------------------------------------------------- */
 
 /* Returns the privilege levels "u", "k", "uk", digits 0 to 3, or a number, as PFM_PLM* bits. */
 static unsigned int to_levels(lua_State *L, int idx, const struct lpfm_site *site)
@@ -222,10 +223,8 @@ static struct request *read_request(lua_State *L, int idx, const char *call, boo
 void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value)
 {
 	lua_createtable(L, 0, 2);
-	lua_pushinteger(L, num);
-	lua_setfield(L, -2, "num");
-	lpfm_push_u64(L, value);
-	lua_setfield(L, -2, "value");
+	lpfm_set_number(L, "num", num);
+	lpfm_set_u64(L, "value", value);
 }
 
 static void push_pmcs(lua_State *L, const pfmlib_output_param_t *out)
@@ -264,10 +263,8 @@ static void push_addresses(lua_State *L, const pfmlib_reg_t *regs, unsigned int 
 	lua_createtable(L, (int)n, 0);
 	for (unsigned int i = 0; i < n; i++) {
 		lua_createtable(L, 0, 2);
-		lpfm_push_u64(L, regs[i].reg_addr);
-		lua_setfield(L, -2, "addr");
-		lpfm_push_u64(L, regs[i].reg_alt_addr);
-		lua_setfield(L, -2, "alt_addr");
+		lpfm_set_u64(L, "addr", regs[i].reg_addr);
+		lpfm_set_u64(L, "alt_addr", regs[i].reg_alt_addr);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 }
@@ -308,19 +305,13 @@ static void push_name_key(lua_State *L, unsigned int num, uint64_t value)
 {
 	const uint64_t key[] = { num, value };
 
-	lua_getfield(L, LUA_REGISTRYINDEX, names_key);
-	if (lua_isnil(L, -1)) {
-		lua_pop(L, 1);
-		lua_newtable(L);
-		lua_pushvalue(L, -1);
-		lua_setfield(L, LUA_REGISTRYINDEX, names_key);
-	}
+	lpfm_registry_table(L, names_key);
 	lua_pushlstring(L, (const char *)key, sizeof(key));
 }
 
 /*
- * Keeps the names of the request for event_name(). An event is in the PMC that has the number of
- * the event's PMD, if there is one.
+ * Keeps the names of the request for event_name(): each for the PMC with the number of its first
+ * event's PMD. If there is no such PMC, the name is not kept.
  */
 static void keep_names(lua_State *L, int idx, const struct request *r)
 {
@@ -373,21 +364,16 @@ static void push_counters(lua_State *L, int idx, const struct request *r, const 
 		lua_createtable(L, 0, 3);
 		push_asked_name(L, idx, i);
 		lua_setfield(L, -2, "name");
-		if (r->name[i].formula[0]) {
-			lua_pushstring(L, r->name[i].formula);
-			lua_setfield(L, -2, "formula");
-		}
+		if (r->name[i].formula[0])
+			lpfm_set_text(L, "formula", r->name[i].formula);
 		lua_createtable(L, r->name[i].count, 0);
 		for (unsigned int t = 0; t < r->name[i].count; t++) {
 			unsigned int ev = r->term[r->name[i].first + t];
 
 			lua_createtable(L, 0, 3);
-			lua_pushinteger(L, ev + 1);
-			lua_setfield(L, -2, "event");
-			lua_pushinteger(L, pmd_of[ev]);
-			lua_setfield(L, -2, "pmd");
-			lua_pushinteger(L, set_of ? set_of[ev] : 0);
-			lua_setfield(L, -2, "set");
+			lpfm_set_number(L, "event", ev + 1);
+			lpfm_set_number(L, "pmd", pmd_of[ev]);
+			lpfm_set_number(L, "set", set_of ? set_of[ev] : 0);
 			lua_rawseti(L, -2, t + 1);
 		}
 		lua_setfield(L, -2, "terms");
@@ -522,7 +508,7 @@ static int split_events(lua_State *L)
 	return 1;
 }
 
-/* --- what fits ------------------------------------------------------------------------------ */
+/* --- events that fit together --------------------------------------------------------------- */
 
 /***
 Finds a smallest subset of the events that cannot be counted together.

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * events.c - events by name: what there is.
- */
+/* events.c - events by name: what there is. */
 /***
 Events by name.
 
@@ -17,6 +15,7 @@ event of another PMU model.
 #include <strings.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/perfmon.h"
 #include "base/result.h"
 #include "events/events.h"
@@ -307,19 +306,15 @@ static void push_mask(lua_State *L, unsigned int event, unsigned int mask, bool 
 	pfm_get_event_mask_code(event, mask, &code);
 	pfm_get_event_mask_flags(event, mask, &flags);
 	lua_newtable(L);
-	lua_pushstring(L, name);
-	lua_setfield(L, -2, "name");
+	lpfm_set_text(L, "name", name);
 	push_text(L, pfm_get_event_mask_description, event, mask);
 	lua_setfield(L, -2, "desc");
 	if (modifier) {
-		lua_pushstring(L, flags & PFMLIB_MASK_INTEGER ? "integer" : "boolean");
-		lua_setfield(L, -2, "type");
+		lpfm_set_text(L, "type", flags & PFMLIB_MASK_INTEGER ? "integer" : "boolean");
 		return;
 	}
-	lua_pushnumber(L, code);
-	lua_setfield(L, -2, "code");
-	lua_pushboolean(L, flags & PFMLIB_MASK_DEFAULT);
-	lua_setfield(L, -2, "default");
+	lpfm_set_number(L, "code", code);
+	lpfm_set_bool(L, "default", flags & PFMLIB_MASK_DEFAULT);
 }
 
 static void push_masks(lua_State *L, unsigned int event)
@@ -384,20 +379,16 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 	lua_newtable(L);
 	lpfm_push_event_name(L, e);
 	lua_setfield(L, -2, "name");
-	lua_pushstring(L, name);
-	lua_setfield(L, -2, "event");
-	lua_pushstring(L, info.name);
-	lua_setfield(L, -2, "pmu");
+	lpfm_set_text(L, "event", name);
+	lpfm_set_text(L, "pmu", info.name);
 	push_text(L, event_description, e->event, 0);
 	lua_setfield(L, -2, "desc");
-	lua_pushnumber(L, (unsigned int)code);
-	lua_setfield(L, -2, "code");
+	lpfm_set_number(L, "code", (unsigned int)code);
 	push_masks(L, e->event);
 	pfm_get_event_counters(e->event, &counters);
 	lpfm_push_regmask(L, &counters);
 	lua_setfield(L, -2, "counters");
-	lua_pushboolean(L, (e->event & 0xffff) >= info.num_hw_events);
-	lua_setfield(L, -2, "software");
+	lpfm_set_bool(L, "software", (e->event & 0xffff) >= info.num_hw_events);
 	if (e->plm) {
 		push_levels(L, e->plm);
 		lua_setfield(L, -2, "plm");
@@ -435,8 +426,7 @@ static int event(lua_State *L)
 	lua_newtable(L);
 	lua_pushvalue(L, 1);
 	lua_setfield(L, -2, "name");
-	lua_pushstring(L, x.formula);
-	lua_setfield(L, -2, "formula");
+	lpfm_set_text(L, "formula", x.formula);
 	lua_newtable(L);
 	for (unsigned int i = 0; i < x.count; i++) {
 		push_event(L, &x.events[i]);
@@ -484,22 +474,14 @@ static int pmus(lua_State *L)
 	lua_newtable(L);
 	for (unsigned int i = 0; pfm_get_pmu_info_at(i, &info) == PFMLIB_SUCCESS; i++) {
 		lua_newtable(L);
-		lua_pushstring(L, info.name);
-		lua_setfield(L, -2, "name");
-		lua_pushstring(L, info.desc);
-		lua_setfield(L, -2, "desc");
-		lua_pushinteger(L, info.type);
-		lua_setfield(L, -2, "type");
-		lua_pushboolean(L, info.present);
-		lua_setfield(L, -2, "present");
-		lua_pushboolean(L, strcmp(info.name, current.name) == 0);
-		lua_setfield(L, -2, "current");
-		lua_pushinteger(L, info.num_hw_events);
-		lua_setfield(L, -2, "events");
-		lua_pushinteger(L, info.num_counters);
-		lua_setfield(L, -2, "counters");
-		lua_pushinteger(L, info.width);
-		lua_setfield(L, -2, "width");
+		lpfm_set_text(L, "name", info.name);
+		lpfm_set_text(L, "desc", info.desc);
+		lpfm_set_number(L, "type", info.type);
+		lpfm_set_bool(L, "present", info.present);
+		lpfm_set_bool(L, "current", strcmp(info.name, current.name) == 0);
+		lpfm_set_number(L, "events", info.num_hw_events);
+		lpfm_set_number(L, "counters", info.num_counters);
+		lpfm_set_number(L, "width", info.width);
 		lua_rawseti(L, -2, i + 1);
 	}
 	return 1;
@@ -530,22 +512,17 @@ static int software_events(lua_State *L)
 		const struct software_event *e = &software[i];
 
 		lua_newtable(L);
-		lua_pushstring(L, e->name);
-		lua_setfield(L, -2, "name");
+		lpfm_set_text(L, "name", e->name);
 		lua_newtable(L);
 		if (*e->alias) {
 			lua_pushstring(L, e->alias);
 			lua_rawseti(L, -2, 1);
 		}
 		lua_setfield(L, -2, "aliases");
-		lua_pushinteger(L, e->num);
-		lua_setfield(L, -2, "num");
-		if (pfm_software_kind(e->num) == PFM_SW_IS_TIME) {
-			lua_pushliteral(L, "ns");
-			lua_setfield(L, -2, "unit");
-		}
-		lua_pushstring(L, e->text);
-		lua_setfield(L, -2, "description");
+		lpfm_set_number(L, "num", e->num);
+		if (pfm_software_kind(e->num) == PFM_SW_IS_TIME)
+			lpfm_set_text(L, "unit", "ns");
+		lpfm_set_text(L, "description", e->text);
 		lua_rawseti(L, -2, (int)i + 1);
 	}
 	return 1;

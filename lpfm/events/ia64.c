@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/args.h"
-#include "base/u64.h"
+#include "base/field.h"
 #include "events/events.h"
 #include "events/ia64.h"
 
@@ -140,7 +140,10 @@ static const char *key_of(lua_State *L)
 	return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
 }
 
-/* Reads the table on top into the structure at to; the mode must be given. */
+/*
+ * Reads the table on top into the structure at to. Raises if the structure has a mode, and the
+ * table gives none.
+ */
 static void read_fields(lua_State *L, unsigned char *to, const struct ia64_field *fields, struct lpfm_site site)
 {
 	const struct ia64_field *f;
@@ -239,7 +242,7 @@ static void read_ranges(lua_State *L, unsigned char *to, const struct ia64_range
 	}
 }
 
-/* --- all of it ------------------------------------------------------------------------------ */
+/* --- the table of options ------------------------------------------------------------------- */
 
 /* Reads the value on top if the option is one that is a list; returns false if it is not. */
 static bool read_list(lua_State *L, struct lpfm_ia64 *x, const char *key, const struct lpfm_site *site)
@@ -294,7 +297,7 @@ static void check_model(lua_State *L, const struct ia64_options *o, const struct
 {
 	unsigned int maxincr;
 
-	/* the library refuses events of two models anyway */
+	/* one event suffices: the library refuses events of two models anyway */
 	for (unsigned int i = 0; i < in->pfp_event_count; i++)
 		if (o->is_event(in->pfp_events[i].event, &maxincr) == PFMLIB_SUCCESS)
 			return;
@@ -337,7 +340,7 @@ struct lpfm_ia64 *lpfm_ia64_new(lua_State *L, int idx, const char *call, const p
 	return x;
 }
 
-/* --- what comes of it ----------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------- */
 
 static void append_registers(lua_State *L, int pmcs, const pfmlib_ita2_output_rr_t *rr, int base)
 {
@@ -358,10 +361,8 @@ static void push_excess(lua_State *L, const unsigned char *in, const struct ia64
 		if (!get_long(range + r->start) && !get_long(range + r->end))
 			break;
 		lua_createtable(L, 0, 2);
-		lpfm_push_u64(L, out->rr_infos[i].rr_soff);
-		lua_setfield(L, -2, "before");
-		lpfm_push_u64(L, out->rr_infos[i].rr_eoff);
-		lua_setfield(L, -2, "behind");
+		lpfm_set_u64(L, "before", out->rr_infos[i].rr_soff);
+		lpfm_set_u64(L, "behind", out->rr_infos[i].rr_eoff);
 		lua_rawseti(L, -2, i + 1);
 	}
 }

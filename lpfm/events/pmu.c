@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * pmu.c - the library of events itself: its current PMU model, its options, codes, errors.
- */
+/* pmu.c - the library of events itself: its current PMU model, its options, codes, errors. */
 /***
 @submodule lpfm
 */
@@ -10,6 +8,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/perfmon.h"
 #include "events/events.h"
 
@@ -21,8 +20,7 @@ static void set_count(lua_State *L, const char *name, int (*get)(unsigned int *)
 
 	if (get(&n) != PFMLIB_SUCCESS)
 		return;
-	lua_pushnumber(L, n);
-	lua_setfield(L, -2, name);
+	lpfm_set_number(L, name, n);
 }
 
 static void set_registers(lua_State *L, const char *name, int (*get)(pfmlib_regmask_t *))
@@ -71,13 +69,10 @@ static int pmu(lua_State *L)
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, "pmu", ret);
 	lua_createtable(L, 0, 13);
-	lua_pushstring(L, name);
-	lua_setfield(L, -2, "name");
-	lua_pushinteger(L, type);
-	lua_setfield(L, -2, "type");
+	lpfm_set_text(L, "name", name);
+	lpfm_set_number(L, "type", type);
 	pfm_get_max_event_name_len(&longest);
-	lua_pushnumber(L, (lua_Number)longest);
-	lua_setfield(L, -2, "max_event_name");
+	lpfm_set_number(L, "max_event_name", (lua_Number)longest);
 	set_count(L, "num_events", pfm_get_num_events);
 	set_count(L, "num_pmcs", pfm_get_num_pmcs);
 	set_count(L, "num_pmds", pfm_get_num_pmds);

@@ -46,7 +46,7 @@ struct lpfm_programming {
 	struct lpfm_table	pmds;		/* each begins with its struct lpfm_layout */
 	bool			loaded, running;
 	bool			has_tid;	/* the load named the thread */
-	uint16_t		set;		/* of the load */
+	uint16_t		set;		/* event set of the load */
 	uint32_t		tid;
 };
 
@@ -57,7 +57,7 @@ enum lpfm_format {
 	LPFM_NWAY,		/* 6.3.1: samples like LPFM_DFL_2X in several regions */
 	LPFM_STACK,		/* samples with call stacks */
 	LPFM_RAW_BUFFER,	/* a format that this module cannot decode */
-	/* no context has this one: a context with the format "program" has that of its samples */
+	/* not of a context: one with the format "program" has the format of its samples */
 	LPFM_PROGRAM,
 };
 
@@ -77,27 +77,37 @@ struct lpfm_view {
 	uint64_t		values[LPFM_VIEW_MAX];
 };
 
-/* The userdata that lpfm.create returns. */
+/*
+ * A context, or a copy of a buffer. It is in C memory, and its userdata and whatever else has a
+ * pointer to it count in refs, because a script can take a userdata from another one's environment.
+ */
 struct lpfm_context {
-	struct lpfm_head	head;
+	unsigned int		refs;
+	bool			copy;		/* it is a copy: buf is from malloc() */
 	int			fd;		/* -1: the context is closed */
 	bool			simulated;	/* its time passes only in machine:run() */
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;
 	size_t			buf_size;	/* of each part */
-	unsigned int		parts, part;	/* there are; buf is that of */
-	size_t			buf_offs;	/* format program: of the samples' buffer in its own */
-	uint32_t		buckets;	/* format program: of its histogram */
+	unsigned int		parts, part;	/* number of parts; the part that buf is */
+	size_t			buf_offs;	/* format program: offset of buf in the mapping */
+	uint32_t		buckets;	/* format program: number of buckets */
 	bool			program;	/* the format is program */
 	const unsigned char	*buf;		/* mapped when first asked for */
-	bool			pinned;		/* pointers into buf are about: it stays mapped */
-	unsigned int		epoch;		/* restarts and closings: what was seen before is stale */
+	bool			pinned;		/* there are pointers into buf: it stays mapped */
+	unsigned int		epoch;		/* restarts and closings; older cursors are stale */
 	struct lpfm_programming	programming;
 	struct lpfm_view	*views;
 	/* the use of a format written in Lua (register.h), or NULL */
 	struct lpfm_fmt_use	*use;
 	char			refused[160];	/* why the last load() failed */
+};
+
+/* The userdata that lpfm.create returns. */
+struct lpfm_context_object {
+	struct lpfm_head	head;
+	struct lpfm_context	*ctx;		/* NULL when the userdata was collected */
 };
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/marshal.h"
 #include "base/perfmon.h"
@@ -51,8 +52,7 @@ static void make_self(lua_State *F, struct creation *c)
 		lua_setfield(F, -2, "arg");
 	lpfm_push_flags(F, c->flags, lpfm_ctx_flags);
 	lua_setfield(F, -2, "flags");
-	lua_pushinteger(F, c->num_pmds);
-	lua_setfield(F, -2, "num_pmds");
+	lpfm_set_number(F, "num_pmds", c->num_pmds);
 	c->use->self = luaL_ref(F, LUA_REGISTRYINDEX);
 }
 
@@ -127,8 +127,8 @@ static struct lpfm_fmt_use *new_use(struct lpfm_luafmt *f)
 }
 
 /*
- * Passes why to the call of lpfm that creates the context (pending), or frees it if there is no
- * such call. Returns EINVAL.
+ * Passes why to the lpfm call by which this thread creates the context (pending); frees it if there
+ * is no such call. Returns EINVAL.
  */
 static int refuse(char *why)
 {
@@ -202,12 +202,6 @@ static int op_init(void *self, uint32_t flags, void *arg, void *buf)
 
 /* --- overflows: 3.5.14 ---------------------------------------------------------------------- */
 
-static void set_u64(lua_State *F, const char *name, uint64_t value)
-{
-	lpfm_push_u64(F, value);
-	lua_setfield(F, -2, name);
-}
-
 /*
  * Stores the values of the smpl_pmds in overflow.pmds, by number of the PMD. A new table is made
  * only if the set of PMDs differs from that of the last overflow.
@@ -239,18 +233,17 @@ static void push_overflow(lua_State *F, struct lpfm_fmt_use *use)
 	const struct pfm_where *where = use->where;
 
 	lua_getfield(F, LUA_REGISTRYINDEX, "lpfm.overflow");
-	set_u64(F, "ovfl_pmd", arg->ovfl_pmd);
-	set_u64(F, "set", arg->active_set);
-	set_u64(F, "last_reset", arg->pmd_last_reset);
-	set_u64(F, "value", arg->pmd_value);
-	set_u64(F, "eventid", arg->pmd_eventid);
-	lua_pushboolean(F, arg->ovfl_notify);
-	lua_setfield(F, -2, "notify");
-	set_u64(F, "tstamp", where->tstamp);
-	set_u64(F, "ip", where->ip);
-	set_u64(F, "pid", where->pid);
-	set_u64(F, "tid", where->tid);
-	set_u64(F, "cpu", where->cpu);
+	lpfm_set_u64(F, "ovfl_pmd", arg->ovfl_pmd);
+	lpfm_set_u64(F, "set", arg->active_set);
+	lpfm_set_u64(F, "last_reset", arg->pmd_last_reset);
+	lpfm_set_u64(F, "value", arg->pmd_value);
+	lpfm_set_u64(F, "eventid", arg->pmd_eventid);
+	lpfm_set_bool(F, "notify", arg->ovfl_notify);
+	lpfm_set_u64(F, "tstamp", where->tstamp);
+	lpfm_set_u64(F, "ip", where->ip);
+	lpfm_set_u64(F, "pid", where->pid);
+	lpfm_set_u64(F, "tid", where->tid);
+	lpfm_set_u64(F, "cpu", where->cpu);
 	set_pmds(F, use->f, arg);
 }
 
@@ -265,7 +258,10 @@ static int handler_body(lua_State *F)
 	return 0;
 }
 
-/* Ends the session because of why, and returns EIO. What was measured can still be read. */
+/*
+ * Stores the error why, which ends the session, and returns EIO. If why is NULL, memory has run
+ * out. Counts and samples can still be read.
+ */
 static int stop(struct lpfm_fmt_use *use, char *why)
 {
 	static const char no_words[] = "the format failed, and there was no memory to say how";

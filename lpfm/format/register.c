@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * register.c - sampling formats written in Lua, as scripts see them: 3.5.7 - 3.5.9.
- */
+/* register.c - sampling formats written in Lua, as scripts see them: 3.5.7 - 3.5.9. */
 /***
 @submodule lpfm
 */
@@ -45,8 +43,10 @@ static int drop(struct format *h)
 /* Unregisters the format when its script ends. A format that is in use stays registered. */
 static int format_gc(lua_State *L)
 {
-	struct format *h = lpfm_object_check(L, 1, &format_class);
+	struct format *h = lpfm_object_test(L, 1, &format_class);
 
+	if (!h)
+		return 0;
 	drop(h);
 	lpfm_object_retire(h);
 	return 0;
@@ -305,7 +305,7 @@ static int register_format(lua_State *L)
 		return fail_freeing(L, "register_format", EINVAL, why);
 	if (!describe(h->f, &req))
 		return lpfm_fail_errno(L, ENOMEM, "register_format: not enough memory");
-	luaL_getmetatable(L, HANDLES);
+	lpfm_registry_table(L, HANDLES);
 	lua_getfield(L, -1, req.name);
 	if (!lua_isnil(L, -1))
 		return lpfm_fail_errno(L, EBUSY, "register_format: '%s' is registered", req.name);
@@ -360,7 +360,7 @@ static int unregister_format(lua_State *L)
 
 	if (lua_type(L, 1) != LUA_TSTRING)
 		lpfm_bad_value(L, &site, "name or UUID of a format", 1);
-	luaL_getmetatable(L, HANDLES);
+	lpfm_registry_table(L, HANDLES);
 	h = find_handle(L, name);
 	if (!h)
 		return lpfm_fail_errno(L, EINVAL, "unregister_format: no format '%s' was registered here", name);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/marshal.h"
 #include "base/perfmon.h"
 #include "base/u64.h"
@@ -82,7 +83,7 @@ static void unlist(struct lpfm_luafmt *f)
 	pthread_mutex_unlock(&list_lock);
 }
 
-/* --- lives ---------------------------------------------------------------------------------- */
+/* --- reference counts ----------------------------------------------------------------------- */
 
 void lpfm_luafmt_put(struct lpfm_luafmt *f)
 {
@@ -193,11 +194,11 @@ static void on_tick(lua_State *F, lua_Debug *info)
 	lua_getfield(F, LUA_REGISTRYINDEX, "lpfm.luafmt");
 	f = lua_touserdata(F, -1);
 	lua_pop(F, 1);
-	if (++f->ticks >= TICKS * 1000000 / TICK)
+	if (f && ++f->ticks >= TICKS * 1000000 / TICK)
 		too_long(F);
 }
 
-/* --- what the script asks of it ------------------------------------------------------------- */
+/* --- query functions: context:ask() --------------------------------------------------------- */
 
 struct question {
 	struct lpfm_fmt_use	*use;
@@ -272,8 +273,7 @@ static int no_exit(lua_State *F)
 /* Sets library[name] = function; pops the library. */
 static void replace(lua_State *F, const char *name, lua_CFunction function)
 {
-	lua_pushcfunction(F, function);
-	lua_setfield(F, -2, name);
+	lpfm_set_function(F, name, function);
 	lua_pop(F, 1);
 }
 
@@ -293,8 +293,7 @@ static void restrain(lua_State *F)
 {
 	lua_getglobal(F, "package");
 	lua_getfield(F, -1, "preload");
-	lua_pushcfunction(F, no_module);
-	lua_setfield(F, -2, "lpfm.proc");
+	lpfm_set_function(F, "lpfm.proc", no_module);
 	replace(F, "lpfm", no_module);
 	lua_getglobal(F, "os");
 	replace(F, "exit", no_exit);

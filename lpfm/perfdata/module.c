@@ -14,8 +14,8 @@ recordings of them.
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/object.h"
-#include "base/u64.h"
 #include "perfdata/bytes.h"
 #include "perfdata/record.h"
 #include "perfmon/perfmon_dfl_smpl.h"
@@ -156,10 +156,9 @@ Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 @string path "-" is standard input; what comes through a pipe is read to its end first; of a directory (of
 `perf record --threads`) all parts are read
 @treturn[1] file
-@treturn[2] boolean false if it is not a file of perf; other readers may try it, because a pipe,
-which would have been consumed, is an error instead
+@treturn[2] boolean false if it cannot be opened, or is not a file of perf: other readers may try it
 @return[3] nil
-@treturn[3] string why it cannot be read
+@treturn[3] string why it cannot be read; so it is with a pipe of something else, which is consumed
 @usage assert(require("lpfm.perfdata").open "/etc/passwd" == false)
 */
 static int perfdata_open(lua_State *L)
@@ -403,8 +402,7 @@ static void push_tracing(lua_State *L, const struct perf_file *f, const struct p
 	if (b.short_of || size > f->next || !push_section(L, f, (struct perf_section){ f->next - size, size }))
 		return;
 	lua_setfield(L, -2, "bytes");
-	lua_pushstring(L, "TRACING");
-	lua_setfield(L, -2, "kind");
+	lpfm_set_text(L, "kind", "TRACING");
 }
 
 /*
@@ -479,10 +477,8 @@ static int file_next(lua_State *L)
 		lua_pushboolean(L, false);
 		return 1;
 	}
-	lua_pushnumber(L, (lua_Number)self->file.order);
-	lua_setfield(L, -2, "order");
-	lua_pushnumber(L, (lua_Number)perf_file_time(&self->file, time));
-	lua_setfield(L, -2, "time");
+	lpfm_set_number(L, "order", (lua_Number)self->file.order);
+	lpfm_set_number(L, "time", (lua_Number)perf_file_time(&self->file, time));
 	return 1;
 }
 
@@ -545,8 +541,7 @@ int luaopen_lpfm_perfdata(lua_State *L)
 
 	lpfm_class_new(L, &perfdata_class, methods, metas);
 	lua_newtable(L);
-	lua_pushcfunction(L, perfdata_open);
-	lua_setfield(L, -2, "open");
+	lpfm_set_function(L, "open", perfdata_open);
 	lua_createtable(L, PERF_VALUES, 0);
 	for (int i = 0; i < PERF_VALUES; i++) {
 		lua_pushstring(L, perf_values[i].name);

@@ -4,8 +4,9 @@
  * kind.
  */
 #include <stdio.h>
+#include <sys/sysmacros.h>
 
-#include "base/u64.h"
+#include "base/field.h"
 #include "perfdata/bytes.h"
 #include "perfdata/record.h"
 
@@ -62,24 +63,12 @@ static const struct kind *kind_of(uint32_t type)
 	return NULL;
 }
 
-static void push_number(lua_State *L, const char *name, lua_Number value)
-{
-	lua_pushnumber(L, value);
-	lua_setfield(L, -2, name);
-}
-
-static void push_text(lua_State *L, const char *name, const void *bytes, size_t n)
-{
-	lua_pushlstring(L, bytes, n);
-	lua_setfield(L, -2, name);
-}
-
 /* Takes a text up to its 0 byte, or to the end of the record. */
 static void take_text(lua_State *L, struct bytes *b, const char *name)
 {
 	size_t n = (size_t)(b->end - b->at);
 
-	push_text(L, name, b->at, strnlen((const char *)b->at, n));
+	lpfm_set_bytes(L, name, b->at, strnlen((const char *)b->at, n));
 	b->at = b->end;
 }
 
@@ -93,7 +82,7 @@ static void push_build_id(lua_State *L, const char *name, const unsigned char *i
 		return;
 	for (size_t i = 0; i < n; i++)
 		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	push_text(L, name, text, 2 * n);
+	lpfm_set_bytes(L, name, text, 2 * n);
 }
 
 static void take_build_id(lua_State *L, struct bytes *b, const char *name)
@@ -112,13 +101,22 @@ static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, co
 {
 	const unsigned char *at = bytes_take(b, BUILD_ID_ROOM);
 
-	if (at && record->head.misc & PERF_RECORD_MISC_MMAP_BUILD_ID && at[0] <= BUILD_ID_MAX)
+	if (!at)
+		return;
+	if (!(record->head.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		struct { uint32_t major, minor; uint64_t inode; } file;
+
+		memcpy(&file, at, sizeof(file));
+		lpfm_set_number(L, "inode", (lua_Number)file.inode);	/* rounded, as luaposix rounds */
+		lpfm_set_number(L, "device", (lua_Number)makedev(file.major, file.minor));
+	} else if (at[0] <= BUILD_ID_MAX) {
 		push_build_id(L, name, at + 4, at[0]);
+	}
 }
 
 static void push_word_as_is(lua_State *L, const char *name, uint64_t word)
 {
-	push_text(L, name, &word, sizeof(word));
+	lpfm_set_bytes(L, name, &word, sizeof(word));
 }
 
 static uint64_t word(const struct perf_words *w, uint64_t i)
@@ -159,10 +157,10 @@ static void take_field(lua_State *L, struct bytes *b, const struct field *f, con
 {
 	switch (f->form) {
 	case S32:
-		push_number(L, f->name, (int32_t)bytes_u32(b));
+		lpfm_set_number(L, f->name, (int32_t)bytes_u32(b));
 		break;
 	case U64:
-		push_number(L, f->name, (lua_Number)bytes_u64(b));
+		lpfm_set_number(L, f->name, (lua_Number)bytes_u64(b));
 		break;
 	case SKIP64:
 		bytes_u64(b);
@@ -171,7 +169,7 @@ static void take_field(lua_State *L, struct bytes *b, const struct field *f, con
 		take_text(L, b, f->name);
 		break;
 	case REST:
-		push_text(L, f->name, b->at, (size_t)(b->end - b->at));
+		lpfm_set_bytes(L, f->name, b->at, (size_t)(b->end - b->at));
 		break;
 	case BUILD_ID:
 		take_build_id(L, b, f->name);
@@ -200,11 +198,11 @@ bool perf_record_push(lua_State *L, const struct perf_record *record, const stru
 
 	*time = of_kernel ? perf_id_time(attr, record) : 0;
 	lua_newtable(L);
-	push_number(L, "type", record->head.type);
-	push_number(L, "misc", record->head.misc);
+	lpfm_set_number(L, "type", record->head.type);
+	lpfm_set_number(L, "misc", record->head.misc);
 	if (!kind)
 		return true;
-	push_text(L, "kind", kind->name, strlen(kind->name));
+	lpfm_set_bytes(L, "kind", kind->name, strlen(kind->name));
 	for (const struct field *f = kind->fields; f < kind->fields + FIELDS_MAX && (f->name || f->form); f++)
 		take_field(L, &b, f, record);
 	if (b.short_of)
@@ -214,18 +212,12 @@ bool perf_record_push(lua_State *L, const struct perf_record *record, const stru
 
 /* --- events --------------------------------------------------------------------------------- */
 
-static void push_flag(lua_State *L, const char *name, bool value)
-{
-	lua_pushboolean(L, value);
-	lua_setfield(L, -2, name);
-}
-
 /* Pushes a word as text of decimal digits, because a configuration may use all of its 64 bits. */
 static void push_word(lua_State *L, const char *name, uint64_t value)
 {
 	char text[24];
 
-	push_text(L, name, text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)value));
+	lpfm_set_bytes(L, name, text, (size_t)snprintf(text, sizeof(text), "%llx", (unsigned long long)value));
 }
 
 /* Pushes which fields the event's samples have. */
@@ -242,7 +234,7 @@ static void push_fields(lua_State *L, uint64_t type)
 
 	lua_newtable(L);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		push_flag(L, names[i].name, type & names[i].type);
+		lpfm_set_bool(L, names[i].name, type & names[i].type);
 	lua_setfield(L, -2, "fields");
 	lua_newtable(L);
 	for (int i = 0, n = 0; i < PERF_VALUES; i++) {
@@ -257,15 +249,15 @@ static void push_fields(lua_State *L, uint64_t type)
 void perf_attr_push(lua_State *L, const struct perf_event_attr *attr)
 {
 	lua_newtable(L);
-	push_number(L, "type", attr->type);
+	lpfm_set_number(L, "type", attr->type);
 	push_word(L, "config", attr->config);
-	push_number(L, "period", (lua_Number)attr->sample_period);
-	push_flag(L, "freq", attr->freq);
-	push_flag(L, "inherit", attr->inherit);
-	push_flag(L, "exclude_user", attr->exclude_user);
-	push_flag(L, "exclude_kernel", attr->exclude_kernel);
-	push_flag(L, "group", attr->read_format & PERF_FORMAT_GROUP);
-	push_flag(L, "calls_by_branches", attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
+	lpfm_set_number(L, "period", (lua_Number)attr->sample_period);
+	lpfm_set_bool(L, "freq", attr->freq);
+	lpfm_set_bool(L, "inherit", attr->inherit);
+	lpfm_set_bool(L, "exclude_user", attr->exclude_user);
+	lpfm_set_bool(L, "exclude_kernel", attr->exclude_kernel);
+	lpfm_set_bool(L, "group", attr->read_format & PERF_FORMAT_GROUP);
+	lpfm_set_bool(L, "calls_by_branches", attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 	push_word(L, "regs", attr->sample_regs_user);
 	push_fields(L, attr->sample_type);
 }
@@ -326,8 +318,8 @@ static void push_counts(lua_State *L, const struct perf_event_attr *attr, const 
 }
 
 /*
- * Returns true if the sample's values have a meaning. perf_event sets the data source even if it is
- * not available.
+ * Returns true if one of the sample's values has a meaning. perf_event sets the data source even if
+ * it is not available; then it does not count.
  */
 static bool says_more(const struct perf_sample *s)
 {
@@ -341,25 +333,25 @@ void perf_sample_push(lua_State *L, const struct perf_record *record, const stru
 		      const struct perf_sample *s, uint32_t number)
 {
 	lua_createtable(L, 0, 16);
-	push_text(L, "kind", "SAMPLE", 6);
-	push_number(L, "misc", record->head.misc);
-	push_number(L, "attr", number);
-	push_number(L, "pid", (int32_t)s->pid);
-	push_number(L, "tid", (int32_t)s->tid);
-	push_number(L, "period", (lua_Number)s->period);
+	lpfm_set_bytes(L, "kind", "SAMPLE", 6);
+	lpfm_set_number(L, "misc", record->head.misc);
+	lpfm_set_number(L, "attr", number);
+	lpfm_set_number(L, "pid", (int32_t)s->pid);
+	lpfm_set_number(L, "tid", (int32_t)s->tid);
+	lpfm_set_number(L, "period", (lua_Number)s->period);
 	if (says_more(s))
-		push_flag(L, "has_values", true);
+		lpfm_set_bool(L, "has_values", true);
 	if (s->callchain.n)
 		push_chain(L, s, attr->branch_sample_type & PERF_SAMPLE_BRANCH_CALL_STACK);
 	if (s->counts.n)
 		push_counts(L, attr, s);
 	if (s->branches.n)
-		push_text(L, "branches", s->branches.at, s->branches.n * 3 * sizeof(uint64_t));
+		lpfm_set_bytes(L, "branches", s->branches.at, s->branches.n * 3 * sizeof(uint64_t));
 	if (s->raw && attr->type == PERF_TYPE_TRACEPOINT)
-		push_text(L, "raw", s->raw, s->raw_size);
+		lpfm_set_bytes(L, "raw", s->raw, s->raw_size);
 	if (s->regs.n && s->stack) {
-		push_number(L, "regs_abi", (lua_Number)s->regs_abi);
-		push_text(L, "regs", s->regs.at, s->regs.n * sizeof(uint64_t));
-		push_text(L, "stack", s->stack, s->stack_size);
+		lpfm_set_number(L, "regs_abi", (lua_Number)s->regs_abi);
+		lpfm_set_bytes(L, "regs", s->regs.at, s->regs.n * sizeof(uint64_t));
+		lpfm_set_bytes(L, "stack", s->stack, s->stack_size);
 	}
 }

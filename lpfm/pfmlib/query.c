@@ -21,6 +21,51 @@ static int copy_text(const char *text, char **str)
 	return *str ? PFMLIB_SUCCESS : PFMLIB_ERR_NOMEM;
 }
 
+/*
+ * Getters refuse NULL before they look up what is asked about. OF_CURRENT asks about the current
+ * model, OF_EVENT about an event, OF_MASK about a unit mask; take stores in *out.
+ */
+#define OF_CURRENT(call, type, value) \
+	int call(type *out) \
+	{ \
+		if (!out) \
+			return PFMLIB_ERR_INVAL; \
+		if (!pfl_current()) \
+			return PFMLIB_ERR_NOINIT; \
+		*out = value; \
+		return PFMLIB_SUCCESS; \
+	}
+
+#define OF_EVENT(call, type, take) \
+	int call(unsigned int event, type *out) \
+	{ \
+		const struct pfl_model *m; \
+		struct pfl_event ev; \
+		unsigned int idx; \
+		int ret; \
+		\
+		if (!out) \
+			return PFMLIB_ERR_INVAL; \
+		ret = get_event(event, &m, &idx, &ev); \
+		if (ret == PFMLIB_SUCCESS) \
+			take; \
+		return ret; \
+	}
+
+#define OF_MASK(call, type, take) \
+	int call(unsigned int event, unsigned int mask, type *out) \
+	{ \
+		struct pfl_attr attr; \
+		int ret; \
+		\
+		if (!out) \
+			return PFMLIB_ERR_INVAL; \
+		ret = get_attr(event, mask, &attr); \
+		if (ret == PFMLIB_SUCCESS) \
+			take; \
+		return ret; \
+	}
+
 /* --- models --------------------------------------------------------------------------------- */
 
 int pfm_get_pmu_name(char *name, int maxlen)
@@ -30,15 +75,7 @@ int pfm_get_pmu_name(char *name, int maxlen)
 	return maxlen < 1 ? PFMLIB_ERR_INVAL : copy_name(pfl_current()->name, name, maxlen);
 }
 
-int pfm_get_pmu_type(int *type)
-{
-	if (!type)
-		return PFMLIB_ERR_INVAL;
-	if (!pfl_current())
-		return PFMLIB_ERR_NOINIT;
-	*type = pfl_current()->type;
-	return PFMLIB_SUCCESS;
-}
+OF_CURRENT(pfm_get_pmu_type, int, pfl_current()->type)
 
 int pfm_get_pmu_name_bytype(int type, char *name, size_t maxlen)
 {
@@ -123,15 +160,7 @@ static int get_event(unsigned int event, const struct pfl_model **m, unsigned in
 	return ret;
 }
 
-int pfm_get_num_events(unsigned int *count)
-{
-	if (!count)
-		return PFMLIB_ERR_INVAL;
-	if (!pfl_current())
-		return PFMLIB_ERR_NOINIT;
-	*count = pfl_num_events(pfl_current());
-	return PFMLIB_SUCCESS;
-}
+OF_CURRENT(pfm_get_num_events, unsigned int, pfl_num_events(pfl_current()))
 
 int pfm_get_max_event_name_len(size_t *len)
 {
@@ -264,20 +293,7 @@ int pfm_get_full_event_name(pfmlib_event_t *e, char *name, size_t maxlen)
 	return len < maxlen ? PFMLIB_SUCCESS : PFMLIB_ERR_FULL;
 }
 
-int pfm_get_event_code(unsigned int idx, int *code)
-{
-	const struct pfl_model *m;
-	struct pfl_event ev;
-	unsigned int i;
-	int ret;
-
-	if (!code)
-		return PFMLIB_ERR_INVAL;
-	ret = get_event(idx, &m, &i, &ev);
-	if (ret == PFMLIB_SUCCESS)
-		*code = (int)ev.code;
-	return ret;
-}
+OF_EVENT(pfm_get_event_code, int, *out = (int)ev.code)
 
 int pfm_get_event_code_counter(unsigned int idx, unsigned int cnt, int *code)
 {
@@ -329,18 +345,7 @@ int pfm_get_event_counters(unsigned int idx, pfmlib_regmask_t *counters)
 	return ret;
 }
 
-int pfm_get_event_description(unsigned int idx, char **str)
-{
-	const struct pfl_model *m;
-	struct pfl_event ev;
-	unsigned int i;
-	int ret;
-
-	if (!str)
-		return PFMLIB_ERR_INVAL;
-	ret = get_event(idx, &m, &i, &ev);
-	return ret == PFMLIB_SUCCESS ? copy_text(ev.desc, str) : ret;
-}
+OF_EVENT(pfm_get_event_description, char *, ret = copy_text(ev.desc, out))
 
 static int named_event(const char *name, pfmlib_event_t *e)
 {
@@ -366,35 +371,8 @@ int pfm_get_inst_retired_event(pfmlib_event_t *e)
 
 /* --- unit masks ----------------------------------------------------------------------------- */
 
-int pfm_get_num_event_masks(unsigned int idx, unsigned int *count)
-{
-	const struct pfl_model *m;
-	struct pfl_event ev;
-	unsigned int i;
-	int ret;
-
-	if (!count)
-		return PFMLIB_ERR_INVAL;
-	ret = get_event(idx, &m, &i, &ev);
-	if (ret == PFMLIB_SUCCESS)
-		*count = ev.nmasks;
-	return ret;
-}
-
-int pfm_get_num_event_modifiers(unsigned int idx, unsigned int *count)
-{
-	const struct pfl_model *m;
-	struct pfl_event ev;
-	unsigned int i;
-	int ret;
-
-	if (!count)
-		return PFMLIB_ERR_INVAL;
-	ret = get_event(idx, &m, &i, &ev);
-	if (ret == PFMLIB_SUCCESS)
-		*count = ev.nmods;
-	return ret;
-}
+OF_EVENT(pfm_get_num_event_masks, unsigned int, *out = ev.nmasks)
+OF_EVENT(pfm_get_num_event_modifiers, unsigned int, *out = ev.nmods)
 
 static int get_attr(unsigned int event, unsigned int a, struct pfl_attr *attr)
 {
@@ -441,42 +419,9 @@ int pfm_get_event_mask_name(unsigned int idx, unsigned int mask_idx, char *name,
 	return ret == PFMLIB_SUCCESS ? copy_name(attr.name, name, maxlen) : ret;
 }
 
-int pfm_get_event_mask_code(unsigned int idx, unsigned int mask_idx, unsigned int *code)
-{
-	struct pfl_attr attr;
-	int ret;
-
-	if (!code)
-		return PFMLIB_ERR_INVAL;
-	ret = get_attr(idx, mask_idx, &attr);
-	if (ret == PFMLIB_SUCCESS)
-		*code = (unsigned int)attr.code;
-	return ret;
-}
-
-int pfm_get_event_mask_description(unsigned int idx, unsigned int mask_idx, char **desc)
-{
-	struct pfl_attr attr;
-	int ret;
-
-	if (!desc)
-		return PFMLIB_ERR_INVAL;
-	ret = get_attr(idx, mask_idx, &attr);
-	return ret == PFMLIB_SUCCESS ? copy_text(attr.desc, desc) : ret;
-}
-
-int pfm_get_event_mask_flags(unsigned int idx, unsigned int mask_idx, unsigned int *flags)
-{
-	struct pfl_attr attr;
-	int ret;
-
-	if (!flags)
-		return PFMLIB_ERR_INVAL;
-	ret = get_attr(idx, mask_idx, &attr);
-	if (ret == PFMLIB_SUCCESS)
-		*flags = attr.flags;
-	return ret;
-}
+OF_MASK(pfm_get_event_mask_code, unsigned int, *out = (unsigned int)attr.code)
+OF_MASK(pfm_get_event_mask_description, char *, ret = copy_text(attr.desc, out))
+OF_MASK(pfm_get_event_mask_flags, unsigned int, *out = attr.flags)
 
 /* --- registers ------------------------------------------------------------------------------ */
 
@@ -519,12 +464,4 @@ IMPL(pmcs)
 IMPL(pmds)
 IMPL(counters)
 
-int pfm_get_hw_counter_width(unsigned int *width)
-{
-	if (!width)
-		return PFMLIB_ERR_INVAL;
-	if (!pfl_current())
-		return PFMLIB_ERR_NOINIT;
-	*width = pfl_current()->width;
-	return PFMLIB_SUCCESS;
-}
+OF_CURRENT(pfm_get_hw_counter_width, unsigned int, pfl_current()->width)

@@ -24,6 +24,7 @@ Child processes.
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/object.h"
 #include "base/result.h"
 #include "base/wait.h"
@@ -97,12 +98,12 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	int err;
 
 	if (plan->bound)
-		/* if the parent had ended before this, read() below gets no byte */
+		/* if the parent has ended, no signal comes, but read() below gets no byte */
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 
 	/*
-	 * tells the parent that the fork is over, so that the costs of the pages that it copies are
-	 * not counted for the program
+	 * The parent waits for this byte before it returns from spawn(). So what the child does
+	 * until here, such as copying pages after the fork, is not counted for the program.
 	 */
 	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
 		_exit(127);
@@ -322,7 +323,7 @@ static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 	*what = "fork";
 	lpfm_keep_descriptors();
 	sigfillset(&all);
-	/* from here on, Ctrl-C ends the child as well */
+	/* signals stay blocked in the child until take_signals() has removed the handlers */
 	pthread_sigmask(SIG_SETMASK, &all, &mask);
 	pid = fork();
 	if (!pid) {
@@ -457,8 +458,7 @@ int lpfm_proc_spawn(lua_State *L)
 	if (start_with_stdio(L, c, &plan, values, &what))
 		return lpfm_fail_errno(L, errno, "spawn: %s: %s", what, strerror(errno));
 	lua_createtable(L, 1, 1);
-	lua_pushstring(L, plan.argv[0]);
-	lua_setfield(L, -2, "name");
+	lpfm_set_text(L, "name", plan.argv[0]);
 	lua_setfenv(L, -2);
 	return 1;
 }
@@ -477,15 +477,6 @@ static struct child *open_child(lua_State *L)
 	if (!c->process)
 		luaL_error(L, "the child is closed");
 	return c;
-}
-
-int lpfm_child_pid(lua_State *L, int idx)
-{
-	const struct child *c = lpfm_object_test(L, idx, &child_class);
-
-	if (c && !c->process)
-		luaL_error(L, "the child is closed");
-	return c ? (int)c->process->pid : -1;
 }
 
 static const char *program_name(lua_State *L)
@@ -551,14 +542,11 @@ static int child_go(lua_State *L)
 void lpfm_add_status(lua_State *L, int status)
 {
 	if (WIFEXITED(status)) {
-		lua_pushinteger(L, WEXITSTATUS(status));
-		lua_setfield(L, -2, "status");
+		lpfm_set_number(L, "status", WEXITSTATUS(status));
 		return;
 	}
-	lua_pushinteger(L, WTERMSIG(status));
-	lua_setfield(L, -2, "signal");
-	lua_pushstring(L, lpfm_signal_name(WTERMSIG(status)));
-	lua_setfield(L, -2, "signal_name");
+	lpfm_set_number(L, "signal", WTERMSIG(status));
+	lpfm_set_text(L, "signal_name", lpfm_signal_name(WTERMSIG(status)));
 }
 
 static double seconds(struct timeval tv)
@@ -582,10 +570,8 @@ static void push_usage(lua_State *L, const struct rusage *u)
 	};
 
 	lua_createtable(L, 0, LPFM_COUNT(fields));
-	for (size_t i = 0; i < LPFM_COUNT(fields); i++) {
-		lua_pushnumber(L, fields[i].value);
-		lua_setfield(L, -2, fields[i].name);
-	}
+	for (size_t i = 0; i < LPFM_COUNT(fields); i++)
+		lpfm_set_number(L, fields[i].name, fields[i].value);
 }
 
 /*
@@ -746,7 +732,7 @@ static int child_index(lua_State *L)
 		return 1;
 	}
 	lua_pushvalue(L, 2);
-	lua_rawget(L, lua_upvalueindex(1));
+	lpfm_upvalue_get(L);
 	return 1;
 }
 

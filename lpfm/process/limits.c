@@ -16,7 +16,8 @@
 #include "base/result.h"
 #include "process/proc.h"
 
-enum { MOST = 4096 };
+/* Linux's default of fs.nr_open. lpfm opens no descriptor that high: those from MOST on were inherited. */
+enum { MOST = 1 << 20 };
 
 static struct rlimit before;
 static bool raised;
@@ -48,7 +49,7 @@ static void keep(int fd)
 {
 	int flags;
 
-	if (fd < MOST && given[fd / 8] & 1 << fd % 8)
+	if (fd >= MOST || given[fd / 8] & 1 << fd % 8)
 		return;
 	flags = fcntl(fd, F_GETFD);
 	if (flags >= 0 && !(flags & FD_CLOEXEC))

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * proc.h - what the files of lpfm.proc share.
- */
+/* proc.h - what the files of lpfm.proc share. */
 #ifndef LPFM_PROC_H
 #define LPFM_PROC_H
 
@@ -20,9 +18,8 @@ const char *lpfm_signal_name(int sig);
  */
 void lpfm_add_status(lua_State *L, int status);
 
-/* child.c: proc.spawn(); and the process id of the child at idx, or -1 if there is no child */
+/* child.c: proc.spawn() */
 int lpfm_proc_spawn(lua_State *L);
-int lpfm_child_pid(lua_State *L, int idx);
 void lpfm_open_child(lua_State *L);
 
 /* limits.c: proc.raise_nofile(), and the function that undoes it in a child */

@@ -9,7 +9,9 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/u64.h"
+#include "context/context.h"
 #include "perfmon/perfmon_stack_smpl.h"
 #include "records/records.h"
 #include "samples/buffer.h"
@@ -24,29 +26,16 @@ static const char *const hows[] = {
 	[PFM_STACK_SMPL_IN] = "in", [PFM_STACK_SMPL_OUT] = "out", [PFM_STACK_SMPL_PREEMPTED] = "preempted",
 };
 
-/* --- the kinds ------------------------------------------------------------------------------ */
+/* --- the kinds of records ------------------------------------------------------------------- */
 
 /* Fills in the table on top from a record of size bytes; fields beyond its end are left out. */
 typedef void (*fill_fn)(lua_State *L, const unsigned char *at, size_t size);
-
-static void set_address(lua_State *L, const char *name, uint64_t value)
-{
-	lpfm_push_u64(L, value);
-	lua_setfield(L, -2, name);
-}
-
-static void set_number(lua_State *L, const char *name, uint64_t value)
-{
-	lpfm_push_nat(L, value);
-	lua_setfield(L, -2, name);
-}
 
 static void set_text(lua_State *L, const char *name, const char *text, size_t max)
 {
 	const char *end = memchr(text, 0, max);
 
-	lua_pushlstring(L, text, end ? (size_t)(end - text) : max);
-	lua_setfield(L, -2, name);
+	lpfm_set_bytes(L, name, text, end ? (size_t)(end - text) : max);
 }
 
 static void set_build_id(lua_State *L, const pfm_stack_smpl_map_t *map)
@@ -61,8 +50,7 @@ static void set_build_id(lua_State *L, const pfm_stack_smpl_map_t *map)
 		hex[2 * i] = digits[map->build_id[i] >> 4];
 		hex[2 * i + 1] = digits[map->build_id[i] & 15];
 	}
-	lua_pushlstring(L, hex, 2 * n);
-	lua_setfield(L, -2, "build_id");
+	lpfm_set_bytes(L, "build_id", hex, 2 * n);
 }
 
 static void fill_map(lua_State *L, const unsigned char *at, size_t size)
@@ -72,9 +60,9 @@ static void fill_map(lua_State *L, const unsigned char *at, size_t size)
 	if (size < sizeof(map))
 		return;
 	memcpy(&map, at, sizeof(map));
-	set_address(L, "addr", map.addr);
-	set_number(L, "len", map.len);
-	set_number(L, "offset", map.offset);
+	lpfm_set_u64(L, "addr", map.addr);
+	lpfm_set_nat(L, "len", map.len);
+	lpfm_set_nat(L, "offset", map.offset);
 	set_text(L, "path", (const char *)at + sizeof(map), size - sizeof(map));
 	set_build_id(L, &map);
 }
@@ -96,8 +84,8 @@ static void fill_fork(lua_State *L, const unsigned char *at, size_t size)
 	if (size < sizeof(made))
 		return;
 	memcpy(&made, at, sizeof(made));
-	set_number(L, "ppid", made.ppid);
-	set_number(L, "ptid", made.ptid);
+	lpfm_set_nat(L, "ppid", made.ppid);
+	lpfm_set_nat(L, "ptid", made.ptid);
 }
 
 static void fill_count(lua_State *L, const unsigned char *at, size_t size)
@@ -107,9 +95,8 @@ static void fill_count(lua_State *L, const unsigned char *at, size_t size)
 	if (size < sizeof(count))
 		return;
 	memcpy(&count, at, sizeof(count));
-	set_number(L, "num", count.pmd);
-	lpfm_push_u64(L, count.value);
-	lua_setfield(L, -2, "value");
+	lpfm_set_nat(L, "num", count.pmd);
+	lpfm_set_u64(L, "value", count.value);
 }
 
 static void fill_exit(lua_State *L, const unsigned char *at, size_t size)
@@ -124,9 +111,8 @@ static void fill_lost(lua_State *L, const unsigned char *at, size_t size)
 	if (size < sizeof(lost))
 		return;
 	memcpy(&lost, at, sizeof(lost));
-	set_number(L, "count", lost.count);
-	lua_pushstring(L, lost.why < LPFM_COUNT(reasons) ? reasons[lost.why] : "?");
-	lua_setfield(L, -2, "why");
+	lpfm_set_nat(L, "count", lost.count);
+	lpfm_set_text(L, "why", lost.why < LPFM_COUNT(reasons) ? reasons[lost.why] : "?");
 }
 
 static void fill_switch(lua_State *L, const unsigned char *at, size_t size)
@@ -136,8 +122,7 @@ static void fill_switch(lua_State *L, const unsigned char *at, size_t size)
 	if (size < sizeof(s))
 		return;
 	memcpy(&s, at, sizeof(s));
-	lua_pushstring(L, s.how < LPFM_COUNT(hows) ? hows[s.how] : "?");
-	lua_setfield(L, -2, "how");
+	lpfm_set_text(L, "how", s.how < LPFM_COUNT(hows) ? hows[s.how] : "?");
 }
 
 static const struct {
@@ -154,9 +139,11 @@ static const struct {
 	[PFM_STACK_SMPL_SWITCH] = { "SWITCH", fill_switch },
 };
 
-/* --- the loop ------------------------------------------------------------------------------- */
+/* --- iterating over records ----------------------------------------------------------------- */
 
-/* Pushes the record. Returns false, and pushes nothing, if its kind is unknown. */
+/*
+ * Pushes the record. Returns false, and pushes nothing, if it is too short or of an unknown kind.
+ */
 static bool push_record(lua_State *L, const unsigned char *at)
 {
 	pfm_stack_smpl_event_t e;
@@ -166,19 +153,44 @@ static bool push_record(lua_State *L, const unsigned char *at)
 		return false;
 	memcpy(&e, at, sizeof(e));
 	lua_createtable(L, 0, 9);
-	lua_pushstring(L, kinds[e.rec.rec_type].name);
-	lua_setfield(L, -2, "kind");
-	set_number(L, "pid", e.pid);
-	set_number(L, "tid", e.tid);
-	set_number(L, "tstamp", e.tstamp);
+	lpfm_set_text(L, "kind", kinds[e.rec.rec_type].name);
+	lpfm_set_nat(L, "pid", e.pid);
+	lpfm_set_nat(L, "tid", e.tid);
+	lpfm_set_nat(L, "tstamp", e.tstamp);
 	kinds[e.rec.rec_type].fill(L, at, e.rec.rec_size);
 	return true;
 }
 
-/* The upvalues are the walk, and the buffer, which must stay alive. */
+static const struct lpfm_class records_class = { "lpfm.records" };
+
+struct records {
+	struct lpfm_head	head;
+	struct lpfm_walk	walk;
+};
+
+static int records_gc(lua_State *L)
+{
+	struct records *r = lpfm_object_test(L, 1, &records_class);
+
+	if (!r)
+		return 0;
+	lpfm_context_put(r->walk.ctx);
+	lpfm_object_retire(r);
+	return 0;
+}
+
+void lpfm_open_records(lua_State *L)
+{
+	static const luaL_Reg metas[] = { { "__gc", records_gc }, { NULL, NULL } };
+
+	lpfm_class_new(L, &records_class, NULL, metas);
+}
+
+/* The upvalue is a struct records. */
 static int next_record(lua_State *L)
 {
-	struct lpfm_walk *w = lua_touserdata(L, lua_upvalueindex(1));
+	struct records *r = lpfm_object_check(L, lua_upvalueindex(1), &records_class);
+	struct lpfm_walk *w = &r->walk;
 	const unsigned char *at;
 	int got;
 
@@ -223,12 +235,15 @@ int lpfm_buffer_records(lua_State *L)
 {
 	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	uint64_t from = lua_isnoneornil(L, 2) ? 0 : (uint64_t)lpfm_arg_int(L, 2, "records", "from", 0, 1LL << 53);
-
 	unsigned int ahead = lpfm_arg_ahead(L, 3, "records");
+	struct records *r;
 
 	luaL_argcheck(L, ctx->format == LPFM_STACK, 1, "a buffer of the format stack expected");
-	lpfm_walk_from(L, lua_newuserdata(L, sizeof(struct lpfm_walk)), ctx, from, ahead);
-	lua_pushvalue(L, 1);
-	lua_pushcclosure(L, next_record, 2);
+	r = lpfm_object_new(L, sizeof(*r));
+	lpfm_walk_from(L, &r->walk, ctx, from, ahead);
+	lpfm_object_anchor(L, 1);
+	lpfm_object_arm(L, r, &records_class);
+	lpfm_context_get(ctx);
+	lua_pushcclosure(L, next_record, 1);
 	return 1;
 }

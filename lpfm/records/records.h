@@ -6,5 +6,6 @@
 #include "base/module.h"
 
 int lpfm_buffer_records(lua_State *L);	/* a method of buffers */
+void lpfm_open_records(lua_State *L);
 
 #endif

@@ -7,8 +7,10 @@ Regions of programs: the files in which they are measured (kernel/regions/file.h
 #include <errno.h>
 #include <string.h>
 
+#include "base/field.h"
 #include "base/result.h"
 #include "base/module.h"
+#include "base/object.h"
 #include "base/u64.h"
 #include "perfmon/regions.h"
 #include "regions/file.h"
@@ -21,7 +23,7 @@ static struct pfm_region place(lua_State *L)
 	struct pfm_region r = { .name = luaL_checkstring(L, 1) };
 
 	lua_pushvalue(L, 1);
-	lua_rawget(L, lua_upvalueindex(1));
+	lpfm_upvalue_get(L);
 	r.id = (unsigned int)lua_tonumber(L, -1);
 	lua_pop(L, 1);
 	return r;
@@ -29,7 +31,7 @@ static struct pfm_region place(lua_State *L)
 
 static void keep(lua_State *L, const struct pfm_region *r, unsigned int before)
 {
-	if (r->id == before)
+	if (r->id == before || !lua_istable(L, lua_upvalueindex(1)))
 		return;
 	lua_pushvalue(L, 1);
 	lua_pushnumber(L, r->id);
@@ -76,7 +78,7 @@ static int leave(lua_State *L)
 }
 
 /***
-Are marks measured?
+Tells whether marks are measured.
 @function on
 @treturn boolean
 @usage print(require("lpfm.regions").on())
@@ -134,9 +136,9 @@ static int use(lua_State *L)
 }
 
 /***
-Marks of this process are measured no longer; what this thread is in ends.
+Ends the measurement of marks in this process; the regions that this thread is in end, too.
 @function finish
-@treturn boolean whether they were
+@treturn boolean true if marks were measured
 @usage print(require("lpfm.regions").finish())
 */
 static int finish(lua_State *L)
@@ -145,17 +147,10 @@ static int finish(lua_State *L)
 	return 1;
 }
 
-static void set_u64(lua_State *L, const char *field, uint64_t value)
-{
-	lpfm_push_u64(L, value);
-	lua_setfield(L, -2, field);
-}
-
 /* Strings in the file may lack the terminating 0. */
 static void set_string(lua_State *L, const char *field, const char *text, size_t size)
 {
-	lua_pushlstring(L, text, strnlen(text, size));
-	lua_setfield(L, -2, field);
+	lpfm_set_bytes(L, field, text, strnlen(text, size));
 }
 
 static void push_record(lua_State *L, const struct pfm_regions_result *result, const struct block *b,
@@ -163,14 +158,13 @@ static void push_record(lua_State *L, const struct pfm_regions_result *result, c
 {
 	lua_createtable(L, 0, 10);
 	set_string(L, "name", rec->name, sizeof(rec->name));
-	set_u64(L, "calls", rec->calls);
-	set_u64(L, "inside", rec->inside);
-	set_u64(L, "strays", rec->strays);
-	set_u64(L, "crossed", rec->crossed);
-	set_u64(L, "unfinished", rec->unfinished);
-	set_u64(L, "forked", rec->forked);
-	lua_pushnumber(L, pfm_regions_ns(result, b, rec->ticks));
-	lua_setfield(L, -2, "ns");
+	lpfm_set_u64(L, "calls", rec->calls);
+	lpfm_set_u64(L, "inside", rec->inside);
+	lpfm_set_u64(L, "strays", rec->strays);
+	lpfm_set_u64(L, "crossed", rec->crossed);
+	lpfm_set_u64(L, "unfinished", rec->unfinished);
+	lpfm_set_u64(L, "forked", rec->forked);
+	lpfm_set_number(L, "ns", pfm_regions_ns(result, b, rec->ticks));
 	lua_createtable(L, REGIONS_COUNTERS, 0);
 	for (int i = 0; i < REGIONS_COUNTERS; i++) {
 		lpfm_push_u64(L, rec->sum[i]);
@@ -184,13 +178,12 @@ static void push_block(lua_State *L, const struct pfm_regions_result *result, co
 	const struct record *records = (const void *)(b + 1);
 
 	lua_createtable(L, 0, 7);
-	set_u64(L, "owner", b->owner);
-	set_u64(L, "pid", b->pid);
-	set_u64(L, "tid", b->tid);
+	lpfm_set_u64(L, "owner", b->owner);
+	lpfm_set_u64(L, "pid", b->pid);
+	lpfm_set_u64(L, "tid", b->tid);
 	set_string(L, "comm", b->comm, sizeof(b->comm));
 	set_string(L, "why", b->why, sizeof(b->why));
-	lua_pushboolean(L, b->ended != 0);
-	lua_setfield(L, -2, "ended");
+	lpfm_set_bool(L, "ended", b->ended != 0);
 	lua_createtable(L, (int)b->used, 0);
 	for (uint32_t i = 0; i < b->used; i++) {
 		push_record(L, result, b, &records[i]);
@@ -227,7 +220,7 @@ static int read_file(lua_State *L)
 		return lpfm_fail_errno(L, errno, "read: %s: %s", path, errno == EINVAL ? "not a file of regions" :
 				       strerror(errno));
 	lua_createtable(L, 0, 3);
-	set_u64(L, "lost", result.head->lost);
+	lpfm_set_u64(L, "lost", result.head->lost);
 	set_string(L, "why", result.head->why, sizeof(result.head->why));
 	lua_newtable(L);
 	for (uint64_t i = 0; i < result.blocks; i++) {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * buffer.c - the sampling buffer, viewed in place (3.6).
- */
+/* buffer.c - the sampling buffer, viewed in place (3.6). */
 /***
 Views of a sampling buffer.
 
@@ -24,6 +22,7 @@ none of them, with IIP_HDR only ip.
 
 #include "base/args.h"
 #include "base/bytes.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/result.h"
 #include "base/u64.h"
@@ -32,9 +31,7 @@ none of them, with IIP_HDR only ip.
 #include "records/records.h"
 #include "samples/buffer.h"
 #include "samples/cursor.h"
-#include "samples/fields.h"
 #include "samples/header.h"
-#include "samples/histogram.h"
 
 static const struct lpfm_class buffer_class = { "lpfm.buffer" };
 
@@ -44,15 +41,16 @@ struct buffer {
 	unsigned int		part;
 };
 
-/* Pushes a view of the buffer of the object at idx. */
+/* Pushes a view of the context's buffer; the object at idx, unless that is 0, lives as long. */
 static void view_new(lua_State *L, int idx, struct lpfm_context *ctx, unsigned int part)
 {
 	struct buffer *b = lpfm_object_new(L, sizeof(*b));
 
-	b->ctx = ctx;
 	b->part = part;
-	lpfm_object_anchor(L, idx);
+	if (idx)
+		lpfm_object_anchor(L, idx);
 	lpfm_object_arm(L, b, &buffer_class);
+	b->ctx = lpfm_context_get(ctx);
 }
 
 bool lpfm_buffer_map(struct lpfm_context *ctx)
@@ -183,30 +181,20 @@ static int buffer_header(lua_State *L)
 	if (!lpfm_smpl_hdr_ahead(&hdr, ctx->format, ctx->buf, lpfm_arg_ahead(L, 2, "header")))
 		return 0;
 	lua_createtable(L, 0, 10);
-	lpfm_push_nat(L, hdr.count);
-	lua_setfield(L, -2, "count");
-	lpfm_push_nat(L, hdr.cur_offs);
-	lua_setfield(L, -2, "cur_offs");
-	lpfm_push_nat(L, hdr.overflows);
-	lua_setfield(L, -2, "overflows");
-	lpfm_push_nat(L, hdr.size);
-	lua_setfield(L, -2, "size");
-	lua_pushnumber(L, hdr.version);
-	lua_setfield(L, -2, "version");
+	lpfm_set_nat(L, "count", hdr.count);
+	lpfm_set_nat(L, "cur_offs", hdr.cur_offs);
+	lpfm_set_nat(L, "overflows", hdr.overflows);
+	lpfm_set_nat(L, "size", hdr.size);
+	lpfm_set_number(L, "version", hdr.version);
 	lpfm_push_flags(L, hdr.flags, lpfm_buf_flags);
 	lua_setfield(L, -2, "flags");
 	if (!hdr.regions && ctx->format != LPFM_STACK)
 		return 1;
-	if (hdr.regions) {
-		lua_pushnumber(L, hdr.regions);
-		lua_setfield(L, -2, "regions");
-	}
-	lpfm_push_nat(L, hdr.lost);
-	lua_setfield(L, -2, "lost");
-	lpfm_push_nat(L, hdr.first);
-	lua_setfield(L, -2, "first");
-	lua_pushboolean(L, hdr.full);
-	lua_setfield(L, -2, "full");
+	if (hdr.regions)
+		lpfm_set_number(L, "regions", hdr.regions);
+	lpfm_set_nat(L, "lost", hdr.lost);
+	lpfm_set_nat(L, "first", hdr.first);
+	lpfm_set_bool(L, "full", hdr.full);
 	return 1;
 }
 
@@ -245,23 +233,9 @@ static int buffer_snapshot(lua_State *L)
 /* --- copies: a buffer without a context ------------------------------------------- */
 
 /*
- * A struct lpfm_context that is not a context: it has a copy of the buffer, and only the members
- * that a view and its walks need.
+ * A copy is a struct lpfm_context that is not a context: it has a copy of the buffer, and only the
+ * members that a view and its walks need.
  */
-static const struct lpfm_class copy_class = { "lpfm.buffer.copy" };
-
-static int copy_gc(lua_State *L)
-{
-	struct lpfm_context *copy = lpfm_object_check(L, 1, &copy_class);
-
-	free((void *)(uintptr_t)copy->buf);
-	copy->buf = NULL;
-	copy->fd = -1;
-	lpfm_programming_free(&copy->programming);
-	lpfm_object_retire(copy);
-	return 0;
-}
-
 static bool copy_memory(struct lpfm_context *to, const struct lpfm_context *from)
 {
 	size_t size = used(from);
@@ -293,15 +267,18 @@ assert(#kept == 0)
 static int buffer_copy(lua_State *L)
 {
 	const struct lpfm_context *ctx = open_context(L, 1);
-	struct lpfm_context *copy = lpfm_object_new(L, sizeof(*copy));
+	struct lpfm_context *copy = lpfm_context_alloc();
 
+	if (!copy)
+		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");
+	copy->copy = true;
+	copy->fd = 0;
 	copy->format = ctx->format;
 	copy->buf_flags = ctx->buf_flags;
-	lpfm_programming_init(&copy->programming);
-	lpfm_object_arm(L, copy, &copy_class);
+	view_new(L, 0, copy, 0);
+	lpfm_context_put(copy);
 	if (!copy_memory(copy, ctx))
 		return lpfm_fail_errno(L, ENOMEM, "copy: not enough memory");
-	view_new(L, lua_gettop(L), copy, 0);
 	return 1;
 }
 
@@ -364,14 +341,21 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
+static int buffer_gc(lua_State *L)
+{
+	struct buffer *b = lpfm_object_test(L, 1, &buffer_class);
+
+	if (!b)
+		return 0;
+	lpfm_context_put(b->ctx);
+	lpfm_object_retire(b);
+	return 0;
+}
+
 static const luaL_Reg metas[] = {
+	{ "__gc", buffer_gc },
 	{ "__len", buffer_len },
 	{ "__tostring", buffer_tostring },
-	{ NULL, NULL }
-};
-
-static const luaL_Reg copy_metas[] = {
-	{ "__gc", copy_gc },
 	{ NULL, NULL }
 };
 
@@ -383,8 +367,8 @@ static const luaL_Reg context_methods[] = {
 void lpfm_open_buffer(lua_State *L)
 {
 	lpfm_context_methods(L, context_methods);
-	lpfm_class_new(L, &copy_class, NULL, copy_metas);
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);
+	lpfm_open_records(L);
 	lpfm_open_fields(L);
 }

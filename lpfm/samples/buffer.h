@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* buffer.h - views of sampling buffers. */
+/* buffer.h - views of sampling buffers, and functions on samples. */
 #ifndef LPFM_BUFFER_H
 #define LPFM_BUFFER_H
 
@@ -21,5 +21,16 @@ void lpfm_open_buffer(lua_State *L);
  * Returns the optional argument at idx: how many regions must be read before the one that is meant.
  */
 unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call);
+
+/* Methods of buffers. */
+int lpfm_buffer_fields(lua_State *L);
+int lpfm_buffer_count_by(lua_State *L);
+/* Makes the class of the loops' states. The module's table is on top of the stack. */
+void lpfm_open_fields(lua_State *L);
+
+int lpfm_encode_head(lua_State *L);	/* lpfm.samples.head() */
+int lpfm_encode_sample(lua_State *L);	/* lpfm.samples.sample() */
+int lpfm_counter_new(lua_State *L);	/* lpfm.samples.counter() */
+void lpfm_open_counter(lua_State *L);
 
 #endif

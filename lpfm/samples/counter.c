@@ -12,9 +12,10 @@ left out.
 #include <stdlib.h>
 
 #include "base/args.h"
-#include "samples/counter.h"
+#include "base/field.h"
 #include "base/object.h"
 #include "base/u64.h"
+#include "samples/buffer.h"
 #include "samples/column.h"
 #include "samples/stored_walk.h"
 
@@ -58,7 +59,7 @@ static struct counter *check_counter(lua_State *L)
 	return lpfm_object_check(L, 1, &counter_class);
 }
 
-/* --- the table ------------------------------------------------------------------------------ */
+/* --- the hash table ------------------------------------------------------------------------- */
 
 static inline uint64_t *slot_at(const struct counter *t, size_t i)
 {
@@ -114,7 +115,7 @@ static int grow(struct counter *t)
 	return 0;
 }
 
-/* --- a sample ------------------------------------------------------------------------------- */
+/* --- counting a sample ---------------------------------------------------------------------- */
 
 /*
  * Returns 1 if the sample passes all tests, 0 if it does not, -1 if there is no memory. All columns
@@ -208,7 +209,7 @@ static int count_sample(struct counter *t, const struct lpfm_walk *w)
 	return passed ? count_key(t, w, key, sums) : 0;
 }
 
-/* --- making one ----------------------------------------------------------------------------- */
+/* --- making a counter ----------------------------------------------------------------------- */
 
 /* Reads the columns in the list `name` of the table at 1. */
 static int read_list(lua_State *L, const char *name, struct column *columns, int max)
@@ -385,7 +386,7 @@ static int counter_add(lua_State *L)
 	return 2;
 }
 
-/* --- what was counted ----------------------------------------------------------------------- */
+/* --- results -------------------------------------------------------------------------------- */
 
 /* Fields of the header are read as two's complement, so that the kernel's addresses stay exact. */
 static void push_key(lua_State *L, const struct column *c, uint64_t v)
@@ -409,8 +410,9 @@ static void push_row(lua_State *L, const struct counter *t, const uint64_t *slot
 /* The iterator's position is an upvalue. */
 static int next_row(lua_State *L)
 {
-	const struct counter *t = lua_touserdata(L, lua_upvalueindex(1));
-	size_t i = (size_t)lua_tonumber(L, lua_upvalueindex(2));
+	const struct counter *t = lpfm_object_check(L, lua_upvalueindex(1), &counter_class);
+	lua_Number from = lua_tonumber(L, lua_upvalueindex(2));
+	size_t i = from >= 0 && from < (lua_Number)t->room ? (size_t)from : t->room;
 
 	while (i < t->room && !slot_at(t, i)[SAMPLES])
 		i++;
@@ -454,10 +456,8 @@ static int counter_moments(lua_State *L)
 	};
 
 	lua_createtable(L, 0, (int)LPFM_COUNT(fields));
-	for (size_t i = 0; i < LPFM_COUNT(fields); i++) {
-		lua_pushnumber(L, fields[i].value);
-		lua_setfield(L, -2, fields[i].name);
-	}
+	for (size_t i = 0; i < LPFM_COUNT(fields); i++)
+		lpfm_set_number(L, fields[i].name, fields[i].value);
 	return 1;
 }
 

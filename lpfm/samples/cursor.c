@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cursor.c - samples as objects: one cursor that a loop moves, or one put on a sample.
- */
+/* cursor.c - samples as objects: one cursor that a loop moves, or one put on a sample. */
 /***
 Samples of a sampling buffer.
 
@@ -12,7 +10,10 @@ buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else n
 
 @classmod sample
 */
+#include <string.h>
+
 #include "base/args.h"
+#include "context/context.h"
 #include "base/object.h"
 #include "base/u64.h"
 #include "samples/buffer.h"
@@ -25,17 +26,8 @@ static const struct lpfm_class cursor_class = { "lpfm.sample" };
 /* The keys of a sample: the fields of its header, and computed properties. */
 enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };
 
-/*
- * The names of the keys as strings of this Lua state, which are compared by address; the metatable
- * keeps them alive.
- */
-struct keys {
-	const char	*name[KEYS];
-};
-
 struct cursor {
 	struct lpfm_head	head;
-	const struct keys	*keys;
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
 };
@@ -46,23 +38,20 @@ static struct cursor *cursor_new(lua_State *L)
 	struct lpfm_context *ctx = lpfm_buffer_samples(L, 1);
 	struct cursor *c = lpfm_object_new(L, sizeof(*c));
 
-	luaL_getmetatable(L, cursor_class.name);
-	lua_getfield(L, -1, "keys");
-	c->keys = lua_touserdata(L, -1);
-	lua_pop(L, 2);
 	lpfm_walk_start(L, &c->walk, ctx);
 	lpfm_object_anchor(L, 1);
 	lpfm_object_arm(L, c, &cursor_class);
+	lpfm_context_get(ctx);
 	return c;
 }
 
-/* Returns the cursor at 1, which must be on a sample. */
-static inline const struct cursor *on_sample(lua_State *L)
+/* Returns the cursor at idx, which must be on a sample. */
+static inline const struct cursor *on_sample(lua_State *L, int idx)
 {
-	const struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
+	const struct cursor *c = lpfm_object_test(L, idx, &cursor_class);
 
 	if (!c)
-		lpfm_object_refuse(L, 1, &cursor_class);
+		lpfm_object_refuse(L, idx, &cursor_class);
 	lpfm_walk_check(L, &c->walk);
 	if (!c->walk.index)
 		luaL_error(L, "the cursor is not on a sample");
@@ -72,13 +61,18 @@ static inline const struct cursor *on_sample(lua_State *L)
 /* Returns the cursor's walk. */
 static const struct lpfm_walk *self(lua_State *L)
 {
-	return &on_sample(L)->walk;
+	return &on_sample(L, 1)->walk;
+}
+
+const struct lpfm_walk *lpfm_cursor_walk(lua_State *L, int idx)
+{
+	return &on_sample(L, idx)->walk;
 }
 
 /* Moves the cursor, which is the upvalue, to the next sample, and returns it to Lua. */
 static int next_sample(lua_State *L)
 {
-	struct cursor *c = lua_touserdata(L, lua_upvalueindex(1));
+	struct cursor *c = lpfm_object_check(L, lua_upvalueindex(1), &cursor_class);
 	int got;
 
 	lpfm_walk_check(L, &c->walk);
@@ -115,7 +109,7 @@ int lpfm_buffer_each(lua_State *L)
 }
 
 /***
-The i-th sample. Walks there from the beginning.
+Returns the i-th sample, to which it walks from the first one.
 @function buffer:sample
 @int i from 1 to #buffer
 @treturn sample of its own
@@ -184,7 +178,7 @@ static void push_values(lua_State *L, const struct lpfm_walk *w)
 }
 
 /***
-The PMD values by number of the PMD.
+Returns the PMD values by number of the PMD.
 @function sample:values
 @treturn table
 @usage
@@ -209,8 +203,8 @@ static bool push_field(lua_State *L, const struct lpfm_walk *w, int i)
 }
 
 /***
-The sample as a table: the fields that it has, index, and pmds, its values by PMD number; of the format stack also
-stack, a list of its frames.
+Copies the sample into a table: the fields that it has, `index`, and `pmds`, the values by PMD
+number; with the format stack also `stack`, a list of frames.
 @function sample:copy
 @treturn table
 @usage
@@ -250,13 +244,18 @@ static int push_pmd(lua_State *L, const struct lpfm_walk *w, lua_Number num)
 	return 1;
 }
 
-static int find_key(const struct keys *keys, const char *name)
+/* Returns the key with that name, or KEYS if there is none. */
+static int find_key(const char *name, size_t length)
 {
-	int i = 0;
+	static const char *const computed[] = { "pmds", "index", "stack", "kind" };
 
-	while (i < KEYS && keys->name[i] != name)
-		i++;
-	return i;
+	for (int i = 0; i < KEYS; i++) {
+		const char *key = i < LPFM_SMPL_FIELDS ? lpfm_smpl_names[i].name : computed[i - LPFM_SMPL_FIELDS];
+
+		if (*key == *name && !strcmp(key, name))
+			return strlen(name) == length ? i : KEYS;
+	}
+	return KEYS;
 }
 
 /*
@@ -274,7 +273,7 @@ static int push_key(lua_State *L, const struct cursor *c, int key)
 	else if (key == KEY_KIND)
 		lua_pushliteral(L, "SAMPLE");
 	else if (key == KEYS)
-		lua_rawget(L, lua_upvalueindex(1));
+		lpfm_upvalue_get(L);
 	else if (!push_field(L, &c->walk, key))
 		lua_pushnil(L);
 	return 1;
@@ -282,14 +281,17 @@ static int push_key(lua_State *L, const struct cursor *c, int key)
 
 static int sample_index(lua_State *L)
 {
-	const struct cursor *c = on_sample(L);
+	const struct cursor *c = on_sample(L, 1);
 	int type = lua_type(L, 2);
+	const char *name;
+	size_t length;
 
 	if (type == LUA_TNUMBER)
 		return push_pmd(L, &c->walk, lua_tonumber(L, 2));
 	if (type != LUA_TSTRING)
 		return 0;
-	return push_key(L, c, find_key(c->keys, lua_tostring(L, 2)));
+	name = lua_tolstring(L, 2, &length);
+	return push_key(L, c, find_key(name, length));
 }
 
 static int sample_tostring(lua_State *L)
@@ -311,34 +313,28 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
+static int sample_gc(lua_State *L)
+{
+	struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
+
+	if (!c)
+		return 0;
+	lpfm_context_put(c->walk.ctx);
+	lpfm_object_retire(c);
+	return 0;
+}
+
 static const luaL_Reg metas[] = {
+	{ "__gc", sample_gc },
 	{ "__tostring", sample_tostring },
 	{ NULL, NULL }
 };
-
-/* Stores the keys in the metatable on top, and a list of their strings, which keeps these alive. */
-static void keep_keys(lua_State *L)
-{
-	struct keys *keys = lua_newuserdata(L, sizeof(*keys));
-
-	static const char *const told[] = { "pmds", "index", "stack", "kind" };
-
-	lua_newtable(L);
-	for (int i = 0; i < KEYS; i++) {
-		lua_pushstring(L, i < LPFM_SMPL_FIELDS ? lpfm_smpl_names[i].name : told[i - LPFM_SMPL_FIELDS]);
-		keys->name[i] = lua_tostring(L, -1);
-		lua_rawseti(L, -2, i + 1);
-	}
-	lua_setfenv(L, -2);
-	lua_setfield(L, -2, "keys");
-}
 
 void lpfm_open_cursor(lua_State *L)
 {
 	lpfm_open_stack(L);
 	lpfm_class_new(L, &cursor_class, methods, metas);
 	luaL_getmetatable(L, cursor_class.name);
-	keep_keys(L);
 	lua_getfield(L, -1, "__index");
 	lua_pushcclosure(L, sample_index, 1);
 	lua_setfield(L, -2, "__index");

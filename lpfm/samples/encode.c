@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * encode.c - makes blocks of samples as a tool needs them, in the default format (layout of 2.x).
+ * encode.c - makes the header and the samples of a block, in the default format (layout of 2.x).
  */
 /***
 @submodule lpfm.samples
@@ -10,7 +10,7 @@
 #include "base/args.h"
 #include "base/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
-#include "samples/encode.h"
+#include "samples/buffer.h"
 #include "samples/entry.h"
 
 /***

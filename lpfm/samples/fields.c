@@ -7,8 +7,8 @@
 
 #include "base/object.h"
 #include "base/u64.h"
+#include "context/context.h"
 #include "samples/buffer.h"
-#include "samples/fields.h"
 #include "samples/refs.h"
 
 static const struct lpfm_class fields_class = { "lpfm.fields" };
@@ -163,7 +163,7 @@ static bool push_step(lua_State *L, struct fields *f, int idx, int class)
 
 	lua_getfield(L, class, "steps");
 	/* there is no LuaJIT, or it does not compile this */
-	if (lua_isnil(L, steps) || f->walk.varies)
+	if (!lua_istable(L, steps) || f->walk.varies)
 		return false;
 	push_kind(L, f);
 	f->kind = lua_tostring(L, kind);
@@ -227,6 +227,7 @@ int lpfm_buffer_fields(lua_State *L)
 	f->num_tests = f->filter.n;
 	lpfm_object_anchor(L, 1);
 	lpfm_object_arm(L, f, &fields_class);
+	lpfm_context_get(ctx);
 	n = lua_gettop(L);
 	push_iterator(L, f, n);
 	lua_pushvalue(L, n);
@@ -235,7 +236,19 @@ int lpfm_buffer_fields(lua_State *L)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
+static int fields_gc(lua_State *L)
+{
+	struct fields *f = lpfm_object_test(L, 1, &fields_class);
+
+	if (!f)
+		return 0;
+	lpfm_context_put(f->walk.ctx);
+	lpfm_object_retire(f);
+	return 0;
+}
+
 static const luaL_Reg metas[] = {
+	{ "__gc", fields_gc },
 	{ "next_fields", next_fields },
 	{ "next_words", next_words },
 	{ NULL, NULL }

@@ -12,7 +12,6 @@
 #include <stdio.h>
 
 #include "samples/buffer.h"
-#include "samples/histogram.h"
 #include "samples/refs.h"
 
 enum { KEYS_MAX = 4, FIRST_SLOTS = 1024 };
@@ -167,7 +166,7 @@ static void push_key(lua_State *L, uint64_t key)
 	lua_pushstring(L, text);
 }
 
-/* Replaces the table on top by the table under that key in it. */
+/* Replaces the table on top by the table that it has, or gets now, under the key. */
 static void descend(lua_State *L, uint64_t key)
 {
 	push_key(L, key);

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /***
 Samples of the default format (layout of 2.x) outside of their buffer: what a recording holds.
-A block is a copy of a sampling buffer up to its `cur_offs`; `sizes` says what follows each sample's header: by
-number of the PMD that overflowed (or set * 65536 + number), how many values, or the list of the PMDs that they are
-read from. PMDs that it does not name have none. `head_size` is the size of a block's header, `entry_size` that of a
-sample without values, in bytes.
+A block is a copy of a sampling buffer up to its `cur_offs`. `sizes` is a table that says which values
+follow a sample's header. A key is the number of the PMD that overflowed (or set * 65536 + number);
+its value is how many values follow, or the list of the PMDs that they are read from. None follow if
+the PMD is not a key. `head_size` is the size of a block's header, `entry_size` that of a sample
+without values, in bytes.
 @module lpfm.samples
 */
+#include "base/field.h"
+#include "base/object.h"
 #include "base/u64.h"
 #include "records/pid_reuse.h"
-#include "samples/counter.h"
-#include "samples/encode.h"
+#include "samples/buffer.h"
 #include "samples/header.h"
 #include "samples/stack_table.h"
 #include "samples/stored_walk.h"
 
+static const struct lpfm_class each_class = { "lpfm.each" };
+
 /* What each() iterates over. */
 struct each {
+	struct lpfm_head	head;
+	const char		*block;
 	struct stored_layouts	layouts;
 	struct stored_walk	stored;
 };
@@ -44,8 +50,11 @@ static void push_sample(lua_State *L, const struct lpfm_walk *w)
 
 static int next_sample(lua_State *L)
 {
-	struct each *e = lua_touserdata(L, lua_upvalueindex(1));
+	struct each *e = lpfm_object_check(L, lua_upvalueindex(1), &each_class);
 
+	/* the second upvalue keeps the block alive, unless debug.setupvalue() has replaced it */
+	if (lua_type(L, lua_upvalueindex(2)) != LUA_TSTRING || lua_tostring(L, lua_upvalueindex(2)) != e->block)
+		return luaL_error(L, "each: the iterator has lost its block");
 	if (!stored_walk_next(&e->stored))
 		return 0;
 	push_sample(L, &e->stored.walk);
@@ -64,10 +73,12 @@ for s in samples.each(block, { [65] = {} }) do print(s.tid, ("%#x"):format(s.ip)
 */
 static int samples_each(lua_State *L)
 {
-	struct each *e = lua_newuserdata(L, sizeof(*e));
+	struct each *e = lpfm_object_new(L, sizeof(*e));
 
+	e->block = luaL_checkstring(L, 1);
 	stored_layouts_read(L, 2, &e->layouts);
 	stored_walk_string(L, 1, &e->stored, &e->layouts);
+	lpfm_object_arm(L, e, &each_class);
 	lua_pushvalue(L, 1);		/* the block must live as long as the iterator */
 	lua_pushcclosure(L, next_sample, 2);
 	return 1;
@@ -87,14 +98,13 @@ LPFM_EXPORT int luaopen_lpfm_samples(lua_State *L)
 		{ NULL, NULL }
 	};
 
+	lpfm_class_new(L, &each_class, NULL, NULL);
 	lpfm_open_counter(L);
 	lpfm_open_stack_table(L);
 	lpfm_open_lives(L);
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
-	lua_pushinteger(L, (lua_Integer)lpfm_smpl_hdr_size(LPFM_DFL_2X));
-	lua_setfield(L, -2, "head_size");
-	lua_pushinteger(L, lpfm_entry_size(LPFM_ENTRY_2X));
-	lua_setfield(L, -2, "entry_size");
+	lpfm_set_number(L, "head_size", (lua_Integer)lpfm_smpl_hdr_size(LPFM_DFL_2X));
+	lpfm_set_number(L, "entry_size", lpfm_entry_size(LPFM_ENTRY_2X));
 	return 1;
 }

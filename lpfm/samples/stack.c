@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * stack.c - the call stack of a sample, viewed in place: of the sample that a cursor is on.
- */
+/* stack.c - the call stack of a sample, viewed in place: of the sample that a cursor is on. */
 /***
 The call stack of a sample of the format stack.
 
@@ -16,14 +14,13 @@ the cursor; s.stack:copy() stays.
 #include "base/object.h"
 #include "base/u64.h"
 #include "perfmon/perfmon_stack_smpl.h"
+#include "samples/cursor.h"
 #include "samples/stack.h"
 
 static const struct lpfm_class stack_class = { "lpfm.stack" };
 
 struct stack {
 	struct lpfm_head	head;
-	/* the walk of the cursor, which the environment keeps alive */
-	const struct lpfm_walk	*walk;
 };
 
 enum { ENV_STACK = 2 };		/* index in the environment of a cursor */
@@ -38,10 +35,9 @@ void lpfm_stack_push(lua_State *L, int idx, const struct lpfm_walk *w)
 	}
 	lua_getfenv(L, idx);
 	lua_rawgeti(L, -1, ENV_STACK);
-	if (lua_isnil(L, -1)) {
+	if (!lpfm_object_test(L, -1, &stack_class)) {
 		lua_pop(L, 1);
 		s = lpfm_object_new(L, sizeof(*s));
-		s->walk = w;
 		lpfm_object_anchor(L, idx);
 		lpfm_object_arm(L, s, &stack_class);
 		lua_pushvalue(L, -1);
@@ -64,14 +60,17 @@ void lpfm_stack_push_frames(lua_State *L, const struct lpfm_walk *w)
 /* Returns the walk of the stack at 1, which must be on a sample. */
 static const struct lpfm_walk *self(lua_State *L)
 {
-	const struct stack *s = lpfm_object_test(L, 1, &stack_class);
+	const struct lpfm_walk *w;
 
-	if (!s)
+	if (!lpfm_object_test(L, 1, &stack_class))
 		lpfm_object_refuse(L, 1, &stack_class);
-	lpfm_walk_check(L, s->walk);
-	if (!s->walk->index)
-		luaL_error(L, "the cursor is not on a sample");
-	return s->walk;
+	lua_getfenv(L, 1);
+	lua_rawgeti(L, -1, 1);
+	w = lpfm_cursor_walk(L, -1);
+	lua_pop(L, 2);
+	if (!w->varies)
+		luaL_error(L, "the sample has no stack");
+	return w;
 }
 
 /***
@@ -162,7 +161,7 @@ static int stack_index(lua_State *L)
 		return 1;
 	}
 	lua_pushvalue(L, 2);
-	lua_rawget(L, lua_upvalueindex(1));
+	lpfm_upvalue_get(L);
 	return 1;
 }
 

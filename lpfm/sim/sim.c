@@ -36,6 +36,7 @@ a store a locked operation. `{trace=file}` replays what `lpfm trace` recorded.
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/object.h"
 #include "base/result.h"
 #include "base/rows.h"
@@ -54,16 +55,19 @@ static const struct lpfm_class sim_class = { "lpfm.sim" };
 
 static struct pfm_sim *this_sim(lua_State *L)
 {
-	struct lpfm_sim *s = lua_touserdata(L, lua_upvalueindex(1));
+	struct lpfm_sim *s = lpfm_object_check(L, lua_upvalueindex(1), &sim_class);
 
 	return s->sim;
 }
 
 static int sim_gc(lua_State *L)
 {
-	struct lpfm_sim *s = lpfm_object_check(L, 1, &sim_class);
-	struct pfm_sim *sim = s->sim;
+	struct lpfm_sim *s = lpfm_object_test(L, 1, &sim_class);
+	struct pfm_sim *sim;
 
+	if (!s)
+		return 0;
+	sim = s->sim;
 	s->sim = NULL;
 	lpfm_object_retire(s);
 	pfm_sim_put(sim);
@@ -217,33 +221,22 @@ static int sim_kill(lua_State *L)
 	return lpfm_result(L, "kill", pfm_sim_kill(this_sim(L), tid_at(L, 2, "kill")));
 }
 
-static void set_int(lua_State *L, const char *name, uint32_t value)
-{
-	lua_pushnumber(L, value);
-	lua_setfield(L, -2, name);
-}
-
 static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 {
 	static const char *const states[] = { "ready", "running", "sleeping", "blocked", "dead", "waiting" };
 
 	lua_createtable(L, 0, 12);
-	set_int(L, "tid", t->tid);
-	set_int(L, "pid", t->pid);
-	set_int(L, "ppid", t->ppid);
-	set_int(L, "uid", t->uid);
-	set_int(L, "gid", t->gid);
-	set_int(L, "cpu", t->cpu);
-	lua_pushstring(L, states[t->state]);
-	lua_setfield(L, -2, "state");
-	lua_pushboolean(L, t->kernel);
-	lua_setfield(L, -2, "kernel");
-	lpfm_push_nat(L, t->ran_ns);
-	lua_setfield(L, -2, "ran");
-	lpfm_push_u64(L, t->ip);
-	lua_setfield(L, -2, "ip");
-	lua_pushstring(L, t->name);
-	lua_setfield(L, -2, "name");
+	lpfm_set_number(L, "tid", t->tid);
+	lpfm_set_number(L, "pid", t->pid);
+	lpfm_set_number(L, "ppid", t->ppid);
+	lpfm_set_number(L, "uid", t->uid);
+	lpfm_set_number(L, "gid", t->gid);
+	lpfm_set_number(L, "cpu", t->cpu);
+	lpfm_set_text(L, "state", states[t->state]);
+	lpfm_set_bool(L, "kernel", t->kernel);
+	lpfm_set_nat(L, "ran", t->ran_ns);
+	lpfm_set_u64(L, "ip", t->ip);
+	lpfm_set_text(L, "name", t->name);
 	lua_newtable(L);
 	for (int cpu = 0, n = 0; cpu < 64; cpu++) {
 		if (t->affinity >> cpu & 1) {
@@ -583,19 +576,11 @@ static int sim_encode_pmcs(lua_State *L)
 	lua_createtable(L, n, 0);
 	for (int i = 0; i < n; i++) {
 		lua_createtable(L, 0, 2);
-		lua_pushinteger(L, pmcs[i].num);
-		lua_setfield(L, -2, "num");
-		lpfm_push_u64(L, pmcs[i].value);
-		lua_setfield(L, -2, "value");
+		lpfm_set_number(L, "num", pmcs[i].num);
+		lpfm_set_u64(L, "value", pmcs[i].value);
 		lua_rawseti(L, -2, i + 1);
 	}
 	return 1;
-}
-
-static void set_nat(lua_State *L, const char *name, uint64_t value)
-{
-	lpfm_push_nat(L, value);
-	lua_setfield(L, -2, name);
 }
 
 static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
@@ -605,10 +590,10 @@ static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
 		const uint64_t *c = counts[i].count;
 
 		lua_createtable(L, 0, 4);
-		set_nat(L, "user", c[PFM_SIM_USER]);
-		set_nat(L, "kernel", c[PFM_SIM_KERNEL]);
-		set_nat(L, "interrupt", c[PFM_SIM_INTR]);
-		set_nat(L, "total", c[PFM_SIM_USER] + c[PFM_SIM_KERNEL] + c[PFM_SIM_INTR]);
+		lpfm_set_nat(L, "user", c[PFM_SIM_USER]);
+		lpfm_set_nat(L, "kernel", c[PFM_SIM_KERNEL]);
+		lpfm_set_nat(L, "interrupt", c[PFM_SIM_INTR]);
+		lpfm_set_nat(L, "total", c[PFM_SIM_USER] + c[PFM_SIM_KERNEL] + c[PFM_SIM_INTR]);
 		lua_setfield(L, -2, counts[i].event);
 	}
 }
@@ -658,21 +643,19 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 	static const char *const policies[] = { "LRU", "pseudo-LRU", "FIFO", "random" };
 
 	lua_createtable(L, 0, 13);
-	lua_pushstring(L, c->name);
-	lua_setfield(L, -2, "name");
-	lua_pushstring(L, policies[c->policy]);
-	lua_setfield(L, -2, "policy");
-	set_nat(L, "size", c->size);
-	set_nat(L, "assoc", c->assoc);
-	set_nat(L, "line", c->line);
-	set_nat(L, "latency", c->latency);
-	set_nat(L, "fetches", c->fetches);
-	set_nat(L, "fetch_misses", c->fetch_misses);
-	set_nat(L, "loads", c->loads);
-	set_nat(L, "load_misses", c->load_misses);
-	set_nat(L, "stores", c->stores);
-	set_nat(L, "store_misses", c->store_misses);
-	set_nat(L, "invalidated", c->invalidated);
+	lpfm_set_text(L, "name", c->name);
+	lpfm_set_text(L, "policy", policies[c->policy]);
+	lpfm_set_nat(L, "size", c->size);
+	lpfm_set_nat(L, "assoc", c->assoc);
+	lpfm_set_nat(L, "line", c->line);
+	lpfm_set_nat(L, "latency", c->latency);
+	lpfm_set_nat(L, "fetches", c->fetches);
+	lpfm_set_nat(L, "fetch_misses", c->fetch_misses);
+	lpfm_set_nat(L, "loads", c->loads);
+	lpfm_set_nat(L, "load_misses", c->load_misses);
+	lpfm_set_nat(L, "stores", c->stores);
+	lpfm_set_nat(L, "store_misses", c->store_misses);
+	lpfm_set_nat(L, "invalidated", c->invalidated);
 }
 
 /***
@@ -766,8 +749,8 @@ static void set_causes(lua_State *L, const char *name, const uint64_t *misses)
 
 	lua_createtable(L, 0, PFM_SIM_CAUSES + 1);
 	for (int i = 0; i < PFM_SIM_CAUSES; i++)
-		set_nat(L, causes[i], misses[i]);
-	set_nat(L, "total", sum(misses));
+		lpfm_set_nat(L, causes[i], misses[i]);
+	lpfm_set_nat(L, "total", sum(misses));
 	lua_setfield(L, -2, name);
 }
 
@@ -801,10 +784,10 @@ static int sim_explain(lua_State *L)
 		return lpfm_fail(L, "explain");
 	lua_createtable(L, 0, 6);
 	if (saw)
-		set_nat(L, "saw", store);
-	set_nat(L, "loads", why.loads);
-	set_nat(L, "stores", why.stores);
-	set_nat(L, "waited", why.waited);
+		lpfm_set_nat(L, "saw", store);
+	lpfm_set_nat(L, "loads", why.loads);
+	lpfm_set_nat(L, "stores", why.stores);
+	lpfm_set_nat(L, "waited", why.waited);
 	set_causes(L, "load_misses", why.load_misses);
 	set_causes(L, "store_misses", why.store_misses);
 	return 1;
@@ -813,11 +796,11 @@ static int sim_explain(lua_State *L)
 static void push_site(lua_State *L, const struct pfm_sim_site *site)
 {
 	lua_createtable(L, 0, 5);
-	set_nat(L, "ip", site->ip);
-	set_nat(L, "loads", site->why.loads);
-	set_nat(L, "stores", site->why.stores);
-	set_nat(L, "misses", sum(site->why.load_misses) + sum(site->why.store_misses));
-	set_nat(L, "waited", site->why.waited);
+	lpfm_set_nat(L, "ip", site->ip);
+	lpfm_set_nat(L, "loads", site->why.loads);
+	lpfm_set_nat(L, "stores", site->why.stores);
+	lpfm_set_nat(L, "misses", sum(site->why.load_misses) + sum(site->why.store_misses));
+	lpfm_set_nat(L, "waited", site->why.waited);
 }
 
 /***

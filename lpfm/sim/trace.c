@@ -4,6 +4,7 @@
 @submodule lpfm
 */
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,9 +25,12 @@ static const struct lpfm_class trace_class = { "lpfm.trace" };
 
 static int trace_gc(lua_State *L)
 {
-	struct lpfm_trace *t = lpfm_object_check(L, 1, &trace_class);
-	struct pfm_sim_trace *trace = t->trace;
+	struct lpfm_trace *t = lpfm_object_test(L, 1, &trace_class);
+	struct pfm_sim_trace *trace;
 
+	if (!t)
+		return 0;
+	trace = t->trace;
 	t->trace = NULL;
 	lpfm_object_retire(t);
 	pfm_sim_trace_free(trace);
@@ -46,7 +50,7 @@ static struct lpfm_trace *new_trace(lua_State *L)
 	return t;
 }
 
-/* --- a file --------------------------------------------------------------------------------- */
+/* --- a trace from a file -------------------------------------------------------------------- */
 
 static int cannot_read(lua_State *L, const struct lpfm_site *site, FILE *file, const char *name)
 {
@@ -82,7 +86,7 @@ const void *lpfm_sim_read_trace(lua_State *L, const char *path, uint64_t *size)
 	return bytes;
 }
 
-/* --- a function ----------------------------------------------------------------------------- */
+/* --- a trace from a Lua function ------------------------------------------------------------ */
 
 static const char *const kinds[] = { "load", "store", "modify", "branch", "jump" };
 
@@ -151,7 +155,25 @@ const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size)
 	return bytes;
 }
 
-/* --- valgrind ------------------------------------------------------------------------------- */
+/* --- a trace from valgrind ------------------------------------------------------------------ */
+
+/* What lackey_trace() reads, and what becomes readable when its writer has ended; or -1. */
+static _Thread_local struct pollfd text, writer;
+
+/*
+ * Returns true if there is no more to read: Ctrl-C came, or the writer has ended and all that it
+ * wrote is read. Processes that it has left may hold the descriptor open.
+ */
+static int at_end(void)
+{
+	struct pollfd both[] = { text, writer };
+	int n;
+
+	do {
+		n = lpfm_interrupted() ? 0 : poll(both, 2, -1);
+	} while (n < 0 && errno == EINTR);
+	return n <= 0 || (!both[0].revents && !poll(&text, 1, 0));
+}
 
 /***
 Reads what `valgrind --tool=lackey --trace-mem=yes` prints, to its end, and returns it as a trace. A
@@ -160,6 +182,8 @@ command `lpfm trace` makes such a file. With `lpfm.proc.on_interrupt`, Ctrl-C en
 early, and the trace contains what was read until then.
 @function lpfm.lackey_trace
 @int fd a descriptor to read from
+@int[opt] ended a descriptor that is readable when the writer has ended, as `child:fd`: what the
+writer leaves running may keep fd open
 @treturn[1] string the trace's bytes
 @return[2] nil
 @treturn[2] string message
@@ -177,7 +201,11 @@ static int lackey_trace(lua_State *L)
 	const void *bytes = NULL;
 	size_t size = 0;
 
-	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, lpfm_interrupted) ||
+	text = (struct pollfd){ .fd = fd, .events = POLLIN };
+	writer = (struct pollfd){ .fd = -1, .events = POLLIN };
+	if (lua_type(L, 2) == LUA_TNUMBER)	/* fileno() of newer luaposix returns more than the number */
+		writer.fd = (int)lpfm_arg_int(L, 2, "lackey_trace", "ended", 0, 1 << 30);
+	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, at_end) ||
 	    pfm_sim_trace_end(t->trace, &bytes, &size))
 		return lpfm_fail(L, "lackey_trace");
 	lua_pushlstring(L, bytes, size);

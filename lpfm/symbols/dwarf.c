@@ -241,6 +241,25 @@ static int frames_in(Dwarf_Die *unit, struct scopes *s, struct symdwarf_frame fr
 	return found;
 }
 
+/*
+ * Finds the scopes around the address in a unit. Addresses come sorted, so that most of them are in
+ * the function of the one before, and the unit's other functions need not be looked at.
+ */
+static void find_function(struct symdwarf *d, Dwarf_Die *unit, struct scopes *s)
+{
+	if (d->function.cu == unit->cu && dwarf_haspc(&d->function, s->addr) > 0) {
+		s->die[s->n++] = d->function;
+		find_scopes(&d->function, s, 0);
+		return;
+	}
+	if (find_scopes(unit, s, 0)) {
+		d->function = s->die[0];
+		return;
+	}
+	s->nested = true;
+	find_scopes(unit, s, 0);
+}
+
 int symdwarf_frames(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, struct symdwarf_frame frames[], int max)
 {
 	struct scopes s = { .n = 0 };
@@ -253,10 +272,7 @@ int symdwarf_frames(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, struct 
 		return 0;
 	Dwarf_Die whole = whole_unit(unit);
 
-	if (!find_scopes(&whole, &s, 0)) {
-		s.nested = true;
-		find_scopes(&whole, &s, 0);
-	}
+	find_function(d, &whole, &s);
 	frames[0].file = line_in(unit, s.addr, &frames[0].line);
 	return frames_in(&whole, &s, frames, max);
 }

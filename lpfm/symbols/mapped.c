@@ -85,7 +85,7 @@ void symmapped_free(struct symmapped *m)
 
 /* --- files ---------------------------------------------------------------------------------- */
 
-/* Copies the vdso of a 32-bit program from the process, because this program has another one. */
+/* Copies a 32-bit program's vdso from its memory, because lpfm's own vdso is the 64-bit one. */
 static int copy_vdso(uint64_t pid, uint64_t start, uint64_t size)
 {
 	char path[64], bytes[4096];
@@ -149,9 +149,7 @@ static struct file *find_file(const struct symmapped *m, const struct stat *s)
 	return NULL;
 }
 
-/*
- * Returns the call frame information of the open file, and takes over fd; NULL if there is none.
- */
+/* Returns the call frame information of the open file, and takes over fd; NULL if there is none. */
 static struct symcfi *cfi_of(struct symmapped *m, int fd)
 {
 	struct stat s;
@@ -333,12 +331,30 @@ bool symmapped_knows(const struct symmapped *m, uint64_t pid)
 	return find(m, pid);
 }
 
-const struct symmapping *symmapped_find(const struct symmapped *m, uint64_t pid, uint64_t time, uint64_t addr)
+/*
+ * Narrows the span, which contains the address. If the mapping covers the address, the span keeps
+ * what the mapping covers, else what is on the address' side of the mapping. Returns true if the
+ * mapping covers the address.
+ */
+static bool narrow(struct symspan *span, const struct symmapping *map, uint64_t addr)
+{
+	bool below = map->stop <= addr, above = !below && map->start > addr;
+	uint64_t low = below ? map->stop : above ? 0 : map->start;
+	uint64_t high = below ? UINT64_MAX : above ? map->start : map->stop;
+
+	if (low > span->low)
+		span->low = low;
+	if (high < span->high)
+		span->high = high;
+	return !below && !above;
+}
+
+struct symspan symmapped_find(const struct symmapped *m, uint64_t pid, uint64_t time, uint64_t addr)
 {
 	const struct process *p = find(m, pid);
+	struct symspan span = { 0, UINT64_MAX, NULL };
 
 	for (int forks = 0; p && forks < FORKS_MAX; forks++) {
-		uint64_t parent = 0;
 		size_t i = count_until(p, time);
 		const struct event *e = NULL;
 
@@ -346,14 +362,15 @@ const struct symmapping *symmapped_find(const struct symmapped *m, uint64_t pid,
 			e = &p->events[i - 1];
 			if (e->kind != MAP)
 				break;
-			if (addr >= e->map.start && addr < e->map.stop)
-				return &e->map;
+			if (!narrow(&span, &e->map, addr))
+				continue;
+			span.map = &e->map;
+			return span;
 		}
 		if (!i || e->kind == CLEAR)
-			return NULL;
-		parent = e->parent;
+			break;
 		time = e->map.time;
-		p = find(m, parent);
+		p = find(m, e->parent);
 	}
-	return NULL;
+	return span;
 }

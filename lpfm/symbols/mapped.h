@@ -45,7 +45,13 @@ bool symmapped_fork(struct symmapped *m, uint64_t pid, uint64_t parent, uint64_t
 
 /* Returns true if anything is known of the process. */
 bool symmapped_knows(const struct symmapped *m, uint64_t pid);
-/* Returns the mapping that covered the address at that time, or NULL. */
-const struct symmapping *symmapped_find(const struct symmapped *m, uint64_t pid, uint64_t time, uint64_t addr);
+/* Addresses from low up to high, and the mapping that covered all of them; NULL if none did. */
+struct symspan {
+	uint64_t		low, high;
+	const struct symmapping	*map;
+};
+
+/* Returns the span that contains the address at that time. */
+struct symspan symmapped_find(const struct symmapped *m, uint64_t pid, uint64_t time, uint64_t addr);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* object.c - an object and what is known of its code: its ELF file, read by elfutils' libdwfl. */
+#include <ctype.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -27,7 +28,7 @@ struct symobj {
 	size_t functions;		/* number of functions in the symbol table */
 	struct symplt_names made;	/* names of stubs ("f@plt"), which funcs refers to */
 	struct symdwarf dwarf;
-	char *names;		/* the kernel's names */
+	char *names;		/* text of /proc/kallsyms, to which funcs refers */
 };
 
 static char *debug_path;
@@ -111,7 +112,7 @@ static int add_functions(struct symobj *o)
 	return 0;
 }
 
-/* --- opening -------------------------------------------------------------------------------- */
+/* --- opening an ELF file -------------------------------------------------------------------- */
 
 static void explain(char *why, const char *what)
 {
@@ -244,32 +245,52 @@ static char *read_all(const char *path)
 	return text;
 }
 
+/* Returns true if the functions of a module, by its name in /proc/kallsyms, lie far apart. */
+static bool is_scattered(const char *module)
+{
+	return strcmp(module, "[bpf]") == 0 || strncmp(module, "[__builtin__", 12) == 0;
+}
+
 /*
  * Adds a line like "ffffffff81000000 T _text", which has "\t[module]" at the end for modules. A
- * data symbol ends the function before it. The end of the last function before a gap is not known:
- * the function may extend to the end of the page after its own, as perf assumes. Returns 0, or -1
+ * function ends at the next one of the kernel, or of its module, or at a data symbol. If none of
+ * these is near, its end is not known: it may extend to the end of the page after its own, as perf
+ * assumes. *module and *group are those of the line before, and then of this one. Returns 0, or -1
  * if there is no memory.
  */
-static int add_kernel_line(struct symobj *o, char *line)
+static int add_kernel_line(struct symobj *o, char *line, const char **module, unsigned int *group)
 {
-	char *end;
-	uint64_t addr = strtoull(line, &end, 16);
+	char *end = line, *tab;
+	uint64_t addr = 0;
+	bool is_code;
 
-	if (end == line || *end != ' ' || !end[1] || end[2] != ' ' || (int64_t)addr >= 0)
+	for (; isxdigit((unsigned char)*end); end++)
+		addr = addr << 4 | (uint64_t)(*end <= '9' ? *end - '0' : (*end | 0x20) - 'a' + 10);
+	if (*end != ' ' || !end[1] || end[2] != ' ' || (int64_t)addr >= 0)
 		return 0;
-	bool is_code = strchr("tTwW", end[1]);
-
-	end[3 + strcspn(end + 3, "\t")] = '\0';
-	return symtab_add(&o->funcs, addr, 0, (addr | (PAGE - 1)) + 1 + PAGE - addr, is_code ? end + 3 : NULL,
-			  end[1] == 'T');
+	is_code = strchr("tTwW", end[1]);
+	tab = strchr(end, '\t');
+	if (tab)
+		*tab = '\0';
+	if (strcmp(tab ? tab + 1 : "", *module) != 0) {
+		*module = tab ? tab + 1 : "";
+		++*group;
+	}
+	if (symtab_add(&o->funcs, addr, 0, (addr | (PAGE - 1)) + 1 + PAGE - addr, is_code ? end + 3 : NULL,
+		       end[1] == 'T'))
+		return -1;
+	o->funcs.v[o->funcs.n - 1].group = is_scattered(*module) ? 0 : *group;
+	return 0;
 }
 
 static int add_kernel(struct symobj *o)
 {
-	char *save = NULL;
+	char *text = o->names, *line;
+	const char *module = "";
+	unsigned int group = 1;
 
-	for (char *l = strtok_r(o->names, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
-		if (add_kernel_line(o, l))
+	while ((line = strsep(&text, "\n")))
+		if (add_kernel_line(o, line, &module, &group))
 			return -1;
 	symtab_sort(&o->funcs);
 	o->functions = o->funcs.names;
@@ -322,7 +343,7 @@ void symobj_close(struct symobj *o)
 	free(o);
 }
 
-/* --- questions ------------------------------------------------------------------------------ */
+/* --- queries about an object ---------------------------------------------------------------- */
 
 bool symobj_segment(const struct symobj *o, size_t *i, struct symobj_segment *seg)
 {

@@ -12,6 +12,7 @@ This module knows one object at a time; `pfm.symbols` finds the objects that pro
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/field.h"
 #include "base/module.h"
 #include "demangle/demangle.h"
 #include "symbols/object.h"
@@ -73,6 +74,7 @@ static int symbols_object(lua_State *L)
 
 	self->o = NULL;
 	luaL_getmetatable(L, OBJECT_TYPE);
+	luaL_checktype(L, -1, LUA_TTABLE);	/* a script may have changed the registry */
 	lua_setmetatable(L, -2);
 	self->o = symobj_open(path, file, why);
 	if (self->o)
@@ -193,10 +195,8 @@ static void push_frame(lua_State *L, const struct symdwarf_frame *frame)
 	lua_setfield(L, -2, "name");
 	if (!frame->file)
 		return;
-	lua_pushstring(L, frame->file);
-	lua_setfield(L, -2, "file");
-	lua_pushinteger(L, frame->line);
-	lua_setfield(L, -2, "line");
+	lpfm_set_text(L, "file", frame->file);
+	lpfm_set_number(L, "line", frame->line);
 }
 
 /***
@@ -389,10 +389,8 @@ static const luaL_Reg methods[] = {
 
 static void set_functions(lua_State *L, const luaL_Reg *f)
 {
-	for (; f->name; f++) {
-		lua_pushcfunction(L, f->func);
-		lua_setfield(L, -2, f->name);
-	}
+	for (; f->name; f++)
+		lpfm_set_function(L, f->name, f->func);
 }
 
 __attribute__((visibility("default"))) int luaopen_lpfm_symbols(lua_State *L);
@@ -403,17 +401,12 @@ int luaopen_lpfm_symbols(lua_State *L)
 	lua_newtable(L);
 	set_functions(L, methods);
 	lua_setfield(L, -2, "__index");
-	lua_pushcfunction(L, object_close);
-	lua_setfield(L, -2, "__gc");
-	lua_pushcfunction(L, object_tostring);
-	lua_setfield(L, -2, "__tostring");
+	lpfm_set_function(L, "__gc", object_close);
+	lpfm_set_function(L, "__tostring", object_tostring);
 	lua_newtable(L);
-	lua_pushcfunction(L, symbols_object);
-	lua_setfield(L, -2, "object");
-	lua_pushcfunction(L, symbols_build_id);
-	lua_setfield(L, -2, "build_id");
-	lua_pushcfunction(L, symbols_demangle);
-	lua_setfield(L, -2, "demangle");
+	lpfm_set_function(L, "object", symbols_object);
+	lpfm_set_function(L, "build_id", symbols_build_id);
+	lpfm_set_function(L, "demangle", symbols_demangle);
 	symbols_open_pointers(L);
 	symbols_open_unwinder(L);
 	return 1;

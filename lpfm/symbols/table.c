@@ -16,38 +16,45 @@ int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, co
 		t->v = v;
 		t->room = room;
 	}
+	t->unsorted |= t->n && t->v[t->n - 1].addr > addr;
 	t->v[t->n++] = (struct symtab_entry){ .addr = addr, .size = size ? size : most, .name = name, .rank = rank,
 					      .sized = size > 0 };
 	return 0;
 }
 
-/*
- * Sorts by address. Of entries with the same address the best comes first: one with a size before
- * one without, then a function before an entry that is only an end, then the higher rank.
- */
 static int compare(const void *a, const void *b)
 {
 	const struct symtab_entry *x = a, *y = b;
 
-	if (x->addr != y->addr)
-		return x->addr < y->addr ? -1 : 1;
-	if (x->sized != y->sized)
-		return x->sized ? -1 : 1;
-	if (!x->name != !y->name)
-		return x->name ? -1 : 1;
-	return y->rank - x->rank;
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* Keeps one entry for each address, and drops those without a size inside a sized function. */
+/*
+ * Returns true if x is the better one of two entries with the same address: one with a size rather
+ * than one without, then a function rather than an entry that is only an end, then the higher rank.
+ */
+static bool is_better(const struct symtab_entry *x, const struct symtab_entry *y)
+{
+	if (x->sized != y->sized)
+		return x->sized;
+	if (!x->name != !y->name)
+		return x->name;
+	return x->rank > y->rank;
+}
+
+/* Keeps the best entry for each address, and drops those without a size inside a sized function. */
 static void keep_functions(struct symtab *t)
 {
 	uint64_t reach = 0;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < t->n; i++) {
+	for (size_t i = 0; i < t->n;) {
 		const struct symtab_entry *e = &t->v[i];
 
-		if ((kept && t->v[kept - 1].addr == e->addr) || (!e->sized && e->addr < reach))
+		for (i++; i < t->n && t->v[i].addr == e->addr; i++)
+			if (is_better(&t->v[i], e))
+				e = &t->v[i];
+		if (!e->sized && e->addr < reach)
 			continue;
 		if (e->sized && e->addr + e->size > reach)
 			reach = e->addr + e->size;
@@ -60,13 +67,14 @@ void symtab_sort(struct symtab *t)
 {
 	uint64_t reach = 0;
 
-	if (t->n)
+	if (t->unsorted)
 		qsort(t->v, t->n, sizeof(*t->v), compare);
 	keep_functions(t);
 	for (size_t i = 0; i < t->n; i++) {
 		struct symtab_entry *e = &t->v[i];
 
-		if (!e->sized && i + 1 < t->n && e[1].addr - e->addr < e->size)
+		if (!e->sized && i + 1 < t->n &&
+		    (e[1].addr - e->addr < e->size || (e->group && e->group == e[1].group && e[1].name)))
 			e->size = e[1].addr - e->addr;
 		if (e->addr + e->size > reach)
 			reach = e->addr + e->size;

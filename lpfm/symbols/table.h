@@ -15,18 +15,21 @@ struct symtab_entry {
 	/* of several equal entries at one address, the one with the highest rank is kept */
 	int rank;
 	bool sized;		/* the symbol has a size */
+	/* if not 0, and the next entry is a function of the same, this one ends there, however far */
+	unsigned int group;
 };
 
 struct symtab {
 	struct symtab_entry *v;
 	size_t n, room;
 	size_t names;		/* number of entries with a name */
+	bool unsorted;		/* an address was added after a higher one */
 };
 
 /*
- * Adds a function. If size is 0, the size is not known, and the function ends at the next entry,
- * or after most bytes. If name is NULL, the entry only ends the function before it. The name must
- * outlive the table. Returns 0, or -1 if there is no memory.
+ * Adds a function, of group 0. If size is 0, the size is not known, and the function ends at the
+ * next entry, at the latest at addr + most. If name is NULL, the entry only ends the function before it. The name
+ * must outlive the table. Returns 0, or -1 if there is no memory.
  */
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank);
 /* Must be called once, after the last symtab_add(). */

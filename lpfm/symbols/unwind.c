@@ -23,7 +23,7 @@
 struct layout {
 	const unsigned char	*by_dwarf;
 	unsigned int		num, sp, fp;
-	unsigned int		word;		/* in bytes */
+	unsigned int		word;		/* bytes of a word on the stack */
 	uint64_t		address;	/* the bits of an address */
 };
 
@@ -38,7 +38,7 @@ static const struct layout narrow = {
 #define IS_FRAME_BY_POINTER(row, l)	((row)->cfa_reg == (l)->fp)
 #elif defined(__aarch64__)
 enum { SP = 31, PC = 32, REGS = 33 };
-/* The bits above an address contain its signature. */
+/* The bits above an address contain its signature (pointer authentication). */
 static const struct layout native = {
 	(const unsigned char[]){ 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
 		24, 25, 26, 27, 28, 29, 30, 31 }, 32, 31, 29, 8, (1ULL << 48) - 1
@@ -75,9 +75,13 @@ struct walk {
 	uint64_t		known;
 	/* index in the chain of the next return address to take; 0: the chain cannot be used */
 	size_t			next;
+	struct symspan		span;		/* the addresses that were last looked up */
 	enum symunwind_end	why;		/* why the last value could not be found */
 	bool			called;		/* pc is an address to which a call returns */
-	/* pc is the beginning of a function that nothing has called */
+	/*
+	 * pc is the first instruction of a function: a return address without a call before it,
+	 * which the kernel or the program has put there
+	 */
 	bool			is_made;
 };
 
@@ -212,7 +216,7 @@ static bool fetch(struct walk *w, const struct walk *before, const struct symcfi
 	}
 }
 
-/* --- steps ---------------------------------------------------------------------------------- */
+/* --- steps to the caller -------------------------------------------------------------------- */
 
 /*
  * Takes the return address of the chain's next frame, which is the function's own frame. All
@@ -254,9 +258,9 @@ static bool has_aligned_frame(const struct walk *w, const struct symcfi_row *row
 }
 
 /*
- * Returns true if the function has an aligned frame (see above), but is at its end and has already
- * popped the frame pointer. From there on the expressions of the row are wrong, because they
- * compute addresses from the frame pointer.
+ * Returns true if the function has an aligned frame, but is at its end and has already popped the
+ * frame pointer. From there on the expressions of the row are wrong, because they compute addresses
+ * from the frame pointer.
  */
 static bool has_left_aligned_frame(const struct walk *w, const struct symcfi_row *row)
 {
@@ -340,9 +344,11 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 	return SYMUNWIND_WHOLE;
 }
 
-static const struct symmapping *mapping_at(const struct walk *w, uint64_t addr)
+static const struct symmapping *mapping_at(struct walk *w, uint64_t addr)
 {
-	return symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
+	if (addr < w->span.low || addr >= w->span.high)
+		w->span = symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
+	return w->span.map;
 }
 
 /* Returns the row for the address; NULL if there is none. */
@@ -357,7 +363,7 @@ static const struct symcfi_row *row_at(const struct walk *w, const struct symmap
  * Returns true if a walk that has reached the return address ret needs the frame pointer to go on.
  * It does not if the code at ret has an unwind table, or if the stack ends there.
  */
-static bool needs_pointer(const struct walk *w, uint64_t ret)
+static bool needs_pointer(struct walk *w, uint64_t ret)
 {
 	const struct symmapping *map = mapping_at(w, ret - 1);
 
@@ -368,7 +374,7 @@ static bool needs_pointer(const struct walk *w, uint64_t ret)
  * Returns true if a call may return to the address pc. If the code's bytes are available, a call
  * instruction must precede the address.
  */
-static bool may_return_to(const struct walk *w, uint64_t pc)
+static bool may_return_to(struct walk *w, uint64_t pc)
 {
 	const struct symmapping *map = pc ? mapping_at(w, (pc & w->l->address) - 1) : NULL;
 
@@ -510,7 +516,7 @@ static enum symunwind_end step(struct walk *w)
 	return SYMUNWIND_WHOLE;
 }
 
-/* --- a stack -------------------------------------------------------------------------------- */
+/* --- walking up a stack --------------------------------------------------------------------- */
 
 /*
  * Returns true if pc is an address in mapped code, and removes its signature (pointer

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* unwinder.c - unwinders as objects. */
+/* unwinder.c - unwinders as Lua objects. */
 /***
 @submodule lpfm.symbols
 */
@@ -113,6 +113,7 @@ static int unwinder_new(lua_State *L)
 	self = lua_newuserdata(L, sizeof(*self));
 	self->u = NULL;
 	luaL_getmetatable(L, UNWINDER_TYPE);
+	luaL_checktype(L, -1, LUA_TTABLE);	/* a script may have changed the registry */
 	lua_setmetatable(L, -2);
 	self->u = symunwind_open(lua_toboolean(L, 2));
 	if (!self->u)

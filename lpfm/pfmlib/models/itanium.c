@@ -15,6 +15,16 @@ enum { I = 1, IO = 3, IOD = 7 };
 #define ADDERS	0x30
 #define DEAR(event, mask, of, words)	IA64_BUFFER(event, IOD, 0x67, mask, ANY, of, words)
 #define IEAR(event, mask, of, words)	IA64_BUFFER(event, I, 0x23, mask, ANY, of, words)
+#define DEAR_LATENCY(n, mask) \
+	DEAR("DATA_EAR_CACHE_LAT" #n, mask, IA64_DEAR_CACHE, "misses of at least " #n " cycles caught by the data EAR")
+#define DEAR_TLB(name, mask, by) \
+	DEAR("DATA_EAR_TLB_" name, mask, IA64_DEAR_TLB, "data TLB misses caught by the data EAR, that " by " served")
+#define IEAR_LATENCY(n, mask) \
+	IEAR("INSTRUCTION_EAR_CACHE_LAT" #n, mask, IA64_IEAR_CACHE, \
+	     "misses of at least " #n " cycles caught by the instruction EAR")
+#define IEAR_TLB(name, mask, by) \
+	IEAR("INSTRUCTION_EAR_TLB_" name, mask, IA64_IEAR_TLB, \
+	     "instruction TLB misses caught by the instruction EAR, that " by " served")
 
 static const struct ia64_event itanium_events[] = {
 	IA64_ROW("CPU_CYCLES", 0, 0x12, 0, ANY, 1, "cycles"),
@@ -58,49 +68,17 @@ static const struct ia64_event itanium_events[] = {
 	IA64_ROW("NOPS_RETIRED", IO, 0x30, 0, ADDERS, 6, "NOP instructions retired"),
 	IA64_ROW("PREDICATE_SQUASHED_RETIRED", IO, 0x31, 0, ADDERS, 6, "instructions retired with their predicate off"),
 	IA64_ROW("UNSTALLED_BACKEND_CYCLE", 0, 0x05, 0, ANY, 1, "cycles without a stall"),
-	DEAR("DATA_EAR_CACHE_LAT4", 0, IA64_DEAR_CACHE, "misses of at least 4 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT8", 1, IA64_DEAR_CACHE, "misses of at least 8 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT16", 2, IA64_DEAR_CACHE, "misses of at least 16 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT32", 3, IA64_DEAR_CACHE, "misses of at least 32 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT64", 4, IA64_DEAR_CACHE, "misses of at least 64 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT128", 5, IA64_DEAR_CACHE, "misses of at least 128 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT256", 6, IA64_DEAR_CACHE, "misses of at least 256 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT512", 7, IA64_DEAR_CACHE, "misses of at least 512 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT1024", 8, IA64_DEAR_CACHE, "misses of at least 1024 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT2048", 9, IA64_DEAR_CACHE, "misses of at least 2048 cycles caught by the data EAR"),
+	DEAR_LATENCY(4, 0), DEAR_LATENCY(8, 1), DEAR_LATENCY(16, 2), DEAR_LATENCY(32, 3), DEAR_LATENCY(64, 4),
+	DEAR_LATENCY(128, 5), DEAR_LATENCY(256, 6), DEAR_LATENCY(512, 7), DEAR_LATENCY(1024, 8),
+	DEAR_LATENCY(2048, 9),
 	DEAR("DATA_EAR_CACHE_LAT_NONE", 15, IA64_DEAR_CACHE, "no misses: the data EAR at rest"),
-	DEAR("DATA_EAR_TLB_L2", 2, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR, that the L2 data TLB served"),
-	DEAR("DATA_EAR_TLB_VHPT", 4, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR, that the VHPT walker served"),
-	DEAR("DATA_EAR_TLB_SW", 8, IA64_DEAR_TLB, "data TLB misses caught by the data EAR, that software served"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT4", 0, IA64_IEAR_CACHE, "misses of at least 4 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT8", 1, IA64_IEAR_CACHE, "misses of at least 8 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT16", 2, IA64_IEAR_CACHE, "misses of at least 16 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT32", 3, IA64_IEAR_CACHE, "misses of at least 32 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT64", 4, IA64_IEAR_CACHE, "misses of at least 64 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT128", 5, IA64_IEAR_CACHE, "misses of at least 128 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT256", 6, IA64_IEAR_CACHE, "misses of at least 256 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT512", 7, IA64_IEAR_CACHE, "misses of at least 512 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT1024", 8, IA64_IEAR_CACHE, "misses of at least 1024 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT2048", 9, IA64_IEAR_CACHE, "misses of at least 2048 cycles caught by the "
-	     "instruction EAR"),
-	IEAR("INSTRUCTION_EAR_CACHE_LAT4096", 10, IA64_IEAR_CACHE, "misses of at least 4096 cycles caught by the "
-	     "instruction EAR"),
+	DEAR_TLB("L2", 2, "the L2 data TLB"), DEAR_TLB("VHPT", 4, "the VHPT walker"),
+	DEAR_TLB("SW", 8, "software"),
+	IEAR_LATENCY(4, 0), IEAR_LATENCY(8, 1), IEAR_LATENCY(16, 2), IEAR_LATENCY(32, 3), IEAR_LATENCY(64, 4),
+	IEAR_LATENCY(128, 5), IEAR_LATENCY(256, 6), IEAR_LATENCY(512, 7), IEAR_LATENCY(1024, 8),
+	IEAR_LATENCY(2048, 9), IEAR_LATENCY(4096, 10),
 	IEAR("INSTRUCTION_EAR_CACHE_LAT_NONE", 15, IA64_IEAR_CACHE, "no misses: the instruction EAR at rest"),
-	IEAR("INSTRUCTION_EAR_TLB_VHPT", 4, IA64_IEAR_TLB, "instruction TLB misses caught by the instruction EAR, "
-	     "that the VHPT walker served"),
-	IEAR("INSTRUCTION_EAR_TLB_SW", 8, IA64_IEAR_TLB, "instruction TLB misses caught by the instruction EAR, "
-	     "that software served"),
+	IEAR_TLB("VHPT", 4, "the VHPT walker"), IEAR_TLB("SW", 8, "software"),
 };
 
 /* --- registers ------------------------------------------------------------------------------ */

@@ -20,6 +20,15 @@ enum { I = 1, IO = 3, IOD = 7 };
 	{ IA64_FIELDS(event, what, es, mask, where, 1, PFMLIB_MONT_EVT_NO_GRP, IA64_NO_SET, words), .buffer = of }
 #define DEAR(event, mask, of, words)	IA64_BUFFER(event, IOD, 0xc8, mask, ANY, of, words)
 #define IEAR(event, mask, of, words)	IA64_BUFFER(event, I, 0x43, mask, ANY, of, words)
+#define DEAR_LATENCY(n, mask) \
+	DEAR("DATA_EAR_CACHE_LAT" #n, mask, IA64_DEAR_CACHE, "misses of at least " #n " cycles caught by the data EAR")
+#define DEAR_TLB(name, mask, by) \
+	DEAR("DATA_EAR_TLB_" name, mask, IA64_DEAR_TLB, "data TLB misses caught by the data EAR: " by)
+#define IEAR_LATENCY(n, mask) \
+	IEAR("L1I_EAR_CACHE_LAT" #n, mask, IA64_IEAR_CACHE, \
+	     "misses of at least " #n " cycles caught by the instruction EAR")
+#define IEAR_TLB(name, mask, by) \
+	IEAR("L1I_EAR_TLB_" name, mask, IA64_IEAR_TLB, "instruction TLB misses caught by the EAR: " by)
 /* A row with a type, which says which thread's occurrences are counted. */
 #define TYPED(of, event, what, es, mask, where, most, words) \
 	{ IA64_FIELDS(event, what, es, mask, where, most, PFMLIB_MONT_EVT_NO_GRP, IA64_NO_SET, words), \
@@ -81,57 +90,25 @@ static const struct ia64_event montecito_events[] = {
 	IA64_ROW("NOPS_RETIRED", IO, 0x50, 0, ANY, 6, "NOP instructions retired"),
 	GROUPED("STORES_RETIRED", IOD, 0xd1, 0, ANY, 2, L1, 4, "stores retired"),
 	DEAR("DATA_EAR_ALAT", 0, IA64_DEAR_ALAT, "ALAT misses caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT4", 0x0, IA64_DEAR_CACHE, "misses of at least 4 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT8", 0x1, IA64_DEAR_CACHE, "misses of at least 8 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT16", 0x2, IA64_DEAR_CACHE, "misses of at least 16 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT32", 0x3, IA64_DEAR_CACHE, "misses of at least 32 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT64", 0x4, IA64_DEAR_CACHE, "misses of at least 64 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT128", 0x5, IA64_DEAR_CACHE, "misses of at least 128 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT256", 0x6, IA64_DEAR_CACHE, "misses of at least 256 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT512", 0x7, IA64_DEAR_CACHE, "misses of at least 512 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT1024", 0x8, IA64_DEAR_CACHE, "misses of at least 1024 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT2048", 0x9, IA64_DEAR_CACHE, "misses of at least 2048 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_CACHE_LAT4096", 0xa, IA64_DEAR_CACHE, "misses of at least 4096 cycles caught by the data EAR"),
-	DEAR("DATA_EAR_TLB_ALL", 0xe, IA64_DEAR_TLB, "data TLB misses caught by the data EAR: all"),
-	DEAR("DATA_EAR_TLB_FAULT", 0x8, IA64_DEAR_TLB, "data TLB misses caught by the data EAR: faults"),
-	DEAR("DATA_EAR_TLB_L2DTLB", 0x2, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR: served by the L2DTLB"),
-	DEAR("DATA_EAR_TLB_L2DTLB_OR_FAULT", 0xa, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR: served by the L2DTLB, or faults"),
-	DEAR("DATA_EAR_TLB_L2DTLB_OR_VHPT", 0x6, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR: served by the L2DTLB or the VHPT walker"),
-	DEAR("DATA_EAR_TLB_VHPT", 0x4, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR: served by the VHPT walker"),
-	DEAR("DATA_EAR_TLB_VHPT_OR_FAULT", 0xc, IA64_DEAR_TLB,
-		 "data TLB misses caught by the data EAR: served by the VHPT walker, or faults"),
-	IEAR("L1I_EAR_CACHE_LAT0", 0x40, IA64_IEAR_CACHE, "misses of at least 0 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT4", 0xff, IA64_IEAR_CACHE, "misses of at least 4 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT8", 0xfe, IA64_IEAR_CACHE, "misses of at least 8 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT16", 0xfc, IA64_IEAR_CACHE,
-		 "misses of at least 16 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT32", 0xf8, IA64_IEAR_CACHE,
-		 "misses of at least 32 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT128", 0xf0, IA64_IEAR_CACHE,
-		 "misses of at least 128 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT256", 0xe0, IA64_IEAR_CACHE,
-		 "misses of at least 256 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT1024", 0xc0, IA64_IEAR_CACHE,
-		 "misses of at least 1024 cycles caught by the instruction EAR"),
-	IEAR("L1I_EAR_CACHE_LAT4096", 0x80, IA64_IEAR_CACHE,
-		 "misses of at least 4096 cycles caught by the instruction EAR"),
+	DEAR_LATENCY(4, 0x0), DEAR_LATENCY(8, 0x1), DEAR_LATENCY(16, 0x2), DEAR_LATENCY(32, 0x3),
+	DEAR_LATENCY(64, 0x4), DEAR_LATENCY(128, 0x5), DEAR_LATENCY(256, 0x6), DEAR_LATENCY(512, 0x7),
+	DEAR_LATENCY(1024, 0x8), DEAR_LATENCY(2048, 0x9), DEAR_LATENCY(4096, 0xa),
+	DEAR_TLB("ALL", 0xe, "all"), DEAR_TLB("FAULT", 0x8, "faults"),
+	DEAR_TLB("L2DTLB", 0x2, "served by the L2DTLB"),
+	DEAR_TLB("L2DTLB_OR_FAULT", 0xa, "served by the L2DTLB, or faults"),
+	DEAR_TLB("L2DTLB_OR_VHPT", 0x6, "served by the L2DTLB or the VHPT walker"),
+	DEAR_TLB("VHPT", 0x4, "served by the VHPT walker"),
+	DEAR_TLB("VHPT_OR_FAULT", 0xc, "served by the VHPT walker, or faults"),
+	IEAR_LATENCY(0, 0x40), IEAR_LATENCY(4, 0xff), IEAR_LATENCY(8, 0xfe), IEAR_LATENCY(16, 0xfc),
+	IEAR_LATENCY(32, 0xf8), IEAR_LATENCY(128, 0xf0), IEAR_LATENCY(256, 0xe0), IEAR_LATENCY(1024, 0xc0),
+	IEAR_LATENCY(4096, 0x80),
 	IEAR("L1I_EAR_CACHE_RAB", 0, IA64_IEAR_CACHE, "hits in the request buffer caught by the instruction EAR"),
-	IEAR("L1I_EAR_TLB_ALL", 0x7, IA64_IEAR_TLB, "instruction TLB misses caught by the EAR: all"),
-	IEAR("L1I_EAR_TLB_FAULT", 0x4, IA64_IEAR_TLB, "instruction TLB misses caught by the EAR: faults"),
-	IEAR("L1I_EAR_TLB_L2TLB", 0x1, IA64_IEAR_TLB,
-		 "instruction TLB misses caught by the EAR: served by the L2ITLB"),
-	IEAR("L1I_EAR_TLB_L2TLB_OR_FAULT", 0x5, IA64_IEAR_TLB,
-		 "instruction TLB misses caught by the EAR: served by the L2ITLB, or faults"),
-	IEAR("L1I_EAR_TLB_L2TLB_OR_VHPT", 0x3, IA64_IEAR_TLB,
-		 "instruction TLB misses caught by the EAR: served by the L2ITLB or the VHPT walker"),
-	IEAR("L1I_EAR_TLB_VHPT", 0x2, IA64_IEAR_TLB,
-		 "instruction TLB misses caught by the EAR: served by the VHPT walker"),
-	IEAR("L1I_EAR_TLB_VHPT_OR_FAULT", 0x6, IA64_IEAR_TLB,
-		 "instruction TLB misses caught by the EAR: served by the VHPT walker, or faults"),
+	IEAR_TLB("ALL", 0x7, "all"), IEAR_TLB("FAULT", 0x4, "faults"),
+	IEAR_TLB("L2TLB", 0x1, "served by the L2ITLB"),
+	IEAR_TLB("L2TLB_OR_FAULT", 0x5, "served by the L2ITLB, or faults"),
+	IEAR_TLB("L2TLB_OR_VHPT", 0x3, "served by the L2ITLB or the VHPT walker"),
+	IEAR_TLB("VHPT", 0x2, "served by the VHPT walker"),
+	IEAR_TLB("VHPT_OR_FAULT", 0x6, "served by the VHPT walker, or faults"),
 };
 
 /* --- registers ------------------------------------------------------------------------------ */

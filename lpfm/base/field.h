@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* field.h - sets t[name] of the table t on top of the stack. */
+#ifndef LPFM_FIELD_H
+#define LPFM_FIELD_H
+
+#include "base/u64.h"
+
+/* NULL sets nil. */
+static inline void lpfm_set_text(lua_State *L, const char *name, const char *text)
+{
+	lua_pushstring(L, text);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_bytes(lua_State *L, const char *name, const void *bytes, size_t n)
+{
+	lua_pushlstring(L, bytes, n);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_number(lua_State *L, const char *name, lua_Number value)
+{
+	lua_pushnumber(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_bool(lua_State *L, const char *name, bool value)
+{
+	lua_pushboolean(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_nat(lua_State *L, const char *name, uint64_t value)
+{
+	lpfm_push_nat(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_u64(lua_State *L, const char *name, uint64_t value)
+{
+	lpfm_push_u64(L, value);
+	lua_setfield(L, -2, name);
+}
+
+static inline void lpfm_set_function(lua_State *L, const char *name, lua_CFunction function)
+{
+	lua_pushcfunction(L, function);
+	lua_setfield(L, -2, name);
+}
+
+#endif
