@@ -3,6 +3,7 @@
  * main.c - the lpfm program: a Lua interpreter that finds lpfm's modules. repl/command/init.lua
  * handles its arguments.
  */
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,6 +63,8 @@ static bool is_of_prompt(lua_State *L, lua_Debug *ar)
 	       ends_with(ar->source, "notebook/serve.lua");
 }
 
+static void rest(lua_State *L);
+
 /*
  * The hook that stops a script by an error. At a prompt, after a second press of Ctrl-C, the hook
  * stays set and raises again and again, except in the code of the prompt: otherwise a script could
@@ -73,12 +76,39 @@ static void stop_script(lua_State *L, lua_Debug *ar)
 		if (is_of_prompt(L, ar))
 			return;
 	} else {
-		lua_sethook(L, NULL, 0, 0);
+		rest(L);
+		if (!pending)		/* a coroutine which outlived the statement that was stopped */
+			return;
 	}
 	alarm(0);
 	pending = 0;
 	luaL_error(L, "interrupted");
 }
+
+#ifdef LUA_JITLIBNAME
+/* Removes the hook. */
+static void rest(lua_State *L)
+{
+	lua_sethook(L, NULL, 0, 0);
+}
+#else
+static void look_for_presses(lua_State *L, lua_Debug *ar)
+{
+	if (!pending && presses <= 1)
+		return;
+	lua_sethook(L, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKCOUNT, 1);
+	stop_script(L, ar);
+}
+
+/*
+ * Removes the hook. In PUC Lua each coroutine has a hook of its own, and the signal handler cannot
+ * tell which of them runs: at a prompt they inherit one that looks for Ctrl-C.
+ */
+static void rest(lua_State *L)
+{
+	lua_sethook(L, keep_alive ? look_for_presses : NULL, keep_alive ? LUA_MASKCOUNT : 0, 100);
+}
+#endif
 
 /*
  * Ends the program by SIGINT, for a script that the hook cannot stop: code that LuaJIT has compiled
@@ -188,7 +218,7 @@ bool repl_take_interrupt(void)
 	bool was = pending || presses > 1;
 
 	if (was)
-		lua_sethook(running, NULL, 0, 0);
+		rest(running);
 	alarm(0);
 	pending = presses = 0;
 	return was;
@@ -200,12 +230,13 @@ static int host_keep(lua_State *L)
 	keep_alive = lua_toboolean(L, 1);
 	has_terminal = keep_alive && tcgetattr(STDIN_FILENO, &at_first) == 0;
 	catch_sigint();
+	rest(running);
 	return 0;
 }
 
 /*
- * host.calm(): cancels the hook. Returns true if it had still to raise its error, or if Ctrl-C was
- * pressed more than once.
+ * host.calm(): cancels the hook by which Ctrl-C stops a script. Returns true if it had still to
+ * raise its error, or if Ctrl-C was pressed more than once.
  */
 static int host_calm(lua_State *L)
 {
@@ -361,7 +392,6 @@ static int add_traceback(lua_State *L)
 	return 1;
 }
 
-/* Calls require("repl.command").main(arguments), which returns the exit status. */
 static int protected_main(lua_State *L)
 {
 	struct command_line *cl = lua_touserdata(L, 1);
@@ -369,6 +399,9 @@ static int protected_main(lua_State *L)
 	prepare(L);
 	lua_pushcfunction(L, add_traceback);
 	lua_getglobal(L, "require");
+	lua_pushvalue(L, -1);
+	lua_pushliteral(L, "repl.environment");
+	lua_call(L, 1, 0);
 	lua_pushliteral(L, "repl.command");
 	lua_call(L, 1, 1);
 	lua_getfield(L, -1, "main");
@@ -392,6 +425,33 @@ static void complain(lua_State *L)
 	fprintf(stderr, "lpfm: %s\n", msg ? msg : "(error object is not a string)");
 }
 
+static void nothing(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * Makes a write(2) beyond RLIMIT_FSIZE fail with EFBIG, which is reported as a full disk is. A
+ * handler does that without an effect on measured commands: exec(2) removes it.
+ */
+static void catch_sigxfsz(void)
+{
+	if (signal(SIGXFSZ, nothing) == SIG_IGN)
+		signal(SIGXFSZ, SIG_IGN);
+}
+
+/*
+ * Takes the numbers of the standard descriptors that are closed, so that no file gets one of them:
+ * output of a measured command would go into that file. For a command they stay closed. Our own
+ * reads and writes of them still fail with EBADF.
+ */
+static void take_closed(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0)
+			open("/dev/null", O_CLOEXEC | (fd ? O_RDONLY : O_WRONLY));
+}
+
 int main(int argc, char **argv)
 {
 	struct command_line cl = { argc, argv, EXIT_FAILURE };
@@ -402,7 +462,9 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	running = L;
+	take_closed();
 	catch_sigint();
+	catch_sigxfsz();
 	if (lua_cpcall(L, protected_main, &cl))
 		complain(L);
 	if (signal(SIGINT, SIG_DFL) == SIG_IGN)	/* the handler must not touch the closed state */

@@ -2,7 +2,7 @@
 -- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), from the commands' rows and
 -- options.   lpfm repl/man.lua VERSION FOLDER [PART]      PART: only the pages of its commands
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local parts = require "repl.parts"
 local topics = require "repl.prompt.topics"
 
@@ -102,9 +102,10 @@ local function command_page(row)
    paragraph(options.summary)
    section "OPTIONS"
    for _, option in ipairs(options.rows) do item((option[1]:gsub("^%s+", "")), option[2]) end
-   if options.notes then
+   local text = options:notes()
+   if text then
       section "NOTES"
-      notes(options.notes)
+      notes(text)
    end
    section "EXAMPLES"
    verbatim(options.examples)

@@ -14,7 +14,7 @@ local symbols = require "pfm.symbols"
 
 local annotate = {}
 
-local HOT, WARM = 10, 1 -- percent; the limits of colours
+local HOT, WARM = 10, 1 -- percent; lines of HOT or more are red, those of WARM or more green
 
 -- --- output --------------------------------------------------------------------------------------
 
@@ -43,8 +43,8 @@ local function instruction_line(view, i)
    return ("%s |   %s"):format(percent_cell(view, i.samples, i.percent), (text:gsub(":? $", "")))
 end
 
--- Lists instructions in order, below their source line whenever that changes. The share of a line
--- is shown where the line occurs first.
+-- Lists instructions in order, each stretch of them below its source line. The share of a line is
+-- shown only where it occurs first.
 local function mixed(view, f, out)
    local lines, before = {}, {}
    for _, l in ipairs(f.lines) do lines[l.file .. ":" .. l.line] = l end
@@ -174,7 +174,7 @@ end
 --- Shows the source lines and instructions of a function with their samples.
 -- @string[opt] name a function; by default the one with most samples
 -- @string[opt="lpfm.data"] path
--- @treturn table of `code.functions`; prints itself
+-- @treturn table of `code.functions`; the prompt shows it as text
 -- @usage record("ls -lR /etc >/dev/null"); annotate()
 function annotate.call(name, path)
    arguments.check("annotate", 'annotate("main", "lpfm.data")', { name, "string?", "the name of a function" },

@@ -100,7 +100,7 @@ end
 
 --- Tests whether a sampling period is in step with a program.
 -- @param what a shell command line, or a table as for `bias.test`
--- @treturn table of `bias.test`; prints itself
+-- @treturn table of `bias.test`; the prompt shows it as text
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function command.call(what)
    arguments.check("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm cascade: count or sample in stages.
+--- lpfm cascade: counts or samples in stages.
 -- @module repl.command.cascade
 
 local arguments = require "repl.command.arguments"
@@ -28,7 +28,7 @@ end
 local function ending(stage)
    local out = {}
    for i, text in ipairs(stage.left_by) do out[i] = text .. by_how_many(stage.left_by[text], stage) end
-   if #out == 0 then return "it lasted to the end" end
+   if #out == 0 then return stage.late and "to the end of the thread" or "it lasted to the end" end
    return "then " .. table.concat(out, " or ")
 end
 
@@ -38,7 +38,8 @@ local function beginning(stage, before)
       local when = late and "began after " .. render.time(stage.began / 1e9) or "began at once"
       return when .. by_how_many(stage.reached_by or 1, stage)
    end
-   return "not reached" .. (before and before.reached and ": stage " .. before.number .. " did not end" or "")
+   if not (before and before.reached) then return "not reached" end
+   return ("not reached: stage %d %s"):format(before.number, before.late and stages.no_end(before) or "did not end")
 end
 
 local function stage_lines(stage, before, lines)
@@ -51,7 +52,9 @@ local function stage_lines(stage, before, lines)
    local rows = {}
    for i, count in ipairs(stage.counts) do rows[i] = { shown_count(count) } end
    for _, line in ipairs(render.align({ { right = true }, {}, {} }, rows, "       ")) do lines[#lines + 1] = line end
-   lines[#lines + 1] = ("       for %s, %s"):format(render.time(stage.lasted / 1e9), ending(stage))
+   local lasted, uncounted = render.time(stage.lasted / 1e9), render.time(stage.uncounted / 1e9)
+   if stage.uncounted > 0 then lasted = ("%s (not counted for %s)"):format(lasted, uncounted) end
+   lines[#lines + 1] = ("       for %s, %s"):format(lasted, ending(stage))
 end
 
 --- The result as text.
@@ -85,7 +88,8 @@ end
 local function json_line(result, target)
    local out = {}
    for i, s in ipairs(result.stages) do
-      out[i] = { stage = s.text, reached = s.reached, began = s.began, lasted = s.lasted, counts = s.counts,
+      out[i] = { stage = s.text, reached = s.reached, began = s.began, lasted = s.lasted,
+         uncounted = s.uncounted, late = s.late, counts = s.counts,
          ["left-by"] = { unpack(s.left_by) }, subjects = s.subjects, ["reached-by"] = s.reached_by,
          samples = s.samples }
    end
@@ -96,7 +100,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.cascade").options():help()
 function command.options()
    local c = options.command("cascade", "Counts or samples in stages: each begins when a condition of the one before "
@@ -109,7 +113,7 @@ function command.options()
       .. "which are counted to the end, or 'sample EVENT:N', a sample every N, into the file of -o (lpfm.data).\n"
       .. "N may be 1000, 10k or 1e6; for clocks, 10ms. The result says when each stage began and what it counted.\n"
       .. "perf_event leaves a stage some 10 us after its end, and on a busy machine milliseconds: what happens\n"
-      .. "between is in no stage. perfmon.ko leaves it at the event.\n"
+      .. "between is in no stage, and the result says how long that was. perfmon.ko leaves it at the event.\n"
       .. "It goes to stderr; the exit status is that of the command.", {
       "lpfm cascade page-faults:1000 then cs:10 then cpu-clock -- ./prog",
       "lpfm cascade page-faults:1000 or task-clock:50ms counting cs then page-faults,cs -- ./prog",
@@ -146,16 +150,23 @@ function command.main(argv)
    local target = options.target(args, measured)
    local spec, samples = { stages = list }, list[#list].sample ~= nil
    for k, v in pairs(target) do spec[k] = v end
-   local result = cascade.run(spec, function(s) return (record.run(s, args.output or "lpfm.data")) end)
+   local file
+   local result = cascade.run(spec, function(s)
+      local outcome
+      outcome, file = record.run(s, args.output or "lpfm.data")
+      return outcome
+   end)
    local lines = args.json and { json_line(result, target) } or command.text(result, target)
    options.write(lines, not samples and args.output or nil)
-   return result.signal and 128 + result.signal or result.status or 0
+   local moved = file and file.moved
+   if moved then io.stderr:write("lpfm cascade: ", options.moved(file), "\n") end
+   return result.signal and 128 + result.signal or moved and (result.status or 0) == 0 and 1 or result.status or 0
 end
 
 --- Counts or samples in stages: each begins when the one before has counted its events.
 -- @param what a shell command line, or a table as for `cascade.run`
 -- @string[opt] list stages
--- @treturn table of `cascade.run`; prints itself
+-- @treturn table of `cascade.run`; the prompt shows it as text
 -- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function command.call(what, list)
    arguments.check("cascade", 'cascade("./prog", "page-faults:1000 then cs:10")',

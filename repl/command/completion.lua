@@ -6,7 +6,6 @@
 local kinds = require "repl.command.kinds"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
-local sorted_keys = require "pfm.util.sorted_keys"
 
 local completion = {}
 
@@ -14,12 +13,6 @@ local writers = {
    bash = require "repl.command.completion.bash", fish = require "repl.command.completion.fish",
    zsh = require "repl.command.completion.zsh",
 }
-
---- The shells for which there are scripts.
--- @treturn {string,...} sorted
-function completion.shells()
-   return sorted_keys(writers)
-end
 
 --- The options.
 function completion.options()
@@ -52,8 +45,9 @@ function completion.main(argv)
    end
    local shell = options.only_word(words, "shell")
    if not writers[shell] then
-      options.fail("expected a shell (%s), got %s", table.concat(completion.shells(), ", "),
-         shell and ("'%s'%s"):format(shell, nearest.hint(shell, completion.shells())) or "none")
+      local shells = kinds.words "shell"
+      options.fail("expected a shell (%s), got %s", table.concat(shells, ", "),
+         shell and ("'%s'%s"):format(shell, nearest.hint(shell, shells)) or "none")
    end
    io.stdout:write(writers[shell]())
    return 0

@@ -9,6 +9,7 @@ local selection = require "repl.command.selection"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local recording = require "pfm.recording"
+local report = require "repl.command.report"
 
 local diff = {}
 
@@ -52,6 +53,7 @@ end
 local function open_all(list)
    local out, words = {}, {}
    for word in (list .. ","):gmatch("([^,]+),") do words[#words + 1] = word end
+   if input.is_there(list) then words = { list } end -- a name with commas
    for _, path in ipairs(input.expand(words)) do
       local self, err = recording.open(path)
       if not self then error(err, 0) end
@@ -64,13 +66,26 @@ end
 
 -- --- output --------------------------------------------------------------------------------------
 
+-- The warnings about the recordings, each with the file's name.
+local function warnings_of(result, lists)
+   local out = {}
+   for _, list in ipairs(lists) do
+      for _, self in ipairs(list) do
+         for _, w in ipairs(self:warnings()) do out[#out + 1] = ("%s: %s"):format(self.path, w) end
+      end
+   end
+   for _, pair in ipairs(result.unsampled) do
+      out[#out + 1] = ("%s: %s was not sampled there, so it is not compared"):format(pair.run.path, pair.event)
+   end
+   return out
+end
+
 local function describe(side, recordings)
    local lines = {}
    for _, self in ipairs(recordings) do
-      local n = self.ends and self.ends.samples
-      lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, n and render.plural(n, "sample") or "samples",
+      local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n -- a damaged file lacks some
+      lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, render.plural(n, "sample"),
          render.what(self.head.what))
-      for _, w in ipairs(self:warnings()) do lines[#lines + 1] = ("# Warning: %s: %s"):format(self.path, w) end
    end
    return lines
 end
@@ -128,6 +143,7 @@ local function print_text(result, args, old, new)
    local rows, hidden = visible(args, result)
    local lines = describe("old", old)
    for _, line in ipairs(describe("new", new)) do lines[#lines + 1] = line end
+   for _, w in ipairs(warnings_of(result, { old, new })) do lines[#lines + 1] = "# Warning: " .. w end
    lines[#lines + 1] = "#"
    for _, line in ipairs(text_lines(result, rows, args)) do lines[#lines + 1] = line end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
@@ -190,8 +206,17 @@ function diff.main(argv)
    local wanted = { filter = selection.read(args), absolute = args.absolute, alpha = alpha_of(args) }
    local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
    local result = options.checked(analyze.diff, old, new, args.sort, wanted)
+   if #result.rows == 0 and #result.unsampled == 0 then
+      for _, list in ipairs { old, new } do
+         for _, self in ipairs(list) do report.check_found(self, args.sort, wanted.filter) end
+      end
+   end
    local lines = args.json and print_json or args.x and print_csv or print_text
    options.print(lines(result, args, old, new))
+   if lines ~= print_text then
+      io.stdout:flush()
+      for _, w in ipairs(warnings_of(result, { old, new })) do io.stderr:write("lpfm diff: ", render.clean(w), "\n") end
+   end
    return 0
 end
 
@@ -199,7 +224,7 @@ end
 -- @string old a recording, or several separated by commas
 -- @string[opt="lpfm.data"] new the same
 -- @string[opt="symbol"] by sort keys
--- @treturn table of `pfm.analyze.diff`; prints itself
+-- @treturn table of `pfm.analyze.diff`; the prompt shows it as text
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
    arguments.check("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- lpfm histogram: counts overflows by the value of an expression, where they happen.
+--- lpfm histogram: counts overflows by the value that an expression has at each of them.
 -- @module repl.command.histogram
 
 local arguments = require "repl.command.arguments"
@@ -128,7 +128,7 @@ function command.main(argv)
    spec.period = options.number(args.period, "--period", true)
    spec.buckets = options.number(args.buckets, "--buckets", true)
    if spec.buckets and spec.buckets > histogram.MOST then
-      options.fail("--buckets: %d are too many: the maximum is %d", spec.buckets, histogram.MOST)
+      options.fail("--buckets: %s are too many: the maximum is %d", args.buckets, histogram.MOST)
    end
    options.check_program({ bucket = spec.bucket, where = spec.where }, spec)
    local result = histogram.run(spec)
@@ -140,7 +140,7 @@ end
 -- @param what a shell command line, or a table as for `histogram.run`
 -- @tparam[opt] ?string|table expression the expression; or a table with `bucket`, `where`,
 -- `event`, `period`, `buckets`
--- @treturn table of `histogram.run`; prints itself
+-- @treturn table of `histogram.run`; the prompt shows it as text
 -- @usage histogram("ls -lR /etc >/dev/null", { bucket = "time / 1000000 % 10", event = "page-faults" })
 function command.call(what, expression)
    arguments.check("histogram", 'histogram("./prog", "cpu")', { what, "string|table", "a command line or a table" },

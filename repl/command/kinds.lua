@@ -64,7 +64,7 @@ end
 -- complete it.
 local words = {}
 
--- Returns names of tracefs and sysfs, for words such as "SYSTEM:tr" or "PMU/ev".
+-- Returns the names of tracepoints or of a PMU's events in sysfs, for "SYSTEM:tr" or "PMU/ev".
 local function names_of_source(word)
    local source, mark = word:match("^([%w_]+)([:/])")
    local found = source and require("pfm.events").matching(source .. (mark == ":" and ":*" or "/*/"))
@@ -96,7 +96,7 @@ function words.figure() return sorted_keys(require("pfm.plot").views) end
 function words.figure_key() return require("pfm.analyze").keys(true) end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
-function words.shell() return require("repl.command.completion").shells() end
+function words.shell() return { "bash", "fish", "zsh" } end
 function words.kind() return kinds.names() end
 function words.sampling_format() return names_in((require("lpfm").formats())) end
 function words.weight() return { "samples", "events" } end
@@ -109,7 +109,7 @@ function words.lab() return require("repl.lab.catalog").names() end
 
 function words.name()
    local out = { "help" }
-   for i, name in ipairs(require("repl.command").names) do out[i + 1] = name end
+   for i, name in ipairs(require("repl.command.rows").names) do out[i + 1] = name end
    return out
 end
 

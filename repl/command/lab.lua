@@ -110,7 +110,7 @@ function command.list(width)
    for _, line in ipairs {
       "* has a second part on this computer: 'lpfm lab NAME --machine perf', or linux with perfmon.ko",
       ("'lpfm lab NAME' opens a lab; begin with 'lpfm lab %s'."):format(catalog.all()[1].name) } do
-      for _, part in ipairs(text.wrap(line, width)) do lines[#lines + 1] = part end
+      for _, part in ipairs(render.wrap(line, width)) do lines[#lines + 1] = part end
    end
    return lines
 end
@@ -171,8 +171,8 @@ local function report_of(args)
    options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
 end
 
--- Returns the students of a class with their rows, or without --class a single student without a
--- name, or nil if its progress is damaged; and whether anything is damaged.
+-- Returns the students of a class with their rows; without --class, a single student without a
+-- name, or nil if its progress is damaged. The second value says whether anything is damaged.
 local function students(args, labs)
    local given = { limit = options.number(args.limit, "--limit"), seed = args.seed, seeded = args.seeded }
    if not args.class then
@@ -217,7 +217,8 @@ local function check(dir, machine)
    return 0
 end
 
--- Options, and the function that prints for each; --teacher --handout is the teacher's copy.
+-- Options, and the function that makes what each prints. The first given one counts: --teacher
+-- comes before --handout, so that both together print the teacher's copy.
 local printers = {
    { "sheet", function(lab, params) return sheet.figures(lab, params) end },
    { "teacher", function(lab, params) return { sheet.handout(lab, { params = params, teacher = true }) } end },
@@ -338,7 +339,7 @@ function course:hints(id)
    return text_of(s:lines(table.concat(s.lab.pages[page_with(self, id)].hints or { "There is no hint." }, "\n\n")))
 end
 
--- Defines the names of a page.
+-- Opens a page: runs the pages before it, and defines its names as global variables.
 function course:open(index)
    self.session.index = index
    self.session:run_up_to(index - 1)

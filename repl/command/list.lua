@@ -39,7 +39,8 @@ local function metric_rows(pmu)
    return marked(catalog.metrics(pmu), "metric")
 end
 
--- Returns rows for names of tracefs and sysfs; their details are read only for rows that are shown.
+-- Returns rows for tracepoints or PMU events of sysfs, without the details, which are read only for
+-- the rows that are shown.
 local function named_rows(pattern, what)
    local out = {}
    for i, name in ipairs(events.matching(pattern) or {}) do out[i] = { name = name, description = "" } end
@@ -107,7 +108,7 @@ local function format_rows()
 end
 
 -- The sections of the list. any_pmu: the section is also shown with --pmu; asked: it is shown only
--- if the command line names it; searched: such a section is also searched for a pattern.
+-- if the command line names it or, where `searched` is true, has a pattern.
 local sections = {
    { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
       any_pmu = true },
@@ -323,10 +324,17 @@ local function check_pmu(pmu)
    options.fail("unknown PMU model '%s'%s; 'lpfm list pmus' lists the models", pmu, nearest.hint(pmu, names))
 end
 
--- Returns the message for an empty section; for the section of tracepoints it is the reason.
+-- Returns the message for an empty section; for tracepoints it says why there are none.
 local function no_such(section)
    local _, why = events.matching("*:*")
    return section == "tracepoints" and why or "this machine has none of these"
+end
+
+-- Returns the message for a pattern that matches nothing.
+local function no_match(pattern, pmu)
+   local _, why = events.matching("*:*")
+   why = why and pattern:find(":", 1, true) and "; tracepoints: " .. why
+   return ("nothing matches '%s'%s"):format(pattern, why or nearest.hint(pattern, known_words(pmu)))
 end
 
 --- Runs the command line.
@@ -340,9 +348,7 @@ function list.main(argv)
    local found, n, pattern = collect(words, args.pmu)
    if n == 0 then
       if not pattern then error(no_such(words[1]), 0) end
-      local _, why = events.matching("*:*")
-      why = why and pattern:find(":", 1, true) and "; tracepoints: " .. why
-      error(("nothing matches '%s'%s"):format(pattern, why or nearest.hint(pattern, known_words(args.pmu))), 0)
+      error(no_match(pattern, args.pmu), 0)
    end
    local lines
    if args.json then
@@ -361,14 +367,17 @@ end
 --- Lists events, metrics, registers and formats by name.
 -- @string[opt] pattern
 -- @string[opt] pmu another PMU model
--- @treturn table of rows; prints itself
+-- @treturn table of rows; the prompt shows it as text
 -- @usage list("fault")
 function list.call(pattern, pmu)
    arguments.check("list", 'list("fault")', { pattern, "string?", "a word to look for" },
       { pmu, "string?", "the name of a PMU model" })
-   local found = collect({ pattern }, pmu)
+   if pmu then check_pmu(pmu) end
+   local found, n = collect({ pattern }, pmu)
    return setmetatable(flat(found), {
-      __tostring = function() return table.concat(text_lines(found, true), "\n") end,
+      __tostring = function()
+         return n == 0 and pattern and no_match(pattern, pmu) or table.concat(text_lines(found, true), "\n")
+      end,
    })
 end
 

@@ -3,7 +3,8 @@
 -- measured.
 -- @module repl.command.options
 
-local launcher = require "pfm.launcher"
+local executable = require "pfm.measure.executable"
+local launcher = require "pfm.util.launcher"
 local need = require "pfm.util.need"
 local write_all = require "pfm.util.write_all"
 local ranges = require "pfm.util.ranges"
@@ -57,7 +58,7 @@ local function note(self, flags, value, text, bare)
       value = not bare and value or nil }
 end
 
---- An option with a value.
+--- Defines an option with a value.
 -- @string flags "-e --event"
 -- @string value its name in the help, from which `repl.command.kinds` knows its kind for
 -- completion
@@ -69,7 +70,7 @@ function command:option(flags, value, text, bare)
    return self.parser:option(flags)
 end
 
---- An option without a value.
+--- Defines an option without a value.
 function command:flag(flags, text)
    note(self, flags, nil, text)
    return self.parser:flag(flags)
@@ -79,14 +80,14 @@ end
 -- @string notes
 -- @tparam table examples
 function command:epilog(notes, examples)
-   self.notes, self.examples = notes, examples
+   self.parts_of_notes, self.examples = { notes }, examples
 end
 
 --- Appends further text and examples, behind the existing ones.
--- @string notes
+-- @tparam string|function notes the text, or a function that returns it
 -- @tparam table examples
 function command:append(notes, examples)
-   self.notes = self.notes .. "\n" .. notes
+   table.insert(self.parts_of_notes, notes)
    for _, example in ipairs(examples) do self.examples[#self.examples + 1] = example end
 end
 
@@ -99,12 +100,21 @@ function command:habits(meant, needless, advice)
    for _, flag in ipairs(needless) do self.needless[flag] = true end
 end
 
---- The text of the option help.
+--- Returns the text between the options and the examples.
+-- @treturn ?string
+function command:notes()
+   local out = {}
+   for i, part in ipairs(self.parts_of_notes or {}) do out[i] = type(part) == "function" and part() or part end
+   return out[1] and table.concat(out, "\n")
+end
+
+--- Returns the text of the option help.
 -- @treturn string
 function command:help()
    local lines = { "Usage: " .. self.usage, "", self.summary, "", "Options:" }
    for _, line in ipairs(render.align({ {}, {} }, self.rows, "  ")) do lines[#lines + 1] = line end
-   if self.notes then lines[#lines + 1] = "\n" .. self.notes end
+   local notes = self:notes()
+   if notes then lines[#lines + 1] = "\n" .. notes end
    lines[#lines + 1] = "\nExamples:"
    for _, example in ipairs(self.examples) do lines[#lines + 1] = "  " .. example end
    return table.concat(lines, "\n") .. "\n"
@@ -126,7 +136,7 @@ local function translate(self, word)
 end
 
 local function wants_value(self, word)
-   if word:find("^%-%-") then return self.takes[word] end -- not if "=" and a value follow
+   if word:find("^%-%-") then return self.takes[word] end -- nil for "--option=value"
    return #word == 2 and self.takes[word]
 end
 
@@ -135,7 +145,7 @@ local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
    mine[#mine + 1] = word
-   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a number
+   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a negative number
       mine[#mine] = word .. (word:find("^%-%-") and "=" or "") .. argv[i + 1]
       i = i + 1
    elseif wants_value(self, word) and argv[i + 1] then
@@ -175,12 +185,13 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
-      args = args:gsub("\nDid you mean one of these: .*$", "") -- all one-letter options are similar
+      args = args:gsub("\nDid you mean one of these: .*$", "") -- useless: one-letter options are all similar
       error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0)
    end
    if args.mistake then options.fail("%s", args.mistake) end
    if args.help then error({ help = self:help() }, 0) end
    if args.x == "" then options.fail("-x: expected a separator, as in -x,") end
+   if args.x == "\\t" then args.x = "\t" end -- as perf's users write it
    return args, rest
 end
 
@@ -269,7 +280,7 @@ function options.check_program(expressions, target)
    end
 end
 
---- The only word of a command line, or nil; raises an error on more words.
+--- Returns the only word of a command line, or nil; raises an error on more words.
 -- @tparam table words
 -- @string what the meaning of the word, for the message
 -- @treturn string
@@ -278,21 +289,26 @@ function options.only_word(words, what)
    return words[1]
 end
 
---- The value of an option as a positive number.
+local MOST = 2 ^ 53 -- up to here, a Lua number holds all whole numbers exactly
+
+--- Returns the value of an option as a positive number.
 -- @string text
 -- @string what the option, for the message
 -- @tparam[opt] boolean whole
+-- @number[opt=2^53] most the largest value
 -- @treturn number or nil if text is nil
-function options.number(text, what, whole)
+function options.number(text, what, whole, most)
    if text == nil then return nil end
    local n = tonumber(text)
    if not n or n <= 0 or n ~= n or n == math.huge or (whole and n ~= math.floor(n)) then
       options.fail("%s: '%s' is not a positive %snumber", what, text, whole and "whole " or "")
    end
+   most = most or MOST
+   if n > most then options.fail("%s: %s is too much: at most %.0f", what, text, most) end
    return n
 end
 
---- The value of an option as a size.
+--- Returns the value of an option as a size.
 -- @string[opt] text
 -- @string[opt="--buffer"] what the option, for the message
 -- @treturn ?number bytes; nil if text is nil
@@ -303,29 +319,22 @@ function options.size(text, what)
    return n
 end
 
--- Parses a list of CPUs: "0-3,5".
-local function cpu_list(text)
+-- Parses a list of CPUs, which must be online: "0-3,5". The walk through a range ends at the first that is not.
+local function cpu_list(text, online)
    local list, why = ranges.read(text, "CPUs")
    if not list then options.fail("--cpu: %s", why) end
-   local out, seen = {}, {}
+   local out, seen, is = {}, {}, {}
+   for _, cpu in ipairs(online) do is[cpu] = true end
    for _, range in ipairs(list) do
       for cpu = range[1], range[2] do
+         if not is[cpu] then
+            options.fail("--cpu: CPU %.0f is not online; CPUs %d to %d are", cpu, online[1], online[#online])
+         end
          if not seen[cpu] then out[#out + 1] = cpu end
          seen[cpu] = true
       end
    end
    return out
-end
-
-local function check_cpus(wanted, online)
-   local is = {}
-   for _, cpu in ipairs(online) do is[cpu] = true end
-   for _, cpu in ipairs(wanted) do
-      if not is[cpu] then
-         options.fail("--cpu: CPU %d is not online; CPUs %d to %d are", cpu, online[1], online[#online])
-      end
-   end
-   return wanted
 end
 
 local MOST_IDS = 2 ^ 31 - 1 -- of pid_t
@@ -425,7 +434,7 @@ local function check_rate(its)
    end
 end
 
---- Returns -c and -F as they hold for events without a rate of their own. Those of a single -e are
+--- Returns the period and frequency of events that have none of their own. Those of a single -e are
 -- converted to numbers in `args.event`.
 -- @tparam table args
 -- @treturn ?number period
@@ -440,14 +449,14 @@ end
 
 --- Adds the options that say what is measured; `options.target` reads them.
 -- @tparam command c
--- @tparam[opt] boolean no_events without -e
+-- @tparam[opt] boolean no_events without -e, and of one thread
 function options.add_target(c, no_events)
    if not no_events then add_events(c) end
    c:option("-p --pid", "PIDS", "Measure these processes, all their threads."):count("*")
    c:option("-t --tid", "TIDS", "Measure these threads."):count("*")
    c:flag("-a --all-cpus", "Measure all CPUs, whatever runs on them.")
    c:option("-C --cpu", "CPUS", "Measure these CPUs, e.g. 0-3,5."):count("*")
-   c:flag("--threads", "Include threads and children, which is the default.")
+   if not no_events then c:flag("--threads", "Include threads and children, which is the default.") end
    c:flag("-i --no-inherit", "Measure the first thread alone, not threads and children.")
    if not no_events then
       c:flag("--all-user", "Count events that name no level (as page-faults:k does) at the user level alone.")
@@ -465,8 +474,11 @@ end
 
 -- Returns the ids of the processes and threads.
 local function tids_of(args)
-   local out = pids_of(args)
-   for _, tid in ipairs(id_list("--tid", "thread IDs", args.tid)) do out[#out + 1] = tid end
+   local out, seen = pids_of(args), {}
+   for _, pid in ipairs(out) do seen[pid] = true end
+   for _, tid in ipairs(id_list("--tid", "thread IDs", args.tid)) do
+      if not seen[tid] then out[#out + 1] = tid end
+   end
    return #out > 0 and out or nil
 end
 
@@ -480,11 +492,11 @@ function options.at_level(args, list)
    return plm and require("pfm.events").at_level(list, plm) or list
 end
 
---- Reads the events of -e to sample, with registers, at the privilege level of the options.
+--- Reads the events of -e to sample, at the options' privilege level, and assigns them registers.
 -- @tparam table args
 -- @tparam {string,...} names of -e
--- @tparam[opt] {string,...} default used if there are none; if nil, these events are values
--- recorded with samples, and there may be none
+-- @tparam[opt] {string,...} default used if `names` is empty; if nil, the events of `names` are
+-- not sampled but recorded with each sample, and there may be none
 -- @treturn table of `events.parse`
 function options.sampled_events(args, names, default)
    local events = require "pfm.events"
@@ -492,7 +504,7 @@ function options.sampled_events(args, names, default)
    return options.expect(events.assign(options.at_level(args, list)))
 end
 
---- The target that the options describe.
+--- Returns the target that the options describe.
 -- @tparam table args
 -- @tparam table words the command
 -- @treturn table a target of `pfm.measure`; its `inherit` is false with --no-inherit, for CPUs, and
@@ -507,14 +519,22 @@ function options.target(args, words)
    if #words > 0 then target.command = words end
    target.tids = tids_of(args)
    if args.all_cpus then target.cpus = online end
-   if #args.cpu > 0 then target.cpus = check_cpus(cpu_list(table.concat(args.cpu, ",")), online) end
+   if #args.cpu > 0 then target.cpus = cpu_list(table.concat(args.cpu, ","), online) end
    if target.tids and target.cpus then options.fail("--pid, --tid and --all-cpus exclude each other") end
    if not target.command and not target.tids and not target.cpus then
       options.fail("nothing to measure: expected a command, -p PIDS or -a")
    end
    target.inherit = not (args.no_inherit or target.cpus) and (#args.pid > 0 or not target.tids)
    target.whole = target.inherit and #args.pid > 0 and pids_of(args) or nil
+   if target.command and not target.cpus and not args.quiet then options.warn_of_rights(words) end
    return target
+end
+
+--- Says on standard error if the kernel does not let the command be measured.
+-- @tparam {string,...} words the command
+function options.warn_of_rights(words)
+   local obstacle = executable.obstacle(words)
+   if obstacle then io.stderr:write("lpfm: ", render.clean(obstacle), "\n") end
 end
 
 --- Expands %h, %r and others of `launcher.file_name` in the name of an output file.
@@ -543,13 +563,26 @@ function options.print(lines)
    io.stdout:write(render.clean(table.concat(lines, "\n")), "\n")
 end
 
---- Writes results, as `options.print` does.
+--- Writes results, as `options.print` does. If the file cannot be written, they go to standard error before the error
+-- is raised.
 -- @tparam {string,...} lines
 -- @string[opt] path as for `options.output`
 function options.write(lines, path)
-   local file = options.output(path)
-   local ok, err = write_all(file, render.clean(table.concat(lines, "\n")), "\n")
-   if not ok then error(("cannot write %s: %s"):format(path or "the results", err), 0) end
+   local text = render.clean(table.concat(lines, "\n"))
+   local opened, file = pcall(options.output, path)
+   local ok, err = opened, file
+   if opened then ok, err = write_all(file, text, "\n") end
+   if ok then return end
+   if file ~= io.stderr then io.stderr:write(text, "\n") end
+   error(opened and ("cannot write %s: %s"):format(path or "the results", err) or err, 0)
+end
+
+--- Says where a recording is that could not be written to its file.
+-- @tparam table file of `record.run`, with `moved`
+-- @treturn string
+function options.moved(file)
+   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
+      file.path, file.path)
 end
 
 --- Checks the conditions of when to count (`from`, `until`, `switch_after`), and raises an error if

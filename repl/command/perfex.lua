@@ -16,7 +16,7 @@ local command = {}
 
 local TSC = "task-clock" -- the CPU time, in ns
 
--- Reads the names of events, and puts the TSC's in front.
+-- Reads the names of events, and puts the event that stands for the TSC in front.
 local function wanted(names)
    local list, err = events.read(names or {})
    if not list then error(err, 0) end
@@ -28,7 +28,7 @@ local function wanted(names)
    return out
 end
 
--- Puts all events into one set, as counters are not multiplexed.
+-- Puts all events into one set, so that none is multiplexed.
 local function spec_of(list)
    local ok, err = events.assign(list)
    if not ok then error(err, 0) end
@@ -81,7 +81,7 @@ end
 
 local COLUMNS = { { title = "own", right = true }, { title = "children", right = true }, {}, {} }
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `command.run`
 -- @treturn {string,...} lines
 -- @usage
@@ -123,6 +123,7 @@ end
 function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("nothing to measure: expected a command") end
+   options.warn_of_rights(words)
    local result = options.checked(command.run, { command = words,
       events = #args.event > 0 and table.concat(args.event, ",") or "page-faults" })
    options.write(args.json and { render.json(result) } or command.text(result), args.output)
@@ -132,7 +133,7 @@ end
 --- Counts a command and, separately, its children.
 -- @string what a shell command line
 -- @string[opt] list events
--- @treturn table of `command.run`; prints itself
+-- @treturn table of `command.run`; the prompt shows it as text
 -- @usage perfex("ls / >/dev/null; true", "page-faults").events[1].value
 function command.call(what, list)
    arguments.check("perfex", 'perfex("make", "page-faults")', { what, "string", "a command line" },

@@ -23,7 +23,7 @@ function command.options()
    c:option("-o --output", "FILE", "Draw into FILE, .svg or .png (needs gnuplot).")
    c:option("-s --sort", "KEY", ("Plot by %s (default: symbol)."):format(table.concat(analyze.keys(true), ", ")))
    c:option("-e --event", "EVENT", "Show this event if several were sampled.")
-   c:option("--top", "N", "Show the N with the most samples.")
+   c:option("--top", "N", "Show the N with the most samples (default: 20; for time, 5).")
    c:option("--slices", "N", "Divide the time into N slices (default: 60).")
    c:option("--value", "EVENT", "For histogram: 'time', or an event of record --with.")
    c:option("--bins", "N", "For histogram: draw about N bins (default: 20).")
@@ -59,7 +59,8 @@ function command.main(argv)
    if words[1] and not plot.views[words[1]] and not input.is_there(words[1]) then options.fail("%s", none(words[1])) end
    input.pick(args, words, "what", function(word) return plot.views[word] end)
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
-      slices = options.number(args.slices, "--slices", true), bins = options.number(args.bins, "--bins", true) }
+      slices = options.number(args.slices, "--slices", true, plot.MOST),
+      bins = options.number(args.bins, "--bins", true, plot.MOST) }
    local self = input.open(args.files, "lpfm plot")
    options.checked(views.key, args.sort or "symbol")
    options.checked(stacks.event, self, args.event)
@@ -76,7 +77,7 @@ end
 --- Draws a recording: shares, changes over time, distributions.
 -- @string[opt="bars"] what as of `plot.recording`
 -- @string[opt="lpfm.data"] path
--- @treturn figure prints itself
+-- @treturn figure; the prompt draws it
 -- @usage record("ls -lR /etc >/dev/null"); plot("time")
 function command.call(what, path)
    arguments.check("plot", 'plot("time", "lpfm.data")', { what, "string?", "a figure" },

@@ -6,7 +6,7 @@ local arguments = require "repl.command.arguments"
 local cuts = require "pfm.recording.cuts"
 local fields = require "pfm.util.fields"
 local extensions = require "repl.parts"
-local launcher = require "pfm.launcher"
+local launcher = require "pfm.util.launcher"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
@@ -15,13 +15,12 @@ local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local terminal = require "pfm.util.terminal"
-local wrap = require("repl.lab.text").wrap
 
 local command = {}
 
 local BLINK = 1    -- s between updates of the progress
 local PREFIX = "lpfm record: "
-local SHARE = 0.01 -- time in which nothing was observed is reported if it is a larger fraction
+local SHARE = 0.01 -- of the time; if nothing was observed in more of it, the report says so
 
 -- Options of perf, and the option of lpfm for each.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }
@@ -243,11 +242,6 @@ local function off_cpu_of(its)
    return table.concat(out, "; ")
 end
 
-local function moved(file)
-   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
-      file.path, file.path)
-end
-
 local function why_alone(outcome)
    return outcome.alone and (" (%s)"):format(outcome.alone) or " (without --no-inherit they are included)"
 end
@@ -281,6 +275,8 @@ local function summary(file, outcome)
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle
+   elseif stages.delay(outcome.stages or {}) then
+      line = line .. "; sampling " .. stages.delay(outcome.stages)
    elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
       line = line .. ", none of which met the condition"
    elseif outcome.samples == 0 and outcome.off_cpu then
@@ -301,7 +297,7 @@ local function summary(file, outcome)
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
    end
    if file.taken then line = ("%s\nanother recording is in %s now"):format(line, file.taken) end
-   return file.moved and line .. "\n" .. moved(file) or line
+   return file.moved and line .. "\n" .. options.moved(file) or line
 end
 
 local function exit_status(file, outcome)
@@ -316,7 +312,7 @@ end
 local function tell(message)
    local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
    for paragraph in (message .. "\n"):gmatch("([^\n]*)\n") do
-      for i, line in ipairs(render.width(paragraph) > width and wrap(paragraph, width) or { paragraph }) do
+      for i, line in ipairs(render.width(paragraph) > width and render.wrap(paragraph, width) or { paragraph }) do
          io.stderr:write(i == 1 and PREFIX or (" "):rep(#PREFIX), line, "\n")
       end
    end
@@ -355,7 +351,7 @@ function command.main(argv)
    function limits.written(its)
       clear()
       if its.moved then
-         tell(moved(its))
+         tell(options.moved(its))
       elseif not args.quiet then
          tell(("%s in %s (%s)"):format(render.plural(its.samples, "sample"), its.path, render.bytes(its.bytes)))
       end
@@ -365,7 +361,7 @@ function command.main(argv)
    if not args.quiet then
       tell(summary(file, outcome))
    elseif file.moved then
-      tell(moved(file))
+      tell(options.moved(file))
    end
    return exit_status(file, outcome)
 end
@@ -395,7 +391,7 @@ end
 -- @string[opt="lpfm.data"] what.output the file
 -- @param[opt="lpfm.data"] path the file, if the table does not name it; or a table of options, as
 -- in `{ g = true }`
--- @treturn table of `profile.run`; prints itself
+-- @treturn table of `profile.run`; the prompt shows it as text
 -- @usage record("ls -lR /etc >/dev/null", { g = true }); report { g = "callee" }
 function command.call(what, path)
    local spec

@@ -20,8 +20,8 @@ local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
 local report_text = require "repl.command.text.report"
 
--- Options of perf and pfmon that lpfm report has under other names or not at all, and the message
--- for each.
+-- Options of perf and pfmon that lpfm report has under other names (`meant`), that ask for what it
+-- does anyway (`needless`), or that it does not have, with a message for each (`advice`).
 local meant = {
    ["--stdio"] = "--plain", ["--time-quantum"] = "--slice", ["-D"] = "--samples",
    ["--dump-raw-trace"] = "--samples", ["-t"] = "-x",
@@ -238,15 +238,28 @@ local function check_limit(args)
    if p and not (tonumber(p) and tonumber(p) >= 0) then options.fail("--percent-limit: '%s' is not a percentage", p) end
 end
 
--- Raises an error if several kinds of output are chosen, or if --samples comes with a filter, or
--- -x with text output.
+-- The kinds of output beside the table, each with the options that it would not follow.
+local KINDS = {
+   { "phases", "top", "percent_limit" }, { "histogram", "sort", "top", "percent_limit", "slice" },
+   { "correlate", "sort", "top", "percent_limit", "slice" },
+   { "samples", "sort", "top", "percent_limit", "slice", "json" }, { "call_graph", "top", "slice" },
+   { "derive", "percent_limit" },
+}
+
+-- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
+-- with a filter, or -x with text output.
 local function check_choice(args)
    local chosen
-   for _, name in ipairs { "phases", "histogram", "correlate", "samples", "call_graph" } do
-      local flag = name:gsub("_", "-")
-      if args[name] then
+   for _, kind in ipairs(KINDS) do
+      local flag, value = (kind[1]:gsub("_", "-")), args[kind[1]]
+      if value and (kind[1] ~= "derive" or #value > 0) then
          if chosen then options.fail("--%s and --%s exclude each other", chosen, flag) end
          chosen = flag
+         for i = 2, #kind do
+            if args[kind[i]] then
+               options.fail("--%s and --%s exclude each other", flag, (kind[i]:gsub("_", "-")))
+            end
+         end
       end
    end
    if args.samples and next(selection.read(args)) then
@@ -328,20 +341,33 @@ end
 local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
    job = true, step = true }
 
--- Raises an error if one condition of the filter, by itself, selects no sample: it is probably
--- mistyped.
-local function check_found(self, args, filter)
+--- Raises an error about a filter that selects no sample. If one condition by itself selects none, it is probably
+-- mistyped, and the error names it; else it names all.
+-- @tparam table self of `recording.open`
+-- @string by sort keys
+-- @tparam table filter
+function report.check_found(self, by, filter)
+   local given = {}
+   if filter.from or filter.to then
+      given[1] = ("--time %s,%s"):format(filter.from or "", filter.to or "")
+      local during = options.checked(report.sort, self, by, { filter = { from = filter.from, to = filter.to } })
+      if #during.rows == 0 then
+         error("no samples match " .. given[1], 0)
+      end
+   end
    for _, name in ipairs(selection.names) do
       local seen = {}
-      for i, row in ipairs(filter[name] and NAMED[name] and report.sort(self, name).rows or {}) do
-         seen[i] = row.cells[1]
+      for _, row in ipairs(filter[name] and NAMED[name] and report.sort(self, name).rows or {}) do
+         if row.cells[1] ~= "-" then seen[#seen + 1] = row.cells[1] end
       end
       local only = { filter = { [name] = filter[name] } }
-      local found = filter[name] and options.checked(report.sort, self, args.sort, only)
+      local found = filter[name] and options.checked(report.sort, self, by, only)
       if found and #found.rows == 0 then
          error(("no samples match --%s %s%s"):format(name, filter[name], nearest.hint(filter[name], seen)), 0)
       end
+      if filter[name] then given[#given + 1] = ("--%s %s"):format(name, filter[name]) end
    end
+   if #given > 1 then error(("no samples match %s together"):format(table.concat(given, " and ")), 0) end
 end
 
 -- Returns true if the report is to be browsed: on a terminal, unless a part of the report or
@@ -370,7 +396,7 @@ local function print_report(self, args, wanted)
    local browsed = is_browsed(args)
    local by = args.sort or browsed and "object,symbol" or nil
    local result = options.checked(report.sort, self, by, wanted)
-   if #result.rows == 0 then check_found(self, args, wanted.filter) end
+   if #result.rows == 0 then report.check_found(self, args.sort, wanted.filter) end
    if browsed then
       return browse.run(view_of(self, result, by, wanted))
    end
@@ -400,6 +426,9 @@ function report.main(argv)
    local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
+      if next(wanted.filter) and #report.sort(self, nil, { filter = wanted.filter }).rows == 0 then
+         report.check_found(self, nil, wanted.filter)
+      end
       local mark = summary.simulated(self)
       if mark then table.insert(lines, 1, mark) end
       options.print(args.json and { render.json(found) } or lines)
@@ -425,7 +454,7 @@ end
 -- @string[opt] wanted.file the recording
 -- @string[opt] wanted.sort sort keys
 -- @string[opt] wanted.g "caller" or "callee": the tree of calls, see `pfm.stacks.tree`
--- @treturn table of `report.sort`, or `pfm.stacks.tree`; prints itself
+-- @treturn table of `report.sort`, or `pfm.stacks.tree`; the prompt shows it as text
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
 function report.call(path, by, wanted)
    if type(path) == "table" and #path == 0 then path, by, wanted = path.file, path.sort, path end

@@ -114,7 +114,7 @@ local function run_script(chunk, name, arguments, self, iterate)
    rawset(_G, "recorded", self)
    rawset(_G, "session", self) -- former name
    rawset(_G, "samples", iterate)
-   local run = require("repl.command").run
+   local run = require("repl.chunk").run
    local status = run(chunk, name, arguments, 1)
    if status ~= 0 or not rawget(_G, HANDLERS.each) then return status end
    return run(function() return run_handlers(iterate) end, name, arguments, 1)
@@ -185,7 +185,9 @@ end
 -- Returns a function for the script that returns an iterator of the selected samples; it can be
 -- called several times.
 local function iterator(self, args)
-   for name in (args.event or ""):gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
+   if args.event and not pcall(stacks.event, self, args.event) then -- else a name with commas: PMU/a=1,b=2/
+      for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
+   end
    local wanted = selection.read(args)
    if not next(wanted) then return function() return samples.each(self) end end
    local passes = options.checked(analyze.test, self, wanted)

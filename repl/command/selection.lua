@@ -14,11 +14,11 @@ selection.names = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "r
 function selection.add_options(c)
    c:option("-e --event", "EVENTS", "Only samples of these events, separated by commas.")
    c:option("--symbol", "SYMBOLS", "Only samples in these functions.")
-   c:option("--object", "OBJECTS", "Only samples in these programs and libraries.")
+   c:option("--object", "OBJECTS", "Only samples in these programs and libraries, by name or path.")
    c:option("--comm", "NAMES", "Only samples of threads with these names.")
    c:option("--pid", "PIDS", "Only samples of these processes.")
    c:option("--tid", "TIDS", "Only samples of these threads.")
-   c:option("-C --cpu", "CPUS", "Only samples on these CPUs.")
+   c:option("-C --cpu", "CPUS", "Only samples on these CPUs, e.g. 0-3,5.")
    c:option("--rank", "RANKS", "Of many recordings, only these ranks', e.g. 0-3,5.")
    c:option("--host", "HOSTS", "Of many recordings, only those of these hosts.")
    c:option("--node", "NODES", "Of many recordings, only those of these nodes, as the launcher calls them.")
@@ -33,7 +33,7 @@ local meant = {
    ["--dso"] = "--object", ["-d"] = "--object", ["--comms"] = "--comm", ["-c"] = "--comm",
 }
 
---- The options of perf that stand for these options, and for others of a command.
+--- perf's names for the options that select samples, and for other options of a command.
 -- @tparam table own the command's: perf's option to lpfm's
 -- @treturn table for `command:habits`
 function selection.habits(own)

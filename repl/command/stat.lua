@@ -2,6 +2,7 @@
 --- lpfm stat: counts events while a command runs.
 -- @module repl.command.stat
 
+local arguments = require "repl.command.arguments"
 local count = require "pfm.count"
 local events = require "pfm.events"
 local render = require "pfm.render"
@@ -10,20 +11,21 @@ local metrics = require "pfm.metrics"
 local interval_text = require "repl.command.text.interval"
 local extensions = require "repl.parts"
 local host = require "pfm.measure.host"
-local launcher = require "pfm.launcher"
+local launcher = require "pfm.util.launcher"
 local options = require "repl.command.options"
 local region_text = require "repl.command.text.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
 local write_all = require "pfm.util.write_all"
 local regions = require "pfm.measure.regions"
+local stages = require "pfm.measure.stages"
 local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
 local terminal = require "pfm.util.terminal"
 
 local stat = {}
 
--- --- for people ----------------------------------------------------------------------------------
+-- --- text ----------------------------------------------------------------------------------------
 
 -- Returns lines with the counts of each core, socket, process and so on: its name, its number of
 -- CPUs or threads, then the count.
@@ -84,6 +86,12 @@ local function late_note(result)
    return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
 
+-- Says how late the counting began after its stages.
+local function from_note(result)
+   local delay = stages.delay(result.stages or {})
+   return delay and { ("  Counting %s: what happened until then is missing."):format(delay) } or {}
+end
+
 local function sets_note(result)
    if (result.sets or 1) < 2 then return warnings(result) end
    local why = (result.why_sets or "") ~= "" and ": " .. result.why_sets or ""
@@ -95,7 +103,7 @@ local function sets_note(result)
    return out
 end
 
--- Says which runs should not be in the means, or are not.
+-- Says how many runs failed, which are in the means, and whether an interrupted one is left out.
 local function runs_note(result)
    local out = {}
    if result.failed then
@@ -147,6 +155,7 @@ function stat.text(result, target)
    local notes = stat_text.end_note(result)
    stat_text.append(notes, late_note(result))
    stat_text.append(notes, stat_text.reasons(result))
+   stat_text.append(notes, from_note(result))
    stat_text.append(notes, sets_note(result))
    stat_text.append(notes, runs_note(result))
    stat_text.append(notes, hint(result, target))
@@ -156,7 +165,7 @@ function stat.text(result, target)
    return lines
 end
 
--- --- for programs --------------------------------------------------------------------------------
+-- --- CSV and JSON --------------------------------------------------------------------------------
 
 -- Puts a line in front that names the simulated machine, if the result comes from one.
 local function with_mark(lines, result)
@@ -197,6 +206,7 @@ local function json_line(result, target)
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
       groups = result.groups and json_groups(result.groups), simulated = result.simulated,
+      gap = result.stages and stages.gap(result.stages),
       ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns, host = launcher.host(),
       job = launcher.here(),
    }
@@ -234,13 +244,27 @@ local function try_to_write(out, lines)
    return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
--- Returns an object that writes lines when it is called. If a write fails, it writes these lines
--- and all later ones to standard error, and sets its field `lost`; it raises an error if the file
--- is standard error itself.
+-- Opens the file anew, without what was in it. Returns true, nil and the new file; or false, why
+-- not, and the old one.
+local function emptied(path, out)
+   local ok, file = pcall(options.output, path)
+   if not ok then return false, tostring(file):gsub("^cannot write .-: ", ""), out end
+   if file ~= out then out:close() end
+   return true, nil, file
+end
+
+-- Returns an object that writes lines when it is called; the first call removes what was in the
+-- file, unless args.append is set. If a write fails, it writes these lines and all later ones to
+-- standard error, and sets its field `lost`; it raises an error if the file is standard error
+-- itself.
 local function new_writer(args, out)
    local where, self = args.output ~= "-" and args.output or "the results", { lost = false }
+   local old = not args.append
    return setmetatable(self, { __call = function(_, lines)
-      local ok, err = try_to_write(out, lines)
+      local ok, err = true, nil
+      if old then ok, err, out = emptied(args.output, out) end
+      old = false
+      if ok then ok, err = try_to_write(out, lines) end
       if ok then return end
       if out == io.stderr then error(("cannot write %s: %s"):format(where, err), 0) end
       io.stderr:write(("lpfm stat: cannot write %s: %s; the results follow here\n"):format(where, err))
@@ -249,9 +273,10 @@ local function new_writer(args, out)
    end })
 end
 
--- Prints what a reader of the numbers has to know where they have no room for it.
+-- Prints the warnings to stderr, for output formats that have no place for them.
 local function remark(result, target)
    local lines = warnings(result)
+   stat_text.append(lines, from_note(result))
    stat_text.append(lines, runs_note(result))
    if target.inherit ~= false then stat_text.append(lines, hint(result, target)) end
    for _, line in ipairs(lines) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
@@ -331,7 +356,7 @@ function stat.options()
       .. "The exit status is that of the command. Its threads and children are counted with it, but for what the\n"
       .. "machine cannot count in children (on perf: events that take turns; --from, --until), which is said.\n"
       .. "perf_event starts --from some 10 us after its stages, and on a busy machine milliseconds later: what\n"
-      .. "happens between is not counted. perfmon.ko starts at the event.\n"
+      .. "happens between is not counted, and the result says how long that was. perfmon.ko starts at the event.\n"
       .. "Linux up to 6.12 does not give perf the counts of each thread that ends; 6.18 does, of software events\n"
       .. "alone; perfmon.ko does on each kernel, of all. Without them --per-thread and --per-process tell how many\n"
       .. "threads could not be counted.\n"
@@ -361,14 +386,20 @@ local function switching(args)
    return ms or args.switch_after
 end
 
-local function spec_of(target, list, args, print, complete)
-   options.check_conditions(args)
-   local spec = { events = list, switch = switching(args), from = args.from, ["until"] = args["until"] }
-   for k, v in pairs(target) do spec[k] = v end
+-- Returns the interval in ms and the number of intervals, or nil.
+local function interval_of(args)
    local ms = options.number(args.interval, "--interval")
    if ms and ms < 1 then options.fail("--interval: at least 1 ms") end
    local n = options.number(args.interval_count, "--interval-count", true)
    if n and not ms then options.fail("--interval-count needs -I") end
+   return ms, n
+end
+
+local function spec_of(target, list, args, print, complete)
+   options.check_conditions(args)
+   local spec = { events = list, switch = switching(args), from = args.from, ["until"] = args["until"] }
+   for k, v in pairs(target) do spec[k] = v end
+   local ms, n = interval_of(args)
    if n then spec.seconds = math.min(spec.seconds or math.huge, n * ms / 1000) end
    if ms then spec.interval, spec.on_interval = ms / 1000, function(row) print.interval(complete(row)) end end
    return spec
@@ -505,8 +536,14 @@ local function grouping(args, target)
    end
 end
 
+local MOST_REPEATS = 1e6
+
+local function repeats_of(args)
+   return options.number(args["repeat"], "--repeat", true, MOST_REPEATS)
+end
+
 local function repeats(spec, args, target, print, complete)
-   local n = options.number(args["repeat"], "--repeat", true) or 1
+   local n = repeats_of(args) or 1
    if n > 1 and not target.command then options.fail("--repeat needs a command") end
    local result = count.times(n, spec)
    complete(result)
@@ -580,16 +617,19 @@ function stat.main(argv)
    local group = grouping(args, target)
    local names, groups = asked_for(args)
    local list, complete = options.checked(prepare, names, groups, args.regions)
+   repeats_of(args) -- mistakes come before the line about the PMU
+   interval_of(args)
+   switching(args)
    options.at_level(args, list)
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
-   local out = options.output(args.output, args.append)
+   local out = options.output(args.output, true) -- keeps what is in the file until there are results
    if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
    local spec = spec_of(target, list, args, print, finish)
    spec.parts, spec.names = group ~= nil, group ~= nil
-   target.staged = args.from or args["until"] -- for what is said of the result
+   target.staged = args.from or args["until"] -- hint() reads it
    return repeats(spec, args, target, print, finish)
 end
 
@@ -615,11 +655,13 @@ end
 
 local MEASURABLE = { string = true, ["function"] = true, table = true }
 
-local function check_measurable(call, what)
+local function check_measurable(call, what, list, groups)
    if not MEASURABLE[type(what)] then
       error(("%s: expected a command line, a function or a table, got a %s: %s(\"ls\")"):format(call, type(what), call),
          0)
    end
+   arguments.check(call, call .. '("ls", "page-faults", "cpi")', { what, "string|function|table", "what to measure" },
+      { list, "string|table?", "a list of events" }, { groups, "string?", "metric groups" })
 end
 
 local function events_for(what, list)
@@ -645,10 +687,10 @@ end
 -- @tparam[opt] string list events; or a table of choices beside a command line, as for `count.run`
 -- @tparam[opt] string groups metric groups, as in "cpi,cache"
 -- @tparam[opt] int tid while a function runs, count this thread instead of the caller
--- @treturn table of `count.run`, with `metrics` if groups were asked for; prints itself
+-- @treturn table of `count.run`, with `metrics` if groups were asked for; the prompt shows it as text
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
-   check_measurable("stat", what)
+   check_measurable("stat", what, list, groups)
    what, list = merged(what, list)
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })
    local result, target = count_any(what, parsed, tid)
@@ -662,7 +704,7 @@ end
 -- @treturn table `target`, `callbacks`, `so_far(seconds)` and `complete(outcome)` (printable
 -- results)
 function stat.job(what, list, groups)
-   check_measurable("job", what)
+   check_measurable("job", what, list, groups)
    what, list = merged(what, list)
    local spec, target = spec_for("job", what, { "record" })
    local parsed, complete = prepare(events_for(what, list), groups_of { groups })

@@ -128,7 +128,7 @@ local function without_threads(sorted)
    return out, idle, all
 end
 
---- The rows of an update.
+--- Returns the rows of an update.
 -- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @tparam[opt] table filter of `report.sort`

@@ -28,8 +28,8 @@ function grade.points(page)
    return page.points or POINTS[page.kind == "script" and "script" or kind_of(page)]
 end
 
--- Returns whether an answer is right; the reason if a script is not; and the explanation if another
--- answer is not, unless it is the page's general one.
+-- Returns whether an answer is right; if a script is wrong, the reason; and if another answer is
+-- wrong, the explanation, unless that is the page's general one.
 local function is_right(s, page, row, limit)
    if page.task == nil or page.kind ~= "script" then
       local right, say = s:judge(page, tostring(row.answer))
@@ -80,7 +80,7 @@ local function row_of(s, index, options, others)
    if wanted and row.params ~= wanted then -- a run could take long, and not change the verdict
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
-      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- may raise
+      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- raises errors of the lab
       local ok
       ok, right, why, say = pcall(function()
          return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)
@@ -96,8 +96,8 @@ end
 -- with, and does not trust the states in a file of progress. Scripts run in interpreters of their
 -- own.
 -- @tparam session s of `repl.lab.session`
--- @tparam[opt] table options `limit`, seconds that a script may take; `seed`, which must have set
--- the parameters
+-- @tparam[opt] table options `limit`, seconds that a script may take; `seed`: an answer is wrong
+-- unless the parameters that it was given with are those that this seed draws
 -- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=,
 -- hints=, params=, seed=, time=, points=, max=, why=, say=, log= }`; `why`: the reason if it is
 -- not right; `say`: the explanation of such wrong answers
@@ -165,7 +165,7 @@ end
 --- Judges a class: each folder in a folder is a student's, and has its name.
 -- @string dir
 -- @tparam {table,...} labs
--- @tparam[opt] table options of `grade.session`; `seeded`: each student's seed is the name
+-- @tparam[opt] table options of `grade.session`; `seeded`: each student's seed is its name
 -- @treturn {table,...} `{ name=, rows= }` or `{ name=, err=, rows={} }` of each student, by name
 function grade.class(dir, labs, options)
    local out, given = {}, options or {}

@@ -21,7 +21,7 @@ local function merge(into, from)
    return into
 end
 
-local TIMES, AT_LEAST = 100, 1000 -- a parameter's limit: TIMES its default, or AT_LEAST if more
+local TIMES, AT_LEAST = 100, 1000 -- a parameter's limit: TIMES its default, or AT_LEAST if that is more
 
 local function check_model(value)
    for _, machine in ipairs(lpfm.machines()) do
@@ -191,7 +191,7 @@ end
 function session:choices(page)
    local out = {}
    for i, choice in ipairs(page.choices or {}) do
-      local lines = text.wrap(text.fill(choice[1], self.figures), self.width - 6, "")
+      local lines = render.wrap(text.fill(choice[1], self.figures), self.width - 6, "")
       for j, line in ipairs(lines) do
          local label = j == 1 and string.char(96 + i) .. ")" or "  "
          out[#out + 1] = ("   %s %s"):format(label, line)
@@ -252,9 +252,9 @@ function session:enter()
    local page = self:page()
    self:run_up_to(self.index) -- even a question, before the prediction, may name figures
    self.phase, self.shown_hints = kind_of(page), 0
-   local out = add({ "" }, text.wrap(heading(self), self.width))
+   local out = add({ "" }, render.wrap(heading(self), self.width))
    add(out, { ("-"):rep(widest(out)), "" })
-   for _, change in ipairs(changes(self)) do add(out, add(text.wrap(change, self.width), { "" })) end
+   for _, change in ipairs(changes(self)) do add(out, add(render.wrap(change, self.width), { "" })) end
    add(out, self:lines(page.text))
    local question = answers.question(page)
    if question then
@@ -262,7 +262,7 @@ function session:enter()
    end
    add(out, self:choices(page))
    if self.phase == "read" and page.run then add(out, self:results(page)) end
-   return add_apart(out, text.wrap(request(self), self.width))
+   return add_apart(out, render.wrap(request(self), self.width))
 end
 
 -- Returns how `text.figures` draws figures: narrower than a page, since their lines are indented.
@@ -382,18 +382,18 @@ end
 local function answer(self, page, reply)
    local judge_one = is_script(page) and session.judge_script or session.judge
    local right, say = judge_one(self, page, is_script(page) and file_of(reply) or reply)
-   if right == nil then return text.wrap(say .. ".", self.width) end
+   if right == nil then return render.wrap(say .. ".", self.width) end
    if is_script(page) then keep_script(self, page, file_of(reply), right) end
    note(self, page, reply, right)
    local out = { answers.echo(reply, page) }
    if page.ask then add(out, self:results(page)) end
    if is_script(page) then
-      add_apart(out, text.wrap(verdict(right) .. " " .. say:gsub("^%l", string.upper), self.width))
+      add_apart(out, render.wrap(verdict(right) .. " " .. say:gsub("^%l", string.upper), self.width))
    else
       add_apart(out, self:lines(say or "", verdict(right)))
    end
    if page.ask or right then self.phase = "read" end
-   return add_apart(out, text.wrap(request(self), self.width))
+   return add_apart(out, render.wrap(request(self), self.width))
 end
 
 --- Judges a value that was found at the prompt as the answer to the open task; `check` at the
@@ -406,7 +406,7 @@ function session:check(value)
    if not is_script(page) then return answer(self, page, tostring(value)) end
    local right, say = self:judge_value(page, value)
    local file = " Now the same in a file, so that it is kept: leave the prompt, and give the file's name."
-   return text.wrap(verdict(right) .. " " .. say .. (right and file or ""), self.width)
+   return render.wrap(verdict(right) .. " " .. say .. (right and file or ""), self.width)
 end
 
 -- --- words that are not answers ------------------------------------------------------------------
@@ -416,7 +416,7 @@ local function go(self, by)
    if index > #self.lab.pages then
       self.kept.done, self.kept.page, self.over = true, 1, true -- the next session begins on page 1
       local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
-      return add(out, self.more and text.wrap(self.more, self.width) or {})
+      return add(out, self.more and render.wrap(self.more, self.width) or {})
    end
    self.index = math.max(1, index)
    self.kept.page = self.index
@@ -447,7 +447,7 @@ function words.skip(self)
    if not page.ask then return go(self, 1) end
    local choice = (page.choices or {})[answers.resolve(page.answer, self.figures)]
    local out = add_apart(self:results(page), self:lines(choice and choice.say or page.otherwise))
-   return add_apart(out, text.wrap(request(self), self.width))
+   return add_apart(out, render.wrap(request(self), self.width))
 end
 
 function words.next(self)
@@ -503,8 +503,8 @@ function session:reply(reply)
       return { "Type an answer; 'hint' helps, 'skip' goes on without, '?' lists all words." }
    end
    if reply == "" then return words.next(self) end
-   return text.wrap("There is nothing to answer here: Enter goes on, 'prompt' opens lpfm's prompt, '?' lists what can "
-      .. "be typed.", self.width)
+   return render.wrap("There is nothing to answer here: Enter goes on, 'prompt' opens lpfm's prompt, '?' lists what "
+      .. "can be typed.", self.width)
 end
 
 -- Returns a value of a lab for the prompt. The errors of a function then name the function, and not
@@ -521,7 +521,7 @@ local function for_prompt(name, value)
 end
 
 --- The names for the prompt: those that the page sets up, `check`, `hint`, `kit`, `reset`, and
--- `params`, a copy of the parameters, which only the page's names use.
+-- `params`, a copy of the parameters: changes to it reach only the names that the page sets up.
 -- @tparam function say prints lines
 -- @treturn table
 function session:globals(say)
@@ -538,7 +538,7 @@ function session:globals(say)
    local setup = page.setup or lab.setup
    local ok, names = pcall(setup or function() end, kit, self.tried, self.figures)
    if not ok then -- the parameters that were tried last do not suit the lab
-      say(text.wrap(("With %s the lab's names cannot be set up: %s"):format(session.list_parameters(self.tried),
+      say(render.wrap(("With %s the lab's names cannot be set up: %s"):format(session.list_parameters(self.tried),
          tostring(names):gsub("^%S+:%d+: ", "")), self.width))
       say(words.reset(self))
       names = setup(kit, self.tried, self.figures)

@@ -83,26 +83,6 @@ function text.paragraphs(block, lead)
    return out
 end
 
---- Breaks a line at blanks.
--- @string line
--- @int width columns
--- @string[opt=""] indent of all lines but the first
--- @treturn {string,...}
-function text.wrap(line, width, indent)
-   local out, now = {}, nil
-   for word in line:gmatch("%S+") do
-      if not now then
-         now = word
-      elseif render.width(now) + 1 + render.width(word) <= width then
-         now = now .. " " .. word
-      else
-         out[#out + 1], now = now, (indent or "") .. word
-      end
-   end
-   out[#out + 1] = now
-   return out
-end
-
 -- Adds a line of code, broken at blanks. Its continuations have its indentation and the mark MORE.
 -- A word that is longer than a line loses its middle.
 local function add_code(out, line, width)
@@ -112,7 +92,7 @@ local function add_code(out, line, width)
       return
    end
    local room = math.max(width - #indent - #MORE, 4)
-   for i, part in ipairs(text.wrap(line, room)) do
+   for i, part in ipairs(render.wrap(line, room)) do
       out[#out + 1] = indent .. (i > 1 and MORE or "") .. render.shorten(part, room)
    end
 end
@@ -129,7 +109,7 @@ function text.lines(block, width, lead)
       if paragraph.code then
          for line in (paragraph.text .. "\n"):gmatch("([^\n]*)\n") do add_code(out, line, width) end
       else
-         for _, line in ipairs(text.wrap(paragraph.text, width)) do out[#out + 1] = line end
+         for _, line in ipairs(render.wrap(paragraph.text, width)) do out[#out + 1] = line end
       end
    end
    return out
@@ -147,7 +127,7 @@ function text.figures(rows, figures, view)
    for _, row in ipairs(rows or {}) do
       if not plot.is_figure(figures[row[2]]) then
          local line = ("%s: %s"):format(text.fill(row[1], figures), text.fill("{" .. row[2] .. "}", figures))
-         for _, part in ipairs(view and view.breaks and text.wrap(line, view.width, "   ") or { line }) do
+         for _, part in ipairs(view and view.breaks and render.wrap(line, view.width, "   ") or { line }) do
             out[#out + 1] = "   " .. part
          end
       end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Checks a lab, so that its teacher finds faults before students do: the form of its table, names
--- in braces, wrong answers with an explanation that no student would see, and numbers that were
--- written into a text.
+--- Checks a lab, so that its teacher finds faults before students do: in the form of its table, in
+-- names in braces, in explanations of wrong answers that no student would see, and in texts that
+-- have numbers instead of names of figures.
 -- @module repl.lab.validate
 
 local answers = require "repl.lab.answers"
@@ -94,7 +94,7 @@ end
 
 -- --- the texts -----------------------------------------------------------------------------------
 
---- The texts of a page that students see.
+--- Returns the texts of a page that students see.
 -- @tparam table page
 -- @treturn {string,...}
 function validate.texts(page)
@@ -141,7 +141,7 @@ end
 
 -- --- the answers ---------------------------------------------------------------------------------
 
---- An answer for which an entry of `wrong` gives the explanation.
+--- Returns an answer for which an entry of `wrong` gives the explanation.
 -- @tparam table entry
 -- @tparam table page
 -- @tparam table figures
@@ -154,7 +154,7 @@ function validate.example(entry, page, figures)
    return type(value) == "table" and table.concat(value, " ") or tostring(value)
 end
 
---- The right answer, as a student would type it.
+--- Returns the right answer as a student would type it.
 -- @tparam table page
 -- @tparam table figures
 -- @treturn string
@@ -171,8 +171,8 @@ local function check_untold(page, say, shown)
    if told then say(("its answer, figure '%s', is shown on page %d already"):format(page.answer, told)) end
 end
 
--- Complains if a text states a tolerance, since the fields `within` and `factor` do; or if an
--- answer at the limit that these set, or just beyond it, is judged wrongly.
+-- Complains if a text states the tolerance, which the fields `within` and `factor` set; or if an
+-- answer at the limit of this tolerance, or just beyond it, is judged wrongly.
 local function check_bounds(page, say, s)
    for _, block in ipairs { page.ask or "", page.todo or "" } do
       local words = block:match("[Ww]ithin an? %a+ is right") or block:match("near enough")
@@ -224,8 +224,8 @@ local function one_line(source)
    return (source:gsub("%s+", " "):sub(1, 60))
 end
 
--- Checks a task with its solution, its mistake and scripts that must not solve it. Returns the
--- figures that the page's texts may name, or nil if the solution fails.
+-- Checks a task with its solution, its example of a mistake and scripts that must not solve it.
+-- Returns the figures that the page's texts may name, or nil if the solution fails.
 local function check_script(page, say, s)
    local sources = { page.solution, page.mistake, unpack(neighbours(s.lab, page)) }
    for _, source in ipairs(VACUOUS) do sources[#sources + 1] = source end

@@ -73,8 +73,11 @@ local function compile_last(text, whole)
    return nil
 end
 
--- Returns the locals that are in scope at the end of statements.
-local function outer_locals(text)
+--- Returns the locals that are in scope at the end of statements.
+-- @string text
+-- @treturn {string,...} names
+-- @usage require("repl.prompt.chunk").outer_locals("local a, b = 1, 2")[2] --> "b"
+function chunk.outer_locals(text)
    local code, out = tokens.code(text), {}
    local _, depths = tokens.depth(text)
    for i, token in ipairs(code) do
@@ -96,12 +99,12 @@ local KEEP = "\nlocal keep_ = ... "
 -- the chunk is called with; nil if there are no such locals.
 local function keeping(statements)
    local out = {}
-   for _, name in ipairs(outer_locals(statements)) do out[#out + 1] = ("keep_(%q, %s) "):format(name, name) end
+   for _, name in ipairs(chunk.outer_locals(statements)) do out[#out + 1] = ("keep_(%q, %s) "):format(name, name) end
    return #out > 0 and statements .. KEEP .. table.concat(out) or nil
 end
 
--- Adds code to a compiled text that passes its locals on. The text stays as it is if that does not
--- compile, for example after a return.
+-- Compiles a text again with code behind it that passes its locals on. Keeps the first result if
+-- the second does not compile, for example where the text ends with a return.
 local function with_locals(compiled, text)
    local before = compiled.expression and compiled.before or text
    local kept = keeping(before)

@@ -5,7 +5,7 @@
 -- explains.
 -- @module repl.prompt.complete
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local dot_commands = require "repl.prompt.dot_commands"
 local kinds = require "repl.command.kinds"
 local globals = require "repl.prompt.globals"
@@ -62,7 +62,7 @@ end
 
 -- Describes the place at the end of a text: `call`, the key of the called function, and `path`, its
 -- name as it was typed; `argument`, the number of its argument; `level`, how many braces are open
--- in that; `field`, the name in front of "=" if a value follows; `after`, the last token.
+-- in the argument; `field`, the name in front of "=" if a value follows; `after`, the last token.
 local function site_of(text, in_string)
    local list = tokens.code(text)
    if in_string then list[#list] = nil end
@@ -70,7 +70,7 @@ local function site_of(text, in_string)
    local last, before = list[#list], list[#list - 1]
    local site = { level = 0, field = last and last.text == "=" and before and before.text or nil, after = last,
       argument = 1 }
-   if last and last.kind == "name" then site.call = path_ending_at(list, #list) end -- stat "ls"
+   if last and last.kind == "name" then site.call = path_ending_at(list, #list) end -- as in stat "ls"
    for i = #stack, 1, -1 do
       if site.call then break end
       local open = stack[i]
@@ -121,7 +121,7 @@ local function in_value(value, sep, last)
    return value ~= nil and matching(namespace.of(value, false, sep == ":"), last) or {}
 end
 
--- Returns the fields of the module that is loaded in front of the word, as completions of it:
+-- Returns the fields of the module that a require() before the word names, as completions of it:
 -- require("pfm.count").ru. Returns nil if there is no such call.
 local function required(before, word)
    local name = before:match("require%s*%(?%s*[\"']([%w_.]+)[\"']%s*%)?$")
@@ -253,8 +253,8 @@ local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc
    ["context:write_pmds"] = "pmd", ["lpfm.pmds"] = "pmd", ["context:read_pmds"] = "pmd",
    ["context:create_evtsets"] = "set" }
 
--- Returns the kind of words that a string at this place should be, from the argument or the field
--- that it is; for flags nil and their list; nil if nothing is known.
+-- Returns the kind of words that fit a string at this place, which is an argument or the value of a
+-- field; for flags, nil and the list of their names; nil alone if nothing is known.
 local function expected(site)
    local topic = site.field == "flags" and flag_topics[site.call]
    if topic then return nil, sorted_keys(require("lpfm").flags[topic] or {}) end

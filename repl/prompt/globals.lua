@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- The global names that the prompt adds to Lua's, also for scripts that were saved there. The
--- commands are functions, and the library's modules have their last names: `record("ls")`,
+-- commands are functions, and the library's modules have the last part of their names: `record("ls")`,
 -- `record.run{...}`.
 -- @module repl.prompt.globals
 
-local command = require "repl.command"
+local command = require "repl.command.rows"
 local namespace = require "repl.prompt.namespace"
 local parts = require "repl.parts"
 

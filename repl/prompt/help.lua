@@ -59,7 +59,7 @@ end
 
 -- Returns the summary and the options of a shell command.
 local function command_text(name)
-   local command = require "repl.command"
+   local command = require "repl.command.rows"
    local row = command.rows[name]
    if not row then return nil end
    return ("lpfm %s: %s\n\n%s"):format(name, row.summary, command.module(name).options():help())
@@ -70,7 +70,7 @@ local function call_text(key, width)
    local ok, text = pcall(doc.text, key, width)
    local lines = { ok and text or entry.usage .. "\n" .. INDENT .. entry.text }
    if entry.topic then lines[#lines + 1] = ("%sMore: ?%s"):format(INDENT, entry.topic) end
-   if require("repl.command").rows[key] then
+   if require("repl.command.rows").rows[key] then
       lines[#lines + 1] = ("%sOn the command line: lpfm %s --help"):format(INDENT, key)
    end
    return table.concat(lines, "\n")

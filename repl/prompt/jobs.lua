@@ -140,7 +140,7 @@ function job:kill(signal)
 end
 
 --- The final counts, or those so far.
--- @treturn table as of `stat` or `record`; prints itself
+-- @treturn table as of `stat` or `record`; the prompt shows it as text
 function job:result()
    if self.failure then error(self.failure, 0) end
    return self.outcome or self.work.so_far(active(self))
@@ -177,7 +177,7 @@ function job:__tostring()
    return head .. "\n" .. tostring(self:result())
 end
 
--- --- all of them ---------------------------------------------------------------------------------
+-- --- all jobs ------------------------------------------------------------------------------------
 
 -- Stops the context of each thread that is attached while the job is paused, so that new threads do
 -- not count then.
@@ -292,7 +292,7 @@ end
 
 --- All jobs of this prompt.
 -- @prompt jobs
--- @treturn table of jobs; prints itself
+-- @treturn table of jobs; the prompt shows it as text
 function jobs.list()
    jobs.turn()
    return setmetatable({ unpack(all) }, { __tostring = list_text })

@@ -13,7 +13,6 @@ local show = require "repl.prompt.show"
 local statement = require "repl.prompt.statement"
 local terminal = require "pfm.util.terminal"
 local tokens = require "repl.prompt.tokens"
-local wrap = require("repl.lab.text").wrap
 
 local loop = {}
 
@@ -44,8 +43,8 @@ local function more(text, pasting)
    return "\n" .. INDENT:rep(deep), outdented
 end
 
--- Reads lines until a statement is complete. Returns it compiled and as text; or nil and "eof",
--- "interrupted" or the message about a wrong statement, which is the third value.
+-- Reads lines until a statement is complete. Returns it compiled and as text; or nil and "eof" or
+-- "interrupted"; or nil, the compiler's message and the text of a wrong statement.
 local function read_chunk()
    local text, why = line.read(prompt_text(false))
    if not text then return nil, why end
@@ -74,7 +73,7 @@ local function run(compiled, text)
    if outcome.quit then return "quit" end
    local ok, err = true, outcome.message
    if not err then ok, err = pcall(show.print, unpack(outcome.results, 1, outcome.results.n)) end
-   if not ok and tostring(err):find("interrupted$") then err = "interrupted" end
+   if not ok and statement.message_of(err):find("interrupted$") then err = "interrupted" end
    if outcome.message or not ok then say(statement.message_of(err)) end
    return not outcome.failed
 end
@@ -134,7 +133,7 @@ local function banner()
    end
    local missing = require("pfm.measure.contexts").no_hardware()
    local width = missing and terminal.is_terminal() and terminal.size() or math.huge
-   if missing then io.stdout:write(table.concat(wrap(missing, width), "\n"), "\n") end
+   if missing then io.stdout:write(table.concat(render.wrap(missing, width), "\n"), "\n") end
 end
 
 -- Serves background jobs while a line is read.

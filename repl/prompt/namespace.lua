@@ -89,7 +89,7 @@ end
 --- The C modules other than lpfm, without "lpfm.".
 namespace.c_modules = { "chunks", "perfdata", "proc", "regions", "samples", "symbols" }
 
-local former = { blocks = "lpfm.samples", bucket = "pfm.bucket", where = "pfm.where" }
+local former = { blocks = "lpfm.samples", bucket = "pfm.bucket", launcher = "pfm.launcher", where = "pfm.where" }
 
 local function has(list, wanted)
    for _, value in ipairs(list) do

@@ -3,7 +3,7 @@
 -- or a page of `repl.prompt.topics`.
 -- @module repl.prompt.reference
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local doc = require "pfm.doc"
 local namespace = require "repl.prompt.namespace"
 local globals = require "repl.prompt.globals"
@@ -14,14 +14,14 @@ local reference = {}
 
 -- --- the texts -----------------------------------------------------------------------------------
 
---- A page of help.
+--- Returns a page of help.
 -- @string name
 -- @return string or nil
 function reference.topic(name)
    return topics.pages[name]
 end
 
---- The names of the pages, sorted.
+--- Lists the names of the pages, sorted.
 -- @treturn table
 function reference.topics()
    return sorted_keys(topics.pages)
@@ -47,7 +47,7 @@ local function new_entry(key, item)
       returns = by_name(item.results), topic = topic_of(key) }
 end
 
--- Returns the description of a command without LDoc comments, from the summary in its row.
+-- Returns the description of a command that has no LDoc comment, from the summary in its row.
 local function item_of_command(row)
    return { name = row.name, kind = "function", args = "(" .. table.concat(row.call, ", ") .. ")", params = {},
       returns = {}, summary = row.summary:gsub("^%l", string.upper) .. "." }
@@ -72,7 +72,7 @@ end
 
 local entries = {}
 
---- The description of a call.
+--- Returns the description of a call.
 -- @string key as of `reference.key`
 -- @treturn table `usage`, `text`, perhaps `fields`, `entries`, `returns` (texts by name) and
 -- `topic`; or nil
@@ -82,7 +82,7 @@ function reference.entry(key)
    return entries[key]
 end
 
---- The names of all calls that are described.
+--- Lists the names of all calls that are described.
 -- @treturn table sorted
 function reference.keys()
    return sorted_keys(all_items())
@@ -97,7 +97,7 @@ local habits = { c = "context", ctx = "context", context = "context", b = "buffe
 
 local classes = { context = "context", buffer = "buffer", pmds = "vector", pmcs = "vector", u64 = "u64" }
 
---- The class of an object: context, buffer, vector, u64, machine (a simulated one), job.
+--- Returns the class of an object: context, buffer, vector, u64, machine (a simulated one), job.
 -- @param value
 -- @return string or nil
 function reference.class(value)
@@ -111,7 +111,7 @@ function reference.class(value)
    return meta.__index.spawn and meta.__index.run and "machine" or nil
 end
 
---- The methods of a class that have descriptions.
+--- Lists the methods of a class that have descriptions.
 -- @string class
 -- @treturn table of keys, sorted
 function reference.methods(class)
@@ -149,7 +149,7 @@ local function method_key(path)
    return namespace.value(object) == nil and only_class_with(method) or nil
 end
 
---- The key of the description of a path.
+--- Returns the key of the description of a path.
 -- @string path "lpfm.create", "c:write_pmds", "watch"
 -- @return string or nil
 function reference.key(path)
@@ -158,7 +158,7 @@ function reference.key(path)
    return method_key(plain)
 end
 
---- The name of a function in the prompt, in lpfm, in a class, or in a module of the library.
+--- Returns a function's name in the prompt, in lpfm, in a class, or in a module of the library.
 -- @param value
 -- @return string or nil
 function reference.name_of(value)

@@ -34,6 +34,15 @@ end
 
 local cut = show.cut
 
+--- Describes an error value, whatever its metatable does.
+-- @param value
+-- @treturn string
+-- @usage require("repl.prompt.show").plain(5) --> "5"
+function show.plain(value)
+   local ok, text = pcall(tostring, value)
+   return ok and type(text) == "string" and text or "a " .. type(value)
+end
+
 -- Returns a number with the fewest digits from which Lua reads the same number.
 local function number(n)
    if n ~= n then return "0/0" end
@@ -78,9 +87,9 @@ local function sorted_keys(t)
    return keys, more
 end
 
-local function key_text(k)
+local function key_text(k, depth)
    if type(k) == "string" and #k <= WIDTH and k:find("^[%a_][%w_]*$") then return k end
-   return "[" .. inline(k, 1) .. "]"
+   return "[" .. inline(k, depth + 1) .. "]"
 end
 
 local function inline_table(t, depth)
@@ -90,7 +99,8 @@ local function inline_table(t, depth)
    if not listed then keys, more = sorted_keys(t) end
    local out, bytes = {}, 0
    for i = 1, listed and #t or #keys do
-      local text = listed and inline(t[i], depth + 1) or key_text(keys[i]) .. "=" .. inline(t[keys[i]], depth + 1)
+      local text = listed and inline(t[i], depth + 1)
+         or key_text(keys[i], depth) .. "=" .. inline(t[keys[i]], depth + 1)
       out[i], bytes = text, bytes + #text
       more = more or bytes > INSIDE
       if more then break end
@@ -103,7 +113,9 @@ function inline(value, depth)
    if type(value) == "string" then return ("%q"):format(cut(value, INSIDE)):gsub("\\\n", "\\n") .. "" end
    if type(value) == "number" then return number(value) end
    if type(value) == "table" and not has_tostring(value) then return inline_table(value, depth) end
-   local text = cut(tostring(value), depth > 1 and INSIDE or LONG)
+   local text = tostring(value)
+   if type(text) ~= "string" then error(("__tostring returned a %s, not a string"):format(type(text)), 0) end
+   text = cut(text, depth > 1 and INSIDE or LONG)
    return depth > 1 and text:match("^[^\n]*") or text
 end
 

@@ -93,8 +93,8 @@ end
 
 local function message_of(err)
    if type(err) == "string" then return err end -- `traceback` has cut it
-   if type(err) == "table" and err.message then return cut(tostring(err.message)) end
-   return cut("(error value: " .. tostring(err) .. ")")
+   local ok, message = pcall(function() return type(err) == "table" and err.message end)
+   return cut(ok and message and show.plain(message) or "(error value: " .. show.plain(err) .. ")")
 end
 
 -- Turns the JIT off for typed code: compiled code runs no hooks, and Ctrl-C sets one.

@@ -11,7 +11,7 @@ for word in ([[and break do else elseif end false for function if in local nil n
    keywords[word] = true
 end
 
---- The keywords of Lua 5.1.
+--- Returns the keywords of Lua 5.1.
 -- @treturn table of word = true
 function tokens.keywords()
    return keywords
@@ -68,7 +68,7 @@ local function token_at(text, at)
    return "op", at
 end
 
---- The tokens of a text, comments among them.
+--- Returns the tokens of a text, comments among them.
 -- @string text
 -- @treturn table of `{kind=, text=, from=, to=, open=}`: `kind` is name, keyword, number, string, comment or op;
 -- `open` is true for a string or comment that is not closed
@@ -84,7 +84,7 @@ function tokens.of(text)
    return out
 end
 
---- The tokens of a text, except its comments.
+--- Returns the tokens of a text, except its comments.
 -- @string text
 -- @treturn table
 function tokens.code(text)
@@ -110,7 +110,7 @@ end
 local opening = { ["do"] = 1, ["then"] = 1, ["function"] = 1, ["repeat"] = 1, ["("] = 1, ["{"] = 1, ["["] = 1 }
 local closing = { ["end"] = 1, ["until"] = 1, [")"] = 1, ["}"] = 1, ["]"] = 1, ["elseif"] = 1 }
 
---- The depth of nested blocks and brackets at the end of a text.
+--- Returns the depth of nested blocks and brackets at the end of a text.
 -- @string text
 -- @treturn number
 -- @treturn table the depth in front of each token of `tokens.code`

@@ -11,7 +11,7 @@ local topics = {}
 
 local pages, titles, names = {}, {}, {}
 
---- Pages by name, titles by name, and the names in the order of the list.
+--- Pages by name, titles by name, and the names in the order in which they are listed.
 topics.pages, topics.titles, topics.names = pages, titles, names
 
 local function add(name, title, text)

@@ -8,11 +8,13 @@
 -- @module repl.prompt.transcript
 
 local lpfm = require "lpfm"
+local chunk = require "repl.prompt.chunk"
 local literal = require "repl.prompt.literal"
 local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
+local write_all = require "pfm.util.write_all"
 
 local transcript = {}
 
@@ -64,17 +66,27 @@ end
 
 -- --- statements ----------------------------------------------------------------------------------
 
-local function has_outer_local(text)
-   local depth = 0
+-- Returns true if a statement returns outside of the functions in it, which would end the script.
+local function returns(text)
+   local open, functions = {}, 0
    for _, token in ipairs(tokens.code(text)) do
-      if token.kind == "keyword" then
-         if token.text == "local" and depth == 0 then return true end
-         local opens = token.text == "do" or token.text == "then" or token.text == "function" or token.text == "repeat"
-         local closes = token.text == "end" or token.text == "until" or token.text == "elseif"
-         depth = depth + (opens and 1 or 0) - (closes and 1 or 0)
+      local word = token.kind == "keyword" and token.text
+      if word == "return" and functions == 0 then return true end
+      if word == "do" or word == "then" or word == "function" or word == "repeat" then
+         open[#open + 1] = word == "function" and 1 or 0
+         functions = functions + open[#open]
+      elseif word == "end" or word == "until" or word == "elseif" then
+         functions = functions - (table.remove(open) or 0)
       end
    end
    return false
+end
+
+-- Returns code that makes the outer locals of statements global, as the prompt does; "" without any.
+local function keeping(statements)
+   local out = {}
+   for i, name in ipairs(chunk.outer_locals(statements)) do out[i] = ("\nrawset(_G, %q, %s)"):format(name, name) end
+   return table.concat(out)
 end
 
 local function trimmed(text)
@@ -86,14 +98,13 @@ local function ends_in_comment(text)
    return #all > 0 and all[#all].kind == "comment"
 end
 
--- Returns an expression as a statement: it shows the values as the prompt did, or asserts the value
--- if that was only `true`.
+-- Returns the expression of a statement as a statement: it shows the values as the prompt did, or
+-- asserts the value if that was only `true`.
 local function shown(s)
    local expression = trimmed(s.expression)
-   if s.count == 0 and loadstring(expression) then return s.before .. expression end
+   if s.count == 0 and loadstring(expression) then return expression end
    local name = s.count == 1 and s.was_true and "assert" or "show"
-   return ("%s%s%s(%s%s)"):format(s.before, s.before ~= "" and " " or "", name, expression,
-      ends_in_comment(expression) and "\n" or "")
+   return ("%s(%s%s)"):format(name, expression, ends_in_comment(expression) and "\n" or "")
 end
 
 -- Replaces the ids of threads that contexts are loaded on by the names of the script's arguments.
@@ -104,16 +115,17 @@ local function in_targets(text, targets)
 end
 
 local function statement_text(s, targets)
-   local first = tokens.code(s.text)[1]
-   local text
-   if not first then
-      text = trimmed(s.text)
-   elseif first.text == "return" then
-      text = ("show((function()\n%s\nend)())"):format(s.text)
-   else
-      text = s.expression and shown(s) or trimmed(s.text)
+   local text, before = trimmed(s.text), s.expression and s.before or s.text
+   local kept = keeping(before)
+   if returns(text) then
+      local last = s.expression and (before ~= "" and "\n" or "") .. "return " .. s.expression or ""
+      local whole = before .. kept .. last
+      text = ("show((function()\n%s\nend)())"):format(loadstring(whole) and whole or s.text)
+   elseif kept ~= "" then
+      text = ("do\n%s%s%s\nend"):format(trimmed(before), kept, s.expression and "\n" .. shown(s) or "")
+   elseif s.expression then
+      text = before .. (before ~= "" and " " or "") .. shown(s)
    end
-   if has_outer_local(s.text) then text = ("do\n%s\nend"):format(text) end
    return in_targets(text, targets)
 end
 
@@ -228,14 +240,12 @@ end
 -- @tparam[opt] table wanted names of contexts
 -- @treturn string a text that says what was written
 function transcript.write(path, wanted)
-   local text = transcript.script(wanted)
+   local text = transcript.script(wanted) -- made first: an error must not cost what was in the file
    local file, err = io.open(path, "w")
-   local ok = file
-   if file then
-      ok, err = file:write(text)
-      if ok then ok, err = file:close() end
-   end
-   if not ok then error("cannot write " .. err, 0) end
+   if not file then error("cannot write " .. err, 0) end
+   local ok, why = write_all(file, text)
+   file:close()
+   if not ok then error(("cannot write %s: %s"):format(path, why), 0) end
    local render = require "pfm.render"
    if wanted and #wanted > 0 then return ("%s: the programming of %s"):format(path, table.concat(wanted, ", ")) end
    return ("%s: %s, %s"):format(path, render.plural(#log, "statement"), render.plural(#named_contexts(), "context"))

@@ -21,7 +21,7 @@ local sorted_keys = require "pfm.util.sorted_keys"
 
 local watch = {}
 
-local INTERVAL, STEP, LEAST = 1, 0.01, 0.02 -- s
+local INTERVAL, STEP, LEAST = 1, 0.01, 0.02 -- s; LEAST: the shortest interval
 local HISTORY = 200 -- rates kept for each counter
 local WIDTH = 80    -- columns, if the terminal's are unknown
 
@@ -238,7 +238,7 @@ local function thread_is_gone(view, tid)
    return true
 end
 
--- Returns the reason why the view ends, that the job or all threads have ended; nil if it goes on.
+-- Returns why the view ends, because the job or all threads have ended; nil if it goes on.
 local function over(view)
    if is_job(view.what) then
       local state = view.what:state()

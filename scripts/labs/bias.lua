@@ -3,7 +3,7 @@
 
 local MASK = 3 -- random bits: the mask varies periods from 1 to 4
 
--- A loop of p.sites instructions at the addresses 1, 2, ...; each causes one event.
+-- Makes a loop of p.sites instructions at the addresses 1, 2, ...; each causes one event.
 local function loop(p, iterations)
    local body = { loop = iterations }
    for ip = 1, p.sites do body[ip] = { ip = ip, ns = 10, events = { fp_ops = 1 } } end
@@ -16,7 +16,7 @@ local function names(ips)
    return out
 end
 
--- The addresses in the i-th iteration: a new one begins where the address does not grow.
+-- Returns the addresses in the i-th iteration; an iteration begins where the address does not grow.
 local function iteration(samples, i)
    local out, at = {}, 1
    for k, sample in ipairs(samples) do
@@ -40,7 +40,7 @@ local function fixed(kit, p, period)
    return sample(kit, p, { value = -period, short_reset = -period, long_reset = -period })
 end
 
--- After the first period, each period is the longest one less random bits of the mask.
+-- Samples with random periods: after the first, each is the longest less random bits of the mask.
 local function random(kit, p, mask, first, longest)
    return sample(kit, p, { value = -first, short_reset = -longest, long_reset = -longest, flags = { "RANDOM" },
       random_mask = mask, random_seed = p.seed })
@@ -54,7 +54,7 @@ local function spread(counts)
    return least, most
 end
 
--- Is the way through the loop from each sample to the next one always the same?
+-- Returns true if the way through the loop from each sample to the next one is always the same.
 local function is_regular(p, samples)
    local step
    for k = 3, #samples do -- the first period differs

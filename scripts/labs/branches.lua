@@ -36,7 +36,7 @@ local function patterns(kit, p)
       chance_percent = 100 * p.chance }
 end
 
--- The pattern of four branches with which the bimodal predictor is wrong most often.
+-- Finds the pattern of four branches with which the bimodal predictor is wrong most often.
 local function worst(kit, p)
    local best, most = nil, -1
    for i = 15, 0, -1 do
@@ -63,7 +63,7 @@ local function count_above(kit, p, values)
    return truth.branch_misses.total
 end
 
--- Values from 0 to 99, in an order that the seed gives.
+-- Returns values from 0 to 99, in an order that the seed gives.
 local function values_of(p)
    local out, x = {}, p.seed
    for i = 1, p.values do
@@ -73,7 +73,7 @@ local function values_of(p)
    return out
 end
 
--- The values on a side of the limit, in their order.
+-- Returns the values on a side of the limit, in their order.
 local function side(list, limit, is_large)
    local out = {}
    for _, v in ipairs(list) do

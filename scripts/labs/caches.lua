@@ -11,7 +11,7 @@ local function computer(kit, p, l1d, more)
    return kit.machine(p, options)
 end
 
--- Loads n elements, stride bytes apart, `times` times. Returns misses, machine, and what happened.
+-- Loads n elements, stride bytes apart, `times` times. Returns the misses, the machine and the truth.
 local function walk(kit, p, n, stride, times, l1d, more)
    local m = computer(kit, p, l1d, more)
    local truth = kit.run(m, { { loop = times or 1, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
@@ -60,7 +60,7 @@ local function matrix(kit, p, f)
       in_lines = p.dim * p.dim / f.per_line }
 end
 
--- Which of four lines of a set, 1 to 4, a fifth one replaces after a second use of the first.
+-- Returns which of four lines of a set, 1 to 4, a fifth replaces after a second use of the first.
 local function replaced(kit, p, f, policy)
    for asked = 0, 3 do
       local m = computer(kit, p, ("%d:4:%d%s"):format(4 * f.line, f.line, policy))
@@ -117,7 +117,7 @@ local function row_order(dim)
    return out
 end
 
--- Is each pair in the list once?
+-- Returns true if each pair is in the list once.
 local function is_whole(order, dim)
    local seen, n = {}, 0
    for _, at in ipairs(order) do
@@ -142,7 +142,7 @@ local function records_of(p, fields)
    return function(record, field) return (record * fields + field) * p.element end
 end
 
--- Does every field of every record have bytes of its own?
+-- Returns true if every field of every record has bytes of its own.
 local function has_room(p, fields, address)
    local seen, most = {}, 4 * p.records * fields * p.element
    for record = 0, p.records - 1 do

@@ -11,9 +11,9 @@ local compiler = {}
 
 local PATIENCE = 60 -- s that the compiler may take
 local LONGEST = 65536 -- bytes of a source
-local WAYS_AND_LINE = ":8:64" -- of the cache
+local WAYS_AND_LINE = ":8:64" -- of the simulated cache: 8 ways, lines of 64 bytes
 
---- The command that runs another one confined: `repl.lab.judge` sets it where the program is a student's.
+--- Returns the command that runs `command` confined; `repl.lab.judge` replaces this function.
 -- @tparam {string,...} command
 -- @treturn {string,...}
 function compiler.confined(command)
@@ -57,8 +57,8 @@ end
 
 -- --- programs without a library ------------------------------------------------------------------
 
--- The code around a student's functions. It has no library, and few instructions of its own. @names
--- get a random ending in each program, so that no source can call what they name.
+-- The code around a student's functions has no library, and few instructions of its own. @names get
+-- a random ending in each program, so that no source can call what they name.
 local AROUND = [[
 typedef unsigned long @size;
 static long @call(long number, long a, long b, long c)
@@ -151,7 +151,7 @@ cc "$@" -o program program.c </dev/null || exit 8
 local FLAGS = { "-O1", "-w", "-std=gnu11", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector",
    "-fno-pie", "-no-pie" }
 
--- Why a source is refused, or nil: the compiler would accept code beyond the functions.
+-- Returns why a source is refused, or nil: the compiler would accept code beyond the functions.
 local function refusal(source)
    if #source > LONGEST then return ("the source has more than %d bytes"):format(LONGEST) end
    if source:find("\0", 1, true) then return "the source has a byte 0" end
@@ -174,13 +174,13 @@ local function program_of(source, main)
    return source .. "\n" .. AROUND:gsub("@MAIN", function() return main end):gsub("@(%a+)", "%1_" .. suffix)
 end
 
--- The first error of a compiler or linker, without the random endings of names.
+-- Returns the first error of a compiler or linker, without the random endings of names.
 local function first_error(said)
    local line = said:match("undefined reference[^\n]*") or said:match("[^\n]*error[^\n]*") or said
    return (line:gsub("_" .. ("%x"):rep(16), ""):gsub("^program%.c:", "line "):sub(1, 300))
 end
 
--- How a program that failed ended. From a shell, the status may stand for a signal.
+-- Says how a program that failed ended. From a shell, the status may stand for a signal.
 local function ended(outcome)
    local status = outcome.status
    local signal = outcome.signal or status and status > 128 and status - 128

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
 -- What measuring costs: overflows, messages, the time of a tool that the program waits for.
 
--- p.n instructions of p.ns ns each.
+-- Makes a program of p.n instructions of p.ns ns each.
 local function program(p)
    return { { loop = p.n, { ip = 0x1000, ns = p.ns } } }
 end
 
--- The size of a buffer of the default format for n samples: it is full when less than one is left.
+-- Returns the size of a buffer of the default format that is full after n samples.
 local function room_for(kit, n)
    local ctx = kit.context { format = "default", buf_size = 4096 }
    local first = ctx.ctx:buffer():header().cur_offs

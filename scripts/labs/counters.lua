@@ -3,7 +3,7 @@
 
 local MS = 1000 * 1000
 
--- A program of p.rounds rounds: two instructions of its own, one of the kernel on its behalf.
+-- Makes a program of p.rounds rounds: two instructions of its own, one of the kernel on its behalf.
 local function program(p)
    return { { loop = p.rounds, { ip = 0x1000, ns = p.ns }, { ip = 0x1010, ns = p.ns, events = { loads = 1 } },
       { ip = 0x9000, ns = 2 * p.ns, level = "kernel" } } }
@@ -11,7 +11,7 @@ end
 
 local DEVICE = { { ip = 0xa000, ns = 500, level = "interrupt" }, { ip = 0xa010, ns = 500, level = "interrupt" } }
 
--- The program's instructions at a level, with or without a device's interrupts.
+-- Counts the program's instructions at a level, with or without a device's interrupts.
 local function count(kit, p, level, interrupted)
    local m = kit.machine(p)
    if interrupted then assert(m:interrupt { cpu = 0, start = 1000, period = p.every, program = DEVICE }) end
@@ -19,7 +19,7 @@ local function count(kit, p, level, interrupted)
    return kit.count(m, program(p), { event })[event]
 end
 
--- Cycles and elapsed time of a program that sleeps in its middle.
+-- Measures cycles and elapsed time of a program that sleeps in its middle.
 local function sleeper(kit, p)
    local m = kit.machine(p)
    local busy = { loop = p.rounds, { ip = 0x1000, ns = p.ns } }
@@ -27,7 +27,7 @@ local function sleeper(kit, p)
    return { slept_cycles = counts.cycles, elapsed = m:time(), both = counts.cycles + p.sleep_ms * MS }
 end
 
--- Instructions of one of two threads that share a CPU, and of both.
+-- Counts instructions of one of two threads that share a CPU, and of both.
 local function shared(kit, p)
    local m = kit.machine(p)
    local other = assert(m:spawn { program = { { loop = 3 * p.rounds, { ip = 0x2000, ns = p.ns } } } })
@@ -36,7 +36,7 @@ local function shared(kit, p)
    return { one = one, together = one + m:truth(other).instructions.user }
 end
 
--- A random program, which no script can know beforehand: its work at each level is drawn.
+-- Makes a random program, which no script can know beforehand: its work at each level is drawn.
 local function unseen(kit)
    return { { loop = kit.draw(50, 500), { ip = 0x1000, ns = 3 }, { ip = 0x1004, ns = 5, level = "kernel" } },
       { sleep = 1000 }, { loop = kit.draw(7, 700), { ip = 0x1008, ns = 2 } } }

@@ -193,7 +193,7 @@ static void @main(char called)
 	@out(@count, sizeof(@count));
 }]]
 
--- --- bytes ---------------------------------------------------------------------------------------
+-- --- reading bytes -------------------------------------------------------------------------------
 
 local function number_at(bytes, at, size)
    local value = 0
@@ -201,12 +201,12 @@ local function number_at(bytes, at, size)
    return value
 end
 
--- --- what a function gets, and what it must say ---------------------------------------------------
+-- --- inputs and expected results ------------------------------------------------------------------
 
 local work = {}
 
 function work.multiply(draw)
-   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0
+   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0 at first
    for i = 0, N * N - 1 do a[i], b[i] = draw(0, 999), draw(0, 999) end
    for i = 0, N - 1 do
       for j = 0, N - 1 do
@@ -232,8 +232,8 @@ function work.star(draw)
    return { main = STAR_MAIN, input = input, wanted = little(sum, 8) .. input, skip = 4 }
 end
 
--- Cases that solutions forget are always there: numbers at both ends of each array count, also in
--- what vectors leave over, and one equals the limit. The count cannot be guessed from the limit.
+-- The input always has the cases that solutions forget: numbers below the limit at both ends of each
+-- array, also in the rest that fills no vector, and one that equals the limit.
 function work.less(draw)
    local input, wanted, limit = {}, {}, draw(200, 800)
    for part, n in ipairs(PARTS) do
@@ -250,7 +250,7 @@ function work.less(draw)
    return { main = LESS_MAIN, input = table.concat(input), wanted = table.concat(wanted) }
 end
 
--- Measures a source with numbers from `draw`: counts, `right`, `size` of a star; or nil, why.
+-- Measures a source with numbers of `draw`; returns counts, `right`, a star's `size`; or nil, why.
 local function measure(kit, p, kind, source, draw)
    local job = work[kind](draw)
    local out, message = compiler.measure(kit, p, source, job.main, job.input)
@@ -262,7 +262,7 @@ end
 
 local known = {} -- the counts of the lab's own sources
 
--- The counts of one of the lab's own sources, with the same numbers each time.
+-- Returns the counts of one of the lab's own sources, with the same numbers each time.
 local function counts(kit, p, kind, source)
    local key = table.concat({ p.model, p.cache, source }, "\0")
    if not known[key] then
@@ -276,7 +276,7 @@ local function counts(kit, p, kind, source)
    return known[key]
 end
 
--- --- pages ---------------------------------------------------------------------------------------
+-- --- the lab's pages -----------------------------------------------------------------------------
 
 local function loops(kit, p)
    local plain = counts(kit, p, "multiply", MULTIPLY)
@@ -327,7 +327,7 @@ local function setup(kind, name)
    end
 end
 
--- The check of a task: is the result right, and a count at most the figure `limit`?
+-- Returns the check of a task: the result must be right, and a count at most the figure `limit`.
 local function check(kind, count, limit)
    return function(kit, p, source, f)
       if type(source) ~= "string" then return false, "The script returns no text of C." end
@@ -343,7 +343,7 @@ local function as_script(source)
    return "return [==[\n" .. source .. "\n]==]"
 end
 
--- A source as a block of code on a page; an empty line would end the block.
+-- Returns a source as a block of code on a page; an empty line would end the block.
 local function indented(source)
    return (("\n" .. source):gsub("\n+", "\n"):gsub("\t", "   "):gsub("\n", "\n            "))
 end

@@ -36,7 +36,7 @@ local function period(num, n, smpl_pmds)
    return { num = num, value = -n, short_reset = -n, long_reset = -n, smpl_pmds = smpl_pmds }
 end
 
--- Figure 3.28: the values of PMDs in a sample.
+-- Finds the values of PMDs in a sample: figure 3.28.
 local function sample_body(kit, p)
    local bytes, header, first = record(kit, p, 4096, { period(4, p.period, { 5, 7 }), { num = 5 }, { num = 7 } })
    local at = first + SAMPLE
@@ -45,7 +45,7 @@ local function sample_body(kit, p)
       sample_total = header.cur_offs - first, header_only = first + SAMPLE, one_value = first + SAMPLE + VALUE }
 end
 
--- Figure 3.29: counters that overflow at once.
+-- Lets counters overflow at once: figure 3.29.
 local function at_once(kit, p)
    local bytes, header, first = record(kit, p, 4096, { period(4, p.period), period(5, p.period), { num = 7 } })
    local second = first + SAMPLE
@@ -53,7 +53,7 @@ local function at_once(kit, p)
       first_time = word(bytes, first + 24, 8), second_time = word(bytes, second + 24, 8), counters = 2 }
 end
 
--- Figure 3.30: the buffer is full when the largest sample would not fit any more.
+-- Fills the buffer: it is full when the largest sample would not fit any more (figure 3.30).
 local function full(kit, p, f)
    kit.machine(p)
    local largest = SAMPLE + VALUE * #lpfm.pmds()
@@ -64,14 +64,14 @@ local function full(kit, p, f)
       wasted = size - header.cur_offs, headers_that_fit = math.floor((size - f.first) / SAMPLE) }
 end
 
--- A loop of instructions at three addresses, each of which loads.
+-- Makes a loop of instructions at three addresses, each of which loads.
 local function places(n)
    local body = { loop = n }
    for i = 1, 3 do body[i] = { ip = i * 0x1000, ns = 10, events = { loads = 1 } } end
    return { body }
 end
 
--- Loops at random addresses, which no script can know beforehand.
+-- Makes loops at random addresses, which no script can know beforehand.
 local function unseen(kit)
    local out = {}
    for i = 1, 3 do

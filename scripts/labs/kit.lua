@@ -20,7 +20,7 @@ local counters_of = setmetatable({}, { __mode = "k" }) -- by machine
 
 local PATIENCE = 1000 -- s of simulated time
 
---- A simulated computer; contexts are made on it from now on.
+--- Makes a simulated computer, on which contexts are created from now on.
 -- @tparam table p parameters: `model`, one of those of lpfm.machines()
 -- @tparam[opt] table options of lpfm.machine
 -- @treturn machine
@@ -28,7 +28,7 @@ function kit.machine(p, options)
    return assert(lpfm.machine("sim:" .. p.model, options))
 end
 
---- A context on which a call that fails raises. It is closed at the end of the run at the latest.
+--- Creates a context on which a call that fails raises. It is closed at the latest as the run ends.
 -- @tparam[opt] table options of lpfm.create
 -- @return an object with the context's methods; its field ctx is the context
 function kit.context(options)
@@ -47,7 +47,7 @@ function kit.finish()
    open = {}
 end
 
---- The value of one PMD.
+--- Returns the value of one PMD.
 -- @param ctx of `kit.context`
 -- @int num
 -- @int[opt=0] set
@@ -55,14 +55,14 @@ function kit.value(ctx, num, set)
    return ctx:read_pmds { { num = num, set = set or 0 } }[1].value
 end
 
---- A 64-bit number as the figures show it.
+--- Returns a 64-bit number as the figures show it.
 -- @param value
 -- @treturn string "0xffffffff"
 function kit.hex(value)
    return lpfm.u64(value):hex()
 end
 
---- The properties of a register.
+--- Returns the properties of a register.
 -- @int num of a PMD
 -- @treturn table
 function kit.pmd(num)
@@ -72,7 +72,7 @@ function kit.pmd(num)
    error(("this machine has no PMD%d"):format(num), 0)
 end
 
---- The counters of a machine that count any event.
+--- Lists the counters of a machine that count any event.
 -- @tparam machine m
 -- @treturn {int,...} their numbers
 function kit.counters(m)
@@ -174,7 +174,8 @@ function kit.stacks(m, program, event, period)
    return out
 end
 
---- A sampling format written in Lua at work: its query function `result` is asked when the program has ended.
+--- Tries a sampling format written in Lua: runs a program with it, and then its query function
+-- `result`.
 -- @tparam table p parameters: `model`
 -- @tparam table format of lpfm.register_format
 -- @tparam table program
@@ -205,7 +206,7 @@ function kit.try_format(p, format, program, every)
    return result
 end
 
---- A whole number drawn at random, so that no script can know the program that it is tried with.
+--- Draws a whole number at random, so that no script can know the program that it is tried with.
 -- @int from
 -- @int to at most from + 65535
 -- @treturn int
@@ -229,7 +230,7 @@ function kit.once(fn)
    end
 end
 
---- How many samples each address has.
+--- Says how many samples each address has.
 -- @tparam {table,...} samples
 -- @treturn table by address
 function kit.by_address(samples)

@@ -11,7 +11,7 @@ local function sum(list)
    return total
 end
 
--- A program that in each slice of p.slice ms does its A, its B, and is then idle.
+-- Makes a program that in each slice of p.slice ms does its A, its B, and is then idle.
 local function program(p, a, b)
    local steps = {}
    local function add(times, ip, events)
@@ -69,14 +69,14 @@ local function sets(kit, p)
    return { sets = #ctx:getinfo_evtsets(ids), whole_part = math.floor(p.events / p.few) }
 end
 
--- A program with the same number of A in each slice.
+-- Measures a program with the same number of A in each slice.
 local function steady(kit, p)
    local a, b = {}, {}
    for i = 1, #A do a[i], b[i] = p.steady, p.steady end
    return { steady_scaled = measure(kit, p, { "A", "B" }, a, b).A.scaled, steady_actual = sum(a) }
 end
 
--- A program that has A in every other slice only, in step with the turns of the event sets.
+-- Measures a program that has A in every other slice only, in step with the turns of event sets.
 local function in_step(kit, p)
    local a, b = {}, {}
    for i = 1, #A do a[i], b[i] = i % 2 == 1 and p.steady or 0, p.steady end

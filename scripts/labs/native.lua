@@ -12,7 +12,7 @@ local TEXT, DATA = 0x400000, 0x10000000 -- where code and pages are
 local HEADERS = 64 + 2 * 56             -- bytes in front of the code
 local NO_HUGE_PAGES = 15                -- an argument of madvise(2): each page is to fault
 
---- A whole number in bytes, the lowest first.
+--- Returns a whole number in bytes, the lowest first.
 -- @int value
 -- @int size bytes
 -- @treturn string
@@ -31,7 +31,7 @@ local function hex(text)
    return (text:gsub("%s", ""):gsub("..", function(pair) return string.char(tonumber(pair, 16)) end))
 end
 
--- --- what processors understand ------------------------------------------------------------------
+-- --- instruction sets ----------------------------------------------------------------------------
 
 -- The instruction sets. Their functions return the bytes of instructions; a `distance` is counted
 -- from the first of these bytes.
@@ -175,7 +175,7 @@ local function elf(set, code, bytes)
       .. little(2, 2) .. little(0, 6) .. segment(5, 0, TEXT, size, size) .. segment(6, 0, DATA, 0, bytes) .. code
 end
 
--- The size of a page in bytes.
+-- Returns the size of a page in bytes.
 local function page_size()
    for line in io.lines "/proc/self/smaps" do
       local kib = line:match("^KernelPageSize:%s*(%d+) kB")

@@ -5,7 +5,7 @@ local lpfm = require "lpfm"
 
 local SAMPLE, VALUE = 40, 8 -- bytes of the default format: section 3.6
 
--- The offset of the first sample in a buffer.
+-- Returns the offset of the first sample in a buffer.
 local function header(kit)
    local ctx = kit.context { format = "default", buf_size = 4096 }
    local size = ctx.ctx:buffer():header().cur_offs
@@ -13,7 +13,7 @@ local function header(kit)
    return size
 end
 
--- The size of a buffer for n samples: it is full if the largest, with all PMDs, does not fit.
+-- Returns the size of a buffer for n samples: full if the largest, with all PMDs, does not fit.
 local function room_for(kit, n)
    return header(kit) + n * SAMPLE + VALUE * #lpfm.pmds()
 end
@@ -32,7 +32,7 @@ local function sampled(kit, p, flags)
    return m, tid, ctx, num
 end
 
--- The counter over time, from just before the first sample until the second buffer is full.
+-- Draws the counter over time, from just before the first sample until the second buffer is full.
 local function drawn(kit, p)
    local m, _, ctx, num = sampled(kit, p)
    local line, step, restart_at = {}, p.short * p.ns / 10, nil
@@ -52,7 +52,7 @@ local function drawn(kit, p)
    return kit.plot.lines({ line }, { xlabel = "us" })
 end
 
--- Instructions between samples over two buffers, and instructions executed while masked.
+-- Returns the instructions between samples over two buffers, and those executed while masked.
 local function measure(kit, p, flags)
    local m, tid, ctx = sampled(kit, p, flags)
    local distances, last, masked = {}, 0, 0
@@ -73,7 +73,7 @@ local function measure(kit, p, flags)
    return distances, masked
 end
 
--- Two counters that overflow at once: the samples' PMDs and time stamps. Figure 3.29.
+-- Samples two counters that overflow at once: PMDs and time stamps. Figure 3.29.
 local function at_once(kit, p)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = p.period, { ip = 0x1000, ns = p.ns,
@@ -93,7 +93,7 @@ local function at_once(kit, p)
    return { simultaneous = #out.who, who = out.who, when = out.when, reversed = { out.who[2], out.who[1] } }
 end
 
--- A buffer a little too small for one sample more. Figure 3.30.
+-- Fills a buffer that is a little too small for one sample more. Figure 3.30.
 local function full(kit, p)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = 100 * p.short, { ip = 0x1000, ns = p.ns } } } })

@@ -63,7 +63,7 @@ end
 
 -- --- timeouts: figures 3.35 to 3.37 --------------------------------------------------------------
 
--- Two sets that switch after a timeout; set 0 also counts cycles up to an overflow that notifies.
+-- Starts two sets that switch after a timeout; set 0 may notify when its cycles overflow.
 local function monitor(kit, m, program, timeout, overflow)
    local ctx, num = kit.context(), kit.counters(m)[1]
    local effective = ctx:create_evtsets {

@@ -3,7 +3,7 @@
 
 local DATA = 0x100000
 
--- A program of p.body instructions; that at p.miss misses the cache, which takes p.latency cycles.
+-- Makes a program of p.body instructions; that at p.miss misses the cache, for p.latency cycles.
 local function program(p, rounds)
    local body = { loop = rounds or p.rounds }
    for i = 1, p.body do body[i] = { ip = 0x1000 + 0x10 * i, ns = p.ns } end
@@ -16,7 +16,7 @@ local function name_of(address)
    return "I" .. math.floor((address - 0x1000) / 0x10)
 end
 
--- Shares of instructions in samples of L2 misses, and their names, the most sampled first.
+-- Returns how many samples of L2 misses each instruction has, by name, the most sampled first.
 local function sampled(kit, p, skid)
    local m = kit.machine(p, { skid = skid })
    local samples = kit.sample(m, program(p), { event = "l2_misses", period = p.period })
@@ -38,7 +38,7 @@ local function figure(kit, p)
       before = "I" .. (p.miss - p.skid), neighbour = "I" .. (p.miss + 1), samples_of = some[1].n }
 end
 
--- What the D-EAR of the Itanium 2, its register of data addresses, records.
+-- Returns what the D-EAR of the Itanium 2, its register of data addresses, records.
 local function ear(kit, p)
    local m = kit.machine(p, { skid = p.skid })
    local tid = assert(m:spawn { program = program(p, 1) })

@@ -6,7 +6,7 @@ local PAGE = 0x1000
 local PERIOD = 97 -- cycles; no common divisor with the cycles of a round
 local TEN = 10 -- cycles of a plan's step
 
--- n instructions of one cycle each at an address: a counter of cycles that is reloaded at an
+-- Makes n instructions of one cycle each at an address: a counter of cycles that is reloaded at an
 -- overflow loses none of them.
 local function busy(ip, n)
    return { loop = n, { ip = ip, ns = 1 } }
@@ -16,7 +16,7 @@ local function copy(from, n)
    return { call = from, busy(5 * PAGE, n * TEN) }
 end
 
--- A program that the student has not written. `plan` has numbers of calls, and lengths of copies.
+-- Makes the program to be profiled. `plan` has numbers of calls, and lengths of copies.
 local function program(p, plan)
    return { { loop = p.rounds,
       busy(1 * PAGE, TEN),
@@ -39,7 +39,7 @@ local function time_of(kit, p, plan)
    return kit.run(kit.machine(p), program(p, plan)).cycles.total
 end
 
--- Shares in percent: of functions alone, of functions with callees, and of copy by its caller.
+-- Counts samples: of functions alone, of functions with callees, of copy by its caller, and in all.
 local function profile(kit, p, plan)
    local own, total, callers, paths, n = {}, {}, {}, {}, 0
    for _, frames in ipairs(kit.stacks(kit.machine(p), program(p, plan or PLAN), "cycles", PERIOD)) do
@@ -75,7 +75,7 @@ local function as_text(rows)
    return table.concat(out, ", ")
 end
 
--- Counts of n samples by name, the largest first.
+-- Draws counts of n samples by name, the largest first.
 local function drawn(kit, counts, n)
    local rows = {}
    for i, row in ipairs(sorted(counts, n)) do rows[i] = { row.name, row.percent } end

@@ -5,13 +5,13 @@ local statistics = require "pfm.statistics"
 
 local BASE, LINE, PAGE = 0x1000000, 64, 4096
 local WARM = 3 -- runs until the cache has its usual contents
-local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals with the mean; factor for many runs
+local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals that hold the true mean; its factor for many runs
 local TRIALS, PAIRS, BUDGET = 5, 64, 30 -- of the tasks: series to plan, pairs to compare, runs of a program
 local GAP = 1.2 -- difference of the programs of a pair, in standard deviations
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- Random loads from a table, others for each seed; then `more` instructions of a cycle. `how`
+-- Makes random loads from a table, others for each seed; then `more` instructions of a cycle. `how`
 -- replaces parameters; `how.rest` is the cycles of a last instruction, the same in each run.
 local function random_loads(p, seed, how)
    return { { loop = how.loads or p.loads, { ip = 0x1000,
@@ -19,7 +19,7 @@ local function random_loads(p, seed, how)
       { loop = math.max(1, how.more or p.more), { ip = 0x1010, ns = 1 } }, { ip = 0x1020, ns = how.rest or 1 } }
 end
 
--- Three arrays of a page each, which are read again and again; `pages` says where they lie.
+-- Reads three arrays of a page each again and again; `pages` says where they lie.
 local function three_arrays(p, pages)
    local body = { loop = PAGE / LINE }
    for i, page in ipairs(pages) do body[i] = { ip = 0x1000 + 4 * i, load = { BASE + page * PAGE, LINE } } end
@@ -54,7 +54,7 @@ local function measure(kit, p, n, how)
    return out
 end
 
--- The n values of a list from the i-th on.
+-- Returns the n values of a list from the i-th on.
 local function part(values, i, n)
    local out = {}
    for k = 1, n do out[k] = values[i + k - 1] end
@@ -82,7 +82,7 @@ local function inside(values, middle, half)
    return n
 end
 
--- --- pages ---------------------------------------------------------------------------------------
+-- --- the lab's pages -----------------------------------------------------------------------------
 
 local function few(kit, p)
    local all = measure(kit, p, p.runs * 4)
@@ -93,7 +93,7 @@ local function few(kit, p)
       quarter = interval_percent(first) / 4, confidence = CONFIDENCE }
 end
 
--- How many single runs lie in the first interval, and how many intervals hold the true mean.
+-- Says how many single runs lie in the first interval, and how many intervals hold the true mean.
 local function coverage(kit, p, f)
    local all = measure(kit, p, p.experiments * p.small)
    local truth, hold, hold_normal = statistics.mean(all), 0, 0
@@ -164,7 +164,7 @@ local function setup(kit, p)
    }
 end
 
--- --- tasks ---------------------------------------------------------------------------------------
+-- --- the lab's tasks -----------------------------------------------------------------------------
 
 -- Draws a program's seed and number of loads, on which the deviation of its cycles depends.
 local function drawn(kit, p)
@@ -173,7 +173,7 @@ end
 
 local PLAN = "It says {planned} runs: the interval is +- {reached} % then, and +- {wanted} % are wanted."
 
--- Is a function's planned number of runs enough, and not many more than needed?
+-- Checks that a function's planned number of runs is enough, and not many more than needed.
 local function check_plan(kit, p, fn)
    if type(fn) ~= "function" then return false, "The script returns no function." end
    for trial = 1, TRIALS do
@@ -189,9 +189,9 @@ local function check_plan(kit, p, fn)
    return true
 end
 
--- Two programs with the same scatter, on one computer, with separate tables; `faster` is "first",
--- "second" or "same". Their loads depend on the pair's number only: a comparison may err by chance,
--- but a script always errs alike. In percent, scatter and difference vary widely.
+-- Makes two programs with the same scatter, on one computer, with separate tables; `faster` is
+-- "first", "second" or "same". The loads depend on the pair's number only: a comparison may err by
+-- chance, but a script always errs alike. In percent, scatter and difference vary widely.
 local function pair(kit, p, f, number, faster)
    local loads, m = 100 * 4 ^ (number % 3), computer(kit, p)
    local gap = math.floor(GAP * f.scatter * math.sqrt(loads / p.loads))
@@ -209,7 +209,7 @@ local function pair(kit, p, f, number, faster)
    return one(faster == "second", 0), one(faster == "first", 1)
 end
 
--- The numbers of the pairs in a random order, which no script can know.
+-- Returns the numbers of the pairs in a random order, which no script can know.
 local function shuffled(kit)
    local out = {}
    for i = 1, PAIRS do table.insert(out, kit.draw(1, i), i) end

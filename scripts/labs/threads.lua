@@ -8,7 +8,7 @@ local function computer(kit, p, cpus, stores)
       store_buffer = stores or 0 })
 end
 
--- Two threads, each on its own CPU, store p.n times `distance` bytes apart, with a store buffer.
+-- Runs two threads, each on its own CPU, that store p.n times, `distance` bytes apart.
 local function writers(kit, p, distance, stores)
    local m, tids = computer(kit, p, 2, stores), {}
    for cpu = 0, 1 do
@@ -33,7 +33,7 @@ local function sharing(kit, p)
       line = line, both = 2 * p.n, slower = near.time / far.time, writing = 2 }
 end
 
--- Two threads on one CPU, each busy for p.busy ms.
+-- Runs two threads on one CPU, each busy for p.busy ms.
 local function switches(kit, p)
    local m = computer(kit, p, 1)
    local program = { { loop = p.busy * 1000, { ip = 0x1000, ns = 1000 } } }
@@ -51,7 +51,7 @@ local function switches(kit, p)
       elapsed = m:time() / 1e6, turns = p.busy / p.slice }
 end
 
--- The counts of the p.workers threads of a process, of which the i-th does i * p.n loads.
+-- Counts the p.workers threads of a process, of which the i-th executes i * p.n instructions.
 local function workers(kit, p)
    local m = computer(kit, p, 1)
    local first = assert(m:spawn { program = { { loop = p.n, { ip = 0x1000, ns = 10 } } } })
@@ -81,7 +81,7 @@ local function workers(kit, p)
       mean = total / #counts }
 end
 
--- Misses when each of p.cpus CPUs stores to a counter at the address that a function gives.
+-- Counts misses when each of p.cpus CPUs stores to a counter at the address that a function gives.
 local function counters_at(kit, p, address)
    local m, tids, misses = computer(kit, p, p.cpus), {}, 0
    for cpu = 0, p.cpus - 1 do
@@ -95,7 +95,7 @@ end
 
 local X, Y = BASE, BASE + 4096
 
--- A thread that waits, stores to one variable and loads the other, perhaps with a fence between.
+-- Makes a thread that waits, stores to one variable, perhaps has a fence, and loads the other.
 local function crossing(m, cpu, first, second, wait, fence)
    local program = { { ip = 0x1000 + 16 * cpu, store = first }, { ip = 0x1008 + 16 * cpu, load = second } }
    if fence then table.insert(program, 2, { ip = 0x1004 + 16 * cpu, fence = true }) end
@@ -103,7 +103,7 @@ local function crossing(m, cpu, first, second, wait, fence)
    return assert(m:spawn { affinity = { cpu }, program = program })
 end
 
--- In how many of p.tries runs both loads see old values; one thread starts later in each run.
+-- Counts in how many of p.tries runs both loads see old values; one thread starts later each time.
 local function both_old(kit, p, stores, fence)
    local n = 0
    for i = 0, p.tries - 1 do
@@ -120,7 +120,7 @@ local function orders(kit, p)
       true) }
 end
 
--- The expected answer about a figure: 1, it can happen, or 2, it cannot.
+-- Returns the expected answer about a figure: 1, it can happen, or 2, it cannot.
 local function can_be(figure)
    return function(f) return f[figure] > 0 and 1 or 2 end
 end

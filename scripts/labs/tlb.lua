@@ -3,7 +3,7 @@
 
 local A, B = 0x1000000, 0x3000000
 
--- A computer with a large data cache and a TLB "REACH:WAYS:PAGE" (REACH: of all its pages).
+-- Makes a computer with a large data cache and a TLB "REACH:WAYS:PAGE" (REACH: of all its pages).
 local function computer(kit, p, dtlb)
    return kit.machine(p, { l1d = "1048576:16:64", l2 = 0, l3 = 0, itlb = 0, dtlb = dtlb or p.dtlb })
 end
@@ -52,7 +52,7 @@ local function visit(kit, p, list)
    return truth.dtlb_misses.total
 end
 
--- The offsets that a join of p.keys pairs of rows of two tables loads, in an order of the pairs.
+-- Returns the row of the second table that a join loads for each of p.keys rows of the first.
 local function pairs_of(p)
    local out, x = {}, p.seed
    for i = 1, p.keys do

@@ -9,8 +9,8 @@ local TRIALS, POINTS = 5, 2 -- programs to try a script with; percentage points 
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- In each round: instructions that compute, loads at random from a table, branches at random, and a long stretch of
--- code. `with` takes a cause away: taken = true, branches that can be predicted; near = true, code of few lines.
+-- Each round computes, loads at random from a table, branches at random, and runs a long stretch of
+-- code. `with` takes a cause away: taken = true, branches can be predicted; near = true, few lines.
 local function mixed(q, with)
    local code = { loop = 1 }
    for i = 1, q.code do code[i] = { ip = CODE + (with.near and i % 16 * 4 or i * LINE), taken = false } end
@@ -20,7 +20,7 @@ local function mixed(q, with)
       { loop = q.branches, { ip = 3 * PAGE, taken = with.taken or 0.5, seed = 9 } }, code } }
 end
 
--- For each element of three arrays: two loads, `steps` instructions of p.width operations each, a store.
+-- Each element of three arrays has two loads, `steps` instructions of p.width operations, a store.
 local function kernel(p, steps)
    return { { loop = p.elements, { ip = PAGE, load = { DATA, ELEMENT } },
       { ip = PAGE + 8, load = { DATA + ARRAY, ELEMENT } },
@@ -43,7 +43,7 @@ local function warm(kit, p, program, events)
    return kit.count(m, program, events or EVENTS)
 end
 
--- Percent of the cycles by cause. A cause takes what the program saves without it.
+-- Returns percent of the cycles by cause. A cause takes the cycles that are saved without it.
 local function levels(kit, p, q)
    local counts = warm(kit, p, mixed(q, {}))
    local function lost(with) return counts.cycles - warm(kit, p, mixed(q, with)).cycles end
@@ -65,7 +65,7 @@ local function bandwidth(kit, p)
    return counts.bus_accesses * LINE / counts.cycles
 end
 
--- --- pages ---------------------------------------------------------------------------------------
+-- --- the lab's pages -----------------------------------------------------------------------------
 
 local function penalty(kit, p)
    local counts = warm(kit, p, { { loop = p.elements, { ip = PAGE, taken = 0.5, seed = 7 } } })
@@ -129,8 +129,8 @@ local function setup(kit, p)
    }
 end
 
--- A random program, which no script can know beforehand. In the first three, one cause takes nearly
--- all cycles, so that no result can be wrong by chance; the others have some of every cause.
+-- Makes a random program, which no script can know beforehand. In the first three trials one cause
+-- takes nearly all cycles, so that no result can be wrong by chance; the others have every cause.
 local function unseen(kit, p, trial)
    local q = { rounds = 10, table = p.table, compute = 1, branches = 1, code = 4, loads = 1 }
    if trial == 1 or trial > 3 then q.branches = kit.draw(800, 1500) end

@@ -3,7 +3,7 @@
 
 local NAMES = { "main", "parse", "fetch", "render", "log", "idle", "compute" } -- function i has its code at i * PAGE
 local PAGE = 0x1000
-local MS, LOOK = 1e6, 500000 -- ns; between looks at the threads: it divides all durations
+local MS, LOOK = 1e6, 500000 -- ns; LOOK: between looks at the threads, a divisor of all durations
 local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samples (prime)
 local SWITCHES, BOTH_LEVELS = 69, 9 -- the software counter of context switches, and its PMC: user and kernel level
 local PATIENCE = 100 -- s
@@ -14,7 +14,7 @@ local function name_of(address)
    return NAMES[math.floor(address / PAGE)]
 end
 
--- A call by main of a function that runs, and then waits, each for a number of ms.
+-- Returns a call by main of a function that runs, and then waits, each for a number of ms.
 local function fn(name, runs, waits)
    local i = 1
    while NAMES[i] ~= name do i = i + 1 end
@@ -22,7 +22,7 @@ local function fn(name, runs, waits)
       waits and { sleep = waits * MS } or nil }
 end
 
--- The server: what it does for each of n requests.
+-- Returns the server's program for n requests, which are all served alike.
 local function server(p, n, render)
    return { { loop = n, fn("parse", p.parse), fn("fetch", p.ask, p.fetch), fn("log", p.write, p.disk),
       fn("render", render or p.render) } }
@@ -30,7 +30,7 @@ end
 
 -- --- measuring -----------------------------------------------------------------------------------
 
--- A stack as flame graphs have it: "main;fetch".
+-- Returns a stack as flame graphs have it: "main;fetch".
 local function folded(frames)
    local out = {}
    for i = #frames, 1, -1 do out[#out + 1] = name_of(frames[i]) end
@@ -63,7 +63,7 @@ local function states_of(m)
    return out
 end
 
--- The name of the change from one state to another, if it is a switch.
+-- Returns the name of the switch that a change of states is, or nil if it is none.
 local function switch_of(was, is)
    if is == "running" then return "in" end
    return was == "running" and (is == "ready" and "preempted" or is == "sleeping" and "out") or nil
@@ -105,7 +105,7 @@ local function watch(kit, p, programs, cpus)
    return { threads = threads, switches = switches, elapsed = m:time() }
 end
 
--- The switches as `lpfm script` lists them, with stacks for those away from a CPU.
+-- Returns the switches as `lpfm script` lists them, with stacks for those away from a CPU.
 local function listing(run)
    local out = {}
    for i, s in ipairs(run.switches) do
@@ -115,7 +115,7 @@ local function listing(run)
    return out
 end
 
--- The ns that threads waited, by stack: what lpfm record --off-cpu makes of such a list.
+-- Returns the ns that threads waited, by stack, as lpfm record --off-cpu finds them in such a list.
 local function waits_of(list)
    local out, away = {}, {}
    for _, s in ipairs(list) do
@@ -147,7 +147,7 @@ local function as_text(weights)
    return table.concat(rows, ", ")
 end
 
--- --- pages ---------------------------------------------------------------------------------------
+-- --- the lab's pages -----------------------------------------------------------------------------
 
 local function alone(kit, p)
    local run = watch(kit, p, { server(p, p.requests) }, 1)
@@ -198,7 +198,7 @@ local function team(p, n)
    return programs
 end
 
--- Each worker has its own CPU, and so has a thread that waits until the others have ended.
+-- Sums up waits: each worker has its own CPU, and so has a thread that waits until the others end.
 local function summed(kit, p)
    local programs = team(p, p.workers)
    local run = watch(kit, p, programs, p.workers)
@@ -210,7 +210,7 @@ local function summed(kit, p)
       idle_percent = 100 * waits["main;idle"] / sum_of(waits) }
 end
 
--- The ms that n workers on one CPU take for all requests, of which each does an equal part.
+-- Returns the ms that n workers on one CPU take for all requests; each serves an equal part.
 local function elapsed(kit, p, n)
    local programs, per = {}, p.rounds / n
    for i = 1, n do programs[i] = server(p, math.floor(i * per) - math.floor((i - 1) * per)) end
@@ -242,7 +242,7 @@ local function enough(kit, p)
    return { enough = n, by_workers = list, with_more = now, least_gain = LEAST_GAIN }
 end
 
--- The longest beginning of a list at the end of which a thread has waited for a while.
+-- Returns the longest beginning of a list at the end of which a thread has waited for a while.
 local function cut(list)
    local away, last = {}, 0
    for i, s in ipairs(list) do
@@ -254,8 +254,8 @@ local function cut(list)
    return { unpack(list, 1, last) }
 end
 
--- Random programs, more than there are CPUs. Each computes for more than a slice before and after
--- its waits, so that some are preempted.
+-- Returns random programs, more than there are CPUs. Each computes for more than a slice before and
+-- after its waits, so that some are preempted.
 local function unknown(kit, p)
    local programs = {}
    for i = 1, kit.draw(3, 5) do

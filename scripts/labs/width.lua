@@ -5,7 +5,7 @@ local function program(n)
    return { { loop = n, { ip = 0x1000, ns = 10 } } }
 end
 
--- A program of n events, and a context with the first counter, which starts at a value.
+-- Makes a program of n events, and a context with the first counter, which starts at a value.
 local function monitor(kit, m, n, value, flags)
    local tid, ctx = assert(m:spawn { program = program(n) }), kit.context()
    local num = kit.counters(m)[1]
@@ -16,13 +16,13 @@ local function monitor(kit, m, n, value, flags)
    return ctx, tid, num
 end
 
--- The value from which the hardware's counter wraps after n events.
+-- Returns the value from which the hardware's counter wraps after n events.
 local function top(kit, width, n)
    local lpfm = require "lpfm"
    return kit.hex(lpfm.u64(2 ^ width) - n)
 end
 
--- Figure 3.3: a carry beyond the hardware's counter.
+-- Measures a carry beyond the hardware's counter: figure 3.3.
 local function carry(kit, p)
    local m = kit.machine(p)
    local width = kit.pmd(kit.counters(m)[1]).width
@@ -37,7 +37,7 @@ local function carry(kit, p)
    return out
 end
 
--- Figure 3.17: a sampling period on a narrow counter.
+-- Measures a sampling period on a narrow counter: figure 3.17.
 local function period(kit, p)
    local m = kit.machine(p)
    local ctx, tid, num = monitor(kit, m, 2 * p.period, -p.period, { "OVFL_NOTIFY" })
@@ -47,7 +47,7 @@ local function period(kit, p)
       before = m:truth(tid).instructions.total, after = kit.hex(kit.value(ctx, num)), positive = kit.hex(p.period) }
 end
 
--- How long the hardware counter takes to wrap at p.rate events a ns.
+-- Says how long the hardware counter takes to wrap at p.rate events a ns.
 local function lasting(_, p, f)
    return { seconds = 2 ^ f.width / 1e9 / p.rate, wraps_an_hour = math.floor(3600 / (2 ^ f.width / 1e9 / p.rate)) }
 end

@@ -33,7 +33,7 @@ local analyze = {}
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
 -- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same for all samples;
--- `objects`, the number in each; `missing` (objects without symbols); `cut` (samples missing from
+-- `objects`, the samples in each; `missing` (objects without symbols); `cut` (samples missing from
 -- damaged blocks)
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
@@ -52,14 +52,14 @@ analyze.by = tabulate.by
 -- @function stacks
 analyze.stacks = tabulate.stacks
 
---- The names of all keys.
+--- Lists the names of all keys.
 -- @tparam[opt] boolean figures only those that `pfm.plot` takes
 -- @treturn {string,...} sorted
 -- @usage analyze.keys()[1]
 -- @function keys
 analyze.keys = keys.names
 
---- A key for samples of `pfm.recording.samples`.
+--- Returns a key for samples of `pfm.recording.samples`.
 -- @string name of `analyze.keys`, or as perf calls it
 -- @treturn ?table `title`; `get`, a function that returns the key's value of a sample; `label`, the
 -- format of that value in figures; nil if there is no such key
@@ -76,7 +76,7 @@ analyze.key = keys.of
 -- @function read_keys
 analyze.read_keys = keys.read
 
---- A test for samples of `pfm.recording.samples`.
+--- Makes a test for samples of `pfm.recording.samples`.
 -- @param self the recording
 -- @tparam table wanted as `options.filter` of `analyze.by`
 -- @treturn function `(sample)`: does it pass?
@@ -86,12 +86,13 @@ function analyze.test(self, wanted)
    local tests, chooses, during = keys.tests(wanted), origin.chooses(wanted), nil
    if wanted.from or wanted.to then during = columns.during(self, wanted.from, wanted.to) end
    return function(s)
-      if during and (s.time * 1e9 < during[2] or s.time * 1e9 > during[3]) then return false end
+      local ns = math.floor(s.time * 1e9 + 0.5) -- without, one in some fifty first or last samples were not in time
+      if during and (ns < during[2] or ns > during[3]) then return false end
       return not (chooses and not origin.matches(s, wanted)) and keys.pass(tests, s)
    end
 end
 
---- The times of a recording's first and last samples; of several recordings, those of all.
+--- Returns the times of a recording's first and last samples; for several recordings, those of all.
 -- @param self
 -- @treturn number ns, of the clock that the machine gives samples; 0 without samples
 -- @treturn number
@@ -99,10 +100,10 @@ end
 -- @function span
 analyze.span = columns.span
 
---- How two runs differ.
+--- Finds how two runs differ.
 -- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
 -- row (Holm's adjustment). Single runs show the chance of sampling only, not how runs vary by
--- themselves. Give several of each to see that: then it is Welch's test of their means.
+-- themselves. If several runs of each are given, their means are compared by Welch's test.
 -- @param old a recording, or a list with one for each run; each part of a merged one is a run
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
@@ -111,13 +112,14 @@ analyze.span = columns.span
 -- @number[opt=0.05] options.alpha a difference is significant when chance shows it less often
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
 -- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
--- greatest difference first; `titles`
+-- greatest difference first; `titles`; `unsampled`, pairs of an `event` and a `run` that did not sample it: such an
+-- event has no rows
 -- @usage analyze.diff(recording.open "lpfm.data", recording.open "lpfm.data").rows[1].symbol
 -- @function diff
 analyze.diff = difference.find
 
---- The phases of a run: stretches of time in which it did the same things. Slices of time are merged with the neighbour
--- that is most alike, until chance no longer explains how neighbours differ.
+--- Finds the phases of a run: stretches of time in which it did the same things. Slices of time are
+-- merged with the most similar neighbour, until chance no longer explains how neighbours differ.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt="symbol"] string by what counts as the same thing, as for `analyze.by`
 -- @tparam[opt] table options
@@ -131,8 +133,8 @@ analyze.diff = difference.find
 -- @function phases
 analyze.phases = phases.find
 
---- How the values in the samples are distributed: a latency register, what a counter grew by from sample to sample,
--- the time between samples.
+--- Finds how values in the samples are distributed: a latency register, what a counter grew by from
+-- sample to sample, the time between samples.
 -- @param self of `recording.open` or `recording.of`
 -- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
 -- the periods of randomized sampling
@@ -147,7 +149,7 @@ analyze.phases = phases.find
 -- @function histogram
 analyze.histogram = values.histogram
 
---- How two values correlate over the samples.
+--- Finds how two values correlate over the samples.
 -- @param self of `recording.open` or `recording.of`
 -- @param x as `what` of `analyze.histogram`
 -- @param y
@@ -160,7 +162,7 @@ analyze.histogram = values.histogram
 -- @function correlate
 analyze.correlate = values.correlate
 
---- Metrics computed from the counts of each row: events sampled, and those of `sums`.
+--- Computes metrics from the counts of each row: events sampled, and those of `sums`.
 -- @param self the recording
 -- @tparam table result of `analyze.by`, not by event
 -- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_", as in

@@ -20,7 +20,7 @@ local bias = {}
 local SURE = 0.001   -- the probability below which a difference is not due to chance
 local NOTABLE = 0.02 -- share of the samples; smaller differences are ignored, even if significant
 local LEAST = 100    -- samples that a test needs
-local VARIES = 8     -- a mask is at least 1/VARIES of the period
+local VARIES = 8     -- the first mask tried is the largest up to 1/VARIES of the period
 local STEPS = 2      -- bits by which the mask grows from one try to the next
 local SEEDS = { 14, 1, 7 }
 
@@ -55,8 +55,7 @@ end
 
 -- Carries out one run; if the target is a function, it makes a target for each run.
 local function sample(self, random)
-   local spec = {}
-   for k, v in pairs(type(self.target) == "function" and self.target() or self.target) do spec[k] = v end
+   local spec = profile.whole(type(self.target) == "function" and self.target() or self.target)
    spec.events, spec.frequency, spec.random = self.event, nil, random
    spec.inherit = self.inherit
    spec.period = random and random.mask and randomize.base(self.period, random.mask) or self.period
@@ -89,7 +88,7 @@ local function whole(self, mask)
    return tried.inherits and true or nil, tried.alone
 end
 
---- What a test leaves out, in words.
+--- Says what a test leaves out.
 -- @tparam table result of `bias.test`
 -- @string[opt=""] before text to put before the words
 -- @treturn ?string nil if nothing is left out, or it is not known what
@@ -130,7 +129,7 @@ local function changes(one, other)
    return rows
 end
 
--- The widest mask, 2^k - 1, with which every period is at least 1.
+-- Returns the widest mask, 2^k - 1, with which every period is at least 1.
 local function widest(period)
    local mask = 1
    while randomize.base(period, mask * 2 + 1) - (mask * 2 + 1) >= 1 and mask * 2 + 1 <= 2 * period do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 --- Cascading measurements (specification 3.7.6): "after n of A start counting B, after m of B sample C".
--- Each stage is an event set that is left, in the kernel, at the overflow of one of its triggers; the last one stays.
+-- Each stage but the last is an event set that the kernel leaves when a trigger of it overflows.
 -- @module pfm.cascade
 
 local fields = require "pfm.util.fields"
@@ -17,7 +17,7 @@ local function read(what)
    return list
 end
 
--- After the last condition, its events are counted until the end.
+-- If the last stage has a condition, adds a stage that counts the condition's events until the end.
 local function with_end(list)
    local last = list[#list]
    if #last.triggers == 0 then return list end
@@ -28,7 +28,7 @@ local function with_end(list)
    return out
 end
 
--- Each given thread has a cascade of its own; for a process, each of its threads has one.
+-- Returns the target, of which each thread, also of a given process, has a cascade of its own.
 local function target_of(spec)
    local out = {}
    for k, v in pairs(spec) do out[k] = v end
@@ -49,7 +49,7 @@ local function sample(spec, list, record)
    local before, reached = outcome.stages[#outcome.stages], not stages.obstacle(outcome.stages)
    table.insert(outcome.stages, { text = last.text, reached = reached, samples = outcome.samples, counts = {},
       began = not before and 0 or reached and before.began + before.lasted / before.reached_by or nil,
-      left_by = {}, subjects = outcome.subjects, lasted = 0 })
+      left_by = {}, subjects = outcome.subjects, lasted = 0, uncounted = 0 })
    return outcome
 end
 
@@ -63,11 +63,12 @@ end
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @string spec.stages as "page-faults:1000 then cs:10 then cpu-clock"
 -- @tparam[opt] function record carries out a last stage that samples, by default `profile.collect`
--- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured time, the thread's
--- own; of several threads the first), `lasted`, `left_by`, `counts` (of `event`, `unit`, `value`), `subjects`,
--- `reached_by` (how many of them); a stage that samples has `samples` instead of counts;
--- `left_out`, the share of a command's CPU time that its other threads and children spent, which
--- are not part of the cascade
+-- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured
+-- time, the thread's own; of several threads the first), `lasted`, `uncounted` (ns of `lasted`),
+-- `left_by`, `late` (its condition was met, but the next stage could not begin), `counts` (of
+-- `event`, `unit`, `value`), `subjects`, `reached_by` (how many subjects reached it); a stage that
+-- samples has `samples` instead of counts; `left_out`, the share of a command's CPU time that its
+-- other threads and children spent, which are not part of the cascade
 -- @usage
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)

@@ -32,7 +32,7 @@ local function add_key(keys, key, entry)
    table.insert(keys[key], entry)
 end
 
--- "context:read_pmds" is also found as "context.read_pmds" and "read_pmds"; a private name is not.
+-- Adds "context:read_pmds" under "context.read_pmds" and "read_pmds"; a private name only in full.
 local function add_entry(keys, entry)
    local name = canonical(entry.name)
    add_key(keys, name, entry)
@@ -43,8 +43,8 @@ local function add_entry(keys, entry)
    end
 end
 
--- Returns false for a public module of a part of lpfm that is not installed. Only the names of such
--- modules have a second dot: pfm.PART.NAME.
+-- Returns false for a public module of a part of lpfm that is not installed. Only parts have public
+-- modules with a second dot in their names: pfm.PART.NAME.
 local function is_there(module)
    if module.private or not module.name:find("^pfm%.[%w_]+%.") then return true end
    local path = module.name:gsub("%.", "/")
@@ -79,7 +79,7 @@ local function get_index()
    return index
 end
 
--- --- fields ----------------------------------------------------------------------------------------
+-- --- fields of tables ------------------------------------------------------------------------------
 
 local add_inherited
 
@@ -94,7 +94,7 @@ function add_inherited(out, p)
    end
 end
 
--- --- text ------------------------------------------------------------------------------------------
+-- --- formatting text -------------------------------------------------------------------------------
 
 local function plain(text)
    return (text:gsub("@{([^}]*)}", "%1"):gsub("`", ""))
@@ -113,7 +113,7 @@ local function fill(out, text, first, indent)
    end
 end
 
--- Fills paragraphs, those with "- " under their text; indented lines stay as they are.
+-- Fills paragraphs; items of lists ("- ") hang under their text, and indented lines stay as they are.
 local function wrap(text, first, indent, width)
    local out = { full = false, width = width }
    for line in (plain(text) .. "\n"):gmatch("(.-)\n") do
@@ -136,7 +136,7 @@ local function block(text)
    return "   " .. text:gsub("\n", "\n   ")
 end
 
--- Names of the fields that a parameter takes over from another function ("as for").
+-- Returns the names of the fields that a parameter takes over from another function ("as for").
 local function inherited(p)
    local fields, out = {}, {}
    add_inherited(fields, p)
@@ -144,7 +144,7 @@ local function inherited(p)
    return table.concat(out, ", ")
 end
 
--- Adds "int: bytes of its buffer (65536)" beside each name; a table's fields are indented.
+-- Adds lines such as "buf_size int: bytes of its buffer (65536)"; a table's fields are indented.
 local function add_params(out, list, indent, width)
    local column = 10
    for _, p in ipairs(list) do column = math.max(column, #p.name) end
@@ -164,7 +164,7 @@ local function value_text(value)
    return value.text == "" and value.type or value.type .. " " .. value.text
 end
 
--- The values of one outcome in their order: "nil, string message, int errno".
+-- Returns the values of one outcome in their order: "nil, string message, int errno".
 local function return_text(group, width)
    local values = {}
    for i, value in ipairs(group) do values[i] = value_text(value) end
@@ -224,9 +224,9 @@ local function module_text(module, width)
    return table.concat(out, "\n")
 end
 
--- --- values ----------------------------------------------------------------------------------------
+-- --- finding the name of a value -------------------------------------------------------------------
 
--- The class of objects with a metatable of the registry: "context" of "lpfm.context".
+-- Returns the class that a key of the registry names: "context" for "lpfm.context".
 local function class_named(key)
    local class = type(key) == "string" and key:match("^lpfm%.(.+)$")
    return (class == "pmds" or class == "pmcs") and "vector" or class
@@ -267,7 +267,7 @@ local function libraries()
    return out
 end
 
---- The name under which a function, an object or a module is documented.
+--- Finds the name under which a function, an object or a module is documented.
 -- @param value
 -- @treturn string or nil
 -- @usage
@@ -297,7 +297,7 @@ local function search(text)
    return found
 end
 
--- The public modules of a kind: "module", or "classmod", the methods of objects.
+-- Lists the public modules of a kind: "module", or "classmod", the methods of objects.
 local function public_modules(kind)
    local out = {}
    for _, module in pairs(get_index().modules) do
@@ -307,7 +307,7 @@ local function public_modules(kind)
    return out
 end
 
---- What is public and documented: full names, in order.
+--- Lists the full names of what is public and documented, in order.
 -- @treturn {string,...}
 -- @usage for _, name in ipairs(require("pfm.doc").names()) do print(name) end
 function doc.names()
@@ -320,15 +320,15 @@ function doc.names()
    return out
 end
 
---- All entries: `name`, `kind`, `params`, `returns` and so on, as `pfm.manual` has them; `prompt`, what the prompt
--- calls it; `private`, whether its module is.
+--- Returns all entries: `name`, `kind`, `params`, `returns` and so on, as `pfm.manual` has them;
+-- `prompt`, the entry's name at the prompt; `private`: its module is private.
 -- @treturn {table,...}
 -- @usage for _, entry in ipairs(require("pfm.doc").all()) do print(entry.name, entry.summary) end
 function doc.all()
    return get_index().items
 end
 
---- The entries under a name: "context:read_pmds", "ctx.read_pmds" or "read_pmds".
+--- Returns the entries under a name: "context:read_pmds", "ctx.read_pmds" or "read_pmds".
 -- @string name
 -- @treturn {table,...} entries as of `doc.all`; empty if there is none
 -- @usage assert(require("pfm.doc").entries("ctx.read_pmds")[1].name == "context:read_pmds")
@@ -336,7 +336,7 @@ function doc.entries(name)
    return get_index().keys[canonical(name)] or {}
 end
 
---- The fields of the tables that a function takes, including those that it takes "as for" another.
+--- Lists the fields of the tables that a function takes, also those that it takes "as for" another.
 -- @tparam table entry of `doc.entries`
 -- @treturn {table,...} fields of a table: `name`, `text`, `type`, `optional`, `default`
 -- @treturn {table,...} fields of the tables in a list
@@ -351,7 +351,7 @@ function doc.fields(entry)
    return fields, entries
 end
 
--- The required fields in braces, if a function takes a single table; else nil.
+-- Returns the required fields in braces if a function takes a single table, else nil.
 local function argument_table(entry)
    local fields, entries = doc.fields(entry)
    local list, only = #fields > 0 and fields or entries, entry.params[1]
@@ -364,7 +364,7 @@ local function argument_table(entry)
    return list == fields and "{" .. inner .. "}" or "{ {" .. inner .. "}, ... }"
 end
 
---- How a function is called, on a line: "lpfm.create([options]) -> context".
+--- Shows how a function is called, on a line: "lpfm.create([options]) -> context".
 -- @tparam table entry of `doc.entries`
 -- @treturn string
 -- @usage
@@ -378,8 +378,8 @@ function doc.signature(entry)
    return name .. (argument_table(entry) or entry.args) .. (#types > 0 and " -> " .. table.concat(types, ", ") or "")
 end
 
---- Help on a name, a function, an object or a module.
--- @param what a string or a value of the module
+--- Returns help on a name, a function, an object or a module.
+-- @param what the name, or the function, object or module itself
 -- @int[opt=100] width columns to fill
 -- @treturn[1] string text
 -- @return[2] nil if it is not documented
@@ -395,8 +395,8 @@ function doc.text(what, width)
    return #out > 0 and table.concat(out, "\n\n") or nil
 end
 
---- Help in any case: on a name or value, else the functions that mention it, else similar names.
--- Without an argument, the public modules and the classes of objects.
+--- Returns help in any case: on a name or value; or the functions that mention the name, or similar
+-- names. Without an argument, lists the public modules and the classes of objects.
 -- @param[opt] what
 -- @treturn string
 -- @usage

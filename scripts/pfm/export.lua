@@ -9,13 +9,13 @@ local shell = require "pfm.util.shell"
 
 local export = {}
 
---- The formats by name.
+--- The names of the formats.
 export.names = { "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql", "sqlite" }
 local names = export.names
 local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", collapsed = "folded",
    stackcollapse = "folded", proto = "pprof", pb = "pprof", database = "sqlite", db = "sqlite", sqlite3 = "sqlite" }
 
---- A format.
+--- Finds a format.
 -- @string name of the format, or another word for it
 -- @treturn[1] table its writer: `summary`, `extensions`, `write(self, out, opts)`, perhaps `binary`
 -- @treturn[1] string its name
@@ -36,10 +36,10 @@ local function open(path)
    return file
 end
 
--- Returns what a format's writer writes to, and the function to call after it.
+-- Returns what a format's writer writes to, and the function to call when the writer is done.
 local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
-   if path and (writer.filter or writer.consumer) then open(path):close() end -- raises the reason
+   if path and (writer.filter or writer.consumer) then open(path):close() end -- raises an error if it cannot be written
    if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
    if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
    local file = output.checked(path and open(path) or io.stdout, path or "the output")
@@ -53,7 +53,7 @@ local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base"
 -- @string name "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql" or
 -- "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
--- @tparam[opt] table opts those of the format
+-- @tparam[opt] table opts the format's options
 -- @string[opt] opts.event the event to show
 -- @string[opt] opts.weight what stacks weigh: "samples" or "events"
 -- @bool[opt] opts.ids keep processes and threads of one name apart by their numbers
@@ -77,13 +77,13 @@ function export.write(self, name, path, opts)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)
    if path and not (done and ok) then output.remove(path) end
-   if not done then error(why, 0) end -- the consumer's message tells more
+   if not done then error(why, 0) end -- the message of the program that reads the output tells more
    if not ok then error(err, 0) end
 end
 
---- The format that a file's name ends in, the longest that fits.
+--- Finds the format by the end of a file's name: the one with the longest extension that fits.
 -- @string path
--- @treturn string its name, or nil
+-- @treturn string the format's name, or nil
 -- @usage assert(require("pfm.export").format_of("out.svg") == "flamegraph")
 function export.format_of(path)
    local best, length = nil, 0

@@ -68,12 +68,16 @@ local exact = samples.exact
 -- which would not keep it alive.
 local objects = samples.objects
 
--- The memory of one of the module's userdata, which must be of this class.
+-- Returns the memory of an lpfm userdata, after a check that the userdata is of this class.
 local function memory(object, class, ctype, call)
    if type(object) ~= "userdata" or class_of(object) ~= registry[class] then
       error(("%s: %s expected, got %s"):format(call, class, type(object)), 3)
    end
-   return ffi.cast(ctype, object)
+   local at = ffi.cast(ctype, object)
+   if at.head.class == nil then
+      error(("%s: the %s was collected"):format(call, class), 3)
+   end
+   return at
 end
 
 -- --- register vectors ------------------------------------------------------------------------------
@@ -114,7 +118,7 @@ local function new_vector(list, make, name, class)
    return v
 end
 
---- A typed vector of PMDs.
+--- Makes a typed vector of PMDs.
 --
 -- Its fields: n, the number of elements; data, the elements as pfarg_pmd_t[n] from 0. v[i] is the
 -- value of element i from 1; get, set, values and # are those of lpfm.pmds' object, v:object().
@@ -131,7 +135,7 @@ function typed.pmds(list)
    return new_vector(list, lpfm.pmds, "lpfm.pmds", pmds_class)
 end
 
---- A typed vector of PMCs, data is pfarg_pmc_t[n].
+--- Makes a typed vector of PMCs, with data as pfarg_pmc_t[n].
 -- @param list what lpfm.pmcs takes, or a vector that it made
 -- @return vector
 -- @raise what lpfm.pmcs raises
@@ -144,7 +148,7 @@ function typed.pmcs(list)
    return new_vector(list, lpfm.pmcs, "lpfm.pmcs", pmcs_class)
 end
 
---- A field of an element.
+--- Returns a field of an element.
 -- @int i from 1
 -- @string[opt="value"] name
 -- @return its value
@@ -170,7 +174,7 @@ function vector:set(i, name, value)
    return self
 end
 
---- The vector's memory as an object of the module.
+--- Returns the vector's memory as an object of the module lpfm.
 -- @return what lpfm.pmds or lpfm.pmcs returned
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"
@@ -187,7 +191,7 @@ local function values(self, i, n)
    end
 end
 
---- All values.
+--- Returns all values.
 -- @return value of element 1
 -- @return value of element 2, ...
 -- @usage
@@ -288,7 +292,7 @@ function context:read_pmds(v)
    return v:values()
 end
 
---- Writes PMCs from a typed vector (specification 3.1.2): by the module, which notes how the context is programmed.
+--- Writes PMCs from a typed vector (specification 3.1.2), by lpfm, which notes how the context is programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -305,7 +309,7 @@ function context:write_pmcs(v)
    return objects[self]:write_pmcs(objects[v])
 end
 
---- Writes PMDs from a typed vector (specification 3.1.3): by the module, which notes how the context is programmed.
+--- Writes PMDs from a typed vector (specification 3.1.3), by lpfm, which notes how the context is programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -322,7 +326,7 @@ function context:write_pmds(v)
    return objects[self]:write_pmds(objects[v])
 end
 
---- The context's sampling buffer, as a typed view.
+--- Returns the context's sampling buffer, as a typed view.
 -- @treturn[1] buffer see pfm.ffi.samples
 -- @return[2] nil
 -- @treturn[2] string message
@@ -349,7 +353,8 @@ local view_class = ffi.metatype("struct pfm_ffi_view", {
    end,
 })
 
---- A view of a set of the context, to read running counters of the calling thread without a call.
+--- Makes a view of a set of the context, to read running counters of the calling thread without a
+-- system call.
 -- @int[opt=0] set
 -- @treturn[1] view with the fields of context:view()'s
 -- @return[2] nil
@@ -416,7 +421,7 @@ function view:read(...)
    return view_values(c, 0, n - 1)
 end
 
---- The context itself, for the calls that are not here.
+--- Returns the context itself, for the calls that a typed context does not have.
 -- @return what lpfm.create returned
 -- @usage
 -- local typed, lpfm = require "pfm.ffi", require "lpfm"
@@ -427,7 +432,7 @@ function context:object()
    return objects[self]
 end
 
---- A typed view of a context.
+--- Makes a typed view of a context.
 -- @param ctx what lpfm.create returned
 -- @return context
 -- @raise if it is not a context
@@ -440,7 +445,7 @@ end
 -- print(v:values())
 -- ctx:close()
 function typed.context(ctx)
-   local self = context_class(memory(ctx, "lpfm.context", "struct lpfm_context *", "context"))
+   local self = context_class(memory(ctx, "lpfm.context", "struct lpfm_context_object *", "context").ctx)
    objects[self] = ctx
    return self
 end

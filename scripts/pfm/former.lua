@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Former names of modules: with this, `require` finds them, for one version more. The program has
--- it; a script for a plain interpreter requires it first.
+--- Former names of modules: `require` finds them once this module is loaded, for one version more.
+-- lpfm loads it itself; a script for a plain interpreter requires it first.
 -- @module pfm.former
 -- @usage
 -- require "pfm.former"
@@ -8,7 +8,7 @@
 
 local former = {
    ["lpfm.blocks"] = "lpfm.samples",
-   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.merge"] = "pfm.jobs.merge",
+   ["pfm.collector"] = "pfm.fleet.collector", ["pfm.launcher"] = "pfm.util.launcher", ["pfm.merge"] = "pfm.jobs.merge",
    ["pfm.oprofile"] = "pfm.oprofile.oprofile", ["pfm.ranks"] = "pfm.jobs.ranks",
    ["pfm.store"] = "pfm.fleet.store",
 }

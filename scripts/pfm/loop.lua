@@ -25,7 +25,7 @@ Loop.__index = Loop
 --- Makes a loop.
 -- @tparam[opt] table options
 -- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of an error in a
--- callback and the context, descriptor or timer it belongs to; without it, run and step raise the error
+-- callback, and its context, descriptor or timer; without on_error, run and step raise the error
 -- @func[opt] options.advance called when nothing is ready, to let the simulator's time pass;
 -- returns false when nothing more will come
 -- @treturn Loop
@@ -75,10 +75,10 @@ local KINDS = { OVFL = true, END = true, error = true }
 --- Adds a context. It is removed after its END message, and when it is closed.
 -- @tparam context ctx
 -- @tparam table|function on by kind of message: OVFL and END are called as fn(message, ctx). When
--- reading fails, the context is removed and error is called as fn(text, ctx); without it that is
--- raised. A function stands for OVFL and END
+-- reading fails, the context is removed and `error` is called as fn(text, ctx); if there is no
+-- `error`, the text is raised. A function stands for OVFL and END
 -- @treturn context ctx, for `loop:remove`
--- @raise if it is in the loop, or closed, or on wrong types
+-- @raise if the context is in the loop, or closed, or on wrong types
 -- @usage
 -- local m = lpfm.machine("sim:k8")
 -- local tid = m:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10 } } } }
@@ -114,7 +114,7 @@ end
 -- @param object
 -- @tparam function fn
 -- @return object, for `loop:remove`
--- @raise if it is in the loop, or on wrong types
+-- @raise if the object is in the loop, or on wrong types
 -- @usage
 -- local child = assert(proc.spawn { "true" })
 -- child:go()
@@ -200,7 +200,7 @@ function Loop:remove(item)
    return #self.timers < before
 end
 
--- --- calling back --------------------------------------------------------------------------------
+-- --- calling callbacks ---------------------------------------------------------------------------
 
 local function traceback(message)
    return type(message) == "string" and debug.traceback(message, 2) or message
@@ -282,9 +282,9 @@ local function objects(self)
    return list
 end
 
--- --- turning -------------------------------------------------------------------------------------
+-- --- waiting and dispatching ---------------------------------------------------------------------
 
---- The descriptors that your own loop waits for.
+--- Lists the descriptors that your own loop waits for.
 -- @treturn table list of numbers
 -- @usage
 -- assert(#loop.new():fds() == 0)
@@ -296,7 +296,7 @@ function Loop:fds()
    return list
 end
 
---- How long your own loop may wait at most.
+--- Says how long your own loop may wait at most.
 -- @treturn number seconds to the next timer, 0 if it is due; nil: there is none
 -- @usage
 -- local l = loop.new()
@@ -310,7 +310,7 @@ function Loop:timeout()
    return at and math.max(at - proc.clock(), 0)
 end
 
---- Does one turn: waits until something is ready, and serves it; of a context one message.
+--- Does one turn: waits until something is ready, and serves it; reads one message of a context.
 -- @number[opt] seconds to wait at most; without, as long as it takes
 -- @treturn[1] int how many were ready or due; 0: the time is up, or the simulator, which does not
 -- run during the wait, has nothing

@@ -17,7 +17,7 @@ local text_file = require "pfm.util.text_file"
 local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
-local STEP = 0.01    -- s between looks at a child where the kernel has no descriptor for it
+local STEP = 0.01    -- s between looks at a child for which the kernel gives no descriptor (pidfd)
 local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time is reported if it is more than both
 local PATIENCE, SAVING = 2, 60 -- s from Ctrl-C to SIGTERM; SAVING if the command handles SIGINT
 
@@ -44,7 +44,7 @@ local function remove(self, subject)
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end
 
--- The numbers in a list that are process ids, not the ids of other threads.
+-- Returns the numbers in a list that are process ids, not the ids of other threads.
 local function pids_in(self, list)
    local out = {}
    for _, tid in ipairs(not self.env.sim and list or {}) do
@@ -102,7 +102,7 @@ function measure.load(ctx, subject)
    return host.now().load_cpu(ctx, subject.cpu)
 end
 
--- CPU time of a process and of the children that it waited for, in s.
+-- Returns the CPU time of a process and of the children that it waited for, in s.
 local function cpu_times(pid)
    local fields = {}
    local rest = (text_file.all(("/proc/%d/stat"):format(pid)) or ""):match(".*%) (.*)") or ""
@@ -119,7 +119,7 @@ local function minus(times, before)
    return out
 end
 
--- Starts counting at the end of the delay.
+-- Starts the held contexts: at the end of the delay, or for CPUs after the `begin` callback.
 local function begin_counting(self)
    self.used_before = self.child and not self.status and cpu_times(self.child.pid) or nil
    for _, subject in pairs(self.by_ctx) do
@@ -129,7 +129,7 @@ local function begin_counting(self)
    self.waits_until = nil
 end
 
--- --- events of the outside world -----------------------------------------------------------------
+-- --- new threads and messages --------------------------------------------------------------------
 
 local function read_messages(self, subject)
    while true do
@@ -162,11 +162,11 @@ local function look_for_threads(self, now)
    end
 end
 
--- --- the loop ------------------------------------------------------------------------------------
+-- --- the loop of a measurement -------------------------------------------------------------------
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- gone after wait()
+   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- /proc has it no more after wait()
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -356,13 +356,20 @@ local function begin(self)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)
-   self.waits_until = target.delay and math.huge
+   -- CPUs start after the callback `begin`, which lists the processes: one that ended in between
+   -- would have samples and no name
+   local prepares = target.cpus and not target.command and not target.delay
+   self.waits_until = (target.delay or prepares) and math.huge
    attach_first(self)
    self.started = self.env.clock() + (target.delay or 0)
    self.waits_until = target.delay and self.started
-   self.tick_at = self.started
    let_go(self)
    if self.callbacks.begin then self.callbacks.begin(self.child) end
+   if prepares then
+      begin_counting(self)
+      self.started = self.env.clock()
+   end
+   self.tick_at = self.started
 end
 
 local function complete(self)
@@ -448,7 +455,7 @@ function measure.run(target, callbacks)
    return result(self)
 end
 
--- --- in the background ---------------------------------------------------------------------------
+-- --- measuring in the background -----------------------------------------------------------------
 
 --- Begins to measure a target and returns; call `measure.turn` now and then.
 -- @tparam table target as for `measure.run`; `background = true`
@@ -484,7 +491,7 @@ function measure.turn(self)
    return finished(self, self.env.clock())
 end
 
---- What a measurement waits for after `measure.turn`.
+--- Returns what a measurement waits for after `measure.turn`.
 -- @tparam table self
 -- @treturn table descriptors
 -- @treturn number seconds, or math.huge
@@ -520,7 +527,7 @@ end
 measure.TAKEN = "programs spend it while they are loaded and exit; and the kernel takes the counters from one that "
    .. "gets other rights as it starts (set-user-ID), or has a file that may not be read"
 
---- CPU time of a command that was not measured, as a share, or nil where that is little or not known.
+--- Returns the share of a command's CPU time that was not measured; nil if it is small or unknown.
 -- @tparam table outcome of `measure.run`: `rusage`, `partial`, and `own_ns`, the CPU time in ns that was measured
 -- @treturn ?number
 -- @usage print(measure.left_out { own_ns = 1e9, rusage = { utime = 3, stime = 1 } }) --> 0.75
@@ -532,7 +539,7 @@ function measure.left_out(outcome)
    return share > LEFT_SHARE and share * all > LEFT_NS and share or nil
 end
 
---- The contexts of a measurement, with the thread or CPU of each.
+--- Lists the contexts of a measurement, with the thread or CPU of each.
 -- @tparam table self
 -- @treturn table of `{ctx=, tid=, pid=, cpu=}`
 -- @usage
@@ -546,7 +553,7 @@ function measure.contexts(self)
    return out
 end
 
---- What is measured, in words.
+--- Says what is measured.
 -- @tparam table target
 -- @treturn string
 -- @usage print(measure.describe { command = { "ls", "-l" } })

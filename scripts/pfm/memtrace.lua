@@ -56,7 +56,8 @@ end
 
 -- Reads what the command writes until it ends or Ctrl-C comes, and waits for it.
 local function follow(child, from)
-   local bytes, message, errno = lpfm.lackey_trace(from)
+   local has_fd, ended = pcall(child.fd, child)
+   local bytes, message, errno = lpfm.lackey_trace(from, has_fd and ended or nil)
    local interrupted = proc.interrupted()
    unistd.close(from)
    local at_end = not interrupted and (bytes or errno == lpfm.errno.ENODATA)

@@ -27,7 +27,7 @@ local NO_COUNTERS = "there are no hardware counters here"
 local is_group = {}
 for _, name in ipairs(names) do is_group[name] = true end
 
--- --- what a model has ----------------------------------------------------------------------------
+-- --- what a PMU model can count ------------------------------------------------------------------
 
 local function current_pmu()
    for _, pmu in ipairs(lpfm.pmus()) do
@@ -35,7 +35,7 @@ local function current_pmu()
    end
 end
 
--- A formula with its terms written out.
+-- Returns a formula with its terms written out.
 local function expand(formula, terms)
    for i = #(terms or {}), 1, -1 do
       local name, meaning = terms[i][1], terms[i][2]
@@ -49,7 +49,7 @@ local function mentions(formula, variable)
    return formula:find("%f[%w_]" .. variable .. "%f[^%w_]") ~= nil
 end
 
--- The variables that a variant's metrics need, sorted, which fixes the order of the events.
+-- Returns the variables that a variant's metrics need, sorted, which fixes the order of the events.
 local function variables(variant)
    local needed = {}
    for _, m in ipairs(variant.metrics) do
@@ -59,13 +59,13 @@ local function variables(variant)
    return sorted_keys(needed)
 end
 
--- Another PMU's event, as "power/energy-pkg/", does not depend on the core's model.
+-- Finds an event; another PMU's, as "power/energy-pkg/", does not depend on the core's model.
 local function find(name, pmu)
    if name:find("/", 1, true) then return events.read(name) end
    return lpfm.event(name, pmu)
 end
 
--- The variant's events that the model does not have, and why the first cannot be counted.
+-- Returns the variant's events that the model lacks, and why the first cannot be counted.
 local function lacking(variant, pmu)
    local missing, why = {}, nil
    for _, name in ipairs(variables(variant)) do
@@ -91,7 +91,7 @@ local function in_words(missing, why)
    return table.concat(out, ", ")
 end
 
--- The variant for any model, or the first.
+-- Returns the variant without a pattern of models, or else the first one.
 local function usual(file)
    for _, variant in ipairs(file) do
       if not variant.pmu then return variant end
@@ -111,7 +111,7 @@ local function without_counters(file)
    return ("it counts %s, and %s"):format(table.concat(missing, ", "), why)
 end
 
--- The variant that the model can count; or nil and what is missing from the closest one.
+-- Returns the variant that the model can count, or nil and what the closest one lacks.
 local function choose(file, pmu)
    local why = file.obstacle and file.obstacle()
    if why then return nil, why end
@@ -155,7 +155,7 @@ end
 
 -- --- groups --------------------------------------------------------------------------------------
 
---- The names of all groups that have a file.
+--- Lists the names of all groups.
 -- @treturn {string,...}
 -- @usage
 -- print(table.concat(metrics.names(), " "))
@@ -172,7 +172,7 @@ local function file_of(name)
    return nil, ("no metric group '%s'%s"):format(name, hint)
 end
 
---- A group as the PMU has it.
+--- Returns a group as the PMU can count it.
 -- @string name in upper or lower case
 -- @string[opt] pmu another model than the machine's
 -- @treturn[1] table `name`, `text`, `pmu`, `variables`, `events` (in the same order), `metrics` (`name`, `formula`,
@@ -189,7 +189,7 @@ function metrics.group(name, pmu)
    return build(found, file, variant, pmu)
 end
 
---- All groups, those that the PMU cannot do with the reason.
+--- Lists all groups; those that the PMU cannot count have the reason.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {table,...} `name`, `text`, and `group` or `reason`
 -- @usage
@@ -204,7 +204,7 @@ function metrics.all(pmu)
    return out
 end
 
---- Which groups the PMU can do.
+--- Lists the groups that the PMU can count.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {string,...} names
 -- @usage print(table.concat(metrics.working("skl"), " "))
@@ -221,7 +221,7 @@ local function metric_line(m)
    return ("  %-9s   %s%s: %s"):format("", m.name, unit, m.text)
 end
 
---- The groups as lines of text: metrics, units and explanations.
+--- Returns lines of text about the groups: metrics, units and explanations.
 -- @string[opt] pmu another model than the machine's
 -- @treturn {string,...}
 -- @usage
@@ -251,7 +251,7 @@ local function finite(x)
    return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
 end
 
--- The least share of the time for which one of a metric's events was counted; nil if it is 1.
+-- Returns the least share of the time for which one of a metric's events was counted, or nil for 1.
 local function least_share(m, shares)
    local least
    for _, variable in ipairs(m.uses) do
@@ -261,7 +261,7 @@ local function least_share(m, shares)
    return least
 end
 
---- The metrics of a group.
+--- Computes the metrics of a group.
 -- @tparam table group
 -- @tparam table counts by variable, or in the order of `group.events`; and `TIME`, elapsed s, where a formula needs it
 -- @tparam[opt] table shares of the time in which each was counted, 0 to 1, in the order of `group.events`

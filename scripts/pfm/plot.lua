@@ -54,7 +54,7 @@ function figure:save(path, size)
    require("pfm.plot.gnuplot").draw(self, path, size)
 end
 
---- A figure as SVG text, drawn by gnuplot.
+--- Draws a figure as SVG text, with gnuplot.
 -- @tparam[opt] table size as of `figure:save`
 -- @treturn ?string its svg element, to be put into HTML; nil where gnuplot is missing
 -- @usage
@@ -98,7 +98,7 @@ local function check_number(n, what)
    return n
 end
 
---- Bars.
+--- Makes a figure of bars.
 -- @tparam table list of `{label, value}`, values of 0 or more
 -- @tparam[opt] table opts `title`, `unit`, `decimals`
 -- @treturn figure
@@ -112,7 +112,7 @@ function plot.bars(list, opts)
    return new("bars", { rows = rows }, opts)
 end
 
---- Lines through points.
+--- Makes a figure of lines through points.
 -- @tparam table series of `{name=, {x, y}, {x, y}, ...}`
 -- @tparam[opt] table opts `title`, `xlabel`, `ylabel`
 -- @treturn figure
@@ -127,7 +127,13 @@ function plot.lines(series, opts)
    return new("lines", { series = series }, opts)
 end
 
--- A step for bins with round bounds: 1, 2 or 5 times a power of ten.
+local function check_count(n, what)
+   if n ~= nil and not (type(n) == "number" and n >= 1 and n <= plot.MOST and n == math.floor(n)) then
+      error(("%s: expected a whole number from 1 to %d, got %s"):format(what, plot.MOST, tostring(n)), 3)
+   end
+end
+
+-- Returns a step for bins with round bounds: 1, 2 or 5 times a power of ten.
 local function step_for(range, bins)
    local rough = range / bins
    local power = 10 ^ math.floor(math.log10(rough))
@@ -137,13 +143,14 @@ local function step_for(range, bins)
    return 10 * power
 end
 
---- How values are distributed.
+--- Makes a figure of how values are distributed.
 -- @tparam table values numbers
 -- @tparam[opt] table opts `bins` (about how many, 20), `title`, `unit`
 -- @treturn figure bars, one a bin; a bin's lower bound belongs to it
 -- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)
    if #values == 0 then error("histogram: there are no values", 2) end
+   check_count((opts or {}).bins, "bins")
    local low, high = math.huge, -math.huge
    for i, v in ipairs(values) do
       check_number(v, "histogram: value " .. i)
@@ -163,7 +170,7 @@ function plot.histogram(values, opts)
    return plot.bars(rows, opts)
 end
 
---- A heat map.
+--- Makes a heat map.
 -- @tparam table rows of `{label=, number, number, ...}`, all of one length
 -- @tparam[opt] table opts `x` ({first, last} of the horizontal axis), `title`, `xlabel`
 -- @treturn figure
@@ -176,12 +183,15 @@ function plot.heat(rows, opts)
    return new("heat", { rows = rows, x = { 0, #(rows[1] or {}) } }, opts)
 end
 
--- --- the command ---------------------------------------------------------------------------------
+-- --- figures of recordings -----------------------------------------------------------------------
+
+--- The largest number of slices and of bins: a screen shows far fewer.
+plot.MOST = 10000
 
 --- The figures of a recording, by name.
 plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = true }
 
---- A figure of a recording.
+--- Makes a figure of a recording.
 -- @tparam table self of `recording.open`
 -- @string[opt="bars"] what "bars", "time", "heat", "ranks" or "histogram"
 -- @tparam[opt] table opts
@@ -198,6 +208,7 @@ function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
    check_fields("plot.recording", opts, OPTIONS, "option")
+   for _, name in ipairs { "slices", "bins" } do check_count(opts[name], name) end
    if what ~= "histogram" then
       local fields = from[what or "bars"](self, opts)
       return new(fields.kind, fields)

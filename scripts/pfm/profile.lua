@@ -18,7 +18,6 @@ local events = require "pfm.events"
 local measure = require "pfm.measure"
 local off_cpu = require "pfm.measure.off_cpu"
 local proc = require "lpfm.proc"
-local filtering = require "pfm.measure.filtering"
 local randomize = require "pfm.randomize"
 local contexts = require "pfm.measure.contexts"
 local dirent = require "posix.dirent"
@@ -48,13 +47,13 @@ local USUAL = 1000              -- samples a second, if neither period nor frequ
 local GUESS = 1000              -- software events a second, assumed until their rate is known
 local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
 
--- --- programming ---------------------------------------------------------------------------------
+-- --- how contexts are programmed -----------------------------------------------------------------
 
 local function is_clock(event)
    return event.unit == "ns"
 end
 
---- The period that gives a frequency, as far as it is known in advance.
+--- Returns the period that gives a frequency, as far as it is known in advance.
 -- @tparam table event
 -- @tparam number frequency samples per second
 -- @treturn number events
@@ -177,13 +176,17 @@ local function make_inheriting(self)
    self.inherits, spec.inherit = nil, nil
 end
 
--- The time now, in ns of the clock that samples have.
+-- Returns the time now, in ns of the clock that samples have.
 local function time_ns()
    return math.floor(proc.clock() * 1e9)
 end
 
+local function name_of(tid, pid)
+   return text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
+end
+
 local function note_comm(self, tid, pid)
-   local name = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
+   local name = name_of(tid, pid)
    if name and self.comms[tid] ~= name then
       self.comms[tid] = name
       self.sink.comm(tid, pid, name, time_ns())
@@ -197,8 +200,7 @@ local function signature(maps)
 end
 
 -- Passes a process's mappings to the sink if they have changed since the last call. Their time is
--- taken before they are read: where records are taken, a mapping made in between has one with a
--- later time.
+-- taken before they are read: if a mapping is made in between and has a record, the record is later.
 local function note_maps(self, pid)
    local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
@@ -226,12 +228,14 @@ local function note_sampled(self, buffer)
    end
 end
 
--- Notes the processes that existed before the measurement; later ones have records.
+-- Notes the processes that existed before the measurement, if they are new or have another name
+-- since the last call. Later ones have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
-   for name in dirent.files("/proc") do
-      local pid = tonumber(name)
-      if pid then note_process(self, pid, pid) end
+   for entry in dirent.files("/proc") do
+      local pid = tonumber(entry)
+      local name = pid and name_of(pid, pid)
+      if name and name ~= self.comms[pid] then note_process(self, pid, pid) end
    end
 end
 
@@ -500,7 +504,7 @@ local function sample_of(self, subject, msg, num, last_reset)
       last_reset = last_reset, tstamp = math.floor(proc.clock() * 1e9) }, values)
 end
 
--- An event's next period, which the restart loads.
+-- Draws an event's next period, which the restart loads.
 local function draw_period(self, subject, i)
    local period = self.random[i].next and self.random[i].next() or self.periods[i]
    change_period(self, subject, i, period)
@@ -541,9 +545,9 @@ function sampling.ended(self, subject)
    self.live[subject] = nil
 end
 
--- --- frequency -----------------------------------------------------------------------------------
+-- --- adapting periods to a frequency -------------------------------------------------------------
 
--- Samples so far of all events together, including those that still wait in buffers.
+-- Counts the samples (with a filter: overflows) of all events so far, also those still in buffers.
 local function samples_so_far(self)
    if self.filter then return self.filter:overflows(self.live) end
    local got = self.samples
@@ -561,7 +565,7 @@ local function adapt_period(self, i, rate, wanted)
    for subject in pairs(self.live) do change_period(self, subject, i, period) end
 end
 
--- Each event's rate since the last call; nil if no samples were passed on meanwhile.
+-- Returns each event's rate since the last call, or nil if no samples were passed on since then.
 local function rates_by_event(self, elapsed)
    if self.drained == self.adapt_time then return nil end
    local now, rates, seconds = {}, {}, math.max(elapsed - (self.adapt_time or 0), 1e-6)
@@ -622,7 +626,7 @@ end
 profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
    "g", "records", "where", "off_cpu" })
 
--- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use that.
+-- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use SHORTEST.
 local function check_clock(event, period, rate)
    if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
    error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
@@ -630,7 +634,7 @@ local function check_clock(event, period, rate)
       render.number(SHORTEST), render.number(1e9 / SHORTEST)), 0)
 end
 
---- The period of an event, or its frequency: its own, or else that of the profile.
+--- Returns the period or frequency of an event: its own, or else that of the profile.
 -- @tparam table event
 -- @tparam table spec of `profile.prepare`
 -- @treturn ?number events
@@ -700,7 +704,7 @@ local function sampled_events(spec)
    return { unpack(out), prepare_events(off_cpu.SAMPLED, "cannot sample", true)[1] }
 end
 
---- The events of a profile's samples, as a recording's head has them.
+--- Lists the events of a profile's samples, as a recording's head has them.
 -- @tparam table self of `profile.prepare`
 -- @treturn table list of `name`, `pmd`, `unit`, `period`, `frequency`
 -- @usage print(profile.recorded_events(profile.prepare { command = { "true" } })[1].name) --> cpu-clock
@@ -733,7 +737,7 @@ function profile.whole(spec)
    local out = {}
    for k, v in pairs(spec) do out[k] = v end
    local wanted = spec.inherit or spec.threads
-   out.whole = wanted and (spec.whole or spec.tids) or nil
+   out.whole = spec.whole or wanted and spec.tids or nil
    out.inherit = wanted and not (spec.cpus or spec.call) and #(out.whole or {}) == #(spec.tids or {}) or nil
    out.threads = nil
    return out
@@ -784,7 +788,7 @@ function profile.prepare(spec)
    self.events = sampled_events(spec)
    self.with = prepare_events(spec.with or {}, "cannot record")
    if spec.where then
-      self.filter = filtering.new(spec)
+      self.filter = require("pfm.measure.filtering").new(spec)
       self.with = self.filter:join(self.with)
    end
    self.fixed = not spec.random
@@ -812,6 +816,7 @@ local function handlers(self, on_tick)
          note_all(self)
       end,
       tick = function(elapsed)
+         if step == FIRST_LOOK then note_all(self) end -- what happened between begin() and the start has no record
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
@@ -824,7 +829,7 @@ end
 
 local LOSSES = { "lost", "late", "throttled", "full", "crowded", "untold" }
 
---- The losses so far, by the names that `profile.run` has for them.
+--- Returns the losses so far, by the names that `profile.run` has for them.
 -- @tparam table self of `profile.prepare`, while it is carried out or after
 -- @treturn table `lost`, `late`, `throttled`, `full`, `crowded`, `untold`: numbers
 -- @usage print(profile.losses(profile.prepare { command = { "true" } }).lost) --> 0
@@ -867,8 +872,8 @@ local function missed(self)
 end
 
 -- Returns the share of the command's CPU time that was not sampled, or nil if it is small or not
--- known. The command spent it in threads or children that are not measured; if they are, in
--- programs from which the kernel took the counters.
+-- known. The command spent it in threads or children that are not measured, or, where these are
+-- measured, in programs from which the kernel took the counters.
 local function unsampled(self, outcome)
    if self.spec.tids or self.spec.cpus or self.inherits and (self.full > 0 or self.spec.delay) then return nil end
    -- the context may have ended after the thread's CPU time was read
@@ -877,7 +882,7 @@ local function unsampled(self, outcome)
    return measure.left_out { rusage = outcome.rusage, partial = outcome.partial, own_ns = own }
 end
 
---- The handlers that `pfm.measure` calls for a profile.
+--- Returns the handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
@@ -952,7 +957,7 @@ function profile.collect(spec)
    local blocks, maps, comms, sizes, records = {}, {}, {}, {}, {}
    local outcome = profile.run(self, {
       block = function(block) blocks[#blocks + 1] = block end,
-      stacks = function() end, -- the table has them
+      stacks = function() end, -- the result's stack_table has them
       programs = function(rows)
          for _, row in ipairs(rows) do records[#records + 1] = row end
       end,

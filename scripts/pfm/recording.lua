@@ -10,21 +10,19 @@ local chunks = require "lpfm.chunks"
 local cuts = require "pfm.recording.cuts"
 local jitdump = require "pfm.jitdump"
 local layout = require "pfm.recording.layout"
-local perfdata = require "pfm.recording.perfdata"
 local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
-local together = require "pfm.recording.together"
 local writer = require "pfm.recording.writer"
 
 local recording = {} -- also the class of opened recordings
 recording.__index = recording
 
---- Starts a file. With `later`, what was in it stays until `begin`.
+--- Starts a file. With `later`, the file keeps its old content until `begin`.
 -- @tparam string path
 -- @tparam table head what is recorded: command, events, period, ...
--- @tparam[opt] boolean later keep the chunks until `begin`
+-- @tparam[opt] boolean later keep the new chunks in memory until `begin`
 -- @return a writer, or nil and a message
 -- @usage local w = assert(recording.create("new.data", { events = { { name = "cpu-clock", pmd = 65 } } }))
 -- w:close {}
@@ -36,7 +34,7 @@ local function new(path)
       blocks = {}, stack_table = stored.stack_table() }, recording)
 end
 
--- The recordings in a merged file that can be read.
+-- Returns those recordings in a merged file that can be read.
 local function sources_of(self, file)
    local out = {}
    for _, source in ipairs(reader.sources(self, file, new)) do
@@ -47,6 +45,17 @@ local function sources_of(self, file)
    return out
 end
 
+local CHUNK = "\239LP1"
+
+-- Returns the first bytes of a regular file; "" of anything else.
+local function start_of(path)
+   local found = stat.stat(path)
+   local file = found and stat.S_ISREG(found.st_mode) ~= 0 and io.open(path, "rb")
+   local start = file and file:read(8) or ""
+   if file then file:close() end
+   return start
+end
+
 --- May `recording.open` take this path? Pipes are allowed.
 -- @string path
 -- @treturn boolean
@@ -55,51 +64,53 @@ function recording.is_one(path)
    local found = stat.stat(path)
    if path == "-" or found and stat.S_ISFIFO(found.st_mode) ~= 0 then return true end
    if found and stat.S_ISDIR(found.st_mode) ~= 0 then path = path .. "/data" end
-   local file = found and io.open(path, "rb")
-   local start = file and file:read(8) or ""
-   if file then file:close() end
-   return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, 4) == "\239LP1"
+   local start = start_of(path)
+   return start == "PERFILE2" or start == "2ELIFREP" or start:sub(1, #CHUNK) == CHUNK
 end
 
--- Completes the head of a file of perf's.
-local function open_perfdata(self)
+-- Opens a perf.data file; returns false if it is none.
+local function open_perfdata(path)
+   local self, err = require("pfm.recording.perfdata").open(path, new)
+   if not self then return self, err end
    self.head.version, self.head.byte_order = layout.VERSION, chunks.byte_order
    return reader.check(self)
 end
 
---- Opens a recording, a file of perf's (perf.data), or a file of many: `recording.together` says what that is.
--- @string path of perf's, "-" is standard input
+--- Opens a recording, a perf.data file, or a merged file (see `recording.together`).
+-- @string path "-": perf.data from standard input
 -- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
 -- cut), `damage`, `stack_table` (see `lpfm.samples`), `records` (see `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
-   local self, err = perfdata.open(path, new)
-   if self then return open_perfdata(self) end
-   if err then return nil, err end
-   local file
-   file, err = chunks.open(path)
+   if start_of(path):sub(1, #CHUNK) ~= CHUNK then
+      local found, why = open_perfdata(path)
+      if found or why then return found, why end
+   end
+   local file, err = chunks.open(path)
    if not file then return nil, err end
-   self = new(path)
+   local self = new(path)
    reader.chunks(self, file)
    local sound
    sound, err = reader.check(self)
    if sound and self.head.merged then
-      sound = together.new(sources_of(self, file), { path = path, damage = self.damage })
+      sound = recording.together(sources_of(self, file), { path = path, damage = self.damage })
    end
    file:close()
    return sound, err
 end
 
---- Recordings as one: the samples of all of them, with the clocks of their machines aligned as far as they were
--- recorded. Everything that reads recordings takes it.
+--- Joins recordings into one with the samples of all. The clocks of their machines are aligned as
+-- far as they were recorded. Everything that reads recordings takes the result.
 -- @tparam {recording,...} list of `recording.open`
+-- @tparam[opt] table options of `pfm.recording.together`
 -- @treturn recording with `sources`, the list; its `head` and `ends` say what they have in common, and the sums
 -- @usage local s = assert(recording.open "lpfm.data")
 -- print(#recording.together({ s, s }).sources) --> 2
--- @function together
-recording.together = together.new
+function recording.together(list, options)
+   return require("pfm.recording.together").new(list, options)
+end
 
---- A recording in memory, of samples that are in no file; everything that reads recordings takes it.
+--- Makes a recording of samples that are in no file. Everything that reads recordings takes it.
 -- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
 -- `comms` (by tid), `ends`, `records` (see `pfm.recording.programs`); `stack_table`, where the samples have
 -- stacks and the head says so (`stacks`)
@@ -122,7 +133,7 @@ local function open_again(self)
    return file
 end
 
---- A reader of the blocks of samples that are sound.
+--- Returns a reader of the sound blocks of samples.
 -- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.samples`; without a number it closes
 -- the file
 -- @usage print(#assert(recording.open "lpfm.data"):block_reader()(1))
@@ -140,7 +151,7 @@ function recording:block_reader()
    end
 end
 
---- Iterates over the blocks of samples that are sound.
+--- Iterates over the sound blocks of samples.
 -- @return an iterator of strings, for `lpfm.samples`
 -- @usage for block in assert(recording.open "lpfm.data"):each_block() do print(#block) end
 function recording:each_block()
@@ -156,7 +167,7 @@ local function add_block(groups, file, place, sizes)
    return groups:add(file, place.at, place.length, sizes)
 end
 
--- The times at which processes replaced code that they had generated.
+-- Lists the times at which processes replaced code that they had generated.
 local function replaced_code(self)
    local out = {}
    for _, object in pairs(self.symbols or {}) do
@@ -168,14 +179,13 @@ local function replaced_code(self)
    return out
 end
 
---- Which programs ran when, where the recording has mappings or records of that.
+--- Says which programs ran when, if the recording has mappings or records of programs.
 -- @return programs, see `pfm.recording.programs`, or nil
 -- @usage local p = assert(recording.open "lpfm.data"):programs(); print(p and p:name(p.lives:at(1, 0)))
 function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
-      -- without records, names come from /proc alone, perhaps from long after an exec: they are not
-      -- used
+      -- without records, names come from /proc alone, perhaps long after an exec, and are not used
       local told = #self.records > 0 or #code > 0
       self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
    end
@@ -195,8 +205,8 @@ local function by_life(self, options)
 end
 
 --- Counts all samples, without bringing them into Lua.
--- @tparam table options as for `stored.counter`; the keys "pid" and "tid" are numbers of lives, where there are records
--- of programs (`pfm.recording.programs`)
+-- @tparam table options as for `stored.counter`; the keys "pid" and "tid" are numbers of lives,
+-- where `recording:programs` has them
 -- @treturn counter of `lpfm.samples`
 -- @treturn number samples missing from blocks that were cut
 -- @usage local groups = assert(recording.open "lpfm.data"):group_by { keys = { "tid" } }
@@ -212,7 +222,7 @@ function recording:group_by(options)
    return groups, cut
 end
 
---- The former name of `recording:group_by`, for one version more.
+--- Former name of `recording:group_by`, for one version more.
 -- @function recording:tally
 -- @usage print(#assert(recording.open "lpfm.data"):tally { keys = { "tid" } })
 recording.tally = recording.group_by
@@ -223,8 +233,8 @@ local function pmds_of(list)
    return pmds
 end
 
---- The PMDs stored with a sample, by the PMD that overflowed: what `lpfm.samples` takes. An event of a set
--- other than 0 has the key set * 65536 + PMD.
+--- Returns the PMDs stored with a sample, by the PMD that overflowed, as `lpfm.samples` takes them.
+-- An event of a set other than 0 has the key set * 65536 + PMD.
 -- @treturn table
 -- @usage for pmd, pmds in pairs(assert(recording.open "lpfm.data"):sizes()) do print(pmd, #pmds) end
 function recording:sizes()
@@ -240,14 +250,14 @@ function recording:sizes()
    return sizes
 end
 
---- Do its samples have call stacks?
+--- Do the recording's samples have call stacks?
 -- @treturn boolean
 -- @usage print(assert(recording.open "lpfm.data"):has_stacks())
 function recording:has_stacks()
    return self.head.stacks ~= nil
 end
 
---- What a reader should know before trusting the numbers, in words.
+--- Lists, in words, what a reader should know before trusting the numbers.
 -- @treturn table of strings
 -- @usage for _, w in ipairs(assert(recording.open "lpfm.data"):warnings()) do print(w) end
 function recording:warnings()

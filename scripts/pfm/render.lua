@@ -8,10 +8,10 @@ local render = {}
 
 local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
 
---- Whether the locale has more than ASCII.
+--- Whether the locale's characters are UTF-8.
 render.utf8 = utf8
 
---- "±" where the locale can show it.
+--- "±", or "+-" where the locale is not UTF-8.
 render.plus_minus = utf8 and "±" or "+-"
 
 local function group(digits)
@@ -19,7 +19,7 @@ local function group(digits)
    return (out:gsub("^,", ""))
 end
 
---- A number with thousands separators.
+--- Formats a number with thousands separators.
 -- @param n a number or an `lpfm.u64`
 -- @tparam[opt] number decimals digits after the point; by default none for whole numbers
 -- @treturn string
@@ -50,7 +50,7 @@ local function scaled(n, steps, digits)
    return ("%." .. digits .. "f %s"):format(n / last[1], last[2])
 end
 
---- A time with the unit that suits it.
+--- Formats a time with the unit that suits it.
 -- @tparam number s seconds
 -- @treturn string
 -- @usage render.time(0.00123) --> "1.230 ms"
@@ -60,7 +60,7 @@ function render.time(s)
    return scaled(s, { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } }, 3)
 end
 
---- A size in bytes.
+--- Formats a size in bytes.
 -- @tparam number n bytes
 -- @treturn string
 -- @usage render.bytes(65536) --> "64.0 KiB"
@@ -69,7 +69,7 @@ function render.bytes(n)
    return scaled(n, { { 2 ^ 30, "GiB" }, { 2 ^ 20, "MiB" }, { 2 ^ 10, "KiB" } }, 1)
 end
 
--- Number of bytes after a character's first byte in UTF-8; nil: no character begins so.
+-- Returns how many bytes follow a character's first byte in UTF-8; nil: no character begins so.
 local function more_bytes(first)
    if first < 128 then return 0 end
    if first >= 194 and first < 224 then return 1 end
@@ -77,32 +77,49 @@ local function more_bytes(first)
    return first >= 240 and first < 245 and 3 or nil
 end
 
+-- By first byte, second bytes that are not allowed: they would make characters that have a shorter
+-- form, halves of UTF-16's pairs, or what is beyond U+10FFFF.
+local NO_SECOND = { [224] = "^[\128-\159]", [237] = "^[\160-\191]", [240] = "^[\128-\143]", [244] = "^[\144-\191]" }
+
+-- Control characters: ASCII's, C1, ends of lines and paragraphs, and those that turn the direction of
+-- writing, after which a line shows what it does not say.
+local CONTROLS = { "%c", "^\194[\128-\159]", "^\226\128[\142\143\168-\174]", "^\226\129[\166-\169]" }
+
+local function is_control(ch)
+   for _, pattern in ipairs(CONTROLS) do
+      if ch:find(pattern) then return true end
+   end
+end
+
 local printable = setmetatable({}, { __mode = "k" })
 
--- Replaces bytes that are not UTF-8, and the characters of a class, by question marks.
-local function replaced(text, class)
+-- Replaces bytes that are not UTF-8 by question marks; with `controls` also control characters.
+local function replaced(text, controls)
    local out, i = {}, 1
    while i <= #text do
       local more = more_bytes(text:byte(i))
       local ch = more and text:sub(i, i + more)
-      local whole = ch and #ch == more + 1 and not ch:find(class) and not ch:find("[^\128-\191]", 2)
+      local whole = ch and #ch == more + 1 and not ch:find("[^\128-\191]", 2)
+         and not (NO_SECOND[ch:byte()] and ch:find(NO_SECOND[ch:byte()], 2))
+         and not (controls and is_control(ch))
       out[#out + 1] = whole and ch or "?"
       i = i + (whole and #ch or 1)
    end
    return table.concat(out)
 end
 
---- A name as it can be shown anywhere: control characters, and bytes that are no UTF-8, become question marks.
+--- Makes a name that can be shown anywhere: control characters, and bytes that are no UTF-8, become
+-- question marks.
 -- @string text
 -- @treturn string
 -- @usage render.printable("a\27[31m") --> "a?[31m"
 function render.printable(text)
    if not text:find("[%c\127-\255]") then return text end
-   printable[text] = printable[text] or replaced(text, "%c")
+   printable[text] = printable[text] or replaced(text, true)
    return printable[text]
 end
 
---- Text as it can be printed: like `render.printable`, but line ends and tabs stay.
+--- Makes text that can be printed, as `render.printable` does, but line ends and tabs stay.
 -- @string text
 -- @treturn string
 -- @usage render.clean("a\27[31m\nb") --> "a?[31m\nb"
@@ -112,7 +129,7 @@ end
 
 local LONGEST = 200 -- columns of a command line that is shown
 
---- What was measured, short enough to be shown: a command line may be very long.
+--- Cuts what was measured to a length that can be shown: a command line may be very long.
 -- @string text
 -- @treturn string
 -- @usage render.what("'sh -c true'") --> "'sh -c true'"
@@ -120,7 +137,7 @@ function render.what(text)
    return render.shorten(render.printable(text), LONGEST)
 end
 
---- A rate.
+--- Formats a rate.
 -- @tparam number n per second
 -- @treturn string
 -- @usage render.rate(1234567) --> "1.235 M/s"
@@ -134,8 +151,8 @@ end
 local BARS = { "_", ".", "-", "=", "+", "*", "%", "#" }
 if utf8 then BARS = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" } end
 
---- A row of bars that show the last values, from 0 to the largest of them. ASCII where the locale
--- has no UTF-8.
+--- Makes a row of bars that show the last values, from 0 to the largest of them. The bars are ASCII
+-- where the locale has no UTF-8.
 -- @tparam table values numbers of 0 or more
 -- @tparam number width columns at most
 -- @treturn string
@@ -150,7 +167,7 @@ function render.sparkline(values, width)
    return table.concat(out)
 end
 
--- The characters of a text; its bytes, where the locale's characters are bytes.
+-- Returns the characters of a text, or its bytes where the locale's characters are bytes.
 local function characters(text)
    local out = {}
    for char in text:gmatch(utf8 and "[%z\1-\127\194-\244][\128-\191]*" or ".") do out[#out + 1] = char end
@@ -182,7 +199,7 @@ function render.shorten(text, columns)
    return table.concat(chars, "", 1, head) .. ".." .. table.concat(chars, "", #chars - (columns - 2 - head) + 1)
 end
 
---- A size from what a person types: "64K", "1M", "65536".
+--- Reads a size as a person types it: "64K", "1M", "65536".
 -- @tparam string text
 -- @return bytes, or nil and a message
 -- @usage assert(render.parse_size "64K" == 65536)
@@ -190,10 +207,12 @@ function render.parse_size(text)
    local n, unit = text:match("^(%d+)([kKmMgG]?)[iI]?[bB]?$")
    if not n then return nil, ("'%s' is not a size (as in 65536, 64K, 1M)"):format(text) end
    local shift = { [""] = 0, k = 10, m = 20, g = 30 }
-   return tonumber(n) * 2 ^ shift[unit:lower()]
+   local size = tonumber(n) * 2 ^ shift[unit:lower()]
+   if size > 2 ^ 53 then return nil, ("%s is too much: at most %dG"):format(text, 2 ^ 23) end
+   return size
 end
 
---- The columns of a terminal line that text takes.
+--- Returns how many columns of a terminal line text takes.
 -- @tparam string text
 -- @treturn number
 -- @usage assert(render.width "naïve" == 5)
@@ -217,7 +236,7 @@ local function printable_cells(rows)
    return out
 end
 
---- Rows of texts, aligned; what cannot be shown in them becomes question marks.
+--- Aligns rows of texts; what cannot be shown in them becomes question marks.
 -- @tparam table columns `{ {title=, right=bool, least=}, ... }`; `right`: align to the right;
 -- `least`: width at least
 -- @tparam table rows arrays of strings
@@ -252,16 +271,13 @@ function render.align(columns, rows, indent)
 end
 
 local function csv_field(value, sep)
-   local text = value == nil and "" or render.printable(tostring(value))
-   if type(value) == "number" then
-      text = ("%.15g"):format(value)
-   elseif text:find(sep, 1, true) or text:find('["\r\n]') then
-      text = '"' .. text:gsub('"', '""') .. '"'
-   end
+   local text = value == nil and "" or type(value) == "number" and ("%.15g"):format(value)
+      or render.printable(tostring(value))
+   if text:find(sep, 1, true) or text:find('["\r\n]') then text = '"' .. text:gsub('"', '""') .. '"' end
    return text
 end
 
---- A line of separated values, quoted where necessary (RFC 4180).
+--- Makes a line of separated values, quoted where necessary (RFC 4180).
 -- @tparam table values an array
 -- @tparam number n its length; a nil in it becomes an empty field
 -- @tparam[opt=","] string sep
@@ -275,7 +291,7 @@ end
 
 -- Replaces bytes that are not UTF-8. Control characters stay: JSON has escapes for them.
 local function valid(text)
-   return text:find("[\128-\255]") and replaced(text, "^$") or text
+   return text:find("[\128-\255]") and replaced(text) or text
 end
 
 -- cjson writes 14 digits. Whole numbers with more, as addresses have, are encoded as texts with a
@@ -301,7 +317,7 @@ end
 -- @usage assert(render.json { render.null } == "[null]")
 render.null = {}
 
---- JSON text. Numbers stay whole where they are; bytes that are no UTF-8 become question marks.
+--- Makes JSON text. Whole numbers stay whole; bytes that are no UTF-8 become question marks.
 -- @param value of tables, strings, numbers, booleans; `render.null`, infinity and NaN become null
 -- @tparam[opt] boolean as_is bytes stay as they are, for file names that are read back
 -- @treturn string
@@ -314,7 +330,7 @@ function render.json(value, as_is)
    return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
 end
 
---- The value that JSON text describes.
+--- Returns the value that JSON text describes.
 -- @tparam string text
 -- @return the value, or nil and a message
 -- @usage assert(render.from_json('{"n": 7}').n == 7)
@@ -324,7 +340,7 @@ function render.from_json(text)
    return nil, value
 end
 
---- "1 thread", "2 threads".
+--- Formats a number of things: "1 thread", "2 threads".
 -- @tparam number n
 -- @tparam string noun
 -- @tparam[opt] string nouns the plural, if it is not noun .. "s"
@@ -334,7 +350,7 @@ function render.plural(n, noun, nouns)
    return ("%s %s"):format(render.number(n), n == 1 and noun or nouns or noun .. "s")
 end
 
---- How likely something is by chance.
+--- Formats how likely something is by chance.
 -- @number p
 -- @treturn string
 -- @usage render.chance(3e-7) --> "<0.0001"
@@ -342,7 +358,7 @@ function render.chance(p)
    return p < 0.0001 and "<0.0001" or ("%.4f"):format(p)
 end
 
---- A machine's name as headings show it.
+--- Returns a machine's name as headings show it.
 -- @string name
 -- @treturn string
 -- @usage assert(render.machine "sim:k8" == "simulated machine sim:k8")
@@ -350,7 +366,7 @@ function render.machine(name)
    return ("%smachine %s"):format(name:find("^sim") and "simulated " or "", name)
 end
 
---- Words for where something was counted, if that was a simulated machine.
+--- Says where something was counted, if that was a simulated machine.
 -- @string[opt] name of the simulated machine
 -- @treturn string "" without a name
 -- @usage assert(render.where "sim:k8" == " on the simulated machine sim:k8")
@@ -358,7 +374,7 @@ function render.where(name)
    return name and " on the " .. render.machine(name) or ""
 end
 
---- The heading for what was counted on a simulated machine.
+--- Returns the heading for what was counted on a simulated machine.
 -- @string[opt] name of the simulated machine
 -- @treturn string "" without a name
 -- @usage assert(render.simulated(nil) == "")
@@ -366,7 +382,7 @@ function render.simulated(name)
    return name and ("On the %s:"):format(render.machine(name)) or ""
 end
 
---- A command line as one would type it.
+--- Returns a command line as one would type it.
 -- @tparam table argv
 -- @treturn string
 -- @usage assert(render.command { "echo", "two words" } == "echo 'two words'")
@@ -376,6 +392,27 @@ function render.command(argv)
       out[i] = word:find("^[%w_@%%+=:,./-]+$") and word or "'" .. word:gsub("'", "'\\''") .. "'"
    end
    return table.concat(out, " ")
+end
+
+--- Breaks a line at blanks.
+-- @string line
+-- @int width columns
+-- @string[opt=""] indent of all lines but the first
+-- @treturn {string,...}
+-- @usage print(#render.wrap("a few words", 5)) --> 2
+function render.wrap(line, width, indent)
+   local out, now = {}, nil
+   for word in line:gmatch("%S+") do
+      if not now then
+         now = word
+      elseif render.width(now) + 1 + render.width(word) <= width then
+         now = now .. " " .. word
+      else
+         out[#out + 1], now = now, (indent or "") .. word
+      end
+   end
+   out[#out + 1] = now
+   return out
 end
 
 return render

@@ -15,7 +15,7 @@ local render = require "pfm.render"
 
 local stacks = {}
 
---- Each stack once, with its weight: what flame graphs are made of.
+--- Lists each stack once, with its weight, as flame graphs need it.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam[opt] table options
 -- @string[opt] options.event the event to show
@@ -29,7 +29,7 @@ local stacks = {}
 -- @function collect
 stacks.collect = collected.collect
 
---- The functions of a sample's stack.
+--- Returns the functions of a sample's stack.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam table s a sample, as `samples()` of `lpfm script` gives them: `pid`, `address`, `stack`
 -- @treturn table the innermost first: `symbol`, `object`, `address` (of the call); the sample's own place alone where
@@ -102,11 +102,11 @@ local function finish(node, whole)
    return node
 end
 
---- The tree of calls.
+--- Makes the tree of calls.
 -- @param self of `recording.open` or `recording.of`, with call stacks
 -- @tparam[opt] table options
--- @string[opt="caller"] options.order "caller": from the functions that call to those that are called; "callee": from
--- those that were sampled to those that called them
+-- @string[opt="caller"] options.order "caller": from calling functions to called ones; "callee":
+-- from the sampled functions to their callers
 -- @string[opt="symbol"] options.by what makes a node: "symbol", "object", "line" or "address"
 -- @string[opt] options.event the event to show
 -- @tparam[opt] table options.filter as of `analyze.by`: of the functions sampled

@@ -9,7 +9,7 @@ local FEW = 10 -- expected samples below which only the exact test is right
 
 -- --- means ---------------------------------------------------------------------------------------
 
---- Mean and standard deviation of the mean.
+--- Returns the mean and its standard deviation.
 -- @tparam {number,...} values at least one
 -- @treturn number mean
 -- @treturn number its standard deviation; 0 for a single value
@@ -26,7 +26,7 @@ end
 local T95 = { 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060, 2.2622, 2.2281 }
 local Z = 1.959964 -- the same for infinitely many
 
---- How many standard deviations to each side hold 95 % of the cases (Student's t).
+--- Says how many standard deviations to each side hold 95 % of the cases (Student's t).
 -- @tparam number freedom degrees of freedom, 1 or more
 -- @treturn number
 -- @usage statistics.t95(4) --> 2.776
@@ -36,7 +36,7 @@ function statistics.t95(freedom)
    return Z + (Z ^ 3 + Z) / (4 * freedom) + (5 * Z ^ 5 + 16 * Z ^ 3 + 3 * Z) / (96 * freedom ^ 2)
 end
 
---- Half the width of the interval around the mean that holds the true mean in 95 % of the cases.
+--- Returns half the width of the interval around the mean that has the true mean in 95 % of cases.
 -- @tparam {number,...} values
 -- @treturn number or nil for a single value
 -- @usage statistics.interval {9, 10, 11} --> 2.484
@@ -63,7 +63,7 @@ local function log_choose(n, k)
    return log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1)
 end
 
--- The share of a gamma distribution of shape a that lies beyond x.
+-- Returns the share of a gamma distribution of shape a that lies beyond x.
 local function gamma_tail(a, x)
    if x <= 0 then return 1 end
    local front = math.exp(-x + a * math.log(x) - log_gamma(a))
@@ -91,7 +91,7 @@ local function gamma_tail(a, x)
    return math.max(front * h, 0)
 end
 
--- Lentz's continued fraction of the incomplete beta function.
+-- Computes Lentz's continued fraction of the incomplete beta function.
 local function beta_fraction(a, b, x)
    local c, d = 1, 1 / (1 - (a + b) * x / (a + 1))
    local h = d
@@ -109,7 +109,7 @@ local function beta_fraction(a, b, x)
    return h
 end
 
--- The share of a beta distribution that lies below x.
+-- Returns the share of a beta distribution that lies below x.
 local function beta_head(a, b, x)
    if x <= 0 or x >= 1 then return x <= 0 and 0 or 1 end
    local front = math.exp(log_gamma(a + b) - log_gamma(a) - log_gamma(b) + a * math.log(x) + b * math.log(1 - x))
@@ -119,7 +119,7 @@ end
 
 -- --- distributions -------------------------------------------------------------------------------
 
---- How likely a chi-square variable is above x.
+--- Says how likely a chi-square variable is above x.
 -- @number x
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
@@ -128,7 +128,7 @@ function statistics.chi2(x, df)
    return df > 0 and gamma_tail(df / 2, x / 2) or 1
 end
 
---- How likely a normal variable is farther from 0 than z, on either side.
+--- Says how likely a normal variable is farther from 0 than z, on either side.
 -- @number z standard deviations
 -- @treturn number 0 to 1
 -- @usage statistics.normal(1.96) --> 0.05
@@ -136,7 +136,7 @@ function statistics.normal(z)
    return statistics.chi2(z * z, 1)
 end
 
---- How likely a variable of Student's distribution is farther from 0 than t, on either side.
+--- Says how likely a variable of Student's distribution is farther from 0 than t, on either side.
 -- @number t
 -- @number df degrees of freedom
 -- @treturn number 0 to 1
@@ -147,8 +147,8 @@ end
 
 -- --- tests ---------------------------------------------------------------------------------------
 
--- The probability of all outcomes that are no likelier than the one seen. log_p(k) is the logarithm
--- of the probability of k, up to a constant that is the same for all k.
+-- Returns the probability of all outcomes that are no likelier than the one seen. log_p(k) is the
+-- logarithm of the probability of k, up to a constant that is the same for all k.
 local function exact(low, high, seen, log_p)
    local limit, tail, all = log_p(seen) + 1e-7, 0, 0
    for k = low, high do
@@ -160,7 +160,7 @@ local function exact(low, high, seen, log_p)
    return math.min(tail / all, 1)
 end
 
--- Fisher's exact test of x hits among n and y hits among m.
+-- Does Fisher's exact test of x hits among n and y hits among m.
 local function fisher(x, n, y, m)
    local k = x + y
    return exact(math.max(0, k - m), math.min(k, n), x, function(i)

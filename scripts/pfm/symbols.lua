@@ -7,6 +7,7 @@ local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
 local mappings = require "pfm.recording.mappings"
 local objects = require "lpfm.symbols"
+local proc = require "lpfm.proc"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
 
@@ -32,19 +33,24 @@ function symbols.parse_maps(text)
    return out
 end
 
---- The executable mappings of a live process.
+--- Reads the executable mappings of a live process.
 -- @number pid
 -- @return a table as of `symbols.parse_maps`, or nil when the process is gone
 -- @usage #symbols.read_maps(require("lpfm.proc").getpid())
 function symbols.read_maps(pid)
    local text = text_file.all(("/proc/%d/maps"):format(pid))
+   -- a first thread that has ended has no mappings any more; the other threads have
+   for _, tid in ipairs(text == "" and proc.threads(pid) or {}) do
+      text = text_file.all(("/proc/%d/maps"):format(tid))
+      if text and text ~= "" then break end
+   end
    if not text or text == "" then return nil end
    return symbols.parse_maps(text)
 end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
 
-local known = setmetatable({}, { __mode = "v" }) -- held by resolvers alone
+local known = setmetatable({}, { __mode = "v" }) -- weak: an object lives as long as a resolver holds it
 
 -- Returns a key for the file as it is now: a program that was rebuilt is another object.
 local function version_of(path, file)
@@ -60,7 +66,7 @@ local function is_another(path, id)
    return ("%s: not the file that was mapped, %s"):format(path, what)
 end
 
---- An object of this machine as it is now, opened once while it is in use.
+--- Opens an object of this machine as it is now, unless it is open already.
 -- @string path
 -- @string[opt] id identity that it must have (see `pfm.recording.files`)
 -- @string[opt=path] file where it can be opened
@@ -96,7 +102,7 @@ end
 -- @usage symbols.is_generated "[generated code]" --> true
 symbols.is_generated = is_generated
 
---- Why an object has no names, without its own name in front.
+--- Says why an object has no names, without the object's path in front.
 -- @string path
 -- @string why as of `symbols.object`
 -- @treturn string
@@ -105,7 +111,7 @@ function symbols.reason(path, why)
    return why:sub(1, #path + 2) == path .. ": " and why:sub(#path + 3) or why
 end
 
--- Words for code that has no symbol.
+-- Returns words for code that has no symbol.
 local function nameless(path, object, err)
    local name = base_name(path)
    if is_generated(path) then return GENERATED end
@@ -123,10 +129,10 @@ local function hex(n)
    return high > 0 and ("0x%x%08x"):format(high, n % 2 ^ 32) or ("0x%x"):format(n)
 end
 
---- An address as people write it; negative numbers are two's complement.
+--- Writes an address in hexadecimal; negative numbers are two's complement.
 symbols.hex = hex
 
--- A recording's own copy of an object is preferred to the file on this machine.
+-- Finds an object; a recording's own copy of it is preferred to the file on this machine.
 local function find_object(self, path, id)
    local object, err = self.stored(path, id)
    if object or err then return object, err end
@@ -176,7 +182,10 @@ function added:each(pid)
    return (self[pid] or mappings.new()):each()
 end
 
--- The time for which the generated code at an address is looked up: the latest code counts.
+-- Returns nothing: which process forked another is not known here.
+function added.parent() end
+
+-- Returns the time for which generated code is looked up: the latest code counts.
 function added.since()
    return math.huge
 end
@@ -184,7 +193,7 @@ end
 local resolver = {}
 resolver.__index = resolver
 
---- A resolver of addresses in many processes.
+--- Makes a resolver of addresses in many processes.
 -- @tparam[opt] table options
 -- @bool[opt] options.kernel false: do not look at this machine's kernel
 -- @func[opt] options.stored `(path, identity)`: an object that is preferred to this machine's; nil
@@ -217,7 +226,7 @@ local function resolve_kernel(self, address)
    return { func = "[kernel]", object = "[kernel]", offset = address, address = address, missing = "another kernel" }
 end
 
--- Names of a process's generated code: from the recording, or else from the JIT compiler's map.
+-- Returns the names of a process's generated code: the recording's, or else the JIT compiler's map.
 local function map_of(self, pid)
    if self.jits[pid] == nil then
       local map, err = self.stored(jitmap.path(pid))
@@ -255,15 +264,20 @@ local function resolve_dumped(self, life, address)
       handle = found.view, map = found.path }
 end
 
+-- Finds generated code. A forked process has the code of its parent, which alone has a map of it.
 local function resolve_generated(self, life, address)
    local dumped = resolve_dumped(self, life, address)
    if dumped then return dumped end
-   local pid = life % 2 ^ 32
-   local map = map_of(self, pid)
-   if not map then return nil end
-   local name, start = map:func(address)
-   return name and { func = name, object = GENERATED, offset = address - start, address = address, own = address,
-      handle = map, map = jitmap.path(pid) }
+   while life do
+      local pid = life % 2 ^ 32
+      local map, name, start = map_of(self, pid), nil, nil
+      if map then name, start = map:func(address) end
+      if name then
+         return { func = name, object = GENERATED, offset = address - start, address = address, own = address,
+            handle = map, map = jitmap.path(pid) }
+      end
+      life = self.mapped:parent(life)
+   end
 end
 
 local function unknown(address, why)
@@ -271,7 +285,7 @@ local function unknown(address, why)
 end
 
 -- Returns true if a mapping contains generated code, which may differ from one life of its process
--- to the next. The code of a memfd that can be opened as an object does not.
+-- to the next; a memfd that can be opened as an object does not differ.
 local function is_changing(self, m)
    return is_generated(m[4]) and not (m[4]:find("^/memfd:") and find_object(self, m[4], m[5]))
 end
@@ -297,7 +311,7 @@ local function resolve_new(self, life, address)
    return resolve_generated(self, life, address) or unknown(address, "no mapping")
 end
 
---- Where an address lies.
+--- Finds where an address lies.
 -- @number pid
 -- @number address
 -- @treturn table `func`, `offset` in it, `object`, `missing` (why there is no function's name);
@@ -356,7 +370,7 @@ function resolver:visit(life, addresses, visit)
    end
 end
 
---- The object that a place is in.
+--- Returns the object that a place is in.
 -- @tparam table where as of `resolver:resolve`
 -- @return as of `symbols.object`
 -- @usage symbols.resolver():object_of(symbols.resolver():resolve(7, 4096))
@@ -370,7 +384,7 @@ function resolver:forget()
    self.cache, self.places = {}, {}
 end
 
---- The source line of a resolved address.
+--- Finds the source line of a resolved address.
 -- @tparam table where as of `resolver:resolve`
 -- @return file and line, or nil
 -- @usage symbols.line(symbols.resolver():resolve(7, 4096))
@@ -382,7 +396,7 @@ function symbols.line(where)
    if where.file then return where.file, where.line end
 end
 
---- The name that a function has in its source: without what the compiler adds to copies and parts of it.
+--- Returns a function's name in its source: without what compilers add for copies and parts of it.
 -- @string name
 -- @treturn string
 -- @usage assert(symbols.source_name "chase.constprop.0" == "chase")
@@ -392,7 +406,7 @@ function symbols.source_name(name)
    return at and name:sub(1, at - 1) or name
 end
 
---- The functions at a resolved address: the innermost inlined one first, last the function that contains the code.
+--- Lists the functions at a resolved address: the innermost inlined one first, the outermost last.
 -- @tparam table where as of `resolver:resolve`
 -- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call of the frame before
 -- @usage symbols.frames(symbols.resolver():resolve(7, 4096))[1].name

@@ -2,7 +2,7 @@
 --- Completion for bash.
 -- @module repl.command.completion.bash
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local common = require "repl.command.completion.common"
 
 local GLOBAL = { "--help", "--version", "--no-init", "-e" } -- allowed before a command

@@ -2,7 +2,7 @@
 --- Parts of the completion scripts that all shells need.
 -- @module repl.command.completion.common
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local kinds = require "repl.command.kinds"
 local slice = require "pfm.util.slice"
 local topics = require "repl.prompt.topics"

@@ -2,7 +2,7 @@
 --- Completion for fish.
 -- @module repl.command.completion.fish
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local common = require "repl.command.completion.common"
 
 local FISH = [=[

@@ -2,7 +2,7 @@
 --- Completion for zsh.
 -- @module repl.command.completion.zsh
 
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local common = require "repl.command.completion.common"
 
 local ZSH = [=[

@@ -4,13 +4,14 @@
 
 local analyze = require "pfm.analyze"
 local render = require "pfm.render"
+local collected = require "pfm.recording.stacks"
 local sorted_keys = require "pfm.util.sorted_keys"
 local stacks = require "pfm.stacks"
 
 local report_text = {}
 
 local BAR = 40      -- columns of the widest bar
-local TOP = 3       -- kinds listed for a phase
+local TOP = 3       -- keys listed for a phase, those with the largest shares
 local LEAST = 0.5   -- percent; smaller nodes of a tree are not shown
 
 local function value(n)
@@ -83,14 +84,25 @@ function report_text.correlation(self, x, y, options)
    return lines, c
 end
 
+local function count(node)
+   local n = #node.children
+   for _, child in ipairs(node.children) do n = n + count(child) end
+   return n
+end
+
+-- Adds the nodes below a node; returns how many are left out, as they are below the limit.
 local function add_nodes(rows, node, depth, limit)
+   local hidden = 0
    for _, child in ipairs(node.children) do
       if child.percent >= limit then
          rows[#rows + 1] = { ("%.2f%%"):format(child.percent), ("%.2f%%"):format(child.self.percent),
             render.number(child.samples), (" "):rep(2 * depth) .. render.printable(child.name) }
-         add_nodes(rows, child, depth + 1, limit)
+         hidden = hidden + add_nodes(rows, child, depth + 1, limit)
+      else
+         hidden = hidden + 1 + count(child)
       end
    end
+   return hidden
 end
 
 --- The tree of calls.
@@ -101,11 +113,16 @@ end
 -- @treturn table of `stacks.tree`
 function report_text.tree(self, options, limit)
    local tree, rows = stacks.tree(self, options), {}
-   add_nodes(rows, tree, 0, limit or LEAST)
+   local hidden = add_nodes(rows, tree, 0, limit or LEAST)
    local lines = render.align({ { title = options.order == "callee" and "percent" or "children", right = true },
       { title = "self", right = true }, { title = "samples", right = true },
       { title = options.order == "callee" and "called, and by whom" or "calling, and whom" } }, rows, "  ")
-   if #rows == 0 then lines[#lines + 1] = "# no samples match" end
+   if #tree.children == 0 then lines[#lines + 1] = "# no samples match" end
+   if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
+   if #self.head.events > 1 then
+      local event = collected.event(self, options.event)
+      table.insert(lines, 1, ("# %s of %s"):format(render.plural(tree.samples, "sample"), event.name))
+   end
    return lines, tree
 end
 
@@ -122,13 +139,18 @@ function report_text.derived(self, result, formulas, top)
    for i, name in ipairs(names) do columns[i + 1] = { title = name, right = true } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
    local list = analyze.derive(self, result, formulas)
+   local hidden = 0
+   while #list > (top or math.huge) do
+      hidden, list[#list] = hidden + 1, nil
+   end
    for i, row in ipairs(list) do
-      if i > (top or math.huge) then break end
       rows[i] = { render.number(row.counts.samples) }
       for k, name in ipairs(names) do rows[i][k + 1] = value(row.metrics[name]) end
       for _, cell in ipairs(row.cells) do rows[i][#rows[i] + 1] = cell end
    end
-   return render.align(columns, rows, "  "), list
+   local lines = render.align(columns, rows, "  ")
+   if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
+   return lines, list
 end
 
 return report_text

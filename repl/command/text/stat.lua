@@ -44,7 +44,7 @@ function stat_text.shown_metric(row, result)
    return ("# %.3f %s"):format(value, name)
 end
 
---- The number and its unit.
+--- The count of a row as text, or its state if there is no count; and the unit.
 -- @tparam table row
 -- @treturn string
 function stat_text.shown_value(row)
@@ -132,8 +132,9 @@ function stat_text.time_lines(result)
       rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(render.plus_minus, result.elapsed_stddev / result.elapsed * 100)
    end
    if result.rusage then
-      rows[2] = { ("%.6f"):format(result.rusage.utime), "s user" }
-      rows[3] = { ("%.6f"):format(result.rusage.stime), "s system" }
+      local digits = result.partial and "%.2f" or "%.6f" -- /proc tells the times of a living process in ticks of 10 ms
+      rows[2] = { digits:format(result.rusage.utime), "s user" }
+      rows[3] = { digits:format(result.rusage.stime), "s system" }
    end
    return render.align({ { right = true }, {} }, rows, "  ")
 end
@@ -159,7 +160,8 @@ end
 -- @treturn {string,...}
 function stat_text.end_note(result)
    if result.signal then
-      return { ("  The command was ended by signal %d (SIG%s)."):format(result.signal, result.signal_name) }
+      local name = result.signal_name and (" (SIG%s)"):format(result.signal_name) or ""
+      return { ("  The command was ended by signal %d%s."):format(result.signal, name) }
    end
    if result.partial then return { "  The measurement ended before the command did." } end
    return {}

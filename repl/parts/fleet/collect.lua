@@ -12,18 +12,6 @@ local collect = {}
 local SPOOL = "lpfm.spool"
 local UNITS = { [""] = 1, s = 1, m = 60, h = 3600 }
 
---- Adds the options to record.
--- @tparam command c of `options.command`
-function collect.add_options(c)
-   c:option("--every", "TIME", "Record again and again, beginning every TIME (60, 60s, 5m, 1h), into a folder: -o.")
-   c:option("--for", "TIME", "With --every, record for TIME each time (default: 5s)."):target("seconds")
-   c:option("--rounds", "N", "With --every, stop after N recordings.")
-   c:option("--cpu-budget", "PERCENT", "With --every, of the machine's CPU time lpfm may take (default: 1).")
-   c:option("--disk-budget", "SIZE", "With --every, the oldest recordings go when all take more (default: 1G).")
-   c:option("--to", "URL", "With --every, hand the recordings to this database; see export --to.")
-   c:option("--set", "NAME=VALUE", "With --to, what the recordings are known by, as version=1.2."):count("*")
-end
-
 local function time_of(text, flag)
    local n, unit = text:match("^([%d.]+)([smh]?)$")
    local seconds = n and tonumber(n) and tonumber(n) * UNITS[unit]
@@ -41,17 +29,6 @@ local function share_of(text)
    return percent / 100
 end
 
---- Raises an error if options are given that have no meaning without the option every.
--- @tparam table args
-function collect.refuse(args)
-   for _, name in ipairs { "seconds", "rounds", "cpu_budget", "disk_budget", "to" } do
-      if args[name] then
-         options.fail("--%s goes with --every", name == "seconds" and "for" or (name:gsub("_", "-")))
-      end
-   end
-   if #args.set > 0 then options.fail("--set goes with --every and --to") end
-end
-
 local function tell(counts, folder)
    say("%s with %s, %s delivered, %s dropped (%s), %s failed; %.2f s of CPU time; in %s",
       render.plural(counts.recordings, "recording"), render.plural(counts.samples, "sample"),
@@ -62,7 +39,7 @@ end
 --- Records periodically, as the options say.
 -- @tparam table args
 -- @tparam table spec of `profile.prepare`
--- @treturn number exit status
+-- @treturn number exit status, 1 if all rounds failed
 function collect.main(args, spec)
    if spec.command then options.fail("--every goes with -a or -C: a command ends") end
    if spec.tids then options.fail("--every goes with -a or -C: processes end") end
@@ -75,7 +52,7 @@ function collect.main(args, spec)
       given = stored.read_given(args.set), rounds = options.number(args.rounds, "--rounds", true), say = say })
    local counts = self:run()
    if not args.quiet then tell(counts, folder) end
-   return 0
+   return counts.recordings == 0 and counts.failed > 0 and 1 or 0
 end
 
 return collect

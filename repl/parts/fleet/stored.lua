@@ -3,6 +3,7 @@
 -- @module repl.parts.fleet.stored
 
 local flamegraph = require "pfm.export.flamegraph"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local output = require "pfm.util.output"
@@ -11,15 +12,6 @@ local render = require "pfm.render"
 local store = require "pfm.fleet.store"
 
 local stored = {}
-
---- Adds the options that select recordings and samples in a store.
--- @tparam command c of `options.command`
-function stored.add_options(c)
-   c:option("--db", "URL", "Ask this database instead of a file: postgresql://USER@HOST/DATABASE, clickhouse://...")
-   c:option("--select", "CONDITIONS", "With --db, only these recordings and samples: host=web*,time=yesterday.")
-      :count("*")
-   c.meant["--from"], c.meant["--where"] = "--db", "--select" -- former names
-end
 
 -- Calls a method of a store. If the method refuses an argument, this is an error in the command
 -- line; other failures of the store are not.
@@ -72,7 +64,7 @@ end
 -- @tparam table files names of recordings
 -- @treturn number exit status: 1 if a recording is not in the store afterwards
 function stored.load(args, files)
-   options.heed(args, "--to", { "to", "set", "input" }) -- whole recordings are stored
+   options.heed(args, "--to", { "to", "set", "input" }) -- no filters: whole recordings are stored
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
@@ -168,8 +160,8 @@ local function conditions(args, texts)
    local out = { unpack(texts) }
    for _, name in ipairs(AS_CONDITIONS) do
       if args[name] then
-         local values = {}
-         for value in (args[name] .. ","):gmatch("%s*([^,]*)%s*,") do values[#values + 1] = value end
+         local values = name_list.read(args[name])
+         if name == "rank" then values = { (args[name]:gsub(",", "|")) } end
          out[#out + 1] = { name, values }
       end
    end
@@ -291,16 +283,6 @@ function stored.report(args)
    local lines = (args.json and json_lines or args.x and csv_lines or text_lines)(self, result, args)
    options.print(lines)
    return 0
-end
-
---- Raises an error if options that need a store are given without one.
--- @tparam table args
-function stored.refuse(args)
-   for _, name in ipairs { "select", "against", "set" } do
-      if args[name] and #args[name] > 0 then
-         options.fail("--%s: expected --%s URL, the database", name, name == "set" and "to" or "db")
-      end
-   end
 end
 
 return stored

@@ -10,7 +10,7 @@ local stat_text = require "repl.command.text.stat"
 
 local ranks_text = {}
 
--- --- for people ----------------------------------------------------------------------------------
+-- --- text ----------------------------------------------------------------------------------------
 
 local function who(member)
    local host = render.printable(member.host)
@@ -80,14 +80,27 @@ local function outlier_line(rows, what)
    return { text .. ".", "  One run each cannot tell whether that is chance; stat -r measures several." }
 end
 
+-- Says of which values the mean is if some ranks do not have the event.
+local function partial_lines(members, rows, what)
+   local out = {}
+   for _, row in ipairs(rows) do
+      if row.n < #members then
+         out[#out + 1] = ("  %s: the mean is of %d of %d %ss."):format(row.name, row.n, #members, what)
+      end
+   end
+   return out
+end
+
 local function add_block(lines, block)
    stat_text.append(lines, block)
    lines[#lines + 1] = ""
 end
 
--- Adds the table of ranks or hosts.
+-- Adds the summary over ranks or hosts and, if `each` is true, the table of them.
 local function add_table(lines, members, rows, what, each)
    add_block(lines, summary_lines(rows, what:lower()))
+   local partial = partial_lines(members, rows, what:lower())
+   if #partial > 0 then add_block(lines, partial) end
    if each then add_block(lines, member_lines(members, rows, what:lower())) end
 end
 
@@ -111,14 +124,15 @@ function ranks_text.text(gathered, args)
    return lines
 end
 
--- --- for programs --------------------------------------------------------------------------------
+-- --- CSV and JSON --------------------------------------------------------------------------------
 
 local function csv_lines(rows, sep)
    local out = {}
    for i, row in ipairs(rows) do
       local low, high = row.min_of or {}, row.max_of or {}
-      out[i] = render.csv({ row.name, row.unit or "", row.n, row.mean or "", row.min or "", low.rank or low.host or "",
-         row.max or "", high.rank or high.host or "", row.imbalance and ("%.6f"):format(row.imbalance) or "" }, 9, sep)
+      out[i] = render.csv({ row.name, row.unit or "", row.n, row.mean or "", row.min or "",
+         low.rank or low.file or low.host or "", row.max or "", high.rank or high.file or high.host or "",
+         row.imbalance and ("%.6f"):format(row.imbalance) or "" }, 9, sep)
    end
    return out
 end
@@ -139,7 +153,8 @@ local function json_of(gathered)
    for i, row in ipairs(rows) do
       summary[i] = { event = row.name, unit = row.unit, n = row.n, sum = row.sum, mean = row.mean, min = row.min,
          max = row.max, imbalance = row.imbalance, ["min-rank"] = (row.min_of or {}).rank,
-         ["max-rank"] = (row.max_of or {}).rank, ["min-host"] = (row.min_of or {}).host,
+         ["max-rank"] = (row.max_of or {}).rank, ["min-file"] = (row.min_of or {}).file,
+         ["max-file"] = (row.max_of or {}).file, ["min-host"] = (row.min_of or {}).host,
          ["max-host"] = (row.max_of or {}).host }
    end
    return render.json { summary = summary, ranks = json_members(gathered.members),

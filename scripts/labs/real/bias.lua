@@ -10,7 +10,7 @@ local function loop(p)
    return { { name = "main", body } }
 end
 
--- The number of samples of each instruction, and how many of the instructions have any.
+-- Returns the number of samples of each instruction, and how many of the instructions have any.
 local function shares(kit, p, pmd)
    kit.here.machine(p)
    local counts, seen = {}, 0

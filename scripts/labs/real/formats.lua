@@ -27,7 +27,7 @@ local function counted(kit, p, format)
    return count, math.floor(faults / p.period), faults
 end
 
--- The formats that come with lpfm, by UUID: those that the simulated computer has, too, and tally.
+-- Returns the formats that come with lpfm, by UUID: those of the simulated computer, and tally.
 local function shipped(kit, tally)
    kit.machine { model = "itanium2" }
    local out = { [tally.uuid] = true }
@@ -35,7 +35,7 @@ local function shipped(kit, tally)
    return out
 end
 
--- The registered format with a name or UUID; nil: there is none.
+-- Returns the registered format with a name or UUID; nil if there is none.
 local function registered(kit, p, format)
    kit.here.machine(p)
    local ctx = lpfm.create { format = format } -- this loads its module

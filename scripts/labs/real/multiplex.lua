@@ -5,7 +5,7 @@
 local MS = 1e6
 local LEAST = 4             -- ms, the shortest turn
 
--- A program of parts of a ms each; the list says how many faults a part has.
+-- Makes a program of parts of a ms each; the list says how many faults a part has.
 local function program(p, f, list)
    local body = { name = "main" }
    for i = 1, #list do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Periods on this computer: each page fault is by an instruction of its own, which numbers it.
+-- Periods on this computer: each page fault has its own instruction, so an address tells the fault.
 
 local SAMPLE, VALUE = 40, 8 -- bytes of the default format
 
@@ -12,7 +12,7 @@ local function program(p)
    return { body }
 end
 
--- A context with a buffer for p.buffer samples: it is full when the largest sample does not fit.
+-- Makes a context with a buffer for p.buffer samples: full when the largest sample does not fit.
 local function context(kit, p, flags)
    local empty = kit.context { format = "default", buf_size = 4096 }
    local header = empty.ctx:buffer():header().cur_offs
@@ -24,7 +24,7 @@ local function context(kit, p, flags)
    return ctx
 end
 
--- The numbers of the faults that were sampled, by buffer.
+-- Returns the numbers of the faults that were sampled, by buffer.
 local function buffers(kit, p, flags)
    kit.here.machine(p)
    local ctx, out = context(kit, p, flags), {}
@@ -46,7 +46,7 @@ local function buffers(kit, p, flags)
    return out
 end
 
--- Over perf_event a changed period can be late by a fault or two.
+-- Compares periods: over perf_event, a changed one can be late by a fault or two.
 local function near(got, wanted)
    return math.abs(got - wanted) <= wanted / 5
 end

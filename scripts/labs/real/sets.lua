@@ -7,7 +7,7 @@ local function touching(p)
    return { { name = "main", { loop = p.touches, { touch = true }, { spin = p.spin } } } }
 end
 
--- Set 0 is left after `threshold` overflows, one in `n` faults; both sets count the faults.
+-- Leaves set 0 after `threshold` overflows, one in `n` faults; both sets count the faults.
 local function by_overflow(kit, p, n, threshold)
    kit.here.machine(p)
    local ctx, num = kit.context(), kit.here.pmds["page-faults"]
@@ -27,7 +27,7 @@ local function cascade(kit, p)
       fewer = p.touches - p.n, product = p.n * p.threshold }
 end
 
--- How often sets were active in a program that runs, sleeps and runs.
+-- Says how often sets were active in a program that runs, sleeps and runs.
 local function sleeper(kit, p)
    kit.here.machine(p)
    local rounds = kit.here.rounds_of_ms(kit)

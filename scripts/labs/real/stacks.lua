@@ -23,7 +23,7 @@ local function name_at(known, address)
    end
 end
 
--- Shares in percent: of functions alone, of functions with callees, and of copy by its caller.
+-- Counts samples: of functions alone, of functions with callees, of copy by its caller, and in all.
 local function profile(kit, p, rounds)
    kit.here.machine(p)
    local ctx, own, total, callers, n = kit.context { format = "stack", buf_size = 2 ^ 20 }, {}, {}, {}, 0

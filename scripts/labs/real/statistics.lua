@@ -55,7 +55,7 @@ local function alone(kit, p)
       faults_mean = statistics.mean(all["page-faults"]) }
 end
 
--- The number of runs of each version after which a test shows that one touches more pages.
+-- Finds the number of runs of each version after which a test shows that one touches more pages.
 local function more_pages(kit, p, f)
    kit.here.machine(p)
    local old = with_program(p.touches, f.spin_rounds, function(path) return series(path, p.runs) end)["page-faults"]

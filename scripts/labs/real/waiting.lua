@@ -9,7 +9,7 @@ local recording = require "pfm.recording"
 local stacks = require "pfm.stacks"
 
 local FLAGS = { "-O1", "-g", "-fno-omit-frame-pointer", "-pthread" }
-local LISTED, SHOWN = 6, 4 -- functions of a list; of a stack's end
+local LISTED, SHOWN = 6, 4 -- functions in a list, at most; frames of a stack's end
 
 -- Arguments: ROUNDS LOCKED LOOKUP NAP COMPUTE EARLY; times in us; EARLY: unlock at once.
 local SOURCE = [[
@@ -144,7 +144,7 @@ end
 local OWN = { "want_lock", "read_reply", "nap", "compute", "ask", "hold_lock", "look_up", "await_round" }
 for i = 1, #OWN do OWN[OWN[i]] = true end
 
--- The time of an event by thread and by function of the program, ns: { [thread] = { [function] = ns } }.
+-- Returns the time of an event by thread and by function: { [thread] = { [function] = ns } }.
 local function by_function(self, event)
    local out = {}
    for _, stack in ipairs((stacks.collect(self, { event = event, weight = "events" }))) do
@@ -198,7 +198,7 @@ local function percent_of(rows, name)
    return 0
 end
 
--- The function that was off the CPU for a time nearest to this one.
+-- Returns the function that was off the CPU for a time nearest to `ns`.
 local function nearest(rows, ns)
    local best = rows[1]
    for _, row in ipairs(rows) do

@@ -9,7 +9,7 @@ local shape = require "pfm.util.shape"
 
 local columns = {}
 
---- Raises if something is not a recording.
+--- Raises an error if something is not a recording.
 -- @param self
 function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
@@ -28,17 +28,18 @@ function columns.span(self)
    return self.first, self.last
 end
 
--- A moment that a text gives: "1.5", s since the first sample, or "10%" of the run.
+-- Returns the moment that a text gives: "1.5", s since the first sample, or "10%" of the run.
 local function moment(self, text, default)
    local first, last = columns.span(self)
    if text == nil or text == "" then return default end
    local percent = tonumber(tostring(text):match("^(.*)%%$"))
+   local number = percent or tonumber(text)
+   if not number or number ~= number then fail("'%s' is not a time in seconds, or as in 10%%", tostring(text)) end
    if percent then return first + math.floor((last - first) * percent / 100) end
-   if not tonumber(text) then fail("'%s' is not a time in seconds, or as in 10%%", tostring(text)) end
-   return first + math.floor(tonumber(text) * 1e9 + 0.5)
+   return first + math.floor(number * 1e9 + 0.5)
 end
 
---- The test for samples between two moments, for `recording:group_by`.
+--- Makes the test for samples between two moments, for `recording:group_by`.
 -- @param self
 -- @param from seconds since the first sample, "10%" of the run, or nil: the beginning
 -- @param to the same, or nil: the end
@@ -47,10 +48,11 @@ function columns.during(self, from, to)
    local first, last = columns.span(self)
    local start, stop = moment(self, from, first), moment(self, to, last)
    if stop < start then fail("the time ends (%s) before it begins (%s)", tostring(to), tostring(from)) end
-   return { "tstamp", math.max(start, 0), math.max(stop, 0) }
+   local function within(time) return math.max(math.min(time, last + 1), first - 1, 0) end
+   return { "tstamp", within(start), within(stop) }
 end
 
--- The number of a PMD that is stored in the samples, from its number or the name of its event.
+-- Returns the number of a PMD that is stored in the samples, from this number or its event's name.
 local function pmd_of(self, what)
    local names = {}
    for i, e in ipairs(self.head.with or {}) do
@@ -64,8 +66,8 @@ local function pmd_of(self, what)
       #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
 end
 
---- A value in the samples as a column of `recording:group_by`. A counter runs on from sample to
--- sample of a thread, or of a CPU if CPUs were measured: the column is how much it grew.
+--- Makes a value in the samples a column of `recording:group_by`. A counter runs on from sample to
+-- sample of a thread, or of a CPU if CPUs were measured: the column is how much the counter grew.
 -- @param self
 -- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
 -- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like

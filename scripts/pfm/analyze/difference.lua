@@ -19,7 +19,7 @@ local function recordings_of(one_or_many)
    return { one_or_many }
 end
 
--- The runs of a side that a filter chooses, also those in merged files; all if it chooses none.
+-- Returns the runs of a side, also those in merged files: those that a filter chooses, if any.
 local function runs_of(one_or_many, filter)
    local all, chosen = {}, {}
    for _, self in ipairs(recordings_of(one_or_many)) do
@@ -44,7 +44,7 @@ local function row_for(found, result, row)
    return both
 end
 
--- Adds a side's runs.
+-- Adds the runs of one side, "old" or "new".
 local function add_side(found, side, recordings, by, options)
    for run, self in ipairs(recordings) do
       local result = tabulate.by(self, by, options)
@@ -55,7 +55,7 @@ end
 
 local NOTHING = { samples = 0, events = 0 }
 
--- One side of a row: sums over its runs, and each run's share.
+-- Returns one side of a row: sums over its runs, and each run's share.
 local function side_of(found, row, side)
    local totals = found.totals[side]
    local out = { samples = 0, events = 0, total_samples = 0, total_events = 0, shares = {}, each = {} }
@@ -71,7 +71,7 @@ local function side_of(found, row, side)
    return out
 end
 
--- The old side's share of the samples that the null hypothesis expects.
+-- Returns the share of the samples that the old side has by the null hypothesis: nothing has changed.
 local function expected_share(old, new, runs)
    local a = old.total_samples > 0 and old.total_events / old.total_samples or 1
    local b = new.total_samples > 0 and new.total_events / new.total_samples or 1
@@ -104,6 +104,35 @@ local function compare(found, runs, options)
    end
 end
 
+-- Did a run sample an event? If it got no sample of it, its head tells.
+local function samples_event(self, totals, event)
+   for _, e in ipairs(self.head.events) do
+      if e.name == event then return true end
+   end
+   return totals[event] ~= nil
+end
+
+-- Takes out the rows of events that a run did not sample: how they differ is not known. Returns the pairs of such an
+-- event and such a run.
+local function take_unsampled(found, sides)
+   local said, out, rows = {}, {}, {}
+   for _, row in ipairs(found.rows) do
+      if said[row.event] == nil then
+         said[row.event] = false
+         for _, side in ipairs { "old", "new" } do
+            for run, self in ipairs(sides[side]) do
+               if not samples_event(self, found.totals[side][run], row.event) then
+                  said[row.event], out[#out + 1] = true, { event = row.event, run = self }
+               end
+            end
+         end
+      end
+      if not said[row.event] then rows[#rows + 1] = row end
+   end
+   found.rows = rows
+   return out
+end
+
 --- See `pfm.analyze.diff`.
 function difference.find(old, new, by, options)
    options = options or {}
@@ -111,6 +140,7 @@ function difference.find(old, new, by, options)
    local sides = { old = runs_of(old, options.filter), new = runs_of(new, options.filter) }
    add_side(found, "old", sides.old, by, options)
    add_side(found, "new", sides.new, by, options)
+   local unsampled = take_unsampled(found, sides)
    compare(found, { old = #sides.old, new = #sides.new }, options)
    local field = options.absolute and "change" or "percent"
    table.sort(found.rows, function(a, b)
@@ -118,7 +148,7 @@ function difference.find(old, new, by, options)
       if x ~= y then return x > y end
       return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
    end)
-   return { rows = found.rows, titles = found.titles }
+   return { rows = found.rows, titles = found.titles, unsampled = unsampled }
 end
 
 return difference

@@ -5,8 +5,10 @@
 -- @module pfm.analyze.keys
 
 local fail = require "pfm.util.fail"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local origin = require "pfm.recording.origin"
+local ranges = require "pfm.util.ranges"
 local symbols = require "pfm.symbols"
 
 local keys = {}
@@ -34,15 +36,19 @@ local function process_of(s)
 end
 
 -- The keys by name. `get` returns the cell of a sample; `choose`, where a filter does not compare
--- the cell, returns the one or two texts that it compares; `where`: the key needs the sample's
+-- the cell, returns the one to three texts that it compares; `where`: the key needs the sample's
 -- place in the program; `takes`: the fields of the sample that it needs, by default the one of its
--- own name; `number`: cells are numbers; `label`: the format of a cell in figures; `sliced`: the
+-- own name; `number`: cells are numbers; `ranges`: a filter takes ranges of them, too, and calls
+-- them so; `label`: the format of a cell in figures; `sliced`: the
 -- key is a slice of time, which figures have as an axis.
 local rows = {
    symbol = { title = "symbol", where = true, get = function(s) return s.symbol end,
       choose = function(s) return s.symbol, symbols.source_name(s.symbol) end },
    object = { title = "object", where = true, get = function(s) return base_name(s.object) end,
-      choose = function(s) return base_name(s.object), base_name(s.where.path or s.object) end },
+      choose = function(s)
+         local path = s.where.path or s.object
+         return base_name(s.object), base_name(path), path
+      end },
    line = { title = "line", where = true, get = line_of },
    address = { title = "address", where = true, get = address_of },
    thread = { title = "thread", takes = { "tid", "pid" }, get = thread_of,
@@ -50,7 +56,7 @@ local rows = {
    comm = { title = "comm", takes = { "tid", "pid" }, get = function(s) return s.comm end },
    pid = { title = "process", takes = { "pid" }, get = process_of,
       choose = function(s) return tostring(s.pid), process_of(s) end },
-   cpu = { title = "CPU", label = "CPU %s", number = true, takes = { "cpu", "pid" },
+   cpu = { title = "CPU", label = "CPU %s", number = true, ranges = "CPUs", takes = { "cpu", "pid" },
       get = function(s) return tostring(s.cpu or "-") end },
    event = { title = "event", get = function(s) return s.event end },
    set = { title = "set", number = true, get = function(s) return tostring(s.set) end },
@@ -63,7 +69,7 @@ end
 local aliases = { dso = "object", sym = "symbol", tid = "thread", ["function"] = "symbol", srcline = "line",
    ip = "address", process = "pid", symoff = "address", command = "comm" }
 
---- The names of the keys.
+--- Lists the names of the keys.
 -- @tparam[opt] boolean figures only those that a figure shows
 -- @treturn {string,...} sorted
 function keys.names(figures)
@@ -73,7 +79,7 @@ function keys.names(figures)
    return names
 end
 
---- A key.
+--- Returns a key.
 -- @string name
 -- @treturn ?table `title`, `get`, `where`, `takes`, `number`, `label`; nil if there is none
 function keys.of(name)
@@ -103,14 +109,14 @@ end
 
 local function values_in(text)
    local out = {}
-   for value in (tostring(text) .. ","):gmatch("%s*([^,]*)%s*,") do out[value] = true end
+   for _, value in ipairs(name_list.read(tostring(text))) do out[value] = true end
    return out
 end
 
---- The tests of a filter.
+--- Makes the tests of a filter.
 -- @tparam table filter a text by key, values separated by commas; names of `pfm.recording.origin` choose recordings,
 -- `from` and `to` times: they are not tests of single samples and left out
--- @treturn {table,...} of `key`, `name` and `values`, for `keys.pass`
+-- @treturn {table,...} of `key`, `name` and `values`, perhaps `ranges`, for `keys.pass`
 -- @raise on a name that is no filter
 function keys.tests(filter)
    local out, known = {}, { from = true, to = true }
@@ -118,7 +124,10 @@ function keys.tests(filter)
    for name, text in pairs(filter) do
       local key = not known[name] and keys.of(name)
       if key and not key.sliced then
-         out[#out + 1] = { name = name, key = key, values = values_in(text) }
+         local list, why
+         if key.ranges then list, why = ranges.read(tostring(text):gsub(",%s*$", ""), key.ranges) end
+         if why then fail("%s: %s", name, why) end
+         out[#out + 1] = { name = name, key = key, values = values_in(text), ranges = list }
       elseif not known[name] then
          local names = keys.names(true)
          fail("there is no filter '%s'%s (filters: %s, tid, from, to)", tostring(name),
@@ -135,8 +144,14 @@ end
 -- @treturn boolean
 function keys.pass(tests, s)
    for _, test in ipairs(tests) do
-      local text, other = (test.key.choose or test.key.get)(s)
-      if not test.values[text] and not test.values[other or text] then return false end
+      local text, other, whole = (test.key.choose or test.key.get)(s)
+      local values, passes = test.values
+      if test.ranges then
+         passes = ranges.has(test.ranges, tonumber(text) or -1)
+      else
+         passes = values[text] or values[other or text] or values[whole or text]
+      end
+      if not passes then return false end
    end
    return true
 end

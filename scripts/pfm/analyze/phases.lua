@@ -14,7 +14,15 @@ local ALPHA = 0.05 -- default probability that a border by chance is reported
 
 local SLICES = 60 -- of a run, by default
 
--- Counts by kind, a table for each slice, from 0.
+-- Returns the chosen time, in ns since the first sample.
+local function chosen_time(self, filter)
+   local first, last = columns.span(self)
+   if not (filter and (filter.from or filter.to)) then return 0, last - first end
+   local during = columns.during(self, filter.from, filter.to)
+   return math.max(during[2] - first, 0), math.min(during[3], last) - first
+end
+
+-- Returns samples by kind, a table for each slice of time, and the slices' width in ns.
 local function slice_counts(self, by, options)
    local first, last = columns.span(self)
    local width = options.slice or math.max(last - first + 1, 1) / (options.slices or SLICES) / 1e9
@@ -41,7 +49,7 @@ local function alike(a, b)
    return statistics.chi2(statistics.likelihood(a.counts, b.counts))
 end
 
--- The two neighbours that are most alike.
+-- Returns which part is most like the next, and the probability of their difference by chance.
 local function closest(parts)
    local best, most = nil, -1
    for i = 1, #parts - 1 do
@@ -57,9 +65,9 @@ local function join(parts, i)
    if i > 1 then parts[i - 1].next_p = nil end
 end
 
-local function describe_phase(part, step, last)
-   local phase = { from = (part.from - 1) * step / 1e9, to = math.min(part.to * step, last) / 1e9, samples = 0,
-      rows = {} }
+local function describe_phase(part, step, from, to)
+   local phase = { from = math.max((part.from - 1) * step, from) / 1e9, to = math.min(part.to * step, to) / 1e9,
+      samples = 0, rows = {} }
    for kind, n in pairs(part.counts) do
       phase.samples = phase.samples + n
       phase.rows[#phase.rows + 1] = { kind = kind, samples = n }
@@ -77,15 +85,17 @@ function phases.find(self, by, options)
    options = options or {}
    local slices, step = slice_counts(self, by or "symbol", options)
    local parts, out = {}, {}
-   for i, counts in ipairs(slices) do parts[i] = { from = i, to = i, counts = counts } end
-   local limit = (options.alpha or ALPHA) / math.max(#slices - 1, 1) -- as many tests as borders
+   local from, to = chosen_time(self, options.filter)
+   for i = math.floor(from / step) + 1, math.min(math.floor(to / step) + 1, #slices) do
+      parts[#parts + 1] = { from = i, to = i, counts = slices[i] }
+   end
+   local limit = (options.alpha or ALPHA) / math.max(#parts - 1, 1) -- as many tests as borders
    while #parts > 1 do
       local i, p = closest(parts)
       if p < limit then break end
       join(parts, i)
    end
-   local first, last = columns.span(self)
-   for i, part in ipairs(parts) do out[i] = describe_phase(part, step, last - first) end
+   for i, part in ipairs(parts) do out[i] = describe_phase(part, step, from, to) end
    return out
 end
 

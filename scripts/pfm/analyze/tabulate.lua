@@ -22,7 +22,7 @@ local function has_sets(self)
    end
 end
 
--- The fields that keys and tests take, in a fixed order.
+-- Returns the fields that keys and tests take, in a fixed order.
 local function fields_for(self, wanted, tests)
    local need, out = { ovfl_pmd = true, set = has_sets(self) }, {}
    local function take(name)
@@ -49,12 +49,13 @@ end
 
 -- --- counting ------------------------------------------------------------------------------------
 
--- A sample's fields from those of a group: raw.pid and raw.tid are lives of a process and a thread.
+-- Functions of a group's raw values for a sample's fields; raw.pid and raw.tid are numbers of lives
+-- (see pfm.recording.programs).
 local fields_of = {
    tid = function(raw) return programs.pid(raw.tid) end,
    pid = function(raw) return programs.pid(raw.pid) end,
    comm = function(raw, self) return samples.comm(self, raw.tid, raw.pid) end,
-   process = function(raw, self) return samples.comm(self, raw.pid, raw.pid) end,
+   process = function(raw, self) return samples.process(self, raw.pid) end,
    cpu = function(raw, self) return samples.cpu(self, raw.cpu, raw.pid) end,
    event = function(raw, self) return samples.event_name(self, raw.ovfl_pmd, raw.set) end,
    set = function(raw) return raw.set end,
@@ -130,12 +131,12 @@ local function add_total(totals, id, s)
    add(totals[id], s)
 end
 
--- The key of the total that a row's percentage refers to: of its event, or of its slice of time.
+-- Returns the key of the total that a row's percentage refers to: its event's, by slice if sliced.
 local function whole_of(result, row)
    return result.sliced and row.event .. "\0" .. row.time or row.event
 end
 
--- The row in which a sample counts by its own location.
+-- Returns the row in which a sample counts by its own location.
 local function row_of(result, wanted, s)
    local cells = {}
    for i, name in ipairs(wanted) do cells[i] = keys.of(name).get(s) end
@@ -183,7 +184,7 @@ local function share(part, whole)
    return whole > 0 and part / whole * 100 or 0
 end
 
--- Sorts rows; with callers, by the events of functions and their callees together.
+-- Says which row comes first; with callers, by the events of functions and their callees together.
 local function before(a, b)
    if a.time ~= b.time then return a.time < b.time end
    if a.total and a.total.events ~= b.total.events then return a.total.events > b.total.events end
@@ -224,11 +225,13 @@ local function sum_columns(self, names)
    return out
 end
 
--- Counts samples, and visits those that pass with their locations; returns how many were cut off.
+local LONGEST = 2 ^ 53 -- ns, of a slice
+
+-- Counts samples, and visits those that pass, with their locations; returns how many a damaged file lacks.
 local function scan(self, wanted, options, resolver, visit)
    local filter, sums = options.filter or {}, options.sums or {}
    local tests = keys.tests(filter)
-   self.slice_ns = math.max(1, math.floor((options.slice or 1) * 1e9 + 0.5))
+   self.slice_ns = math.max(1, math.floor(math.min((options.slice or 1) * 1e9, LONGEST) + 0.5))
    local fields = fields_for(self, wanted, tests)
    if options.children then fields[#fields + 1] = "stack" end
    local groups, cut = self:group_by { keys = columns_for(self, fields), sums = sum_columns(self, sums),
@@ -244,7 +247,7 @@ local function scan(self, wanted, options, resolver, visit)
    return cut or groups:cut()
 end
 
--- Where the functions of a sample's stack are, innermost first.
+-- Returns a function that finds where the functions of a sample's stack are, innermost first.
 local function places_of(self, resolver)
    return function(s) return chain.places(self, resolver, s.raw.pid, s.raw.ip, s.raw.stack) end
 end

@@ -33,7 +33,9 @@ local function where_of(self, filter)
          if #where == 0 then fail("no event '%s' was sampled", tostring(value)) end
       elseif name == "tid" or name == "pid" or name == "cpu" or name == "set" then
          if name == "cpu" and self.head.no_cpu then fail("the samples do not tell their CPU") end
-         if not is_number(tonumber(value)) then fail("%s: '%s' is not a number", name, tostring(value)) end
+         if not is_number(tonumber(value)) then
+            fail("%s: '%s' is not a number: values are filtered by one", name, tostring(value))
+         end
          where[#where + 1] = { name, tonumber(value) }
       elseif name ~= "from" and name ~= "to" and not chosen[name] then
          fail("values cannot be filtered by %s (but by event, tid, pid, cpu, set, from, to)", tostring(name))
@@ -43,7 +45,7 @@ local function where_of(self, filter)
    return where
 end
 
--- Where a bin of powers of two begins, see log_bin() in lpfm/samples/column.c.
+-- Returns where a bin of powers of two begins; see log_bin() in lpfm/samples/column.c.
 local function log_start(bin, bits)
    local step = 2 ^ bits
    if bin < 2 * step then return bin end
@@ -58,7 +60,7 @@ local function sorted_counts(groups)
    return list
 end
 
--- Bins, empty ones between others included: {from, to (exclusive), count}
+-- Returns bins {from, to (exclusive), count}; empty bins between others are included.
 local function linear_bins(fine, width, from)
    local out = {}
    for _, f in ipairs(fine) do
@@ -84,7 +86,7 @@ local function log_bins(fine)
    return out
 end
 
--- The value below which a share of all lies, to the width of a fine bin.
+-- Returns the value below which a share of all lies, to the width of a fine bin.
 local function quantile(fine, m, share, start)
    local wanted, seen = share * m.n, 0
    for _, f in ipairs(fine) do

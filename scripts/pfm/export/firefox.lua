@@ -27,7 +27,7 @@ local NULL = "null"
 
 -- --- tables --------------------------------------------------------------------------------------
 
--- A table with these column names; a text identifies each row.
+-- Makes a table with these column names; a text identifies each row.
 local function new_table(...)
    local self = { names = { ... }, columns = {}, length = 0, numbers = {} }
    for i in ipairs(self.names) do self.columns[i] = {} end
@@ -46,7 +46,7 @@ local function add(self, ...)
    return self.length - 1
 end
 
--- The number of the row with an id; make() adds the row if it is new.
+-- Returns the number of the row with an id; make() adds the row if it is new.
 local function number_of(self, id, make)
    local known = self.numbers[id]
    if not known then
@@ -56,7 +56,7 @@ local function number_of(self, id, make)
    return known
 end
 
--- A table as JSON; `constant` has columns that are the same in each row, with their names.
+-- Returns a table as JSON; `constant` has names and values of columns that are equal in all rows.
 local function put(self, constant)
    local out = {}
    for i, name in ipairs(self.names) do out[i] = ('"%s":[%s]'):format(name, table.concat(self.columns[i], ",")) end
@@ -84,7 +84,7 @@ local function source_number(shared, file)
    return number_of(shared.sources, file, function() return add(shared.sources, string_number(shared, file)) end)
 end
 
--- A build id as breakpad writes it: the first fields of its 16 bytes reversed, and an age.
+-- Returns a build id as breakpad writes it: the first fields of its 16 bytes reversed, and an age.
 local function breakpad(id)
    local bytes = {}
    for byte in (id .. ("0"):rep(32)):sub(1, 32):gmatch("..") do bytes[#bytes + 1] = byte:upper() end
@@ -136,7 +136,7 @@ local function function_number(shared, thread, where, frame)
    end)
 end
 
--- Returns the row of the symbol that covers a place; NULL where there is no name.
+-- Returns the row of the symbol that covers a place; NULL if the place has no name.
 local function native_number(shared, thread, where)
    if where.missing or not where.own then return NULL end
    return number_of(thread.natives, where.object .. "\0" .. where.func, function()
@@ -146,7 +146,7 @@ local function native_number(shared, thread, where)
    end)
 end
 
--- The row of a frame; kernel frames have no address, since JSON does not hold it exactly.
+-- Returns the row of a frame; a kernel frame has no address, since JSON does not hold it exactly.
 local function frame_number(shared, thread, where, frame, depth)
    local id = ("%s\0%.0f\0%d"):format(where.object, where.address, depth)
    return number_of(thread.frames, id, function()
@@ -157,7 +157,7 @@ local function frame_number(shared, thread, where, frame, depth)
    end)
 end
 
--- The row of a stack: from the outermost call inwards, each function before its inlined ones.
+-- Returns the row of a stack: from the outermost call inwards, functions before their inlined ones.
 local function stack_number(shared, thread, places)
    local prefix = NULL
    for i = #places, 1, -1 do
@@ -179,7 +179,7 @@ local function sample_stack(shared, thread, s)
    return thread.known[id]
 end
 
--- The pid to show; later lives of a process have a number of their own after it.
+-- Returns "PID"; for later lives of the process (see pfm.recording.programs), "PID.N".
 local function pid_of(shared, s)
    local first = shared.first_life[s.pid] or s.life
    shared.first_life[s.pid] = first
@@ -231,7 +231,7 @@ local function write_thread(shared, out, thread, several)
       ',"nativeSymbols":', put(thread.natives), "}")
 end
 
--- When the first sample was taken, ms since 1970; 0 where that is not known.
+-- Returns when the first sample was taken, in ms since 1970; 0 if that is not known.
 local function start_time(shared)
    local head = shared.recording.head
    local clock = head.clock
@@ -260,7 +260,7 @@ local function meta_of(shared)
    }
 end
 
---- Writes the samples of every event, or of one: where there are several, a thread is there once for each.
+--- Writes the samples of every event, or of one; the profile has each thread once for each event.
 -- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options `event` (a name), `weight` ("events": what samples stand for; default "samples")

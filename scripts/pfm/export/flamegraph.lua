@@ -65,13 +65,13 @@ end
 
 local DEEPEST = 10 -- points of difference that have the full colour
 
--- Red if the share has grown, blue if it has shrunk, grey if it is the same.
+-- Returns red if the share has grown, blue if it has shrunk, grey if it is the same.
 local function colour_of_delta(delta)
    local depth = math.min(math.abs(delta) / DEEPEST, 1)
    return ("hsl(%d,%d%%,%d%%)"):format(delta > 0 and 8 or 215, 85 * math.sqrt(depth), 90 - 28 * depth)
 end
 
--- A colour that stays the same for a name.
+-- Returns a node's colour, which is always the same for a name, or shows how the share has changed.
 local function colour_of(node)
    if node.delta then return colour_of_delta(node.delta) end
    local hash, hue = 0, hues[node.kind]
@@ -115,7 +115,8 @@ text { font-family: "DejaVu Sans Mono", Menlo, Consolas, monospace; font-size: 1
 .off { display: none; } .behind rect { opacity: 0.45; } .found rect { fill: #d63bd6; } .found text { fill: #fff; }
 ]]
 
--- Frames are known by the numbers they were drawn with; zooming stretches a part of the picture to its whole width.
+-- The script finds frames by the numbers they were drawn with; zooming stretches a part of the
+-- picture to its whole width.
 local SCRIPT = [[
 (function () {
    "use strict";
@@ -206,8 +207,7 @@ end
 -- @tparam table list of `stacks.collect`
 -- @number total of the weights, more than 0
 -- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample");
--- `icicle` (the root on top); `old` and `old_total`, of older stacks: the colours show how shares
--- have changed
+-- `icicle` (the root on top); `old`, `old_total`: older stacks; colours show how shares changed
 -- @treturn string SVG
 function flamegraph.draw(list, total, options)
    options = options or {}
@@ -252,10 +252,13 @@ function flamegraph.write(self, out, options)
    local old, old_total
    if options.base then old, old_total = collect(options.base, wanted) end
    local unit = weight == "samples" and "sample" or event.unit == "ns" and "ns" or "event"
+   local warning = self:warnings()[1] or options.base and options.base:warnings()[1]
+   local text = options.base and CHANGES or warning and "" or self:has_stacks() and CALLS or PLACES
+   local note = ("%s: %s. %s%s"):format(event.name, weight_text(total, unit), text, warning and "Warning: " .. warning
+      or "")
    out:write(flamegraph.draw(list, total, {
       title = options.title or render.what(self.head.what or self.path),
-      note = ("%s: %s. %s"):format(event.name, weight_text(total, unit), options.base and CHANGES
-         or self:has_stacks() and CALLS or PLACES), unit = unit,
+      note = warning and fit(note, WIDTH - 2 * MARGIN - 20 * CHAR) or note, unit = unit,
       icicle = options.icicle, old = old, old_total = old_total,
    }))
 end

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- pprof's profile.proto, gzipped: for `go tool pprof` and the many others that read it.
 --
--- A sample is its call stack, or where there is none its place, with the functions inlined there; process and thread
--- are its labels (-tagroot=process,thread makes frames of them).
+-- A sample has its call stack, or else its place, with the functions inlined there. Its labels are
+-- process and thread (-tagroot=process,thread makes frames of them).
 -- @module pfm.export.pprof
 
 local render = require "pfm.render"
@@ -14,7 +14,7 @@ local symbols = require "pfm.symbols"
 local pprof = { summary = "for pprof: profile.proto, gzipped", extensions = { "pb.gz", "pprof" }, binary = true,
    filter = "gzip -nc", program = "gzip" }
 
--- Fields of the messages, by profile.proto.
+-- Numbers of the messages' fields in profile.proto.
 local PROFILE = { sample_type = 1, sample = 2, mapping = 3, location = 4, func = 5, string_table = 6, time_nanos = 9,
    duration_nanos = 10, period_type = 11, period = 12, comment = 13, default_sample_type = 14 }
 local VALUE_TYPE = { type = 1, unit = 2 }
@@ -34,7 +34,7 @@ local function new_table(first)
    return { list = {}, numbers = {}, first = first }
 end
 
--- The number of the thing that id names; make() is called for a new one.
+-- Returns the number that belongs to an id; make() makes what a new id stands for.
 local function number_of(t, id, make)
    local n = t.numbers[id]
    if not n then
@@ -58,7 +58,7 @@ local function function_of(p, frame)
    end)
 end
 
--- The object with the most samples; readers take the first one for the program.
+-- Returns the object with the most samples; readers take the first object for the program.
 local function main_object(rows)
    local counts, best = {}, nil
    for _, row in ipairs(rows) do
@@ -69,7 +69,7 @@ local function main_object(rows)
    return best
 end
 
--- The object that a place lies in; its range grows with the places seen.
+-- Returns the number of the object that a place lies in; the object's range grows with the places.
 local function mapping_of(p, where, address)
    local id = number_of(p.mappings, where.object, function(n)
       return { id = n, path = where.object, low = address, high = address }
@@ -125,11 +125,11 @@ local function label(p, name, value)
 end
 
 local function labels_of(self, p, row)
-   return label(p, "process", samples.comm(self, row.life, row.life)) .. label(p, "pid", row.pid)
+   return label(p, "process", samples.process(self, row.life)) .. label(p, "pid", row.pid)
       .. label(p, "thread", samples.comm(self, row.thread, row.life)) .. label(p, "tid", row.tid)
 end
 
--- Two values per event: samples, and what they stand for.
+-- Returns two values per event: samples, and what they stand for.
 local function values_of(row, events)
    local out = {}
    for i, e in ipairs(events) do
@@ -183,7 +183,7 @@ local function put_first(rows, path)
    end
 end
 
---- The message, not gzipped.
+--- Returns the message, not gzipped.
 -- @tparam table self of `recording.open`
 -- @tparam[opt] table options `event` (a name; default: all), `inlined=false`
 -- @treturn string

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- A recording as SQL statements.
 --
--- Tables: info (key, value: how it was recorded), events, threads (a row for each name that one had), symbols (name,
--- object, its path), samples; of many recordings also these; and a view, resolved: every sample with its names.
+-- Tables: info (key, value: how it was recorded), events, threads (a row for each name that a
+-- thread had), symbols, samples; for a merged file, recordings. View: resolved, samples with names.
 -- @module pfm.export.sql
 
 local render = require "pfm.render"
@@ -165,7 +165,7 @@ local function write_samples(self, out, only)
    flush_threads()
 end
 
---- Writes the statements.
+--- Writes the recording as SQL.
 -- @tparam table self of `recording.open`
 -- @param out a file
 -- @tparam[opt] table options `event` (a name): only its samples

@@ -7,7 +7,7 @@ local sql = require "pfm.export.sql"
 local sqlite = { summary = "a database: sqlite3 FILE 'SELECT symbol, count(*) FROM resolved GROUP BY symbol'",
    extensions = { "sqlite", "db", "sqlite3" }, binary = true, program = "sqlite3", write = sql.write }
 
---- The command that takes what `sqlite.write` writes; it makes the file itself.
+--- Returns the command that reads what `sqlite.write` writes, and makes the file.
 -- @string path quoted for the shell
 -- @treturn string
 function sqlite.consumer(path)

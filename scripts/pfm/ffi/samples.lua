@@ -11,14 +11,14 @@ local registry = debug.getregistry()
 
 local samples = {}
 
---- Module objects by typed objects. For a typed buffer: its context, and its view.
+--- The objects of the module lpfm by the typed objects; for a typed buffer a table: `ctx`, `view`.
 samples.objects = setmetatable({}, { __mode = "k" })
 local objects = samples.objects
 
 local NO_HDR, IIP_HDR = lpfm.const.PFM_DFL_SMPL_NO_HDR, lpfm.const.PFM_DFL_SMPL_IIP_HDR
 local int64 = ffi.typeof("int64_t")
 
---- A 64-bit value as the module returns it: a number, read as signed, while that is exact, else an lpfm.u64.
+--- Returns a 64-bit value as lpfm does: as a signed number if that is exact, else as an lpfm.u64.
 -- @param value uint64_t
 -- @return number or u64
 function samples.exact(value)
@@ -29,7 +29,7 @@ function samples.exact(value)
    return lpfm.u64(value)
 end
 
--- The C type of a pointer to a sample's header in a context's buffer.
+-- Returns the C type of a pointer to a sample's header in a context's buffer.
 local function entry_of(c)
    if bit.band(c.buf_flags, NO_HDR + IIP_HDR) ~= 0 then
       return "const uint64_t *"
@@ -51,7 +51,7 @@ end
 
 -- --- buffers ---------------------------------------------------------------------------------------
 
--- What entries() returns of a sample, as expressions for the module's ffi/step.lua.
+-- What entries() returns of a sample, as Lua expressions that lpfm/ffi/step.lua compiles into its loop.
 local VALUES = "tonumber(w.index), cast(entry, at), cast(u64, at + $head), (tonumber(w.size) - $head) / 8"
 
 local buffer = {}
@@ -75,7 +75,7 @@ function samples.buffer(ctx, c)
    if not view then
       return nil, message, errno
    end
-   c.pinned = true -- pointers outlive a close
+   c.pinned = true -- close() keeps the mapping: a script may still have pointers into it
    local self = buffer_class(c)
    objects[self] = { ctx = ctx, view = view }
    return self
@@ -86,7 +86,7 @@ end
 local head_type, sample_type, words_type
 local HEAD, SAMPLE -- bytes
 
--- Kinds of records that are no samples: by rec_type, a name, the type of a pointer, and its bytes.
+-- Kinds of records that are no samples: by rec_type, name, pointer type, and size of the record.
 local kinds
 
 local function learn_records()
@@ -102,7 +102,7 @@ local function learn_records()
    end
 end
 
--- The size of the record at an offset; nil: it does not lie in the buffer.
+-- Returns the size of the record at an offset, or nil if it does not lie in the buffer.
 local function record_size(c, at)
    if at + HEAD > c.buf_size then return nil end
    local size = ffi.cast(head_type, c.buf + at).rec_size
@@ -153,12 +153,12 @@ end
 
 -- --- samples ---------------------------------------------------------------------------------------
 
--- Raises if the view is closed, or its samples cannot be told apart.
+-- Raises an error if the view is closed, or lpfm does not know the format of its samples.
 local function check(self)
    objects[self].view:samples()
 end
 
---- The buffer's header as it is in memory (specification 3.6.3).
+--- Returns the buffer's header as it is in memory (specification 3.6.3).
 -- @return const pfm_dfl_smpl_hdr_t *, of the layout of 0.6 const pfm_default_smpl_hdr_t *, of n-way
 -- const pfm_nway_smpl_hdr_t *; good as long as the buffer is kept
 -- @raise if the context is closed, or the format is none of these
@@ -187,7 +187,7 @@ function buffer:entries()
    check(self)
    if self.c.format == "LPFM_STACK" then return stack_samples(self) end
    local entry = entry_of(self.c)
-   local _, state = objects[self].view:fields(0) -- the module's loop, made to return other values
+   local _, state = objects[self].view:fields(0) -- lpfm's loop, which is to return VALUES
    return registry["lpfm.fields"].compile(state, VALUES, entry), state
 end
 
@@ -213,7 +213,7 @@ function buffer:records()
 end
 
 for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "snapshot" } do
-   --- Methods of the module's own buffers: count_by, fields, header, sample, samples, snapshot.
+   --- Methods of lpfm's own buffers: count_by, fields, header, sample, samples, snapshot.
    buffer[name] = function(self, ...)
       local view = objects[self].view
       return view[name](view, ...)

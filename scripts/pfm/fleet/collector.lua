@@ -10,7 +10,7 @@ local dirent = require "posix.dirent"
 local errno = require "posix.errno"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
-local launcher = require "pfm.launcher"
+local launcher = require "pfm.util.launcher"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local write_all = require "pfm.util.write_all"
@@ -35,7 +35,7 @@ local function path_in(self, name)
    return self.folder .. "/" .. name
 end
 
--- What is in the spool, the oldest first. A name is HOST-TIME-SAMPLES.data.
+-- Lists what is in the spool, the oldest first. A name is HOST-TIME-SAMPLES.data.
 local function spooled(self)
    local out = {}
    for _, name in ipairs(dirent.dir(self.folder)) do
@@ -71,7 +71,7 @@ local function drop(self, entry)
    count(self, "dropped_samples", entry.samples)
 end
 
--- Replaces the counts' file in one step; returns true if more room would help it to succeed.
+-- Replaces the counts' file in one step; returns true if the disk has no room for it.
 local function replace_counts(self)
    local path = path_in(self, STATE)
    local file, _, code = io.open(path .. ".new", "w")
@@ -111,7 +111,7 @@ local function make_room(self, coming)
    return i - 1
 end
 
--- Takes a file that a killed recorder has left into the spool: it is a recording, too.
+-- Makes a file that a killed recorder has left one of the spool's recordings, if it has samples.
 local function adopt(self, name)
    local path = path_in(self, name)
    local self_of, n = recording.open(path), 0
@@ -140,9 +140,9 @@ local function open_spool(self)
    for _, entry in ipairs(spooled(self)) do self.largest = math.max(self.largest, entry.bytes) end
 end
 
--- --- a round -------------------------------------------------------------------------------------
+-- --- a round of recording ------------------------------------------------------------------------
 
--- CPU time of this process and of its children that have ended, s.
+-- Returns the CPU time of this process and of its children that have ended, in s.
 local function used()
    local values, rest = {}, (text_file.all("/proc/self/stat") or ""):match(".*%) (.*)") or ""
    for field in rest:gmatch("%S+") do values[#values + 1] = tonumber(field) or 0 end
@@ -155,7 +155,7 @@ local function copy(t)
    return out
 end
 
--- A name made of the host and the time, with milliseconds, since rounds may be short.
+-- Makes a name of the host and the time, with milliseconds, since rounds may be short.
 local function name_now()
    local now = time.clock_gettime(time.CLOCK_REALTIME)
    return ("%s-%s%03dZ"):format(launcher.host() or "host", os.date("!%Y%m%dT%H%M%S", now.tv_sec),
@@ -171,7 +171,7 @@ local function record_once(self)
    if ok and outcome.interrupted then self.stopped = true end
    if why then
       if tostring(why):find("interrupted$") then self.stopped = true end
-      if ok then os.remove(file.path) end -- it was moved off a disk that is full
+      if ok then os.remove(file.path) end -- the file was moved to another disk, since this one is full
       os.remove(part)
       count(self, "failed")
       return self.say("this round is lost: %s", why)
@@ -225,7 +225,7 @@ local function turn(self)
    return cost
 end
 
--- --- the days --------------------------------------------------------------------------------------
+-- --- the collector ---------------------------------------------------------------------------------
 
 local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "rounds", "say" }
 
@@ -241,9 +241,9 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- @tparam[opt] table options.given attributes of the recordings there, see `store.given`
 -- @int[opt] options.rounds number of rounds; by default without end
 -- @func[opt] options.say `(format, ...)`, called with messages for the user
--- @treturn table `counts`: `rounds`, `recordings` and `samples` made, `delivered` to the store, `dropped` recordings
--- for want of room and their `dropped_samples`, `failed` rounds, `held` rounds that began later, `cpu` s; of all runs
--- with this spool
+-- @treturn table the collector; its `counts`, of all runs with this spool, are `rounds`, made
+-- `recordings` and `samples`, recordings `delivered` to the store or `dropped` for want of room,
+-- `dropped_samples`, `failed` rounds, `held` rounds (which had to begin later than due), `cpu` s
 -- @raise where the spool cannot be
 -- @usage
 -- local one = require("pfm.fleet.collector").new { spec = { cpus = { 0 }, seconds = 0.1 }, folder = "spool", every = 1,

@@ -49,7 +49,7 @@ function store.open(url)
    return setmetatable({ url = parsed, name = parsed.name, database = database, known = {}, most = MOST }, store)
 end
 
---- The names of the sort keys.
+--- Lists the names of the sort keys.
 -- @treturn table
 -- @usage assert(store.keys()[1] == "arch")
 -- @function keys
@@ -57,18 +57,18 @@ store.keys = query.keys
 
 -- --- loading -------------------------------------------------------------------------------------
 
-local ROWS = 200000    -- of samples, in a batch
-local FILES = 256      -- in a batch
+local ROWS = 200000    -- rows of samples in a batch, at most
+local FILES = 256      -- files in a batch, at most
 local PATIENCE = 60    -- s that a database may be away
 local FIRST_NAP, LAST_NAP = 0.1, 5 -- s
-local TRIES = 3        -- of a batch, while the database answers
+local TRIES = 3        -- times that a batch is tried while the database answers
 
 local function nap(seconds)
    time.nanosleep({ tv_sec = math.floor(seconds), tv_nsec = math.floor(seconds % 1 * 1e9) })
 end
 
--- The ids of recordings, the same in merged files; for files that are damaged or hold many, a hash
--- of their content. Files that cannot be read have none.
+-- Returns the ids of recordings, which merging keeps; for files that are damaged or hold many, a
+-- hash of their content. Files that cannot be read have none.
 local function ids_of(paths)
    local words, out = {}, {}
    for i, path in ipairs(paths) do words[i] = shell.quote(path) end
@@ -83,7 +83,7 @@ local function ids_of(paths)
    return out
 end
 
--- Returns the set of those ids that the database has. Returns nil and its error if the tables, or
+-- Returns the set of those ids that the database has. Returns nil and an error if the tables, or
 -- columns that the first versions did not have, are missing.
 local function present(self, ids)
    local texts, out = {}, {}
@@ -108,7 +108,7 @@ end
 
 local attempts = 0
 
--- A number for an attempt to load a recording: no two attempts have the same.
+-- Returns a number for an attempt to load a recording: no two attempts have the same.
 local function load_number(id)
    local file, random = io.open("/dev/urandom", "rb"), ""
    if file then
@@ -119,7 +119,7 @@ local function load_number(id)
    return hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, proc.clock(), random))
 end
 
--- Waits until the database answers; nil and its error if it does not in time.
+-- Waits until the database answers; returns nil and the given error if it does not in time.
 local function await(self, deadline, err)
    local step = FIRST_NAP
    while true do
@@ -131,8 +131,8 @@ local function await(self, deadline, err)
    end
 end
 
--- Repeats something until it succeeds: while the database is away, until patience ends; while it
--- answers, a few times.
+-- Calls fn until it succeeds, at most TRIES times while the database answers; while the database
+-- does not, waits for it, until options.patience ends.
 local function persist(self, options, fn)
    local refused, patience, told = 0, options.patience or PATIENCE, false
    while true do
@@ -157,7 +157,7 @@ local function flush(self, batch)
    return true
 end
 
--- The recordings in a file by their ids; a damaged one as far as it can be read.
+-- Returns the recordings in a file by their ids; a damaged one as far as it can be read.
 local function sources_in(item)
    local self, err = recording.open(item.path)
    if not self then
@@ -188,8 +188,8 @@ local function add(self, batch, item, there, given)
    return true
 end
 
--- Loads the recordings that the database does not have. It is asked for them in each call, since a
--- call that failed may have loaded some.
+-- Loads the recordings that the database does not have. The database is asked for them in each
+-- call, since a call that failed may have loaded some.
 local function load_missing(self, items, given)
    local ids = {}
    for _, item in ipairs(items) do ids[#ids + 1] = item.id end
@@ -265,7 +265,7 @@ function store:load(paths, options)
    return result
 end
 
--- --- asking --------------------------------------------------------------------------------------
+-- --- querying the database -----------------------------------------------------------------------
 
 -- Does the database say that our tables are not there?
 local function is_no_table(err)
@@ -286,7 +286,7 @@ local function tests_of(self, texts)
    return where.read(texts or {}, self.database.literal, os.time())
 end
 
--- Summaries of the recordings of each side.
+-- Returns a summary of the recordings of each side: the selected samples, and those to compare with.
 local function summaries(self, sides)
    local out = {}
    for _, row in ipairs(ask(self, query.recordings(self.database, sides))) do
@@ -327,7 +327,7 @@ end
 
 local NONE = { samples = 0, events = 0 }
 
--- A row of the database as one of a report.
+-- Makes a row of the database one of a report.
 local function row_of(wanted, columns, cells, sums, children)
    local named, sides = {}, {}
    for i, name in ipairs(columns) do named[name] = query.shown(name, cells[i]) end
@@ -342,7 +342,7 @@ end
 
 local ASKING = { "where", "against", "children", "limit" }
 
---- The samples of all selected recordings, sorted; the database counts them.
+--- Sorts the samples of all selected recordings; the database counts them.
 -- @string[opt="symbol"] by keys of `store.keys`, with commas
 -- @tparam[opt] table options
 -- @tparam[opt] {string,...} options.where conditions, see `pfm.fleet.store.where`; all must hold
@@ -410,7 +410,7 @@ local function frames_of(places, row)
    return out
 end
 
---- Each stack of all selected recordings once, with its weight: what flame graphs are made of.
+--- Lists each stack of all selected recordings once, with its weight, as flame graphs need it.
 -- @tparam[opt] table options
 -- @tparam[opt] {string,...} options.where as for `store:report`
 -- @string[opt] options.event the event to show

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
---- Whether frame pointers suffice to find the callers in what is to be sampled: all its code has to keep them. The C
--- library is left out: its callers are found otherwise, and it seldom calls back.
+--- Whether frame pointers suffice to find the callers of samples: all sampled code has to keep frame pointers. Only the
+-- C library need not: its callers are found otherwise, and it seldom calls back.
 -- @module pfm.measure.conventions
 
+local executable = require "pfm.measure.executable"
 local objects = require "lpfm.symbols"
 local symbols = require "pfm.symbols"
 local unistd = require "posix.unistd"
@@ -25,13 +26,6 @@ local function is_c_library(name)
    return C_LIBRARY[base_name(name):match("^(.-)[.-]%d*%.?so") or base_name(name):match("^(.-)%.so") or ""]
 end
 
-local function find_program(name)
-   if name:find("/", 1, true) then return name end
-   for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
-      if unistd.access(folder .. "/" .. name, "x") then return folder .. "/" .. name end
-   end
-end
-
 -- --- libraries -----------------------------------------------------------------------------------
 
 local function find_library(name, paths, of)
@@ -48,7 +42,7 @@ local function find_library(name, paths, of)
    end
 end
 
--- Why frame pointers do not suffice in an ELF file or its libraries, each looked at once; or nil.
+-- Returns why frame pointers do not suffice in an ELF file or its libraries, or nil.
 local function of_file(path, seen)
    if seen[path] or is_c_library(path) then return nil end
    seen[path] = true
@@ -67,7 +61,7 @@ end
 
 -- --- programs ------------------------------------------------------------------------------------
 
--- The interpreter of a script, which may be a script, too; nil: the file is no script.
+-- Returns the interpreter of a script, which may be a script, too; nil if the file is no script.
 local function interpreter_of(path)
    local file = io.open(path, "rb")
    local line = file and (file:read(HEAD) or ""):match("^#!([^\n]*)")
@@ -75,17 +69,17 @@ local function interpreter_of(path)
    if not line then return nil end
    local program, rest = line:match("^%s*(%S+)%s*(.*)$")
    if program and base_name(program) == "env" then
-      return find_program(rest:gsub("^%-S%s*", ""):match("^[^%s=]+") or "") or program
+      return executable.find(rest:gsub("^%-S%s*", ""):match("^[^%s=]+") or "") or program
    end
    return program
 end
 
--- The program that a command executes first; of a shell's "exec ...", that program.
+-- Returns the program that a command executes first: PROGRAM for `sh -c "exec PROGRAM ..."`.
 local function program_of(command)
    local line = command[2] == "-c" and command[3] or ""
    local word = not line:find("[|;&`$()\n]") and line:match("^exec ([^%s'\"]+)")
    local name = line:find('^exec "$@"') and command[5] or word or command[1]
-   return find_program(name), name
+   return executable.find(name), name
 end
 
 local function of_command(command)
@@ -103,7 +97,7 @@ local function of_command(command)
    return needs.starts and base_name(path) .. " may start programs without frame pointers" or nil
 end
 
--- The obstacle in a running process, by the files that it has mapped.
+-- Returns why frame pointers do not suffice in a running process, by the files that it has mapped.
 local function of_process(pid)
    for _, m in ipairs(symbols.read_maps(pid) or {}) do
       local obstacle = m[4]:find("^/") and not is_c_library(m[4]) and of_file(m[4], {})
@@ -111,7 +105,7 @@ local function of_process(pid)
    end
 end
 
---- Why frame pointers do not suffice.
+--- Says why frame pointers do not suffice.
 -- @tparam table spec of `profile.prepare`
 -- @treturn string the obstacle, in words; nil: they suffice
 -- @usage print(require("pfm.measure.conventions").obstacle { command = { "/bin/sh" } })

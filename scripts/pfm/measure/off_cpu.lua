@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
---- Where threads wait: samples of context switches, which weigh the time until their threads came back.
+--- Where threads wait: samples of switches, each weighted with the time until the thread was back.
 --
 -- A sample of context-switches is taken where its thread leaves the CPU. It is kept until a SWITCH record tells when
--- the thread is back; the time between is what the sample stands for. Nothing is made up: where a record between them
--- may be missing, the sample is dropped and counted, and a thread that was not back when the recording ended has an
--- event of its own.
+-- the thread is back; the time between is what the sample stands for. If a record between them may
+-- be missing, the sample is dropped and counted as unknown. Threads that were not back when the
+-- recording ended have the event still-off-cpu.
 -- @module pfm.measure.off_cpu
 
 local layout = require "pfm.recording.layout"
@@ -19,7 +19,7 @@ local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids that do not wait: a CPU's idle 
 --- The event that is sampled to find waits.
 off_cpu.SAMPLED = "context-switches/period=1/"
 
---- The events that its samples become, as a recording's head has them; each sample has a period of its own.
+--- The events that samples of SAMPLED become, as a recording's head has them.
 off_cpu.events = {
    { name = "off-cpu", pmd = layout.PMDS - 2, unit = "ns", weighted = true },
    { name = "preempted", pmd = layout.PMDS - 3, unit = "ns", weighted = true },
@@ -41,7 +41,7 @@ function off_cpu.new(pmd, sizes, on_exec)
       waited = 0, preempted = 0, still = 0, unknown = 0, unseen = 0, ended = 0, began = not on_exec }, off_cpu)
 end
 
--- --- what comes ----------------------------------------------------------------------------------
+-- --- records and samples -------------------------------------------------------------------------
 
 -- The order of records with the same time: lost ones first, and a thread's sample before the record of the same switch.
 local ORDER = { LOST = 1, EXIT = 2, FORK = 3, EXEC = 3, SAMPLE = 4, out = 5, preempted = 5, ["in"] = 6 }
@@ -52,7 +52,7 @@ local function enqueue(self, time, what, tid, sample)
       i = #self.queue }
 end
 
---- Takes the samples of context switches out, and keeps them.
+--- Takes the samples of context switches out of a block, and keeps them.
 -- @string samples their bytes
 -- @int n how many
 -- @treturn string the others
@@ -91,7 +91,7 @@ function off_cpu:stopped(time)
    self.ended = math.max(self.ended, time)
 end
 
--- --- what it comes to ----------------------------------------------------------------------------
+-- --- finding the waits ---------------------------------------------------------------------------
 
 local function put(out, s, pmd, waited)
    out[#out + 1] = { time = s.tstamp, bytes = stored.sample({ ip = s.ip, tid = s.tid, pid = s.pid, cpu = s.cpu,
@@ -177,7 +177,7 @@ local function put_still(self, out)
 end
 
 --- Renumbers the call stacks of the samples that are kept.
--- @func renumber of a number, the new one
+-- @func renumber gets a stack's number, returns the new one
 -- @usage require("pfm.measure.off_cpu").new(69, { [69] = 1 }):renumber(function(number) return number end)
 function off_cpu:renumber(renumber)
    local function change(its)
@@ -188,7 +188,7 @@ function off_cpu:renumber(renumber)
    for _, its in pairs(self.away) do change(its) end
 end
 
---- The samples of the threads that run again.
+--- Returns the samples of the threads that run again.
 -- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not run again
 -- @treturn string bytes
 -- @treturn int how many

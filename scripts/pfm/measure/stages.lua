@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- Stages of a cascading measurement (specification 3.7.6): an event set each, left when one of its triggers overflows.
--- A stage is a table: `text`; `triggers`, the conditions that end it (none: it is the last); `counts`, events that
--- are counted meanwhile.
+--- Stages of a cascading measurement (specification 3.7.6): a stage is an event set that is left
+-- when one of its triggers overflows. Its table has `text`; `triggers`, which end it (none: it is
+-- the last); `counts`, the events that are counted while the stage lasts.
 -- @module pfm.measure.stages
 
 local events = require "pfm.events"
 local plan = require "pfm.measure.plan"
 local contexts = require "pfm.measure.contexts"
+local render = require "pfm.render"
 local trigger = require "pfm.measure.trigger"
 
 local stages = {}
@@ -15,7 +16,7 @@ local NEXT = { ["then"] = true }
 local OR = { ["or"] = true, ["|"] = true, ["||"] = true }
 local COUNT = { counting = true, count = true }
 
--- --- what a person types -------------------------------------------------------------------------
+-- --- reading stages ------------------------------------------------------------------------------
 
 local function looks_like_trigger(word)
    return word:find(":[%d.]+[eE]?%+?%d*%a*$") ~= nil
@@ -105,7 +106,7 @@ end
 
 -- --- registers -----------------------------------------------------------------------------------
 
--- The different events of a stage; one that is also a trigger has one counter.
+-- Returns the different events of a stage; an event that is also a trigger has one counter.
 local function events_of(stage)
    local list, known = {}, {}
    local function add(event)
@@ -148,7 +149,7 @@ local function pmds_of(stage, set)
    return out
 end
 
---- The event sets of prepared stages, 0 for the first.
+--- Returns the event sets of prepared stages; the first stage is set 0.
 -- @tparam {table,...} list
 -- @treturn table `sets`, `pmcs`, `pmds` for `contexts.start`
 function stages.program(list)
@@ -165,7 +166,7 @@ end
 
 --- Reads and prepares stages that lead to another measurement.
 -- @param from a text for `stages.read`, or nil
--- @treturn {table,...} all with triggers; nil where from is
+-- @treturn {table,...} all with triggers; nil if `from` is nil
 -- @raise a text that says what is wrong
 function stages.leading(from)
    if not from then return nil end
@@ -185,7 +186,7 @@ function stages.before(list, program)
    local out = stages.program(list)
    local sampled = {}
    for _, pmd in ipairs(program.pmds) do sampled = pmd.smpl_pmds or sampled end
-   -- the format takes samples at the triggers' overflows, too, which are to have the others' size
+   -- the format takes samples at triggers' overflows, too: they have the same PMDs, and so the same size
    for _, pmd in ipairs(out.pmds) do pmd.smpl_pmds = pmd.switch_cnt and sampled or nil end
    for _, part in ipairs { "sets", "pmcs", "pmds" } do
       for _, element in ipairs(program[part] or {}) do table.insert(out[part], element) end
@@ -194,11 +195,13 @@ function stages.before(list, program)
    return out
 end
 
--- --- how far it got ------------------------------------------------------------------------------
+-- --- the progress of stages ----------------------------------------------------------------------
 
+-- Returns information about the stages' sets, and about the set after them if there is one.
 local function infos_of(list, ctx)
    local ids, out = {}, {}
    for i in ipairs(list) do ids[i] = i - 1 end
+   if ctx:getinfo_evtsets { #list } then ids[#ids + 1] = #list end
    plan.in_parts(ids, function(part)
       for _, info in ipairs(ctx:getinfo_evtsets(part) or {}) do out[#out + 1] = info end
       return true
@@ -234,24 +237,26 @@ local function left_by(stage, info)
    return out
 end
 
---- How far a context got. A stage that never began has no runs, unlike one that began and counted
--- nothing (3.7.6).
+--- Says how far a context got. A stage that never began has no runs, unlike one that began and
+-- counted nothing (3.7.6).
 -- @tparam {table,...} list prepared stages
 -- @param ctx
 -- @treturn {table,...} by stage: `text`, `reached`, `began` and `lasted` (ns of the time measured; nil and 0 where it
--- was not reached), `left_by` (texts of triggers), `counts` (of `event`, `unit`, `value`)
+-- was not reached), `uncounted` (ns of `lasted` in which its events were not counted: perf_event
+-- leaves a stage after its end), `left_by` (texts of triggers), `late` (a trigger's condition was
+-- met, but the next stage could not begin), `counts` (of `event`, `unit`, `value`)
 function stages.progress(list, ctx)
    local infos, out, time = infos_of(list, ctx), {}, 0
    for i, stage in ipairs(list) do
-      local info = infos[i] or { runs = 0, act_duration = 0 }
-      local reached = info.runs > 0
+      local info, next_info = infos[i] or { runs = 0, act_duration = 0, gap = 0 }, infos[i + 1]
+      local reached, by = info.runs > 0, left_by(stage, info)
+      local left = not next_info or next_info.runs > 0
       out[i] = {
          text = stage.text, reached = reached, began = reached and time or nil, lasted = info.act_duration,
-         left_by = left_by(stage, info), counts = counts_of(stage, i - 1, ctx),
+         uncounted = info.gap, left_by = left and by or {}, late = not left and #by > 0,
+         counts = counts_of(stage, i - 1, ctx),
       }
       time = time + info.act_duration
-      -- a thread can end between the overflow and the switch
-      if i > 1 and not reached then out[i - 1].left_by = {} end
    end
    return out
 end
@@ -259,6 +264,7 @@ end
 local function add_progress(sum, one)
    sum.subjects, sum.reached_by = sum.subjects + 1, sum.reached_by + (one.reached and 1 or 0)
    sum.reached, sum.lasted = sum.reached or one.reached, sum.lasted + one.lasted
+   sum.uncounted, sum.late = sum.uncounted + one.uncounted, sum.late or one.late
    if one.began then sum.began = math.min(sum.began or one.began, one.began) end
    for i, count in ipairs(one.counts) do
       sum.counts[i] = sum.counts[i] or { event = count.event, unit = count.unit, value = 0 }
@@ -270,30 +276,55 @@ local function add_progress(sum, one)
    end
 end
 
---- The progress of several contexts as one.
+--- Returns the progress of several contexts as one.
 -- @tparam {table,...} all of `stages.progress`
--- @treturn {table,...} the same for all contexts: `began`, when the first of them began it;
--- `subjects`, how many contexts there are; `reached_by`, how many of them reached it;
--- left_by[text], how many left it by that trigger
+-- @treturn {table,...} by stage, the same for all contexts: `began`, when the first of them began the
+-- stage; `subjects`, how many contexts there are; `reached_by`, how many of them reached the stage;
+-- left_by[text], how many left the stage by that trigger; `uncounted`, the sum; `late` of any
 function stages.merge(all)
    local out = {}
    for _, progress in ipairs(all) do
       for i, one in ipairs(progress) do
-         out[i] = out[i] or { text = one.text, subjects = 0, reached_by = 0, reached = false, lasted = 0, counts = {},
-            left_by = {} }
+         out[i] = out[i] or { text = one.text, subjects = 0, reached_by = 0, reached = false, late = false, lasted = 0,
+            uncounted = 0, counts = {}, left_by = {} }
          add_progress(out[i], one)
       end
    end
    return out
 end
 
---- Why what follows the stages never began; nil if it began in a context.
+--- Says why a stage was not left.
+-- @tparam table stage of `stages.merge`
+-- @treturn string
+function stages.no_end(stage)
+   return stage.late and "came to its end, but the next could not begin" or "did not come to its end"
+end
+
+--- Says for how long nothing was counted between the stages, and before what follows them.
+-- @tparam {table,...} merged of `stages.merge`
+-- @treturn number ns, of all contexts
+function stages.gap(merged)
+   local ns = 0
+   for _, stage in ipairs(merged) do ns = ns + stage.uncounted end
+   return ns
+end
+
+--- Says with what delay the measurement after the stages began.
+-- @tparam {table,...} merged of `stages.merge`
+-- @treturn ?string nil if it began at once, or never
+function stages.delay(merged)
+   local ns = stages.gap(merged)
+   if ns == 0 or stages.obstacle(merged) then return nil end
+   return ("began %s after the conditions before it were met"):format(render.time(ns / 1e9))
+end
+
+--- Says why the measurement after the stages never began; returns nil if it began in a context.
 -- @tparam {table,...} merged of `stages.merge`, of stages that lead to another measurement
 -- @treturn string or nil
 function stages.obstacle(merged)
    for i, stage in ipairs(merged) do
       local last = #stage.left_by == 0
-      if last then return ("stage %d, '%s', did not come to its end"):format(i, stage.text) end
+      if last then return ("stage %d, '%s', %s"):format(i, stage.text, stages.no_end(stage)) end
    end
 end
 

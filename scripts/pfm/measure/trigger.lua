@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- An event's n-th occurrence as a condition, "page-faults:1000": a counter that overflows then
+--- An event's n-th occurrence as a condition, "page-faults:1000": a counter overflows then
 -- (specification 3.7.6).
 -- A trigger is a table: `event` (of `pfm.events`), `n`, and `text` as typed.
 -- @module pfm.measure.trigger
@@ -12,7 +12,7 @@ local FACTORS = { [""] = 1, k = 1e3, M = 1e6, G = 1e9 }
 local TIMES = { ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
 local LARGEST = 2 ^ 53 -- that a number holds exactly
 
---- A number of occurrences from what a person types: "1000", "1e6", "10k", of clocks "10ms".
+--- Reads a number of occurrences as a person types it: "1000", "1e6", "10k", of clocks "10ms".
 -- @string text
 -- @tparam table event
 -- @treturn number, or nil if it is none
@@ -45,7 +45,7 @@ function trigger.read(text)
    return { event = list[1], n = n, text = text }
 end
 
---- The PMD that overflows at the n-th occurrence; n + its value is how many there were.
+--- Returns the PMD that overflows at the n-th occurrence; n + its value is how many there were.
 -- @tparam table self trigger, its event assigned
 -- @int set
 -- @treturn table for `ctx:write_pmds`
@@ -53,7 +53,7 @@ function trigger.pmd(self, set)
    return { num = self.event.pmd, set = set, value = -self.n, switch_cnt = 1 }
 end
 
---- Triggers in words.
+--- Describes triggers in words.
 -- @tparam {table,...} list
 -- @treturn string "page-faults:1000 or cs:10"
 function trigger.describe(list)

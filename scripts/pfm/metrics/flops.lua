@@ -10,13 +10,13 @@ return {
       metrics = { RATE, { "vectorization ratio", "VECTOR / (SCALAR + VECTOR)", "of operations",
          "floating-point micro-operations that work on vectors" } },
    },
-   { -- as zen4, families 17h model 31h and 19h model 01h: event 003H; a fused instruction is two
+   { -- as zen4, families 17h model 31h and 19h model 01h: event 003H; a fused instruction counts twice
       pmu = "zen[23]$",
       events = { RAN = "task-clock", OPS = "RETIRED_SSE_AVX_FLOPS:ANY" },
       metrics = { RATE },
    },
-   { -- Arm Architecture Reference Manual, "PMU events": what scales with the vectors is counted for each 128 bits of
-      -- them; those of Neoverse V1 have 256
+   { -- Arm Architecture Reference Manual, "PMU events": what scales with the length of vectors is
+      -- counted for each 128 bits; vectors of Neoverse V1 have 256
       pmu = "^arm_v1$",
       events = { RAN = "task-clock", SCALE = "FP_SCALE_OPS_SPEC", FIXED = "FP_FIXED_OPS_SPEC" },
       metrics = { { "operations", "(2 * SCALE + FIXED) / RAN", RATE[3], RATE[4] },

@@ -58,7 +58,7 @@ return {
       events = with { REQ = "L2D_CACHE", MISS = "L2D_CACHE_REFILL" },
       metrics = { RATIO, MISSES },
    },
-   { -- the name that libpfm4 has for it on other Arm cores
+   { -- libpfm4 names these events differently on other Arm cores
       pmu = "^arm",
       events = with { REQ = "L2D_CACHE_ACCESS", MISS = "L2D_CACHE_REFILL" },
       metrics = { RATIO, MISSES },

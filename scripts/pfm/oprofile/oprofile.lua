@@ -20,9 +20,9 @@ local function little_endian(value, bytes)
    return table.concat(text)
 end
 
---- The argument of the format, for `format_arg` of `lpfm.create`.
+--- Makes the argument of the format, for `format_arg` of `lpfm.create`.
 -- @tparam table spec
--- @int[opt=1] spec.cpus CPUs that are sampled: 0 up to that
+-- @int[opt=1] spec.cpus how many CPUs are sampled, from CPU 0 on
 -- @int[opt=65536] spec.buf_size bytes of the buffer, which all share
 -- @int[opt] spec.watermark words of a CPU at which there is a notification; by default half of its
 -- ring
@@ -66,8 +66,8 @@ local function read_cpu(buffer, cpu, list)
    end
 end
 
---- The samples that wait in a buffer, by CPU: those of the last notification, where there was one since the last
--- restart, else all.
+--- Returns the samples that wait in a buffer, by CPU: those of the last notification, if there was
+-- one since the last restart, else all.
 -- @tparam buffer buffer of a context with the format
 -- @treturn {table,...} each with cpu, tid, pid, ip, ovfl_pmd, and kernel: whether ip is the kernel's
 -- @usage
@@ -81,7 +81,7 @@ function oprofile.samples(buffer)
    return list
 end
 
---- How many samples were lost: they did not fit, or were of CPUs that have no buffer.
+--- Says how many samples were lost: they did not fit, or were of CPUs that have no buffer.
 -- @tparam buffer buffer of a context with the format
 -- @treturn int
 -- @usage

@@ -8,7 +8,7 @@ local gnuplot = {}
 
 local TAIL = 16 -- bytes at the end of a picture, with its end mark
 local ROW = 22 -- px, of a bar or a row of a heat map
-local TICKS = 20 -- most columns of a heat map that have numbers each
+local TICKS = 20 -- a heat map with more columns does not number each
 
 local function quoted(s)
    return '"' .. s:gsub('[\\"`]', "\\%0"):gsub("%c", " ") .. '"'
@@ -18,7 +18,7 @@ local function number(n)
    return (n % 1 == 0 and "%.0f" or "%.15g"):format(n)
 end
 
--- A block of data: one row of numbers a line.
+-- Makes a block of data: one row of numbers a line.
 local function block(name, rows)
    local out = { "$" .. name .. " << EOD" }
    for _, row in ipairs(rows) do
@@ -30,7 +30,7 @@ local function block(name, rows)
    return table.concat(out, "\n")
 end
 
--- Rows have their names at the left, the first on top.
+-- Puts the rows' names at the left, the first on top.
 local function row_names(figure)
    local out = {}
    for i, row in ipairs(figure.rows) do out[i] = ("%s %d"):format(quoted(row.label), i - 1) end
@@ -89,7 +89,7 @@ local function size_of(figure, options)
    return options.width or 900, options.height or height
 end
 
---- The commands that draw a figure.
+--- Returns the commands that draw a figure.
 -- @tparam table figure of `pfm.plot`
 -- @string path ending in .svg or .png
 -- @tparam[opt] table options `width`, `height` in pixels

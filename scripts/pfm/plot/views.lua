@@ -27,7 +27,11 @@ function views.key(name)
    end
 end
 
--- The samples of the event wanted, with their labels; raises an error when there are none.
+local function none(self, event)
+   error(("there are no samples of '%s' to draw in %s"):format(event.name, self.path), 0)
+end
+
+-- Gathers the samples of the wanted event, with their labels; raises an error if there are none.
 local function gather(self, options)
    local event, key, out = stacks.event(self, options.event), views.key(options.by or "symbol"), {}
    local first, last = math.huge, -math.huge
@@ -35,11 +39,12 @@ local function gather(self, options)
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
       first, last = math.min(first, s.time), math.max(last, s.time)
    end
-   if #out == 0 then error(("there are no samples of '%s' to draw in %s"):format(event.name, self.path), 0) end
+   if #out == 0 then none(self, event) end
    return out, event, first, last
 end
 
--- Names by weight, the heaviest first, at most n.
+-- Returns names by weight, the heaviest first, at most n; the weights by name; and, for the title, how
+-- many of how many names these are.
 local function heaviest(list, n)
    local by_name, names = {}, {}
    for _, s in ipairs(list) do
@@ -52,31 +57,32 @@ local function heaviest(list, n)
       if by_name[a] ~= by_name[b] then return by_name[a] > by_name[b] end
       return a < b
    end)
+   local cut = #names > n and (", the first %s of %s"):format(render.number(n), render.number(#names)) or ""
    for i = #names, n + 1, -1 do names[i] = nil end
-   return names, by_name
+   return names, by_name, cut
 end
 
-local function title(self, what, event)
-   return ("%s: %s, %s"):format(render.what(self.head.what or self.path), event.name, what)
+local function title(self, what, event, cut)
+   return ("%s: %s, %s%s"):format(render.what(self.head.what or self.path), event.name, what, cut)
 end
 
---- The shares of samples, as bars.
+--- Makes bars of the shares of samples.
 -- @tparam table self of `recording.open`
 -- @tparam table options `by` (a key of `pfm.analyze.keys`), `event`, `top` (20)
 -- @treturn table figure
 function views.bars(self, options)
    local list, event = gather(self, options)
-   local names, weights = heaviest(list, options.top or 20)
+   local names, weights, cut = heaviest(list, options.top or 20)
    local total, rows = 0, {}
    for _, s in ipairs(list) do total = total + s.period end
    for i, name in ipairs(names) do rows[i] = { label = name, value = weights[name] / total * 100 } end
-   return { kind = "bars", rows = rows, unit = "%", decimals = 2, title = title(self, "shares", event) }
+   return { kind = "bars", rows = rows, unit = "%", decimals = 2, title = title(self, "shares", event, cut) }
 end
 
 local SHORTEST = 1e-9 -- s, of a slice
 
--- Rates by name and time slice: CPUs kept busy, for clocks, else events a second; also the width of
--- a slice in s, and what the rates are.
+-- Returns rates by name and time slice: CPUs kept busy, for clocks, else events a second; also the
+-- width of a slice in s, and what the rates are.
 local function slice(list, event, n, first, last)
    local out, width = {}, math.max((last - first) / n, SHORTEST)
    local scale = (event.unit == "ns" and 1e-9 or 1) / width
@@ -92,7 +98,7 @@ local function slice(list, event, n, first, last)
    return out, width, event.unit == "ns" and "CPUs busy" or event.name .. "/s"
 end
 
---- Rates over time of what has most samples.
+--- Makes lines of rates over time, for the labels with the largest shares.
 -- @tparam table self of `recording.open`
 -- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
 -- @treturn table figure
@@ -101,14 +107,15 @@ function views.time(self, options)
    local n = options.slices or 60
    local by_name, width, unit = slice(list, event, n, first, last)
    local series = {}
-   for k, name in ipairs((heaviest(list, options.top or 5))) do
+   local names, _, cut = heaviest(list, options.top or 5)
+   for k, name in ipairs(names) do
       series[k] = { name = name }
       for i, rate in ipairs(by_name[name]) do series[k][i] = { (i - 0.5) * width, rate } end
    end
-   return { kind = "lines", series = series, xlabel = "s", ylabel = unit, title = title(self, unit, event) }
+   return { kind = "lines", series = series, xlabel = "s", ylabel = unit, title = title(self, unit, event, cut) }
 end
 
---- Rates over time as a heat map.
+--- Makes a heat map of rates over time.
 -- @tparam table self of `recording.open`
 -- @tparam table options as of `views.time`, `top` (20)
 -- @treturn table figure
@@ -116,11 +123,12 @@ function views.heat(self, options)
    local list, event, first, last = gather(self, options)
    local n, rows = options.slices or 60, {}
    local by_name, width, unit = slice(list, event, n, first, last)
-   for k, name in ipairs((heaviest(list, options.top or 20))) do rows[k] = { label = name, unpack(by_name[name]) } end
-   return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event) }
+   local names, _, cut = heaviest(list, options.top or 20)
+   for k, name in ipairs(names) do rows[k] = { label = name, unpack(by_name[name]) } end
+   return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event, cut) }
 end
 
--- Sorts ranks before recordings without one.
+-- Sorts columns, ranks before recordings without one; returns the place of each.
 local function sort_columns(names)
    table.sort(names, function(a, b)
       if type(a) ~= type(b) then return type(a) == "number" end
@@ -131,18 +139,18 @@ local function sort_columns(names)
    return at
 end
 
--- The rows of `analyze.by` as cells by name and column, and the columns.
+-- Returns the rows of `analyze.by` as cells with name and column, the columns, and their places.
 local function by_column(rows)
    local cells, names, known = {}, {}, {}
    for i, row in ipairs(rows) do
-      local column = row.rank or row.recording
+      local column = type(row.rank) == "number" and row.rank or row.recording -- a rank that is not known is "-"
       if not known[column] then known[column], names[#names + 1] = true, column end
       cells[i] = { name = row.cells[3], column = column, period = row.events }
    end
    return cells, names, sort_columns(names)
 end
 
---- How much each rank spent in each function, as a heat map; of recordings without ranks, each recording.
+--- Makes a heat map of what each rank, or recording without a rank, spent in each function.
 -- @tparam table self of `recording.open`
 -- @tparam table options as of `views.bars`, `top` (20): functions, or what else `by` says
 -- @treturn table figure
@@ -150,9 +158,10 @@ function views.ranks(self, options)
    local event, by = stacks.event(self, options.event), options.by or "symbol"
    local result = analyze.by(self, "rank,recording," .. by, { filter = { event = event.name } })
    local cells, columns, at = by_column(result.rows)
-   if #cells == 0 then error(("there are no samples of '%s' to draw in %s"):format(event.name, self.path), 0) end
+   if #cells == 0 then none(self, event) end
    local rows, by_name = {}, {}
-   for k, name in ipairs((heaviest(cells, options.top or 20))) do
+   local names, _, cut = heaviest(cells, options.top or 20)
+   for k, name in ipairs(names) do
       rows[k] = { label = name }
       for i = 1, #columns do rows[k][i] = 0 end
       by_name[name] = rows[k]
@@ -163,7 +172,7 @@ function views.ranks(self, options)
    end
    local what = type(columns[1]) == "number" and "rank" or "recording"
    return { kind = "heat", rows = rows, x = { 0, #columns }, xlabel = what,
-      title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event) }
+      title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event, cut) }
 end
 
 -- Returns the differences of `value(sample)` between neighbouring samples of each thread.
@@ -174,11 +183,15 @@ local function differences(self, event, value)
       if last[s.thread] then out[#out + 1] = now - last[s.thread] end
       last[s.thread] = now
    end
+   if not next(last) then none(self, event) end
+   if #out == 0 then
+      error(("there are no two samples of '%s' of one thread in %s"):format(event.name, self.path), 0)
+   end
    return out
 end
 
---- The values of a histogram, of each two neighbouring samples of a thread: by how much a count
--- that was recorded with the samples grew, or the time between the samples.
+--- Returns the values of a histogram, for each two neighbouring samples of a thread: by how much a
+-- count that was recorded with the samples grew, or the time between the samples.
 -- @tparam table self of `recording.open`
 -- @tparam table options `value`: "time", or an event that was recorded with the samples (its count); `event`, `bins`
 -- @treturn table of numbers

@@ -15,7 +15,7 @@ local codes = {
 }
 local X = 0x08 -- the operand is X, not k
 
---- An empty program.
+--- Makes an empty program.
 -- @treturn table with the methods below
 function assembler.new()
    return setmetatable({ list = {} }, assembler)
@@ -45,8 +45,8 @@ end
 --- Appends a conditional jump.
 -- @string op `jeq`, `jgt`, `jge`, `jset`
 -- @tparam ?int|string k as for put
--- @tparam table yes the label where it leads
--- @tparam table no
+-- @tparam table yes the label that it leads to if the condition holds
+-- @tparam table no the label that it leads to otherwise
 function assembler:branch(op, k, yes, no)
    self:put(op, k)
    local last = self.list[#self.list]
@@ -59,9 +59,9 @@ function assembler:jump(label)
    self.list[#self.list + 1] = { code = codes.ja, k = 0, to = label }
 end
 
--- --- layout --------------------------------------------------------------------------------------
+-- --- laying out jumps ----------------------------------------------------------------------------
 
--- A conditional jump is followed by a jump for each way that is too far for it.
+-- Counts instructions: a conditional jump is followed by a jump for each way too far for it.
 local function size_of(insn)
    return 1 + (insn.far_yes and 1 or 0) + (insn.far_no and 1 or 0)
 end
@@ -110,7 +110,7 @@ local function encode(insn, at, starts)
    return bytes(insn.code, jt or skip(insn.yes, at), jf or skip(insn.no, at), insn.k) .. more
 end
 
---- The program as the kernel takes it, little-endian.
+--- Returns the program as the kernel takes it, little-endian.
 -- @treturn string 8 bytes an instruction
 -- @treturn int instructions
 function assembler:finish()

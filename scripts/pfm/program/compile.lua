@@ -37,7 +37,7 @@ compile.names = { "period", "true", "false", "log2(", "min(", "max(", "pmd." }
 for name in pairs(compile.fields) do compile.names[#compile.names + 1] = name end
 table.sort(compile.names)
 
--- A condition as a number: 1 or 0.
+-- Compiles a condition to a number: 1 or 0.
 local function truth(self, node, slot)
    local yes, no, done, base = label(), label(), label(), self.base
    self.base = slot -- the slots below hold values of the enclosing expression
@@ -138,7 +138,7 @@ end
 
 local functions = {}
 
--- The place of the highest bit of A, which is 2^from at least and below 2^(from + count), plus base: by halves.
+-- Finds the highest bit of A (2^from or more, below 2^(from + count)) by halving; gives its place plus base.
 local function highest_bit(code, from, count, base, slot, done)
    if count == 1 then
       code:put("ld_imm", base + from)
@@ -154,7 +154,7 @@ local function highest_bit(code, from, count, base, slot, done)
    highest_bit(code, from + count / 2, count / 2, base, slot, done)
 end
 
---- log2(x): the whole part of the logarithm; of 0 it is 0.
+--- Compiles log2(x), the whole part of the logarithm; log2(0) is 0.
 function functions.log2(self, node, slot)
    local code, a, done = self.code, evaluate(self, node[1], slot), label()
    if a.wide then
@@ -245,7 +245,7 @@ conditions["not"] = function(self, node, yes, no)
    decide(self, node[1], no, yes)
 end
 
--- a < b, without a sign
+-- Branches to `yes` if a < b, without a sign, else to `no`.
 function less(code, a, b, yes, no)
    if a.wide or b.wide then
       local equal, not_above = label(), label()
@@ -281,7 +281,7 @@ comparison(">", function(code, a, b, yes, no) less(code, b, a, yes, no) end)
 comparison("<=", function(code, a, b, yes, no) less(code, b, a, no, yes) end)
 comparison(">=", function(code, a, b, yes, no) less(code, a, b, no, yes) end)
 
--- Is a value from one to another one, both included?
+-- Branches to `yes` if from <= value <= to, else to `no`.
 local function between(code, value, from, to, yes, no)
    local not_below = label()
    less(code, value, from, no, not_below)
@@ -328,7 +328,7 @@ local function give(code, verdict)
    code:put("ret", VERDICTS[verdict])
 end
 
--- The code goes on if the condition holds; otherwise the sample is dropped.
+-- Compiles a condition: if it holds, the program goes on; otherwise the sample is dropped.
 local function demand(self, tree)
    local yes, no = label(), label()
    decide(self, tree, yes, no)

@@ -6,7 +6,7 @@ local proc = require "lpfm.proc"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local files = require "pfm.recording.files"
 local host = require "pfm.measure.host"
-local launcher = require "pfm.launcher"
+local launcher = require "pfm.util.launcher"
 local measure = require "pfm.measure"
 local objects = require "lpfm.symbols"
 local profile = require "pfm.profile"
@@ -29,7 +29,7 @@ local function machine_of()
    }
 end
 
--- The wall clock and the samples' clock at one moment, to align recordings of several machines.
+-- Reads the wall clock and the samples' clock at once, to align recordings of several machines.
 local function clock_reading()
    local clock = host.now().clock
    local before = clock()
@@ -57,7 +57,7 @@ local function head_of(self, spec)
    }
 end
 
--- --- what the samples lie in ---------------------------------------------------------------------
+-- --- mapped files --------------------------------------------------------------------------------
 
 -- Returns the rows of an OBJS chunk for the mapped files. `paths` has, by path, the identity that
 -- was noted for a file, or true if there is none.
@@ -141,7 +141,7 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table spec from which `self` was prepared
 -- @string path
--- @treturn table `profile`, `file`, `sink`; with `known` (of `pfm.record.known`) the sink adds to that
+-- @treturn table `profile`, `file`, `sink`; if its field `known` (of `pfm.record.known`) is set, the sink adds to it
 -- @raise where it cannot be opened
 function file.open(self, spec, path)
    local r = { profile = self, spec = spec, path = path, held = files.new() }

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- The code of sampled functions: their instructions and source lines, with the samples that lie there.
 --
--- objdump disassembles; lines come from it, and the source from the files that they name.
+-- objdump gives the instructions and their lines; the source is read from the files that it names.
 -- @module pfm.recording.code
 
 local nearest = require "pfm.util.nearest"
@@ -15,7 +15,7 @@ local code = {}
 
 -- --- functions -----------------------------------------------------------------------------------
 
--- The functions that samples of an event lie in, the hottest first.
+-- Returns the functions that samples of an event lie in, the hottest first; and how many samples.
 local function functions_of(self, event)
    local by_id, out, total = {}, {}, 0
    for _, row in ipairs(stacks.places(self)) do
@@ -71,6 +71,7 @@ end
 
 local function refuse(list, name, opts)
    if #list == 0 then error("there are no samples", 0) end
+   if name and opts.object and #matching(list, nil, opts.object) == 0 then name = nil end -- the object is to blame
    error(("no samples %slie in %s%s"):format(opts.event and "of " .. opts.event .. " " or "",
       name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
 end
@@ -93,12 +94,12 @@ end
 
 -- --- the code ------------------------------------------------------------------------------------
 
--- The address within the object if it is known.
+-- Returns the address within the object if it is known, else the sampled address.
 local function address_of(row)
    return row.where.own or row.where.address
 end
 
--- Numbers of samples by address, and the highest address.
+-- Returns the numbers of samples by address, and the highest address.
 local function by_address(f)
    local counts, high = {}, -math.huge
    for _, row in ipairs(f.rows) do
@@ -138,7 +139,7 @@ local function disassemble(f, counts, total, high)
    return parse_code(text, counts, total)
 end
 
--- Without a disassembly: addresses with samples, and their lines if the recording has them.
+-- Returns what is known without a disassembly: the addresses with samples, and perhaps their lines.
 local function addresses_only(f, counts)
    local out, seen = {}, {}
    for _, row in ipairs(f.rows) do
@@ -154,7 +155,7 @@ local function addresses_only(f, counts)
    return out
 end
 
--- Samples by source line, in the order of files and lines.
+-- Returns the samples by source line, in the order of files and lines.
 local function lines_of(instructions, total)
    local by_id, out = {}, {}
    for _, i in ipairs(instructions) do
@@ -174,7 +175,7 @@ local function lines_of(instructions, total)
    return out
 end
 
--- Why the sampled code is not available, or nil; and true if the file has other code now.
+-- Returns why the sampled code is not available, or nil; and true if the file has other code now.
 local function obstacle(self, f)
    if not f.where.handle or f.object:sub(1, 1) ~= "/" then return "this code is in no file" end
    local found, why = stat(f.path)
@@ -185,7 +186,7 @@ local function obstacle(self, f)
       known.build_id), true
 end
 
--- The instructions; nil and why there are none.
+-- Returns the instructions; if `partly` is true and there are none, nil and why.
 local function instructions_of(f, counts, high, partly)
    if not partly then return disassemble(f, counts, f.samples, high) end
    local ok, list = pcall(disassemble, f, counts, f.samples, high)
@@ -212,10 +213,9 @@ end
 -- `object` (a path or its last part), `top` (how many functions),
 -- `partly` (of objects that cannot be read give the addresses alone, instead of an error)
 -- @treturn table of `symbol`, `object`, `event`, `samples`, `percent` (of the event's samples),
--- `instructions` (of `address`,
--- `text`, `samples`, `percent` of the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`,
--- `line`, `samples`, `percent`), `disassembled` (false: only the addresses of samples, and in `why` the reason),
--- `changed` (the file has other code now)
+-- `instructions` (of `address`, `text`, `samples`, `percent` of the function's, `file`, `line`,
+-- `func`: the inlined one), `lines` (of `file`, `line`, `samples`, `percent`), `disassembled`
+-- (false: only samples' addresses; `why` is the reason), `changed` (the file has other code now)
 -- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
 function code.functions(self, name, opts)
    opts = opts or {}
@@ -228,7 +228,7 @@ function code.functions(self, name, opts)
    return out
 end
 
---- The lines of source files, read once.
+--- Makes a function that returns lines of source files, and reads each file once.
 -- @treturn function `(path, number)`: the line, or nil where the file or the line is not there
 -- @usage print(require("pfm.recording.code").source_reader()("/etc/hosts", 1))
 function code.source_reader()

@@ -2,6 +2,7 @@
 --- Where a recording comes from: which rank of which job, on which host; and choosing recordings by that.
 -- @module pfm.recording.origin
 
+local name_list = require "pfm.util.name_list"
 local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 
@@ -13,7 +14,7 @@ origin.names = { "rank", "host", "node", "job", "step" }
 --- The columns that show where a sample comes from, in order.
 origin.columns = { "rank", "host", "node", "job", "step", "recording" }
 
---- Where a recording comes from.
+--- Says where a recording comes from.
 -- @tparam table self of `recording.open`
 -- @treturn table `rank` (a number), `host`, `node` (as the launcher calls it, else the host), `job`, `step`: nil where
 -- they are not known; `recording`: in a word, the rank, or the host and when, or the name of the file
@@ -28,7 +29,7 @@ function origin.of(self)
 end
 
 local function one_of(text, value)
-   for part in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+   for _, part in ipairs(name_list.read(text)) do
       if part == value then return true end
    end
    return false
@@ -46,7 +47,7 @@ local function ranks_in(text)
    return read_ranks
 end
 
---- Is a recording chosen?
+--- Returns true if a filter chooses a recording.
 -- @tparam table from of `origin.of`
 -- @tparam table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
 -- @treturn boolean
@@ -61,7 +62,7 @@ function origin.matches(from, filter)
    return true
 end
 
---- Does a filter choose among recordings?
+--- Returns true if a filter chooses among recordings.
 -- @tparam[opt] table filter
 -- @treturn boolean
 -- @usage require("pfm.recording.origin").chooses { rank = 3 } --> true

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Files that perf has written (`perf record`) as recordings: everything that reads recordings takes them.
 --
--- Records of what programs did are read first, then the samples, since copies of stacks are unwound by the mappings
--- that a process had. The recording's `remarks` are warnings: they name what the file holds but a
--- recording cannot show.
+-- Records of what programs did are read first, then the samples, since copies of stacks are unwound
+-- by the mappings that a process had. The recording's `remarks` are warnings: they name what the
+-- file lacks, and what it holds but a recording cannot show.
 -- @module pfm.recording.perfdata
 
 local events = require "pfm.recording.perfdata.events"
@@ -68,12 +68,26 @@ local function without_names(path, why)
    return { path = path, functions = {}, segments = {}, lines = {}, frames = {}, files = {}, missing = why }
 end
 
--- An object of another build than recorded has no names; only regular files are opened.
-local function check_object(recording, path, object)
+-- Returns true if an inode that was mapped differs from that of the file now at the path, on the
+-- same device: stat(2) gives another device for files of an overlay, with inodes of its own.
+local function was_replaced(inodes, found)
+   for inode, device in pairs(inodes or {}) do
+      if inode ~= found.st_ino and device == found.st_dev then return true end
+   end
+   return false
+end
+
+-- An object of another build than recorded has no names, nor has one without build id if it was
+-- recorded here and the file was replaced; only regular files are opened.
+local function check_object(self, path, object)
+   local recording = self.recording
    local found = stat.stat(path)
    if found and stat.S_ISREG(found.st_mode) == 0 then
       recording.symbols[path] = without_names(path, "it is no file")
       return
+   end
+   if found and not object.build_id and recording.is_here and was_replaced(self.inodes[path], found) then
+      recording.symbols[path] = without_names(path, "not the file that was mapped, it was replaced")
    end
    local own = object.build_id and objects.build_id(path)
    if not object.build_id or own == object.build_id then return end
@@ -86,9 +100,9 @@ end
 
 local function check_objects(self)
    local recording = self.recording
-   for path, object in pairs(recording.objects) do check_object(recording, path, object) end
-   recording.same_kernel = this_machine.has_kernel(self.kernel)
    recording.is_here = self.features.host == system.uname().nodename
+   for path, object in pairs(recording.objects) do check_object(self, path, object) end
+   recording.same_kernel = this_machine.has_kernel(self.kernel)
 end
 
 -- --- opening -------------------------------------------------------------------------------------
@@ -146,7 +160,7 @@ function reader.open(path, new)
    recording.remarks, recording.branches, recording.elsewhere, recording.symbols = {}, {}, {}, {}
    recording.comms[0] = "swapper"
    why = read_all { file = file, recording = recording, samples = {}, times = {}, counts = {}, others = {}, names = {},
-      counted = {}, kernel = {}, fields = {}, orders = {}, seen = {}, deferred = {}, crowd = {},
+      counted = {}, kernel = {}, inodes = {}, fields = {}, orders = {}, seen = {}, deferred = {}, crowd = {},
       lost = 0, lost_samples = 0 }
    file:close()
    if why then return nil, path .. why end

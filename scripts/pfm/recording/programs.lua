@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- Which programs ran when: found from a recording's records of mappings, execs and forks.
 --
--- The number of a process stands for several programs, one after the other, and a program has other files mapped from
--- one moment to the next. Each such time is a life (see `lives` of `lpfm.samples`). A record is a list: kind, time
--- (ns), pid, tid, and "MAP": start, stop, offset, path, build id; "EXEC", "RENAME": name; "FORK": parent's pid and tid;
--- "LOST": how many, why.
+-- A pid stands for several programs, one after the other, and each can map other files. The time
+-- from one such change to the next is a life (see `lives` of `lpfm.samples`). A record is a list:
+-- kind, time (ns), pid, tid, and for "MAP": start, stop, offset, path, build id; for "EXEC" and
+-- "RENAME": name; for "FORK": parent's pid and tid; for "LOST": how many, why.
 -- @module pfm.recording.programs
 
 local stored = require "lpfm.samples"
@@ -16,10 +16,10 @@ programs.__index = programs
 local LIFE = 2 ^ 32     -- the number of a process's n-th life is pid + n * LIFE
 local LIVES = 2 ^ 20 - 1 -- most lives of a process
 local FAR = 64          -- generations: a name is inherited over that many forks without exec
--- the order of what has the same time
+-- the order of entries with the same time
 local ORDER = { DOUBT = 0, FORK = 1, EXEC = 2, CODE = 3, MAPS = 4, MAP = 5, RENAME = 6 }
 
---- The process id that belongs to a life.
+--- Returns the process id that belongs to a life.
 -- @number life
 -- @treturn number
 -- @usage require("pfm.recording.programs").pid(7 + 2 ^ 32) --> 7
@@ -27,7 +27,7 @@ function programs.pid(life)
    return life % LIFE
 end
 
---- A buffer's record as recordings store it.
+--- Returns a buffer's record as recordings store it.
 -- @tparam table r of `buffer:records`
 -- @treturn table
 -- @usage require("pfm.recording.programs").row { kind = "EXIT", tstamp = 5, pid = 7, tid = 7 }
@@ -40,7 +40,7 @@ function programs.row(r)
    return row
 end
 
--- --- time ----------------------------------------------------------------------------------------
+-- --- the order of records ------------------------------------------------------------------------
 
 -- Returns a list, sorted by time, of all that begins a life, or maps or names something: records,
 -- code that was replaced, and snapshots of /proc. A snapshot also has an entry `doubt` at an
@@ -73,13 +73,13 @@ local function begins_life(row)
    return row[1] == "EXEC" or (row[1] == "FORK" and row[3] ~= row[5])
 end
 
--- --- lives ---------------------------------------------------------------------------------------
+-- --- the lives of processes ----------------------------------------------------------------------
 
 local function new_life(program, began)
    return { program = program, n = program.maps.n, doubt = program.maps.n, began = began }
 end
 
--- The lives of a process so far; life 0 is what was before the first record.
+-- Returns the lives of a process so far. Life 0 is the time before its first record.
 local function lives_of(self, pid)
    local list = self.known[pid]
    if not list then
@@ -113,10 +113,13 @@ end
 
 local take = {}
 
+-- A new process gets the name that its creator, a thread, has now: later the thread may be renamed.
 function take.FORK(self, row)
    if not begins_life(row) then return end
    local parent = current(self, row[5]).program
-   begin(self, row[3], row[2], new_life({ maps = mappings.new(parent.maps), parent = parent }, 0))
+   local name = self.thread_names[self.threads:at(row[4], row[2])] or parent.name
+   begin(self, row[3], row[2], new_life({ maps = mappings.new(parent.maps), parent = parent, name = name,
+      parent_life = row[5] + #lives_of(self, row[5]) * LIFE }, 0))
 end
 
 function take.EXEC(self, row)
@@ -128,8 +131,8 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- Adds mappings. If they change what is mapped, another life of the process begins. told is true if
--- they were read from /proc, not from a record.
+-- Adds mappings of a process. If they change what it has mapped, its samples from then on are resolved
+-- apart from those before. If `told` is true, the mappings come from /proc.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
@@ -191,7 +194,7 @@ local function name_all(self, names)
    end
 end
 
--- When a thread gets a name: by RENAME, EXEC, from its creator, or as /proc shows it.
+-- Lists when threads get names: by RENAME or EXEC, from their creators, or as /proc shows them.
 local function namings(records, names)
    local list = {}
    for i, row in ipairs(records) do
@@ -231,8 +234,8 @@ end
 
 --- Finds the programs in records.
 -- @tparam table records
--- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that were read from /proc at that time (ns), and when
--- those read before were last seen
+-- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that were read from /proc at
+-- `time` (ns), and when those read before were last seen
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
 -- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
 -- begins another life of it
@@ -250,7 +253,7 @@ function programs.new(records, maps, names, code)
    return self
 end
 
---- The program that ran in a life.
+--- Returns the name of the program that ran in a life.
 -- @number life
 -- @return its name, or nil where it is not known
 function programs:name(life)
@@ -260,14 +263,14 @@ function programs:name(life)
    return its and its.name
 end
 
---- The name that a thread had.
+--- Returns the name that a thread had.
 -- @number thread of `threads`
 -- @treturn ?string nil where it is not known
 function programs:thread_name(thread)
    return self.thread_names[thread]
 end
 
---- What was mapped at an address in a life: a process that has executed nothing has what its parent had.
+--- Finds what was mapped at an address in a life; if the process made no exec, also by its parent.
 -- @number life
 -- @number address
 -- @return `{start, stop, offset, path, identity}`; false: one of several, and it is not known which; nil: nothing that
@@ -280,11 +283,11 @@ function programs:find(life, address)
    return row
 end
 
---- All that was mapped at an address in any life of a program.
+--- Lists all that was mapped at an address in any life of a program.
 -- @number life
 -- @number address
 -- @treturn table of mappings
--- @treturn number up to which address it is the same
+-- @treturn number up to which address the list is the same
 function programs:ever(life, address)
    return life_of(self, life).program.maps:ever(address)
 end
@@ -296,14 +299,22 @@ function programs:each(life)
    return life_of(self, life).program.maps:each()
 end
 
---- When the process last replaced generated code by other code, up to the begin of a life.
+--- Returns the life that the parent was in when it forked the process.
+-- @number life
+-- @treturn ?number nil: the process has executed a program since, or it is not known
+function programs:parent(life)
+   local its = life_of(self, life)
+   return its and its.program.parent_life
+end
+
+--- Says when the process last replaced generated code by other code, up to the begin of a life.
 -- @number life
 -- @treturn number ns; 0: it had replaced none
 function programs:since(life)
    return life_of(self, life).began
 end
 
---- How many lives a process has at most.
+--- Says how many lives a process has at most.
 -- @treturn number
 function programs:most()
    local most = 1
@@ -311,7 +322,7 @@ function programs:most()
    return most
 end
 
---- The programs that ran under a process id.
+--- Lists the programs that ran under a process id.
 -- @number pid
 -- @treturn table of lives, one for each program
 function programs:each_of(pid)

@@ -15,19 +15,17 @@ local samples = {}
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- the number of a process's n-th life is pid + n * LIFE
 
--- Returns the name of a thread as the records of programs tell it, or else that of its process.
--- Returns nil if there are no records; and for a thread other than the first, of which they tell
--- nothing, if its name was read from /proc.
+-- Returns the name of a thread from records, or the name of its process. Returns nil if the recording
+-- has no records, or if the name of a thread other than the first is known from /proc alone.
 local function name_by_records(self, tid, life)
    local ran, number = self:programs(), programs.pid(tid)
    if not ran then return nil end
-   if tid == life then return ran:name(life) end
    return ran:thread_name(tid) or ((number == programs.pid(life) or not self.comms[number]) and ran:name(life))
 end
 
---- The name of a thread.
+--- Returns the name of a thread.
 -- @tparam table self of `recording.open`
--- @number tid the thread, or its number of `samples.thread`; or pid again, for the process
+-- @number tid the thread, or its number of `samples.thread`
 -- @number pid its process, or the life of it (`lives` of `lpfm.samples`)
 -- @treturn string "?" where it is not known
 -- @usage
@@ -36,14 +34,28 @@ end
 function samples.comm(self, tid, pid)
    if self.sources then
       local part, life = self:part_at(pid)
-      return samples.comm(part.self, tid == pid and life or tid, life)
+      return samples.comm(part.self, tid, life)
    end
    local number = programs.pid(pid)
    return render.printable(name_by_records(self, tid, pid) or self.comms[programs.pid(tid)] or (tid == 0 and IDLE)
       or self.comms[number] or "?")
 end
 
---- The life of a sample's process at the time of the sample.
+--- Returns the name of a process.
+-- @tparam table self of `recording.open`
+-- @number life the process, or a life of it (`lives` of `lpfm.samples`)
+-- @treturn string "?" where it is not known
+-- @usage print(require("pfm.recording.samples").process(assert(recording.open "lpfm.data"), 1))
+function samples.process(self, life)
+   if self.sources then
+      local part, own = self:part_at(life)
+      return samples.process(part.self, own)
+   end
+   local ran, pid = self:programs(), programs.pid(life)
+   return render.printable(ran and ran:name(life) or self.comms[pid] or (pid == 0 and IDLE) or "?")
+end
+
+--- Returns the life of a sample's process at the time of the sample.
 -- @tparam table self of `recording.open`
 -- @number pid
 -- @number tstamp ns
@@ -54,7 +66,7 @@ function samples.life(self, pid, tstamp)
    return ran and ran.lives:at(pid, tstamp) or pid
 end
 
---- A number for a sample's thread with the name that it had at the time.
+--- Returns a number that stands for a sample's thread under the name that it had at the time.
 -- @tparam table self of `recording.open`
 -- @number tid
 -- @number tstamp ns
@@ -65,7 +77,7 @@ function samples.thread(self, tid, tstamp)
    return ran and ran.threads:at(tid, tstamp) or tid
 end
 
---- The CPU that a sample was taken on.
+--- Returns the CPU that a sample was taken on.
 -- @tparam table self of `recording.open`
 -- @number cpu as the sample has it
 -- @number life of its process
@@ -76,7 +88,7 @@ function samples.cpu(self, cpu, life)
    return not own.head.no_cpu and cpu or nil
 end
 
---- Where the recording of a sample comes from.
+--- Says where the recording of a sample comes from.
 -- @tparam table self of `recording.open`
 -- @number life of its process
 -- @treturn table see `pfm.recording.origin`
@@ -87,7 +99,7 @@ function samples.origin(self, life)
    return self.from
 end
 
---- The event that a sample is of.
+--- Returns the event that a sample is of.
 -- @tparam table self of `recording.open`
 -- @number pmd the PMD that overflowed
 -- @number[opt=0] set
@@ -101,7 +113,7 @@ function samples.event(self, pmd, set)
    return self.event_at[layout.place(pmd, set)] or self.event_at[pmd]
 end
 
---- The name of the event that a sample is of.
+--- Returns the name of the event that a sample is of.
 -- @tparam table self of `recording.open`
 -- @number pmd
 -- @number[opt=0] set
@@ -112,12 +124,12 @@ function samples.event_name(self, pmd, set)
    return event and event.name or "PMD" .. pmd
 end
 
--- What a sample stands for: the fixed period, or else the period that ended with it.
+-- Returns what a sample stands for: the fixed period, or else the period that ended with it.
 local function period_of(self, event, s)
    return self.head.fixed and event and event.period or -s.last_reset
 end
 
--- The names of the values in an event's samples.
+-- Returns the names of the values in an event's samples.
 local function value_names(self, event)
    local by_pmd, list = {}, {}
    for i, e in ipairs(self.head.with or {}) do by_pmd[e.pmd], list[i] = e.name, e.pmd end
@@ -126,7 +138,7 @@ local function value_names(self, event)
    return names
 end
 
--- Adds a sample's values by name; the last of them is the number of its stack.
+-- Adds a sample's values by name; with call stacks, the last value is the number of the stack.
 local function with_values(self, s, raw, names, resolver)
    for i, name in ipairs(names) do s[name] = raw.values[i] end
    if self.branches and s.branches then s.branches = self.branches[s.branches] or "" end
@@ -135,7 +147,7 @@ local function with_values(self, s, raw, names, resolver)
    return s
 end
 
---- The values recorded with a sample.
+--- Returns the values recorded with a sample.
 -- @tparam table self of `recording.open`
 -- @tparam table raw the sample, of `lpfm.samples.each`
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`, for functions of the kernel in what tracepoints say
@@ -148,7 +160,7 @@ function samples.values(self, raw, resolver)
    return with_values(self, {}, raw, names, resolver)
 end
 
--- The blocks, sorted by the times of their first samples.
+-- Returns the blocks, sorted by the times of their first samples.
 local function in_order(self, read, sizes)
    local list = {}
    for i = 1, #self.blocks do
@@ -169,8 +181,8 @@ local function insert(list, one)
    table.insert(list, at, one)
 end
 
---- Iterates over the samples of one recording in the order of time, as they are in its blocks. A block has those of one
--- context in order; blocks of several contexts overlap.
+--- Iterates over the samples of one recording in the order of time, as they are in its blocks. A
+-- block has the samples of one context in order; blocks of several contexts overlap.
 -- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
 -- of samples read so far
 -- @return an iterator of what `lpfm.samples.each` gives
@@ -253,7 +265,7 @@ function samples.each(self, resolver, only)
       return with_values(self, {
          event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
          set = raw.set, life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
-         process = samples.comm(self, life, life), cpu = samples.cpu(self, raw.cpu, life),
+         process = samples.process(self, life), cpu = samples.cpu(self, raw.cpu, life),
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
          offset = where.offset, object = render.printable(where.object), where = where, thread = raw.tid,
          rank = from.rank, host = from.host, node = from.node, job = from.job, step = from.step,

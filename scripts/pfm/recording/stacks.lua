@@ -20,7 +20,7 @@ local function numbered(name, id, wanted)
    return wanted and ("%s (%d)"):format(name, id) or name
 end
 
---- The last part of a path.
+--- Returns the last part of a path.
 -- @string path
 -- @treturn string
 -- @usage require("pfm.recording.stacks").base_name("/usr/bin/env") --> "env"
@@ -28,7 +28,7 @@ function stacks.base_name(path)
    return path:match("([^/]+)$") or path
 end
 
--- The function at a place, then those inlined there.
+-- Adds the function at a place, then those inlined there.
 local function add_functions(out, where, options, kind)
    local frames = symbols.frames(where)
    for i = #frames, options.inlined == false and #frames or 1, -1 do
@@ -45,9 +45,10 @@ local function add_place(out, where, options)
    add_functions(out, where, options, "symbol")
 end
 
---- The frames of a row's code: its functions, the outermost first; without call stacks, the object before it.
--- @tparam table places where it is, the innermost first, of `chain.places`
--- @bool chained they are of a call stack
+--- Returns the frames of a row's code: functions, the outermost first; without call stacks, the
+-- object before them.
+-- @tparam table places where the code is, the innermost first, of `chain.places`
+-- @bool chained the places are of a call stack
 -- @tparam table options `inlined=false`
 -- @treturn table frames
 -- @usage local stacks, s = require "pfm.recording.stacks", assert(recording.open "lpfm.data")
@@ -64,10 +65,10 @@ function stacks.code(places, chained, options)
    return out
 end
 
--- All frames of a row, from the root on.
+-- Returns all frames of a row, from the root on.
 local function frames_of(self, options, row)
    local out = {
-      { kind = "process", name = numbered(samples.comm(self, row.life, row.life), row.pid, options.ids) },
+      { kind = "process", name = numbered(samples.process(self, row.life), row.pid, options.ids) },
       { kind = "thread", name = numbered(samples.comm(self, row.thread, row.life), row.tid, options.ids) },
    }
    for _, frame in ipairs(stacks.code(row.places, self:has_stacks(), options)) do out[#out + 1] = frame end
@@ -84,8 +85,8 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
--- A row of `stacks.rows`, of the values that `recording:group_by` gives: those of FIELDS, perhaps the stack,
--- samples and events.
+-- Makes a row of `stacks.rows` from the values that `recording:group_by` gives: those of FIELDS,
+-- perhaps the stack, samples and events.
 local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    if not life then return nil end
    local stack, n, events = ...
@@ -110,8 +111,8 @@ end
 -- @tparam table self of `recording.open`
 -- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are stacks), `samples`,
 -- `events` (that they stand for), `event` (of the recording's head), `places` (see `chain.places`), `where` (the first
--- of them), `life` (the process in the life that it had: see `lives` of `lpfm.samples`), sorted by that and the first
--- six
+-- of them), `life` (the process in the life that it had: see `lives` of `lpfm.samples`), sorted by
+-- `life` and the first six
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
@@ -134,16 +135,30 @@ function stacks.places(self)
    return out
 end
 
---- The event that a picture of one event shows.
+-- Returns the first event that has samples, or else the first event.
+local function first_sampled(self)
+   local list, sampled = self.head.events, {}
+   if #list < 2 then return list[1] end
+   for set, pmd in self:group_by({ keys = { "set", "ovfl_pmd" } }):rows() do
+      sampled[samples.event(self, pmd, set) or 0] = true
+   end
+   for _, e in ipairs(list) do
+      if sampled[e] then return e end
+   end
+   return list[1]
+end
+
+--- Returns the event that a picture of one event shows.
 -- @tparam table self of `recording.open`
--- @string[opt] name by default the first
+-- @string[opt] name by default the first that has samples
 -- @treturn table event of the recording's head
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
-   local names = {}
+   local names, first = {}, not name and first_sampled(self)
+   if first then return first end
    for i, e in ipairs(self.head.events) do
-      if e.name == (name or e.name) then return e end
+      if e.name == name then return e end
       names[i] = e.name
    end
    error(("%s was not recorded; the recording has %s"):format(name and "'" .. name .. "'" or "an event",
@@ -180,7 +195,7 @@ function stacks.collect(self, options)
    return out, total
 end
 
---- A stack on one line, its frames separated by semicolons, as flamegraph.pl and others read it.
+--- Returns a stack as one line, frames separated by semicolons, as flamegraph.pl reads it.
 -- @tparam table frames
 -- @treturn string
 -- @usage local stacks = require "pfm.recording.stacks"

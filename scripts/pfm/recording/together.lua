@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Many recordings as one: everything that reads a recording reads them as well.
 --
--- Each keeps its own processes, stacks, symbols and registers. Where these are numbers, those of one recording follow
--- those of the one before: lives of processes (`lives` of `lpfm.samples`), stacks, and the PMDs of events of different
--- names. So a sample's life says which recording it is of.
+-- Each recording keeps its own processes, stacks, symbols and registers. Stacks and the lives of
+-- processes (`lives` of `lpfm.samples`) are numbered on from one recording to the next, so that a
+-- sample's life says which recording it is of. Events of different names have different PMDs.
 -- @module pfm.recording.together
 
 local clocks = require "pfm.recording.clocks"
@@ -14,14 +14,14 @@ local joined_head = require "pfm.recording.joined_head"
 local render = require "pfm.render"
 local last_before = require "pfm.util.last_before"
 
-local together = {} -- and the class
+local together = {} -- also the class of joined recordings
 together.__index = together
 
 local LIFE = 2 ^ 32     -- the number of a process's n-th life is pid + n * LIFE
 local LIVES = 2 ^ 21    -- n is less, in all recordings together: the numbers are below 2^53
 local SHOWN = 5         -- recordings named in a warning
 
--- --- parts ---------------------------------------------------------------------------------------
+-- --- recordings as parts -------------------------------------------------------------------------
 
 local function part_of(self, before, shift)
    local first = before and before.first + before.lives or 0
@@ -32,7 +32,7 @@ local function part_of(self, before, shift)
    return part
 end
 
--- Recordings with the same name get a number behind it.
+-- Appends a number to the name of each recording with a name that one before it has.
 local function tell_apart(parts)
    local seen = {}
    for _, part in ipairs(parts) do
@@ -42,7 +42,7 @@ local function tell_apart(parts)
    end
 end
 
---- The part that a life is of, and its number there.
+--- Returns the part that a life is of, and the life's number in the part.
 -- @number life
 -- @treturn table `self`, the recording; `from`, of `origin.of`
 -- @treturn number
@@ -85,7 +85,7 @@ local function short(id)
    return (" [%s]"):format(id:sub(1, 8))
 end
 
--- Objects by path; those of several builds by path and the beginning of their build id.
+-- Returns the objects by path, also by path and short build id if a path has several builds.
 local function objects_of(parts)
    local builds, out, several = {}, {}, {}
    for _, part in ipairs(parts) do
@@ -103,9 +103,9 @@ local function objects_of(parts)
    return out, several
 end
 
--- --- opening -------------------------------------------------------------------------------------
+-- --- making one of many recordings ---------------------------------------------------------------
 
--- What is added to the times of each recording; 0 for a single one.
+-- Returns what is added to the times of each recording; 0 for a single one.
 local function shifts_in(self)
    local out = { [self] = 0 }
    for _, part in ipairs(self.parts or {}) do out[part.self] = part.shift end
@@ -114,8 +114,8 @@ end
 
 --- See `pfm.recording.together`.
 -- @tparam {recording,...} list
--- @tparam[opt] table options `path` and `damage` of the file that they are in; `within`: the
--- recordings, of `together.new`, from which these were chosen: their times stay as they are there
+-- @tparam[opt] table options `path` and `damage` of the recordings' file; `within`: the joined
+-- recordings from which these were chosen: their times stay as they are there
 function together.new(list, options)
    options = options or {}
    local within = options.within
@@ -133,10 +133,10 @@ function together.new(list, options)
    return self
 end
 
---- The recordings that a filter chooses; its tests of single samples are not applied.
+--- Returns the recordings that a filter chooses; its tests of single samples are not applied.
 -- @tparam table self
 -- @tparam[opt] table filter of `origin.matches`
--- @treturn recording self, where the filter does not choose
+-- @treturn recording self, where the filter does not choose among recordings
 function together.choose(self, filter)
    if not origin.chooses(filter) then return self end
    local list = {}
@@ -146,7 +146,7 @@ function together.choose(self, filter)
    return together.new(list, { path = self.path, damage = self.damage, within = self })
 end
 
---- Do its samples have call stacks?
+--- Returns true if the samples have call stacks.
 function together:has_stacks()
    return self.head.stacks ~= nil
 end
@@ -164,7 +164,7 @@ end
 --- Raises an error: each recording has blocks and registers of its own.
 together.each_block, together.sizes = of_each, of_each
 
--- --- columns -------------------------------------------------------------------------------------
+-- --- columns of group_by -------------------------------------------------------------------------
 
 -- Translates a column of `group_by` on all recordings to one of a part; nil if the part lacks it.
 local function column_of(part, column)
@@ -188,7 +188,7 @@ local function columns_of(part, columns)
    return out
 end
 
--- The keys for a part. If it has no stacks, they are left out, and their place is returned.
+-- Returns the keys for a part; if it has no stacks, without STACK, and with STACK's place.
 local function keys_of(part, keys)
    local out, stack = {}, nil
    for i, key in ipairs(keys or {}) do
@@ -197,7 +197,7 @@ local function keys_of(part, keys)
    return columns_of(part, out), stack
 end
 
--- Returns the sums that a part can make, and the place of each among `sums`. A part's others are 0.
+-- Returns the sums that a part can make, and the place of each among `sums`. The part's other sums are 0.
 local function sums_of(part, sums)
    local out, places = {}, {}
    for i, sum in ipairs(sums or {}) do
@@ -207,7 +207,7 @@ local function sums_of(part, sums)
    return out, places
 end
 
--- Tests for a part: an event's number becomes its PMD and set there; nil: it has no such event.
+-- Returns the tests for a part, with its PMDs and sets of events; nil if the part lacks a column.
 local function tests_of(part, where)
    local out = {}
    for _, test in ipairs(where or {}) do
@@ -225,7 +225,8 @@ local function tests_of(part, where)
    return out
 end
 
--- The options of `group_by` for a part; nil: no sample of it can match.
+-- Returns the options of `group_by` for a part, STACK's place if it was left out, and the places of
+-- sums; nil if no sample of the part can match.
 local function question_of(part, options)
    local keys, stack = keys_of(part, options.keys)
    local pair, where = columns_of(part, options.pair), tests_of(part, options.where)
@@ -243,13 +244,13 @@ local function place_of(keys, name)
    end
 end
 
--- The common number of a part's stack; 0 if a damaged file has one that is out of range.
+-- Returns the common number of a part's stack; 0 if the number is out of range in a damaged file.
 local function own_stack(part, number)
    number = tonumber(number) or 0
    return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
 end
 
--- Returns a function that translates a row of a part: its numbers become those of all recordings.
+-- Returns a function that translates a row of a part to the numbers of all recordings.
 local function translator(part, options, stack, places)
    local keys = options.keys or {}
    local n, pid, pmd, set = #keys, place_of(keys, "pid"), place_of(keys, "ovfl_pmd"), place_of(keys, "set")
@@ -273,7 +274,7 @@ end
 local groups = {}
 groups.__index = groups
 
--- Iterates over groups part by part: only one part's are in memory.
+-- Iterates over groups part by part: only one part's groups are in memory.
 local function each_row(self)
    local i, rows, translate = 0, nil, nil
    return function()
@@ -314,7 +315,7 @@ local function joined_rows(self)
    end
 end
 
---- As of `lpfm.samples.counter`.
+--- See `rows` of the counters of `lpfm.samples`.
 function groups:rows()
    self.missing = 0
    local rows = place_of(self.options.keys or {}, "pid") and each_row(self) or joined_rows(self)
@@ -324,7 +325,7 @@ function groups:rows()
    end
 end
 
---- How many samples were missing from damaged blocks, once the rows were iterated over.
+--- Returns how many samples damaged blocks lacked, once `rows` has been iterated over.
 function groups:cut()
    return self.missing
 end
@@ -340,7 +341,7 @@ local function join_moments(a, b)
       max_x = math.max(a.max_x, b.max_x) }
 end
 
---- As of `lpfm.samples.counter`.
+--- See `moments` of the counters of `lpfm.samples`.
 function groups:moments()
    local out = { n = 0, mean_x = 0, mean_y = 0, xx = 0, yy = 0, xy = 0, min_x = 0, max_x = 0 }
    for _, part in ipairs(self.parts) do
@@ -350,17 +351,17 @@ function groups:moments()
    return out
 end
 
---- Counts all samples; as `recording:group_by`, but after its rows `groups:cut` returns the missing samples.
+--- Counts all samples as `recording:group_by` does; `groups:cut` returns the missing samples.
 function together:group_by(options)
    return setmetatable({ parts = self.parts, options = options, missing = 0 }, groups)
 end
 
--- --- places --------------------------------------------------------------------------------------
+-- --- resolving addresses -------------------------------------------------------------------------
 
 local resolver = {}
 resolver.__index = resolver
 
--- The known places in a build of an object; nil: it is not known which build it is.
+-- Returns the known places in a build of an object; nil if the build is not known.
 local function places_in(self, where)
    local value = where.own and where.handle and where.handle.value
    if not (value and value.build_id and value.path == where.object) then return nil end
@@ -369,8 +370,7 @@ local function places_in(self, where)
    return self.known[id]
 end
 
--- Returns one table for all equal places in a build of an object, wherever processes have mapped
--- it.
+-- Returns one table for all equal places in a build of an object, wherever processes mapped it.
 local function common_place(self, where)
    local places = places_in(self, where)
    if not places then return where end
@@ -394,13 +394,13 @@ local function turn_to(self, part)
    return part.resolver
 end
 
---- As of `pfm.symbols`.
+--- See `resolver:resolve` of `pfm.symbols`.
 function resolver:resolve(life, address)
    local part, own = self.of:part_at(life)
    return common_place(self, turn_to(self, part):resolve(own, address))
 end
 
---- A resolver for the samples of all.
+--- Makes a resolver for the samples of all recordings.
 -- @tparam function make `embedded_symbols.resolver`
 -- @treturn resolver see `pfm.symbols`
 function together:resolver_by(make)
@@ -414,8 +414,8 @@ local function which(names)
    return ("%s and %d more"):format(table.concat(names, ", ", 1, SHOWN), #names - SHOWN)
 end
 
--- The warnings of all parts; those that differ in numbers only are one: `text` is the first,
--- `names` are its recordings, `differ` says whether the numbers do.
+-- Returns the warnings of all parts. Those that differ in numbers only are one row: `text` is the
+-- first, `names` are its recordings, and `differ` says whether the numbers differ.
 local function said_of(parts)
    local out, by_words = {}, {}
    for _, part in ipairs(parts) do
@@ -438,7 +438,7 @@ local function sentence(said)
    return ("%s: %s; with other numbers: %s"):format(first, said.text, which(said.names))
 end
 
---- As `recording:warnings`, of all.
+--- Returns the warnings of all recordings: see `recording:warnings`.
 function together:warnings()
    local out = {}
    for _, d in ipairs(self.damage) do

@@ -3,6 +3,7 @@
 -- @module pfm.recording.writer
 
 local chunks = require "lpfm.chunks"
+local errno = require "posix.errno"
 local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
 local write_all = require "pfm.util.write_all"
@@ -11,7 +12,7 @@ local stat = require "posix.sys.stat"
 local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
 
-local writer = { sound = 0 } -- bytes that are in the file
+local writer = { sound = 0 } -- sound: bytes of complete chunks in the file
 writer.__index = writer
 
 local MAGIC = chunks.head("HEAD", ""):sub(1, 8)
@@ -47,7 +48,7 @@ local function open_at(path, mode)
    return file, err, file and identity(path)
 end
 
-local numbers = 0 -- of files that this process has made
+local numbers = 0 -- how many files this process has made: a part of their names
 
 -- Replaces what is at a path by an empty file, in one step, so that two recordings to the same path
 -- each have a file of their own. If no file can be made in the folder, the old one is written into.
@@ -128,7 +129,10 @@ local function move(self, why)
 end
 
 local function append(self, ...)
-   local ok, err = write_all(self.file, ...)
+   local ok, err, code = write_all(self.file, ...)
+   if code == errno.EFBIG then -- it would be too large in any folder
+      error(("cannot write %s: %s (see ulimit -f); what was recorded before is in it"):format(self.path, err), 0)
+   end
    if not ok then
       move(self, err)
       ok, err = write_all(self.file, ...)

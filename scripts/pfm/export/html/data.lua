@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What a page shows of a recording: its stacks, once each, as a tree, and how many samples each had, by thread and
--- slice of time. The size is bounded: of very many stacks, threads or slices the rarer ones are put together.
+--- What a page shows of a recording: its stacks, once each, as a tree, and how many samples each
+-- had, by thread and slice of time. Of very many stacks, threads or slices, rarer ones are joined.
 -- @module pfm.export.html.data
 
 local analyze = require "pfm.analyze"
@@ -22,9 +22,9 @@ local HALVED = { "slices", "stacks", "threads" }          -- in this order, unti
 local KIND = { symbol = 0, kernel = 1, inlined = 2, object = 3, rest = 4 }
 local KERNEL, REST = "[kernel]", "(rarer stacks)"
 
--- --- collecting ----------------------------------------------------------------------------------
+-- --- collecting the samples ----------------------------------------------------------------------
 
--- Numbers things from 1; equal ones share a number.
+-- Returns a list and a function that numbers ids from 1 and puts what make() returns into the list.
 local function numbering(make)
    local list, numbers = {}, {}
    return list, function(id, ...)
@@ -37,7 +37,7 @@ local function numbering(make)
    end
 end
 
--- The object frame of code without call stacks has no object itself.
+-- Without call stacks, the frame that stands for an object has no `object` field.
 local function kind_of(frame)
    if frame.kind == "inlined" then return KIND.inlined end
    if not frame.object then return KIND.object end
@@ -48,7 +48,7 @@ local function new_frame(name, object, kind)
    return { name = render.shorten(name, data.most.name), object = object, kind = kind }
 end
 
--- The numbers of frames.
+-- Adds the frames of `code` to all.frame; returns their numbers there.
 local function numbers_of(all, code)
    local out = {}
    for i, frame in ipairs(code) do
@@ -58,7 +58,7 @@ local function numbers_of(all, code)
    return out
 end
 
--- A tree of frames: node 1 is the root, every parent is before its children.
+-- Makes a tree of frames: node 1 is the root, and each parent is before its children.
 local function new_tree()
    return { parents = { 0 }, frames = { 0 }, by_id = {} }
 end
@@ -84,7 +84,7 @@ local function collection(self)
    all.rest = all.frame(REST, REST, "", KIND.rest)
    all.threads, all.thread = numbering(function(tid, life)
       return { tid = programs.pid(tid), pid = programs.pid(life), comm = samples.comm(self, tid, life),
-         process = samples.comm(self, life, life), from = self.sources and samples.origin(self, life),
+         process = samples.process(self, life), from = self.sources and samples.origin(self, life),
          samples = 0 }
    end)
    for i, e in ipairs(self.head.events) do
@@ -95,7 +95,7 @@ local function collection(self)
 end
 
 -- Node, thread and slice are packed into one number, since there are many groups.
-local WIDTH = 2 ^ 17 -- threads
+local WIDTH = 2 ^ 17 -- threads, at most
 local function pack(node, thread, slice) return (node * WIDTH + thread) * data.most.slices + slice end
 local function unpack_key(key)
    local slice = key % data.most.slices
@@ -109,7 +109,8 @@ local function add(event, key, n, sum)
    event.sums[key] = (event.sums[key] or 0) + sum
 end
 
--- The frames of the code at an address, the outermost first: each address is looked up once.
+-- Returns a function that finds the frames of the code at an address, the outermost first. It looks
+-- each address up once.
 local function code_finder(self, all)
    local resolver, chained, known = embedded_symbols.resolver(self), self:has_stacks(), {}
    return function(pid, address)
@@ -139,8 +140,8 @@ local function same_callers(a, b)
    return true
 end
 
--- The node of a sample's callers. Most stacks differ in the sampled address only: callers are kept,
--- and comparing them costs much less than walking the tree.
+-- Returns a function that finds the node of a sample's callers. It keeps callers, because most
+-- stacks differ only in the sampled address, and comparing costs much less than walking the tree.
 local function callers_finder(all, code_at)
    local kept = {}
    return function(pid, addresses)
@@ -154,7 +155,7 @@ local function callers_finder(all, code_at)
    end
 end
 
--- The node of a sample's stack in the tree of all.
+-- Returns a function that finds the node of a sample's stack in the tree of all.
 local function node_finder(self, all)
    local code_at = code_finder(self, all)
    local callers_at = callers_finder(all, code_at)
@@ -191,7 +192,7 @@ end
 
 -- --- keeping what fits ---------------------------------------------------------------------------
 
--- The numbers in a list, those with the most samples first.
+-- Sorts the numbers in a list, those with the most samples first.
 local function by_samples(list, samples_of)
    local out = {}
    for i = 1, #list do out[i] = list[i] end
@@ -202,7 +203,7 @@ local function by_samples(list, samples_of)
    return out
 end
 
--- The frames on the way to a node, the outermost first.
+-- Returns the frames on the way to a node, the outermost first.
 local function path_to(tree, node)
    local out, depth, at = {}, 0, node
    while at > 1 do at, depth = tree.parents[at], depth + 1 end
@@ -210,7 +211,7 @@ local function path_to(tree, node)
    return out
 end
 
--- The function that a stack's samples lie in.
+-- Returns the frame of the function that a stack's samples lie in.
 local function function_at(all, node)
    local tree = all.tree
    while node > 1 do
@@ -220,7 +221,7 @@ local function function_at(all, node)
    end
 end
 
--- The node for a stack's function without its callers.
+-- Returns the node for the function that a stack's samples lie in, without its callers.
 local function alone(all, tree, node)
    local rest, frame = child_of(tree, 1, all.rest), function_at(all, node)
    return frame and child_of(tree, rest, frame) or rest
@@ -253,7 +254,7 @@ local function choose_threads(all, most)
    return numbers, kept
 end
 
--- An event's cells; nil if there are too many.
+-- Returns an event's cells, or nil if there are too many.
 local function cells_of(event, got, slices, room)
    local out, merged, n = { samples = {}, sums = {} }, data.most.slices / slices, 0
    for key, count in pairs(event.samples) do
@@ -268,8 +269,8 @@ local function cells_of(event, got, slices, room)
    return out, n
 end
 
--- Puts together what a page has with these bounds. Also returns false if that has more cells than
--- `room`. If the bound of stacks is that of the last attempt, its tree is used again.
+-- Puts together what a page has with these bounds. Also returns false if there are more cells than
+-- `room`. If the bound of stacks is that of the last attempt, that attempt's tree is used again.
 local function attempt(all, most, room, last)
    local got = { cells = {} }
    if last and last.left.limit == most.stacks then
@@ -314,9 +315,9 @@ local function fit(all)
    return got
 end
 
--- --- as it stands in the page --------------------------------------------------------------------
+-- --- the data as the page has them ---------------------------------------------------------------
 
--- Cells as columns: node, thread, slice, samples, and events unless a period gives them; from 0.
+-- Returns cells as columns, counted from 0; `events` only if no fixed period gives the sums.
 local function columns_of(cells, period)
    local out = { node = {}, thread = {}, slice = {}, samples = {}, events = not period and {} or nil }
    for i, key in ipairs(sorted_keys(cells.samples)) do
@@ -333,7 +334,7 @@ local function less_one(list)
    return out
 end
 
--- The frames of a tree as columns, and the tree with their numbers; objects are named once.
+-- Returns the frames of a tree as columns, the objects (each once), and for each node its frame's number.
 local function frames_of(all, tree)
    local out = { name = {}, object = {}, kind = {} }
    local objects, object = numbering(function(name) return name end)
@@ -349,7 +350,7 @@ local function frames_of(all, tree)
    return out, objects, at
 end
 
--- The names of many recordings, by rank, and each one's number by its origin.
+-- Returns the names of merged recordings, sorted by rank, and the number of each, by its origin.
 local function recordings_of(self)
    local parts, names, numbers = {}, {}, {}
    for i, part in ipairs(self.parts or {}) do parts[i] = part end
@@ -388,7 +389,7 @@ local function left_out(got, all)
    return out
 end
 
---- The data of a page.
+--- Returns what the script of an HTML page reads: the samples by call stack, thread and slice of time.
 -- @tparam table self of `recording.open`
 -- @treturn table as the page's script reads it: `events` (`name`, `unit`, `period`, `cells`), `frames`, `objects`,
 -- `tree`, `threads`, `recordings` (names, if there are many), `slices`, `step` (s of a slice),

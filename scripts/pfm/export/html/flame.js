@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page's script: trees as flame graphs. Frames are buttons, of which one at a time is in the order of the Tab key;
-// the arrow keys go from frame to frame.
+// The page's script: trees as flame graphs. Frames are buttons, of which the Tab key reaches one at
+// a time; the arrow keys go from frame to frame.
 
 const ROW = 18, THINNEST = 1, TEXT = 24; // px
 
@@ -27,7 +27,7 @@ const matchesFrame = (frame) => state.word !== ""
    && frames.name[frame].toLowerCase().includes(state.word.toLowerCase());
 const matches = (node) => node.frame >= 0 && matchesFrame(node.frame);
 
-// What frames that match have together; one below another counts once.
+// Returns the sum of all frames with a matching name; a match below a match is not counted again.
 function found() {
    let sum = 0;
    const inside = new Uint8Array(nodes);
@@ -38,9 +38,9 @@ function found() {
    return sum;
 }
 
-// A graph in the element `id`; `tree()` makes what it shows, `upward()`: its root is at the bottom, `inverted()`: what
-// lies behind a frame called it, `choose(node)`: what a click does instead of zooming, `rootless`: its root is not
-// drawn.
+// Makes a graph in the element `id`. `tree()` makes what the graph shows; `upward()`: the root is
+// at the bottom; `inverted()`: a frame's children called it; `choose(node)`: what a click does
+// instead of zooming; `rootless`: the root is not drawn.
 function newFlame(id, more) {
    const flame = Object.assign({ box: by(id), zoomed: [], inverted: () => false, order: [], drawn: new Map() }, more);
    const node = (event) => event.target.node;
@@ -59,7 +59,7 @@ function newFlame(id, more) {
    return flame;
 }
 
-// Makes the tree anew; what was zoomed stays so as long as it is there.
+// Makes the tree anew, zoomed to the same frame if the new tree has it.
 function plant(flame) {
    flame.root = flame.zoom = flame.tree();
    for (const frame of flame.zoomed) {
@@ -70,7 +70,8 @@ function plant(flame) {
    drawFlame(flame);
 }
 
-// Frames from the zoomed one on, and those it lies on over the whole width: node, left and width from 0 to 1, depth.
+// Returns the zoomed frame with its descendants, and its ancestors over the whole width: node, left
+// and width (0 to 1), depth.
 function layout(flame, width) {
    const out = [], above = [];
    for (let node = flame.zoom; node.above; node = node.above) above.unshift(node.above);
@@ -139,7 +140,7 @@ function go(flame, node) {
    flame.drawn.get(node).focus();
 }
 
-// The frame beside one, or beside what it is in.
+// Returns the node `step` places to the right at the same depth, or the node itself at the edge.
 function beside(flame, node, step) {
    const depth = flame.order.find((box) => box.node === node).depth;
    const same = flame.order.filter((box) => box.depth === depth);

@@ -5,7 +5,7 @@ let whole = null, callers = null, callees = null;
 
 const MOST = 200; // functions to choose from
 
-// The function in the middle, between its callers and callees: the chosen one, else that with the most own samples.
+// Returns the function to show between its callers and callees: the chosen one, else the hottest.
 function around() {
    const rows = functionRows();
    if (state.around >= 0) return { f: state.around, rows };
@@ -40,7 +40,7 @@ function drawGraphs() {
    drawAround();
 }
 
-// After the width has changed.
+// Draws the graphs again after the width has changed.
 function fitGraphs() {
    drawFlame(whole);
    if (data.chained) { drawFlame(callers); drawFlame(callees); }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The page's script: of many recordings, how much each spent in each function, as a map; and how uneven that is.
+// The page's script: a map of how much each recording spent in each function, and how unevenly.
 
 const RANKED = 20; // functions shown
 const recordings = list(data.recordings);
 
-// What was selected of each function, by recording, and of all functions.
+// Sums up what was selected, by recording: of each function, and of all functions.
 function recordingSums() {
    const cells = events[state.event].cells, n = recordings.length, all = zeros(n), each = functions.map(() => null);
    for (let i = 0; i < cells.node.length; i++) {

@@ -25,7 +25,7 @@ const functions = [], functionOf = new Int32Array(frames.name.length).fill(-1);
    });
 })();
 
-// Of each node: the frame of the function it is in, and whether that function, or object, is new on the way down.
+// Of each node: the frame of its function, and whether no node above has that function, or object.
 const owner = new Int32Array(nodes).fill(-1), newFunction = new Uint8Array(nodes), newObject = new Uint8Array(nodes);
 (function () {
    const above = (node, same) => {
@@ -48,7 +48,7 @@ let sums = null;
 
 function zeros(n) { return new Float64Array(n); }
 
-// One pass over the cells that are selected.
+// Sums up the cells that are selected, in one pass.
 function count() {
    const cells = events[state.event].cells;
    const s = { self: zeros(nodes), selfSamples: zeros(nodes), total: zeros(nodes), totalSamples: zeros(nodes),

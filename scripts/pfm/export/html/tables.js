@@ -18,7 +18,7 @@ function nameCell(table, r) {
    return make("td", { class: "name" }, name);
 }
 
-// Columns: key, title, what a cell is made by.
+// Makes a table of columns with `key`, `title`, and what makes their cells.
 function newTable(id, columns, more) {
    const table = Object.assign({ id, columns, sort: columns[0].key, down: true, all: false, filter: "" }, more);
    const root = by(id);

@@ -4,7 +4,7 @@
 const LINES = 16; // threads shown
 const LABEL = 70; // px of an instant
 
-// Samples by slice: of all, then of each thread.
+// Counts samples by slice: of all threads, then of each thread.
 function courses() {
    const cells = events[state.event].cells, all = zeros(slices), each = threads.map(() => null);
    const sum = zeros(threads.length);
@@ -57,7 +57,7 @@ function drawTimeLine() {
    drawBrush();
 }
 
-// Steps of 1, 2 or 5 in the unit that suits the whole, so many as have room for their labels.
+// Draws ticks, 1, 2 or 5 of a unit that suits the whole apart, as many as have room for labels.
 function drawTicks() {
    const span = slices * data.step, width = by("cover").clientWidth;
    const [unit, size] = span >= 1 ? ["s", 1] : span >= 1e-3 ? ["ms", 1e-3] : ["us", 1e-6];

@@ -4,7 +4,7 @@
 
 const LONGEST = 8; // frames of a cycle that is folded
 
-// Without repetitions: a a b c b c d -> a b c d. The functions in it are the same, and so are their totals.
+// Returns a path without repetitions: a a b c b c d -> a b c d. Functions and totals are the same.
 function folded(path) {
    const out = [];
    const repeats = (n) => {
@@ -20,7 +20,7 @@ function folded(path) {
    return out;
 }
 
-// The frames on the way to a node of the data, the outermost first.
+// Returns the frames on the way to a node of the data, the outermost first.
 function pathTo(node) {
    const out = [];
    for (let at = node; at > 0; at = parent[at]) out.unshift(frameOf[at]);
@@ -31,7 +31,7 @@ function newNode(frame, above) {
    return { frame, above, children: new Map(), total: 0, samples: 0, self: 0, selfSamples: 0 };
 }
 
-// The tree of all stacks that are selected; `part` has of a path the frames from the tree's root on, or null.
+// Makes the tree of the selected stacks; part(path) returns the frames from the root on, or null.
 function grow(name, part) {
    const root = newNode(-1, null);
    root.name = name;
@@ -56,7 +56,7 @@ function grow(name, part) {
 
 const nameOf = (node) => node.frame < 0 ? node.name : frames.name[node.frame];
 
-// Functions that are called alike stand in the order of their names, whatever is selected.
+// Returns a node's children in the order of their names, which does not change with the selection.
 function childrenOf(node) {
    return Array.from(node.children.values()).sort((a, b) => nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1
       : a.frame - b.frame);
@@ -65,7 +65,7 @@ function childrenOf(node) {
 const fromRoot = () => grow("all", (path) => path);
 const fromLeaves = () => grow("all", (path) => path.reverse());
 
-// Of a function that calls itself the outermost call counts: so each sample is there once.
+// If a function calls itself, its outermost call counts, so that each sample is counted once.
 const outermost = (path, f) => path.findIndex((frame) => functionOf[frame] === f);
 function callersOf(f) {
    return grow(functions[f], (path) => {

@@ -15,7 +15,7 @@ local tables = require "pfm.fleet.store.tables"
 local batch = {}
 batch.__index = batch
 
---- A batch without recordings.
+--- Makes a batch without recordings.
 -- @tparam table known numbers of places and stacks that the database has, from batches before
 -- @tparam function list of the database: numbers as a cell
 -- @treturn table `recordings`, `places`, `stacks`, `samples`: lines of these tables; `known_by`:
@@ -27,7 +27,7 @@ end
 
 -- --- places and stacks ---------------------------------------------------------------------------
 
--- The number of a row, which is added where it is new.
+-- Returns the number of a row, which is added where it is new.
 local function number_of(self, lines, prefix, cells)
    local key = prefix .. table.concat(cells, "\0")
    local number = self.known[key] or self.fresh[key]
@@ -52,7 +52,7 @@ local function build_of(recording, path)
    return known and tostring(known.build_id or "") or ""
 end
 
--- The frames of a place: its function, after those that are inlined there.
+-- Returns the frames of a place: the functions that are inlined there, then its function.
 local function frames_at(self, recording, where)
    local out = {}
    local object, build = render.printable(stacks.base_name(where.object)), build_of(recording, where.object)
@@ -67,7 +67,8 @@ local function frames_at(self, recording, where)
    return out
 end
 
--- A stack, innermost first; without calls it has the object. `cache` has the frames of places.
+-- Returns the numbers of a sample's place and stack. Frames are innermost first; in a recording
+-- without call stacks, the object is the last. `cache` has frames by place.
 local function stack_of(self, recording, places, cache)
    local frames, own = {}, nil
    for i, where in ipairs(places) do
@@ -89,10 +90,10 @@ local function is_of_same_thread(a, b)
    return a and a.thread == b.thread and a.life == b.life and a.ovfl_pmd == b.ovfl_pmd and a.set == b.set
 end
 
--- Event, process and thread of a row, as cells of its line.
+-- Returns the event, process and thread of a row, as cells of its line.
 local function head_of(recording, row)
    local event = row.event and row.event.name or "PMD" .. row.ovfl_pmd
-   return client.cells { event, samples.comm(recording, row.life, row.life),
+   return client.cells { event, samples.process(recording, row.life),
       samples.comm(recording, row.thread, row.life) }
 end
 
@@ -126,7 +127,7 @@ local function rank_of(from)
    return rank and rank >= 0 and rank <= MOST_RANK and rank == math.floor(rank) and rank or tables.NO_RANK
 end
 
--- A recording's attributes, in the order of the tables.
+-- Returns a recording's attributes, in the order of `tables.known`.
 local function known_by(recording, given)
    local head, from = recording.head, origin.of(recording)
    local host = given.host or from.host

@@ -59,7 +59,7 @@ function clickhouse.new(url)
    return self
 end
 
--- The readable part of the client's error message.
+-- Returns the readable part of the client's error message.
 local function plain(err)
    return err and (err:match("e%.displayText%(%) = (.-), e%.what%(%)") or err)
 end
@@ -81,12 +81,12 @@ local function with_password(self, fn)
    return result, plain(err)
 end
 
---- A text in SQL.
+--- Writes a text in SQL.
 function clickhouse.literal(text)
    return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end
 
---- A list of numbers as a cell.
+--- Writes a list of numbers as a cell.
 function clickhouse.list(numbers)
    return "[" .. table.concat(numbers, ",") .. "]"
 end
@@ -109,7 +109,7 @@ local function run(self, statements)
    end)
 end
 
--- Statements that add what tables of the first versions lack; nil and why that is not known.
+-- Returns statements that add what tables of the first versions lack; nil and why it is not known.
 local function additions(self)
    local out = {}
    for _, name in ipairs(WITH_KNOWN) do
@@ -146,7 +146,7 @@ local function insert(self, name, lines, names)
    end)
 end
 
--- Lines of samples with their recordings' attributes.
+-- Returns lines of samples with their recordings' attributes.
 local function widened(batch)
    local out = {}
    for i, line in ipairs(batch.samples) do out[i] = line:sub(1, -2) .. "\t" .. batch.known_by[i] end
@@ -175,7 +175,7 @@ local function all_of(...)
    return #all > 0 and " WHERE " .. table.concat(all, " AND ") or ""
 end
 
---- The FROM and WHERE that read samples. If a recording was loaded twice at once, one counts.
+--- Makes FROM and WHERE for samples. If a recording was loaded twice at once, one attempt counts.
 -- @tparam table tests of `pfm.fleet.store.where`: lists of conditions, `recordings` on recordings,
 -- `known` those of them on attributes that samples have here, too, and `rows` on samples
 -- @treturn string FROM and WHERE

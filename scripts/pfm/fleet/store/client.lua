@@ -7,8 +7,8 @@ local text_file = require "pfm.util.text_file"
 
 local client = {}
 
--- Runs a command that reads what is written and prints into a file. A caught signal may cut short a
--- write, which fails then; the output is in a file, which no signal cuts short.
+-- Runs a command with `parts` as its input. Its output goes to a file, not a pipe, so that a signal
+-- which this process catches cannot cut it short; a write that is cut short fails.
 local function run_with(command, parts, output)
    local errors, said = text_file.unnamed()
    local status, code = text_file.unnamed()
@@ -54,7 +54,7 @@ end
 local escapes = { ["\\"] = "\\\\", ["\t"] = "\\t", ["\n"] = "\\n", ["\r"] = "\\r", ["\0"] = "" }
 local letters = { t = "\t", n = "\n", r = "\r", b = "\b", f = "\f", ["0"] = "\0" }
 
---- Some cells of a line.
+--- Makes values cells of a line, separated by tabs, with escapes.
 -- @tparam table values strings and numbers
 -- @treturn string
 function client.cells(values)
@@ -65,14 +65,14 @@ function client.cells(values)
    return table.concat(out, "\t")
 end
 
---- A line of a table.
+--- Makes a line of a table.
 -- @tparam table values strings and numbers
 -- @treturn string
 function client.line(values)
    return client.cells(values) .. "\n"
 end
 
---- The lines of a table.
+--- Splits text into the lines of a table.
 -- @string text
 -- @treturn table of tables of strings
 function client.rows(text)
@@ -87,7 +87,7 @@ function client.rows(text)
    return out
 end
 
---- The numbers in a cell that is a list.
+--- Returns the numbers in a cell that is a list.
 -- @string cell
 -- @treturn table of strings
 function client.numbers(cell)

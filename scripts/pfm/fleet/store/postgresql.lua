@@ -10,12 +10,12 @@ local tables = require "pfm.fleet.store.tables"
 local postgresql = {}
 postgresql.__index = postgresql
 
--- How its SQL says things: names of functions, and how tables are joined (`join`: the other table
--- has one row for each row).
+-- PostgreSQL's SQL for what differs between the databases: functions, and joins (`join`: with a table
+-- that has one row for each row).
 postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
    distinct = "count(DISTINCT %s)" }
 
--- A recording's attributes as columns; tables of the first versions have only some of them.
+-- Returns a recording's attributes as columns: all, or those that the first versions did not have.
 local function known_columns(form, only_added)
    local out = {}
    for _, column in ipairs(tables.known) do
@@ -26,7 +26,7 @@ local function known_columns(form, only_added)
    return table.concat(out, ", ")
 end
 
--- psql says what it is doing only where it fails; two sessions that create the tables at once wait for each other.
+-- psql prints warnings and errors only; two sessions that create the tables at once take turns.
 local SCHEMA = [[
 SET client_min_messages = warning;
 BEGIN;
@@ -43,7 +43,7 @@ CREATE TABLE IF NOT EXISTS lpfm_samples (load bigint NOT NULL, event text, proce
 CREATE INDEX IF NOT EXISTS lpfm_samples_load ON lpfm_samples (load);
 COMMIT;
 ]]
-local LOCK = 7367461 -- any number that is ours
+local LOCK = 7367461 -- the key of the advisory lock: any fixed number
 
 local WAIT = "10" -- s for a connection
 
@@ -62,19 +62,19 @@ function postgresql.new(url)
    return self
 end
 
--- The command. Lists of processes show it, so the password is in the environment.
+-- Returns the command. Lists of processes show it, so the password is in the environment.
 local function command_of(self)
    if self.url.password then setenv("PGPASSWORD", self.url.password) end
    setenv("PGCONNECT_TIMEOUT", WAIT)
    return self.command
 end
 
---- A text in SQL.
+--- Writes a text in SQL.
 function postgresql.literal(text)
    return "'" .. text:gsub("%z", ""):gsub("'", "''") .. "'"
 end
 
---- A list of numbers as a cell.
+--- Writes a list of numbers as a cell.
 function postgresql.list(numbers)
    return "{" .. table.concat(numbers, ",") .. "}"
 end
@@ -95,7 +95,8 @@ function postgresql:prepare()
       known_columns("ADD COLUMN IF NOT EXISTS %s %s", true)) })
 end
 
--- Adds rows unless they are there, by a temporary table; in an order, so that no sessions deadlock.
+-- Adds rows unless they are there, through a temporary table; in the order of ids, so that two
+-- sessions that add the same rows do not deadlock.
 local function new_ones(out, name, lines)
    if #lines == 0 then return end
    out[#out + 1] = ("CREATE TEMPORARY TABLE new_%s (LIKE lpfm_%s) ON COMMIT DROP;\n"):format(name, name)
@@ -124,7 +125,7 @@ function postgresql:load(batch)
    return client.write(command_of(self), out)
 end
 
---- The FROM and WHERE that read samples.
+--- Makes FROM and WHERE for samples.
 -- @tparam table tests of `pfm.fleet.store.where`: lists of conditions on `recordings` and on `rows`
 -- @treturn string FROM and WHERE
 function postgresql.source(tests)

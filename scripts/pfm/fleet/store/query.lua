@@ -23,7 +23,7 @@ for _, column in ipairs(tables.known) do
    keys[column.name] = column.name ~= "time" and { missing = missing[column.name] } or nil
 end
 
---- The names of the keys.
+--- Lists the names of the keys.
 -- @treturn table sorted
 function query.keys()
    return sorted_keys(keys)
@@ -42,7 +42,7 @@ function query.read_keys(by)
    return out
 end
 
---- A cell as it is shown.
+--- Returns a cell as it is shown.
 -- @string name of a key
 -- @string cell
 -- @treturn string
@@ -59,7 +59,7 @@ local function expression(words, name)
    return key.seconds and ("%s(time, %d) AS %s"):format(words.divide, key.seconds, name) or name
 end
 
--- Splits keys into expressions over samples and columns of places; also names of the former.
+-- Returns keys as expressions over samples, the names of these but for "event", and place columns.
 local function split(words, wanted)
    local own, places = {}, {}
    for _, name in ipairs(wanted) do
@@ -86,7 +86,7 @@ local function list(...)
    return table.concat(out, ", ")
 end
 
--- Sums of samples by their own keys, the event and one more column.
+-- Returns a query for sums of samples by their own keys, the event and one more column.
 local function sums(self, own, names, column, sides)
    local parts = {}
    if not has_event(own) then own = { "event", unpack(own) } end
@@ -97,7 +97,7 @@ local function sums(self, own, names, column, sides)
    return ("(%s) AS summed"):format(table.concat(parts, " UNION ALL "))
 end
 
--- Rows by the samples' own locations.
+-- Returns a query for rows by the samples' own locations.
 local function own_rows(self, own, names, places, sides)
    if #places == 0 then
       local summed = sums(self, own, names, {}, sides)
@@ -108,7 +108,7 @@ local function own_rows(self, own, names, places, sides)
       .. "AS places USING (place)"):format(list("event", names, places), summed, words.join, list(places))
 end
 
--- Rows by the functions in the samples' stacks; one that is in a stack several times counts once.
+-- Returns a query for rows by the functions in stacks. Each counts once in a stack.
 local function caller_rows(self, own, names, places, sides)
    local words, summed = self.words, sums(self, own, names, "stack", sides)
    local used = {}
@@ -121,8 +121,8 @@ local function caller_rows(self, own, names, places, sides)
       list("event", names, places), summed, words.join_all, named)
 end
 
---- The query for the rows of a report: the columns of `query.columns`, and for each side samples
--- and events of the functions alone, then those with their callees.
+--- Makes the query for the rows of a report: the columns of `query.columns`, and for each side
+-- samples and events of the functions alone, then those with their callees.
 -- @tparam table self a database
 -- @tparam table wanted keys
 -- @tparam table sides tests of `where.read`: of one, or of an older and a newer
@@ -147,7 +147,7 @@ function query.report(self, wanted, sides, children, limit)
       limit and (" LIMIT %d"):format(limit) or "")
 end
 
---- The columns of `query.report` before the numbers.
+--- Lists the columns of `query.report` before the numbers.
 -- @tparam table words of a database
 -- @tparam table wanted keys
 -- @treturn table names
@@ -160,7 +160,7 @@ function query.columns(words, wanted)
    return out
 end
 
---- The totals of selections by event.
+--- Makes the query for the totals of selections by event.
 -- @tparam table self a database
 -- @tparam table sides tests of `where.read`
 -- @treturn string of side, event, samples, events
@@ -172,10 +172,10 @@ function query.totals(self, sides)
    return table.concat(parts, " UNION ALL ")
 end
 
---- The recordings of selections.
+--- Makes the query for the recordings of selections.
 -- @tparam table self a database
 -- @tparam table sides tests of `where.read`
--- @treturn string of side, their number, that of their hosts, the first and the last time, whether any has call stacks
+-- @treturn string of side, recordings, hosts, first time, last time, whether any has call stacks
 function query.recordings(self, sides)
    local parts, distinct = {}, self.words.distinct
    for i, tests in ipairs(sides) do
@@ -186,7 +186,7 @@ function query.recordings(self, sides)
    return table.concat(parts, " UNION ALL ")
 end
 
---- Stacks of an event and what they weigh.
+--- Makes the query for stacks of an event and what they weigh.
 -- @tparam table self a database
 -- @tparam table tests of `where.read`
 -- @string event
@@ -199,7 +199,7 @@ function query.stacks(self, tests, event, weight)
       .. "USING (stack)"):format(weight, self.source(tests), self.literal(event), words.join)
 end
 
---- The places that are in the stacks of a selection.
+--- Makes the query for the places that are in the stacks of a selection.
 -- @tparam table self a database
 -- @tparam table tests of `where.read`
 -- @string event

@@ -29,8 +29,8 @@ tables.is_number = is_number
 
 local KNOWN = table.concat(names, ", ")
 
---- All columns of the tables, in the order in which `pfm.fleet.store.batch` writes them; of samples
--- without their recording's attributes, and with them.
+--- All columns of the tables, in the order in which `pfm.fleet.store.batch` writes them; `samples`
+-- are without their recording's attributes, `wide_samples` with them.
 tables.of = {
    recordings = "id, load, " .. KNOWN .. ", file, taken, lost, chained",
    places = "id, kind, symbol, object, build, line",

@@ -8,6 +8,7 @@
 -- @module pfm.fleet.store.where
 
 local fail = require "pfm.util.fail"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local ranges = require "pfm.util.ranges"
 local tables = require "pfm.fleet.store.tables"
@@ -34,7 +35,7 @@ local DAY = 86400
 local SECONDS = { s = 1, m = 60, h = 3600, d = DAY, w = 7 * DAY }
 local WEEKDAYS = { sunday = 0, monday = 1, tuesday = 2, wednesday = 3, thursday = 4, friday = 5, saturday = 6 }
 
--- Days since 1970 of the proleptic Gregorian calendar.
+-- Returns the days since 1970 of a date of the proleptic Gregorian calendar.
 local function days(year, month, day)
    local y = month <= 2 and year - 1 or year
    local era = math.floor(y / 400)
@@ -56,7 +57,7 @@ local function dated(text)
    return start + hour * 3600 + (tonumber(minute) or 0) * 60 + (tonumber(second) or 0), width
 end
 
--- The moment that a text names, and how long it lasts.
+-- Returns the moment that a text names, and how long it lasts.
 local function moment(text, now)
    local today = math.floor(now / DAY) * DAY
    if text == "now" then return now, 1 end
@@ -144,6 +145,18 @@ local function read_condition(literal, now, text)
    return name, tables.is_number[name] and number_test(name, op, value) or text_test(literal, name, op, value)
 end
 
+-- Returns the conditions in a text: a comma in brackets of a value, as in symbol=f(int, char), separates none.
+local function split(text)
+   local out = {}
+   while text do
+      local start = text:match("^%s*[%a_]+%s*[=!<>]=?()") or 1
+      local comma = name_list.comma(text:sub(start))
+      out[#out + 1] = text:sub(1, comma and start + comma - 2):match("^%s*(.-)%s*$")
+      text = comma and text:sub(start + comma)
+   end
+   return out
+end
+
 local function listed_test(literal, name, values)
    return tables.is_number[name] and number_test(name, "=", table.concat(values, "|"))
       or exact_test(literal, name, values)
@@ -163,9 +176,7 @@ function where.read(texts, literal, now)
       if type(text) == "table" then
          add(tests, text[1], listed_test(literal, text[1], text[2]))
       else
-         for condition in (text .. ","):gmatch("%s*([^,]-)%s*,") do
-            add(tests, read_condition(literal, now, condition))
-         end
+         for _, condition in ipairs(split(text)) do add(tests, read_condition(literal, now, condition)) end
       end
    end
    return tests

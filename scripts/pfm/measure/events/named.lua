@@ -20,13 +20,13 @@ local generic = {
    ["stalled-cycles-frontend"] = 7, ["stalled-cycles-backend"] = 8, ["ref-cycles"] = 9,
 }
 
--- Systems of tracepoints that the kernel counts at user level; all others happen in the kernel.
+-- Systems of tracepoints that :u counts, too; the kernel reports all others at kernel level.
 local AT_USER_LEVEL = { syscalls = true, raw_syscalls = true }
 
 --- The number of registers for named events.
 named.registers = LAST - FIRST + 1
 
---- Can the machine count named events?
+--- Returns true if the machine can count named events.
 -- @treturn[1] boolean true
 -- @return[2] nil
 -- @treturn[2] string why not
@@ -57,8 +57,7 @@ local function on_kind(pmu, base, code)
    return attr
 end
 
--- Finds a generic event on one kind of core, which sysfs need not describe, or else an event of
--- sysfs.
+-- Finds a generic event on one kind of core, which sysfs need not describe, or else sysfs's event.
 local function find_pmu_event(pmu, text)
    for _, kind in ipairs(generic[text] and pmus.core_kinds() or {}) do
       if kind == pmu then return { { attr = on_kind(pmu, text) } } end
@@ -74,7 +73,7 @@ local function pmu_event(base, pmu, text)
    return event_of(base, parts, found[1].unit, found[1].scale)
 end
 
---- Has a word the form of a named event?
+--- Returns true if a word has the form of a named event.
 -- @string base
 -- @treturn boolean
 function named.is(base)
@@ -104,7 +103,7 @@ end
 
 -- --- precise samples ---------------------------------------------------------------------------
 
-local HARDWARE, RAW = 0, 4 -- PERF_TYPE_
+local HARDWARE, RAW = 0, 4 -- PERF_TYPE_HARDWARE, PERF_TYPE_RAW
 
 -- Returns a generic or raw event as a named event, or nil and a message. `of_cores` marks it as one
 -- of the cores' PMU, which this machine may not have.
@@ -118,7 +117,8 @@ local function core_event(base, code)
       "or as in cpu/event=0xc0/"
 end
 
----- An event with precise samples: they have the addresses of the instructions that caused them.
+---- Returns an event with precise samples, which have the addresses of the instructions that
+-- caused them.
 -- @string base generic name, raw event or PMU's event, without levels
 -- @int[opt] code of a raw event
 -- @int precise 1 to 3, precise_ip of perf_event_open(2)
@@ -139,7 +139,8 @@ end
 
 -- --- kinds of cores ------------------------------------------------------------------------------
 
---- A generic or raw event on a processor with several kinds of cores: the sum, and the event on each kind.
+--- Returns a generic or raw event of a processor with several kinds of cores: the sum, and the
+-- event on each kind.
 -- @string base
 -- @int[opt] code of a raw event
 -- @treturn {table,...} the sum first; nil if there is only one kind, or the event is neither
@@ -158,7 +159,7 @@ end
 
 -- --- registers -----------------------------------------------------------------------------------
 
---- The values of a named event's PMCs, one for each part.
+--- Returns the values of a named event's PMCs, one for each part.
 -- @tparam table event
 -- @treturn[1] {number,...}
 -- @return[2] nil
@@ -198,9 +199,9 @@ end
 
 --- Places named events in event sets: equal ones share a register; if there are too few registers,
 -- events take turns.
--- @tparam {table,...} list those without a `reason`; others get one
+-- @tparam {table,...} list the events; one that cannot be counted gets a `reason`
 -- @tparam[opt] int taken a register that is not free
--- @treturn {table,...} for each register `num` and the `users`, each `value` and the `events` with it
+-- @treturn {table,...} by register: `num`, and `users`, each a `value` and the `events` with it
 function named.places(list, taken)
    local registers, by_value, free = {}, {}, {}
    for num = FIRST, LAST do

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- The PMUs that the kernel describes in sysfs, and their events: PMU/EVENT/, PMU/term=value,.../.
 -- A PMU's folder has `type`; `format/TERM`, the bits of the event's configuration that a term stands for
--- ("config:0-7,32-35"); `events/NAME`, terms ("event=0x3c,umask=0"), with NAME.unit and NAME.scale; and `cpumask`,
--- if it counts whole CPUs, or `cpus`, if it counts threads there.
+-- ("config:0-7,32-35"); `events/NAME`, terms ("event=0x3c,umask=0"), with NAME.unit and NAME.scale;
+-- and `cpumask`, if the PMU counts whole CPUs, or `cpus`, if it counts threads on these CPUs.
 -- @module pfm.measure.events.pmus
 
 local folder = require "pfm.measure.events.folder"
@@ -27,7 +27,7 @@ end
 
 -- --- PMUs ----------------------------------------------------------------------------------------
 
---- The PMUs with events of the form PMU/EVENT/.
+--- Returns the PMUs with events of the form PMU/EVENT/.
 -- @treturn {string,...} sorted
 function pmus.names()
    local out = {}
@@ -55,7 +55,7 @@ local function by_number(a, b)
    return a < b
 end
 
---- The PMUs of a kind of core, where the processor has several: each counts on its own CPUs.
+--- Returns the PMUs of a processor's kinds of cores, if it has several. Each counts on its CPUs.
 -- @treturn {string,...} "cpu_atom", "cpu_core"; empty where all cores are alike
 function pmus.core_kinds()
    local out = {}
@@ -65,7 +65,7 @@ function pmus.core_kinds()
    return #out > 1 and out or {}
 end
 
---- The named events of a PMU.
+--- Returns the named events of a PMU.
 -- @string pmu
 -- @treturn {string,...} sorted
 function pmus.events(pmu)
@@ -76,14 +76,14 @@ function pmus.events(pmu)
    return out
 end
 
---- The terms of a PMU.
+--- Returns the terms of a PMU.
 -- @string pmu
 -- @treturn {string,...} sorted
 function pmus.terms(pmu)
    return folder.names(("%s/%s/format"):format(root(), pmu)) or {}
 end
 
---- The terms that a named event stands for.
+--- Returns the terms that a named event stands for.
 -- @string pmu
 -- @string event
 -- @treturn string "event=0x3c,umask=0", or nil
@@ -93,7 +93,7 @@ end
 
 -- --- terms ---------------------------------------------------------------------------------------
 
--- The bits of a number in a text, from bit 0; nil: it is not a number.
+-- Returns the bits of a number in a text, from bit 0; nil if it is not a number.
 local function bits_of(text)
    local out, hex = {}, text:match("^0[xX](%x+)$")
    local n = not hex and text:match("^%d+$") and tonumber(text)
@@ -187,7 +187,7 @@ end
 
 -- --- events --------------------------------------------------------------------------------------
 
--- The scale and unit of an event that is among the terms, if it has them.
+-- Returns the scale and unit of an event that is among the terms, if it has them.
 local function scale_of(pmu, text)
    for part in text:gmatch("[^,%s]+") do
       local scale = not part:find("[=./]") and line_of(pmu, ("events/%s.scale"):format(part))
@@ -220,7 +220,7 @@ local function unknown(name)
    return ("there is no PMU '%s'%s"):format(name, hint)
 end
 
---- An event of a PMU, or of all of a kind.
+--- Finds an event of a PMU, or of all PMUs of a kind.
 -- @string name the PMU's, as in "power", or that of several without their numbers, "uncore_imc"
 -- @string text events and terms: "energy-pkg", "event=0x3c,umask=0"
 -- @treturn[1] {table,...} for each PMU `pmu`, `attr` for `lpfm.perf_event`, and what the event has of `scale`, `unit`
@@ -239,7 +239,7 @@ function pmus.find(name, text)
    return out
 end
 
---- The names that a pattern with wildcards matches.
+--- Returns the names that a pattern with wildcards matches.
 -- @string pattern of a PMU
 -- @string event pattern of its events
 -- @treturn {string,...} "power/energy-pkg/", ...

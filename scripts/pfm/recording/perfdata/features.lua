@@ -10,9 +10,9 @@ local NUMBERS = { tracing = 1, build_ids = 2, host = 3, kernel = 4, version = 5,
    command = 11, events = 12, stat = 19, clock = 29, directory = 24 }
 local SIZED = 2 ^ 15 -- flag of a build id's record: it has a size
 
--- --- bytes ---------------------------------------------------------------------------------------
+-- --- reading numbers and texts -------------------------------------------------------------------
 
--- A number of n bytes at a place, in this machine's order; nil where the bytes end before.
+-- Returns a number of n bytes at a place, in this machine's order; nil if the bytes end before.
 local function number(bytes, at, n)
    if at + n - 1 > #bytes then return nil end
    local value, big = 0, require("lpfm.chunks").byte_order == "big"
@@ -20,7 +20,7 @@ local function number(bytes, at, n)
    return value
 end
 
--- A text with its length before it, and the place after it.
+-- Reads a text that follows its length; returns the text, and the place after it.
 local function text(bytes, at)
    local length = number(bytes, at, 4)
    if not length or at + 3 + length > #bytes then return nil end
@@ -48,7 +48,7 @@ function read.command(bytes)
    return out
 end
 
--- Build ids by path. Entries are records; one that is cut off at the end is left out.
+-- Reads build ids by path. Entries are records; one that is cut off at the end is left out.
 function read.build_ids(bytes)
    local out, at = {}, 1
    while true do
@@ -62,7 +62,7 @@ function read.build_ids(bytes)
    end
 end
 
--- The names of events, each with the ids of the event.
+-- Reads the names of events, each with the ids of the event.
 function read.events(bytes)
    local out, at, attr_size = {}, 9, number(bytes, 5, 4)
    for i = 1, attr_size and number(bytes, 1, 4) or 0 do
@@ -80,7 +80,7 @@ function read.events(bytes)
    return out
 end
 
--- The wall clock and that of the samples at one moment, ns.
+-- Reads the wall clock and the samples' clock at one moment, in ns.
 function read.clock(bytes)
    local wall, own = number(bytes, 9, 8), number(bytes, 17, 8)
    return own and { wall = wall, own = own }
@@ -105,7 +105,7 @@ function features.read(name, bytes)
    return read[name](bytes)
 end
 
---- The features of a file's header.
+--- Reads the features of a file's header.
 -- @param file of `lpfm.perfdata`
 -- @treturn table by name
 -- @usage local f = require("lpfm.perfdata").open "perf.data"

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- `print fmt` of a tracepoint: the arguments of the kernel's printf(), a part of C.
 --
--- A format is compiled to a function of a sample. Arguments become functions, too: they return a u64, or a string. A
--- name that only the kernel knows has no value: what depends on it is printed as "?". What is not understood fails as a
--- whole, and the fields are shown one by one.
+-- A format is compiled to a function of a sample. Arguments become functions, too: they return a
+-- u64 or a string. A name that only the kernel knows has no value: what depends on it is printed as
+-- "?". If a format is not understood, the fields are shown one by one.
 -- @module pfm.recording.perfdata.print_format
 
 local lpeg = require "lpeg"
@@ -40,7 +40,7 @@ local function is_true(value)
    return type(value) == "string" or value ~= ZERO
 end
 
--- Is a less than b, as signed numbers of 64 bits?
+-- Returns true if a is less than b, as signed numbers of 64 bits.
 local function less(a, b)
    local negative, other = a:rshift(63) ~= ZERO, b:rshift(63) ~= ZERO
    if negative ~= other then return negative end
@@ -101,7 +101,7 @@ end
 
 -- --- casts ---------------------------------------------------------------------------------------
 
--- Number of bytes of a type, and whether it has a sign; nil: it is a pointer, or not known.
+-- Returns a type's number of bytes, and whether it is signed; nil for a pointer or an unknown type.
 local function size_of(kind)
    if kind:find("%*") then return nil end
    local signed = not kind:find("unsigned") and not kind:find("^%s*_*u") and not kind:find("size_t")
@@ -131,7 +131,7 @@ end
 
 -- --- what the kernel's macros print --------------------------------------------------------------
 
--- Pairs of a value and its name, without those of unknown value.
+-- Returns pairs of a value and its name, without those of unknown value.
 local function constants(pairs_of)
    local out = {}
    for _, pair in ipairs(pairs_of) do
@@ -257,7 +257,7 @@ local function operators(list)
    return token(C(out))
 end
 
--- Operands with operators between them, which group from the left.
+-- Matches operands with operators between them, which group from the left.
 local function level(operand, list)
    return Cf(operand * Cg(operators(list) * operand) ^ 0, apply)
 end
@@ -267,7 +267,7 @@ local function call(_, at, name, ...)
    return macro ~= nil and at, macro and macro(...)
 end
 
--- A grammar for the fields of one format.
+-- Makes a grammar for the fields of one format.
 local function grammar_of(format)
    local known = function(_, at, name, field)
       local make = of_field[name]
@@ -309,7 +309,7 @@ local function with_sign(value, long)
    return ("%.0f"):format(low >= 2 ^ 31 and low - 2 ^ 32 or low)
 end
 
--- Digits with a sign, prefix and padding as in C.
+-- Returns digits with a sign, prefix and padding as in C.
 local function pad(digits, prefix, its)
    local sign = digits:match("^%-") or ""
    digits = digits:sub(#sign + 1)
@@ -366,7 +366,7 @@ function conversions.s(value, its, self)
    return its.flags:find("-", 1, true) and shown .. fill or fill .. shown
 end
 
--- An address: of code by its symbol (s, S: with the offset), else as a number.
+-- Prints an address: one of code by its symbol (S and B: with the offset), else as a number.
 function conversions.p(value, its, self)
    value = number(value)
    local name, offset
@@ -381,7 +381,7 @@ local UNKNOWN = { I = true, i = true, M = true, m = true, U = true, d = true, D 
 
 local CONVERSION = "^%%([-+ #0]*)(%*?%d*)%.?(%*?%d*)([hlLqjzt]*)(.)(%a?)"
 
--- The parts of a format: texts and conversions.
+-- Returns the parts of a format: texts and conversions.
 local function parts_of(format)
    local out, at = {}, 1
    while at <= #format do
@@ -413,7 +413,7 @@ local function print_all(self, raw, parts, arguments)
       n = n + 1
       return (arguments[n] or error("an argument is missing", 0))(self, raw)
    end
-   -- An argument's value, as it is printed.
+   -- Returns an argument's value as it is printed.
    local function shown(letter, its)
       local ok, value = pcall(next_argument)
       if ok then return conversions[letter](value, its, self) end

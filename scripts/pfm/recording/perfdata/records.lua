@@ -27,7 +27,7 @@ end
 
 local count = records.count
 
--- --- what is left out ----------------------------------------------------------------------------
+-- --- records that are left out -------------------------------------------------------------------
 
 -- What other records tell, by type. Types that are neither here nor read are for perf's own use.
 local OTHERS = { [8] = "counts of threads", [11] = "parts of a hardware trace", [14] = "context switches",
@@ -59,8 +59,8 @@ local function add_row(self, record, kind, ...)
    self.recording.records[#self.recording.records + 1] = row
 end
 
--- Notes where one of the kernel's symbols is, as its mapping says. Mappings of modules are ignored:
--- the kernel's symbols have theirs, too.
+-- Notes the kernel's build id and where one of its symbols lies, by the mapping that perf records for
+-- the kernel. Mappings of modules are ignored.
 local function take_kernel(self, record)
    local symbol = record.path:match("^%[kernel%.kallsyms%](.+)$")
    if not symbol then return end
@@ -76,6 +76,10 @@ function take.MMAP(self, record)
       local known = self.recording.objects[record.path] or { path = record.path }
       known.build_id = record.build_id or known.build_id
       self.recording.objects[record.path] = known
+      if (record.inode or 0) ~= 0 then
+         self.inodes[record.path] = self.inodes[record.path] or {}
+         self.inodes[record.path][record.inode] = record.device
+      end
    end
 end
 
@@ -106,7 +110,7 @@ function take.THROTTLE(self)
    count(self, "throttled")
 end
 
--- Keeps the user's frames of samples that came before (deferred call chains).
+-- Keeps a deferred call chain: the user's frames of earlier samples that have the same cookie.
 function take.DEFERRED(self, record)
    self.deferred[record.cookie] = record.chain
 end

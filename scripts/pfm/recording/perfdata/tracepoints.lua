@@ -36,7 +36,7 @@ function cursor:text()
    return self:take(stop - self.at + 1):sub(1, -2)
 end
 
--- The words of a "field:" line: the last is the name.
+-- Reads a "field:" line; the last word of a declaration is the name.
 local function read_field(line)
    local declared, offset, size, signed = line:match("^%s*field:(.-);%s*offset:(%d+);%s*size:(%d+);%s*signed:(%d)")
    if not declared then return nil end
@@ -93,9 +93,9 @@ function tracepoints.read(bytes)
    return self
 end
 
--- --- the kernel -------------------------------------------------------------------------------------
+-- --- functions and texts of the kernel --------------------------------------------------------------
 
---- The kernel's function at an address.
+--- Finds the kernel's function at an address.
 -- @tparam u64 address
 -- @treturn ?string its name; nil: it is not known
 -- @treturn ?int how far the address is in it
@@ -107,7 +107,7 @@ function tracepoints:symbol(address)
    return where.func, where.offset
 end
 
---- A text of the kernel's at an address.
+--- Returns the kernel's text at an address.
 -- @tparam u64 address
 -- @treturn ?string nil: it is not known
 -- @usage local t = require("pfm.recording.perfdata.tracepoints").read(""); print(t and t:constant(lpfm.u64(4096)))
@@ -147,7 +147,7 @@ function tracepoints:add(id, raw)
    return #self.ids
 end
 
---- What a sample of a tracepoint says.
+--- Returns what a sample of a tracepoint says.
 -- @int number of `tracepoints:add`
 -- @tparam[opt] resolver resolver of `pfm.symbols`, for the kernel's functions
 -- @treturn ?string nil: there is no such sample; "": the file does not describe its event

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Which part of a parallel job this process is, as its launcher said in the environment: Slurm's srun, Open MPI's
 -- mpirun, the launchers of PMIx and PMI (MPICH's Hydra, Intel's, Cray's), GNU parallel.
--- @module pfm.launcher
+-- @module pfm.util.launcher
 
 local text_file = require "pfm.util.text_file"
 
@@ -40,11 +40,11 @@ local function job_of(known)
    return get(known.job)
 end
 
---- Which part of a parallel job this process is.
+--- Says which part of a parallel job this process is.
 -- @treturn ?table nil if no launcher started it; else `launcher` (its name), `rank` (from 0), and where the launcher
 -- says so `ranks` (how many), `local_rank` (among those of this host), `id` of the job and `step` (strings); always
 -- `host`
--- @usage (require("pfm.launcher").here() or {}).rank
+-- @usage (require("pfm.util.launcher").here() or {}).rank
 function launcher.here()
    for _, known in ipairs(LAUNCHERS) do
       local rank = number(known.rank)
@@ -57,9 +57,9 @@ function launcher.here()
    return nil
 end
 
---- The name of this computer, or of Slurm's node, of which there may be several on one.
+--- Returns the name of this computer, or of Slurm's node: one computer may have several.
 -- @treturn string
--- @usage require("pfm.launcher").host()
+-- @usage require("pfm.util.launcher").host()
 function launcher.host()
    return get("SLURMD_NODENAME") or text_file.line("/proc/sys/kernel/hostname")
 end
@@ -75,13 +75,13 @@ local parts = {
    s = function(here) return here and here.step, "a step" end,
 }
 
---- The name of a file in which %h stands for the host, %r for the rank, %j for the job, %s for its step, %p for this
--- process, %% for a percent sign.
+--- Returns the name of a file: %h in the text stands for the host, %r for the rank, %j for the job,
+-- %s for its step, %p for this process, %% for a percent sign.
 -- @string text
 -- @treturn[1] string
 -- @return[2] nil
--- @treturn[2] string which of them has no value here
--- @usage require("pfm.launcher").file_name("run.%h.%p.data")
+-- @treturn[2] string which letter has no value here
+-- @usage require("pfm.util.launcher").file_name("run.%h.%p.data")
 function launcher.file_name(text)
    local here, why = launcher.here(), nil
    local name = text:gsub("%%(.?)", function(letter)

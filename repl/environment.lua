@@ -1,0 +1,18 @@
+-- SPDX-License-Identifier: MIT
+--- Gives the modules of the program and of the library an environment of their own, which has the values that Lua's
+-- global names had at the beginning: what users assign to such a name at the prompt (`type = 5`) must not stop the
+-- code that reads and runs the next line.
+-- @module repl.environment
+
+local own = setmetatable({}, { __index = _G, __newindex = _G })
+for name, value in pairs(_G) do rawset(own, name, value) end
+own.print = nil -- users may replace it
+setfenv(1, own)
+
+local search = package.loaders[2]
+
+package.loaders[2] = function(name)
+   local chunk = search(name)
+   if type(chunk) == "function" and (name:find("^repl%.") or name:find("^pfm%.")) then setfenv(chunk, own) end
+   return chunk
+end
