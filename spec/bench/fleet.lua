@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A made-up fleet: recordings of the simulated computer, as if each of so many hosts had made one each hour, around
--- midnight, into a store.
+-- Loads the recordings of a made-up fleet into a store: recordings of the simulated computer, as if
+-- each host had made one each hour, in the hours around midnight.
 --   fleet.lua URL HOSTS HOURS FOLDER	prints samples, bytes of the files, seconds
 local chunks = require "lpfm.chunks"
 local lpfm = require "lpfm"
@@ -14,7 +14,8 @@ local url, hosts, hours, folder = arg[1], tonumber(arg[2]), tonumber(arg[3]), ar
 local VERSIONS, VARIANTS, FUNCTIONS, DEPTH, NS, PERIOD = 3, 8, 400, 9, 100, 40
 local MIDNIGHT = math.floor(os.time() / 86400) * 86400
 
--- A function at that depth calls two others until it is deep enough; which, and how long it takes, differs.
+-- Returns the body of a function, which calls two others above DEPTH. Which it is, and how long it
+-- runs, depends on path and seed.
 local function body(depth, path, seed)
    local ip = 0x10000 + 0x100 * ((path * 7 + depth * 31 + seed * path) % FUNCTIONS)
    local loop = { loop = 1 + (path * seed) % 9, { ip = ip, ns = NS }, { ip = ip + 4, ns = NS } }
@@ -29,7 +30,7 @@ local function simulate(path, seed)
    return record.finish(r, profile.run(r.profile, r.sink)).samples
 end
 
--- What stays of a recording on every host: its chunks of samples and stacks, and its process.
+-- Returns the parts of a recording that are the same on every host: samples, stacks, the process.
 local function contents(path)
    local self, file, out = assert(recording.open(path)), assert(chunks.open(path)), {}
    local tag, at, length = file:next()
@@ -67,7 +68,7 @@ for i = 1, VERSIONS * VARIANTS do
    variants[i] = contents(folder .. "/base.data")
 end
 
--- The hosts of a version, an hour at a time.
+-- For each hour, loads the recordings of the hosts that have the same version.
 local s, samples, bytes, seconds = store.open(url), 0, 0, 0
 for hour = 0, hours - 1 do
    for version = 1, VERSIONS do

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- merge.lua - recordings of ranks to merge: each of SAMPLES samples in 200 functions of one program, with 2,000 stacks
--- that are its own.
+-- merge.lua - writes recordings of ranks to merge: each has SAMPLES samples in 200 functions of the
+-- same program, and 2,000 stacks that no other recording has.
 --   merge.lua DIR RECORDINGS SAMPLES
 local stored = require "lpfm.samples"
 local recording = require "pfm.recording"
@@ -23,7 +23,7 @@ local function stacks(rank)
    for i = 1, STACKS do
       out[#out + 1] = word(DEPTH)
       for k = 1, DEPTH - 1 do out[#out + 1] = word(BASE + rank * 2 ^ 20 + (i * k % FUNCTIONS) * 256 + k) end
-      out[#out + 1] = word(BASE + rank * 2 ^ 20 + i) -- which makes it one of its own
+      out[#out + 1] = word(BASE + rank * 2 ^ 20 + i) -- no other stack ends with this
    end
    return table.concat(out)
 end

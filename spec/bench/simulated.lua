@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- A recording of the simulated computer: a program with functions that call each other on many paths.
+-- Records a program on the simulated computer; its functions call each other on many paths.
 --   simulated.lua OUT [g]	with call stacks
 local lpfm = require "lpfm"
 local record = require "pfm.record"
 
 local FUNCTIONS, DEPTH, NS = 40, 14, 100
 
--- A function at that depth calls two others, one after the other, until it is deep enough.
+-- Returns the body of a function, which calls one or two others above DEPTH.
 local function body(depth, path)
    local ip = 0x10000 * (1 + (path * 7 + depth) % FUNCTIONS)
    if depth == DEPTH then return { loop = 8, { ip = ip, ns = NS }, { ip = ip + 4, ns = NS } } end

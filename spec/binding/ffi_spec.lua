@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- One spec for the C module and for pfm.ffi: registers and sampling buffers, with the same results on the
+-- The C module and pfm.ffi give the same results for registers and sampling buffers, on the
 -- simulated computer.
 
 local lpfm = require "lpfm"
@@ -10,21 +10,21 @@ local PERIOD = 1000
 
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 
--- The common interface: contexts with registers and buffers, and prepared vectors.
+-- The interface that both have: contexts with registers and buffers, and prepared vectors.
 local forms = { module = { context = function(ctx) return ctx end, pmds = lpfm.pmds, pmcs = lpfm.pmcs } }
 if typed then
    forms["pfm.ffi"] = typed
-   forms["module, jit.off"] = forms.module -- its loops over samples are then not compiled, as in PUC Lua
+   forms["module, jit.off"] = forms.module -- the module's loops over samples are interpreted
 end
 
--- The fields of a PMD that samples every n events, and others.
+-- Adds to `fields` of a PMD that it samples every n events.
 local function period(n, fields)
    fields.value, fields.long_reset, fields.short_reset = -n, -n, -n
    return fields
 end
 
--- A context with a buffer that two counters fill: PMD4 every 1000 instructions, PMD5 every 2000. 6700
--- loops of two instructions make 19 samples.
+-- Fills a buffer by two counters: PMD4 every 1000 instructions, PMD5 every 2000. 6700 loops of two
+-- instructions make 19 samples.
 local function sampled(options, smpl4, smpl5, loops)
    local m = sim.machine("itanium2")
    local ctx = sim.context(options)
@@ -38,7 +38,7 @@ local function sampled(options, smpl4, smpl5, loops)
    return ctx, tid
 end
 
--- What a loop over fields gives, a row for each sample.
+-- Returns what a loop over fields yields, a row for each sample.
 local function rows(buf, ...)
    local list = {}
    local function add(...)
@@ -52,7 +52,7 @@ local function rows(buf, ...)
    return list
 end
 
--- The same from the samples' cursor.
+-- Returns the same rows as rows(), from samples().
 local function rows_of_cursor(ctx, names, filter)
    local list = {}
    for s in ctx:buffer():samples(filter) do
@@ -69,7 +69,7 @@ local function rows_of_cursor(ctx, names, filter)
    return list
 end
 
--- An error's text without the place it comes from.
+-- Returns the text of the error that fn raises, without its position.
 local function raised(fn, ...)
    local ok, message = pcall(fn, ...)
    assert.is_false(ok)
@@ -336,7 +336,7 @@ for form, api in pairs(forms) do
          local ctx = sampled({ format = "default", buf_size = 8192 }, nil, nil, 67000)
          local buf = api.context(ctx):buffer()
          assert.equal(195, buf:header().count)
-         local more = { 80, 81, 82, 83, 84 } -- samples of twice the size
+         local more = { 80, 81, 82, 83, 84 } -- each sample has twice the size
          assert(ctx:write_pmds { { num = 4, smpl_pmds = more }, { num = 5, smpl_pmds = more } })
          local step, state = buf:fields("ip")
          local last = raised(function()

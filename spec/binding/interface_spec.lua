@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The headers beside the binding and its documentation: every call, structure field, constant and error of perfmon.h,
--- perfmonctl.h and pfmlib.h is reachable from Lua and documented, or is listed here with the reason why not.
--- What is listed here and not in the headers is a failure as well.
+-- Compares headers and binding: each call, structure field, constant and error of perfmon.h,
+-- perfmonctl.h and pfmlib.h is reachable from Lua and documented, or is listed here with the reason
+-- why not. Names that are listed here but not in the headers are failures, too.
 
 local lpfm = require "lpfm"
 local sim = require "support.sim"
@@ -13,8 +13,8 @@ local HEADERS = { "perfmon.h", "perfmonctl.h", "pfmlib.h" }
 -- Macros without arguments that are no integer constants.
 local NO_CONSTANT = { mmap = true, munmap = true }
 
--- Where a call is in Lua: functions of the module as "name", methods as "context:name". A text with a blank says why
--- there is none.
+-- By call: the module's function "name" or the method "context:name"; or, with a blank in it, the
+-- reason why there is none.
 local CALLS = {
    perfmonctl = "perfmonctl",
    pfm_create_context = "create", pfm_create_context_uuid = "create",
@@ -92,8 +92,8 @@ local FLAG_TOPICS = {
 
 -- --- structures ----------------------------------------------------------------------------------
 
--- Of each structure: the prefix of its fields, which Lua leaves out; where they are documented; other names they have;
--- and how to see that a field is there: get(field) is not nil. A text for a field says why it has none.
+-- By structure: the fields' prefix, which Lua leaves out; where they are documented; how to see
+-- that Lua has a field: get(field) is not nil. By field: another name in Lua, or why it has none.
 local STRUCTURES, here
 
 local RESERVED = "reserved"
@@ -106,7 +106,7 @@ local function of(table_maker)
    return function(field) return table_maker()[field] end
 end
 
--- A field that a call takes: it is not an unknown one, whatever else it says of "x".
+-- Returns a function that is true for fields that the call knows; their values may be refused.
 local function taken_by(call)
    return function(field)
       local ok, message = pcall(call, { [field] = {} })
@@ -240,7 +240,7 @@ STRUCTURES = {
       count = "#terms" },
 }
 
--- The field's name in Lua, or nil and the reason why it has none.
+-- Returns the field's name in Lua, or nil and the reason why it has none.
 local function lua_name(structure, field)
    local entry = STRUCTURES[structure]
    if entry[field] then
@@ -264,7 +264,7 @@ local function sorted(set)
    return list
 end
 
--- The function that an entry of CALLS or MACROS names; nil: it is a reason.
+-- Returns the function that an entry of CALLS or MACROS names; nil if the entry is a reason.
 local function bound(entry)
    local method = entry:match("^context:([%w_]+)$")
    if method then
@@ -277,7 +277,7 @@ local function is_reason(entry)
    return entry:find(" ", 1, true) ~= nil
 end
 
--- Names of what is wrong, in one assertion.
+-- Asserts that a list of names is empty.
 local function none(list, what)
    table.sort(list)
    assert(#list == 0, what .. ": " .. table.concat(list, ", "))
@@ -306,7 +306,7 @@ describe("the interface", function()
       end
    end
 
-   -- A context that has overflowed.
+   -- Makes a context that has overflowed.
    local function scene()
       local machine = sim.machine()
       local ctx = sim.context { format = "default", buf_size = 8192 }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Misuse: wrong types raise and name the culprit, whatever the function.
+-- Misuse: each function raises an error that names the argument of a wrong type.
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
@@ -8,7 +8,7 @@ local handles = require "support.handles"
 assert(lpfm.machine(require "support.real"))
 local descriptors = handles.settled()
 
--- One value of each type; functions are called with each in each place.
+-- Returns values of all types; functions are called with each in each place.
 local function samples()
    local values = { true, false, -1, 0, 1, 1.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 53, 2 ^ 64, "", "x", "1", {}, { 1 }, { {} },
       { x = 1 }, { { num = 64 } }, print, coroutine.create(function() end), io.stdout, lpfm.u64(1), lpfm.pmds { 64 },

@@ -12,7 +12,7 @@ local descriptors = handles.settled()
 local CPU_CLOCK, TSTAMP, TID, PID = 65, 80, 82, 83
 local UUID_06 = "4d72bec0-0664-4143-82b4-d3fd27243c97"
 
--- A context with a buffer that is full of samples of this thread.
+-- Makes a context with a buffer that is full of samples of this thread.
 local function full(options, smpl_pmds)
    if not options.format_arg then
       options.buf_size = 8192
@@ -233,7 +233,7 @@ describe("a sampling buffer", function()
       repeat
          collectgarbage()
       until lpfm.config().thread_sessions <= sessions or proc.clock() > deadline
-      assert.is_true(lpfm.config().thread_sessions <= sessions) -- one before this may still have been closing
+      assert.is_true(lpfm.config().thread_sessions <= sessions) -- one that was counted before may have been closing
    end)
 
    it("that does not fit what is programmed raises, and does not crash", function()

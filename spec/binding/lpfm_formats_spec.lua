@@ -1,21 +1,21 @@
 -- SPDX-License-Identifier: MIT
--- Sampling formats written in Lua (3.5.7 - 3.5.15): on the simulator, where every overflow is known; what they may
--- and may not do; what becomes of their errors.
+-- Sampling formats written in Lua (3.5.7 - 3.5.15) on the simulated computer: what they may and may
+-- not do, what becomes of their errors.
 
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 local script = require "support.script"
 
-local PERIOD, SITES = 10, 30 -- an overflow every 10 instructions; 30 of them, so each site overflows alike
+local PERIOD, SITES = 10, 30 -- 30 overflows, one every 10 instructions: as many at each site
 
 local machine
 
--- A program of n instructions at 0x1000, 0x1010 ...
+-- Returns a program of n instructions at 0x1000, 0x1010 ...
 local function program(n)
    return { { loop = n / 3, { ip = 0x1000, ns = 10 }, { ip = 0x1010, ns = 10 }, { ip = 0x1020, ns = 10 } } }
 end
 
--- A started context of that format, on a thread of n instructions.
+-- Starts a context with these options on a thread of n instructions. Returns the context and tid.
 local function measured(options, n, pmd)
    local ctx = sim.context(options)
    local fields = { value = -PERIOD, long_reset = -PERIOD, short_reset = -PERIOD, flags = { "OVFL_NOTIFY" } }
@@ -56,7 +56,7 @@ local function hits_format(fields)
    return register(format)
 end
 
-local BUILTIN = {} -- those that are there before any is registered
+local BUILTIN = {} -- the formats before any is registered
 for _, format in ipairs(lpfm.formats()) do BUILTIN[format.name] = true end
 
 describe("a sampling format in Lua", function()
@@ -141,7 +141,7 @@ describe("a sampling format in Lua", function()
       assert.equal(100, tstamp)
       assert.equal(0, value)
       assert.equal(100, five)
-      assert.same({}, log) -- the script's own is another
+      assert.same({}, log) -- the script's own log is another table
       assert(ctx:read(0).type == "OVFL")
       assert(ctx:restart())
       assert.equal("restart false", ctx:ask("log")[5])
@@ -159,7 +159,7 @@ describe("a sampling format in Lua", function()
          calls = { n = function(self) return self.n end },
       }
       local ctx, tid = measured({ format = "under-test", format_arg = controls, flags = flags }, 600, pmd)
-      machine:run { us = 3 } -- half of it
+      machine:run { us = 3 } -- half of the program
       return ctx, tid
    end
 
@@ -206,7 +206,7 @@ describe("a sampling format in Lua", function()
    it("decides at a restart", function()
       register {
          handler = function() return "MASK", "NOTIFY" end,
-         restart = function(self, active) -- 1 and 2 leave it masked
+         restart = function(self, active) -- the first two restarts leave monitoring masked
             self.restarts = (self.restarts or 0) + 1
             if active or self.restarts < 3 then
                return "MASK"
@@ -268,7 +268,7 @@ describe("a sampling format in Lua", function()
             for s in buf:samples() do
                assert.equal(0x1010, s.ip)
             end
-            assert(ctx:restart()) -- the base's
+            assert(ctx:restart()) -- the base's restart is called
             assert.equal(0, #buf)
          end)
       end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Messages: one by one, as a loop, from several contexts.
+-- Messages: read one by one, in a loop, and from several contexts.
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
@@ -86,6 +86,7 @@ describe("messages", function()
       assert.equal(1, #ready)
       assert.equal(busy, ready[1])
       assert.same({ busy:fd() }, lpfm.poll({ quiet:fd(), busy:fd() }))
+      assert.same({ nil, "poll: there is no descriptor 3999", lpfm.errno.EBADF }, { lpfm.poll({ busy, 3999 }, 0) })
       quiet:close()
       busy:close()
    end)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The single call of specification 0.6 from Lua: the sixteen commands, beside the calls of 2.x that do the same.
+-- The single call of specification 0.6 from Lua: its sixteen commands do the same as 2.x's calls.
 
 local lpfm = require "lpfm"
 local sim = require "support.sim"
@@ -17,7 +17,7 @@ local function target(n)
    return assert(machine:spawn { program = sim.work(n or 1000) })
 end
 
--- A context made by the single call, closed at the end of the test like those of sim.context.
+-- Contexts that the single call has made; they are closed at the end of the test.
 local contexts = {}
 
 local function created(options)

@@ -16,7 +16,7 @@ describe("on_message on the simulator", function()
    end)
    after_each(sim.finish)
 
-   -- A started context that overflows every 100 instructions of 10 ns.
+   -- Starts a context that overflows every 100 instructions of 10 ns.
    local function overflowing(options)
       local ctx = sim.context(options)
       sim.count(ctx, 4, "instructions", { value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } })
@@ -42,7 +42,7 @@ describe("on_message on the simulator", function()
       ctx:on_message()
       machine:run { us = 1 }
       assert.equal(3, #got)
-      assert.equal("OVFL", ctx:read(0).type) -- it waits for a reader again
+      assert.equal("OVFL", ctx:read(0).type) -- messages wait for a reader again
    end)
 
    it("calls for a message that was there before", function()
@@ -50,6 +50,18 @@ describe("on_message on the simulator", function()
       assert(machine:run { until_message = ctx })
       assert(ctx:on_message(function(msg) got = msg.type end))
       assert.equal("OVFL", got)
+   end)
+
+   it("calls beside a hook of the script's, which stays", function()
+      local ctx, got = overflowing(), 0
+      local function hook() end
+      debug.sethook(hook, "", 1000)
+      assert(ctx:on_message(function() got = got + 1 end))
+      machine:run { us = 1 }
+      for i = 1, 10000 do got = got + i - i end
+      local found, _, count = debug.gethook()
+      debug.sethook()
+      assert.same({ hook, 1000, 1 }, { found, count, got })
    end)
 
    it("tells of a signal without a message", function()

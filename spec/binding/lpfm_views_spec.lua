@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Views of sampling buffers on the simulator, where every sample is known: layouts by set and PMD, filters, copies,
+-- Views of sampling buffers on the simulated computer: layouts by set and PMD, filters, copies,
 -- what survives restarts and the end.
 
 local lpfm = require "lpfm"
@@ -8,8 +8,8 @@ local sim = require "support.sim"
 
 local machine
 
--- A started context with two sets, switched at each overflow: in set 0, PMD4 samples PMD5, PMD6 samples nothing;
--- in set 1, PMD4 samples PMD5 and PMD7.
+-- Starts a context with two sets, switched at overflows: in set 0, samples of PMD4 have PMD5's
+-- value, those of PMD6 no value; in set 1, samples of PMD4 have the values of PMD5 and PMD7.
 local function two_sets(options)
    local ctx = sim.context(options)
    assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1, flags = { "OVFL_SWITCH" } } })
@@ -30,14 +30,14 @@ local function two_sets(options)
    return ctx, tid
 end
 
--- Until the buffer is full: the view.
+-- Runs until the buffer is full; returns the view.
 local function filled(ctx)
    assert(machine:run { until_message = ctx })
    assert(ctx:read(0))
    return assert(ctx:buffer())
 end
 
--- The samples as tables.
+-- Returns the samples as tables.
 local function all(buf, filter)
    local list = {}
    for s in buf:samples(filter) do
@@ -72,7 +72,7 @@ describe("a view of a sampling buffer", function()
             table.sort(held)
             seen[i] = s.set .. "/" .. s.ovfl_pmd .. ":" .. table.concat(held, ",")
          end
-         -- PMD4 after 10, 20, 30 instructions, PMD6 after 15, 30; then set 1, 20 instructions; then set 0 again
+         -- overflows of PMD4 after 10, 20, 30 instructions, of PMD6 after 15, 30; then set 1's PMD4
          assert.same({ "0/4:5", "0/6:", "0/4:5", "0/4:5", "0/6:", "1/4:5,7" }, { unpack(seen, 1, 6) })
          assert.same({ [5] = 10 }, list[1].pmds)
          assert.same({ [5] = 20, [7] = 200 }, list[6].pmds)
@@ -165,7 +165,7 @@ describe("a view of a sampling buffer", function()
       local before = all(buf)
       assert(ctx:write_pmds { { num = 4, value = -10, short_reset = -10, long_reset = -10, smpl_pmds = { 7 },
          switch_cnt = 3, flags = { "OVFL_NOTIFY", "CHECK" } } })
-      assert.same(before, all(buf)) -- nothing was written
+      assert.same(before, all(buf)) -- the first samples are unchanged
       assert(ctx:write_pmds { { num = 4, value = -10, short_reset = -10, long_reset = -10, smpl_pmds = { 7 },
          switch_cnt = 3, flags = { "OVFL_NOTIFY" } } })
       assert(ctx:restart())

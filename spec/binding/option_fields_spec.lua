@@ -5,7 +5,7 @@ local fields = require "pfm.util.fields"
 
 local command = { "true" }
 
--- Raises with this message, before anything is measured.
+-- Asserts that fn raises this message.
 local function refused(message, fn, ...)
    local ok, err = pcall(fn, ...)
    assert.is_false(ok, message)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Files of perf: every field is read as it was written, in each way that perf writes it; perf itself is asked.
+-- Files of perf: every field is read as it was written, in each way that perf writes it.
 -- Second interpreter, all: reading thousands of files takes a minute there.
 
 local c = require "support.c"
@@ -11,7 +11,7 @@ local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local COUNT = effort(2000) -- of files with wrong bytes
+local COUNT = effort(2000) -- files with wrong bytes
 local dir = c.sh("mktemp -d"):gsub("\n", "")
 local path = dir .. "/perf.data"
 
@@ -41,7 +41,7 @@ end
 local OFTEN = { "IP", "TID", "TIME", "PERIOD" }
 local SOMETIMES = { "ADDR", "CALLCHAIN", "ID", "CPU", "STREAM_ID", "RAW", "BRANCH_STACK", "REGS_USER", "STACK_USER",
    "WEIGHT", "DATA_SRC", "TRANSACTION", "REGS_INTR", "PHYS_ADDR", "AUX", "CGROUP", "DATA_PAGE_SIZE", "CODE_PAGE_SIZE" }
-local KERNEL, USER = -128, -512 -- words in call chains: the kernel's, the user's frames follow
+local KERNEL, USER = -128, -512 -- in call chains: the kernel's or the user's frames follow
 
 local function random_fields()
    local out = { IDENTIFIER = pick(2) == 0 or nil }
@@ -52,7 +52,7 @@ local function random_fields()
    return out
 end
 
--- Events of one file have their ids at one place.
+-- Returns the events of a file, which all have the id at the same place of a record.
 local function random_events()
    local first = random_fields()
    return list_of(1 + pick(3), function(i)
@@ -104,7 +104,7 @@ local function expected_chain(chain)
    return out
 end
 
--- From, to, marks and cycles, of each branch.
+-- Returns from, to, marks and cycles of each branch.
 local function branch_text(list)
    local out = {}
    for i, b in ipairs(list) do
@@ -142,7 +142,7 @@ local function check_sample(self, e, want, got, where)
    end
 end
 
--- The samples in the order of time, and of one time in that of the file.
+-- Sorts samples by time if asked to; those of the same time stay in the file's order.
 local function in_order(list, by_time)
    for i, one in ipairs(list) do one.i = i end
    table.sort(list, function(a, b)
@@ -157,7 +157,7 @@ local WAYS = {
    { "compressed", perf_files.file, 81 }, { "compressed anew", perf_files.piped, 83 },
 }
 
--- A random file; returns its samples in the order of time, and their events.
+-- Writes a random file; returns its samples in the order of time, and their events.
 local function write_random(seed, way)
    state = seed * 7919 + 1
    local events, list, records = random_events(), {}, {}
@@ -232,6 +232,46 @@ describe("what a file of perf tells of programs", function()
       for s in samples.each(self) do got[#got + 1] = ("%s/%s %s"):format(s.process, s.comm, s.object) end
       assert.same({ "perf-exec/perf-exec [unknown]", "prog/prog /bin/one", "prog/prog /bin/one", "other/other /bin/two",
          "other/worker /bin/two" }, got)
+   end)
+
+   it("names nothing in a file that was replaced since it was mapped here", function()
+      local stat, system = require "posix.sys.stat", require "posix.sys.utsname"
+      local own = c.sh("readlink -f /bin/sh"):match("[^\n]+")
+      local function name(inode, host, device)
+         local self = open({ CLOCK }, join({
+            { kind = "MMAP2", pid = 7, tid = 7, time = 20, addr = 0x1000, len = 0x1000, offset = 0, path = own,
+               inode = inode, device = device or stat.stat(own).st_dev }, at(30, 0x1010, 7),
+         }, function(r) return perf_files.program(CLOCK, r) end), { host = host })
+         local symbol
+         for s in samples.each(self) do symbol = s.symbol end
+         return symbol
+      end
+      local here, now = system.uname().nodename, stat.stat(own).st_ino
+      local replaced = "[" .. own:match("[^/]+$") .. ": not the file that was mapped]"
+      assert.equal(replaced, name(now + 1, here))
+      assert.not_equal(replaced, name(now, here))
+      assert.not_equal(replaced, name(0, here)) -- the record has no inode, as before Linux 3.12
+      assert.not_equal(replaced, name(now + 1, here .. "2"))
+      assert.not_equal(replaced, name(now + 1, here, 0xffee)) -- overlayfs has other inode numbers in stat(2)
+   end)
+
+   it("names a forked process as the thread that made it was named then", function()
+      local self = open({ CLOCK }, join({
+         { kind = "COMM", pid = 7, tid = 7, time = 1000, comm = "prog", exec = true },
+         { kind = "COMM", pid = 7, tid = 7, time = 2000, comm = "phase1" },
+         { kind = "FORK", pid = 8, tid = 8, ppid = 7, ptid = 7, time = 2100 }, at(2200, 0x1010, 8),
+         { kind = "FORK", pid = 7, tid = 9, ppid = 7, ptid = 7, time = 2300 },
+         { kind = "COMM", pid = 7, tid = 9, time = 2400, comm = "worker" },
+         { kind = "FORK", pid = 10, tid = 10, ppid = 7, ptid = 9, time = 2500 }, at(2600, 0x1010, 10),
+         { kind = "COMM", pid = 8, tid = 8, time = 2700, comm = "child" }, at(2800, 0x1010, 8),
+         { kind = "COMM", pid = 7, tid = 7, time = 3000, comm = "done" }, at(3100, 0x1010, 7),
+      }, function(r) return perf_files.program(CLOCK, r) end))
+      local got, rows = {}, {}
+      for s in samples.each(self) do got[#got + 1] = s.pid .. " " .. s.comm end
+      assert.same({ "8 phase1", "10 worker", "8 child", "7 done" }, got)
+      for i, row in ipairs(require("pfm.analyze").by(self, "comm").rows) do rows[i] = row.comm end
+      table.sort(rows)
+      assert.same({ "child", "done", "phase1", "worker" }, rows)
    end)
 
    it("says what was lost, held back, and what it cannot show", function()
@@ -391,7 +431,7 @@ describe("lpfm script", function()
    it("prints values, addresses in hexadecimal and branches, and what perf's times are", function()
       local e = { name = "cycles", id = 1, fields = { IP = true, TID = true, TIME = true, ADDR = true, WEIGHT = true,
          BRANCH_STACK = true, IDENTIFIER = true } }
-      local late = 2 ^ 53 + 4096 -- more than a number holds exactly
+      local late = 2 ^ 53 + 4096 -- a double does not hold it exactly
       files.write(path, perf_files.file({ e }, perf_files.sample(e, { ip = 0x1010, pid = 7, tid = 7, time = late,
          addr = 0x7fff1234, latency = 33, branches = { { 0x1000, 0x2000, 2 + 16 * 9 } } })
          .. perf_files.sample(e, { ip = 0x1010, pid = 7, tid = 7, time = late + 2e9, addr = 0, latency = 0,

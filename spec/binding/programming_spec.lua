@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- context:programming(): whatever calls have programmed a context, one that is programmed by what
--- it returns counts and samples alike.
+-- context:programming() returns what programs another context so that it counts and samples alike,
+-- whatever calls have programmed the first.
 
 local lpfm = require "lpfm"
 
@@ -10,7 +10,7 @@ local function busy()
    return machine:spawn { program = { { loop = "forever", { ip = 0x1000, ns = 10, events = { instructions = 1 } } } } }
 end
 
--- A context that is programmed like another one, which that other one's programming says.
+-- Returns a new context, programmed by ctx:programming().
 local function copy_of(ctx, tid)
    local p = ctx:programming()
    local copy = assert(lpfm.create(p.create))

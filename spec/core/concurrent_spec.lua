@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Commands and interrupts at the same time, on a machine that keeps perfmon.ko's rules of locking: under ASan,
--- and under TSan. And the threads of a program that uses libperfmon, under TSan.
+-- Runs commands and interrupts at the same time, on a machine with perfmon.ko's rules of locking,
+-- under ASan and under TSan; and the threads of a program that uses libperfmon, under TSan.
 -- One interpreter: the programs are C.
--- LPFM_SEED=N makes the choices of a seed again.
+-- LPFM_SEED=N repeats the random choices of seed N.
 local c = require "support.c"
 local effort = require "support.effort"
 
 local SECONDS = effort(30) -- of processor time
 
--- Each command, and what interrupts make of contexts, at least this often in 30 seconds.
+-- How often each command, and each event of interrupts, has to happen at least in 30 seconds.
 local DONE = { create = 50, close = 10, write_pmcs = 100, write_pmds = 100, read_pmds = 100, load = 100, unload = 20,
    start = 100, stop = 50, restart = 50, create_evtsets = 50, delete_evtsets = 10, getinfo_evtsets = 100,
    ["getinfo registers"] = 50, config = 20, formats = 20, ["read messages"] = 50, ["look at buffer"] = 20 }
@@ -23,7 +23,7 @@ local function at_least(out, names, pattern)
    end
 end
 
--- TSan needs mappings at addresses that some kernels do not use, unless address randomization is off.
+-- Runs a program of TSan: some kernels use the addresses that it needs only without randomization.
 local function finish(run, command)
    local out, status = run()
    if out:find("unexpected memory mapping", 1, true) then

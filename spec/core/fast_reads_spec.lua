@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The paper on version 2.2, section 8: fast user-level PMD read. What it says of running counters of one's own thread
--- spec/vm/tests/view.c tests, where there are some.
+-- The paper on version 2.2, section 8: fast user-level PMD read. spec/vm/tests/view.c tests what it
+-- says of running counters of the reading thread, which the simulated computer does not have.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
 local VIEWED = { flags = { "MAP_SETS" } }
 
--- A read through a view, and the call's, of the same moment.
+-- Asserts that a view and the call read the same; returns the values.
 local function agree(ctx, view, nums, set)
    local values = { view:read(unpack(nums)) }
    for i, num in ipairs(nums) do
@@ -51,7 +51,7 @@ describe("8 Fast user-level PMD read", function()
    end)
 
    it("'a full 64-bit value to be reconstructed': upper bits that the hardware has not, too", function()
-      local m = sim.machine("p6") -- 40 bits
+      local m = sim.machine("p6") -- its counters have 40 bits
       local ctx = sim.context(VIEWED)
       sim.count(ctx, 0, "instructions", { value = 2 ^ 40 - 500 })
       local view = assert(ctx:view())
@@ -123,7 +123,7 @@ describe("8 Fast user-level PMD read", function()
       local ctx = sim.context(VIEWED)
       local view = assert(ctx:view())
       assert.is_true(view.direct)
-      assert(ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 80 } } }) -- the time stamp comes into use
+      assert(ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 80 } } }) -- set 0 now uses the time stamp, PMD80
       assert.is_false(view.direct)
       assert(m:run { ns = 10 })
       assert.are.equal(sim.value(ctx, 80), (view:read(80)))

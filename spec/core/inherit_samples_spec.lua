@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- PFM_FL_INHERIT with a sampling format: samples of what the monitored thread creates are where its own are. On the
--- simulated computer, against what each thread must leave (support/family.lua), and by hand.
+-- PFM_FL_INHERIT with a sampling format: samples of inherited threads are in the monitored thread's
+-- buffer. Compares them with a reference (support/family.lua), and with values found by hand.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 local family = require "support.family"
@@ -35,7 +35,7 @@ local function program(rnd, depth, ips)
    return out
 end
 
--- Formats: how a context is made with one, what the oracle knows of it, and what the tool finds in its buffer.
+-- Formats: how a context is made with one, what the reference knows of it, what is in its buffer.
 
 local function read_all(ctx, into)
    for s in ctx:buffer():samples() do
@@ -44,14 +44,14 @@ local function read_all(ctx, into)
    end
 end
 
--- It never fills.
+-- Returns a reference's buffer that never fills.
 local function roomy()
    return { kept = {},
       overflow = function(self, sample) self.kept[#self.kept + 1] = sample end,
       restart = function() end }
 end
 
--- n samples fill it; what comes then is kept as long as there is room, for as many as fit in the largest one's.
+-- Returns a reference's buffer that n samples fill; it has room for `after` smaller ones more.
 local function filling(n, after)
    return { kept = {}, now = 0,
       overflow = function(self, sample)
@@ -64,7 +64,7 @@ local function filling(n, after)
       restart = function(self) self.now = 0 end }
 end
 
-local SAMPLE = 40 + 8 -- its header, and one PMD
+local SAMPLE = 40 + 8 -- bytes of a sample: header and one PMD
 
 local FORMATS = {
    ["default, roomy"] = { create = { format = "default", buf_size = 4e6 }, oracle = roomy },
@@ -213,9 +213,9 @@ describe("samples of a family", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local ctx, tid = measured(m, { { loop = 20, { fork = run(7) }, { ip = 0x1000, ns = 90 } } })
       assert(m:run { us = 10 })
-      local expected = {} -- of 20 times 7 events each 20th
+      local expected = {} -- of 20 children's 7 events, every 20th is a sample
       for event = 20, 140, 20 do expected[#expected + 1] = tid + math.ceil(event / 7) end
-      expected[#expected + 1] = tid -- it counts 20 itself
+      expected[#expected + 1] = tid -- tid counts 20 itself
       local found = tids(ctx)
       table.sort(found, function(a, b) return (a == tid and 1e9 or a) < (b == tid and 1e9 or b) end)
       assert.are.same(expected, found)
@@ -249,14 +249,14 @@ describe("samples of a family", function()
       local msg = assert(ctx:read(0))
       assert.are.same({ "OVFL", tid + 1, tid, 0x1000 }, { msg.type, msg.tid, msg.pid, msg.ip })
       local before = sim.value(ctx, 5)
-      assert(m:run { ns = 1000 }) -- the others: one and ten
+      assert(m:run { ns = 1000 }) -- the threads that are not masked execute 1 and 10
       assert.are.equal(before + 11, sim.value(ctx, 5))
       assert(ctx:restart())
       assert(m:run { ns = 100 })
       assert.are.equal(before + 11 + 11, sim.value(ctx, 5))
    end)
 
-   -- The overflows' and the restarts' verdicts, in order; after them "RESET".
+   -- Uses a format that gives overflows `verdicts` and restarts `answers`, in order, then "RESET".
    local function deciding(verdicts, answers, depth, code)
       assert(lpfm.register_format { name = "deciding", msgq_depth = depth,
          init = function(self) self.overflows, self.active = 0, {} end,
@@ -295,7 +295,7 @@ describe("samples of a family", function()
       local code = { { ip = 0x1000, ns = 10 }, { thread = FOREVER }, { ip = 0x2000, ns = 1e6 } }
       local m, ctx = deciding({ { "MASK", "NOTIFY" } }, { {} }, 1, code)
       assert(m:run { until_message = ctx })
-      assert(ctx:restart()) -- resets nothing: the next overflow is 2^64 events away
+      assert(ctx:restart()) -- nothing is reset: the next overflow is 2^64 events away
       assert(m:run { us = 10 })
       assert.are.equal(1, ctx:ask("overflows"))
       assert(ctx:restart())
@@ -318,14 +318,14 @@ describe("samples of a family", function()
       local m, ctx = deciding({ { "MASK", "NOTIFY" }, { "NOTIFY", "RESET" }, { "MASK", "NOTIFY" } }, {}, 4, code)
       assert(m:run { us = 1 })
       assert.are.equal(3, ctx:ask("overflows"))
-      assert.are.equal(2, messages(ctx)) -- the mask's, and the other one's
+      assert.are.equal(2, messages(ctx)) -- one of the two that mask, and the other overflow's
    end)
 
    it("are reset by a restart only if the format says so, also where a lost message has masked", function()
       local m, ctx = deciding({ { "NOTIFY", "RESET" }, { "NOTIFY" } }, { {} }, 1, FOREVER)
       assert(m:run { us = 1 })
       assert.are.equal(1, messages(ctx))
-      assert.are.equal(0, sim.value(ctx, 4)) -- masked, as it overflowed
+      assert.are.equal(0, sim.value(ctx, 4)) -- masked since the overflow
       assert(ctx:restart())
       assert.are.equal(0, sim.value(ctx, 4))
    end)

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- PFM_FL_INHERIT (perfmon.h), to the last event: threads and processes that the monitored thread creates are counted
--- with it, from their fork on, those that have ended and those that live, of every generation.
+-- PFM_FL_INHERIT (perfmon.h): threads and processes of every generation that the monitored thread
+-- creates are counted to the last event, from their fork on, whether they live or have ended.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
--- n instructions of 10 ns, then what follows.
+-- Returns a program of n instructions of 10 ns, and the further steps.
 local function run(n, ...)
    return { { loop = n, { ip = 0x1000, ns = 10 } }, ... }
 end

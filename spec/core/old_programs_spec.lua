@@ -88,7 +88,7 @@ for _, machine in ipairs { real, unpack(LIVE) } do
 
       local function counted(name)
          local n = tonumber(kind(name):match("^counted (%d+)\n$"))
-         assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the pages, and few of the program's own
+         assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the 1000 pages, and few others
       end
 
       it("monitors itself", function() counted("self") end)
@@ -108,7 +108,7 @@ for _, machine in ipairs { real, unpack(LIVE) } do
       end)
 
       it("blocks a task at each notification", function()
-         -- On perf pages pass by while the task is being stopped, and during calls.
+         -- On perf, the task touches further pages until it is stopped, and during calls.
          for _, name in ipairs { "blocking", live and "blocking_polled" or nil } do
             local n = tonumber(kind(name):match("^blocked (%d+)\n$"))
             assert.is_true(n >= (live and 10 or 1) and n <= 13, ("%s: %d times"):format(name, n))
@@ -159,7 +159,7 @@ describe("A live simulated machine", function()
          end
          error(out)
       end
-      -- what it does is counted in steps of 10 ns, the one amid which it was attached to, too (perfmon/sim.h)
+      -- counts are of whole steps of 10 ns, also of the step during which the context was loaded
       assert.is_true(math.abs(value("cycles") - value("task-clock")) < 10)
       assert.is_true(math.abs(value("instructions") / value("cycles") - 1.082) < 0.01)
    end)
@@ -173,7 +173,7 @@ describe("A program for perfmon 2.0 of Linux/ia64, compiled with include/lpfm/ia
 
    it("monitors itself with perfmonctl() and pfarg_reg_t", function()
       local cycles, instructions = out("self"):match("^(%d+) (%d+)\n$")
-      assert.is_true(tonumber(cycles) >= 4e6) -- 5 ms, less the one in which it began
+      assert.is_true(tonumber(cycles) >= 4e6) -- 5 ms, less the first one, which was not whole
       assert.is_true(math.abs(instructions / cycles - 1.082) < 0.01)
    end)
 

@@ -7,7 +7,7 @@ local sim = require "support.sim"
 local HEADER = 64 + 64 * 48
 local KERNEL = "0xffffffff80000000"
 
--- A started context that samples every instruction of a thread, or of a CPU.
+-- Starts a context that samples every instruction of a thread or a CPU.
 local function started(target, options, flags)
    local ctx = sim.context { format = "oprofile", format_arg = oprofile.argument(options or {}), flags = flags }
    sim.count(ctx, 4, "instructions", { value = -1, long_reset = -1, short_reset = -1, flags = { "OVFL_NOTIFY" } })
@@ -85,7 +85,7 @@ describe("the format oprofile", function()
       while m:run { until_message = ctx, s = 1 } do
          if ctx:read(0).type ~= "OVFL" then break end
          rounds = rounds + 1
-         assert(m:run { ns = 200 }) -- it goes on: 20 samples more
+         assert(m:run { ns = 200 }) -- 20 samples more
          take()
          assert(ctx:restart())
       end
@@ -95,7 +95,7 @@ describe("the format oprofile", function()
       assert.is_true(rounds > 10)
    end)
 
-   -- 200 words: 12 + 2 each, until there is no room for 14.
+   -- The first sample takes 14 of the 200 words, others 2; the ring is full when 14 do not fit.
    it("loses what does not fit, says how much, and keeps the first", function()
       local m = sim.machine()
       local tid = assert(m:spawn { program = sites(500) })
@@ -106,7 +106,7 @@ describe("the format oprofile", function()
       assert.are.equal(1000 - kept, oprofile.lost(ctx:buffer()))
    end)
 
-   -- It is full when a sample of 14 words might not fit: 88 of 100 words, below the watermark.
+   -- The ring is full, below the watermark, with 88 of 100 words, as a sample of 14 might not fit.
    it("tells, too, when it is full before the watermark", function()
       local m = sim.machine()
       local tid = assert(m:spawn { program = sites(500) })

@@ -7,7 +7,7 @@ local c = require "support.c"
 
 local MACHINE = "sim:core2,live"
 
--- Those that take less than two seconds, and that no busy machine disturbs.
+-- Programs that take less than two seconds, and that a busy machine does not disturb.
 local PASS = { "all_native_events", "cmpinfo", "code2name", "describe", "disable_component", "eventname", "exec",
    "exec2", "exeinfo", "failed_events", "fork", "fork2", "forkexec", "forkexec2", "forkexec3", "forkexec4",
    "get_event_component", "hwinfo", "johnmay2", "locks_pthreads", "low-level", "max_multiplex", "memory", "mendes-alt",
@@ -16,11 +16,11 @@ local PASS = { "all_native_events", "cmpinfo", "code2name", "describe", "disable
    "pthread_hl", "pthrtough", "pthrtough2", "remove_events", "serial_hl", "tenth", "thrspecific", "version",
    "zero", "zero_attach", "zero_flip", "zero_fork", "zero_named", "zero_pthreads" }
 
--- What PAPI's component or the model does not have.
+-- Programs that test what PAPI's component or the model does not have.
 local SKIP = { "attach_cpu", "branches", "data_range", "earprofile", "inherit", "p4_lst_ins" }
 
--- What spec/coverage.md declares, by what is printed or by the signal that ends the program.
-local END_SIGNAL = "status 164" -- 128 + SIGRTMIN + 2, which PAPI asks for by each message
+-- Programs that fail as spec/coverage.md says: what they print, or the signal that ends them.
+local END_SIGNAL = "status 164" -- 128 + SIGRTMIN + 2: PAPI has this signal sent for each message
 local DECLARED = { attach2 = END_SIGNAL, attach_validate = END_SIGNAL, calibrate = "FAILED", case1 = "FAILED",
    case2 = "FAILED", derived = "FAILED", sprofile = "FAILED" }
 
@@ -51,7 +51,7 @@ describe("PAPI on " .. MACHINE, function()
    end)
    teardown(function() if root then c.sh("rm -rf " .. root) end end)
 
-   -- The last of the words that say what became of a program; else how it ended.
+   -- Returns the last word of a program's output that is a verdict; else how the program ended.
    local function verdict(name)
       local out, status = c.sh(("cd %s && LPFM_MACHINE=%s timeout 300 ./%s"):format(folder, MACHINE, name))
       local word

@@ -32,11 +32,11 @@ local CASES = {
    owners = "signal their overflow to the owner thread, with SI_PMC_OVF and the set of those that overflowed",
    processes = "signal their overflow to other processes",
 }
--- On a real machine the first of two counters of the same faults that overflows suspends the other.
+-- Not on a real machine, where of two counters of the same faults the first overflow suspends both.
 local EXACT = {
    together = "signal all that overflowed together",
 }
--- Live machines follow no children.
+-- Not on live simulated machines, which follow no children.
 local FAMILY = {
    children = "have the sums of children that exited apart",
    estranged = "have nothing of children whose control is an older one",
@@ -64,7 +64,7 @@ describe("Virtual counters of simulated threads", function()
    end)
 end)
 
--- A tree of 1 + 3 + 9 processes with a thread each, of which each touches 200 pages: the first thread's own are 200.
+-- A tree of 1 + 3 + 9 processes with a second thread each; every thread touches 200 pages.
 describe("perfex, on " .. real, function()
    local TOUCHED = 2 * (1 + 3 + 9) * 200
    local lpfm = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")

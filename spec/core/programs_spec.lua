@@ -12,7 +12,7 @@ local UUID = "c62f810d-5eb3-479a-a174-3ce8961d52fb"
 local const = lpfm.const
 local BUCKET = 2 ^ 31
 
--- A program that does as fn says.
+-- Returns the program that fn(assembler) writes.
 local function assembled(fn)
    local code = assembler.new()
    fn(code)
@@ -23,14 +23,14 @@ local function always(verdict)
    return assembled(function(code) code:put("ret", verdict) end)
 end
 
--- Work of three addresses and two levels, which causes events of another kind now and then.
+-- Returns work at four addresses and two levels, one of which causes l2_misses, too.
 local function work(rounds)
    return { { loop = rounds,
       { ip = 0x1000, ns = 10 }, { ip = 0x7fff00001010, ns = 5, events = { l2_misses = 3 } },
       { loop = 3, { ip = 0x2000, ns = 7 } }, { ip = -0x1000, ns = 3, level = "kernel" } } }
 end
 
--- Each instruction is a sample, of two PMDs. Returns the context when the program has ended.
+-- Samples each instruction, with two PMDs; returns the context when the program has ended.
 local function sampled(options, pmd)
    local m = sim.machine("itanium2")
    local ctx = sim.context(options)
@@ -49,7 +49,7 @@ end
 
 local FIELDS = { "ip", "tid", "pid", "cpu", "set", "ovfl_pmd", "tstamp", "last_reset", 5, 6 }
 
--- All that a buffer says of its samples, a line each.
+-- Returns all that a buffer says of its samples, a line each.
 local function samples_of(ctx, keep)
    local out = {}
    for s in ctx:buffer():samples() do
@@ -390,7 +390,7 @@ describe("expressions", function()
 
    local m
 
-   -- Is this what an expression of PMD 5 and 6 yields?
+   -- Returns true if an expression of PMD5 and PMD6 (a, b) yields `expected`.
    local function yields(text, a, b, expected)
       local test = bucket(("(%s) == %s"):format(text, expected:hex()))
       local ctx = assert(lpfm.create(test:create { smpl_pmds = { 5, 6 } }))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What programs do, in the buffers of the format stack (6.3.2): MAP, EXEC, FORK, EXIT and LOST records.
+-- The records in buffers of the format "stack" (6.3.2): MAP, EXEC, FORK, EXIT and LOST.
 local lpfm = require "lpfm"
 local analyze = require "pfm.analyze"
 local c = require "support.c"
@@ -9,10 +9,10 @@ local samples = require "pfm.recording.samples"
 local sim = require "support.sim"
 
 local LEAST = 128 + 64 + 8 * 127 -- bytes: header, sample, frames; and a value of each PMD
-local FREE = 72 + 4096 + 4 * 40  -- kept free for records: a mapping with the longest path, and LOST of each reason
+local FREE = 72 + 4096 + 4 * 40  -- kept free for a MAP record with the longest path, and LOST of each reason
 local SECOND = { { map = "/bin/second", ip = 0x5000, size = 0x1000, offset = 0x200 }, { ip = 0x5000, ns = 10 } }
 
--- A context that samples instructions on a machine, with records.
+-- Makes a context that samples instructions, with records.
 local function with_records(m, options, period)
    options.format, options.buf_flags = "stack", { "RECORDS", unpack(options.buf_flags or {}) }
    local ctx = sim.context(options)
@@ -30,7 +30,7 @@ local function on_thread(program, options, period)
    return m, ctx, tid
 end
 
--- Records in short, and where the last ends.
+-- Returns records as short texts, and where the last ends.
 local function list(buffer, from)
    local out, to = {}, from
    for r, after in buffer:records(from) do
@@ -154,7 +154,7 @@ describe("records of the format stack", function()
       assert.equal("OVFL", ctx:read(0).type)
       local buffer = ctx:buffer()
       local before, to = list(buffer)
-      m:run { ns = 50 } -- five go by
+      m:run { ns = 50 } -- 5 records do not fit
       assert.same({}, (list(buffer, to)))
       assert.equal(#before, #list(buffer))
       assert(ctx:restart())
@@ -183,7 +183,7 @@ describe("records of the format stack", function()
 
    it("say what was lost, before what was not", function()
       local m = sim.machine("itanium2")
-      -- full by the first of two samples of a moment, the 101st; they have 72 bytes
+      -- samples of 72 bytes: the 101st, the first of two at one time, fills the buffer
       local size = 128 + 101 * 72 + (LEAST - 128 + 8 * #lpfm.pmds() + FREE) - 1
       local ctx = sim.context { format = "stack", buf_flags = { "RECORDS" }, buf_size = size }
       for _, num in ipairs { 4, 5 } do
@@ -207,7 +207,7 @@ describe("records of the format stack", function()
       local m, ctx = on_thread({ { loop = "forever", { ip = 0x1000, ns = 10 },
          { map = "/lib/" .. ("x"):rep(1000), ip = 0x9000, size = 16 } } }, { buf_size = 20000 })
       m:run { until_message = ctx }
-      m:run { ns = 100 } -- ten go by: there is room for some
+      m:run { ns = 100 } -- 10 records come, and there is room for some
       assert(ctx:restart())
       local held = #list(ctx:buffer())
       assert.is_true(held > 0 and held < 10)
@@ -229,10 +229,10 @@ end)
 
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 
--- So many live for less than a millisecond, by three names (brood.c). LPFM_PROCESSES=2000 takes a while.
+-- brood.c creates so many processes with three names that live for less than a millisecond.
 local PROCESSES = tonumber(os.getenv("LPFM_PROCESSES")) or 400
 
--- Those of CPUs have records with call stacks and without.
+-- System-wide recordings have the records with call stacks and without.
 for _, options in ipairs { "-a -g fp", "-a" } do
 describe("record " .. options, function()
    local data, folder = os.tmpname(), os.tmpname()
@@ -251,7 +251,7 @@ describe("record " .. options, function()
    end)
    teardown(function() c.sh(("rm -rf %s %s"):format(data, folder)) end)
 
-   -- The processes that brood created, by the records.
+   -- Returns the processes that brood created, by the records.
    local function children()
       local out, root = {}, nil
       for _, row in ipairs(self.records) do

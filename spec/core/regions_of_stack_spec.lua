@@ -9,13 +9,13 @@ local SAMPLE = 64 + 8                                  -- bytes: of a sample wit
 local LARGEST = function() return 64 + 8 * (FRAMES + #lpfm.pmds()) end
 local RECORD = 72 + 4096 + 4 * 40                      -- the largest record, with LOST of each reason
 
--- The size of a buffer of which each region is full after exactly n samples of one frame.
+-- Returns the size of a buffer in which n samples of one frame fill a region exactly.
 local function size_of(regions, n, free)
    local region = (n - 1) * SAMPLE + LARGEST() + (free or 0)
    return 128 + 16 * regions + regions * (region - region % 8)
 end
 
--- A context with such a buffer that samples each instruction of n; they take 10 ns.
+-- Makes a context with such a buffer that samples each of n instructions of 10 ns.
 local function sampling(n, options)
    local m = sim.machine("itanium2")
    options.format, options.max_frames = "stack", FRAMES
@@ -27,7 +27,7 @@ local function sampling(n, options)
    return m, ctx, tid
 end
 
--- The times of the samples to be read next.
+-- Returns the times of the samples to be read next.
 local function times(ctx)
    local out = {}
    for s in ctx:buffer():samples() do out[#out + 1] = s.tstamp end
@@ -112,7 +112,7 @@ describe("the format stack with regions", function()
    it("keeps records that come while all regions are full for the region given back", function()
       local m = sim.machine("itanium2")
       local options = { format = "stack", max_frames = FRAMES, regions = 2, buf_flags = { "RECORDS" } }
-      -- what comes first after a restart must not fill a region again
+      -- the records that are held until a restart must not fill the next region
       options.buf_size = 128 + 2 * 16 + 2 * 2 * (LARGEST() + RECORD + 8)
       local ctx = sim.context(options)
       sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, long_reset = -1, flags = { "OVFL_NOTIFY" } })

@@ -9,8 +9,8 @@ local render = require "pfm.render"
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local lpfm = ("%s/%s/lpfm"):format(build, interpreter)
 local LIVE = "sim:itanium2,live"
-local SLACK = build:find("/san$") and 100 or 40 -- page faults that are not those of touch(): of the library's memory,
--- of a stack, of sanitizers' shadows
+local SLACK = build:find("/san$") and 100 or 40 -- page faults beside those of touch(): by the library,
+-- stacks, sanitizers' shadows
 
 local program, out
 
@@ -19,7 +19,7 @@ setup(function()
 end)
 teardown(function() os.remove(out) end)
 
--- Runs a command line under stat --regions; returns what --json wrote, and the exit status.
+-- Runs a command under stat --regions; returns what --json wrote, and the exit status.
 local function measure(machine, command, options)
    local text, status = c.sh(("LPFM_MACHINE=%s timeout 600 %s stat --regions --json -o %s %s -- %s"):format(machine,
       lpfm, out, options or "-e page-faults", command))
@@ -132,7 +132,7 @@ for _, machine in ipairs { real, LIVE } do
          local whole, work = region(result, "whole"), region(result, "work")
          assert.equal(0, status)
          assert.equal(1, whole.calls)
-         counted(whole, 100, 500) -- pages that the child shares
+         counted(whole, 100, 500) -- more faults: fork() shares pages, which are copied when written to
          assert.equal(1, #whole.threads)
          counted(work, 300)
          assert.are_not.equal(whole.threads[1].pid, work.threads[1].pid)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- kernel/linux/abi/perfmon.syz.txt, the ioctls for syzkaller, beside the headers: every ioctl is there
--- with its number, every structure with its fields, in their order, of their sizes; every named flag exists.
+-- Compares kernel/linux/abi/perfmon.syz.txt, the ioctls as syzkaller knows them, with the headers:
+-- ioctls and their numbers, the order and sizes of the structures' fields, and flags.
 -- One interpreter: headers are read.
 
 local c = require "support.c"
@@ -15,7 +15,7 @@ end
 
 local SCALARS = { int8 = 1, int16 = 2, int32 = 4, int64 = 8, pid = 4 }
 
--- "flags[x, int32]": its name, and what is in the brackets, split at the commas outside of further brackets.
+-- Returns "flags" and { "x", "int32" } of "flags[x, int32]"; commas in inner brackets do not split.
 local function parse_type(text)
    local name, inside = text:match("^([%w_]+)(%b[])$")
    local parts = {}
@@ -26,7 +26,7 @@ local function parse_type(text)
    return name or text, parts
 end
 
--- Bytes of a type of syzkaller's language, as far as the description uses it.
+-- Returns the size of a type of syzkaller's language, of which it knows what the description uses.
 local function size_of(text)
    local name, parts = parse_type(text)
    if name == "array" then
@@ -41,7 +41,7 @@ local function size_of(text)
    return assert(SCALARS[name], "a type unknown to this spec: " .. text)
 end
 
--- Structures as lists of { name, size }; ioctls as { name, number, argument }; names that flags have.
+-- Returns structures: lists of { name, size }; ioctls: { name, number, argument }; names of flags.
 local function parse(text)
    local found, body = { structures = {}, ioctls = {}, flags = {} }, nil
    for line in text:gmatch("[^\n]+") do
@@ -63,7 +63,7 @@ local function parse(text)
    return found
 end
 
--- The compiler's complaints about what is claimed: "CLAIM" each, none if all holds.
+-- Returns the claims, constant expressions of C, that the compiler finds false; "" if none is.
 local function wrong(claims)
    local program = { "#include <stddef.h>\n#include \"perfmon/perfmon.h\"\n#include \"perfmon/perfmon_dfl_smpl.h\"\n",
       "#include \"perfmon_ioctl.h\"\n",
@@ -109,7 +109,7 @@ describe("the description of the ioctls for syzkaller", function()
          claims[#claims + 1] = ("%s == PFM_IOC(PFM_NR_%s, %s)"):format(ioctl.number, name, elements)
       end
       assert.equal("", wrong(claims))
-      assert.not_equal("", wrong { "0xc001b700 == PFM_IOC(PFM_NR_WRITE_PMCS, 2)" }) -- it can fail
+      assert.not_equal("", wrong { "0xc001b700 == PFM_IOC(PFM_NR_WRITE_PMCS, 2)" }) -- a false claim is found
    end)
 
    it("has the structures, field by field", function()
@@ -139,7 +139,7 @@ describe("the description of the ioctls for syzkaller", function()
       local constants, missing = headers.read("perfmon.h", { mmap = true, munmap = true }).constants, {}
       constants.PFM_IOC_BY_NAME = 1
       for name in pairs(constants) do
-         -- other spellings, and those of one processor, are left out
+         -- flags of one processor (PFM_ITA_FL_) and old spellings are not wanted
          local wanted = name:match("^PFM_FL_") or name:match("^PFM_REGFL_") or name:match("^PFM_SETFL_")
          if wanted and name ~= "PFM_REGFL_NO_64BIT_EMUL" and not description.flags[name] then
             missing[#missing + 1] = name

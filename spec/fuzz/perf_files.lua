@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Files as perf writes them, byte by byte: for tests of what reads them.
+--- Makes files as perf writes them, byte by byte, for tests of their readers.
 local samples = require "support.samples"
 
 local perf_files = {}
@@ -32,8 +32,8 @@ end
 
 local SAMPLE_ID_ALL, FREQ, COMM_EXEC = 2 ^ 18, 2 ^ 10, 2 ^ 24
 
---- An event's attributes: `fields` (names of bits), `type`, `config`, `period`, `freq`, `read_format`, `branch_type`,
--- `regs_user`, `regs_intr`: masks.
+--- Returns the attributes of an event with `fields` (names of bits), `type`, `config`, `period`,
+-- `freq`, `read_format`, `branch_type`, and the masks `regs_user` and `regs_intr`.
 function perf_files.attr(e)
    local flags = SAMPLE_ID_ALL + COMM_EXEC + (e.freq and FREQ or 0)
    return int(e.type or 1, 4) .. int(128, 4) .. int(e.config or 0, 8) .. int(e.period or 1, 8)
@@ -44,12 +44,12 @@ end
 
 -- --- records -------------------------------------------------------------------------------------
 
---- A record: its head and its body.
+--- Returns a record with this body.
 function perf_files.record(kind, misc, body)
    return int(kind, 4) .. int(misc, 2) .. int(8 + #body, 2) .. body
 end
 
--- What records other than samples end with.
+-- Returns the end of a record that is not a sample (sample_id).
 local function id_of(e, s)
    local has = e.fields
    return (has.TID and int(s.pid, 4) .. int(s.tid, 4) or "") .. (has.TIME and int(s.time, 8) or "")
@@ -59,8 +59,9 @@ end
 
 local EXEC = 2 ^ 13
 
---- What programs did, in records of event e: `kind`, `pid`, `tid`, `time` and of COMM `comm`, `exec`; of MMAP and MMAP2
--- `addr`, `len`, `offset`, `path`, `build_id` (20 bytes); of FORK and EXIT `ppid`, `ptid`; of LOST `count`.
+--- Returns event e's record of what a program did. r has `kind`, `pid`, `tid`, `time`; for
+-- COMM `comm`, `exec`; for MMAP and MMAP2 `addr`, `len`, `offset`, `path`, `build_id` (20 bytes),
+-- `inode`, `device` (as stat(2) gives it); for FORK and EXIT `ppid`, `ptid`; for LOST `count`.
 function perf_files.program(e, r)
    local id, who = id_of(e, r), int(r.pid, 4) .. int(r.tid, 4)
    if r.kind == "COMM" then return perf_files.record(3, r.exec and EXEC or 0, who .. padded(r.comm) .. id) end
@@ -73,7 +74,10 @@ function perf_files.program(e, r)
    if r.kind == "THROTTLE" then return perf_files.record(5, 0, int(r.time, 8) .. int(0, 16) .. id) end
    local range = int(r.addr, 8) .. int(r.len, 8) .. int(r.offset, 8)
    if r.kind == "MMAP" then return perf_files.record(1, 2, who .. range .. padded(r.path) .. id) end
-   local file = r.build_id and int(20, 4) .. r.build_id or ("\0"):rep(24)
+   local device = r.device or 0
+   local major, minor = math.floor(device / 256) % 4096, device % 256 + math.floor(device / 2 ^ 20) * 256
+   local file = r.build_id and int(20, 4) .. r.build_id
+      or int(major, 4) .. int(minor, 4) .. int(r.inode or 0, 8) .. int(0, 8)
    return perf_files.record(10, r.build_id and 2 ^ 14 + 2 or 2, who .. range .. file .. int(5, 4) .. int(2, 4)
       .. padded(r.path) .. id)
 end
@@ -95,8 +99,8 @@ local function stack_of(s)
    return #s.stack == 0 and int(0, 8) or int(#s.stack, 8) .. s.stack .. int(#s.stack, 8)
 end
 
---- A sample of event e, of its fields by their lower names: `regs` and `intr_regs` are lists, `branches` lists of from,
--- to and flags, `group` of `count` and `id`.
+--- Returns a sample of event e. s has the event's fields by their names in lower case: `regs` and
+-- `intr_regs` are lists; `branches` has lists of from, to and flags; `group` has `count` and `id`.
 function perf_files.sample(e, s)
    local out = {}
    local function add(field, text)
@@ -153,7 +157,7 @@ local function text_feature(text)
    return int(#padded(text), 4) .. padded(text)
 end
 
---- Features by their numbers: host, command (a list), arch, build ids by path (20 bytes).
+--- Returns features by number: host, command (a list), arch, build ids by path (20 bytes).
 function perf_files.features(f)
    local out = {}
    out[3], out[6] = f.host and text_feature(f.host), f.arch and text_feature(f.arch)
@@ -195,7 +199,7 @@ local function bit_set(numbers)
    return table.concat(out)
 end
 
---- A file with a header.
+--- Returns a file with a header.
 function perf_files.file(events, records, features)
    local ids, attrs = {}, {}
    for i, e in ipairs(events) do
@@ -218,7 +222,7 @@ function perf_files.file(events, records, features)
       .. records .. table.concat(places) .. table.concat(bodies)
 end
 
---- The same as perf writes to a pipe.
+--- Returns a file as perf writes it to a pipe.
 function perf_files.piped(events, records, features)
    local out = { "PERFILE2" .. int(16, 8) }
    for _, e in ipairs(events) do out[#out + 1] = perf_files.record(64, 0, perf_files.attr(e) .. int(e.id, 8)) end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Random calls of the module's functions and of its objects' methods, with random arguments and in whatever state the
--- objects are, the collector running all the time; at the end nothing may be left. arg: seed, number of calls. Prints
--- how many calls were made, and to the standard error how many of them raised.
+-- Calls the module's functions and its objects' methods at random, with random arguments, in
+-- whatever state the objects are, while the collector runs; nothing may be left at the end. arg:
+-- seed, number of calls. Prints the number of calls, and to standard error how many of them raised.
 --
 -- In spec/c/fuzz/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
 local lpfm = require "lpfm"
@@ -40,7 +40,7 @@ local fields = { "num", "value", "flags", "set", "long_reset", "smpl_pmds", "for
    "timeout", "reset_pmds", "random_mask", "short_reset", "ip", "tid", "regions", "switch_cnt", "events", "plm", "pmu",
    "program", "loop", "ns", "name", "cpu", "id_next", "eventid", "random_seed", "format_arg", "last_reset", "keys" }
 
--- Not those that bind to a thread, or change the configuration.
+-- Without commands that bind to a thread or change the configuration.
 local commands = { "PFM_CREATE_CONTEXT", "PFM_WRITE_PMCS", "PFM_WRITE_PMDS", "PFM_READ_PMDS", "PFM_START", "PFM_STOP",
    "PFM_RESTART", "PFM_UNLOAD_CONTEXT", "PFM_CREATE_EVTSETS", "PFM_DELETE_EVTSETS", "PFM_GETINFO_EVTSETS",
    "PFM_GETINFO_PMCS", "PFM_GETINFO_PMDS", "PFM_GET_CONFIG", "x" }
@@ -92,7 +92,7 @@ end
 
 -- --- calls -----------------------------------------------------------------------------------------
 
--- A call that memory may run out in, where that can be arranged.
+-- Calls fn; every third time, if `starve` is there, memory runs out during the call.
 local function try(fn, ...)
    if starve and random(3) == 1 then
       return starve(random(0, 15), fn, ...)
@@ -102,7 +102,7 @@ end
 
 local typed_classes = {}
 
--- An object of pfm.ffi: of cdata nothing else is kept, pointers are bare C.
+-- Returns true if cdata is an object of pfm.ffi; other cdata, such as pointers, is not kept.
 local function is_typed(value)
    for _, class in ipairs(typed_classes) do
       if require("ffi").istype(class, value) then
@@ -118,7 +118,7 @@ local function note(value)
    end
 end
 
--- An iterator is called a few times, its samples kept.
+-- Calls an iterator a few times, and keeps its samples.
 local function use_function(fn, state)
    if fn == print then
       return
@@ -148,7 +148,7 @@ end
 
 -- --- objects ---------------------------------------------------------------------------------------
 
--- Programs of sites with accesses that are valid or random.
+-- Returns a program of sites with accesses that are valid or random.
 local function accesses()
    local steps, data = { loop = one_of { "forever", 10, 1000 } }, random(2) == 1 and 0x100000 or some_value(1)
    for i = 1, random(1, 4) do
@@ -184,7 +184,7 @@ local function typed_context()
    return typed and type(ctx) == "userdata" and typed.context(ctx)
 end
 
--- A program of our own, which is over at once; most calls have to do without: it costs as much as many of them.
+-- Starts a child process that ends at once; seldom, as it costs as much as many calls.
 local function child()
    if random(300) > 1 then
       return
@@ -207,7 +207,7 @@ local makers_of_objects = {
             watermark = random(0, 500) }, pebs.argument { buf_size = random(0, 9000), threshold = random(0, 60),
             periods = { [0] = random(1000) } } } }
    end,
-   function() -- programs of any bytes, and of words that load
+   function() -- BPF programs of random bytes, and of instructions that load
       local code = random(2) == 1 and some_value(0) or (" \0\0\0" .. string.char(4 * random(0, 80) % 256, random(0, 1))
          .. "\0\0"):rep(random(0, 9)) .. "\22" .. ("\0"):rep(7)
       return lpfm.create { format = "program", program = code, buckets = one_of { random(0, 4096), some_value(0) },
@@ -254,8 +254,8 @@ local names = { "write_pmcs", "write_pmds", "read_pmds", "read_values", "read_in
    "run", "set", "share", "spawn", "time", "truth", "ask", "format_error", "buf_size", "caches", "cache_sets",
    "encode_pmcs", "explain" }
 
--- The functions that affect other processes, or read a descriptor to its end (where no process writes, that never
--- comes), are not called at random.
+-- Functions that affect other processes, or that read a descriptor to its end, which may never
+-- come, are not called at random.
 local elsewhere = { kill = true, spawn = true, trace = true, setaffinity = true, machine = true, lackey_trace = true }
 
 local functions = {}
@@ -267,8 +267,8 @@ for _, module in ipairs { lpfm, proc, stored, symbols } do
    end
 end
 
--- Arguments that would wait for long, or bind to a thread that is none of ours, are not random; at is where the first
--- one goes.
+-- Sets arguments, from args[at] on, that are not random, since they could wait for long or name
+-- another process's thread.
 local tame = {
    read = function(args, at) args[at] = 0 return at end,
    messages = function(args, at) args[at] = 0 return at end,
@@ -350,13 +350,13 @@ local steps = {
 
 -- --- the run ---------------------------------------------------------------------------------------
 
--- The settings of a configuration that calls can change.
+-- Returns the settings of a configuration that calls can change.
 local function limits(cfg)
    return { arg_size_max = cfg.arg_size_max, smpl_buf_size_max = cfg.smpl_buf_size_max,
       ovfl_rate_max = cfg.ovfl_rate_max, thread_gid = cfg.thread_gid, sys_gid = cfg.sys_gid }
 end
 
--- Nothing is in use. The library gives back what was closed a moment later.
+-- Asserts that nothing is in use; waits, since the library closes its descriptors a moment later.
 local function check_idle(machine)
    local deadline = proc.clock() + PATIENCE
    for _, name in ipairs { "thread_sessions", "sys_sessions", "smpl_buf_size_cur" } do

@@ -11,7 +11,7 @@ local san = build:match("/san$") ~= nil
 local root = os.tmpname()
 local prefix = root .. "/usr"
 
--- Nothing of the specs' surroundings; of a make around them neither.
+-- What follows CLEAN has nothing of the specs' environment; after MAKE, nor of a make around them.
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 local MAKE = CLEAN .. "-u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
 
@@ -29,12 +29,12 @@ local function install(variables)
    make(variables, "install")
 end
 
--- The installed program, run where nothing of ours is.
+-- Runs the installed program in /, without the specs' environment.
 local function run(arguments, environment)
    return must(("cd / && %s %s %s/bin/lpfm %s"):format(CLEAN, environment or "", prefix, arguments))
 end
 
--- A command in the interpreter alone, with what is installed on its paths.
+-- Runs Lua code in the interpreter alone; `paths` sets LUA_PATH and LUA_CPATH to what is installed.
 local function lua(code, paths)
    return must(("cd / && %s %s %s -e '%s'"):format(CLEAN, paths, interpreter, code))
 end
@@ -161,7 +161,7 @@ describe("an installed lpfm", function()
       end
 
       it("to a program linked with it alone, shared or static", function()
-         for _, libs in ipairs { shared(), static, "-rdynamic " .. static } do -- so libpfm4 finds its own functions
+         for _, libs in ipairs { shared(), static, "-rdynamic " .. static } do -- libpfm4 still calls its own functions
             must(("%s spec/c/old/old_kinds.c -o %s/kinds %s"):format(cc, root, libs))
             counts(root .. "/kinds")
          end

@@ -24,7 +24,7 @@ local function refused(command, ...)
    for _, text in ipairs { ... } do assert.truthy(out:find(text, 1, true), out) end
 end
 
--- make install of some parts, into a folder.
+-- Installs lpfm with some parts; returns the beginning of its command lines, and the prefix.
 local function install(parts)
    local prefix = ("%s/%s"):format(root, parts == "" and "none" or parts)
    must(("%s -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make LPFM_READY=1 %s LUA=%s PREFIX=%s PARTS=%s install")
@@ -46,7 +46,7 @@ describe("lpfm with all of its parts", function()
          for word in words:gmatch("[^,]+") do assert.truthy(out:find(word, 1, true), name .. ": " .. word) end
       end
       for name, now in pairs { merge = "jobs.merge", ranks = "jobs.ranks", store = "fleet.store",
-         collector = "fleet.collector", oprofile = "oprofile.oprofile" } do
+         collector = "fleet.collector", oprofile = "oprofile.oprofile", launcher = "util.launcher" } do
          must(("%s -e 'assert(require \"pfm.%s\" == require \"pfm.%s\")'"):format(program, name, now))
       end
       must(program .. " -e 'assert(require \"lpfm.blocks\" == require \"lpfm.samples\")'")

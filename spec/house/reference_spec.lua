@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: MIT
--- The reference: everything public is in it, has an example, and the examples run; what help() and the
--- manual page say comes of it.
+-- The reference: everything public is in it, has an example, and the examples run; help() and the
+-- manual page are made from it.
 
 local dirent = require "posix.dirent"
 local lpfm = require "lpfm"
 local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local doc = require "pfm.doc"
 local handles = require "support.handles"
 local reference = require "pfm.manual"
@@ -20,10 +20,10 @@ local function is_public(name)
       or name == "pfm.oprofile.oprofile"
 end
 
--- Only LuaJIT has an ffi; the examples of its buffers are those of pfm.ffi.
+-- Modules without examples to run: pfm.ffi needs LuaJIT; pfm.ffi.samples is in pfm.ffi's examples.
 local elsewhere = { ["pfm.ffi"] = not rawget(_G, "jit"), ["pfm.ffi.samples"] = true }
 
--- What the prompt calls by this name.
+-- Returns the function that the prompt has by this name.
 local function of_prompt(name)
    for _, item in ipairs(doc.all()) do
       local module, own = item.name:match("^(.*)%.([%w_]+)$")
@@ -31,8 +31,8 @@ local function of_prompt(name)
    end
 end
 
--- What the prompt has; public modules are at hand under their last names. Private ones are required, but in their own
--- examples.
+-- The globals of examples: the prompt's, and public modules by their last names. Examples require
+-- private modules, except for the examples of these modules.
 local environment = setmetatable({}, { __index = function(_, name)
    if _G[name] ~= nil then return _G[name] end
    local function_of_prompt = of_prompt(name)
@@ -45,7 +45,7 @@ end })
 
 environment.print = function() end
 
--- An example is a chunk, or an expression.
+-- Loads an example, which is a chunk or an expression.
 local function load_example(text, name, module)
    local code = loadstring("return " .. text, "=" .. name) or assert(loadstring(text, "=" .. name))
    local own = module.private and module.name:match("[%w_]+$")
@@ -55,7 +55,7 @@ local function load_example(text, name, module)
    end }))
 end
 
--- In a folder of their own, with a recording in it.
+-- The examples run in a folder of their own, with a recording in it.
 describe("the example of", function()
    local home, folder = unistd.getcwd(), nil
    local path, cpath = package.path, package.cpath

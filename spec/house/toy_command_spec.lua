@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A command is a row and a module: with these two in a copy of repl/ there is a new one everywhere. And the recipes in
--- Lua of CONTRIBUTING.md are followed to the letter there: a command, a key of reports and a lab touch as many files as
--- it says.
+-- A command is a row and a module: with these two in a copy of repl/, a new command is everywhere.
+-- And CONTRIBUTING.md's recipes in Lua, for a command, a key of reports and a lab, are followed to
+-- the letter there: each touches as many files as CONTRIBUTING.md says.
 -- One interpreter: the subject is programs as processes, made from a copy of the tree.
 
 local c = require "support.c"
@@ -11,7 +11,7 @@ local recipe = require "support.recipe"
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
 local scratch = os.tmpname()
-local touched = {} -- by recipe: the number of files
+local touched = {} -- by recipe: the number of files it touches
 
 local ROW = [[
    { name = "greet", summary = "say hello to somebody",
@@ -54,8 +54,8 @@ setup(function()
       touched[title] = recipe.follow(scratch, { "repl", "scripts" }, "CONTRIBUTING.md", title)
    end
    files.write(scratch .. "/repl/command/greet.lua", MODULE)
-   local path = scratch .. "/repl/command/init.lua"
-   local text, n = files.read(path):gsub("command%.rows = {\n", function(head) return head .. ROW end)
+   local path = scratch .. "/repl/command/rows.lua"
+   local text, n = files.read(path):gsub("commands%.rows = {\n", function(head) return head .. ROW end)
    assert.equal(1, n)
    files.write(path, text)
 end)
@@ -145,7 +145,7 @@ describe("the recipe of", function()
 
    it("a lab gives one that the course lists, checks and prints", function()
       local path = scratch .. "/scripts/labs/mylab.lua"
-      local text, n = files.read(path):gsub("number = 1,", "number = 19,") -- the next free one
+      local text, n = files.read(path):gsub("number = 1,", "number = 19,") -- the next free number
       assert.equal(1, n)
       files.write(path, text)
       assert.truthy((run("lab")):find("\n *19 +mylab +[^\n]*A lab to begin with"))

@@ -23,7 +23,7 @@ local function paths()
    return ("LUA_CPATH='%s/%s/%s/?.so;;'"):format(root, build, interpreter)
 end
 
--- A script for the copy's module. Nothing in Lua was changed.
+-- Runs a script with the copy's C module, and the tree's Lua files, which no recipe in C changes.
 local function lua(code, machine)
    local script = root .. "/script.lua"
    files.write(script, code)
@@ -39,7 +39,7 @@ end
 setup(function()
    root = os.tmpname()
    os.remove(root)
-   -- with its objects and their times: make compiles what the recipes touch
+   -- objects and times are copied, too, so that make compiles only what the recipes touch
    must(("mkdir -p %s/%s && cp -a Makefile kernel lpfm %s && cp -a %s/obj %s/%s %s/*.so* %s/%s/"):format(root, build,
       root, build, build, interpreter, build, root, build))
 end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What labs say is so: of the machine, of the specification, and of other labs that they speak of. A sentence is held
--- against a run where one can show it; statements about real processors are looked for by what they must not leave out.
+-- What labs say of the machine, the specification and other labs is true. A run shows it, where one
+-- can; in sentences about real processors, what they must not leave out is looked for.
 -- Second interpreter, all: the simulated computer's work takes most of it, and labs_spec.lua has the same figures.
 
 local lpfm = require "lpfm"
@@ -25,7 +25,7 @@ local function played(name, params)
    return s, pages
 end
 
--- A text as a student reads it.
+-- Returns a text as a student reads it.
 local function said(s, template)
    return (text.fill(template, s.figures):gsub("%s+", " "))
 end
@@ -52,7 +52,7 @@ describe("what labs say of perfmon", function()
 
    it("formats: a full buffer has still lost samples when PMDs overflow at once (3.6.5)", function()
       local s, pages = played "formats"
-      -- Two PMDs overflow with the same instruction, and their samples have all PMDs: there is room for one of them.
+      -- Two PMDs overflow with one instruction; there is room for one sample that has all PMDs.
       local m = kit.machine { model = s.params.model }
       local both = { ip = 0x1000, ns = 10, events = { loads = 1, stores = 1 } }
       local tid, ctx = assert(m:spawn { program = { { loop = 100, both } } }),
@@ -164,7 +164,7 @@ describe("questions of labs", function()
       end
    end)
 
-   -- The names that the prompt has on the page of a task.
+   -- Returns the names that the prompt has on the page of a task.
    local function prompt_of(s, pages, task)
       for i, page in ipairs(s.lab.pages) do
          if page == pages[task] then s.index = i end
@@ -221,7 +221,7 @@ describe("questions of labs", function()
 end)
 
 describe("what labs refer to", function()
-   -- All texts of a lab, its teacher's page too.
+   -- Returns all texts of a lab, its teacher's page too.
    local function texts_of(lab)
       local out = { lab.teacher, table.concat(lab.goals, " "), table.concat(lab.read, " ") }
       for _, page in ipairs(lab.pages) do

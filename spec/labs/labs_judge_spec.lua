@@ -29,7 +29,7 @@ teardown(function()
    c.sh("rm -rf " .. scratch)
 end)
 
--- The page of a task, and a session in which it can be judged.
+-- Returns a session in which a task can be judged, and the task's page.
 local function task(lab_name, id)
    local lab = assert(catalog.find(lab_name))
    local s = session.new(lab)
@@ -41,7 +41,7 @@ local function task(lab_name, id)
    end
 end
 
--- How a script is graded, and why.
+-- Returns how a script is graded, and why.
 local function graded(source, lab_name, id, limit)
    local s = session.new(assert(catalog.find(lab_name or "counters")))
    id = id or "by-hand"
@@ -54,14 +54,14 @@ end
 
 local SOLUTION = select(2, task("counters", "by-hand")).solution
 
--- A script that does something first, and then solves nothing.
+-- Returns a script that does something first, and then solves nothing.
 local function after(cheat)
    return cheat .. "\nreturn function() return 1 end"
 end
 
 local FFI = "local ok, ffi = pcall(require, 'ffi') if ok then %s end"
 
--- By name: what students have tried, and what they might.
+-- What students have tried, or may try, by name.
 local CHEATS = {
    ["writes a verdict into every descriptor"] = [[
       local unistd = require "posix.unistd"
@@ -277,7 +277,7 @@ describe("the judge", function()
       assert.same({ false, "with values=1 anything solves this task, so it does not count" }, { right, say })
       assert.is_true((judged(session.draw(lab, "anna"), lab.pages[#lab.pages].solution)))
       assert.is_true((judged({ values = 500 }, lab.pages[#lab.pages].solution)))
-      for _, name in ipairs { "statistics", "topdown", "waiting" } do -- no one chooses how often a function is tried
+      for _, name in ipairs { "statistics", "topdown", "waiting" } do -- trials are no parameter
          assert.has_error(function() session.new(assert(catalog.find(name)), { params = { trials = 0 } }) end,
             ("lab %s has no parameter 'trials'"):format(name))
       end
@@ -305,7 +305,7 @@ describe("the judge", function()
 end)
 
 describe("checks of scripts", function()
-   -- Scripts that were taken once, and that are to be taken; by lab and task.
+   -- Returns whether the judge takes a script as the solution of a task, and what it says.
    local function verdict(lab_name, id, source)
       local s, page = task(lab_name, id)
       local right, say = judge.script(s, page, source, { quiet = true })
@@ -397,7 +397,7 @@ describe("checks of scripts", function()
 end)
 
 describe("the wire between interpreters", function()
-   -- A random value of what can be sent.
+   -- Returns a random value that can be sent.
    local function draw(depth)
       local kind = math.random(depth > 3 and 6 or 7)
       if kind == 1 then return math.random(-1e9, 1e9) end

@@ -16,7 +16,7 @@ local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
 local scratch = os.tmpname()
 local before
 
--- Why nothing real can be measured here; nil if it can.
+-- Returns why nothing real can be measured here, or nil if it can.
 local function obstacle()
    local machine, err = lpfm.machine "perf"
    if not machine then return err end
@@ -42,7 +42,7 @@ local function here_it(name, fn)
    end)
 end
 
--- The least of some runs: a page that the kernel has taken back meanwhile is one fault more.
+-- Returns the least faults of some runs, as a reclaimed page adds one, and the known number.
 local function faults_of(functions)
    local least, known = math.huge, nil
    for _ = 1, 5 do
@@ -88,7 +88,7 @@ describe("the second part of a lab", function()
          local lab = assert(catalog.find(name .. "-perf"))
          if c.missing(lab.needs) then return pending(c.missing(lab.needs) .. " is missing") end
          assert.equal(lab, catalog.on(assert(catalog.find(name)), "perf"))
-         -- a machine that is busy with others may be late by more than a lab allows: once is no proof
+         -- on a busy machine a run may be later than a lab allows, so one failure is no proof
          local complaints
          for _ = 1, 3 do
             complaints = validate.lab(lab)
@@ -166,8 +166,8 @@ describe("the second part of a lab", function()
    end)
 end)
 
--- Lab 14's formats are modules of the kernel. The same C runs on the machine perf: a header that says otherwise what
--- perfmon_module.h says is all it takes.
+-- Lab 14's formats are kernel modules. The same C runs on machine perf, with HEADER in the place of
+-- perfmon_module.h.
 describe("lab 14's check of a format in C", function()
    local HEADER = [[
 #include <stdint.h>
@@ -184,7 +184,7 @@ typedef uint32_t u32;
    local page, s
    local loaded, removals = 0, {}
 
-   -- Compiles a format, perhaps changed, and has it registered as the loading of its module would.
+   -- Compiles a format, perhaps changed, and registers it, as loading its module would.
    local function load(path, changes)
       local source = files.read(path)
       for from, to in pairs(changes or {}) do

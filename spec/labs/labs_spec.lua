@@ -86,13 +86,13 @@ local function script(source)
    return scratch .. "/script.lua"
 end
 
--- Lines as one text, without their breaks.
+-- Returns lines as one text, without their breaks.
 local function flat(lines)
    return (table.concat(lines, " "):gsub("%s+", " "))
 end
 
 local function explanation(s, template)
-   return flat(text.wrap(text.fill(template, s.figures), 1000))
+   return flat(render.wrap(text.fill(template, s.figures), 1000))
 end
 
 local function right_answer(s, page)
@@ -121,7 +121,7 @@ for _, lab in ipairs(catalog.all()) do
       local s
       before_each(function() s = s or session.new(lab) end)
 
-      -- A program that the lab needs and that is not here: then its tests are pending.
+      -- Adds a test, which is pending where a program that the lab needs is missing.
       local function lab_it(name, fn)
          it(name, function()
             local missing = c.missing(lab.needs)
@@ -228,7 +228,7 @@ for _, lab in ipairs(catalog.all()) do
 
       lab_it("has figures that change with the model's parameters", function()
          s:run_up_to(#lab.pages)
-         -- Does a page show another number with a parameter twice as large?
+         -- Returns true if a page shows another number when a parameter is twice as large.
          local function changes(name, value)
             local other = session.new(lab, { params = { [name] = value * 2 } })
             for i = 1, #lab.pages do
@@ -274,7 +274,7 @@ for _, lab in ipairs(catalog.all()) do
          assert.same({ name = "lpfm", display_name = "lpfm", language = "lua" }, notebook.metadata.kernelspec)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
          local code, cells = "", 0
-         for _, cell in ipairs(notebook.cells) do -- nbformat requires both of code, the first a null or a number
+         for _, cell in ipairs(notebook.cells) do -- nbformat requires both in code cells
             local is_code = cell.cell_type == "code"
             assert.equal(is_code, cell.execution_count ~= nil)
             assert.equal(is_code, cell.outputs ~= nil)
@@ -494,7 +494,7 @@ describe("a changed parameter", function()
    end
 
    it("changes what the machine does, as it does on paper", function()
-      has("bias", { period = 3 }, "fixed period, iteration 1: IP3 IP6") -- 3 divides 6, too
+      has("bias", { period = 3 }, "fixed period, iteration 1: IP3 IP6") -- 3 divides 6, as 2 does
       has("bias", { period = 5 }, "fixed period, iteration 2: IP4") -- events 5, 10: IP5, then IP4
       has("width", { model = "k8" }, "after 2 events, the hardware wrapped: 0x1000000000000") -- 48 bits
       has("caches", { l1d = "4096:4:128" }, "misses, elements side by side: 256") -- 4096 * 8 / 128

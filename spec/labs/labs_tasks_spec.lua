@@ -18,7 +18,7 @@ setup(function()
 end)
 teardown(function() assert(lpfm.machine(machine)) end)
 
--- Judges scripts that solve a task of a lab or not: what is said of each, by its name.
+-- Judges scripts as solutions of a task; returns the verdicts, by the scripts' names, and the page.
 local function verdicts(lab_name, id, sources)
    local lab = assert(catalog.find(lab_name))
    local s = session.new(lab)
@@ -34,7 +34,7 @@ local function verdicts(lab_name, id, sources)
    error(("lab %s has no task '%s'"):format(lab_name, id))
 end
 
--- None of the scripts solves the task, and each is told what is wrong.
+-- Checks that none of the scripts solves the task, and that each verdict says what is wrong.
 local function refuses(lab_name, id, sources, reasons)
    for name, verdict in pairs(verdicts(lab_name, id, sources)) do
       assert.is_false(verdict.right, name)
@@ -42,7 +42,7 @@ local function refuses(lab_name, id, sources, reasons)
    end
 end
 
--- Under make check some of the labs, under make check-all each.
+-- make check tries some of the labs, make check-all each.
 local labs = catalog.all()
 local step = math.floor(#labs / effort(#labs))
 for i = 1, #labs, step do
@@ -133,7 +133,7 @@ end]]
 end)
 
 describe("lab statistics: compare", function()
-   -- Measures warm runs of each, and says what DECIDES, of the means x and y.
+   -- A script; its parameters: how many runs of each it measures, and when it says "same".
    local COMPARE = [[
 local statistics = require "pfm.statistics"
 return function(first, second)
@@ -200,7 +200,7 @@ describe("lab faster", function()
       end)
    end
 
-   -- Scripts that return sources in C.
+   -- Returns scripts that return the C sources in `list`.
    local function sources(list)
       local out = {}
       for name, source in pairs(list) do out[name] = "return [==[" .. source .. "]==]" end

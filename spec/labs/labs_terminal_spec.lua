@@ -22,7 +22,7 @@ local function lab(arguments, input)
    return c.sh(("%s %s lab %s <%s/typed"):format(ENVIRONMENT, program, arguments, scratch))
 end
 
--- The line of --grade for a task.
+-- Returns the row of --grade for a task.
 local function grade_of(task, options)
    for text in lab("counters --grade " .. (options or "")):gmatch("[^\n]+") do
       local row = assert(render.from_json(text))
@@ -196,7 +196,7 @@ describe("a lab without a terminal", function()
       end
    end)
 
-   it("checks the labs of a folder", function() -- labs_spec.lua checks those that come with it
+   it("checks the labs of a folder", function() -- labs_spec.lua checks lpfm's own labs
       c.sh(("mkdir %s/course && cp scripts/labs/counters.lua scripts/labs/width.lua scripts/labs/template/mylab.lua "
          .. "%s/course"):format(scratch, scratch))
       local out, status = lab("--check " .. scratch .. "/course")

@@ -27,7 +27,7 @@ local function recording_of(fields)
       maps = maps, comms = fields.comms, symbols = SYMBOLS }
 end
 
--- n times a, then m times b, instructions of 10 ns, sampled every 10; with PMD5 and PMD6 in each sample.
+-- Records instructions of 10 ns, n in a, then m in b: a sample every 10, with PMD5 and PMD6.
 local function run(n, m)
    local machine = sim.machine()
    local tid = machine:spawn { program = {
@@ -81,7 +81,7 @@ describe("samples of a simulated thread", function()
    it("bring along what other counters grew by", function()
       local result = analyze.by(s, "symbol", { sums = { "fp_ops", "l2_misses" } })
       assert.same({ fp_ops = 0, l2_misses = 9000 }, result.rows[1].sums)
-      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums) -- the first sample has none before it
+      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums) -- the first adds none
    end)
 
    it("are filtered by what they are, where they lie and when they were", function()
@@ -112,11 +112,17 @@ describe("samples of a simulated thread", function()
       assert.same({ { kind = "a", samples = 100, percent = 100 } }, phases[1].rows)
       assert.same({ { kind = "b", samples = 300, percent = 100 } }, phases[2].rows)
       near(0, phases[1].from)
-      near(9980e-9, phases[1].to) -- 40 slices of 998 ns
+      near(9980e-9, phases[1].to) -- 10 of 40 slices of 998 ns
       assert.equal(phases[1].to, phases[2].from)
       near(39900e-9, phases[2].to)
       assert.equal(1, #analyze.phases(s, "comm"))
       assert.equal(1, #analyze.phases(s, "symbol", { filter = { symbol = "b" } }))
+      phases = analyze.phases(s, "symbol", { slices = 40, filter = { from = "50%" } })
+      near(19950e-9, phases[1].from) -- of the time chosen, not of the run
+      near(39900e-9, phases[#phases].to)
+      phases = analyze.phases(s, "symbol", { slices = 40, filter = { to = "10%" } })
+      near(0, phases[1].from)
+      near(3990e-9, phases[1].to)
    end)
 
    it("have histograms of what counters grew by, and of the time between them", function()
@@ -149,7 +155,7 @@ describe("samples of a simulated thread", function()
    end)
 
    it("say how two counters go together", function()
-      local c = analyze.correlate(s, "fp_ops", "l2_misses") -- 20 and 10 in a, 0 and 30 in b
+      local c = analyze.correlate(s, "fp_ops", "l2_misses") -- growth: a 20 and 10, b 0 and 30
       assert.equal(399, c.n)
       near(-1, c.r)
       near(-1, c.slope)
@@ -199,6 +205,18 @@ describe("samples of a simulated thread", function()
       d = analyze.diff(old, { run(500, 3500), run(1500, 2500), run(1600, 2400) })
       near(5, math.abs(d.rows[1].percent))
       assert.is_false(d.rows[1].significant)
+   end)
+end)
+
+describe("a sample at the end of the chosen time", function()
+   it("passes, whatever its time in seconds is rounded to", function()
+      local last = 68570561313141 -- as seconds, times 1e9, it is more
+      local s = recording_of { pids = { 6 }, comms = { [6] = "main" },
+         events = { { name = "cycles", pmd = 4, period = 1 } }, blocks = { make.block {
+            { tid = 6, pid = 6, ip = 0x1000, tstamp = last - 5 }, { tid = 6, pid = 6, ip = 0x1000, tstamp = last } } } }
+      local passes, n = analyze.test(s, { from = "0%", to = "100%" }), 0
+      for sample in require("pfm.recording.samples").each(s) do n = n + (passes(sample) and 1 or 0) end
+      assert.equal(2, n)
    end)
 end)
 
@@ -256,7 +274,7 @@ describe("statistics", function()
    end)
 
    it("tests shares: exactly where few are expected", function()
-      -- 3 of 10 and 9 of 10: Fisher's two-sided probability is 2 (6600 + 660 + 45 + ...)/C(20, 12)
+      -- 3 of 10 and 9 of 10: Fisher's two-sided probability is 2 (1200 + 45)/C(20, 12)
       local function choose(n, k) return k == 0 and 1 or choose(n - 1, k - 1) * n / k end
       local p = 0
       for k = 2, 10 do

@@ -6,7 +6,7 @@ local sim = require "support.sim"
 
 local A = 0x1000000
 
--- A computer with an L1D of 64 sets of 8 lines of 64 bytes alone.
+-- Returns a computer that has only an L1D: 64 sets of 8 lines of 64 bytes.
 local function computer()
    return sim.machine("k8", { l1d = "32768:8:64", l1i = 0, l2 = 0, l3 = 0, itlb = 0, dtlb = 0 })
 end
@@ -23,7 +23,7 @@ describe("the course of misses", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Lines from A on, one after the other, go to one set after the other; with a stride of 64 lines all to the first.
+   -- Successive lines from A on are in successive sets; with a stride of 64 lines all are in one.
    it("has each miss in its set", function()
       for stride, expected in pairs { [64] = function() return 10 end,
          [4096] = function(set) return set == 1 and 640 or 0 end } do

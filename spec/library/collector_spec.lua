@@ -26,7 +26,7 @@ after_each(function()
    c.sh("rm -rf " .. scratch)
 end)
 
--- A collector of a CPU that runs an instruction each 100 ns: 10,000 in a round of a millisecond, 10 samples.
+-- Returns a collector of a CPU with an instruction each 100 ns: 10 samples in a round of 1 ms.
 local function new(options)
    options = options or {}
    machine:spawn { program = { { loop = INSTRUCTIONS, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
@@ -81,7 +81,7 @@ describe("a collector", function()
 
    it("keeps to its share of the CPU time: a round that took more makes the next one wait", function()
       local one, waits = new({ rounds = 3 }), {}
-      one.cpu, one.cpus = 0.001, 2 -- of which a round may take 2 us in its millisecond
+      one.cpu, one.cpus = 0.001, 2 -- 0.1 % of 2 CPUs: 2 us for a round of 1 ms
       one.wait = function(_, moment) waits[#waits + 1] = moment end
       local counts = one:run()
       assert.equal(2, counts.held)
@@ -95,7 +95,7 @@ describe("a collector", function()
       local n = samples_in(path)
       local text = files.read(path)
       os.remove(path)
-      files.write(path:gsub("%-%d+%.data$", ".part"), text:sub(1, -10)) -- cut in its last chunk
+      files.write(path:gsub("%-%d+%.data$", ".part"), text:sub(1, -10)) -- the last chunk is cut
       files.write(scratch .. "/spool/x-20200101T000000000Z.part", "")
       local counts = new({ rounds = 1 }):run()
       assert.equal(1, counts.failed)
@@ -151,8 +151,8 @@ describe("a collector", function()
 end)
 
 describe("a disk that is full", function()
-   -- Runs a shell command where DIR/disk is a disk of its own, of that many bytes. In a user's own namespace CPUs could
-   -- not be sampled.
+   -- Runs a shell command while scratch/disk is a file system of its own of that size. Only root
+   -- may mount it: in a user namespace CPUs could not be sampled.
    local function on_disk(size, command)
       return c.sh(("unshare -m sh -c 'mkdir -p %s/disk && mount -t tmpfs -o size=%s lpfm %s/disk && { %s; }'"):format(
          scratch, size, scratch, command))
@@ -166,10 +166,10 @@ describe("a disk that is full", function()
          for f in %s/disk/spool/*.data; do [ ! -e $f ] || %s report --plain -s event $f >/dev/null || exit 9; done
          exit $code]]):format(scratch, scratch, program, scratch, scratch, scratch, program))
       if out:find("perf_event_paranoid", 1, true) then return pending("no right to sample a CPU") end
-      assert.equal(0, status, out)
       local counts = out:match("\n({[^\n]*})\n")
       assert.truthy(counts, out)
       counts = render.from_json(counts)
+      assert.equal(counts.recordings > 0 and 0 or 1, status, out)
       assert.equal(6, counts.rounds, out)
       assert.is_true(counts.dropped + counts.failed > 0, out)
    end)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings in a database: there once whatever happens to it, and asked for the same tables as their files give. Every
--- number is that of recordings made by hand.
+-- Recordings in a database: each is there once, whatever happens to the database, and reports are
+-- those of the files. All recordings are made by hand, so that every number is known.
 -- Engine: PostgreSQL and ClickHouse.
 
 local analyze = require "pfm.analyze"
@@ -32,7 +32,7 @@ end)
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
 local BASE, FUNCTIONS = 0x400000, { "alpha", "beta", "ga'm\\a" }
-local test_number = 0 -- hosts are a test's own
+local test_number = 0 -- a part of host names: each test has hosts of its own
 local clock = { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 }
 local faults = { name = "page-faults", pmd = 66, period = 10 }
 
@@ -40,12 +40,12 @@ local function at(which)
    return BASE + which * 0x100 + 4
 end
 
--- A recording of a program with three functions.
---    time, host
---    counts     by function: how many samples of it alone
---    calls      instead of counts: lists of functions, innermost first, of which each has called the one before
---    faults     how many samples of page faults in alpha
---    job        what its launcher said
+-- Makes a recording of a program with three functions, and returns its path. Options:
+--    time, host of the recording
+--    counts     how many samples each function has, without callers
+--    calls      instead of counts: a call stack for each sample, the innermost function first
+--    faults     how many samples of page faults alpha has
+--    job        what the program's launcher said
 local function make(name, options)
    local path, list, words = scratch .. "/" .. name, {}, { samples.int(1, 8) }
    local function sample(ip, event, stack)
@@ -78,15 +78,15 @@ local function make(name, options)
    return path
 end
 
--- The cells of a report's rows and their samples, in its order.
+-- Returns the rows of a report, in its order: their cells and samples.
 local function table_of(report)
    local out = {}
    for i, row in ipairs(report.rows) do out[i] = table.concat(row.cells, " ") .. " " .. row.samples end
    return out
 end
 
--- A client program that stands before the real one: it does `before` and `after` once, around the first command that
--- has a word in its arguments or input.
+-- Makes a client program that runs `script` once, in place of the first command with `word` in its
+-- arguments or input, and else the real client. Returns the setting of PATH that finds it.
 local function wrapped(kind, word, script)
    local name = kind == "postgresql" and "psql" or "clickhouse-client"
    local real = c.sh("command -v " .. name):gsub("%s", "")
@@ -127,7 +127,7 @@ for _, kind in ipairs(databases.kinds) do
          end)
       end
 
-      -- What the test has loaded.
+      -- Returns the condition for what this test has loaded.
       local function mine()
          return ("host=%d*"):format(test_number)
       end
@@ -159,13 +159,13 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 2, 6, 1 }, { first.files, first.samples, first.there })
          local again = store.open(server.url):load { b, a }
          assert.same({ 0, 0, 2 }, { again.files, again.samples, again.there })
-         -- a merged file has recordings that may be there
+         -- recordings in a merged file may be in the database already
          make("c.data", { counts = { 0, 0, 5 } })
          merge.files({ a, scratch .. "/c.data", b }, scratch .. "/all.data")
          local merged = self:load { scratch .. "/all.data", scratch .. "/c.data" }
          assert.same({ 1, 5, 1 }, { merged.files, merged.samples, merged.there })
          assert.same({ 11, 3 }, { total() })
-         -- what is no recording is left out and named, what is left of a damaged one is taken
+         -- files that are no recordings are left out and named; the rest of a damaged one is taken
          files.write(scratch .. "/foreign", "PERFILE2")
          files.write(scratch .. "/cut", files.read(a):sub(1, -20))
          local result = self:load { scratch .. "/foreign", scratch .. "/none", scratch .. "/cut" }
@@ -229,7 +229,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 3, 3 / 9 * 100, 25 }, changes.alpha)
          assert.same({ 6, 6 / 9 * 100, 25 }, changes.beta)
          assert.same({ 0, 0, 50 }, changes["ga'm\\a"])
-         -- where there are too many rows for their sums, the database sums
+         -- where a report has `most` rows or more, the database adds up the totals
          local few = store.open(server.url)
          few.most = 1
          local one = few:report("symbol", { where = { "time=yesterday", "event=cpu-clock", mine() } })
@@ -314,7 +314,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 820, 40 }, { total() })
       end)
 
-      -- Kills the server in a load of 20 recordings, by a client program that does it.
+      -- Loads 20 recordings, while a client program kills the server; all must be there once.
       local function interrupted(word, script)
          local list = {}
          for i = 1, 20 do list[i] = make(("n%d.data"):format(i), { counts = { i }, host = "h" .. i }) end
@@ -363,7 +363,7 @@ for _, kind in ipairs(databases.kinds) do
          end)
       end
 
-      -- A recording of so many different stacks of the three functions.
+      -- Makes a recording of n different stacks of the three functions.
       local function deep(name, n)
          local calls = {}
          for i = 1, n do
@@ -392,7 +392,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(out:lower():find("no space left on device", 1, true) or out:find("Not enough space", 1, true),
             out)
          assert.equal("1", loaded())
-         -- what is recorded meanwhile waits
+         -- what a collector records meanwhile waits
          local machine, said = assert(lpfm.machine("sim:itanium2")), {}
          machine:spawn { program = { { loop = 1e5, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
          local spool = ("%s/spool%d"):format(scratch, test_number)

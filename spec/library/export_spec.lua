@@ -23,7 +23,7 @@ local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
 os.remove(scratch)
 
--- No process has such a number: its map file can be ours.
+-- No process has such an ID, so the map file of this name can be ours.
 local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4
 local MAP = ("/tmp/perf-%d.map"):format(PID)
 local data = scratch .. "/made.data"
@@ -43,8 +43,8 @@ end
 local cpu_clock = { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 }
 local faults = { name = "page-faults", pmd = 66, period = 10 }
 
--- Two threads of a process: 3 samples in "alpha", 2 in "be;ta" (1 of the other thread), one in the kernel,
--- 2 page-fault samples in "alpha".
+-- Makes a recording of two threads: 3 samples in "alpha", 2 in "be;ta" (1 of the other thread), one
+-- in the kernel, and 2 page-fault samples in "alpha".
 local function make()
    local function at(ip, tid, i, pmd)
       return { tid = tid, pid = PID, ip = ip, tstamp = 5e9 + i * 1e6, cpu = i % 2, pmd = pmd,
@@ -113,7 +113,7 @@ describe("folded stacks", function()
    end)
 end)
 
--- Every tag closed in its turn: the names of the elements, counted.
+-- Checks that tags are closed in turn; returns how many elements have each name, and the text.
 local function elements(xml)
    local open, count = {}, {}
    xml = xml:gsub("<!%[CDATA%[.-%]%]>", "")
@@ -141,7 +141,7 @@ describe("a flame graph", function()
    it("has a frame where and as wide as its weight says", function()
       local svg = exported("flamegraph")
       local frames = frames_of(svg)
-      -- 1180 pixels are 6 ms, a row is 17 pixels, the root is the lowest of five
+      -- 1180 pixels are 6 ms, a row is 17 pixels, the root is the lowest row
       assert.same({ 10, 128, 1180 }, frames["all (all, 6.000 ms, 100.00%)"])
       assert.same({ 10, 111, 1180 }, frames["prog (process, 6.000 ms, 100.00%)"])
       assert.same({ 10, 94, 983.33 }, frames["prog (thread, 5.000 ms, 83.33%)"])
@@ -230,7 +230,7 @@ describe("speedscope's JSON", function()
       assert.same({ "cpu-clock, all threads", ("cpu-clock, prog (%d)"):format(PID), ('cpu-clock, w "1" (%d)'):format(
          PID + 1), "page-faults, all threads", ("page-faults, prog (%d)"):format(PID) }, names)
       assert.same({ "nanoseconds", "none" }, { out.profiles[1].unit, out.profiles[4].unit })
-      -- alpha, be;ta, the kernel: neighbours of one place are one
+      -- alpha at three places, be;ta, the kernel; only neighbours at one place are joined
       assert.same({ 1e6, 1e6, 1e6, 1e6, 1e6 }, out.profiles[2].weights)
       assert.equal(6e6, out.profiles[1].endValue)
    end)
@@ -246,7 +246,7 @@ describe("speedscope's JSON", function()
    end)
 end)
 
--- The number at a place of the wire format, and the place behind it.
+-- Returns the number at a place of protobuf's wire format, and the place behind the number.
 local function varint(bytes, at)
    local n, scale = 0, 1
    while true do
@@ -256,7 +256,7 @@ local function varint(bytes, at)
    end
 end
 
--- A message: its fields by number, each a list; numbers stay numbers.
+-- Returns the fields of a message: by number, the list of its values, which are numbers or bytes.
 local function decode(bytes)
    local at, out = 1, {}
    while at <= #bytes do
@@ -277,7 +277,7 @@ local function decode(bytes)
    return out
 end
 
--- Packed numbers.
+-- Returns the list of packed numbers.
 local function unpacked(bytes)
    local out, at = {}, 1
    while at <= #bytes do out[#out + 1], at = varint(bytes, at) end
@@ -363,7 +363,7 @@ describe("pprof's profile", function()
          assert.truthy(out:find("\n" .. field .. " {", 1, true) or out:find("^" .. field .. " {"), field)
       end
       for line in out:gmatch("[^\n]+") do
-         assert.falsy(line:find("^%s*%d"), line) -- what profile.proto does not know, or has another type there
+         assert.falsy(line:find("^%s*%d"), line) -- unknown to profile.proto, or mistyped
       end
    end)
 end)
@@ -399,9 +399,9 @@ end)
 
 describe("SQLite", function()
    it("answers questions", function()
-      local path = scratch .. "/it's.db" -- the shell and SQL quote alike
+      local path = scratch .. "/it's.db" -- ' is a quotation mark of the shell and of SQL
       export.write(assert(recording.open(data)), "sqlite", path)
-      export.write(assert(recording.open(data)), "sqlite", path) -- in the place of the first
+      export.write(assert(recording.open(data)), "sqlite", path) -- replaces the first file
       local function ask(sql) return sh(([[sqlite3 "%s" "%s"]]):format(path, sql)) end
       assert.equal("alpha|5|3000020\nbe;ta|2|2000000\n[kernel]|1|1000000\n",
          ask("SELECT symbol, count(*), sum(period) FROM resolved GROUP BY symbol ORDER BY 2 DESC"))
@@ -418,7 +418,7 @@ end)
 describe("any export", function()
    local strange = scratch .. "/strange.data"
 
-   -- Event sets that use one PMD for two events; names that are no text.
+   -- In this recording two event sets use one PMD for two events, and names are no text.
    setup(function()
       handmade.write(strange, {
          what = "bytes \255\27",
@@ -440,6 +440,28 @@ describe("any export", function()
       assert.same({ A = 5, B = 14 }, weights)
       export.write(self, "csv", scratch .. "/sets.csv", { event = "B" })
       assert.equal(3, select(2, read(scratch .. "/sets.csv"):gsub("\n", "")))
+   end)
+
+   it("as a picture says that samples are missing", function()
+      local path = scratch .. "/losses.data"
+      handmade.write(path, { what = "x", events = { { name = "some", pmd = 5, period = 1 } } },
+         { samples = { { tid = 9, ip = 4, pmd = 5 } }, ends = { lost = 617 } })
+      export.write(assert(recording.open(path)), "flamegraph", scratch .. "/losses")
+      local note = read(scratch .. "/losses"):match('class="note"[^>]*>([^<]*)')
+      assert.equal("some: 1,000 events. Warning: 617 samples lost while recording", note)
+   end)
+
+   it("of one event shows the first that has samples", function()
+      local path = scratch .. "/first.data"
+      handmade.write(path, { what = "x", events = { { name = "none", pmd = 4, period = 1 },
+         { name = "some", pmd = 5, period = 1 }, { name = "more", pmd = 6, period = 1 } } }, {
+         samples = { { tid = 9, ip = 4, pmd = 6 }, { tid = 9, ip = 4, pmd = 5 }, { tid = 9, ip = 4, pmd = 6 } },
+      })
+      local self = assert(recording.open(path))
+      assert.equal("some", stacks.event(self).name)
+      export.write(self, "folded", scratch .. "/first")
+      assert.equal("1", read(scratch .. "/first"):match(" (%d+)\n$"))
+      export.write(self, "flamegraph", scratch .. "/first") -- it refuses one without samples
    end)
 
    it("is text where names are not", function()

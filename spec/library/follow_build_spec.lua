@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- pfm.measure: on a build of hundreds of processes, the one of libperfmon, all are there, the sums are the parts', and
--- the build does not notice.
+-- pfm.measure on a build of libperfmon: each of hundreds of processes is measured, totals are the
+-- sums of the parts, and the build does as it does when it is not measured.
 -- One interpreter: a build takes the time.
 
 local c = require "support.c"
@@ -10,7 +10,7 @@ local parts = require "pfm.measure.parts"
 
 local folder = os.tmpname()
 
--- Each compiler leaves its process id, before it becomes the compiler.
+-- Makes cc, a script that writes its process ID into the ledger and then executes gcc.
 local function prepare()
    os.remove(folder)
    assert.equal(0, select(2, c.sh("mkdir " .. folder)))
@@ -32,7 +32,7 @@ local function lines(name)
    return out
 end
 
--- What a build printed, without its folder's name, in some order: two jobs run at a time.
+-- Returns what a build printed, without the folder's name, and sorted: two jobs run at a time.
 local function output(name)
    local out = lines(name .. ".out")
    for i, line in ipairs(out) do out[i] = line:gsub(folder .. "/" .. name, "BUILD") end
@@ -64,7 +64,7 @@ describe("counting a build process by process", function()
       local compilers = lines("ledger")
       assert.is_true(#compilers > 50)
       for _, pid in ipairs(compilers) do assert(by_pid[tonumber(pid)], "compiler " .. pid .. " was not measured") end
-      assert.is_true(#result.per > 3 * #compilers) -- the shell, the compiler proper, the assembler
+      assert.is_true(#result.per > 3 * #compilers) -- beside gcc: a shell, cc1, as
    end)
 
    it("gives totals that are the sums of the parts", function()

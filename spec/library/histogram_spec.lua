@@ -15,7 +15,7 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- A thread that runs two places, one of them with 3 misses each time and the other with 1.
+-- Returns a thread that runs two places in turn, one with 3 misses each time, one with 1.
 local function worker()
    local m = sim.machine()
    return assert(m:spawn { program = { { loop = 500,
@@ -46,7 +46,7 @@ describe("a histogram", function()
       for _, row in ipairs(result.buckets) do n = n + row.count end
       assert.equal(1000, n)
       assert.same({ [1] = 500 }, counts_of(result))
-      assert.equal(500, result.outside) -- those of 3 misses
+      assert.equal(500, result.outside) -- the samples with 3 misses
    end)
 
    it("counts what meets the condition", function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Pages for a browser: what is in them, that its sums are the report's, that names cannot break them; and in a
--- browser, where there is one, what they show and do.
+-- Pages for a browser: their sums are the report's, and names cannot break them; and what they show
+-- and do in a browser, where there is one.
 -- One interpreter: the subject is the program as a process.
 
 local analyze = require "pfm.analyze"
@@ -31,10 +31,10 @@ local FUNCTIONS = { path = "/bin/prog", count = 5, segments = { { 0, 0x10000, 0 
    frames = {}, functions = { { 0x1000, 0x100, "main" }, { 0x2000, 0x100, LESS }, { 0x3000, 0x100, END },
       { 0x4000, 0x100, "recursive" }, { 0x5000, 0x100, HUGE } } }
 
--- Frames as they are recorded, the innermost first: of callers, the address behind the call.
+-- Frames as they are recorded, the innermost first; a caller's is the address behind its call.
 local STACKS = { { 0x1000 }, { 0x2000, 0x1011 }, { 0x3000, 0x2011, 0x1011 }, { 0x4000, 0x4011, 0x4011, 0x1011 },
    { 0x5000, 0x1011 } }
-local TIMES = { 10, 20, 30, 5, 1 } -- samples of each
+local TIMES = { 10, 20, 30, 5, 1 } -- samples of each stack
 
 local function stack_table(stacks)
    local words = { 1 }
@@ -48,7 +48,7 @@ local function stack_table(stacks)
    return t
 end
 
--- Of two threads; in the first second of ten the first alone, from then on both in turn.
+-- Makes a recording of ten seconds: of thread 7 alone in the first, then of 7 and 8 in turn.
 local function made(chained, stacks, times)
    local list = {}
    stacks, times = stacks or STACKS, times or TIMES
@@ -80,7 +80,7 @@ end
 
 -- --- what the data say ---------------------------------------------------------------------------
 
--- Samples by function: in it, and in it and those it called, each sample once; as a page has to add them up.
+-- Adds up, as the page has to, each function's samples without and with callees, each sample once.
 local function by_function(d)
    local own, all = {}, {}
    for _, event in ipairs(d.events) do
@@ -110,14 +110,14 @@ local function report_of(self)
    return own, all
 end
 
--- The page's names are as long as is sensible.
+-- Returns the counts with the name "long" for any that the page shortens.
 local function shortened(counts)
    local out = {}
    for name, n in pairs(counts) do out[#name > 300 and "long" or name] = n end
    return out
 end
 
--- With lower bounds.
+-- Calls fn with lower limits of what a page holds.
 local function bounded(most, fn)
    local before = {}
    for name, n in pairs(most) do before[name], data.most[name] = data.most[name], n end
@@ -168,7 +168,7 @@ describe("a page", function()
       end
       assert.equal(66, sum(cells.samples))
       assert.same({ ["7 prog"] = 40, ['8 w"<1>'] = 26 }, threads)
-      assert.equal(6, early) -- the tenth of ten: all of the first thread
+      assert.equal(6, early) -- every tenth is in the first second, by thread 7 alone
       assert.near(9, d.step * d.slices, 0.1)
    end)
 
@@ -270,7 +270,7 @@ end)
 
 -- --- in a browser --------------------------------------------------------------------------------
 
--- The page's elements after a script has run in it, too; what that leaves in `seen` as a table.
+-- Runs a script in the page, in a browser; returns what the script leaves in `seen`.
 local function browsed(self, script)
    local text = written(self)
    local more = ('<pre id="seen"></pre><script>const seen = [], by = (id) => document.getElementById(id);\n%s\n'
@@ -367,12 +367,12 @@ describe("a browser", function()
          seen.push(count());
       ]])
       assert.same({ "Flame graph", true, true, true, true, 8 }, { unpack(seen, 1, 6) })
-      assert.equal("operator<, in prog, total 30.30%, 20.000 ms, 20 samples; " -- it ran, and it called what ran
+      assert.equal("operator<, in prog, total 30.30%, 20.000 ms, 20 samples; "
          .. "operator<, in prog, total 45.45%, 30.000 ms, 30 samples", seen[7])
-      assert.equal(1 + 5 + 4 + 1, seen[8]) -- all; what ran; main as caller of four; and once more beyond operator<
+      assert.equal(1 + 5 + 4 + 1, seen[8]) -- all; what ran; four callers; main as operator<'s
    end)
 
-   -- Frames by name in a stack, the outermost first: as they are called, callers and callees of the outermost call.
+   -- Returns each function's total, callers and callees; in recursion, of the outermost call alone.
    local function expected_of(stacks, times)
       local out, all = {}, 0
       for i, stack in ipairs(stacks) do

@@ -5,6 +5,7 @@
 
 local analyze = require "pfm.analyze"
 local c = require "support.c"
+local files = require "support.files"
 local proc = require "lpfm.proc"
 local profile = require "pfm.profile"
 local record = require "repl.command.record"
@@ -28,12 +29,18 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- Threads with samples in the recording.
+-- Counts the threads with samples in the recording; one that was a shell before is in two rows.
 local function threads()
-   return #analyze.by(assert(recording.open(file)), "thread").rows
+   local seen, n = {}, 0
+   for _, row in ipairs(analyze.by(assert(recording.open(file)), "thread").rows) do
+      local tid = row.thread:match("^%d+")
+      if not seen[tid] then n = n + 1 end
+      seen[tid] = true
+   end
+   return n
 end
 
--- A line while "shares" runs with so many threads; $pid is its number.
+-- Runs a shell line while "shares" runs with n threads; $pid is the process id of "shares".
 local function beside(n, line)
    return c.sh(("%s 600 %d >/dev/null & pid=$!; until [ $(ls /proc/$pid/task | wc -l) = %d ]; do :; done; %s; s=$?; "
       .. "kill -USR1 $pid; wait; exit $s"):format(shares, n, n, line))
@@ -55,6 +62,19 @@ describe("A command", function()
          if row.percent > 20 then rows = rows + 1 end
       end
       assert.equal(2, rows)
+   end)
+
+   it("is sampled without a loss, while lpfm does not run, if --buffer is large enough", function()
+      local faults = c.target("faults")
+      local function losses(size)
+         return (run(("record -g dwarf --buffer %s -e page-faults -c 50 -o %s -- sh -c 'kill -STOP $PPID; %s; "
+            .. "kill -CONT $PPID' 2>&1"):format(size, file, faults)))
+      end
+      local small = losses("1M")
+      assert.truthy(small:find("samples lost", 1, true), small)
+      if c.sh("id -u"):match("%d+") ~= "0" then return end -- other users may lock little memory
+      local large = losses("64M")
+      assert.truthy(large:find("none lost", 1, true), large)
    end)
 
    it("is sampled by its first thread alone if that is said, and what is missing is, too", function()
@@ -86,7 +106,8 @@ describe("A command", function()
    end)
 end)
 
--- At each switch the kernel exchanges what its threads have counted, and event by event exchanges it back.
+-- When a CPU switches between threads of a command, the kernel exchanges the threads' perf events,
+-- and then, event by event, their counts (perf_event_sync_stat()).
 describe("The threads of a command", function()
    it("have each its own counts, whatever is counted beside, and however often they take turns", function()
       local faults = c.target("faults")
@@ -136,7 +157,36 @@ describe("A running process", function()
       assert.equal(0, status, out)
    end)
 
-   -- A thread that begins after the measurement; once it was seen, the process ends.
+   -- Runs a shell line beside a process that works in its second thread, after the first thread has
+   -- ended; $pid is the process ID.
+   local function beside_a_second_thread(line)
+      files.write(scratch .. "/second.c", [[
+         #include <pthread.h>
+         static void *second(void *unused) { for (volatile long i = 0;; i++) ; return unused; }
+         int main(void) { pthread_t t; pthread_create(&t, NULL, second, NULL); pthread_exit(NULL); }]])
+      return c.sh(([[cd %s && LD_PRELOAD= gcc -pthread -o second second.c && { ./second & } && pid=$! &&
+         until grep -q "State:.Z" /proc/$pid/status; do :; done; cd "$OLDPWD"; %s; s=$?; kill $pid; exit $s]]):format(
+         scratch, line))
+   end
+
+   it("is sampled when its first thread has ended", function()
+      for _, line in ipairs { ("%s record -q -o %s --timeout 0.3 -p $pid && %s report --plain %s"):format(program, file,
+         program, file), program .. " top --once -d 0.3 -p $pid" } do
+         local out, status = beside_a_second_thread(line)
+         assert.equal(0, status, out)
+         assert.truthy(out:find("second\n", 1, true), out)
+      end
+      local out, status = beside_a_second_thread(program .. " histogram cpu --timeout 0.3 -p $pid")
+      assert.equal(0, status, out)
+      assert.falsy(out:find(" 0 counted", 1, true), out)
+   end)
+
+   it("is tested for bias with all its threads", function()
+      local out = beside_a_second_thread(program .. " bias -c 50000 --timeout 0.5 -p $pid")
+      assert.truthy(out:find("/second second+", 1, true), out)
+   end)
+
+   -- Measures a process that makes a thread once the measurement runs; it ends when both were seen.
    local function with_a_late_thread(measure)
       local fifo = scratch .. "/fifo"
       assert(select(2, c.sh("rm -f " .. fifo .. "; mkfifo " .. fifo)) == 0)

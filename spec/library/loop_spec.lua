@@ -16,7 +16,7 @@ describe("the event loop on the simulator", function()
    end)
    after_each(sim.finish)
 
-   -- A started context of a thread that overflows every period of n instructions.
+   -- Returns a started context of a thread of n instructions; every `period` of them it overflows.
    local function overflowing(period, n)
       local ctx = sim.context()
       sim.count(ctx, 4, "instructions", { value = -period, long_reset = -period, flags = { "OVFL_NOTIFY" } })
@@ -63,7 +63,7 @@ describe("the event loop on the simulator", function()
       local function first(_, ctx)
          calls = calls + 1
          local other = ctx == a and b or a
-         loop:remove(other) -- ready, too, and not called any more
+         loop:remove(other) -- it is ready, too, but must not be called
          assert.is_false(loop:remove(other))
          loop:add(extra, function()
             calls = calls + 100
@@ -82,7 +82,7 @@ describe("the event loop on the simulator", function()
       local loop = advancing()
       loop:add(overflowing(100, 1000), { OVFL = function() error("at once") end })
       assert.has_error(function() loop:run() end)
-      assert.equal("empty", loop:run()) -- it never restarted: END comes
+      assert.equal("empty", loop:run()) -- without a restart, END comes next
    end)
 
    it("hands the error of a callback to on_error with its traceback, and goes on", function()

@@ -17,7 +17,7 @@ local TRUTH = {
 }
 local EVENTS = "LOADS_RETIRED,STORES_RETIRED,FP_OPS_RETIRED,L2_MISSES,CPU_CYCLES,IA64_INST_RETIRED,r38"
 
--- Park and Miller's generator: the same programs under every interpreter.
+-- Returns Park and Miller's generator, which draws the same programs under every interpreter.
 local function generator(seed)
    return function(low, high)
       seed = seed * 16807 % 2147483647
@@ -25,7 +25,7 @@ local function generator(seed)
    end
 end
 
--- Phases of random lengths, each with rates of its own.
+-- Returns a program of phases of random lengths, each with rates of its own.
 local function program(random)
    local steps = { loop = random(1, 3) }
    for i = 1, random(20, 60) do
@@ -38,7 +38,7 @@ local function program(random)
    return { steps }
 end
 
--- A row for each event that was estimated, with the truth.
+-- Returns a row for each event that was estimated, with the true count in `truth`.
 local function estimates(seed, switch)
    local m = sim.machine()
    local tid = assert(m:spawn { program = program(generator(seed * 7919)) })
@@ -106,7 +106,7 @@ describe("multiplexed counts (3.7.2)", function()
          steps[#steps + 1] = { loop = 10000 - A[i] - B[i], { ip = 3, ns = 1000 } }
       end
       local tid = assert(m:spawn { program = steps })
-      -- A's and B's raw codes of one register each, and what fills the first set
+      -- A is LOADS_RETIRED, B STORES_RETIRED: those between fill the first set, so B is in another
       local result = count.run { tids = { tid }, switch = 10,
          events = "LOADS_RETIRED,IA64_INST_RETIRED,CPU_CYCLES,L2_MISSES,STORES_RETIRED" }
       local rows = {}
@@ -166,7 +166,7 @@ describe("counts that other users of the PMU cut short", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- What is made of n occurrences, while others had the counter for `blind` of 1,000 ns.
+   -- Returns what is made of a count of n, while others had the counter for `blind` of 1,000 ns.
    local function seen(n, blind)
       sim.machine()
       local list = events.read "IA64_INST_RETIRED"
@@ -217,18 +217,30 @@ describe("estimates", function()
    end)
 end)
 
+local function touch_pages()
+   local t = {}
+   for i = 1, 3e5 do t[i] = { i } end
+   return t
+end
+
 describe("switched on the real machine", function()
    it("leaves what is in every set exact, and the shares add up", function()
       assert(lpfm.machine("perf"))
-      local result = count.run { call = function()
-         local t = {}
-         for i = 1, 3e5 do t[i] = { i } end
-         return t
-      end, events = "page-faults:u,page-faults:k,task-clock", switch = 1 }
+      local result = count.run { call = touch_pages, events = "page-faults:u,page-faults:k,task-clock", switch = 1 }
       local user, kernel, clock = unpack(result.events)
       assert.are.equal(2, result.sets)
       assert.is_true(math.abs(user.active + kernel.active - 1) < 1e-6)
       assert.is_nil(clock.active)
       assert.is_nil(clock.error)
+   end)
+
+   it("by an event, does not call its late switches the work of other users of the PMU", function()
+      assert(lpfm.machine("perf"))
+      local result = count.run { call = touch_pages, events = "page-faults:u,page-faults:k",
+         switch = "minor-faults:50" }
+      local user = result.events[1]
+      assert.is_nil(user.state)
+      assert.is_truthy(user.value)
+      assert.is_nil((user.poor or ""):match("other users"))
    end)
 end)

@@ -18,7 +18,7 @@ local function words(...)
    return table.concat(out)
 end
 
--- Everything that a recording can hold.
+-- Makes a recording; one that is `rich` and one that is not have all that recordings can hold.
 local function make(name, rank, rich)
    local w = assert(recording.create(dir .. "/" .. name, {
       what = "prog", command = { "prog", "a b" }, stacks = rich and "DWARF" or nil, fixed = not rich or nil,

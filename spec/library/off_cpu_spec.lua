@@ -7,7 +7,7 @@ local real = require "support.real"
 local recording = require "pfm.recording"
 local stored = require "lpfm.samples"
 
-local SWITCHES, OTHER = 69, 65 -- PMDs: of context switches, of what else is sampled
+local SWITCHES, OTHER = 69, 65 -- PMDs: of context switches, and of another event
 local SIZES = { [SWITCHES] = 1, [OTHER] = 1 }
 local NAMES = {}
 for _, e in ipairs(off_cpu.events) do NAMES[e.pmd] = e.name end
@@ -19,8 +19,8 @@ local function sample(e)
       last_reset = -1, tstamp = e.time }, { e.time })
 end
 
--- What happens to a thread: it leaves and comes back, again and again. Each moment is told by a sample and a record of
--- leaving, or a record of the return; `waits` gets what is true.
+-- Adds to `list` that a thread leaves, by a sample and a record, and comes back, by a record, again
+-- and again; adds to `waits` how long it truly was away.
 local function live(tid, rounds, list, waits)
    local time = math.random(1, 50)
    for _ = 1, rounds do
@@ -46,7 +46,7 @@ local function schedule(threads, rounds)
    return list, waits
 end
 
--- Tells a part of it, samples and records apart, as they are read out of a buffer.
+-- Hands a part of the list to `its`, samples and records apart, as they are read out of a buffer.
 local function tell(its, part)
    local samples, n = {}, 0
    local records_first = math.random(2) == 1
@@ -78,7 +78,7 @@ local function collect(out, bytes, n)
    end
 end
 
--- All of it, in pieces of any length.
+-- Hands over the whole list in pieces of any length; returns the samples that come of it.
 local function replay(list)
    local its, out, i = off_cpu.new(SWITCHES, SIZES), {}, 1
    while i <= #list do
@@ -195,7 +195,7 @@ describe("a recording of off-CPU time", function()
       return c.sh(("cd %s && LPFM_MACHINE=perf %s %s"):format(scratch, program, line))
    end
 
-   -- Samples and ns of an event, by the functions in their stacks.
+   -- Returns the samples and ns of an event, by the functions in the samples' stacks.
    local function in_functions(path, event)
       local out = {}
       local r = assert(recording.open(scratch .. "/" .. path))

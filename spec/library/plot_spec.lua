@@ -24,7 +24,7 @@ local function lines(...)
    return table.concat({ ... }, "\n")
 end
 
--- Thread 7 every second for 8 s, thread 8 in the last 2 of them; a count of thread 7 grows by 0, 10, 20, ...
+-- Thread 7 has a sample in each of 8 s, with a count that grows by 0, 10, 20, ...; 8 in the last 2.
 setup(function()
    assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
    local list = {}
@@ -195,6 +195,11 @@ describe("figures of a recording", function()
       local rows = plot.recording(self, "bars", { by = "comm" }).rows
       assert.same({ { label = "seven", value = 80 }, { label = "eight", value = 20 } }, rows)
       assert.equal(1, #plot.recording(self, "bars", { by = "cpu", top = 1 }).rows)
+      for _, what in ipairs { "bars", "time", "heat", "ranks" } do
+         local drawn = plot.recording(self, what, { by = "thread", top = 1 }):text(ASCII)
+         assert.truthy(drawn:find("^[^\n]*, the first 1 of 2\n"), drawn)
+         assert.falsy(plot.recording(self, what, { by = "thread" }):text(ASCII):find("the first", 1, true))
+      end
    end)
 
    it("show the course over time, as lines and as a map", function()
@@ -213,6 +218,17 @@ describe("figures of a recording", function()
       assert.equal(0, map.rows[2][1])
    end)
 
+   it("show each recording for itself where none tells its rank", function()
+      local other = scratch .. "/other.data"
+      handmade.write(other, { what = "another", fixed = true,
+         events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } } },
+         { comms = { { tid = 9, pid = 9, comm = "nine" } }, samples = { { tid = 9, ip = 64, tstamp = 0 } } })
+      local map = plot.recording(recording.together { self, assert(recording.open(other)) }, "ranks", { by = "comm" })
+      local rows = {}
+      for _, row in ipairs(map.rows) do rows[row.label] = #row end
+      assert.same({ seven = 2, eight = 2, nine = 2 }, rows)
+   end)
+
    it("show how values that were recorded grow, and the time between samples", function()
       local function counts(rows)
          local out = {}
@@ -225,7 +241,7 @@ describe("figures of a recording", function()
             ["70 to 80"] = grown["70 to 80"] })
       local n = 0
       for _, row in ipairs(plot.recording(self, "histogram").rows) do n = n + row.value end
-      assert.equal(8, n) -- 7 of one thread, 1 of the other
+      assert.equal(8, n) -- intervals: 7 of one thread, 1 of the other
    end)
 
    it("ask for what was recorded", function()
@@ -255,6 +271,18 @@ describe("lpfm plot", function()
          assert.equal(0, status, out)
          assert.truthy(read(scratch .. "/f.svg"):find("a test", 1, true))
       end
+   end)
+
+   it("has a limit of slices and bins in Lua, too", function()
+      local self = assert(recording.open(data))
+      for name, figure in pairs { slices = "time", bins = "histogram" } do
+         for _, n in ipairs { 1e9, 10001, 0, -1, 1.5, 0 / 0, 1 / 0, "x" } do
+            local ok, err = pcall(plot.recording, self, figure, { [name] = n })
+            assert.is_false(ok)
+            assert.truthy(err:find(name .. ": expected a whole number from 1 to 10000", 1, true), err)
+         end
+      end
+      assert.is_false((pcall(plot.histogram, { 1, 2 }, { bins = 1e9 })))
    end)
 
    it("names the culprit of every mistake", function()

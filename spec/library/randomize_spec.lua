@@ -16,7 +16,7 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- The loop of figure 3.20: six instructions, each with one event.
+-- Returns a thread with the loop of figure 3.20: six instructions, each with one event.
 local function loop(iterations)
    local m = sim.machine()
    local body = { loop = iterations or 20000 }
@@ -35,7 +35,7 @@ local function samples(random, period, more)
    return out, result
 end
 
--- The distances of samples, in events: an instruction is one, and takes 10 ns.
+-- Returns the events from one sample to the next: an instruction is one, and takes 10 ns.
 local function distances(list)
    local out = {}
    for i = 1, #list do out[i] = -list[i].last_reset end
@@ -119,7 +119,7 @@ describe("randomized periods (3.4.2)", function()
       local list, result = samples({ distribution = "uniform", seed = 9 }, 50)
       assert.are.equal("by the interface: base 66, mask 0x1f", result.randomized)
       local all = distances(list)
-      table.remove(all, 1) -- the value that was written
+      table.remove(all, 1) -- the first period is not random
       assert.is_true(within(all, 35, 66) and math.abs(mean(all) - 50.5) < 1)
    end)
 

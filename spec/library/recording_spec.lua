@@ -24,7 +24,7 @@ local function write_all(text)
    file:close()
 end
 
--- A recording of three blocks of 10 samples; returns its text, and where each chunk ends.
+-- Makes a recording of three blocks of 10 samples; returns the file's bytes and the chunks' ends.
 local function make(unfinished)
    local w = assert(recording.create(path, head))
    local ends = { w.bytes }

@@ -27,6 +27,15 @@ describe("a condition", function()
          select(2, read("symbol=a_x?")))
    end)
 
+   it("keeps the commas in names of functions", function()
+      local PLACE = "place IN (SELECT id FROM lpfm_places WHERE (symbol = '%s'))"
+      for _, name in ipairs { "f(int, char)", "std::map<int, long>::at", "operator<", "operator->" } do
+         assert.same({ "(host = 'a')", PLACE:format(name) .. " & (comm = 'x')" },
+            { read(("host=a,symbol=%s, comm=x"):format(name)) })
+      end
+      assert.same({ ("time < %d & (host = 'a')"):format(NOW), "(comm = 'x')" }, { read("time<now,host=a,comm=x") })
+   end)
+
    it("of time takes days, hours and minutes, names of days, and how long ago", function()
       local day = NOW - 3600
       for text, span in pairs { ["time=today"] = { day, day + DAY }, ["time=yesterday"] = { day - DAY, day },
@@ -78,7 +87,7 @@ describe("a client program", function()
       end
       local read, why = client.read("sh -c 'exit 3'")
       local text, wrote = client.read("echo text"), client.write("cat", { "text" })
-      local ok = pcall(client.write, "cat", { {} }) -- no text: raises
+      local ok = pcall(client.write, "cat", { {} }) -- {} is no text: it raises
       os.tmpname = tmpname -- luacheck: ignore 122
       assert.same({ nil, "sh failed (3)", "text\n", true, false }, { read, why, text, wrote, ok })
       assert.is_true(#names > 0)

@@ -39,7 +39,7 @@ local function is_alive(pid)
    return not text:find("%) [ZX]")
 end
 
--- Starts a recorder of a command that tells its process id; returns recorder, pid and file.
+-- Starts a recorder of a command that writes its own ID into a file; returns recorder, ID and path.
 local function start(options)
    local path, note = scratch .. "/killed.data", scratch .. "/pid"
    os.remove(path)

@@ -25,7 +25,7 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- The files in the order of their names, which is that of time.
+-- Returns the files in the order of their names, which is the order of time.
 local function parts(where)
    local list = {}
    for name in c.sh(("ls -1 %s.2*"):format(where or out)):gmatch("%S+%.%d+\n") do list[#list + 1] = name:sub(1, -2) end
@@ -39,7 +39,7 @@ local function open(path)
    return self
 end
 
--- What a shell does until another file is there, and how it asks for one.
+-- In a shell: waits until there are so many files; asks the recorder for another; takes CPU time.
 local UNTIL = "until [ $(ls %s.2* 2>/dev/null | wc -l) -ge %d ]; do :; done; "
 local ASK = "kill -USR2 $PPID; "
 local BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
@@ -218,7 +218,7 @@ end)
 describe("what is known of programs", function()
    it("is kept of those that run, and of what made them; of others until the second look", function()
       lpfm.machine(real)
-      local me, gone, parent = proc.getpid(), 2 ^ 22 + 1, 2 ^ 22 + 2 -- beyond the largest number of a process
+      local me, gone, parent = proc.getpid(), 2 ^ 22 + 1, 2 ^ 22 + 2 -- beyond all process IDs
       local its = known.new()
       its:add_maps { pid = gone, maps = {} }
       its:add_name { tid = gone, pid = gone, comm = "gone" }

@@ -16,7 +16,7 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- A computer of 4 CPUs; CPU n does 1000 * (n + 1) loads a ms, one thread each.
+-- Makes a computer of 4 CPUs with a thread each: on CPU n it does 1000 * (n + 1) loads a ms.
 local function busy()
    local m = sim.machine("itanium2", { cpus = 4 })
    for cpu = 0, 3 do
@@ -31,7 +31,7 @@ local TWO_SOCKETS = {
    { cpu = 2, core = 0, socket = 1, node = 1 }, { cpu = 3, core = 1, socket = 1, node = 1 },
 }
 
--- Name, CPUs and first count of groups.
+-- Returns the name, the CPUs and the first count of each group.
 local function seen(groups)
    local out = {}
    for i, g in ipairs(groups) do out[i] = { g.name, table.concat(g.cpus, ","), g.events[1].value } end
@@ -210,6 +210,23 @@ describe("lpfm stat on this machine's CPUs", function()
          local out, status = run("stat " .. options)
          assert.are.equal(2, status, out)
          assert.is_truthy(out:find(words, 1, true), out)
+      end
+   end)
+end)
+
+describe("This machine", function()
+   it("is sampled with the name of each process, also of those that end as the recording begins", function()
+      local file = os.tmpname()
+      local out, status = c.sh(([[(while :; do %s 0.03 1; done) >/dev/null 2>&1 & loop=$!; s=0
+         for i in 1 2 3 4; do
+            { %s record -q -a -o %s --timeout 0.2 && %s report --plain -s comm %s; } || s=1
+         done; kill $loop; exit $s]]):format(c.target("shares"), program, file, program, file))
+      os.remove(file)
+      if out:find("perf_event_paranoid", 1, true) then return pending("only root may sample CPUs here") end
+      assert.are.equal(0, status, out)
+      assert.is_truthy(out:find(" shares\n", 1, true), out)
+      for percent in out:gmatch("([%d.]+)%%[^\n]* %?\n") do -- rows without a name
+         assert.is_true(tonumber(percent) < 1, out)
       end
    end)
 end)

@@ -32,7 +32,7 @@ end
 
 local function sized(text, bytes) return int(#text, bytes or 8) .. text end
 
--- What perf copies out of tracefs, of one event.
+-- Returns what perf copies out of tracefs for an event of this format.
 local function described(format, constants)
    local text = "name: made\nID: 7\nformat:\n" .. FIELDS .. "\nprint fmt: " .. format
    return "\23\8\68tracing0.6\0\0\8" .. int(4096, 4) .. "header_page\0" .. sized "x" .. "header_event\0" .. sized ""
@@ -125,7 +125,7 @@ describe("script --format perf", function()
    end)
    teardown(function() c.sh("rm -rf " .. dir) end)
 
-   -- Records in a mount namespace that has tracefs. perf itself does not always end well: it may try again.
+   -- Records in a mount namespace with tracefs; again where perf itself is ended by a signal.
    local function record(options)
       local out, status
       for _ = 1, 5 do

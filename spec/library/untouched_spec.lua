@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What is measured does not notice it: the same output and exit status as alone, whatever measures it.
+-- A program does not notice that it is measured: its output and exit status are those it has alone.
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
@@ -18,7 +18,7 @@ setup(function()
 end)
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
--- Alone, and by each way; `by` stands before lpfm. What lpfm itself says is not the program's.
+-- Checks that a command, after `by`, prints and returns the same alone and in each of WAYS.
 local function is_the_same(command, by)
    local expected, status = c.sh((by or "") .. " " .. command)
    for _, way in ipairs(WAYS) do
@@ -39,6 +39,13 @@ describe("A program that is measured", function()
       is_the_same(c.target("notices"))
    end)
 
+   it("has the descriptors that it is given, of any number, and those closed that are", function()
+      is_the_same(c.target("notices"), "bash -c 'ulimit -n 8192; exec \"$@\" 9>/dev/null 5000>/dev/null' bash")
+      -- with stdin and stderr closed, and with stdin alone closed
+      is_the_same(c.target("notices"), "sh -c 'exec \"$@\" <&- 2>&-' sh")
+      is_the_same(c.target("notices"), "sh -c 'exec \"$@\" <&-' sh")
+   end)
+
    it("is measured where ptrace(2) is denied", function()
       is_the_same(c.target("notices"), c.compile("denied") .. " 1:ptrace")
    end)
@@ -52,7 +59,7 @@ describe("A program that is measured", function()
          trap 'sleep 3; echo saved >saved; exit 7' INT
          echo >ready
          while :; do sleep 0.1; done]])
-      -- the terminal sends SIGINT to the group; setsid makes one of its own, of which SIGINT is not ignored
+      -- Like Ctrl-C, kill signals a group, which setsid makes; sh's jobs ignore SIGINT, hence env.
       local out, status = c.sh(([[cd %s && mkfifo ready &&
          { env --default-signal=INT setsid %s stat -- sh saves.sh & } && timeout 60 head -n 1 ready &&
          kill -s INT -- -$! && wait $!; status=$?
@@ -99,6 +106,15 @@ describe("A program that is measured", function()
       assert.truthy(said:find(holder, 1, true), said)
    end)
 
+   it("is traced to its end, not to that of what it leaves running", function()
+      if not has("valgrind") then return pending("valgrind is not installed") end
+      local said, status = c.sh(([[cd %s && timeout 60 %s trace -o trace -- sh -c '
+         sleep 1000 >&- 2>&- & echo $! >left; exit 3']]):format(scratch, program))
+      local left = files.read(scratch .. "/left")
+      assert.equal(0, select(2, c.sh("kill " .. left)), "what it has left runs still")
+      assert.equal(3, status, said)
+   end)
+
    it("has the rights that a set-user-ID program has", function()
       if select(2, c.sh("test $(id -u) = 0 && su nobody -s /bin/sh -c true")) ~= 0 then
          return pending("only root can become another user without a password")
@@ -123,6 +139,11 @@ describe("A program that is measured", function()
          assert.truthy(said:find("of the CPU time was not sampled", 1, true), said)
          assert.truthy(said:find("set-user-ID", 1, true), said)
          assert.falsy(said:find("try a smaller", 1, true), said)
+      end
+      for _, words in ipairs { "perfex --", "cascade page-faults:1 then task-clock --", "histogram cpu --",
+         "top --once --" } do
+         local said = c.sh(("%s %s %s"):format(program, words, taken .. busy))
+         assert.truthy(said:find(taken .. " is set-user-ID: the kernel takes the counters from it", 1, true), said)
       end
       local two = "awk" .. busy .. "& awk" .. busy .. "; wait"
       local whole = c.sh(("%s stat -e page-faults -- sh -c %q"):format(program, two))

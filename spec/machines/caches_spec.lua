@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The memory of the simulated computer. What programs count in its caches is what a textbook computes on paper, here
--- next to each program: lines of 64 bytes, LRU.
+-- The memory of the simulated computer. Programs count in its caches what a textbook computes on
+-- paper, here in a comment next to each program: lines of 64 bytes, LRU.
 local c = require "support.c"
 local files = require "support.files"
 local fcntl = require "posix.fcntl"
@@ -10,7 +10,7 @@ local sim = require "support.sim"
 
 local KB, A, B, C = 1024, 0x1000000, 0x2000000, 0x3000000
 
--- A computer with an L1D alone: "SIZE:WAYS:64".
+-- Makes a computer with an L1D alone: "SIZE:WAYS:64".
 local function computer(l1d, more)
    local options = { l1d = l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0 }
    for k, v in pairs(more or {}) do options[k] = v end
@@ -29,7 +29,7 @@ local function total(truth, event)
    return truth[event] and truth[event].total or 0
 end
 
--- In one address's loads: misses by cause, those that there are.
+-- Returns the misses by cause of the loads at an address, without causes that have none.
 local function causes(m, ip)
    local out = {}
    for cause, n in pairs(assert(m:explain(ip)).load_misses) do
@@ -40,7 +40,7 @@ end
 
 describe("the parts of the simulated memory", function()
    it("are as their models", function()
-      if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then return end -- no Lua in it
+      if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then return end -- once is enough: the program is C
       local program = c.target("caches", "-fsanitize=address,undefined -Ikernel kernel/sim/cache/*.c")
       local out, status = c.sh("env -u LD_PRELOAD " .. program)
       assert.are.equal(0, status, out)
@@ -81,7 +81,7 @@ describe("a program that accesses memory", function()
    end)
 
    it("counts a linked list's nodes once round, whatever their order, and again where they do not fit", function()
-      for _, nodes in ipairs { 512, 1024 } do -- 32 KB and 64 KB of nodes, each of a line
+      for _, nodes in ipairs { 512, 1024 } do -- 32 KB and 64 KB of nodes of a line each
          local m = computer("32768:512:64")
          local truth = run(m, { { loop = 4 * nodes, { ip = 0x1000, load = { A, 64, chase = nodes, seed = 7 } } } })
          assert.are.equal(nodes == 512 and nodes or 4 * nodes, truth.l1d_misses.user)
@@ -155,7 +155,7 @@ describe("two CPUs that write", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Each time, the other one has the line: 2 n transactions but for the first, when no core has it.
+   -- At each write but the first of all, the other CPU has the line: 2 n - 1 transactions.
    local function writers(distance)
       local m = computer("32768:8:64", { cpus = 2, explain = 1, l1i = 0 })
       local n, tids = 1000, {}
@@ -192,9 +192,9 @@ describe("a branch", function()
       return total(run(computer("32768:8:64", { predictor = predictor }), program), "branch_misses")
    end
 
-   -- Counters start at 0 and say "taken" from 2 on: sorted, n times not, then n times taken. Bimodal: two are wrong.
-   -- Two-level: each of the histories 0, 1, 11, ... 1111111 has a counter of its own; all but the last are there once
-   -- and wrong then, that one twice: 7 + 2.
+   -- n times not taken, then n times taken. Counters start at 0 and say "taken" from 2 on. Bimodal:
+   -- two predictions are wrong. Two-level: each of the histories 0, 1, 11, ... 1111111 has a
+   -- counter of its own; all but the last occur once and are wrong, the last is wrong twice: 7 + 2.
    it("is predicted but for a few times when its data is sorted", function()
       for predictor, n in pairs { [1] = 2, [0] = 9 } do
          assert.are.equal(n, wrong(predictor, {
@@ -205,7 +205,7 @@ describe("a branch", function()
    it("is wrong half the time when it is not, and its chance decides", function()
       for predictor = 0, 2 do
          local n = wrong(predictor, { { loop = 100000, { ip = 0x1000, taken = 0.5, seed = 3 } } })
-         assert.is_true(math.abs(n - 50000) < 4 * 158, n) -- four times the square root of n/4
+         assert.is_true(math.abs(n - 50000) < 4 * 158, n) -- 4 sigma: sigma is the square root of n/4
       end
       local n = wrong(1, { { loop = 100000, { ip = 0x1000, taken = 0.01 } } })
       assert.is_true(n > 500 and n < 1500, n)
@@ -266,7 +266,7 @@ describe("counters of what comes from the caches", function()
       end
    end)
 
-   -- A threshold makes a counter look at single instructions: cycles with a miss or more, or, inverted, those without.
+   -- A threshold makes a counter count cycles with a miss or more; inverted, cycles without a miss.
    local THRESHOLD, INVERTED = 2 ^ 24, 2 ^ 23
 
    local function looked_at(piece, declares)
@@ -294,7 +294,7 @@ describe("counters of what comes from the caches", function()
             local overflows = 0
             for sample in ctx:buffer():samples() do
                overflows = overflows + 1
-               assert.is_true(sample.ip < 0x1008) -- the branch misses no data
+               assert.is_true(sample.ip < 0x1008) -- a branch does not miss data
             end
             assert.are.equal(l1d.load_misses + l1d.store_misses, misses)
             assert.are.equal(misses, sim.value(ctx, 0))
@@ -321,7 +321,7 @@ describe("counters of what comes from the caches", function()
          assert.are.equal(0x1004, sample.ip)
          n = n + 1
       end
-      assert.are.equal(100, n) -- 1 + 1000 misses
+      assert.are.equal(100, n) -- of 1 + 1000 misses every tenth
    end)
 end)
 
@@ -342,7 +342,7 @@ describe("Itanium 2's data address register", function()
       assert(m:run { until_exit = tid })
       local regs = assert(ctx:read_pmds { 2, 3, 17, 4 })
       assert.are.equal(B + 999 * 128, regs[1].value)
-      assert.are.equal("201", tostring(regs[2].value % 0x2000)) -- L1D's cycle, and 200 of memory
+      assert.are.equal("201", tostring(regs[2].value % 0x2000)) -- 1 cycle of the L1D, 200 of memory
       assert.are.equal(0x1010, regs[3].value - regs[3].value % 16)
       assert.are.equal(1001, regs[4].value)
    end)
@@ -395,7 +395,7 @@ describe("a computer's sites", function()
       local m = computer("1024:1:64", { explain = 1 })
       local lines = {}
       for i = 0, 99 do
-         lines[#lines + 1] = "I  401000,4\n L 1000000,8"              -- always there, but the first time
+         lines[#lines + 1] = "I  401000,4\n L 1000000,8"              -- a hit, but for the first time
          lines[#lines + 1] = ("I  401010,4\n L %x,8"):format(A + 64 + 1024 * i)
          lines[#lines + 1] = i < 10 and ("I  401020,4\n S %x,8"):format(B + 128 + 1024 * i) or nil
          lines[#lines + 1] = "I  401030,4"                            -- accesses no data

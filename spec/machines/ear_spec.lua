@@ -14,7 +14,8 @@ local function dear(mode, umask) return { num = 11, value = USER + mode * 2 ^ 7 
 
 local function iear(cache, umask) return { num = 10, value = USER + umask * 2 ^ 5 + cache * 2 ^ 13 } end
 
--- tm, ptm, ppm: 3 both, 2 what is taken, was predicted rightly; 1 what is or was not. brt: 0 all types.
+-- tm: 3 all branches, 2 taken, 1 not taken. ptm (target), ppm (path): 3 all, 2 predicted rightly,
+-- 1 wrongly. brt: 0 all types.
 local function btb(tm, ptm, ppm, brt)
    return { num = 12, value = USER + tm * 2 ^ 8 + ptm * 2 ^ 10 + ppm * 2 ^ 12 + (brt or 0) * 2 ^ 14 }
 end
@@ -37,7 +38,7 @@ local function field(value, shift, bits)
    return tonumber(tostring(lpfm.u64(value) / 2 ^ shift % 2 ^ bits))
 end
 
--- A number's address, without what the register has in its low four bits.
+-- Returns a register's address without its low four bits, which are other fields.
 local function bundle(value) return value - value % 16 end
 
 describe("the data event address register", function()
@@ -74,7 +75,7 @@ describe("the data event address register", function()
          assert.are_not.equal(0x1011, s.ip)
          assert.are.equal(0x1011, bundle(s:pmd(3)) + field(s:pmd(3), 0, 2)) -- bundle, slot
          assert.are.equal(1, field(s:pmd(3), 3, 1)) -- vl
-         assert.are.equal(B + 128 * (7 * n - 2), s:pmd(1)) -- the first miss is A's
+         assert.are.equal(B + 128 * (7 * n - 2), s:pmd(1)) -- the first miss is that of A
          assert.are.equal(201, field(s:pmd(2), 0, 13))
          assert.are.equal(1, field(s:pmd(2), 14, 2)) -- stat: valid
       end
@@ -90,7 +91,7 @@ describe("the data event address register", function()
       assert.are.equal(m:explain(0x1000).load_misses.total + m:explain(0x1010).load_misses.total, count)
    end)
 
-   -- 128 pages of 16 KB fit; 200, one after the other, never.
+   -- The TLB holds 128 pages of 16 KB: a walk through 200 finds none of them.
    it("keeps in TLB mode the loads whose page the walker had to find", function()
       local program = { { loop = 3, { loop = 200, { ip = 0x1000, load = { B, 16 * KB } } } } }
       local VHPT, L2DTLB = 4, 2
@@ -107,14 +108,14 @@ describe("the data event address register", function()
       local ctx, count = measure(program, "dear_events", { dear(CACHE, 0),
          { num = 256, value = 0x1000 }, { num = 257, value = "0x8fffffffffff000" }, -- user level, that page
          { num = 14, value = 0xdb6 - 2 }, { num = 8, value = "0xffffffff3ffffffc" }, -- pair 0 is in force
-         { num = 13, value = 2 ^ 45 + 2 ^ 3 } }) -- and constrains data events, by code
+         { num = 13, value = 2 ^ 45 + 2 ^ 3 } }) -- PMC13: data events are restricted by code addresses
       assert.are.equal(500, count)
       assert.are.equal(A + 499 * 128, sim.value(ctx, 2))
    end)
 
    it("does not keep stores, nor loads that the L1D answers after a walk", function()
       local program = { { ip = 0x1000, load = A }, { loop = 100, { ip = 0x1010, store = { B, 4096 } } } }
-      for i = 1, 200 do program[#program + 1] = { ip = 0x1020, load = A + 16 * KB * i } end -- only its page goes
+      for i = 1, 200 do program[#program + 1] = { ip = 0x1020, load = A + 16 * KB * i } end -- A stays in the L1D
       program[#program + 1] = { ip = 0x1030, load = A }
       local ctx, count, m = measure(program, "dear_events", { dear(CACHE, 0) }, { l1d = "65536:1024:64" })
       assert.are.equal(201, count)
@@ -127,7 +128,7 @@ describe("the instruction event address register", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- 32 KB of code, an instruction a line, ten times: the L1I has 16 KB. From memory each second line the first time.
+   -- Goes ten times through 32 KB of code; at first every second line comes from memory.
    local function walk()
       local body = { loop = 10 }
       for i = 0, 32 * KB / 64 - 1 do body[#body + 1] = { ip = 0x100000 + 64 * i, bytes = 16 } end
@@ -164,7 +165,7 @@ describe("the branch trace buffer", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- What it holds, the oldest first, as libpfm's examples read it: from PMD16's index on if it is full.
+   -- Returns the branches in the buffer, the oldest first: if it is full, from PMD16's index on.
    local function read(ctx)
       local index = sim.value(ctx, 16)
       local next, full = index % 8, index >= 8
@@ -175,7 +176,7 @@ describe("the branch trace buffer", function()
             list[#list + 1] = { from = bundle(value) + field(value, 2, 2) % 3, taken = field(value, 2, 2) < 3,
                wrong = field(value, 1, 1) == 1 }
          elseif #list > 0 then
-            assert.are.equal(1, field(value, 1, 1)) -- valid
+            assert.are.equal(1, field(value, 1, 1)) -- the target is valid
             list[#list].to = bundle(value)
          end
       end
@@ -209,7 +210,7 @@ describe("the branch trace buffer", function()
       assert.are.equal(12, count)
       local taken = {}
       for i, b in ipairs(read(ctx)) do taken[i] = b.taken and "T" or "N" end
-      assert.are.equal("TNNTNN", table.concat(taken)) -- 2 registers for a T, 1 for an N: 8
+      assert.are.equal("TNNTNN", table.concat(taken)) -- a T takes 2 registers, an N takes 1: 8 in all
       ctx, count = measure(program, "branch_events", { btb(1, 3, 3) })
       assert.are.equal(8, count)
       for i, b in ipairs(read(ctx)) do assert.is_false(b.taken, i) end
@@ -245,7 +246,7 @@ describe("the branch trace buffer", function()
       assert.are.equal(4, counted(3, 3, 3, 1))
       assert.are.equal(0, counted(3, 3, 3, 2))
       assert.are.equal(4, counted(3, 3, 3, 3))
-      assert.are.equal(3, counted(3, 1, 3, 3)) -- wrong: the first, and each other one than before
+      assert.are.equal(3, counted(3, 1, 3, 3)) -- wrong: the first, and each target unlike the one before
       assert.are.equal(1, counted(3, 2, 3, 3))
       local ctx = measure(program(), "branch_events", { btb(3, 3, 3, 3) })
       assert.are.equal("1000-5000 1000-5000 1000-6000 1000-5000", pairs_of(read(ctx)))
@@ -278,7 +279,7 @@ describe("the branch trace buffer", function()
       assert(ctx:start())
       assert(m:run { until_exit = tid })
       assert.are.equal(11, sim.value(ctx, 4))
-      assert.are.equal(22 % 16 + 2 ^ 5, sim.value(ctx, 38)) -- the next register; full
+      assert.are.equal(22 % 16 + 2 ^ 5, sim.value(ctx, 38)) -- the index of the next register; bit 5: full
       for i = 4, 11 do
          local at = 48 + 2 * (i - 1) % 16
          assert.are.equal(0x1000 * i, bundle(sim.value(ctx, at)))
@@ -297,14 +298,14 @@ describe("the first Itanium", function()
 
    local TLB_MODE, VHPT, SOFTWARE, NONE = 2 ^ 7, 4, 8, 15
 
-   -- PMC10 or 11; bit 28 of PMC11: data ranges do not matter.
+   -- Returns PMC10 or 11; by bit 28 of PMC11, data ranges do not matter.
    local function ear(num, umask, mode)
       return { num = num, value = USER + (mode or 0) + umask * 2 ^ 16 + (num == 11 and 2 ^ 28 or 0) }
    end
 
    local function measured(program, event, pmcs, options) return measure(program, event, pmcs, options, "itanium") end
 
-   -- 32 KB of code, an instruction a line, ten times. From memory each second line the first time.
+   -- Goes ten times through 32 KB of code; at first every second line comes from memory.
    local function code()
       local body = { loop = 10 }
       for i = 0, 32 * KB / 32 - 1 do body[i + 1] = { ip = 0x100000 + 32 * i, bytes = 16 } end
@@ -375,7 +376,7 @@ describe("the first Itanium", function()
       assert.are.equal(0, (select(2, measured(program, "dear_events", { ear(11, SOFTWARE, TLB_MODE) }, {}))))
    end)
 
-   -- tar (7), tac (14) and bac (15) are what predicted the branch; libpfm sets them all.
+   -- tar (bit 7), tac (14) and bac (15) select what predicted the branch; libpfm sets all three.
    it("holds branches whatever predicted them, by their outcome", function()
       local program = { { loop = 12, { ip = 0x1000, branch = 0x3000, taken = "TNN" } } }
       for tm, expected in pairs { [3] = 12, [2] = 4, [1] = 8 } do

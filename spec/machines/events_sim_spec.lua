@@ -7,7 +7,7 @@ local plan = require "pfm.measure.plan"
 local sim = require "support.sim"
 local stat = require "repl.command.stat"
 
--- The model's name of each event of the simulated programs; several where several count the same.
+-- The model's name of each event of simulated programs; several names if they count the same.
 local NAMES = {
    itanium2 = {
       cycles = { "CPU_CYCLES" }, instructions = { "IA64_INST_RETIRED" },
@@ -56,7 +56,7 @@ local NAMES = {
 local FIRST = { itanium2 = 4, k8 = 0, p6 = 0, armv8 = 0 }
 local LEVELS = { "u", "k", "uk" }
 
--- The events that the model counts, in their order.
+-- Returns the names of the events that the model counts, in the machine's order.
 local function simulated(m, model)
    local out = {}
    for _, event in ipairs(m:events()) do
@@ -65,7 +65,7 @@ local function simulated(m, model)
    return out
 end
 
--- A program in which each event has another count at each level. Programs have room for some 20 events.
+-- Returns a program in which events from..to have different counts at each level; some 20 fit.
 local function program(list, from, to)
    local sites = { loop = 97 }
    for l, level in ipairs { "user", "kernel", "interrupt" } do
@@ -81,7 +81,7 @@ local function truth(m, tid, event, levels)
    return levels == "u" and t.user or levels == "k" and t.kernel + t.interrupt or t.total
 end
 
--- Counts one name alone, in a thread that runs to its end.
+-- Counts one event in a thread that runs to its end.
 local function counted(m, name, levels, work)
    local out = assert(lpfm.dispatch_events { events = { { name = name, plm = levels } } })
    local ctx, tid = sim.context(), assert(m:spawn { program = work })
@@ -196,7 +196,7 @@ describe("stat on the simulated models", function()
 
    it("computes derived presets from their formula", function()
       local result = measure("k8", "PAPI_BR_PRC")
-      assert.are.equal(2000000, result.events[1].value) -- branches - mispredicted branches
+      assert.are.equal(2000000, result.events[1].value) -- branches without mispredicted ones
    end)
 
    it("counts in turn what does not fit, scales it, and says why", function()
@@ -209,7 +209,7 @@ describe("stat on the simulated models", function()
          assert.is_true(math.abs(r.value - count * 1e6) < count * 1000, name .. ": " .. r.value)
          assert.is_true(r.active > 0.4 and r.active < 0.6, name .. ": " .. r.active)
       end
-      assert.are.equal(10000000, row(result, "task-clock").value) -- in both sets: exact
+      assert.are.equal(10000000, row(result, "task-clock").value) -- counted in both sets: exact
       assert.is_nil(row(result, "task-clock").active)
       local text = tostring(result)
       assert.is_truthy(text:find("(50%)", 1, true), text)
@@ -256,7 +256,7 @@ describe("stat on the simulated models", function()
          assert.are.same({ 2, 0.5 }, { cpi[1].value, cpi[2].value }, model)
          assert.is_nil(cpi[1].active, model)
       end
-      for _, model in ipairs { "k8", "armv8" } do -- those with three counters for it
+      for _, model in ipairs { "k8", "armv8" } do -- models with the three counters that it needs
          local branch = measure(model, nil, "BRANCH").metrics[1].metrics
          assert.are.same({ 0.4, 2.5 }, { branch[1].value, branch[2].value }, model)
       end

@@ -7,7 +7,7 @@ local MODELS = { "netburst", "em64t" }
 local T0_USR, T1_USR = 4, 1
 local A = 0x100000
 
--- The numbers of what of `all` is not among `some`; what is has the same name.
+-- Returns the numbers of `all` that are not in `some`; asserts that the others have the same names.
 local function missing(some, all)
    local there, out = {}, {}
    for _, reg in ipairs(some) do there[reg.num] = reg.name end
@@ -23,7 +23,7 @@ local function between(first, last)
    return out
 end
 
--- The bit of weight 2^n of a mask.
+-- Returns bit n of a mask.
 local function bit(mask, n)
    return (lpfm.u64(mask) / lpfm.u64(2 ^ n) % 2):tonumber()
 end
@@ -48,7 +48,7 @@ describe("HyperThreading", function()
          local half = lpfm.machine()
          assert.are.same(between(9, 17), missing(lpfm.pmds(), pmds))
          local gone = between(32, 63)
-         if model == "em64t" then table.remove(gone, 48 - 31) end -- IQ_ESCR1 was not there before
+         if model == "em64t" then table.remove(gone, 48 - 31) end -- em64t never has IQ_ESCR1
          gone[#gone + 1] = 96
          assert.are.same(gone, missing(lpfm.pmcs(), pmcs))
          assert.are.same({ 18, 9 }, { whole.hw_counters, half.hw_counters })
@@ -64,7 +64,7 @@ describe("HyperThreading", function()
                for n, expected in pairs { [0] = 1, 1, 0, 0 } do
                   assert.are.equal(expected, bit(pmc.rsvd_mask, n), pmc.name .. " " .. n)
                end
-            elseif pmc.num < 32 then -- when to count: always; OVF_PMI_T0, OVF_PMI_T1; and the threshold's first
+            elseif pmc.num < 32 then -- bits 16, 17: always count; 26, 27: OVF_PMI_T0, T1; 20: the threshold
                for n, expected in pairs { [16] = 1, [17] = 1, [26] = 1, [27] = 1, [20] = 0 } do
                   assert.are.equal(expected, bit(pmc.rsvd_mask, n), pmc.name .. " " .. n)
                end
@@ -190,18 +190,18 @@ describe("events with HyperThreading", function()
          sim.machine(model)
          local whole = assert(lpfm.dispatch_events(two))
          assert.are.equal(2, #whole.pmds)
-         assert.is_true(math.max(unpack(whole.pmds)) >= 9) -- one on the odd side
+         assert.is_true(math.max(unpack(whole.pmds)) >= 9) -- one counter of the other half
          sim.machine(model, { ht = 1 })
          local one = assert(lpfm.dispatch_events { plm = "u", events = { CYCLES } })
          assert.is_true(one.pmds[1] < 9)
-         local _, _, _, code = lpfm.dispatch_events(two) -- both want FSB_ESCR0
+         local _, _, _, code = lpfm.dispatch_events(two) -- both events need FSB_ESCR0
          assert.are.equal("NOASSIGN", code)
       end
    end)
 
    it("cannot be counted where they need what is not there", function()
       for _, name in ipairs { "IOQ_active_entries:ALL_READ", "replay_event:L1_LD_MISS:NBOGUS" } do
-         -- without it they have counters, though nothing that they would count is simulated
+         -- without HyperThreading they have counters, though what they count is not simulated
          for code, options in pairs { NOTSUPP = {}, NOASSIGN = { ht = 1 } } do
             sim.machine("netburst", options)
             assert.are.equal(code, (select(4, lpfm.dispatch_events { plm = "u", events = { name } })), name)
@@ -226,7 +226,7 @@ describe("two logical processors", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- On each of these CPUs a thread goes 10 times through `blocks` blocks of its own; their misses of a kind.
+   -- Runs a thread on each CPU, 10 times through `blocks` blocks of its own; returns `misses`.
    local function walkers(options, cpus, blocks, stride, misses)
       local m, tids, total = sim.machine("netburst", options), {}, {}
       for i, cpu in ipairs(cpus) do
@@ -243,7 +243,7 @@ describe("two logical processors", function()
       local alone = walkers(options, { 0 }, 80, 64, "l1d_misses")
       assert.are.same({ 80 }, alone)
       assert.are.same({ 80, 80 }, (walkers(options, { 0, 2 }, 80, 64, "l1d_misses")))
-      local both, m = walkers(options, { 0, 1 }, 80, 64, "l1d_misses") -- 160 lines where there is room for 128
+      local both, m = walkers(options, { 0, 1 }, 80, 64, "l1d_misses") -- 160 lines in an L1D of 128
       assert.is_true(both[1] > 400 and both[2] > 400)
       assert.are.same(m:caches(0), m:caches(1))
       assert.are.equal(2 * 800, m:caches(0).L1D.loads)
@@ -254,7 +254,7 @@ describe("two logical processors", function()
    end)
 
    it("contend for its TLBs", function()
-      local options = { ht = 1, cpus = 4, l1d = 0, l2 = 0, itlb = 0 } -- 64 entries
+      local options = { ht = 1, cpus = 4, l1d = 0, l2 = 0, itlb = 0 } -- the data TLB has 64 entries
       assert.are.same({ 40, 40 }, (walkers(options, { 1, 3 }, 40, 4096, "dtlb_misses")))
       local both = walkers(options, { 2, 3 }, 40, 4096, "dtlb_misses")
       assert.is_true(both[1] > 200 and both[2] > 200)

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- The Itaniums' own options of dispatch_events: each programs the bits of the register that Intel's manuals give it.
+-- The Itaniums' own options of dispatch_events: each sets the bits that Intel's manuals give it.
 
 local lpfm = require "lpfm"
 
 local PROGRAMS = { itanium = {}, itanium2 = {}, montecito = {} }
 
--- Options that put a value into so many bits of a PMC, from one on.
+-- Adds options that put `value` into `width` bits of a PMC, from bit `at` on.
 local function add(model, pmc, at, width, value, options, event)
    table.insert(PROGRAMS[model], { pmc = pmc, at = at, width = width, value = value, options = options,
       event = event or "IA64_INST_RETIRED" })
@@ -73,7 +73,7 @@ add("montecito", 40, 16, 4, 6, { dear = { mode = "cache", umask = 6 } })
 add("montecito", 42, 0, 4, 5, { ipear = { plm = 5 } })
 add("montecito", 42, 11, 8, 201, { ipear = { delay = 201 } })
 
--- The bits of a PMC that a request has written, or nil and why not.
+-- Returns the bits of a PMC after dispatch_events, or nil and the reason.
 local function bits(model, p)
    local out, why = lpfm.dispatch_events { events = { p.event }, pmu = model, [model] = p.options }
    for _, pmc in ipairs(out and out.pmcs or {}) do
@@ -105,7 +105,7 @@ describe("the own options of an Itanium", function()
       local out = assert(lpfm.dispatch_events { events = { "IA64_INST_RETIRED" }, pmu = "itanium",
          itanium = { code_ranges = { { 0x4000, 0x8000 } } } })
       assert.are.same({ code = { { before = 0, behind = 0 } }, data = {} }, out.ranges)
-      -- the first Itanium has no fine mode: powers of two, at their places
+      -- the first Itanium has no fine mode: ranges are aligned powers of two
       out = assert(lpfm.dispatch_events { events = { "LOADS_RETIRED" }, pmu = "montecito",
          montecito = { data_ranges = { { 0x1000, 0x2800 } } } })
       assert.are.equal(1, #out.ranges.data)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- PFM_FL_INHERIT on a real machine: a tree of processes and threads is counted by one context, as it is when each of
--- them is followed and has its own.
+-- PFM_FL_INHERIT on a real machine: one context counts a tree of processes and threads like
+-- a context for each of them.
 local c = require "support.c"
 local count = require "pfm.count"
 local lpfm = require "lpfm"
@@ -33,7 +33,7 @@ describe("A context with INHERIT, on " .. real, function()
       return assert(ctx:read_pmds { PAGE_FAULTS })[1].value
    end
 
-   -- Runs a tree with a context on it; what it says it touched, and the context, which has ended.
+   -- Runs a tree with a context on it; returns how many pages it has touched, and the context.
    local function counted(ctx, ...)
       local read_end = assert(io.popen("mktemp")):read()
       local command = { "sh", "-c", ('exec "$@" >%s'):format(read_end), "sh", tree, ... }

@@ -1,14 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Last branch records: on Nehalem 16 pairs of registers, PMD32-63, from where to where, PMD31 the number of the latest;
--- PMC30 (LBR_SELECT) leaves branches out. On Core 2 four, PMD32-39, with bit 0 of PMC30 (IA32_DEBUGCTL). Intel's
--- Software Developer's Manual, volume 3; volume 4 has them as registers to read and to write.
+-- Last branch records (Intel's Software Developer's Manual, volumes 3 and 4). Nehalem has 16 pairs
+-- of registers, PMD32-63: from, to. PMD31 is the number of the latest, PMC30 (LBR_SELECT) leaves
+-- branches out. Core 2 has four pairs, PMD32-39, with bit 0 of PMC30 (IA32_DEBUGCTL).
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
 local QUIET = { dtlb = 0, itlb = 0 }
 local MODELS = { nehalem = { pairs = 16, on = 0 }, core2 = { pairs = 4, on = 1 } }
 
--- A context that counts branches on a new machine, with PMC30; started on a thread that will run the program.
+-- Starts a context that counts branches, with PMC30, on a thread of this program on a new machine.
 local function start(model, work, pmc30, options)
    local m = sim.machine(model, options or QUIET)
    local ctx = sim.context()
@@ -24,7 +24,7 @@ local function field(value, shift, bits)
    return tonumber(tostring(lpfm.u64(value) / 2 ^ shift % 2 ^ bits))
 end
 
--- What the registers hold, the oldest first: { from, to, wrong }. value: of a PMD by number.
+-- Returns the registers' branches { from, to, wrong }, the oldest first. value(n): PMDn's value.
 local function records(model, value)
    local n, list = MODELS[model].pairs, {}
    local top = value(31)
@@ -48,7 +48,7 @@ local function text(list)
    return table.concat(out, " ")
 end
 
--- n jumps, each to the next; with ns they are declared, without they run.
+-- Returns n jumps, each to the next: with ns taking that time, without as executed instructions.
 local function jumps(n, ns)
    local program = {}
    for i = 1, n do
@@ -125,7 +125,7 @@ describe("last branch records", function()
       assert.are.equal(table.concat({ user, user, user }, " "), text(held("nehalem", work, 1)))
       assert.are.equal(table.concat({ kernel, kernel, kernel }, " "), text(held("nehalem", work, 2)))
       assert.are.equal("", text(held("nehalem", work, 3)))
-      assert.are.equal("", text(held("nehalem", work, 4))) -- conditional ones
+      assert.are.equal("", text(held("nehalem", work, 4))) -- no conditional branches
       assert.are.equal(6, #held("nehalem", work, 0x1f8)) -- calls, returns, jumps, far ones
    end)
 
@@ -156,7 +156,7 @@ describe("last branch records", function()
          for s in ctx:buffer():samples() do
             n = n + 1
             local list = records(model, function(num) return s:pmd(num - 30) end)
-            local number = 10 * n - 4 -- of the branch, from 0: 7, and 3 until the interrupt, which are not held
+            local number = 10 * n - 4 -- of the overflowing branch, from 0; the 3 until the interrupt are not held
             for i = 0, math.min(#list, 7) - 1 do
                assert.are.equal(0x1000 * ((number - i) % 5 + 1), list[#list - i].from)
             end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Marked instructions of POWER5: with MMCRA's sample bit one instruction at a time is marked, PM_MRK_* events count
--- what the marked ones do, SIAR and SDAR (PMD7, 8) have the addresses of the last one and of its data. Names of events
--- and MMCRA: IBM's groups, as OProfile lists them.
+-- Marked instructions of POWER5: with MMCRA's sample bit, one instruction at a time is marked.
+-- PM_MRK_* events count what marked instructions do; SIAR, SDAR (PMD7, 8) are addresses of the last
+-- one and of its data. Events' names and MMCRA's values: IBM's groups, as OProfile lists them.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -9,7 +9,7 @@ local A, B, KB = 0x1000000, 0x8000000, 1024
 local SKID = 4
 local QUIET = { dtlb = 0, itlb = 0 }
 
--- The registers of events by name; without: of MMCRA without its sample bit.
+-- Programs the registers for events by name; `without`: MMCRA (PMC2) is 0, without the sample bit.
 local function program_events(ctx, events, attributes, without)
    local out = assert(lpfm.dispatch_events { events = events, plm = "u" })
    if without then
@@ -26,7 +26,7 @@ local function program_events(ctx, events, attributes, without)
    return out.pmds
 end
 
--- What the events count in a program; and the context.
+-- Returns what the events count in a program, and the context.
 local function counts(work, events, options, without)
    local m = sim.machine("power5", options or QUIET)
    local ctx = sim.context()
@@ -40,7 +40,7 @@ local function counts(work, events, options, without)
    return values, ctx
 end
 
--- Samples of the first event with a period: { ip, SIAR, SDAR }.
+-- Returns the samples of an event: { ip, siar, sdar }.
 local function samples(work, event, period, options)
    local m = sim.machine("power5", options)
    local ctx = sim.context { format = "default", buf_size = 2 ^ 20 }
@@ -55,10 +55,10 @@ local function samples(work, event, period, options)
    return list
 end
 
--- The first instruction is marked, which would miss what the others do not: it is none of the program's.
+-- A program's first instruction is marked, and would miss where later ones hit: so it is this one.
 local FIRST = { ip = 0x1008, bytes = 4 }
 
--- n times: a load that hits, one that misses, and so many instructions after it.
+-- Returns n times: a load that hits, one that misses, and `others` further instructions.
 local function walk(n, others)
    local body = { loop = n, { ip = 0x1000, load = A }, { ip = 0x1010, load = { B, 128 } } }
    for i = 1, others or 8 do body[#body + 1] = { ip = 0x1010 + 16 * i, bytes = 4 } end
@@ -108,7 +108,7 @@ describe("a marked instruction", function()
       for _, skid in ipairs { 0, SKID, 250 } do
          local list = samples(work, "PM_MRK_INST_FIN_GRP115", 1, { skid = skid, dtlb = 0, itlb = 0 })
          assert.is_true(#list > 3)
-         for i, s in ipairs(list) do -- the end of the program ends the last one's skid
+         for i, s in ipairs(list) do -- at the end of the program the last sample has no skid
             if i < #list then assert.are.equal(16 * skid, s.ip - s.siar) end
          end
       end
@@ -153,7 +153,7 @@ describe("a marked instruction", function()
          local marked = counts(work, { "PM_MRK_INST_FIN_GRP115" }, options)[1] - 1
          assert.is_true(marked > 10)
          assert.are.equal(marked + (case.first or 0), counts(work, { event }, options)[1], event)
-         if work ~= near then assert.is_true(counts(near, { event })[1] <= 1, event) end -- what is the first to be used
+         if work ~= near then assert.is_true(counts(near, { event })[1] <= 1, event) end -- the first use alone misses
       end
    end)
 

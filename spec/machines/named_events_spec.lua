@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Events by name beyond the processor's and the software counters: groups and wildcards in lists of events,
--- tracepoints, PMUs that sysfs describes, cgroups, processors with several kinds of cores. What the system says is
--- faked in folders; what is counted there is page faults, which every kernel has: PERF_TYPE_SOFTWARE is 1,
--- PERF_COUNT_SW_PAGE_FAULTS 2.
+-- Further events by name: groups and wildcards in lists of events, tracepoints, PMUs that sysfs
+-- describes, cgroups, processors with several kinds of cores. Folders stand for sysfs and tracefs;
+-- their events are page faults, which every kernel has: PERF_TYPE_SOFTWARE is 1,
+-- PERF_COUNT_SW_PAGE_FAULTS is 2.
 
 local c = require "support.c"
 local cjson = require "cjson"
@@ -17,7 +17,7 @@ local SOFTWARE, FAULTS, BOTH = 1, 2, 9
 
 local folder
 
--- Files of a fake system: "power/type" = "1".
+-- Creates the files of a fake system, such as "power/type" = "1", in a folder; returns its path.
 local function make(name, list)
    local root = folder .. "/" .. name
    for path, text in pairs(list) do
@@ -71,7 +71,7 @@ describe("pfm_perf_event", function()
       local named, own, alone = unpack(ctx:read_pmds { 96, 66, 127 })
       assert.is_true(own.value > 100)
       assert.are.equal(own.value, named.value)
-      -- what is in no group is started and stopped a little apart
+      -- an event outside the group is started and stopped at slightly other times
       assert.is_true(math.abs(alone.value - 2 - own.value) < 20, alone.value .. " beside " .. own.value)
       ctx:close()
    end)
@@ -263,7 +263,7 @@ describe("tracepoints", function()
    end)
 end)
 
--- The real ones, in a mount name space of its own where tracefs is not mounted.
+-- These tests use the kernel's tracepoints, with tracefs mounted in a name space of their own.
 describe("real tracepoints", function()
    local function real(line)
       return c.sh(("unshare -m sh -c 'mount -t tracefs t /sys/kernel/tracing 2>/dev/null; "
@@ -340,7 +340,7 @@ describe("PMUs of sysfs", function()
    it("say where the bits of a term lie, also apart", function()
       has(attr_of("core_like/event=0x3c/"), "1\t0x000000000000003c\t0x0000000000000000\tnil")
       has(attr_of("core_like/event=0xfff,inv/"), "1\t0x0000000f008000ff\t0x0000000000000000")
-      has(attr_of("core_like/cmask=0x21/"), "\t0x0000000000000012") -- the low half lies above
+      has(attr_of("core_like/cmask=0x21/"), "\t0x0000000000000012") -- the low half is in the upper bits
       has(attr_of("core_like/config=0x8000000000000001,config1=3/"), "0x8000000000000001\t0x0000000000000003")
       has(attr_of("core_like/faults,inv=1/"), "0x0000000000800002")
       has(attr_of("core_like/r1a8/"), "0x00000000000001a8")
@@ -380,7 +380,7 @@ describe("PMUs of sysfs", function()
       local faults = by["page-faults"].value
       assert.are.equal("Joules", by["power/energy-pkg/"].unit)
       assert.are.equal(faults / 2, by["power/energy-pkg/"].value)
-      assert.are.equal(2 * faults, by["uncore_imc/cas_count_read/"].value) -- of uncore_imc_0 and uncore_imc_1
+      assert.are.equal(2 * faults, by["uncore_imc/cas_count_read/"].value) -- the sum of uncore_imc_0 and uncore_imc_1
       out = run("stat -C 0 -e '*/energy*/' --timeout 0.05", env)
       has(out, "Joules")
       has(run("record -C 0 -e power/energy-pkg/ -o /dev/null --timeout 0.05", env), "can only be counted, not sampled")

@@ -16,7 +16,7 @@ local function run(command)
    return out
 end
 
--- spec/c/old/pfmlib_both4.c sees libpfm4's header alone: ours has the same name.
+-- Compiles spec/c/old/pfmlib_both4.c apart with libpfm4's header, as ours has the same name.
 local function with_libpfm4(name, libraries)
    local object, program = build .. "/spec/pfmlib_both4.o", build .. "/spec/" .. name
    local gcc = "LD_PRELOAD= gcc -std=gnu11 -O2 -g -Wall -Wextra -Werror " .. san
@@ -75,7 +75,7 @@ describe("pfmlib", function()
          if name:find("^sim:") then
             lpfm.machine(name)
             local out = lpfm.dispatch_events { events = { "cycles" } }
-            if out and #out.pmcs == 1 then -- what the program has room for
+            if out and #out.pmcs == 1 then -- the program has room for one PMC
                assert.are.equal("results: 1000000\n", run("LPFM_MACHINE=" .. name .. " " .. program), name)
             end
          end
@@ -293,11 +293,11 @@ describe("metric groups", function()
          end
       end
       for _, name in ipairs(metrics.names()) do
-         assert.is_true(found[name] or name == "energy", name) -- which needs no core's PMU
+         assert.is_true(found[name] or name == "energy", name) -- "energy" needs no PMU of a core
       end
    end)
 
-   -- The events of each model are looked up one by one: a variant that is never chosen for a typo would be missed else.
+   -- Looks at every variant, also at one that no model chooses because of a typo in its events.
    it("have a unit and an explanation for each metric, and use each of their events", function()
       for _, name in ipairs(metrics.names()) do
          local file = require("pfm.metrics." .. name)
@@ -310,7 +310,7 @@ describe("metric groups", function()
                formulas[#formulas + 1] = m[2]
             end
             local all = table.concat(formulas, " ; ")
-            local events = name ~= "topdown2" and variant.events or {} -- that has all of topdown's
+            local events = name ~= "topdown2" and variant.events or {} -- topdown2 also has topdown's events
             for variable, event in pairs(events) do
                assert.is_truthy(all:find("%f[%w_]" .. variable .. "%f[^%w_]"), where .. ": " .. event)
             end
@@ -318,7 +318,7 @@ describe("metric groups", function()
       end
    end)
 
-   -- Variants for a model's name are for that model, and no other: their events have to be there, or it is a typo.
+   -- A variant that names a model is for this model alone: an event that the model lacks is a typo.
    it("have all their events in the table of each model that they name", function()
       local checked = 0
       for _, name in ipairs(metrics.names()) do
@@ -352,9 +352,9 @@ describe("metric groups", function()
       end
    end)
 
-   -- Sums made by hand: 1000 cycles are 4000 slots, of which 400 got nothing (10 %), 2000 retired (50 %), and 2200 were
-   -- issued, with 50 cycles of recovery: (2200 - 2000 + 200) / 4000 are 10 %; 30 % are left. Of those, (200 + 50) of
-   -- (400 + 100 + 0.5 * 200 + 50) are memory's.
+   -- By hand: 1000 cycles are 4000 slots. 400 got nothing (frontend bound: 10 %), 2000 retired,
+   -- 2200 were issued, with 50 cycles of recovery: bad speculation is (2200 - 2000 + 200) / 4000.
+   -- 30 % are backend bound, of which (200 + 50) / (400 + 100 + 0.5 * 200 + 50) by memory.
    it("compute top-down on counts made by hand", function()
       if not lpfm.event("UOPS_ISSUED:ANY", "skl") then pending("libpfm4 has no tables of Intel's here") return end
       local function near(expected, group, counts)
@@ -372,7 +372,7 @@ describe("metric groups", function()
    end)
 
    it("say of what share of the time an estimate is", function()
-      local group = metrics.group("cpi", "itanium2") -- CYC, INS, RAN
+      local group = metrics.group("cpi", "itanium2") -- its events: CYC, INS, RAN
       local out = metrics.evaluate(group, { 300, 100, 150 }, { 0.5, 0.25 })
       assert.are.same({ 0.25, 0.25, 0.5 }, { out[1].active, out[2].active, out[3].active })
       assert.is_nil(metrics.evaluate(group, { 300, 100, 150 })[1].active)

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Precise samples of the machine perf: events by name with :p, :pp, :ppp, as perf and libpfm4 have them, which are
--- precise_ip of perf_event_open(2). No PMU is needed: sysfs is a faked folder; its "cpu" has the kernel's software
--- events (its precise_ip the kernel accepts and forgets), and precise_ip.c, preloaded, sees what is asked for. That
--- the addresses are those of the causes only a PMU can show.
+-- Precise samples of the machine perf: :p, :pp, :ppp after an event's name, as in perf and libpfm4,
+-- set precise_ip of perf_event_open(2). The tests need no PMU: a folder stands for sysfs, its "cpu"
+-- has software events, for which the kernel ignores precise_ip, and precise_ip.c, preloaded, prints
+-- precise_ip. Whether the samples' addresses are precise only a PMU could show.
 
 local c = require "support.c"
 local cjson = require "cjson"

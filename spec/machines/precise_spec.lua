@@ -8,7 +8,7 @@ local sim = require "support.sim"
 local A, B, KB = 0x1000000, 0x8000000, 1024
 local SKID = 4
 
--- n times: a load that hits, one that misses, and so many others after it.
+-- Returns n times: a load that hits, one that misses, and `others` further instructions.
 local function program(n, others)
    local body = { loop = n, { ip = 0x1000, load = A }, { ip = 0x1010, load = { B, 64 } } }
    for i = 1, others or 8 do body[#body + 1] = { ip = 0x1010 + 16 * i, bytes = 4 } end
@@ -21,7 +21,7 @@ end
 
 local FORMATS = { core2 = "pebs", nehalem = "pebs-nehalem" }
 
--- A started context in which counter 0 samples an event precisely, with PEBS_ENABLE.
+-- Makes a context in which counter 0 samples an event precisely, with PEBS_ENABLE, and loads it.
 local function precise(m, model, event, period, work, options)
    options = options or {}
    local ctx = sim.context { format = options.format or FORMATS[model],
@@ -52,7 +52,7 @@ describe("PEBS", function()
          local ctx, tid = precise(m, model, "l1d_misses", 10, program(1000))
          assert(m:run { until_exit = tid })
          local list = records(ctx)
-         assert.are.equal(100, #list) -- 1001 misses
+         assert.are.equal(100, #list) -- of 1001 misses
          for _, record in ipairs(list) do assert.are.equal(0x1010, record.ip) end
          assert.are.equal(size, ctx:buffer():get("u32", 100))
          assert.are.equal(1000, m:explain(0x1010).load_misses.total)
@@ -99,7 +99,7 @@ describe("PEBS", function()
       assert.are.equal(-100, sim.value(ctx, 0)) -- 2000 events, a multiple of the period
    end)
 
-   -- 5 loads of a line each, from memory, again from the L1D or, after 64 KB and 1 MB were walked, from L2 and L3.
+   -- 5 loads of a line each: from memory, the L1D, and after walks of 64 KB and 1 MB L2 and L3.
    it("says of loads on Nehalem their data, what answered them, and how long that took", function()
       local function load_all(ip) return { loop = 5, { ip = ip, load = { B, 64 } } } end
       local function walk(kb) return { loop = kb * KB / 64, { ip = 0x9000, store = { A, 64 } } } end
@@ -208,7 +208,7 @@ describe("IBS", function()
 
    local OP_ON, BY_OPS, FETCH_ON = 2 ^ 17, 2 ^ 19, 2 ^ 48
 
-   -- Samples of a program by PMC and PMD, with registers besides: { ip of the sample, registers... }.
+   -- Returns the samples of a program by PMC and PMD: { ip of the sample, `registers` ... }.
    local function sampled(m, work, pmc, pmd, registers)
       local ctx = sim.context { format = "default", buf_size = 2 ^ 20 }
       assert(ctx:write_pmcs { pmc })
@@ -226,7 +226,7 @@ describe("IBS", function()
       return list
    end
 
-   -- 10 operations in an iteration; between a sample and its interrupt, which lets the next one begin, the skid.
+   -- An iteration has 10 operations. A sample's interrupt comes `skid` later, and starts the next.
    it("samples each so many operations, by the exact instruction, where the sample's own address skids", function()
       for period, skid in pairs { [160] = SKID, [176] = SKID, [192] = 0 } do
          local m = sim.machine("fam10h", { skid = skid })

@@ -1,11 +1,11 @@
 -- SPDX-License-Identifier: MIT
--- Raw events: rHEX is the code of the processor's manual; levels are added where the register has them.
+-- Raw events: rHEX is a code of the processor's manual; lpfm adds levels if the register has any.
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 
 local program = { { loop = 1000, { ip = 0x1000, ns = 10 }, { ip = 0x1004, ns = 5, level = "kernel" } } }
 
--- What counting the events gives, and what was really done: cycles at user level and in all.
+-- Returns the counts of the events, and the truth: cycles at user level and in all.
 local function count(model, list)
    local m = lpfm.machine("sim:" .. model)
    local parsed = assert(events.parse(list))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- The simulated computer itself: what its programs do is counted exactly, and its rules hold.
+local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -17,7 +18,7 @@ local function truth(m, tid, event, levels)
    return t and (levels == "u" and t.user or levels == "k" and t.kernel + t.interrupt or t.total) or 0
 end
 
--- What happens in each cycle of a program: counts of "uops", false at a level that is not monitored.
+-- Returns the number of "uops" in each cycle of a program, false at a level that is not monitored.
 local function cycles_of(steps, into)
    for _, step in ipairs(steps) do
       for _ = 1, step.loop or 0 do cycles_of(step, into) end
@@ -32,7 +33,7 @@ local function cycles_of(steps, into)
    return into
 end
 
--- What PerfEvtSel promises: cycles with cmask events and more (inv: fewer), of which edge takes the first in a row.
+-- Returns PerfEvtSel's count: cycles with cmask events or more (inv: fewer; edge: first of a row).
 local function promised(cycles, cmask, inv, edge)
    local sum, before = 0, false
    for _, n in ipairs(cycles) do
@@ -205,7 +206,7 @@ describe("the simulated computer", function()
          { ip = 0x1000, ns = 10, data = 0xdeadbee0, latency = 20, events = { dear_events = 1 } },
          { ip = 0x1010, ns = 10, data = 0x1234560, latency = 5 }, { ip = 0x1020, ns = 1, branch = 0x1000 } } } }
       local ctx = sim.context()
-      assert(ctx:write_pmcs { { num = 11, value = 0x10008 }, { num = 12, value = 8 } }) -- from 8 cycles, user level
+      assert(ctx:write_pmcs { { num = 11, value = 0x10008 }, { num = 12, value = 8 } }) -- loads of 8 cycles on, user
       sim.count(ctx, 4, "dear_events")
       ctx:load(tid)
       ctx:start()
@@ -214,7 +215,7 @@ describe("the simulated computer", function()
       assert.are.equal("20", tostring(lpfm.u64(sim.value(ctx, 3)) % 8192))
       assert.are.equal(0x1000, sim.value(ctx, 17) - sim.value(ctx, 17) % 16)
       assert.are.equal(0x1020, sim.value(ctx, 8) - sim.value(ctx, 8) % 16)
-      assert.are.equal(0x1000 + 2, sim.value(ctx, 9)) -- a valid target
+      assert.are.equal(0x1000 + 2, sim.value(ctx, 9)) -- a valid target, 0x1000
    end)
 
    it("counts software events and samples by task clock", function()
@@ -270,5 +271,46 @@ describe("the simulated computer", function()
       end
       local first = run()
       assert.is_true(first == run())
+   end)
+end)
+
+describe("a computer that follows threads", function()
+   it("names the lack of descriptors, for which it cannot look at a thread", function()
+      local code = [[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine "sim:k8,live")
+         local ctx, held = assert(lpfm.create {}), {}
+         repeat
+            local file = io.open "/dev/null"
+            held[#held + 1] = file
+         until not file
+         local _, message, errno = ctx:load()
+         io.stderr:write(message, " ", errno, "\n")]]
+      local out = c.sh(("ulimit -n 40; exec %s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit", code))
+      assert.equal("load: the context: all 40 descriptors are in use: raise RLIMIT_NOFILE (ulimit -n) "
+         .. lpfm.errno.EMFILE .. "\n", out, "with all descriptors in use")
+   end)
+
+   it("does not take a thread for ended which it has no descriptor to look at", function()
+      local code = [[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine "sim:k8,live")
+         local pid = io.popen("sleep 100 >/dev/null 2>&1 & echo $!"):read("*n")
+         local ctx, held = assert(lpfm.create {}), {}
+         assert(ctx:load(pid) and ctx:start())
+         repeat
+            local file = io.open "/dev/null"
+            held[#held + 1] = file
+         until not file
+         assert(ctx:stop())
+         held[1]:close()
+         held[2]:close()
+         assert(ctx:start() and ctx:stop())
+         io.stderr:write(tostring(ctx:read(0)), "\n")
+         os.execute("kill " .. pid)
+         local message = ctx:read(10)
+         io.stderr:write(message and message.type or "none", "\n")]]
+      local out = c.sh(("ulimit -n 40; exec %s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit", code))
+      assert.equal("nil\nEND\n", out)
    end)
 end)

@@ -24,7 +24,7 @@ local function total(truth, event)
    return truth[event] and truth[event].total or 0
 end
 
--- Numbers from 0 to n - 1: the same ones each time.
+-- Returns a function that draws a number from 0 to n - 1; a seed gives the same numbers each time.
 local function dice(seed)
    local state = seed
    return function(n)
@@ -33,7 +33,7 @@ local function dice(seed)
    end
 end
 
--- A program of these operations, { "load" or "store", address, size }.
+-- Returns a program of these operations, { "load" or "store", address, size }.
 local function operations(list)
    local at = 0
    return { { ops = function()
@@ -45,8 +45,8 @@ end
 
 -- --- replacement ---------------------------------------------------------------------------------
 
--- A set of ways under tree pseudo-LRU: each half of the ways has a half that was used last, and the victim is in the
--- other one.
+-- Makes a set of ways under tree pseudo-LRU: each half of the ways has a half that was used last,
+-- and the victim is in the other one.
 local function plru_set(ways)
    local lines, used = {}, {}
    local function use(from, to, way)
@@ -76,7 +76,7 @@ local function plru_set(ways)
    end
 end
 
--- Misses by set of lines asked for in that order.
+-- Counts the misses of each set when lines are accessed in this order.
 local function plru(ways, sets, lines)
    local cache, misses = {}, {}
    for set = 1, sets do cache[set], misses[set] = plru_set(ways), 0 end
@@ -143,7 +143,7 @@ describe("caches with :plru behind their shape", function()
    end)
 
    it("can be by fifo and random, too", function()
-      -- one line too many, of which the first is used between all others: FIFO throws it away all the same
+      -- 5 lines in 4 ways; A is used after each of the others: FIFO evicts even A
       local program = { { loop = 50, { loop = 4, { ip = 0x1000, load = { A + 64, 64 } }, { ip = 0x1004, load = A } } } }
       assert.are.equal(50 * 4 + 1, run(computer { l1d = "256:4:64" }, program).l1d_misses.user)
       local fifo = run(computer { l1d = "256:4:64:fifo" }, program).l1d_misses.user
@@ -155,8 +155,8 @@ end)
 
 -- --- the prefetcher ------------------------------------------------------------------------------
 
--- A cache of LRU sets with a prefetcher. Each access is a list of lines. Returns misses, prefetches, and prefetched
--- lines that were thrown away before an access to them.
+-- Models a cache of LRU sets with a prefetcher. Each access is a list of lines. Returns misses,
+-- prefetches, and prefetched lines that were thrown away before an access to them.
 local function prefetching(ways, sets, line, mode, accesses)
    local cache, out, per_page = {}, { misses = 0, prefetches = 0, unused = 0 }, 4096 / line
    for set = 0, sets - 1 do cache[set] = {} end -- the latest first
@@ -196,7 +196,7 @@ local function prefetching(ways, sets, line, mode, accesses)
    return out
 end
 
--- Random accesses with runs in them, as programs have; some lie in two lines.
+-- Returns random accesses with runs in them, as programs have; some lie in two lines.
 local function walk(seed, n)
    local roll, list, accesses, at = dice(seed), {}, {}, 0
    for i = 1, n do
@@ -222,7 +222,7 @@ describe("the option prefetch", function()
             assert.are.same(expected, { misses = truth.l1d_misses.user, prefetches = total(truth, "prefetches"),
                unused = total(truth, "prefetches_unused") }, "seed " .. seed)
             assert.are.equal(mode > 0, expected.unused > 0)
-            -- and, without an L1I, each fetch of an instruction
+            -- without an L1I, each of the 3000 fetches goes to the bus, too
             assert.are.equal(3000 + expected.misses + expected.prefetches, truth.bus_accesses.user)
          end
       end)
@@ -264,7 +264,7 @@ describe("the option prefetch", function()
       assert(m:run { until_exit = tid })
       assert.are.equal(1000, sim.value(ctx, 0))
       assert.are.equal(m:truth(tid).prefetches_unused.user, sim.value(ctx, 1))
-      assert.are.equal(1000 - 8, sim.value(ctx, 1)) -- 16 lines stay, every second one of them prefetched
+      assert.are.equal(1000 - 8, sim.value(ctx, 1)) -- 16 lines stay, 8 of which were prefetched
    end)
 
    it("counts a line that another CPU takes before it was used", function()
@@ -285,7 +285,8 @@ end)
 
 -- --- what interrupts cost ------------------------------------------------------------------------
 
--- n instructions of so many ns, sampled each period; returns the machine, tid, the number of interrupts.
+-- Samples n instructions of `ns` each; returns the machine, the tid, the number of samples, and the
+-- context.
 local function sampled(options, n, ns, period, levels, more)
    local m = sim.machine("k8", options)
    local tid = assert(m:spawn { program = { { loop = n, { ip = 0x1000, ns = ns } } } })
@@ -336,7 +337,7 @@ describe("the option interrupt_ns", function()
    it("distorts what is counted in the kernel, and the thread goes on however often that is", function()
       -- a period of 1 at all levels: the interrupt's own instruction overflows, too
       local m, tid, samples = sampled({ interrupt_ns = 100 }, 500, 10, 1, "uk")
-      assert.are.equal(501, samples) -- that of the last interrupt's instruction is taken when the thread ends
+      assert.are.equal(501, samples) -- one more by the last interrupt, when the thread ends
       assert.are.equal(500 * 110, m:time())
       assert.are.equal(500, m:truth(tid).instructions.user)
    end)
@@ -347,7 +348,7 @@ describe("the option interrupt_ns", function()
       assert(m:interrupt { cpu = 0, start = first, period = every,
          program = { { ip = 0x9000, ns = handler, level = "interrupt" } } })
       local truth = run(m, { { loop = n, { ip = 0x1000, ns = ns } } })
-      -- in the time of the thread: those until it ends, which they delay
+      -- interrupts take the thread's time: they come until it ends, and each delays its end
       local time, interrupts = n * ns, 0
       while first + interrupts * every < time do
          interrupts, time = interrupts + 1, time + cost + handler
@@ -387,9 +388,10 @@ end)
 
 -- --- store buffers -------------------------------------------------------------------------------
 
--- All outcomes of two threads, lists of { "store" | "load" | "fence" | "locked", variable }: for each load the store
--- that it sees, "thread.place", or "-". buffers: total store order, each thread has a queue of stores of which the
--- oldest may go to memory at any time; else sequential consistency.
+-- Returns all outcomes of two threads, lists of { "store" | "load" | "fence" | "locked",
+-- variable }: for each load the store that it sees, "thread.place", or "-". If `buffers` is true,
+-- the model is total store order: each thread has a queue of stores of which the oldest may go to
+-- memory at any time; else it is sequential consistency.
 local function outcomes(threads, buffers)
    local found, seen_states = {}, {}
    local at, queue, memory, saw = { 1, 1 }, { {}, {} }, {}, {}
@@ -458,7 +460,7 @@ end
 
 local VARIABLES = { x = A, y = B }
 
--- The same on the machine; delays in ns before each operation.
+-- Runs such threads on the machine; `delays` returns the ns before each operation.
 local function litmus(threads, stores, delays)
    local m, tids, names = computer { cpus = 2, explain = 1, store_buffer = stores }, {}, {}
    for t = 1, 2 do
@@ -550,7 +552,7 @@ describe("the option store_buffer", function()
          for i = 1, 2000 do
             list[i] = { roll(2) == 0 and "store" or "load", A + 8 * roll(300), roll(3) == 0 and 4 or 8 }
          end
-         -- the model: the queue, the run of stores to a line that leaves it, an LRU cache of 4 sets of 4 ways
+         -- the model: a queue, which successive stores to a line leave together; an LRU cache
          local queue, cache, out = {}, {}, { accesses = 0, misses = 0, forwards = 0, stalls = 0 }
          for set = 0, 3 do cache[set] = {} end
          local function ask(addr)
@@ -585,7 +587,7 @@ describe("the option store_buffer", function()
             end
          end
          local waited = out.stalls
-         while queue[1] do leave() end -- at the end of the thread, which does not wait
+         while queue[1] do leave() end -- the thread does not wait for these stores at its end
          local m = computer { store_buffer = stores }
          local truth = run(m, operations(list))
          assert.are.same({ out.accesses, out.misses, out.forwards }, { truth.l1d_accesses.user, truth.l1d_misses.user,

@@ -12,7 +12,7 @@ local recording = require "pfm.recording"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local data = os.tmpname()
-local PID = 2 ^ 22 + require("lpfm.proc").getpid() -- none has such a number
+local PID = 2 ^ 22 + require("lpfm.proc").getpid() -- no process has such an ID
 local BASE = 0x10000000
 local target, outer, main, hot
 
@@ -20,7 +20,7 @@ local function run(line)
    return c.sh(program .. " annotate " .. line)
 end
 
--- Four samples at the instruction in the midst of outer, one at its last; one in main, one in the kernel, one nowhere.
+-- Four samples at the middle instruction of outer, one at outer's last, one in main, two elsewhere.
 setup(function()
    target = c.target("inlined", "-O1")
    local path = c.sh("realpath " .. target):gsub("\n", "")
@@ -79,7 +79,7 @@ describe("annotate", function()
       local out, status = c.sh(("cp %s %s && chmod 755 %s && %s record -q -c 1000000 -o %s -- %s 300"):format(target,
          prog, prog, program, file, prog))
       assert.equal(0, status, out)
-      assert.truthy(shown("outer"):find("\n[ %d.]+ |   %x+: %l+ ")) -- instructions
+      assert.truthy(shown("outer"):find("\n[ %d.]+ |   %x+: %l+ ")) -- with instructions
       local id, before = objects.build_id(prog), code.functions(assert(recording.open(file)), "outer")[1]
       local function check(reason)
          local text = shown("outer")
@@ -158,6 +158,7 @@ describe("annotate", function()
          { "-i " .. data .. " outre", 1, "no samples lie in 'outre'; did you mean 'outer'?" },
          { "-i " .. data .. " strlen", 1, "most samples are in outer, " },
          { "-i " .. data .. " --object libc.so.6", 1, "no samples lie in libc.so.6" },
+         { "-i " .. data .. " --object nosuch outer", 1, "no samples lie in nosuch" },
          { "-i " .. data .. " a b", 2, "unexpected argument 'b'" },
          { "-i " .. data .. " -s outre", 1, "no samples lie in 'outre'; did you mean 'outer'?" },
          { "-i " .. data .. " --top x", 2, "--top: 'x'" },

@@ -16,7 +16,7 @@ local scratch = os.tmpname()
 os.remove(scratch)
 local file = scratch .. "/x.data"
 
--- main calls outer, that calls inner, or the kernel; outer has an escape sequence in its name.
+-- main calls outer, which calls inner; outer has an escape sequence in its name.
 local STACKS = { { 0x1000 }, { 0x2000, 0x1011 }, { 0x3000, 0x2011, 0x1011 } }
 local FUNCTIONS = { { 0x1000, 0x100, "main" }, { 0x2000, 0x100, "outer\27[2J" }, { 0x3000, 0x100, "inner" } }
 
@@ -49,7 +49,7 @@ setup(function()
 end)
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
--- The terminal stays, and says how it is, when the report is over.
+-- Starts a report on a terminal, which stays, and shows its settings, when the report is over.
 local function start(options, words, environment)
    local line = ("%s sh -c 'echo $$ >%s/pid; exec %s report %s %s'; echo status $?; stty -a; cat"):format(
       environment or "", scratch, program, words or "", file)
@@ -93,7 +93,7 @@ describe("a report on a terminal", function()
       assert.truthy(shown:find("66.67%% +called by main"))
       assert.truthy(shown:find("33.33%% +calls inner"))
       assert.truthy(shown:find("\n>%- +66.67%%"))
-      t:press("Down", "Down", "Enter") -- there
+      t:press("Down", "Down", "Enter") -- goes to the row of inner
       t:wait_match(">%+%s+33.33%%%s+33.33%%%s+20%s+prog%s+%[%.%] inner")
       t:press("Home", "Down", "Enter")
       t:wait_until(function(s) return not s:find("calls inner", 1, true) end, "the row folded")
@@ -127,7 +127,7 @@ describe("a report on a terminal", function()
       assert.equal("main outer inner", order())
       t:type("s")
       t:wait_for("sorted by self")
-      assert.equal("inner main outer", order()) -- a third each: by name
+      assert.equal("inner main outer", order()) -- each has a third, so by name
       t:type("s")
       t:wait_until(function(s) return not s:find("sorted by self", 1, true) end, "the first order")
       assert.equal("main outer inner", order())

@@ -4,7 +4,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local files = require "support.files"
 local kinds = require "repl.command.kinds"
 local lpfm = require "lpfm"
@@ -24,7 +24,7 @@ local function is_known(kind)
    return kind == "file" or kind == "command" or kind == "function" or kinds.words(kind, "") ~= nil
 end
 
--- The words of the first lpfm NAME in an example, as a shell splits them; nothing else of it is run.
+-- Returns the words of an example's first `lpfm NAME`, as a shell splits them; no lpfm is run.
 local function words_of(example, name)
    local path = scratch .. "/example"
    files.write(path, ("lpfm() { [ $1 = %s ] || return 0; shift; echo =; for w; do echo \"$w\"; done; exit; } >&3\n%s\n")
@@ -34,7 +34,7 @@ local function words_of(example, name)
    return table.remove(words, 1) and words
 end
 
--- A command that takes words among its options ends at "--".
+-- Returns the words up to "--" of a command that takes options between its words, else all.
 local function own(options, words)
    for i, word in ipairs(words) do
       if word == "--" and options.mixed then return { unpack(words, 1, i - 1) } end
@@ -98,7 +98,7 @@ end
 
 -- --- one meaning for each flag -------------------------------------------------------------------
 
--- What a letter stands for: its long name, or what the help says; of a long one, what its value is.
+-- Returns a letter and its meaning (the long name, or the value); a long name and its value.
 local function meanings_of(option)
    local letter, long
    for _, flag in ipairs(option.flags) do
@@ -108,7 +108,7 @@ local function meanings_of(option)
    return letter, letter and (long or value), long, value
 end
 
--- Where a flag means several things, the meanings and why that is.
+-- By flags that mean several things: the meanings, and why the flag has them.
 local EXCEPTIONS = {
    ["-i"] = { "--input --no-inherit", "perf report and perf stat have both" },
    ["-s"] = { "--script --sort --symbol", "perf script, report and annotate have these" },
@@ -175,12 +175,12 @@ describe("the kinds of words", function()
    it("complete the last part of a list", function()
       assert.same({ "cs,page-faults" }, kinds.complete("event", "cs,page-f"))
       assert.same({ "comm,symbol" }, kinds.complete("key", "comm,sym"))
-      assert.equal("page-faults:10 then", kinds.complete("stages", "page-faults:10 the")[1]) -- there are tracepoints
+      assert.equal("page-faults:10 then", kinds.complete("stages", "page-faults:10 the")[1]) -- tracepoints follow
       assert.same({}, kinds.complete("event", "no such thing"))
    end)
 end)
 
--- What is typed, and a word that must be offered; false: one that must not be. Here names is a file.
+-- What is typed, and a word that must be offered; `names` is a file in the folder.
 local cases = {
    { "lpfm sta", "stat" }, { "lpfm stat --ev", "--event" }, { "lpfm stat -e page-f", "page-faults" },
    { "lpfm stat -e cs,page-f", "cs,page-faults" }, { "lpfm record --with page-f", "page-faults" },
@@ -204,7 +204,7 @@ local function write_script(shell)
    return path
 end
 
--- Runs a shell in the folder, where lpfm is the program.
+-- Runs a shell in the scratch folder, with the program on its PATH as lpfm.
 local function in_shell(shell, text)
    local path = scratch .. "/commands"
    files.write(path, text)
@@ -213,7 +213,7 @@ local function in_shell(shell, text)
    return out
 end
 
--- Of each case the words that were offered: a line each.
+-- Checks the words that were offered: `out` has a line of them for each case.
 local function check_offers(out)
    local i = 0
    for line in out:gmatch("([^\n]*)\n") do

@@ -2,7 +2,7 @@
 -- What Tab offers, wherever a name can stand; and that everything there is to name is described.
 
 local c = require "support.c"
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local dot_commands = require "repl.prompt.dot_commands"
 local complete = require "repl.prompt.complete"
 local help = require "repl.prompt.help"
@@ -12,7 +12,7 @@ local doc = require "pfm.doc"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
 
--- The words for the end of a text, as the line editor asks for them.
+-- Returns the words for the end of a text, asking as the line editor does.
 local function words(text)
    local quote = complete.quote(text)
    local breaks = quote ~= "" and "[ \t\n\"',]" or "[ \t\n\"'+%-*/%%^#=<>~;,(){}%[%]]"
@@ -183,7 +183,7 @@ describe("completion", function()
    end)
 end)
 
--- Runs in a program of its own: the globals that it provides stay.
+-- Runs Lua text in a process of its own, as the globals that the text provides would stay here.
 local function in_program(text)
    local build = os.getenv("LPFM_BUILD") or "build"
    local path = os.tmpname()

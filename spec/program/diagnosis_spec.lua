@@ -34,7 +34,7 @@ describe("with few descriptors", function()
          if status ~= "0" then
             refused = refused + 1
             assert.truthy(text:find("Too many open files", 1, true) or text:find("ulimit -n", 1, true)
-               or text:find("cannot open shared object file: Error 24", 1, true), -- EMFILE, where the loader says it
+               or text:find("cannot open shared object file: Error 24", 1, true), -- EMFILE in ld.so
                what .. ": " .. text)
          end
       end
@@ -82,6 +82,7 @@ describe("a measurement that ends before its command", function()
       local out = run(("stat --timeout 0.3 -e task-clock -- %s 1.5 1"):format(shares))
       assert.falsy(out:find("Threads or children", 1, true), out)
       assert.truthy(out:find("The measurement ended before the command did", 1, true), out)
+      assert.truthy(out:find("\n +%d+%.%d%d +s user\n"), out) -- the kernel tells ticks of 10 ms
       out = run(("record --timeout 0.3 -o %s/partial.data -- %s 1.5 1"):format(scratch, shares))
       assert.falsy(out:find("was not sampled", 1, true), out)
       assert.falsy((run(("report %s/partial.data"):format(scratch))):find("not sampled", 1, true))
@@ -151,14 +152,14 @@ end)
 
 -- --- no substitutes --------------------------------------------------------------------------------
 
--- By errno of perf_event_open(2): what calls fail with, and words of the reason and the remedy.
+-- By name: perf_event_open(2)'s errno; the C calls' errno, its text; words of reason and remedy.
 local REFUSALS = {
    EPERM = { 1, 1, "Operation not permitted", "seccomp", "CAP_PERFMON" },
    EACCES = { 13, 1, "Permission denied", "seccomp", "CAP_PERFMON" },
    ENOSYS = { 38, 38, "Function not implemented", "CONFIG_PERF_EVENTS", "seccomp" },
 }
 
--- What measures something, or shows a machine that does; of every command one at least.
+-- Command lines that measure, or show the machine; at least one of each command that needs one.
 local MEASURING = {
    "stat true", "stat -C 0 --timeout 0.1", "stat -a --timeout 0.1", "stat -p $$ --timeout 0.1", "stat -M list",
    "stat -x, -C 0 --timeout 0.1", "stat --json -I 50 -C 0 --timeout 0.1", "stat --regions -- true",
@@ -174,7 +175,7 @@ local MEASURING = {
    "-e 'require(\"pfm.measure.regions\").run { command = { \"true\" }, events = \"page-faults\" }'",
 }
 
--- What needs no machine: by words of the command line, words that it prints.
+-- Command lines that need no machine, and a pattern of what each prints.
 local OFFLINE = {
    ["help"] = "Commands:", ["stat --help"] = "Usage: lpfm stat", ["--version"] = "no machine",
    ["list pmus"] = "itanium2", ["list --pmu itanium2 cycles"] = "CPU_CYCLES", ["lab"] = "counters",
@@ -188,7 +189,7 @@ local OFFLINE = {
 describe("where perf_event_open(2) is denied", function()
    local denied
 
-   -- Runs lpfm there, in the scratch directory; LPFM_MACHINE is not set unless env sets it.
+   -- Runs lpfm in the scratch directory, perf_event_open(2) failing; only env sets LPFM_MACHINE.
    local function under(err, line, env)
       return c.sh(("cd %s && env -u LPFM_MACHINE %s %s %d %s %s"):format(scratch, env or "", denied, err,
          program, line))
@@ -225,7 +226,7 @@ describe("where perf_event_open(2) is denied", function()
          end
          assert.truthy(c.sh(("ls %s"):format(scratch)):find("mine.data", 1, true))
          assert.falsy(c.sh(("ls %s"):format(scratch)):find("denied.data", 1, true), "a recording of nothing")
-         for _, row in ipairs(require("repl.command").rows) do
+         for _, row in ipairs(require("repl.command.rows").rows) do
             assert.truthy(tried[row.name] or row.offline, row.name .. " is not among the commands that were tried")
          end
       end)
@@ -253,7 +254,7 @@ describe("where perf_event_open(2) is denied", function()
          'print(stat({ cpus = { 0 }, seconds = 0.1 }, "cycles"))\n')
       file:close()
       local out, status = under(1, "--no-init <prompt.txt")
-      assert.equal(1, status, out) -- list failed
+      assert.equal(1, status, out) -- list() failed
       local reason, rest = out:match("^create: (this computer cannot be measured: [^\n]*)\n(.*)$")
       assert.truthy(reason, out)
       assert.truthy(rest:find(reason, 1, true), out)
@@ -322,7 +323,7 @@ describe("a simulated machine", function()
          local file = assert(io.open(scratch .. "/zeros.lua", "w"))
          file:write(counts)
          file:close()
-         -- of Itanium, what the mispredicted branches never are: the wrong target
+         -- wrong targets of branches, on Itanium and POWER5: no simulated branch is mispredicted so
          local out = on(("sim:%s,live"):format(model), "zeros.lua"):gsub("BR_MISPRED_DETAIL%S*WRONG_TARGET", "")
          out = out:gsub("PM_BR_MPRED_TA%S*", ""):gsub("%s+$", "")
          assert.truthy(out:find("^%d+$"), model .. ": these stay at 0: " .. out)

@@ -87,7 +87,7 @@ describe("metric groups on the command line", function()
          assert.is_truthy(out:find("^  There are no hardware counters here, which groups without '%->' need%.\n"), out)
          assert.is_nil(out:find("not here: not for PMU software: it counts cycles", 1, true), out)
       end
-      out = run("list -v metrics", "p6") -- its table is there on every architecture
+      out = run("list -v metrics", "p6") -- the PMU's table is there on every architecture
       assert.is_truthy(out:find("MISS / BR", 1, true), out)
       assert.is_truthy(run("list metrics", "p6"):find("Not here: not for PMU p6: p6 has no event UOPS_ISSUED", 1, true))
    end)

@@ -3,7 +3,7 @@
 -- Second interpreter, all: most of it starts the program.
 
 local c = require "support.c"
-local commands = require "repl.command"
+local commands = require "repl.command.rows"
 local handmade = require "support.handmade"
 local files = require "support.files"
 local topics = require "repl.prompt.topics"
@@ -18,7 +18,7 @@ local function run(line)
    return c.sh(program .. " scripts/examples/" .. line)
 end
 
--- What must succeed; returns what it printed.
+-- Runs a line, which must succeed; returns what it printed.
 local function output(line)
    local out, status = run(line)
    assert.equal(0, status, line .. ": " .. out)
@@ -184,7 +184,7 @@ local function write(path, text)
    return path
 end
 
--- Paths in a text that begin with a folder of the sources.
+-- Checks that the paths in a text that begin with a folder of the sources exist.
 local function check_paths(text, where)
    for path in text:gmatch("%f[%w]([%w_]+/[%w_./-]*%w)%f[^%w_/.]") do
       local first = path:match("^%w+")
@@ -195,7 +195,7 @@ local function check_paths(text, where)
    end
 end
 
--- A command line of lpfm names a command that there is, and options that it has.
+-- Checks that a command line of lpfm names a command that exists, and options of this command.
 local function check_command(line, where)
    local name, rest = line:match("lpfm (%a+)(.*)")
    if name == "help" then return end

@@ -10,7 +10,7 @@ local recording = require "pfm.recording"
 
 local dir = c.sh("mktemp -d"):gsub("\n", "")
 local path = dir .. "/perf.data"
-local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4 + 1 -- no process has such a number
+local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4 + 1 -- no process has such an ID
 local MAP = ("/tmp/perf-%d.map"):format(PID)
 local BUILD_ID = "\1\2\3\4\5\6\7\8\9\10\11\12\13\14\15\16\17\18\19\20"
 
@@ -58,7 +58,7 @@ local TABLES = {
    nativeSymbols = { "libIndex", "address", "name", "functionSize" },
    markers = { "data", "name", "startTime", "endTime", "phase", "category" },
 }
-local REFERS = { -- column: of what it gives numbers
+local REFERS = { -- table, column, and the table that the column's numbers refer to
    { "samples", "stack", "stackTable" }, { "stackTable", "frame", "frameTable" },
    { "stackTable", "prefix", "stackTable" }, { "frameTable", "func", "funcTable" },
    { "frameTable", "nativeSymbol", "nativeSymbols" }, { "funcTable", "resource", "resourceTable" },
@@ -85,7 +85,7 @@ local function check_thread(out, thread)
    check("frameTable", "category", #out.meta.categories)
 end
 
--- The stacks of a thread as folded text, by how often they are there.
+-- Adds to `to` the weight of a thread's stacks, by their folded text.
 local function fold(out, thread, to)
    local name_of = function(stack)
       local frame = thread.stackTable.frame[stack + 1]

@@ -18,13 +18,13 @@ setup(function()
 end)
 teardown(function() c.sh("rm -rf " .. scratch) end)
 
--- What the prompt prints for lines that are typed.
+-- Returns what the prompt prints for lines that are typed.
 local function prompt(text)
    files.write(scratch .. "/typed", text .. "\n")
    return c.sh(("cd %s && LPFM_MACHINE=perf %s <typed"):format(scratch, program))
 end
 
--- A script that needs nothing of the prompt.
+-- Runs a script, which has nothing of the prompt; returns what it prints.
 local function script(text)
    files.write(scratch .. "/script.lua", text)
    return c.sh(("cd %s && LPFM_MACHINE=perf %s script.lua"):format(scratch, program))
@@ -49,7 +49,7 @@ describe("the prompt", function()
       local documented = {}
       for _, module in ipairs(doc) do
          local name = module.name:match("^lpfm%.(%w+)$")
-         -- cdef has declarations for pfm.ffi alone
+         -- lpfm.cdef has nothing but declarations for pfm.ffi
          if name and name ~= "cdef" and pcall(require, module.name) then documented[#documented + 1] = name end
       end
       table.sort(documented)
@@ -81,6 +81,14 @@ describe("the prompt", function()
    it("leaves other names as they are", function()
       local out = prompt "nosuch\npfm.nosuch\ncount = 5\ncount\nprint(rawget(_G, 'tabulate'))"
       assert.equal("nil\nnil\n5\nnil\n", out)
+   end)
+
+   it("goes on when all of Lua's own names are assigned to", function()
+      local names = script "for name in pairs(_G) do if name ~= 'lpfm' then print(name .. ' = 5') end end"
+      assert.truthy(names:find("\ntype = 5\n", 1, true))
+      local out, status = prompt(names .. "{ 1 }\n{ a = 2 }\n1 +* 1\nnil + 1\nlocal u = 7\nu\nevents\ntype, u")
+      assert.truthy(out:find("^{1}\na  2\n.*\n7\n.*\n5\t7\n$"), out)
+      assert.equal(1, status)
    end)
 
    it("calls measurements in the background jobs; sessions are the same by their former name", function()
@@ -146,7 +154,7 @@ describe("the library", function()
          local source = files.read(path)
          if source:find("usage = true", 1, true) then wrong[#wrong + 1] = path .. ": usage = true" end
          for _, token in ipairs(tokens.code(source)) do
-            -- [==[ ]==] holds what is in another language; objdump has options, too
+            -- [==[ ]==] holds code in another language; other programs than lpfm have options, too
             local foreign = token.text:find("^%[==%[") or token.text:find('^"objdump ')
             local text = token.kind == "string" and not foreign and token.text or ""
             if text:find("^.repl%.") or text:find("%f[%w-]%-%-%l%l+") or text:find("'lpfm %l+") then

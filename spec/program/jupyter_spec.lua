@@ -14,7 +14,7 @@ local function has(module)
 end
 local ready = has "ipykernel" and has "jupyter_client"
 
--- Cells, and questions about code, of one session: an outcome each, of support/notebook.py.
+-- Hands cells, and questions about code, to support/notebook.py; returns the outcome of each.
 local function session(steps)
    local lines, out = {}, {}
    for i, step in ipairs(steps) do lines[i] = cjson.encode(step) end

@@ -16,12 +16,12 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- A command's standard output goes to a full disk; returns what it says on standard error.
+-- Runs a command with /dev/full as standard output; returns what it says on standard error.
 local function run_full(line)
    return c.sh(("(%s %s) 2>&1 >/dev/full"):format(program, line))
 end
 
--- Runs a shell command where DIR is a full disk of its own, of that many bytes.
+-- Runs a shell command in a file system of its own, which so many bytes fill.
 local function on_full_disk(bytes, command)
    local mount = ("mount -t tmpfs -o size=%d lpfm %s/disk"):format(bytes, scratch)
    return c.sh(("unshare -rm sh -c '%s && cd %s/disk && { %s; }'"):format(mount, scratch, command))
@@ -49,6 +49,17 @@ describe("a file that takes no more", function()
       local out = c.sh(("trap '' XFSZ; prlimit --fsize=102400 %s %s %s/limited"):format(
          os.getenv("LPFM_LUA") or "luajit", script, scratch))
       assert.equal("200\t800\n", out)
+   end)
+
+   it("ends a recording with a word, and keeps what is in it", function()
+      local path = scratch .. "/limited.data"
+      local line = "ulimit -f 4200; %s record -q -e faults,minor-faults -c 1 -o %s -- %s 20 50000 1; echo status $?"
+      local out = c.sh(line:format(program, path, c.target("usage")))
+      assert.truthy(out:find("cannot write " .. path .. ": File too large (see ulimit -f)", 1, true), out)
+      assert.truthy(out:find("status 1", 1, true), out)
+      local n = 0
+      for _ in require("pfm.recording.samples").each(assert(recording.open(path))) do n = n + 1 end
+      assert.is_true(n > 0)
    end)
 end)
 
@@ -143,6 +154,38 @@ describe("a device that takes nothing", function()
          assert.truthy(out:find("%d+[^\n]*page%-faults") or out:find('"page-faults"', 1, true), out)
          assert.equal(1, status)
       end
+      for line, result in pairs {
+         ["perfex -e page-faults -o /dev/full -- true"] = "%d+[^\n]*page%-faults",
+         ["histogram 'cpu' -e page-faults -c 1 -o /dev/full -- true"] = "[1-9]%d* overflows",
+         ["cascade -o /dev/full page-faults:10 then page-faults -- true"] = "10 +page%-faults",
+      } do
+         local out, status = run(line)
+         assert.truthy(out:find("cannot write /dev/full: " .. FULL, 1, true), out)
+         assert.truthy(out:find(result), out)
+         assert.equal(1, status)
+      end
+   end)
+
+   it("loses no samples of a cascade", function()
+      local out, status = run("cascade -o /dev/full page-faults:10 then sample page-faults:1 -- true")
+      local path = out:match("cannot write /dev/full: " .. FULL .. "; the recording is in (%S+): ")
+      assert.truthy(path, out)
+      assert.equal(1, status)
+      assert.truthy(assert(recording.open(path)).ends)
+      os.remove(path)
+   end)
+end)
+
+describe("a file with something else in it", function()
+   it("keeps that if there is no result", function()
+      local path = scratch .. "/kept"
+      files.write(path, "kept")
+      for _, line in ipairs { "stat", "stat --json", "perfex", "histogram cpu -e page-faults -c 1", "record" } do
+         run(("%s -o %s -- /no/such/command"):format(line, path))
+         assert.equal("kept", files.read(path), line)
+      end
+      run("stat -e page-faults -o " .. path .. " -- true")
+      assert.is_nil(files.read(path):find("kept", 1, true))
    end)
 end)
 

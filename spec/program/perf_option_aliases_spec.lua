@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What perf's users do with one flag takes one here, the same where that can be.
+-- What takes one flag of perf takes one flag of lpfm, which is the same where possible.
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
@@ -42,7 +42,7 @@ describe("stat", function()
       local more = cjson.decode((run("stat -j -o - -d -- true 2>/dev/null")))
       assert.truthy(names(more):find(names(some) .. " minor-faults major-faults", 1, true), names(more))
       some = cjson.decode((run("stat -j -o - -d -e cs,minor-faults -- true 2>/dev/null")))
-      assert.truthy(names(some):find("^cs minor%-faults"), names(some)) -- then what the PMU has
+      assert.truthy(names(some):find("^cs minor%-faults"), names(some)) -- then the PMU's
    end)
 
    it("stops after so many intervals: --interval-count", function()
@@ -151,7 +151,7 @@ end)
 
 -- --- how often each event is sampled --------------------------------------------------------------
 
--- Of a recording, by event: its period, or "a second" and its frequency.
+-- Returns, by a recording's events, the period, or "a second" and the frequency.
 local function rates_of(path)
    local out = {}
    for _, e in ipairs(assert(require("pfm.recording").open(path)).head.events) do
@@ -163,7 +163,7 @@ end
 describe("record's -c and -F", function()
    local kinds = { { "-c", "period", 20000 }, { "-F", "freq", 500 } }
 
-   -- What an event has: a rate of its own in its name or behind its -e, or none.
+   -- Returns a rate as rates_of() does, or nil without a kind.
    local function given(kind, n)
       return kind and (kind[1] == "-c" and n or "a second: " .. n) or nil
    end
@@ -257,6 +257,8 @@ describe("an option of perf's", function()
          assert.equal(0, status, out)
          assert.truthy(out:find("\n?[%d.]+,msec,task%-clock,"), line .. ": " .. out)
       end
+      assert.truthy(run("stat -o - -e task-clock -x '\\t' -- true"):find("^[%d.]+\tmsec\ttask%-clock\t"))
+      assert.truthy(run("stat -o - -e task-clock -x . -- true"):find('^"%d+%.%d+"%.msec%.task%-clock%.%d+%."100%.00"'))
       for _, line in ipairs { "--input=", "--input ", "-i ", "-i" } do
          assert.truthy(run(("report %s%s/none.data"):format(line, scratch)):find("none.data", 1, true), line)
       end

@@ -7,6 +7,14 @@ local c = require "support.c"
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local dir = c.sh("mktemp -d"):gsub("\n", "")
 
+-- Returns a copy of a program: one that another spec replaces meanwhile would have no names.
+local function target(name)
+   local copy = dir .. "/" .. name
+   local file = io.open(copy)
+   if file then file:close() else c.sh(("cp %s %s"):format(c.target(name), copy)) end
+   return copy
+end
+
 teardown(function() c.sh("rm -rf " .. dir) end)
 
 local function need_perf()
@@ -15,7 +23,7 @@ local function need_perf()
 end
 
 local function command()
-   return ("sh -c '%s 0.05 2 >/dev/null; %s 1 2 50 >/dev/null'"):format(c.target("shares"), c.target("tree"))
+   return ("sh -c '%s 0.05 2 >/dev/null; %s 1 2 50 >/dev/null'"):format(target("shares"), target("tree"))
 end
 
 local function add(to, key, n, events)
@@ -23,14 +31,14 @@ local function add(to, key, n, events)
    to[key][1], to[key][2] = to[key][1] + n, to[key][2] + events
 end
 
--- What perf calls the kernel and code that was made.
+-- Returns an object's name, with one for the kernel and one for all generated code.
 local function object_of(name, symbol)
    if symbol:find("^%[k%]") then return "[kernel]" end
    if name:find("^%[JIT%]") or name:find("^//anon") or name:find("memfd") then return "made" end
    return name
 end
 
--- What perf prints; nil: it ended by a signal each time, as it may.
+-- Returns what perf prints, or nil if a signal ended it three times, which happens.
 local function perf_prints(line)
    for _ = 1, 3 do
       local text, status = c.sh(("perf %s 2>/dev/null"):format(line))
@@ -38,7 +46,7 @@ local function perf_prints(line)
    end
 end
 
--- Samples and events by event, command and object; and of our own programs by function as well.
+-- Returns samples and events by event, command and object; those of our programs by function, too.
 local function by_perf(file)
    local out, event = {}, nil
    local text = perf_prints(("report -i %s --stdio --stdio-color never -F sample,period,comm,dso,sym -t '|' -g none "
@@ -77,13 +85,13 @@ local function by_lpfm(file)
    return out
 end
 
--- What perf leaves unnamed in our programs is a number there, and names of the linker's making are no function's.
+-- Returns false for the addresses that perf leaves unnamed, and for names that the linker made.
 local function is_named(key)
    return not (key:find(", 0x") or key:find(", [[@_]") or key:find("@plt") or key:find(", _"))
 end
 
--- Of all CPUs, our own programs: of others perf may not know the names of threads. Of one CPU, their functions: perf
--- has no name of a thread which was made on another one, and lpfm has its process's.
+-- Returns the differences. With -a it compares our programs alone: of others perf may lack threads'
+-- names; with -C their functions alone: perf lacks the name of a thread made on another CPU.
 local function differences(theirs, own, options)
    local function is_known(key)
       if not is_named(key) then return false end
@@ -103,7 +111,7 @@ local function differences(theirs, own, options)
    return out
 end
 
--- False: perf cannot read what it has written.
+-- Compares the numbers; returns false if perf cannot read what it has written.
 local function same_numbers(file, options)
    local theirs, own = by_perf(file), by_lpfm(file)
    if not theirs then return false end
@@ -112,7 +120,7 @@ local function same_numbers(file, options)
    return true
 end
 
--- perf itself does not always end well: it may try again. False: it does not take the options.
+-- Records with perf, again if a signal ended it; returns false if it does not take the options.
 local function record(file, options, prog)
    for _ = 1, 3 do
       local _, status = c.sh(("perf record -q -o %s %s -- %s"):format(file, options, prog))
@@ -131,9 +139,9 @@ local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e 
    "--threads", "--synth no", "-e cpu-clock:u", "-e cpu-clock:k", "-F 499 -g", "--no-buffering", "--aio",
    "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
 
--- What perf script or lpfm prints of each sample: its line, and the frames that lie in the two test programs. In other
--- code, and in what the linker made, the two may give different names: of such a line the address is kept alone. perf
--- is called with --no-inline, so lpfm's frames of inlined functions are left out before.
+-- Returns of each sample that perf script or lpfm prints the line, and the frames in our programs.
+-- In other code, and in what the linker made, the two may give different names: of such a line only
+-- the part up to the address is kept, of such frames nothing.
 local function script_samples(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do
@@ -151,7 +159,7 @@ local function script_samples(text)
    return out
 end
 
--- perf may lose the way in a stack that lpfm unwinds to its end.
+-- Compares frames; of an unwound stack only as many as perf has, which may lose its way.
 local function check_frames(theirs, own, unwound, where)
    if unwound then own = { unpack(own, 1, #theirs) } end
    assert.same(theirs, own, where)
@@ -212,7 +220,7 @@ describe("report", function()
    it("has them of a process that runs, of files that perf switches, and of a pipe", function()
       need_perf()
       local file = dir .. "/p.data"
-      c.sh(("%s 0.3 1 >/dev/null & perf record -q -o %s -p $!"):format(c.target("shares"), file))
+      c.sh(("%s 0.3 1 >/dev/null & perf record -q -o %s -p $!"):format(target("shares"), file))
       same_numbers(file, "-p")
       if record(dir .. "/s.data", "--switch-output=1s", command()) then
          same_numbers(c.sh(("ls %s/s.data.*"):format(dir)):match("[^\n]+"), "--switch-output")

@@ -34,7 +34,7 @@ local function lines_of(text)
    return out
 end
 
--- The lines of stat -x, by event: lists of fields.
+-- Returns the lines of stat -x by event, each a list of fields.
 local function csv_of(text)
    local out = {}
    for _, line in ipairs(lines_of(text)) do
@@ -122,10 +122,20 @@ describe("lpfm", function()
       assert.truthy(out:find("bad.lua:1:", 1, true))
    end)
 
+   it("says where a script cannot be compiled, and nothing of itself", function()
+      write(scratch .. "/wrong.lua", "x = 1\nx = = 1\n")
+      local path = scratch .. "/wrong.lua"
+      for line, where in pairs { [path] = path .. ":2", ["- <" .. path] = "stdin:2", ["-e 'x = = 1'"] = "-e:1" } do
+         local out, status = run(line)
+         assert.equal(("lpfm: %s: unexpected symbol near '='\n"):format(where), out)
+         assert.equal(1, status)
+      end
+   end)
+
    it("lets Ctrl-C stop a script that computes", function()
       local code = "local n = 0 repeat n = n + 1 until n < 0"
       local out, status = c.sh(("timeout --preserve-status -k 10 -s INT 0.5 %s -e '%s'"):format(program, code))
-      assert.equal(130, status, out) -- 128 + SIGINT, or by the program itself
+      assert.equal(130, status, out) -- 128 + SIGINT
    end)
 
    it("lists events and registers, all or some", function()
@@ -166,7 +176,7 @@ describe("lpfm stat", function()
       usage, shares = c.target("usage"), c.target("shares")
    end)
 
-   -- Counts usage's run; returns the fields by event, and what usage says of itself.
+   -- Counts a run of the program usage; returns the fields by event, and what usage says of itself.
    local function measured(options, arguments)
       local file = scratch .. "/stat.csv"
       local out, status = run(("stat -x, -o %s %s -- %s %s"):format(file, options, usage, arguments))
@@ -177,7 +187,7 @@ describe("lpfm stat", function()
       }
    end
 
-   -- A clock counts what a host takes away from a virtual machine, too: the least disturbed of some runs counts.
+   -- Returns the least error of some runs: the clock counts time that a host takes from a guest.
    local function clock_error(options, arguments)
       local least = math.huge
       for _ = 1, 5 do
@@ -199,8 +209,8 @@ describe("lpfm stat", function()
       near(own.faults, tonumber(got["page-faults"][1]), 0.02)
    end)
 
-   -- Every switch since main is counted, of those before it some are, and the program's end adds few: on a machine
-   -- with much else to do it may be switched away there, too, so the least disturbed of some runs counts.
+   -- Every switch since main() is counted, some before main(), and few at the program's end. A busy
+   -- machine may add some there, so the least disturbed of some runs is taken.
    it("agrees with the kernel's own account of context switches", function()
       local beyond = math.huge
       for _ = 1, 5 do
@@ -255,7 +265,7 @@ describe("lpfm stat", function()
 
    it("prints intervals that add up to the whole", function()
       local file = scratch .. "/intervals.csv"
-      -- runs until there are three; a shell's own reading makes no process
+      -- ends when three intervals are there; a shell that reads makes no process
       local command = ([[n=0; while [ $n -lt 3 ]; do n=0; while read -r line; do n=$((n + 1)); done <%s; done
          read -r ns rest </proc/self/schedstat; echo cpu $ns]]):format(file)
       local out, status = c.sh(("%s stat -x, -I 50 -o %s -e task-clock -- sh -c '%s'"):format(program, file, command))
@@ -344,9 +354,9 @@ describe("lpfm stat", function()
       assert.equal(2, select(2, run("stat --threads --no-inherit -- true")))
    end)
 
-   -- By perf_event in the emulated machine, too: perfmon.ko exchanges no counts between threads.
+   -- Only perf_event exchanges counts between threads, so machine perf is used in the guest, too.
    it("says that counts of threads may be mixed where lpfm is measured itself", function()
-      local n = os.getenv("LPFM_PREBUILT") and 5 or 3 -- there it is linked with libperfmon, which starts two
+      local n = os.getenv("LPFM_PREBUILT") and 5 or 3 -- in the guest libperfmon starts two more
       local mixed = n .. " threads could not be counted: the kernel may have mixed their counts with those of process "
       for format, said in pairs { [""] = mixed, ["-x,"] = mixed, ["--json"] = '"unmeasured":' .. n } do
          local inner = ("stat %s --per-process -e task-clock -- %s 0.02 3"):format(format, shares)
@@ -358,7 +368,7 @@ describe("lpfm stat", function()
       end
    end)
 
-   -- By counter and by the programs' own account, ms of CPU and page faults.
+   -- Returns ms of CPU, counted and by the programs' own account, and the same of page faults.
    local function counted_and_told(line)
       local file = scratch .. "/children.csv"
       local out, status = run(("stat --threads -x, -o %s -e task-clock,page-faults -- %s"):format(file, line))
@@ -370,7 +380,7 @@ describe("lpfm stat", function()
    end
 
    it("includes children when told to", function()
-      -- what the first exec(2) takes in the kernel, before the counters are there
+      -- ms that the first exec(2) takes in the kernel, before the counters are there
       local some, all = counted_and_told(usage .. " 0 0 0")
       local exec = math.max(all - some, 0)
       local clock, cpu, got, faults = counted_and_told(
@@ -386,7 +396,7 @@ describe("lpfm stat", function()
             read -r line; kill $target; cat; }
          exit $s]]):format(shares, program, program))
       assert.equal(0, status, out)
-      assert.is_true(tonumber(csv_of(out)["task-clock"][1]) > 0) -- kill came after it had begun
+      assert.is_true(tonumber(csv_of(out)["task-clock"][1]) > 0) -- the measurement had begun
       assert.truthy(out:find("\nstatus 0\n"), out)
    end)
 
@@ -416,12 +426,30 @@ describe("lpfm stat", function()
       assert.is_true(tonumber(csv_of(out)["page-faults"][1]) > 0)
    end)
 
+   it("says what is wrong with a number before anything of the machine", function()
+      for _, option in ipairs { "-r", "-I", "-D" } do
+         local out, status = c.sh(("%s stat %s 0 -- true"):format(program, option))
+         assert.equal(2, status, out)
+         assert.truthy(out:find("^lpfm stat: %-%-%a+: '0' is not a positive"), out)
+      end
+   end)
+
+   it("takes a process once that is named as a thread, too", function()
+      local out = c.sh(("sleep 9 & %s stat -e page-faults -t $! -p $! --timeout 0.01; kill $!"):format(program))
+      assert.truthy(out:find("Counts of process %d+,"), out)
+   end)
+
    it("names the culprit of every mistake", function()
       local cases = {
          { "stat", "nothing to measure" },
          { "stat -p 999999999 -- true", "999999999" },
          { "stat -p x", "'x' is not a list of process IDs" },
          { "stat -C 4096 -- true", "CPU 4096 is not online" },
+         { "stat -C 0-99999999999 -- true", "is not online" },
+         { "record -C 99999999999999999999 -- true", "is not online" },
+         { "stat -r 1000001 -- true", "--repeat: 1000001 is too much: at most 1000000" },
+         { "stat -r 9007199254740993 -- true", "--repeat: 9007199254740993 is too much" },
+         { "histogram cpu --buckets 1e15 -- true", "--buckets: 1e15 are too many" },
          { "stat -C 1-x -- true", "'1-x' is not a list of CPUs" },
          { "stat -r 0 -- true", "--repeat: '0' is not a positive whole number" },
          { "stat -I x -- true", "--interval: 'x'" },
@@ -456,7 +484,7 @@ describe("lpfm record and report", function()
       return rows, samples
    end
 
-   -- Records and compares with what the program says of itself, in percentage points.
+   -- Records, and compares the shares of heavy() and light() with what the program says of itself.
    local function check_shares(options, command)
       local file = scratch .. "/shares.data"
       local out, status = c.sh(command:format(("%s record -e cpu-clock -c 1000000 -o %s %s"):format(program, file,
@@ -467,7 +495,7 @@ describe("lpfm record and report", function()
       local share, rows, samples = heavy / (heavy + light) * 100, percents(file)
       assert.is_true(rows.heavy and rows.light and rows.heavy + rows.light > 50, "too few samples in the functions")
       local got, n = rows.heavy / (rows.heavy + rows.light) * 100, samples.heavy + samples.light
-      local chance = 4 * math.sqrt(share * (100 - share) / n) -- of few samples, where the machine is slow
+      local chance = 4 * math.sqrt(share * (100 - share) / n) -- large for few samples
       local slack = n < 1000 and math.max(3, chance) or 3
       assert.is_true(math.abs(got - share) < slack, ("%g%% instead of %g%%"):format(got, share))
       return out, file

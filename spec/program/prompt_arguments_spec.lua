@@ -8,7 +8,7 @@ local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local scratch = os.tmpname()
 
--- What the prompt prints for lines.
+-- Returns what the prompt prints for lines.
 local function typed(lines)
    files.write(scratch .. "/lines", lines .. "\n")
    return (c.sh(("cd %s && timeout 600 %s <lines"):format(scratch, program)))
@@ -36,6 +36,9 @@ describe("a function of the prompt", function()
          ["annotate(1)"] = "got a number: annotate(", ["report{sotr='symbol'}"] = "did you mean 'sort'?",
          ["list(5)"] = "got a number: list(", ["diff(1)"] = "got a number: diff(",
          ["record(true)"] = "got a boolean: record(",
+         ["list('nosuch')"] = "nothing matches 'nosuch'", ["list('c', 'nope')"] = "unknown PMU model 'nope'",
+         ["stat('true', 5)"] = "argument 2: expected a list of events, got a number: stat(",
+         ["job('true', 'cs', {})"] = "argument 3: expected metric groups, got a table: job(",
          ["stat{}"] = "nothing to measure", ["stat{cpus={}}"] = "not empty", ["job()"] = "job: expected",
          ["session()"] = "job: expected", ["c = lpfm.create{fromat=1}"] = "did you mean 'format'?",
       } do

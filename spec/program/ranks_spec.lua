@@ -10,7 +10,7 @@ local program = ("%s/%s/lpfm"):format(build, interpreter)
 local here, dir = (c.sh("pwd"):gsub("%s", "")), nil
 if program:sub(1, 1) ~= "/" then program = here .. "/" .. program end
 
--- Nothing that a launcher of this run itself may have said.
+-- An environment without the variables of a launcher that may have started this run.
 local clean = "env -i PATH=$PATH HOME=$HOME LUA_PATH=\"$LUA_PATH\" LUA_CPATH=\"$LUA_CPATH\" "
 
 local function sh(command)
@@ -93,7 +93,7 @@ describe("a recording", function()
 end)
 
 describe("stat --ranks", function()
-   -- What a rank that counted 100 page faults, say, would have written.
+   -- Writes the file of a rank that counted `faults` page faults.
    local function rank_file(rank, faults, more)
       local object = { command = { "prog" }, elapsed = 1, user = 1, system = 0, status = 0, host = "n" .. rank % 2,
          job = { rank = rank, ranks = 4, id = "7" }, events = { { event = "page-faults", value = faults } } }
@@ -121,6 +121,23 @@ describe("stat --ranks", function()
       assert.truthy(out:find("Rank 3 on n1 stands out: page-faults is 2.00 times the mean.", 1, true), out)
    end)
 
+   it("names the files of those that no launcher gave a rank", function()
+      for i, faults in ipairs { 100, 300 } do rank_file(i, faults, { job = cjson.null, host = "n" }) end
+      local out = ranks("-x, r1.json r2.json")
+      assert.truthy(out:find("^page%-faults,,2,200,100,r1.json,300,r2.json,1%.500000\n"), out)
+      local row = cjson.decode((ranks("--json r1.json r2.json"))).summary[1]
+      assert.same({ "r1.json", "r2.json" }, { row["min-file"], row["max-file"] })
+   end)
+
+   it("says of how many ranks the mean is where one lacks an event", function()
+      for rank = 0, 3 do rank_file(rank, 100) end
+      assert.falsy(ranks("r*.json"):find("the mean is of", 1, true))
+      rank_file(2, 100, { events = { { event = "cs", value = 7 } } })
+      local out = ranks("r*.json")
+      assert.truthy(out:find("\n  page-faults: the mean is of 3 of 4 ranks.\n  cs: the mean is of 1 of 4 ranks.\n", 1,
+         true), out)
+   end)
+
    it("names a slow rank before one whose counts are odd", function()
       for rank = 0, 3 do rank_file(rank, rank == 1 and 1000 or 10, { elapsed = rank == 2 and 3 or 1 }) end
       local out = ranks("r*.json")
@@ -135,7 +152,7 @@ describe("stat --ranks", function()
    end)
 
    it("says that one run each cannot tell a slow rank from chance; the spread of several can", function()
-      -- ranks of 5 runs, of which one takes 1.33 times as long; the standard deviation of each mean is given
+      -- rank 2 takes 1.33 times the mean of all; `spread` is each rank's standard deviation
       local function of_runs(spread, runs)
          for rank = 0, 3 do
             rank_file(rank, 10, { elapsed = rank == 2 and 1.5 or 1, runs = runs, ["elapsed-stddev"] = spread,
@@ -151,7 +168,7 @@ describe("stat --ranks", function()
       assert.truthy(out:find("Rank 2 on n0 stands out: elapsed is 1.33 times the mean, in 5 runs each (p <0.0001).", 1,
          true), out)
       assert.falsy(out:find("One run", 1, true), out)
-      out = of_runs(0.5, 5) -- the difference of 0.5 is less than a standard deviation of it
+      out = of_runs(0.5, 5) -- the difference, 0.5, has a larger standard deviation
       assert.truthy(out:find("None stands out beyond what may be chance.", 1, true), out)
       assert.falsy(out:find("Rank 2 on n0 stands", 1, true), out)
    end)

@@ -10,7 +10,7 @@ local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local state, t
 
--- The prompt, with a home of its own; environment: "NAME=value ..."
+-- Starts the prompt, with a home of its own; environment: "NAME=value ..."
 local function start(environment, arguments)
    local run = ("trap : INT; %s %s; echo status $?; exec cat"):format(program, arguments or "")
    t = terminal.start(("exec env TERM=screen LC_ALL=C.UTF-8 XDG_STATE_HOME=%s XDG_CONFIG_HOME=%s %s sh -c %s"):format(
@@ -99,7 +99,7 @@ describe("the prompt", function()
       t:stop()
       start()
       t:press("Up", "Up", "Enter")
-      t:press("Up", "Up", "Up", "Enter") -- one of them through the entry of two lines
+      t:press("Up", "Up", "Up", "Enter") -- one Up goes through the two lines of an entry
       t:wait_for("\n103\n")
    end)
 
@@ -158,6 +158,12 @@ describe("the prompt", function()
       t:wait_for("interrupted")
       t:enter("1 + 1")
       t:wait_for("\n2\n")
+      t:enter("coroutine.wrap(function() print('in ' .. 'it') while true do end end)()")
+      t:wait_for("\nin it")
+      t:press("C-c")
+      t:wait_match("in it\n.*interrupted")
+      t:enter("1 + 4")
+      t:wait_for("\n5\n")
       t:enter("stat('echo runs; exec sleep 60')")
       t:wait_for("\nruns")
       t:press("C-c")

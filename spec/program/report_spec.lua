@@ -26,8 +26,8 @@ local SYMBOLS = { ["/bin/prog"] = { path = "/bin/prog", count = 2, segments = {}
    functions = { { 0x1000, 16, "alpha" }, { 0x2000, 16, "beta" } }, files = { "/src/prog.c" },
    lines = { { 0x1000, 1, 10 }, { 0x2000, 1, 20 } }, frames = {} } }
 
--- n samples of alpha and m of beta, 1 ms apart; PMD 66 grows by 2 in alpha and by 5 in beta.
-local function record(name, n, m)
+-- Records n samples of alpha, m of beta, 1 ms apart; PMD 66 grows by 2 in alpha and by 5 in beta.
+local function record(name, n, m, symbols, event)
    local list, faults = {}, 0
    for i = 1, n + m do
       faults = faults + (i <= n and 2 or 5)
@@ -36,11 +36,12 @@ local function record(name, n, m)
    end
    local path = root .. "/" .. name .. ".data"
    local head = { what = "'prog'", fixed = true, machine = { name = "sim", pmu = "test" },
-      events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } },
+      events = { event or { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 } },
       with = { { name = "page-faults", pmd = 66 } } }
    embedded_symbols.save(recording.of { head = head,
       maps = { { pid = 70, maps = { { 0x1000, 0x3000, 0x1000, "/bin/prog" } } } },
-      comms = { [70] = "prog", [71] = "helper" }, symbols = SYMBOLS, blocks = { make.block(list) },
+      comms = { [70] = "prog", [71] = "helper" }, symbols = symbols or SYMBOLS,
+      blocks = { make.block(list) },
       ends = { elapsed = (n + m) / 1e3, lost = 0, full = 0 } }, path)
    return path
 end
@@ -81,7 +82,10 @@ describe("lpfm report", function()
    it("filters", function()
       assert.same({ "alpha 30" }, rows "--symbol alpha")
       assert.same({ "beta 35", "alpha 15" }, rows "--tid 71")
+      assert.same({ "beta 70", "alpha 30" }, rows "--cpu 0-1")
+      assert.same({ "beta 35", "alpha 15" }, rows "-C 1-5")
       assert.same({ "beta 35", "alpha 15" }, rows "--comm helper --cpu 1 --pid 70 --object prog --event cpu-clock")
+      assert.same({ "beta 70", "alpha 30" }, rows "--object /bin/prog")
       assert.same({ "beta 10" }, rows "--time 0.09,")
       assert.same({ "alpha 10" }, rows "--time ,0.009")
       assert.same({ "alpha 30", "beta 20" }, rows "--time 0%,50%")
@@ -90,13 +94,82 @@ describe("lpfm report", function()
       assert.truthy(out:find("60.00%%       30  0.000000  alpha\n  100.00%%       50  0.050000  beta\n# and 1"), out)
    end)
 
+   it("selects names that hold commas, and several of them", function()
+      local names = { "std::map<int, long>::at(int, char)", "operator<" }
+      local symbols = { ["/bin/prog"] = { path = "/bin/prog", count = 2, segments = {},
+         functions = { { 0x1000, 16, names[1] }, { 0x2000, 16, names[2] } }, files = {}, lines = {}, frames = {} } }
+      local path, other = record("commas", 30, 70, symbols), record("changed", 70, 30, symbols)
+      for wanted, expected in pairs { [names[1]] = { names[1] }, [names[2]] = { names[2] },
+         [names[1] .. ",main"] = { names[1] }, ["main, " .. names[1]] = { names[1] },
+         [names[2] .. ",main"] = { names[2] } } do
+         local got = {}
+         for i, row in ipairs(cjson.decode(must(("report --json --symbol '%s' %s"):format(wanted, path))).rows) do
+            got[i] = row.symbol
+         end
+         assert.same(expected, got, wanted)
+         local lines = must(("diff --absolute --symbol '%s' %s %s"):format(wanted, path, other))
+         assert.truthy(lines:find(expected[1], 1, true), wanted .. ": " .. lines)
+         lines = must(("script -F symbol --symbol '%s' %s"):format(wanted, path))
+         local other_name = expected[1] == names[1] and names[2] or names[1]
+         assert.truthy(lines:find(expected[1], 1, true), wanted .. ": " .. lines)
+         assert.falsy(lines:find(other_name, 1, true), wanted .. ": " .. lines)
+      end
+      for _, name in ipairs(names) do
+         assert.truthy(must(("annotate %s '%s'"):format(path, name)):find("# " .. name, 1, true), name)
+      end
+      for _, figure in ipairs { "plot", "export -o - --format folded" } do
+         local out = must(figure .. " " .. path)
+         assert.truthy(out:find("int, char)", 1, true), out)
+      end
+   end)
+
+   it("compares recordings with commas in their names", function()
+      local path = record("one,two", 5, 5)
+      must(("diff %s %s"):format(path, path))
+   end)
+
+   it("says in words what is out of range in numbers and times, and takes times beyond the end", function()
+      for _, line in ipairs { "--time 10%,1e20", "--time 0,inf", "--time -1e20,1e20", "-s time --slice 1e9" } do
+         must(("report %s %s"):format(line, file))
+      end
+      for _, line in ipairs { "report --time nan,1", "report --time 0,nan%", "report --time inf,inf",
+         "report -s time --slice 1e20", "plot time --slices 1000000000", "plot histogram --bins 10000000",
+         "bias -c 1e20", "record --buffer 99999999999999999999 -- true" } do
+         local out, status = run(line .. (line:find("true") and "" or " " .. file))
+         assert.truthy(status == 1 or status == 2, line .. ": " .. out)
+         assert.falsy(out:find("traceback", 1, true) or out:find(".lua:", 1, true), line .. ": " .. out)
+      end
+   end)
+
+   it("has no picture of an empty recording, and says so in each", function()
+      local empty = record("empty", 0, 0)
+      for _, figure in ipairs { "bars", "time", "heat", "histogram" } do
+         local out, status = run(("plot %s %s"):format(figure, empty))
+         assert.equal(1, status, out)
+         assert.truthy(out:find("there are no samples of 'cpu-clock' to draw", 1, true), figure .. ": " .. out)
+      end
+   end)
+
    it("refuses a filter that lets nothing through, with the nearest name", function()
-      for filter, hint in pairs { ["--object othr"] = "", ["--symbol alhpa"] = "; did you mean 'alpha'?",
+      for filter, hint in pairs { ["--time 200%,300%"] = "", ["--object othr"] = "",
+         ["--symbol alhpa"] = "; did you mean 'alpha'?",
          ["-e nosuch"] = "", ["--tid 1"] = "" } do
          local out, status = run("report " .. filter .. " " .. file)
          assert.equal(1, status, out)
          assert.truthy(out:find("no samples match --", 1, true), out)
          assert.truthy(out:find(hint, 1, true), out)
+      end
+      local out, status = run("report --rank 0 " .. file)
+      assert.equal(1, status, out)
+      assert.falsy(out:find("did you mean", 1, true), out)
+   end)
+
+   it("refuses conditions that nothing meets together, as diff does", function()
+      for _, line in ipairs { "report", "report --json", "report -x,", "report --phases",
+         "diff " .. file } do
+         local out, status = run(("%s --symbol alpha --time 99%%,100%% %s"):format(line, file))
+         assert.equal(1, status, line .. ": " .. out)
+         assert.truthy(out:find("no samples match --time 99%,100% and --symbol alpha together", 1, true), out)
       end
    end)
 
@@ -125,18 +198,28 @@ describe("lpfm report", function()
       out = must("report --correlate page-faults,interval " .. file)
       assert.truthy(out:find("does not vary", 1, true), out)
       out = must("report --derive 'faults=page_faults/samples' --top 1 " .. file)
-      assert.truthy(out:find("70  9.95714  beta", 1, true), out) -- 697: the threads take turns
+      assert.truthy(out:find("70  9.95714  beta", 1, true), out) -- 697 / 70: growth by thread
+      assert.truthy(out:find("# and 1 more row", 1, true), out)
+      local list = cjson.decode(must("report --derive 'faults=page_faults/samples' --top 1 --json " .. file))
+      assert.equal(1, #list, "rows of --top 1")
    end)
 
    it("names the culprit of every mistake", function()
       for line, words in pairs { ["--time 1"] = "--time", ["--time 2,1"] = "before it begins",
          ["--time x,"] = "'x' is not a time", ["--slice 0"] = "--slice: '0'", ["--slice 1h"] = "--slice: '1h'",
-         ["--phases --samples"] = "exclude each other",
+         ["--phases --samples"] = "exclude each other", ["--phases --top 1"] = "--phases and --top exclude",
+         ["--samples --top 1"] = "--samples and --top exclude", ["--samples --json"] = "--samples and --json exclude",
+         ["--histogram interval -s object"] = "--histogram and --sort exclude",
+         ["--correlate interval,period --slice 1"] = "--correlate and --slice exclude",
+         ["-g caller --top 1"] = "--call-graph and --top exclude",
+         ["--derive a=samples --percent-limit 1"] = "--derive and --percent-limit exclude",
+         ["--derive a=samples --phases"] = "exclude each other", ["--derive a=samples -x,"] = "--derive prints text",
          ["--histogram page-fault"] = "did you mean 'page-faults'?", ["--histogram 1e9"] = "there is no PMD 1e9",
          ["--histogram 1.5"] = "there is no PMD 1.5", ["--correlate 70000,interval"] = "there is no PMD 70000",
          ["--histogram -1"] = "-1",
          ["--correlate interval"] = "two values", ["--derive faults"] = "NAME=FORMULA",
          ["--derive x=1+"] = "formula of x", ["--derive x=cycles"] = "no count 'cycles'",
+         ["-C 1-0"] = "cpu: the range '1-0' is reversed", ["--cpu x"] = "cpu: 'x' is not a list of CPUs",
          ["--samples --cpu 1"] = "every sample", ["-x, --phases"] = "--phases prints text",
          ["--histogram interval --comm x"] = "cannot be filtered by comm" } do
          local out, status = run(("report %s %s"):format(line, file))
@@ -179,6 +262,29 @@ describe("lpfm diff", function()
       assert.same({}, cjson.decode(must(("diff --json %s %s"):format(old, old))).rows)
    end)
 
+   it("compares no event that a recording did not sample, and says so, beside separated values, too", function()
+      local path = record("other", 30, 70, nil, { name = "cs", pmd = 65, period = 1 })
+      for _, way in ipairs { "", "--absolute", "-x,", "--json" } do
+         local out = must(("diff %s %s %s"):format(way, old, path))
+         assert.truthy(out:find(path .. ": cpu-clock was not sampled there, so it is not compared", 1, true), out)
+         assert.truthy(out:find(old .. ": cs was not sampled there, so it is not compared", 1, true), out)
+         assert.falsy(out:find("alpha", 1, true), out)
+      end
+      local out = must(("diff --comm prog --cpu 0 %s %s"):format(old, path))
+      assert.truthy(out:find("cpu-clock was not sampled there", 1, true), out)
+   end)
+
+   it("tells how many samples a damaged recording still has", function()
+      local path = root .. "/damaged.data"
+      local bytes = assert(io.open(old, "rb")):read("*a")
+      local at = math.floor(#bytes / 3)
+      local file = assert(io.open(path, "wb"))
+      file:write(bytes:sub(1, at) .. ("\255"):rep(200) .. bytes:sub(at + 201))
+      file:close()
+      local shown = must("report --plain " .. path):match("# ([%d,]+) sample")
+      assert.truthy(must(("diff %s %s"):format(path, old)):find(("# old: %s, %s sample"):format(path, shown), 1, true))
+   end)
+
    it("takes several runs of each", function()
       local result = cjson.decode(must(("diff --json %s,%s %s,%s"):format(old, record("old2", 305, 695), new,
          record("new2", 455, 545))))
@@ -193,7 +299,9 @@ describe("lpfm diff", function()
       assert.truthy(must(("diff --stdio --dsos prog --period %s %s"):format(old, new)):find("beta", 1, true))
       for line, words in pairs { [""] = "OLD", ["a b c"] = "unexpected argument 'c'", ["-c ratio a b"] = "ratio",
          ["--alpha 2 a b"] = "--alpha", ["/no/such/file " .. old] = "/no/such/file", ["-s symbl a b"] = "a: No such",
-         ["-s symbl " .. old .. " " .. new] = "did you mean 'symbol'?" } do
+         ["-s symbl " .. old .. " " .. new] = "did you mean 'symbol'?",
+         ["--symbol alhpa " .. old .. " " .. new] = "no samples match --symbol alhpa; did you mean 'alpha'?",
+         ["--time 200%,300% " .. old .. " " .. new] = "no samples match --time 200%,300%" } do
          local out, status = run("diff " .. line)
          assert.truthy(status == 1 or status == 2, line)
          assert.truthy(out:find(words, 1, true), line .. ": " .. out)

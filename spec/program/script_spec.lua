@@ -53,7 +53,7 @@ describe("lpfm script", function()
    it("prints them in the order of time, in whatever order buffers were emptied", function()
       local times, disordered = {}, os.tmpname()
       local w = assert(recording.create(disordered, { fixed = true, events = { { name = "cpu-clock", pmd = 65 } } }))
-      for _, part in ipairs { 3, 1, 4, 2 } do -- a thread each, at the same time; the last ones first
+      for _, part in ipairs { 3, 1, 4, 2 } do -- threads; of each, the later samples first
          for half = 2, 1, -1 do
             local list = {}
             for i = 1, 5 do
@@ -102,13 +102,26 @@ describe("lpfm script", function()
       end
    end)
 
+   it("and all views print each character of UTF-8 as it is", function()
+      local render = require "pfm.render"
+      for _, text in ipairs { "\195\169", "\224\184\129", "\224\164\166", "\226\130\172", "\237\128\128",
+         "\237\159\191", "\238\128\128", "\239\191\189", "\240\159\152\128", "\240\144\128\128",
+         "\244\143\191\191", "\241\128\128\128" } do
+         assert.equal(text, render.printable(text))
+         assert.equal('"' .. text .. '"', render.json(text))
+      end
+   end)
+
    it("and report print no control character that a file holds, and no long command whole", function()
       local odd = os.tmpname()
       local name = "a\27[1m\nb\255"
+      local controls = { "\194\155", -- what ESC [ is in UTF-8
+         "\226\128\174", "\226\129\166", "\226\128\168" } -- bidi controls; a line separator
+      local no_utf8 = { "\237\160\128", "\224\128\175", "\244\144\128\128", "\240\128\128\175" }
       local w = assert(require("pfm.recording").create(odd, { what = "x\27[2J\n" .. ("y"):rep(9999),
          events = { { name = "e" .. name, pmd = 65 } }, machine = { host = name } }))
       w:json("MAPS", { pid = 7, maps = { { 0x1000, 0x2000, 0, "/bin/" .. name },
-         { 0x3000, 0x4000, 0, "/x" .. name } } })
+         { 0x3000, 0x4000, 0, "/x" .. name .. table.concat(controls) .. table.concat(no_utf8) } } })
       w:json("COMM", { { tid = 7, pid = 7, comm = name } })
       w:block(handmade.block { { tid = 7, ip = 0x1000 }, { tid = 7, ip = 0x3000 } }, 2)
       w:json("SYMS", { path = "/bin/" .. name, segments = { { 0, 4096, 0 } }, functions = { { 0, 4096, name } },
@@ -120,6 +133,10 @@ describe("lpfm script", function()
          "report --json -s symbol,object -f ", "report --histogram interval -f ", "annotate --asm -f " } do
          local out = c.sh(("%s %s%s"):format(program, line, odd))
          assert.falsy(out:find("[%z\1-\8\11-\31\127\255]"), line .. out)
+         for _, bytes in ipairs(line:find("json", 1, true) and {} or controls) do
+            assert.falsy(out:find(bytes, 1, true), line .. out)
+         end
+         for _, bytes in ipairs(no_utf8) do assert.falsy(out:find(bytes, 1, true), line .. out) end
          for text in out:gmatch("[^\n]+") do
             assert.is_true(#text < 1000 or line:find("json", 1, true) ~= nil, line .. text)
          end

@@ -53,6 +53,18 @@ describe("a value at the prompt", function()
       end
       assert.equal("pmds\n1-3 7 9", show.text { { pmds = { 1, 2, 3, 7, 9 } } })
    end)
+
+   it("may contain itself, also as a key", function()
+      local value, key = {}, {}
+      value[1], key[key] = value, 5
+      assert.equal("{{{{{...}}}}}", show.text(value))
+      assert.truthy(show.text(key):find("{...}", 1, true))
+   end)
+
+   it("is told of, if its metatable gives no text for it", function()
+      local numeric = setmetatable({}, { __tostring = function() return 5 end })
+      assert.has_error(function() show.text(numeric) end, "__tostring returned a number, not a string")
+   end)
 end)
 
 describe("help on an object", function()
@@ -146,6 +158,20 @@ describe("a mistake at the prompt", function()
          local out = said("LONG = ('x'):rep(1e6)\n" .. call)
          assert.is_true(#out < 30000, call .. ": " .. #out .. " bytes")
          assert.truthy(out:find("xxx... [%d,]+ more bytes\n$"), out)
+      end
+   end)
+
+   it("has the message that its value inherits", function()
+      assert.equal("boom\n", said("E = { message = 'boom' } E.__index = E error(setmetatable({}, E))"))
+   end)
+
+   it("does not end it, whatever the metatable of its value does", function()
+      for _, meta in ipairs { "{ __tostring = function() error('x') end }", "{ __index = function() error('x') end }",
+         "{ __tostring = function() end }", "{ __tostring = function() error(setmetatable({}, hostile)) end }" } do
+         for _, call in ipairs { "error(hostile)", "error { message = hostile }", "nil, hostile", "hostile" } do
+            local out = said(("hostile = %s hostile = setmetatable({}, hostile)\n%s\n'and on'"):format(meta, call))
+            assert.truthy(out:find("\nand on\n$"), call .. " with " .. meta .. ": " .. out)
+         end
       end
    end)
 

@@ -28,7 +28,7 @@ local function write(path, text)
    return path
 end
 
--- Prints how contexts are programmed, as text that can be compared.
+-- Returns Lua code that prints how contexts are programmed, as text that can be compared.
 local function dump(...)
    local out = {}
    for i, name in ipairs { ... } do
@@ -121,10 +121,25 @@ describe("a transcript", function()
          .. ".save " .. file .. "\n")
       local out, status = c.sh(program .. " " .. file)
       assert.equal(0, status, out)
-      assert.equal("13\n12\nfalse\n7\n12\n", out)
+      assert.equal("5\n4\nfalse\n7\n4\n", out)
       local text = read(file)
       assert.truthy(text:find("-- nosuch.field\n-- failed: ", 1, true), text)
       assert.falsy(text:find("help", 1, true), text)
+   end)
+
+   it("prints what the prompt printed, also with kept locals, and goes on behind a return", function()
+      local file = dir .. "/printed.lua"
+      local typed = "local b = 6\nlocal function g(x) return x + b end\ng(1)\nlocal c = 3; c + b\ny = 5 return y\n"
+         .. "if y then return 'taken' end\nfor i = 1, 3 do if i == 2 then return i end end\n"
+         .. "function h() if y then return 9 end end\nh()\nlocal z = 1 return z\ndo local hidden = 4 end\nhidden\n"
+         .. "if y > 9 then return 1 end; y + 1\nfunction f() return n end\nlocal n = 3; f()\n"
+         .. "local a = 1 if a > 5 then return end\nprint(a)\nreturn 7, 8\n"
+      local printed = prompt(typed)
+      assert.equal("7\n9\n5\ntaken\n2\n9\n1\nnil\n6\n3\n1\n7\t8\n", printed)
+      prompt(typed .. ".save " .. file .. "\n")
+      local out, status = c.sh(program .. " " .. file)
+      assert.equal(0, status, out)
+      assert.equal(printed, out)
    end)
 
    it("writes out what statements did to contexts before they failed", function()
@@ -177,8 +192,13 @@ describe("a transcript", function()
    end)
 
    it("is refused in words where it cannot be written or read", function()
-      local out, status = prompt(".save /no/such/dir/x\n.save\n.load\n.load /no/such\n.save x nosuch\n.lode x\n")
+      local file = os.tmpname()
+      write(file, "kept")
+      local out, status = prompt((".save /no/such/dir/x\n.save\n.load\n.load /no/such\n.save %s nosuch\n.lode x\n")
+         :format(file))
       assert.equal(1, status)
+      assert.equal("kept", read(file))
+      os.remove(file)
       for _, text in ipairs { "cannot write /no/such/dir/x", ".save: expected a file", ".load: expected a file",
          "cannot read /no/such", "'nosuch' is no open context",
          "unknown command '.lode'; did you mean '.load'?" } do

@@ -19,7 +19,7 @@ local function piped(text, environment)
    return c.sh(("printf %%s %s | %s %s"):format(quote(text), environment or "LC_ALL=C.UTF-8", program))
 end
 
--- A context on this thread that counts page faults and CPU time.
+-- Types what makes a context that counts page faults and CPU time of the prompt's thread.
 local function program_context()
    t:enter("c = lpfm.create()")
    t:enter("c:write_pmcs{ {num=64, value=9}, {num=66, value=9} }")

@@ -11,7 +11,7 @@ local function runs(ctx, ...)
    return r
 end
 
--- Loads ctx on a thread of 10 ms, with set first, starts it and runs so many ns.
+-- Loads ctx on a thread of 10 ms, with this set first, starts ctx, and runs the machine for ns.
 local function run(m, ctx, ns, set)
    local tid = m:spawn { program = sim.work(1000000) }
    assert(ctx:load(tid, set))
@@ -36,7 +36,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
       local m = sim.machine("itanium2", { timer_ns = 100 })
       local ctx = sim.context()
       assert(ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 100, id_next = 77 }, { id = 1 } })
-      run(m, ctx, 150) -- 77 does not exist
+      run(m, ctx, 150) -- set 77 does not exist, but is not looked at
       assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
    end)
 
@@ -163,7 +163,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
    it("'Set identifications do not need to be contiguous'; 'ordered in increasing value', 'round-robin'", function()
       local m = sim.machine("itanium2", { timer_ns = 100 })
       local ctx = sim.context()
-      local ids = { 700, 3, 65535, 0, 256 } -- created in no order
+      local ids = { 700, 3, 65535, 0, 256 } -- not in the order of their numbers
       for _, id in ipairs(ids) do
          assert(ctx:create_evtsets { { id = id, flags = { "TIME_SWITCH" }, timeout = 100 } })
          sim.count(ctx, 4, "instructions", { set = id })
@@ -319,7 +319,7 @@ describe("3.1.11 PFM_DELETE_EVTSETS", function()
       assert(ctx:create_evtsets { { id = 1 } })
       assert.are.equal(0, sim.value(ctx, 4, 1))
       assert.are.same({ 0, 0 }, { sim.info(ctx, 1).runs, sim.info(ctx, 1).act_duration })
-      run(m, ctx, 100) -- the last active set is gone: set 0 it is
+      run(m, ctx, 100) -- the last active set was deleted: set 0 is active
       assert.are.same({ 1, 0 }, runs(ctx, 0, 1))
    end)
 
@@ -346,7 +346,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       local ctx = sim.context()
       assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
       sim.count(ctx, 4, "instructions", { value = -10, switch_cnt = 1 })
-      sim.count(ctx, 5, "cycles", { value = -100, switch_cnt = 1 }) -- at the same instruction
+      sim.count(ctx, 5, "cycles", { value = -100, switch_cnt = 1 }) -- overflows at the same instruction as PMD4
       sim.count(ctx, 6, "instructions", { value = -10, switch_cnt = 2 })
       sim.count(ctx, 7, "instructions", { value = -10 })
       run(m, ctx, 90)
@@ -405,7 +405,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert(ctx:unload())
       assert(ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 200 } })
       assert.are.same({}, sim.info(ctx).ovfl_pmds)
-      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } } }) -- nor does the switch before come back
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } } }) -- the earlier switch is forgotten, too
       assert.are.same({}, sim.info(ctx).ovfl_pmds)
    end)
 
@@ -551,7 +551,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert(ctx:start())
       assert(m:run { ns = 100 })
       assert.are.equal(100, sim.info(ctx).act_duration)
-      assert(m:set("tool_cpu", 1)) -- even on another CPU, and accurate: only threads are excepted from that
+      assert(m:set("tool_cpu", 1)) -- accurate even from another CPU: only of threads need it not be
       assert.are.equal(100, sim.info(ctx).act_duration)
       assert(m:set("tool_cpu", 0))
       assert.are.equal(100, sim.info(ctx).act_duration)

@@ -42,7 +42,7 @@ describe("3.1.15 close()", function()
          assert(first:start())
          assert(m:run { ns = 100 })
          first:close()
-         -- 'or possibly next time an application tries to attach a context': no zombie stays
+         -- 'next time an application tries to attach a context': nothing is left of the closed one
          local second = counter()
          assert(second:load(tid))
          assert(second:start())

@@ -57,7 +57,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       local ctx = sim.context { flags = { "NOTIFY_BLOCK" } }
       sim.refused("EINVAL", "self-monitoring", ctx:load(tid))
       assert(m:act())
-      assert(ctx:load(tid)) -- not self: yes
+      assert(ctx:load(tid)) -- the caller does not monitor itself
    end)
 
    it("table 3.2: PFM_FL_OVFL_NO_MSG and no flag go with every kind of context", function()
@@ -262,6 +262,19 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
          assert.are.equal("", out)
          assert.are.equal(0, status)
       end)
+   end
+
+   for _, machine in ipairs { "perf", "sim:k8" } do
+      for part, text in pairs {
+         file_size = "'check the size of the buffer against certain resource limits': RLIMIT_FSIZE, by ENOMEM",
+         views = "EFAULT: a NULL view, and one that is not mapped",
+      } do
+         it(text .. ", on " .. machine, function()
+            local out, status = c.sh("LPFM_MACHINE=" .. machine .. " " .. c.compile("refusals") .. " " .. part)
+            assert.are.equal("", out)
+            assert.are.equal(0, status)
+         end)
+      end
    end
 
    for what, text in pairs {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Section 3.1.2, PFM_WRITE_PMCS. What 0.6 writes with the PMC (notification, randomization, bitvectors) belongs to the
--- PMD in 2.x: in Lua it is given to write_pmds; the C program writes it as 0.6 has it.
+-- Section 3.1.2, PFM_WRITE_PMCS. In 0.6, and here in the C program, notification, randomization and
+-- bitvectors are written with the PMC; in 2.x and in Lua they belong to the PMD, and to write_pmds.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
@@ -51,7 +51,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
          sim.refused("EINVAL", "element 1: unknown reg_flags", ctx:write_pmcs { { num = 4, value = 0, flags = flags } })
       end
       assert(ctx:write_pmcs { { num = 4, value = 0, flags = { "NO_EMUL64" } } })
-      -- 6.2.1: 'This flag is ignored for non counting PMD registers'; PMC8 controls none at all
+      -- 6.2.1: 'This flag is ignored for non counting PMD registers'; PMC8 controls no PMD at all
       for _, num in ipairs { 8, 10, 12 } do
          assert(ctx:write_pmcs { { num = num, value = 0, flags = { "NO_EMUL64" } } })
       end
@@ -230,7 +230,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       local a, b = sim.context(), sim.context()
       sim.count(a, 4, "instructions")
       sim.count(a, 5, "instructions")
-      sim.count(b, 5, "instructions") -- and PMC4 not at all
+      sim.count(b, 5, "instructions") -- context b does not write PMC4
       assert(a:load(first))
       assert(b:load(second))
       assert(a:start())
@@ -299,7 +299,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
       assert(m:act())
       assert(ctx:start())
       assert(m:run { ns = 100 })
-      assert.are.equal(10, sim.value(ctx, 4)) -- what was refused has changed nothing
+      assert.are.equal(10, sim.value(ctx, 4)) -- the refused write has changed nothing
    end)
 
    it("loaded, self-monitoring: 'this command must always be possible', also while it counts", function()

@@ -10,7 +10,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- A context in which PMD4 counts instructions of a thread that executes n of them.
+   -- Makes a context in which PMD4 counts the n instructions that a thread executes.
    local function counting(n, pmd, fields)
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(n) }
@@ -76,7 +76,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       local m, ctx = counting(95, { value = -10, long_reset = -77, short_reset = -20, flags = { "OVFL_NOTIFY" } },
          { format = "default", buf_size = 4096 })
       assert(m:run { us = 1 })
-      assert.are.equal(5, #ctx:buffer()) -- at 10, 30, 50, 70, 90
+      assert.are.equal(5, #ctx:buffer()) -- the samples are taken at 10, 30, 50, 70, 90
       assert.are.equal(-15, sim.value(ctx, 4))
    end)
 
@@ -234,7 +234,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          assert.are.equal(0x100000000, sim.value(ctx, 0))
          assert(m:run { until_exit = tid })
          assert.are.equal(10 * 0x80000000, sim.value(ctx, 0))
-         assert.is_truthy(ctx:read(0)) -- END; a carry is no overflow
+         assert.is_truthy(ctx:read(0)) -- this is END: a carry into the upper bits is no overflow
       end)
 
       it("an overflow is that of the 64 bits: every width, notified at the exact event", function()
@@ -329,7 +329,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       local m, ctx = counting(1000, { value = -10, long_reset = -900, short_reset = -100, random_mask = 0xf,
          random_seed = 5, flags = { "RANDOM" } }, { format = "default", buf_size = 4096 })
       assert(m:run { ns = 100 })
-      assert.are.equal(-100 + 5, sim.value(ctx, 4)) -- the seed is the first number
+      assert.are.equal(-100 + 5, sim.value(ctx, 4)) -- the seed is the first random number
       assert.are.equal(-100 + 5, ctx:read_pmds({ 4 })[1].last_reset)
    end)
 

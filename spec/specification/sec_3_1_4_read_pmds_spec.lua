@@ -221,7 +221,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
       assert(m:run { ns = 100 })
       assert.are.same({ 0, cycles }, ctx:read_values { 4, 5 })
       sim.refused("EINVAL", "element 2: PMD18 is not available", ctx:read_into(lpfm.pmds { 4, 18 }))
-      -- what changes registers is for the monitored CPU
+      -- commands that change registers are allowed on the monitored CPU only
       sim.refused("EBUSY", "monitors CPU 0", ctx:read_pmds { { num = 4, flags = { "READ_RESET" } } })
       sim.refused("EBUSY", "monitors CPU 0", ctx:write_pmds { { num = 4, value = 0 } })
       sim.refused("EBUSY", "monitors CPU 0", ctx:restart())
@@ -257,7 +257,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
       sim.count(ctx, 5, "cycles")
       assert(m:run { until_message = ctx })
       local n = #ctx:buffer()
-      assert.are.equal(92, n) -- 128 bytes of header, 40 a sample, until a sample with all 32 PMDs would not fit
+      assert.are.equal(92, n) -- header: 128 bytes, a sample: 40; full when one with all 32 PMDs would not fit
       assert.are.same({ 0, n * 100 }, ctx:read_values { 4, 5 })
    end)
 

@@ -3,7 +3,7 @@
 local c = require "support.c"
 local sim = require "support.sim"
 
--- A context on a thread of 1000000 instructions of 10 ns: PMD4 of each set counts them.
+-- Loads a context on a thread of 1000000 instructions of 10 ns, which PMD4 of each set counts.
 local function prepared(sets)
    local m = sim.machine()
    local tid = m:spawn { program = sim.work(1000000) }
@@ -51,7 +51,7 @@ describe("3.1.5 PFM_START", function()
 
    it("'monitoring is guaranteed activated but the effect are not visible until that thread runs again'", function()
       local m = sim.machine()
-      m:spawn { program = sim.work(5000, nil, 1000) } -- has the CPU for its first slice
+      m:spawn { program = sim.work(5000, nil, 1000) } -- this thread has the CPU for the first slice
       local tid = m:spawn { program = sim.work(5000, nil, 1000) }
       assert(m:run { us = 1 })
       local ctx = sim.context()
@@ -171,7 +171,7 @@ describe("3.1.5 PFM_START", function()
          assert(ctx:load(tid))
          assert(m:run { ns = 300 })
          assert.are.same({ 1, 0 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs })
-         assert(m:run { ns = 150 }) -- sum has activated it: the timeout runs
+         assert(m:run { ns = 150 }) -- sum has started monitoring: the timeout runs
          assert.are.same({ 1, 1 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs })
          assert.are.equal(5, sim.value(ctx, 4, 1))
       end)
@@ -185,14 +185,14 @@ describe("3.1.5 PFM_START", function()
          assert.are.equal(1500000, sim.info(ctx).timeout)
          assert(ctx:start())
          assert.are.equal(1500000, sim.info(ctx).timeout)
-         assert(ctx:start(0)) -- of what counts already
+         assert(ctx:start(0)) -- set 0 is active and counts already
          assert.are.equal(1500000, sim.info(ctx).timeout)
          assert(m:run { us = 1499 })
          assert.are.equal(0, sim.info(ctx, 1).runs)
          assert(m:run { us = 2 })
          assert.are.equal(1, sim.info(ctx, 1).runs)
          assert(ctx:stop())
-         assert(ctx:start(0)) -- another set than the active one: it begins
+         assert(ctx:start(0)) -- set 1 was active: set 0 begins with its whole timeout
          assert.are.equal(2000000, sim.info(ctx).timeout)
       end)
 
@@ -249,7 +249,7 @@ describe("3.1.5 PFM_START", function()
       assert(m:run { ns = 100 })
       assert.are.same({ 1, 0, 1 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs, sim.info(ctx, 2).runs })
       assert.are.equal(10, sim.value(ctx, 4, 2))
-      assert(ctx:start(0)) -- what overflowed there is reset as it comes back
+      assert(ctx:start(0)) -- the PMD that overflowed in set 0 is reset when the set becomes active again
       assert.are.equal(-70, sim.value(ctx, 4, 0))
    end)
 
@@ -299,7 +299,7 @@ describe("3.1.6 PFM_STOP", function()
       assert(m:run { ns = 40 })
       assert.are.equal(10, sim.value(ctx, 4))
       assert(m:run { us = 1 })
-      assert.are.equal(20, sim.value(ctx, 4)) -- sum activates without PFM_START (3.1.5, 5.3)
+      assert.are.equal(20, sim.value(ctx, 4)) -- sum starts monitoring without PFM_START (3.1.5, 5.3)
    end)
 
    it("sum: 'ways to activate monitoring without invoking this command', of what was never started, too", function()
@@ -364,7 +364,7 @@ describe("3.1.6 PFM_STOP", function()
       sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
       assert(ctx:load(m:spawn { program = sim.work(1000) }))
       assert(ctx:start())
-      assert(m:run { ns = 150 }) -- overflowed at 100, to interrupt at 300
+      assert(m:run { ns = 150 }) -- PMD4 overflowed at 100; its interrupt comes at 300
       assert.is_nil(ctx:read(0))
       assert(ctx:stop())
       assert.are.equal("OVFL", ctx:read(0).type)

@@ -86,7 +86,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
       sim.refused("ESRCH", "no thread 99999", ctx:load(99999))
       assert(ctx:load(same))
       assert(ctx:unload())
-      assert(m:act()) -- an administrator
+      assert(m:act()) -- the caller is an administrator again
       assert(ctx:load(other))
       assert(ctx:unload())
       sim.refused("EPERM", "kernel thread", ctx:load(kernel))
@@ -124,7 +124,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(10, { loads = 1 }) }
       local ctx = sim.context()
-      assert(ctx:write_pmcs { { num = 5, value = m:encode("loads", 5) } }) -- PMD5 is never written, PMC4 neither
+      assert(ctx:write_pmcs { { num = 5, value = m:encode("loads", 5) } }) -- neither PMD5 nor PMC4 is ever written
       assert(ctx:load(tid))
       assert(ctx:start())
       assert(m:run { until_exit = tid })
@@ -497,7 +497,7 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
       sim.refused("EBUSY", "monitors CPU 0, and the caller is on CPU 1", ctx:unload())
       assert(m:run { ns = 100 })
       assert(m:set("tool_cpu", 0))
-      assert.are.equal(10, sim.value(ctx, 4)) -- it went on
+      assert.are.equal(10, sim.value(ctx, 4)) -- counting went on
       assert(ctx:unload())
    end)
 

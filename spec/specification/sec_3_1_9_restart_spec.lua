@@ -9,7 +9,7 @@ describe("3.1.9 PFM_RESTART", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- PMD4 overflows at 100 ns and notifies; fields: of the context; pmd: further ones of PMD4.
+   -- Makes a context with `fields` in which PMD4, with `pmd`, overflows at 100 ns and notifies.
    local function notifying(pmd, fields)
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000000, { loads = 2 }) }
@@ -233,7 +233,7 @@ describe("3.1.9 PFM_RESTART", function()
       assert.are.equal(0, #ctx:buffer())
       assert.are.equal(-50, sim.value(ctx, 4)) -- the long reset
       assert(m:run { ns = 700 })
-      assert.are.equal(3, #ctx:buffer()) -- at 500, 600, 700
+      assert.are.equal(3, #ctx:buffer()) -- samples taken at 500, 600 and 700
    end)
 
    describe("sets:", function()
@@ -269,7 +269,7 @@ describe("3.1.9 PFM_RESTART", function()
          assert.are.equal(-30, sim.value(ctx, 4))
          assert(m:run { until_message = ctx })
          assert.are.equal(0, ctx:read(0).set)
-         assert.are.equal(0, sim.info(ctx, 1).runs) -- not before the restart
+         assert.are.equal(0, sim.info(ctx, 1).runs) -- the switch waits for the restart
          assert(ctx:restart())
          assert.are.equal(1, sim.info(ctx, 1).runs)
          assert.are.same({ 4 }, sim.info(ctx, 0).ovfl_pmds)

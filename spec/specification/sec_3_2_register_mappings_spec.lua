@@ -18,7 +18,7 @@ describe("3.2 PMU register mappings", function()
    after_each(sim.finish)
 
    it("3.2.1: 'Any perfmon-based application must pass PMU setup in terms of PMC and PMD registers'", function()
-      -- one program for all models: the same logical steps, whatever the actual registers are
+      -- the same calls work on all models, whatever the actual registers are
       for model, num in pairs { itanium2 = 4, k8 = 0, p6 = 0, armv8 = 0 } do
          local m = sim.machine(model)
          local ctx = sim.context()

@@ -7,7 +7,7 @@ local real = require "support.real"
 
 local NOTIFY = { "OVFL_NOTIFY" }
 
--- The argument of the n-way format (perfmon_nway_smpl.h), which keeps up to 8 messages.
+-- Returns options with the n-way format (perfmon_nway_smpl.h), which keeps up to 8 messages.
 local function nway(bytes, regions, flags)
    local function le(n, size)
       local s = ""
@@ -86,7 +86,7 @@ describe("3.3 event notifications", function()
       end)
 
       it("'it is the responsibility of the format to indicate the size of the message queue'", function()
-         -- eight regions are full and none was read: eight messages wait
+         -- eight regions are full and no message was read: eight are queued
          local m = sim.machine()
          local ctx = notifying(m, { value = -1, short_reset = -1 }, nway(16384, 8, 0x100)) -- masks when full
          started(m, ctx, m:spawn { program = sim.work(100000) })
@@ -112,7 +112,7 @@ describe("3.3 event notifications", function()
          local ctx = notifying(m)
          started(m, ctx, m:spawn { program = sim.work(10000) })
          assert(m:run { us = 1 })
-         assert(ctx:restart()) -- without having read
+         assert(ctx:restart()) -- the message was not read before
          assert(m:run { us = 1 })
          assert.are.equal(0, sim.value(ctx, 4))
          assert.is_truthy(ctx:read(0))
@@ -129,7 +129,7 @@ describe("3.3 event notifications", function()
          sim.count(ctx, 5, "instructions")
          started(m, ctx, m:spawn { program = sim.work(10000) })
          assert(m:run { us = 1 })
-         assert.are.equal(20, sim.value(ctx, 5)) -- the second one found the first
+         assert.are.equal(20, sim.value(ctx, 5)) -- the second overflow found the first message in the queue, and masked
          assert.is_truthy(ctx:read(0))
          assert.is_nil(ctx:read(0))
          assert(ctx:restart())
@@ -167,7 +167,7 @@ describe("3.3 event notifications", function()
          sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, flags = NOTIFY, switch_cnt = samples or 0 })
          started(m, ctx, m:spawn { program = sim.work(10000) })
          assert(m:run { until_message = ctx })
-         samples = m:time() / 10 -- those that fill a region
+         samples = m:time() / 10 -- so many samples fill a region
          assert.are.equal(0, ctx:read(0).set)
          assert.are.equal(#flags, sim.info(ctx, 1).runs)
       end
@@ -186,6 +186,7 @@ describe("3.3 event notifications", function()
    for part, text in pairs {
       read = "3.3.3: 'Message must be extracted one at a time'; a multiple of the size; 'lseek() is not supported'",
       size = "3.3.3: 'if size is not a multiple of the message size: the read fails and return EINVAL'",
+      copies = "3.3.3: 'the read fails and return EINVAL' by copies, above 4095 too, in a child of fork(), by readv()",
       rest = "3.3.3: 'messages are always guaranteed to be complete': a read past the library loses nothing",
       nonblocking = "3.3.3: 'unless non-blocking mode is enabled via fcntl()': EAGAIN",
       blocking = "3.3.3: 'When the number of bytes in the queue is smaller ..., the caller blocks'",
@@ -193,6 +194,7 @@ describe("3.3 event notifications", function()
       sigio = "3.3.7: 'the notification message is always appended to the message queue before the signal is sent'",
       setsig = "3.3.7: F_SETSIG changes the signal and has it tell the descriptor",
       no_msg = "3.3.7: PFM_FL_OVFL_NO_MSG: no message, the signal is maintained, 'PFM_RESTART is necessary'",
+      moved = "3.3.7: PFM_FL_OVFL_NO_MSG: 'the signal is maintained' for a copy of a descriptor that was closed",
    } do
       it(text, function()
          local out, status = c.sh("timeout 600 " .. c.compile("spec_messages") .. " " .. part)
@@ -200,29 +202,40 @@ describe("3.3 event notifications", function()
       end)
    end
 
-   describe("3.3.6, children of fork() on real threads: END", function()
-      for what, expected in pairs {
-         nothing = { "no END", "'only sent when the monitored thread does not have access': it has, to its end" },
-         thread = { "no END", "not for one that had threads, either" },
-         dup_and_close = { "no END", "not for one that has a copy" },
-         close = { "END", "'possible to alter this behavior by explicitly closing the descriptor'" },
-         close_both = { "END", "for one that closes its copy, too" },
-         close_range = { "END", "for one that closes it among others" },
-         dup2 = { "END", "for one that uses its number for something else" },
-      } do
-         it(expected[2], function()
-            local out, status = c.sh("LPFM_MACHINE=perf timeout 600 " .. c.compile("end_after_fork") .. " " .. what)
-            assert.are.equal(0, status, out)
-            local seen = os.getenv("LPFM_BUILD"):match("/san$") and "END" or expected[1]
-            assert.are.equal(seen .. "\n", out)
-         end)
-      end
+   for _, machine in ipairs { "perf", "sim:k8,live" } do
+      describe("3.3.6, children of fork() on real threads: END, on " .. machine, function()
+         local function after(what)
+            return c.sh(("LPFM_MACHINE=%s timeout 600 %s %s"):format(machine, c.compile("end_after_fork"), what))
+         end
 
-      it("in user space for one that runs another program, which can neither command nor be asked", function()
-         local out = c.sh("LPFM_MACHINE=perf timeout 600 " .. c.compile("end_after_fork") .. " exec")
-         assert.are.equal("END\n", out)
+         for what, expected in pairs {
+            nothing = { "no END", "'only sent when the monitored thread does not have access': it has, to its end" },
+            thread = { "no END", "not for one that had threads, either" },
+            grandchild = { "no END", "not for a child's child that is still in fork() at the load" },
+            exec_fails = { "no END", "not for one that fails to run another program" },
+            dup_and_close = { "no END", "not for one that has a copy" },
+            close = { "END", "'possible to alter this behavior by explicitly closing the descriptor'" },
+            close_both = { "END", "for one that closes its copy, too" },
+            close_range = { "END", "for one that closes it among others" },
+            dup2 = { "END", "for one that uses its number for something else" },
+         } do
+            it(expected[2], function()
+               local out, status = after(what)
+               assert.are.equal(0, status, out)
+               local seen = os.getenv("LPFM_BUILD"):match("/san$") and "END" or expected[1]
+               assert.are.equal(seen .. "\n", out)
+            end)
+         end
+
+         for what, when in pairs { exec = "after the load", exec_first = "before the load",
+            exec_by_thread = "by a thread that is not monitored" } do
+            it(("in user space for one that runs another program, which can neither command nor be asked, " .. when),
+               function()
+               assert.are.equal("END\n", (after(what)))
+            end)
+         end
       end)
-   end)
+   end
 
    it("3.3.4: 'The size of the queue is an internal parameter': no message is lost if read", function()
       local m = sim.machine()
@@ -355,7 +368,7 @@ describe("3.3 event notifications", function()
          assert(m:run { until_exit = tid })
          assert(m:act())
          assert.is_nil(ctx:read(0))
-         sim.refused("EBUSY", "not loaded", ctx:restart()) -- detached all the same
+         sim.refused("EBUSY", "not loaded", ctx:restart()) -- the context was detached although no message came
          assert.are.equal(0, sim.value(ctx, 4))
       end)
 
@@ -473,6 +486,33 @@ describe("3.3 event notifications", function()
             end
          end)
    end)
+
+   for _, machine in ipairs { "perf", "sim:itanium2,live" } do
+      for what, text in pairs {
+         group = "process group 1, which is not all processes",
+         thread = "a thread of another process, which is not that process's first",
+         exit = "a group, which hears nothing of the end of the process that made the context",
+      } do
+         it(("3.3.7: the signal goes to the owner: %s, on %s"):format(text, machine), function()
+            local space = what == "group" and "unshare -Urpf --mount-proc" or ""
+            if c.sh(space .. " true") ~= "" then return pending("no pid name space can be made") end
+            local out, status = c.sh(("LPFM_MACHINE=%s timeout 600 %s %s %s"):format(machine, space,
+               c.compile("signal_owner"), what))
+            assert.equal("ok\n", out)
+            assert.equal(0, status)
+         end)
+      end
+
+      for _, how in ipairs { "library", "kernel" } do
+         it(("3.3: messages come after the program has closed all descriptors, by the %s, on %s"):format(how, machine),
+            function()
+               local out, status = c.sh(("LPFM_MACHINE=%s timeout 600 %s %s"):format(machine, c.compile("closes_all"),
+                  how))
+               assert.equal("ok\n", out)
+               assert.equal(0, status)
+            end)
+      end
+   end
 
    it("3.3.8: one thread waits on several contexts", function()
       local m = sim.machine("itanium2", { cpus = 4 })

@@ -8,7 +8,7 @@ local sim = require "support.sim"
 
 local O_ASYNC, SIGIO = 0x2000, 29
 
--- A thread that executes n instructions of 10 ns, PMD4 counting them, loaded and started.
+-- Starts a context in which PMD4 counts the n instructions of 10 ns that a thread executes.
 local function counting(n, pmd, options, machine)
    local m = sim.machine("itanium2", machine)
    local ctx = sim.context(options)
@@ -19,7 +19,7 @@ local function counting(n, pmd, options, machine)
    return m, ctx, tid
 end
 
--- After how many instructions each sample was taken.
+-- Returns after how many instructions each sample was taken.
 local function moments(ctx)
    local at = {}
    for s in ctx:buffer():samples() do
@@ -28,7 +28,7 @@ local function moments(ctx)
    return at
 end
 
--- The seed, and the numbers that follow it: state * 16807 mod 2^31 - 1.
+-- Returns the seed and the numbers that follow it: state * 16807 mod (2^31 - 1).
 local function carta(seed, n)
    local series = { seed }
    for i = 2, n do
@@ -77,7 +77,7 @@ describe("3.4.1 Setting sampling periods", function()
    end)
 
    it("'the value of the counter must be -100000': in hexadecimal 0xfffffffffffe7960", function()
-      local ctx = sim.context() -- the section's digits are a slip of the pen
+      local ctx = sim.context() -- the section prints other digits, which is an error
       assert(ctx:write_pmds { { num = 4, value = -100000 } })
       assert.are.equal("0xfffffffffffe7960", lpfm.u64(sim.value(ctx, 4)):hex())
    end)
@@ -323,7 +323,7 @@ describe("3.4.2 Randomization of sampling periods", function()
       local n, r = #resets / 3, carta(21, #resets)
       assert.is_true(n > 2)
       for i = 2, #resets do
-         local base = (i - 1) % n == 0 and -500 or -100 -- the first of each buffer but the first
+         local base = (i - 1) % n == 0 and -500 or -100 -- the first reset in each buffer after the first one is long
          assert.are.equal(base + r[i - 1] % 64, resets[i])
       end
    end)
@@ -335,7 +335,7 @@ describe("3.4.2 Randomization of sampling periods", function()
          assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -100, switch_cnt = 5, random_seed = 21,
             random_mask = 63, flags = { "RANDOM" } })
-         sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 4 } }) -- only wraps (3.1.2)
+         sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 4 } }) -- PMD5 wraps and resets PMD4 (3.1.2)
          assert(ctx:load(m:spawn { program = sim.work(100) }))
          assert(ctx:start())
          assert(m:run { ns = 100 })
@@ -380,7 +380,7 @@ describe("3.4.3 Counter overflow notifications", function()
    it("'In case of simultaneous overflows by multiple counters, only one notification is generated'", function()
       local m, ctx, tid = counting(100, { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 5, "cycles", { value = -100, long_reset = -1000, flags = { "OVFL_NOTIFY" } })
-      sim.count(ctx, 7, "instructions", { value = -10 }) -- did not ask, but overflowed
+      sim.count(ctx, 7, "instructions", { value = -10 }) -- overflowed without asking for a notification
       sim.count(ctx, 6, "instructions", { value = -11, flags = { "OVFL_NOTIFY" } })
       assert(m:run { until_message = ctx })
       local msg = ctx:read(0)

@@ -74,6 +74,7 @@ local CASES = {
       map_flags = "MAP_PRIVATE, MAP_EXECUTABLE, MAP_LOCKED, MAP_GROWSDOWN are not supported",
       sizes = "'the size of the mapping is predetermined'; 'there cannot be a non zero offset'",
       once = "'the buffer can only be mapped once inside a process'",
+      still_once = "'can only be mapped once': EBUSY while a part of it is mapped, wherever; no longer",
       no_buffer = "'When the allocation and re-mapping services are not used ... there is no access to the buffer'",
       read_only =
          "'Any write access must be flagged by the virtual memory subsystem and may result in the termination'",
@@ -110,7 +111,7 @@ describe("3.5.4 Accessing the sampling buffer, from Lua", function()
       assert(ctx:load(m:spawn { program = sim.work(100) }))
       assert(ctx:start())
       assert(m:run { us = 1 })
-      assert.are.equal(10, #ctx:buffer()) -- mapped only now
+      assert.are.equal(10, #ctx:buffer()) -- the buffer is mapped only now
    end)
 
    it("close(): 'the mapping of the buffer is removed': a view of it raises", function()

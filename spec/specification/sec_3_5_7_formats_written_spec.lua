@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Specification 3.5.7 - 3.5.15: the kernel's side of sampling formats. The cases are in spec/c/formats, linked with
--- the core, under ASan and UBSan: each a format of its own, on the simulated computer.
+-- Specification 3.5.7 - 3.5.15: the kernel's side of sampling formats. The cases in spec/c/formats,
+-- linked with the core under ASan and UBSan, each have a format of their own.
 local formats = require "support.formats"
 
 local SECTIONS = {
@@ -106,7 +106,7 @@ describe("the kernel's side of formats", function()
    end
 
    it("each case there is has its sentence here", function()
-      local known = { pm_bit = true } -- of 5.2
+      local known = { pm_bit = true } -- sec_5_itanium_spec.lua runs it, for 5.2
       for _, section in ipairs(SECTIONS) do
          for case in pairs(section[2]) do
             known[case] = true

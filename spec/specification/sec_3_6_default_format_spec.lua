@@ -4,7 +4,7 @@ local lpfm = require "lpfm"
 local c = require "support.c"
 local sim = require "support.sim"
 
--- Of each layout: sizes of header and sample header, the format's version, and where fields lie: offset, size.
+-- By layout: sizes of header and sample header, format's version, and { offset, size } of fields.
 local LAYOUTS = {
    ["0.6"] = { uuid = "4d72bec0-0664-4143-82b4-d3fd27243c97", header = 40, entry = 40, version = 0x20000,
       fields = { pid = { 0, 4 }, tid = { 4, 4 }, ovfl_pmd = { 8, 2 }, set = { 10, 2 }, cpu = { 12, 2 },
@@ -18,7 +18,7 @@ local LAYOUTS = {
          flags = { 44, 4 } } },
 }
 
--- The little-endian number of n bytes at offset; 8 bytes are signed, and hexadecimal where a number is not exact.
+-- Returns the little-endian number of n bytes at offset; 8 bytes are signed, or hex if inexact.
 local function number(bytes, offset, n)
    local hex = {}
    for i = n, 1, -1 do
@@ -40,7 +40,7 @@ local function record(bytes, offset, fields)
    return t
 end
 
--- A context with the format that a thread of n instructions of 10 ns fills; pmd: of PMD4, which counts them.
+-- Makes a context in which PMD4, with the fields `pmd`, counts a thread's n instructions of 10 ns.
 local function sampling(n, layout, options, pmd, machine)
    local m = sim.machine("itanium2", machine)
    options.format = LAYOUTS[layout].uuid
@@ -63,7 +63,7 @@ local function tstamps(ctx)
    return t
 end
 
--- 3.6.5: sizeof(pfm_default_smpl_entry_t) + 8 x num_impl_PMD; no flag has a part in it
+-- 3.6.5: sizeof(pfm_default_smpl_entry_t) + 8 x num_impl_PMD, whatever the flags are
 local function max_sample()
    return 40 + 8 * #lpfm.pmds()
 end
@@ -178,7 +178,7 @@ for layout, L in pairs(LAYOUTS) do
          local first = { pid = parent, tid = tid, ovfl_pmd = 4, set = 513, cpu = 2, last_reset = -10, tstamp = 110,
             ip = "0xa000000000010230" }
          assert.are.same(first, record(bytes, L.header, L.fields))
-         assert.are.equal(100, number(bytes, L.header + 40, 8)) -- PMD5, then PMD7
+         assert.are.equal(100, number(bytes, L.header + 40, 8)) -- PMD5's value, before PMD7's
          assert.are.equal("0x102030405060712", number(bytes, L.header + 48, 8))
          first.last_reset, first.tstamp = -20, 310
          assert.are.same(first, record(bytes, L.header + 56, L.fields))
@@ -245,7 +245,7 @@ for layout, L in pairs(LAYOUTS) do
          for s in ctx:buffer():samples() do
             resets[#resets + 1] = s.last_reset
          end
-         -- 5, 5 * 16807 mod 8 = 3, ... are the draws
+         -- 5, 5 * 16807 mod 8 = 3, ... are the random numbers
          assert.are.same({ -10, -20 + 5, -20 + 84035 % 8 }, { resets[1], resets[2], resets[3] })
       end)
 
@@ -277,7 +277,7 @@ for layout, L in pairs(LAYOUTS) do
          local m, ctx, tid = sampling(100, layout, {}, { value = -10, short_reset = -10 })
          sim.count(ctx, 5, "instructions", { value = -15, short_reset = -15, smpl_pmds = { 4, 6, 7 } })
          go(ctx, tid)
-         assert(m:run { ns = 400 }) -- PMD4 at 10, 20, 30, 40, PMD5 at 15, 30
+         assert(m:run { ns = 400 }) -- PMD4 overflows at 10, 20, 30, 40, PMD5 at 15, 30
          local offset, bytes = L.header, ctx:buffer():snapshot()
          for _, e in ipairs { { 4, 100 }, { 5, 150 }, { 4, 200 }, { 4, 300 }, { 5, 300 }, { 4, 400 } } do
             local s = record(bytes, offset, L.fields)
@@ -386,7 +386,7 @@ for layout, L in pairs(LAYOUTS) do
       end)
 
       it("post check: 'If the remaining space is smaller than the largest sample'; figure 3.30", function()
-         for extra = 0, 1 do -- one byte decides
+         for extra = 0, 1 do -- one byte more makes room for one sample more
             local m = sim.machine()
             local ctx = sim.context { format = L.uuid, buf_size = L.header + 3 * 40 + max_sample() - 1 + extra }
             sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10 })
@@ -406,7 +406,7 @@ for layout, L in pairs(LAYOUTS) do
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, smpl_pmds = all })
          go(ctx, m:spawn { program = sim.work(100) })
          assert(m:run { us = 1 })
-         assert.are.equal(L.header + max_sample(), ctx:buffer():header().cur_offs) -- to the last byte
+         assert.are.equal(L.header + max_sample(), ctx:buffer():header().cur_offs) -- no byte is left
          assert.are.equal(#all, ctx:buffer():sample(1).pmds)
       end)
 
@@ -426,7 +426,7 @@ for layout, L in pairs(LAYOUTS) do
       end)
 
       it("simultaneous: 'samples up to what can be accommodated ... are written, the others ... lost'", function()
-         -- after PMD4's sample no largest one would fit; PMD5's does, PMD6's and PMD7's of all PMDs do not
+         -- a largest sample does not fit after PMD4's; PMD5's does, PMD6's and PMD7's do not
          local all, m = {}, sim.machine()
          for i, pmd in ipairs(lpfm.pmds()) do
             all[i] = pmd.num
@@ -510,7 +510,7 @@ for layout, L in pairs(LAYOUTS) do
          local m, ctx, tid = filling(2, { flags = { "OVFL_NOTIFY" } })
          sim.count(ctx, 5, "instructions", { value = -25, short_reset = -25, long_reset = -1 })
          go(ctx, tid)
-         assert(m:run { until_message = ctx }) -- PMD4 at 10 and 20
+         assert(m:run { until_message = ctx }) -- PMD4 overflows at 10 and 20
          assert(ctx:restart())
          assert.are.same({ -35, -5 }, ctx:read_values { 4, 5 })
       end)
@@ -532,7 +532,7 @@ for layout, L in pairs(LAYOUTS) do
          assert(ctx:restart())
          assert.are.same({ 0, L.header, 0 }, { #ctx:buffer(), ctx:buffer():header().cur_offs,
             ctx:buffer():header().overflows })
-         assert.are.equal(-5, sim.value(ctx, 4)) -- no PMD is reset
+         assert.are.equal(-5, sim.value(ctx, 4)) -- the restart resets no PMD
          assert(m:run { ns = 100 })
          assert.are.same({ 300 }, tstamps(ctx))
       end)

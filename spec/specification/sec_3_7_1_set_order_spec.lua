@@ -2,7 +2,7 @@
 -- Specification 3.7.1 - 3.7.5: event sets, and the order in which they are switched.
 local sim = require "support.sim"
 
--- Sets that go on to the next after each instruction of 10 ns, PMD4 counting them; {id=, next=} or id.
+-- Makes sets, {id=, next=} or id, each of which switches after an instruction of 10 ns, by PMD4.
 local function chain(sets, first)
    local m = sim.machine()
    local ctx = sim.context()
@@ -18,7 +18,7 @@ local function chain(sets, first)
    return m, ctx
 end
 
--- The active set at the start and after each of n instructions, as the runs of the sets tell.
+-- Returns the active set at the start and after each of n instructions, by the sets' runs.
 local function order(m, ctx, ids, n)
    local before, visited = {}, {}
    for _, id in ipairs(ids) do

@@ -12,7 +12,7 @@ local function runs(ctx, ...)
    return t
 end
 
--- Two sets of ns each that count instructions in PMD4, and a thread of this program (10 ns each), started.
+-- Starts a context on a thread of this program: two sets of ns each count instructions in PMD4.
 local function timed(ns, program, machine, options)
    local m = sim.machine("itanium2", machine or FAST)
    local ctx = sim.context(options)
@@ -26,7 +26,7 @@ local function timed(ns, program, machine, options)
    return m, ctx, tid
 end
 
--- Sets 0 and 1, set 0 with these triggers { [PMD] = { period, threshold, more fields } }.
+-- Makes sets 0 and 1, set 0 with these triggers { [PMD] = { period, threshold, more fields } }.
 local function triggered(triggers, options, one)
    local m = sim.machine()
    local ctx = sim.context(options)
@@ -162,7 +162,7 @@ describe("3.7.6 Time-based switching", function()
             { loop = 500, { ip = 2, ns = 10 } }, { sum = true }, { loop = 1000, { ip = 3, ns = 10 } } }, FAST,
             { flags = { "INSECURE" } })
          assert(m:run { us = 5 })
-         assert.are.equal(700, sim.info(ctx).timeout) -- stands since rum
+         assert.are.equal(700, sim.info(ctx).timeout) -- the timeout stopped at rum
          assert.are.same({ 1, 0 }, runs(ctx, 0, 1))
          assert(m:run { ns = 300 + 690 })
          assert.are.same({ 1, 0 }, runs(ctx, 0, 1))
@@ -196,7 +196,7 @@ describe("3.7.6 Time-based switching", function()
          end
          last = now
       end
-      assert.are.same({ 4, 3 }, last) -- 20 ms of its own: a switch every 3
+      assert.are.same({ 4, 3 }, last) -- the thread ran for 20 ms: a switch every 3 ms
    end)
 
    it("'When the thread is running but monitoring is masked, the timeout is also stopped'", function()

@@ -11,7 +11,7 @@ local function runs(ctx, ...)
    return t
 end
 
--- Sets 0 and 1 that trigger each other after so many instructions: PMD4 of set 0, PMD5 of set 1.
+-- Makes sets 0 and 1, which switch to each other by overflows: of PMD4 in set 0, PMD5 in set 1.
 local function pair(zero, one, options)
    local m = sim.machine("itanium2", { timer_ns = 100 })
    local ctx = sim.context(options)
@@ -88,7 +88,7 @@ describe("3.7.7 Event sets and sampling", function()
          end
          assert(ctx:load(m:spawn { program = sim.work(10000) }))
          assert(ctx:start())
-         assert(m:run { us = 10 }) -- samples at 40, 80; 140, 180; in set 0 again from 100 on: 220
+         assert(m:run { us = 10 }) -- samples at 40 and 80; in set 1 at 140 and 180; in set 0 again at 220
          local at = {}
          for s in ctx:buffer():samples() do
             at[#at + 1] = s.tstamp / 10
@@ -110,7 +110,7 @@ describe("3.7.7 Event sets and sampling", function()
       assert(m:run { ns = 250 })
       assert.are.same({ 2, 1 }, runs(ctx, 0, 1)) -- two samples, two switches
       assert(m:run { us = 1 })
-      assert.are.same({ 2, 1 }, runs(ctx, 0, 1)) -- the third filled the buffer
+      assert.are.same({ 2, 1 }, runs(ctx, 0, 1)) -- the third sample filled the buffer and masked: no switch
    end)
 
    it("... 'Otherwise, switching is ... deferred until monitoring is resumed with the PFM_RESTART'", function()
@@ -122,7 +122,7 @@ describe("3.7.7 Event sets and sampling", function()
       assert.are.equal(0, sim.value(ctx, 4)) -- 'a consistent view of the sets'
       assert(ctx:restart())
       assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
-      assert.are.equal(-30, sim.value(ctx, 4)) -- what overflowed is reset as by any restart (3.1.9)
+      assert.are.equal(-30, sim.value(ctx, 4)) -- the PMD that overflowed is reset as by any restart (3.1.9)
       assert(m:run { ns = 50 })
       assert.are.equal(-5, sim.value(ctx, 5, 1))
    end)
@@ -131,7 +131,7 @@ describe("3.7.7 Event sets and sampling", function()
       local m, ctx, go = pair({ value = -10, short_reset = -15, long_reset = -99, reset_pmds = { 6 } },
          { value = -20, short_reset = -20, long_reset = -99 })
       sim.count(ctx, 6, "instructions", { short_reset = 600, long_reset = 700 })
-      sim.count(ctx, 7, "instructions", { short_reset = 1, long_reset = 2 }) -- did not overflow
+      sim.count(ctx, 7, "instructions", { short_reset = 1, long_reset = 2 }) -- PMD7 did not overflow
       go()
       assert(m:run { ns = 290 })
       assert.are.same({ 0, 10, 10 }, ctx:read_values { 4, 6, 7 }) -- set 0 as it was left
@@ -160,7 +160,7 @@ describe("3.7.7 Event sets and sampling", function()
          { value = -20, short_reset = -20, long_reset = -88, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 6, "instructions", { short_reset = 600, long_reset = 700 })
       go()
-      assert(m:run { until_message = ctx }) -- set 1 is left, deferred; set 0 was by PMD4
+      assert(m:run { until_message = ctx }) -- set 0 was left by PMD4; the switch from set 1 waits for the restart
       assert.are.equal(300, m:time())
       assert(ctx:restart())
       assert.are.same({ 2, 1 }, runs(ctx, 0, 1))

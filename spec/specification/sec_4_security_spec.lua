@@ -3,9 +3,9 @@
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
-local MAX_SAMPLE = 128 + 40 + 8 * 128 -- more than the largest of any model
+local MAX_SAMPLE = 128 + 40 + 8 * 128 -- bytes; no model has larger samples
 
--- As a thread of the simulated computer.
+-- Runs fn as a thread of the simulated computer.
 local function as(m, tid, fn)
    assert(m:act(tid))
    local results = { pcall(fn) }
@@ -94,7 +94,7 @@ describe("4.2 Accessing the interface", function()
          assert(lpfm.config { thread_gid = 42 })
          as(m, inside, function()
             sim.context()
-            sim.context { flags = { "SYSTEM_WIDE" } } -- that is another group's matter
+            sim.context { flags = { "SYSTEM_WIDE" } } -- thread_gid does not concern system-wide contexts
          end)
          as(m, outside, function()
             sim.refused("EPERM", "per-thread contexts are reserved to group 42", lpfm.create())
@@ -119,7 +119,7 @@ describe("4.2 Accessing the interface", function()
       it("'By default, there is no group restrictions', and all users' threads are measured", function()
          local m = sim.machine("itanium2", { slice_ns = 1000000 })
          local a, b, tool = user(m, { uid = 1 }), user(m, { uid = 2 }), user(m, { uid = 3 })
-         assert(m:run { us = 2100 }) -- until it is the tool's turn, on the only CPU
+         assert(m:run { us = 2100 }) -- until the tool has the only CPU
          local ctx
          as(m, tool, function()
             ctx = sim.context { flags = { "SYSTEM_WIDE" }, format = "default" }
@@ -150,7 +150,7 @@ describe("4.3 Protection of the user", function()
          for _ = 1, 2 do
             as(m, spy, function()
                local own = sim.context()
-               assert(own:write_pmds { { num = 5, smpl_pmds = { 4, 8 } } }) -- brings them into use, unwritten
+               assert(own:write_pmds { { num = 5, smpl_pmds = { 4, 8 } } }) -- uses PMD4 and PMD8 without writing them
                assert(own:load(spy))
                assert(own:start())
                assert.are.same({ 0, 0 }, own:read_values { 4, 8 })
@@ -227,7 +227,7 @@ describe("4.4 Protecting the system", function()
          end
          return v
       end
-      -- elements of 48, 176, 176, 64, 200, 64 bytes: one more than fits into 4096
+      -- the calls' elements have 48, 176, 176, 64, 200, 64 bytes: one more than fits into 4096
       sim.refused("E2BIG", "exceed the limit", ctx:write_pmcs(vector(86, { num = 4, value = 0 })))
       sim.refused("E2BIG", "exceed the limit", ctx:write_pmds(vector(24, { num = 4, value = 0 })))
       sim.refused("E2BIG", "exceed the limit", ctx:read_pmds(vector(24, 4)))
@@ -273,7 +273,7 @@ describe("4.4 Protecting the system", function()
    end)
 
    describe("4.4.4 Throttling PMU interrupts", function()
-      -- overflows every 100 ns: 10 million a second, were they let
+      -- Makes a context that overflows every 100 ns, 10 million times a second, without the limit.
       local function flood(rate, options, pmd)
          local m = sim.machine()
          assert(lpfm.config { ovfl_rate_max = rate })
@@ -299,7 +299,7 @@ describe("4.4 Protecting the system", function()
          assert.are.equal(10, #ctx:buffer()) -- 1000 a second are 10 in a window of 10 ms
          assert.are.equal(110, sim.value(ctx, 5)) -- the eleventh masked
          assert.are.equal(1, sim.info(ctx).throttled)
-         assert.are.same({ 4 }, ctx:read(0).pmds) -- 'Without notification ... some sort of polling': it is told
+         assert.are.same({ 4 }, ctx:read(0).pmds) -- a message comes, although nothing asked for notifications
          assert(m:run { ms = 6 })
          assert(ctx:restart())
          assert(m:run { ms = 5 })
@@ -367,7 +367,7 @@ describe("4.4 Protecting the system", function()
             assert.are.equal(kept and 0 or 1, sim.info(ctx).throttled, rate .. "/s, one each " .. ms .. " ms")
             if kept then
                assert.are.equal(let, #ctx:buffer(), rate)
-            else -- seen within two windows
+            else -- too high a rate is noticed within two windows
                assert.is_true(#ctx:buffer() <= rate / 50 + 2 and #ctx:buffer() < let, rate)
             end
             ctx:close()

@@ -6,7 +6,7 @@ local formats = require "support.formats"
 local real = require "support.real"
 local sim = require "support.sim"
 
--- A thread that counts 10 in each of: before rum, between rum and sum, after sum.
+-- Returns a program with 10 instructions each before rum, between rum and sum, and after sum.
 local function sections()
    return { { loop = 10, { ip = 1, ns = 10 } }, { rum = true }, { loop = 10, { ip = 2, ns = 10 } }, { sum = true },
       { loop = 10, { ip = 3, ns = 10 } } }
@@ -56,7 +56,7 @@ describe("5.2 Privileged versus user monitors", function()
          local m = sim.machine()
          m:spawn { program = sections() }
          local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-         assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } }) -- needs them
+         assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } }) -- EXCL_INTR needs privileged monitors
          sim.count(ctx, 4, "instructions", nil, { value = assert(m:encode("instructions", 4, "u")) + pm })
          assert(ctx:load(0))
          assert(ctx:start())
@@ -158,8 +158,8 @@ describe("5.5 Event set flags", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Instructions in 10 us of a CPU where a thread runs for 5 us (every 10 ns one, alternately user and kernel), then
-   -- the idle thread; an interrupt of 3 instructions comes every 1 us.
+   -- Counts in 10 us of a CPU. A thread runs for 5 us, with an instruction every 10 ns, alternately
+   -- user and kernel; then the idle thread. An interrupt of 3 instructions comes every 1 us.
    local function counted(flags, level)
       local m = sim.machine()
       assert(m:interrupt { start = 500, period = 1000, program = { { loop = 3, { ip = 3, ns = 10,
@@ -292,7 +292,7 @@ describe("5.6 Support for code and data range restrictions", function()
          for _, num in ipairs { 256, 271 } do
             local ctx = sim.context { flags = flags }
             assert(ctx:create_evtsets { { id = 5 } })
-            assert(ctx:write_pmcs { { num = num, set = 5, value = 0x1000 } }) -- in any set
+            assert(ctx:write_pmcs { { num = num, set = 5, value = 0x1000 } }) -- in a set that is not active
             assert(m:set("debugger", 1))
             sim.refused("EBUSY", "a debugger uses the debug registers", ctx:load(target))
             assert(m:set("debugger", 0)) -- 'then it becomes possible to use range restrictions'
@@ -371,7 +371,7 @@ describe("5.6 Support for code and data range restrictions", function()
             sim.refused("EINVAL", "ibr.x (bit 63) must be clear", ctx:write_pmcs { { num = num, value = bits(63) } })
             assert(ctx:write_pmcs { { num = num, value = bits(62, 61, 0) } })
          else
-            assert(ctx:write_pmcs { { num = num, value = bits(63) } }) -- an address
+            assert(ctx:write_pmcs { { num = num, value = bits(63) } }) -- an even PMC is an address
          end
       end
    end)
@@ -401,10 +401,11 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
    after_each(sim.finish)
 
    local MASK = "0x%x%014x" -- plm (1: kernel, 8: user), the bits that are compared
-   local TIED = { num = 8, value = "0xffffffff3ffffffc" } -- all opcodes; pair 0 matters (bit 0)
-   local PAGE = 0xfffffffffff000 -- of the 56 bits, those of a page's number
+   local TIED = { num = 8, value = "0xffffffff3ffffffc" } -- all opcodes match; address pair 0 counts (bit 0)
+   local PAGE = 0xfffffffffff000 -- of the 56 bits of a mask, those of a page's number
 
-   -- What counter 4 has of an event (its code), or of a value of PMC4, when these registers are written besides.
+   -- Returns what counter 4 counts of a program: the event, or what `value` in PMC4 selects. The
+   -- registers `pmcs` are written, too.
    local function counted(program, event, pmcs, value)
       local m = sim.machine()
       local ctx = sim.context()
@@ -423,7 +424,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
 
    local function code(address, mask, plm)
       local a, b = pair(256, 0, address, mask, plm)
-      return { a, b, { num = 14, value = 0xdb6 - 2 }, TIED } -- pair 0 is in force
+      return { a, b, { num = 14, value = 0xdb6 - 2 }, TIED } -- PMC14 puts pair 0 in force
    end
 
    local function visits(...)
@@ -533,7 +534,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local function instruction(opcode, unit) return { ip = 0x1000, ns = 10, opcode = opcode, unit = unit } end
       local program = { { loop = 10, instruction(2 ^ 37, "b"), instruction(2 ^ 37, "m"), instruction(2 ^ 37 + 5, "b"),
          instruction(2 ^ 38, "b"), instruction(2 ^ 20, "i") } }
-      -- match: op 40-27 in bits 59-46, op 12-0 in 45-33; what the mask (29-16, 15-3) has is not compared
+      -- bits 59-46: opcode bits 40-27; 45-33: 12-0; the mask's (29-16, 15-3) are not compared
       local function matcher(ignored, units, inverted)
          local value = bits(56) + bits(2) + ignored
          for _, unit in ipairs(units) do value = value + bits(({ b = 60, f = 61, i = 62, m = 63 })[unit]) end
@@ -562,7 +563,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
 
    it("a threshold counts the cycles in which more events happen", function()
       local program = { { loop = 10, { ip = 1, ns = 5, events = { nops = 3 } }, { ip = 1, ns = 5, events = { nops = 7 },
-         spread = 4 } } } -- 1, 2, 2, 2 in its last four cycles
+         spread = 4 } } } -- 1, 2, 2, 2 nops in the last four cycles of the site
       local function nops(threshold)
          return counted(program, "nops", {}, 0x800000 + 0x5000 + 9 + threshold * 2 ^ 20)
       end

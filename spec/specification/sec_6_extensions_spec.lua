@@ -185,7 +185,7 @@ describe("6.2.3 PFM_SETFL_EXCL_KERNEL_ONLY_THREADS", function()
          ctx:create_evtsets { { id = 0, flags = { "EXCL_KERNEL_ONLY_THREADS", "EXCL_IDLE" } } })
    end)
 
-   -- 5 us of a user's thread (half of it at kernel level), 3 us of a kernel daemon, then the idle thread, up to 20 us.
+   -- Counts in 20 us: 5 us of a user's thread (half at kernel level), 3 us of a daemon, then idle.
    local function counted(flags)
       local m = sim.machine()
       m:spawn { program = { { loop = 250, { ip = 1, ns = 10 }, { ip = 2, ns = 10, level = "kernel" } } } }
@@ -234,7 +234,7 @@ describe("6.3.1 Double-buffering sampling format", function()
 
    local HEADER = 384
 
-   -- A buffer of n regions that are full with 3 samples each.
+   -- Returns the size of a buffer of n regions that are full with 3 samples each.
    local function size(n)
       return HEADER + n * (3 * 40 + 40 + 8 * #lpfm.pmds() - 8)
    end
@@ -248,7 +248,7 @@ describe("6.3.1 Double-buffering sampling format", function()
       return counting(100000, pmd, nil, options)
    end
 
-   -- When the samples of the region to be read next were taken, in instructions.
+   -- Returns when the samples of the region to be read next were taken, in instructions.
    local function moments(ctx)
       local at = {}
       for s in ctx:buffer():samples() do
@@ -296,13 +296,13 @@ describe("6.3.1 Double-buffering sampling format", function()
       local m, ctx = sampling(2)
       assert(m:run { ns = 300 + 300 + 300 + 200 }) -- the second half is full twice, and 2 samples into it again
       assert.are.equal("OVFL", ctx:read(0).type)
-      assert.is_nil(ctx:read(0)) -- one for the first half; cycling is not news
+      assert.is_nil(ctx:read(0)) -- one message for the first half, none for cycling
       assert.are.same({ 10, 20, 30 }, moments(ctx))
       assert.are.equal(6, ctx:buffer():header().lost)
       assert(ctx:restart())
       assert.are.same({ 100, 110 }, moments(ctx))
       assert(m:run { ns = 100 })
-      assert.are.equal("OVFL", ctx:read(0).type) -- now the second is full
+      assert.are.equal("OVFL", ctx:read(0).type) -- the second half is full now
       assert.are.same({ 100, 110, 120 }, moments(ctx))
    end)
 
@@ -313,7 +313,7 @@ describe("6.3.1 Double-buffering sampling format", function()
       assert.are.same({ "OVFL", "OVFL" }, { ctx:read(0).type, ctx:read(0).type })
       assert.are.same({ 10, 20, 30 }, moments(ctx))
       assert(ctx:restart())
-      assert.are.equal(-500, sim.value(ctx, 4)) -- reset as by any restart of what is masked: the long period
+      assert.are.equal(-500, sim.value(ctx, 4)) -- a restart of a masked context loads the long period
       assert.are.same({ 40, 50, 60 }, moments(ctx))
       assert(m:run { us = 5, ns = 200 })
       assert(ctx:restart())
@@ -379,7 +379,7 @@ describe("6.4.1 PFM_ITA_FL_PRIV_MONITORS", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Instructions of a thread: 100 user, 100 kernel; 10 times 3 in interrupts on top of it.
+   -- Counts a thread's 100 user and 100 kernel instructions, and 10 interrupts of 3 each during it.
    local function counted(set_flags, ctx_flags)
       local m = sim.machine()
       local tid = m:spawn { program = { { loop = 100, { ip = 1, ns = 10 }, { ip = 2, ns = 10, level = "kernel" } } } }
@@ -435,7 +435,7 @@ describe("6.5 Support for PMU preemption", function()
       return ctx
    end
 
-   -- Two threads take turns of 1 us on one CPU; what runs first is the first.
+   -- Makes two threads that take turns of 1 us on one CPU; the first result runs first.
    local function two()
       local m = sim.machine("itanium2", { hz = 1e6, slice_ns = 1000 })
       return m, m:spawn { program = FOREVER }, m:spawn { program = FOREVER }
@@ -503,7 +503,7 @@ describe("6.5 Support for PMU preemption", function()
          assert.are.equal(1000 * us, info.act_duration + info.blind)
          assert.are.equal(1000 * math.floor(us / 2), info.blind)
       end
-      assert.is_true(#preemptions(ctx) < 4) -- the queue was full, the sum is complete
+      assert.is_true(#preemptions(ctx) < 4) -- the queue was full, but the sum of the gaps (blind) is complete
    end)
 
    it("the blind spot is the time in which it would have monitored: not while it is stopped", function()
@@ -512,7 +512,7 @@ describe("6.5 Support for PMU preemption", function()
       assert(ctx:load(0))
       of_thread(second)
       assert(m:run { ns = 1200 })
-      assert(ctx:start()) -- it has lost the PMU
+      assert(ctx:start()) -- the context has lost the PMU
       assert(m:run { ns = 300 })
       assert(ctx:stop())
       assert(m:run { ns = 300 })
@@ -547,7 +547,7 @@ describe("6.5 Support for PMU preemption", function()
          assert(ctx:load(0))
          assert(ctx:start())
          assert(m:run { ns = 500 })
-         local thread = of_thread(tid) -- it runs: the PMU changes hands at once
+         local thread = of_thread(tid) -- tid runs: its context takes the PMU at once
          assert(m:run { ns = 700 })
          assert.are.same({ 500, 700 }, { sim.value(ctx, 4), sim.value(thread, 4) })
          finish(m, thread, tid)

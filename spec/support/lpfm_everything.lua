@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- One use of nearly everything in the module, for spec/c/fuzz/memory.c: returns the function that does it.
+-- Returns a function that uses nearly everything in the module once, for spec/c/fuzz/memory.c.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 

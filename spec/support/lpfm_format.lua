@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The life of a sampling format written in Lua, for spec/c/fuzz/memory.c: returns the function that does it.
+-- Returns a function that registers, uses and removes a sampling format in Lua, for spec/c/fuzz/memory.c.
 local lpfm = require "lpfm"
 
 return function()

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Output handler for busted: a line per spec file, every failure in full, every reason for skipping, and the counts
--- for spec/run.
+-- Output handler for busted: prints a line per spec file, failures in full and reasons for skipping, and
+-- writes the counts for spec/run.
 
 return function()
    local handler = require "busted.outputHandlers.base"()
@@ -9,7 +9,7 @@ return function()
    local handles = require "support.handles"
    require "support.explain"
    local proc = require "lpfm.proc"
-   local LONG = 5 -- s, a file's time that is worth telling
+   local LONG = 5 -- s; the time of a file is printed if it is longer
    local file_counts, open_before, formats_before, begun
 
    local function describe(element)
@@ -21,12 +21,12 @@ return function()
       end
    end
 
-   -- The machine that all files begin on, whatever the last one has left.
+   -- Sets the machine that each file begins on, whichever the file before has left.
    local function usual_machine()
       return assert(lpfm.machine(os.getenv("LPFM_MACHINE") or "perf"))
    end
 
-   -- In the kernel they come and go by themselves.
+   -- Returns the registered formats; "" on perfmon.ko, where the kernel loads and unloads formats.
    local function formats()
       local names = {}
       if usual_machine().name == "linux" then return "" end
@@ -34,7 +34,7 @@ return function()
       return table.concat(names, " ")
    end
 
-   -- What a file of specs has left open, or registered, counts as its failure.
+   -- Counts a failure if a spec file has left something open or registered.
    local function check_leaks(file)
       local open = handles.settled(open_before)
       local left = formats()
@@ -45,7 +45,8 @@ return function()
          "formats: ", left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
-   -- For spec/run, a file names what runs now. It exists until the end, so that a run that dies or hangs is reported.
+   -- The file in which spec/run finds the name of the test that runs. It exists until the end, so that spec/run can
+   -- report a run that dies or hangs.
    local now = os.getenv("LPFM_NOW")
 
    local function note(text)

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Functions are found in the file that was mapped, wherever it is by then: deleted, replaced, in memory, in a namespace
 -- of its own; and never in another file of its path.
--- Second interpreter, all: most of it records programs.
+-- One interpreter: the subject is programs that are recorded, and the C that finds their files.
 
 local c = require "support.c"
 local recording = require "pfm.recording"
@@ -13,7 +13,7 @@ local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
 local root = c.sh("mktemp -d"):gsub("\n", "")
 local data = root .. "/data"
 
--- Runs a function of the name that it is compiled with until the process had so many ms of CPU time.
+-- This program runs the function NAME until the process has had argv[1] ms of CPU time.
 local spinner = [[
    #include <stdlib.h>
    #include <time.h>
@@ -53,7 +53,7 @@ local function compile(name, func, flags)
    return root .. "/" .. name
 end
 
--- Samples by the functions that they are named after.
+-- Returns how many samples are named by each function.
 local function counts()
    local out = {}
    for s in samples.each(assert(recording.open(data))) do out[s.symbol] = (out[s.symbol] or 0) + 1 end
@@ -76,7 +76,7 @@ teardown(function() c.sh("rm -rf " .. root) end)
 
 for kind, flags in pairs { ["a build id"] = "-Wl,--build-id", ["no build id"] = "-Wl,--build-id=none" } do
    describe("of a program that has " .. kind .. ", functions are found", function()
-      -- The command's file while it runs, what is done then, and the recording of it.
+      -- Records program `one`, beside which the shell does `what`; $! is its process ID.
       local function record_while(what)
          compile("one", "first", flags)
          compile("other", "second", flags)
@@ -204,7 +204,7 @@ describe("functions", function()
    it("are not looked for in a file that was built since, which is said", function()
       local path = compile("one", "first")
       sh(("%s record -q -o %s -- %s 300"):format(program, data, path))
-      -- without the symbols that the recording has
+      -- without the recording's symbols, names could only come from the file
       local self = assert(recording.open(data))
       local id = self.objects[path].build_id
       self.symbols = nil

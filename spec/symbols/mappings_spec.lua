@@ -39,7 +39,7 @@ describe("the number of a process that is used again", function()
    end)
 end)
 
--- Where each sample lies, in the order of time: "path offset".
+-- Returns where each sample lies, in the order of time: "path offset".
 local function places(fields)
    local out = {}
    fields.head = { events = { { name = "cpu-clock", pmd = 65 } } }
@@ -74,7 +74,7 @@ function machine:fork(pid, from)
 end
 
 describe("mappings that are recorded", function()
-   -- Records and samples at random; what each sample should be in.
+   -- Returns records and samples at random, and what each sample should be in.
    local function draw(steps)
       local its, records, list, expected = setmetatable({}, machine), {}, {}, {}
       for t = 1, steps do
@@ -128,7 +128,7 @@ describe("mappings that are recorded", function()
 end)
 
 describe("mappings that /proc told", function()
-   -- Changes that no record tells, each seen a while later; what was there is known from the last look before.
+   -- Returns looks at /proc, samples and their places; a changed page is unknown until a look.
    local function draw(changes)
       local its, maps, list, expected = setmetatable({}, machine), {}, {}, {}
       local pages, t = {}, 0
@@ -201,7 +201,7 @@ describe("libraries at one address in turn", function()
       }
    ]]
 
-   -- Loads each, runs it and unloads it; prints where it lay, and from when to when it ran.
+   -- Loads each library, runs it and unloads it; prints where it lay, and from when to when it ran.
    local loader = [[
       #include <dlfcn.h>
       #include <stdio.h>
@@ -234,7 +234,7 @@ describe("libraries at one address in turn", function()
       file:close()
    end
 
-   -- The libraries' paths; where each lay and ran, as the loader tells.
+   -- Records the loader; returns where each library lay, and when it ran, as the loader prints.
    local function run(options)
       local paths, ran = {}, {}
       for i = 1, N do

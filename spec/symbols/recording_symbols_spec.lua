@@ -28,7 +28,7 @@ local function chunk(tag, body)
    return chunks.head(tag, body) .. body
 end
 
--- Where each chunk begins, by tag, in order: {tag, at}
+-- Returns the tag of each chunk and where the chunk begins, in order: { tag, at }
 local function layout(path)
    local file, out = assert(chunks.open(path)), {}
    for tag, at in function() return file:next() end do out[#out + 1] = { tag, at - 16 } end
@@ -227,7 +227,7 @@ end)
 describe("Python", function()
    local handmade = require "support.handmade"
 
-   -- What is said of n samples in an object and 20 in others, with a map file of these functions.
+   -- Returns the warnings for n samples in an object, 20 in another, and a map of these functions.
    local function said(object, n, functions)
       local list = {}
       for i = 1, n do list[i] = { tid = 1, pid = 7, ip = 0x1000 } end
@@ -263,7 +263,7 @@ end)
 
 describe("Code that a JIT compiler made", function()
    local handmade = require "support.handmade"
-   local NOBODY = 2 ^ 22 + 1 -- no process has this number, nor a map
+   local NOBODY = 2 ^ 22 + 1 -- no process has this ID, and no map file is for it
 
    it("is called so where no map file names it, and how one gets a map is said", function()
       for _, mapping in ipairs { "", "//anon", "[anon:js]", "/memfd:doublemapper" } do

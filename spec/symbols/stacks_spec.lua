@@ -14,7 +14,7 @@ local stacks = require "pfm.stacks"
 local KERNEL = -0x1000 -- an address of the kernel, in two's complement
 local LEAST = 128 + 64 + 8 * 127 -- bytes: header, sample, frames; and a value of each PMD
 
--- Per round, by instructions: 1 in main, 2 in a function that it calls, 3 in one called by that, 1 in the kernel.
+-- Returns a program; a round has 1 instruction in main, 2 in outer, 3 in inner, 1 in the kernel.
 local function calls(rounds)
    return { { loop = rounds,
       { ip = 0x1000, ns = 10 },
@@ -24,7 +24,7 @@ local function calls(rounds)
             { call = 0x3011, { ip = KERNEL, ns = 10, level = "kernel" } } } } } }
 end
 
--- A context that samples every instruction of such a program, and its thread.
+-- Returns a machine, a context that samples each instruction of a program, and its thread.
 local function sampling(options, program, pmd)
    local m = sim.machine("itanium2")
    options.format = "stack"
@@ -44,7 +44,7 @@ local function hex(list)
    return table.concat(out, " ")
 end
 
--- How often each stack was sampled.
+-- Returns how often each stack was sampled.
 local function histogram(buffer)
    local counts = {}
    for s in buffer:samples() do
@@ -131,7 +131,7 @@ describe("the format stack", function()
    end)
 
    it("is full when the largest sample does not fit any more, masks, and goes on at the restart (3.6.5)", function()
-      -- room for three samples of the first function, 64 bytes and two frames each, and the largest but for a byte
+      -- room for three samples of 64 bytes and two frames; 8 bytes too little for the largest
       local size = LEAST + 8 * #lpfm.pmds() + 3 * (64 + 16) - 8
       local m, ctx, tid = sampling({ buf_size = size }, { { call = 0x1011, { loop = 7, { ip = 0x2000, ns = 10 } } } },
          { flags = { "OVFL_NOTIFY" } })
@@ -279,7 +279,7 @@ local FUNCTIONS = { path = "/bin/prog", count = 3, segments = { { 0, 0x10000, 0 
 local IN_KERNEL = { path = "[kernel]", count = 1, segments = {}, files = {}, lines = {}, frames = {},
    functions = { { KERNEL, 16, "sys_work" } } }
 
--- What was sampled of the program above as a recording.
+-- Returns a recording of the program that calls() returns.
 local function recorded(options, rounds)
    local m, ctx, tid = sampling(options or {}, calls(rounds or 10))
    m:run { until_exit = tid }
@@ -376,7 +376,7 @@ describe("a recording with stacks", function()
       assert.is_true(place_of(icicle, "outer") > place_of(icicle, "main"))
       assert.truthy(plain:find("inner (symbol, 40 events, 57.14%)", 1, true))
       assert.truthy(plain:find("sys_work (kernel, 10 events, 14.29%)", 1, true))
-      local old = recorded() -- its stacks end before inner
+      local old = recorded() -- its samples have no callers
       old.stack_table = stored.stack_table()
       local same = draw { base = recorded() }
       assert.truthy(same:find("inner (symbol, 40 events, 57.14%, +0.00 points)", 1, true))
@@ -418,7 +418,7 @@ local function child(node, name)
    error(("%s calls no %s"):format(node.name, name))
 end
 
--- The node of a path below the one that calls main.
+-- Returns the node of a path that begins with main, below the node that calls main.
 local function at(tree, path)
    local node = tree
    while #node.children > 0 and not pcall(child, node, "main") do node = node.children[1] end
@@ -429,7 +429,7 @@ end
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 local LPFM = BUILD .. "/lpfm"
 
--- Some ten thousand samples, a score in each round of the program: their chance is a tenth of a point.
+-- Records some ten thousand samples of a program, dozens a round: shares vary by tenths of a point.
 local function record(path, how, prog)
    local line = ("LPFM_MACHINE=%s %s record %s -c 100000 -o %s -- %s 250"):format(real, LPFM, how, path, prog)
    local out, status = c.sh(line)
@@ -437,7 +437,7 @@ local function record(path, how, prog)
    return out
 end
 
--- The shares that spec/c/measured/calls.c promises, to 2 points.
+-- Checks the shares that spec/c/measured/calls.c promises, to 2 points.
 local function shares_are_right(path)
    local tree = stacks.tree(assert(recording.open(path)))
    local whole = at(tree, "main").percent
@@ -480,6 +480,25 @@ describe("record -g", function()
       assert.truthy(text:find("\n[^\n]+    main\n"), text)
       text = c.sh(("%s report -f %s --no-children"):format(LPFM, path))
       assert.truthy(text:find("percent +samples +symbol"), text)
+   end)
+
+   it("says how many nodes of a tree are too small to be shown, and of several events which it shows", function()
+      local two = os.tmpname()
+      finally(function() os.remove(two) end)
+      record(two, "-q -g -e page-faults -c 1 -e cpu-clock", c.target "calls")
+      local function tree(options)
+         local text, status = c.sh(("%s report -f %s -g caller %s 2>/dev/null"):format(LPFM, two, options))
+         assert.equal(0, status, text)
+         return text
+      end
+      local all = tree "--percent-limit 0"
+      local _, rows = all:gsub("\n +[%d.]+%%", "")
+      assert.falsy(all:find("more row", 1, true), all)
+      assert.truthy(all:find("^# [%d,]+ samples of page%-faults\n"), all)
+      assert.truthy(tree("-e cpu-clock"):find("^# [%d,]+ samples of cpu%-clock\n"))
+      local some = tree "--percent-limit 50"
+      local _, shown = some:gsub("\n +[%d.]+%%", "")
+      assert.equal(rows - shown, tonumber((some:match("# and ([%d,]+) more rows"):gsub(",", ""))), some)
    end)
 
    it("is what top -g shows", function()

@@ -18,7 +18,7 @@ local function sh(line)
    return out
 end
 
--- Compiles spec/c/measured/inlined.c with debug information of its own kind; returns the program's path.
+-- Compiles spec/c/measured/inlined.c, with debug information as `flags` say; returns the path.
 local function compile(name, compiler, flags)
    local path = ("%s/%s"):format(scratch, name)
    sh(("cd %s && %s -O1 -o %s %s $OLDPWD/spec/c/measured/inlined.c"):format(scratch, compiler, path, flags))
@@ -31,7 +31,7 @@ local function names_of(frames)
    return table.concat(out, " ")
 end
 
--- The chains of functions at the instructions of outer, each once.
+-- Returns the chains of functions at the instructions of outer, each once.
 local function chains(path, addresses)
    local object, out = assert(objects.object(path)), {}
    for _, address in ipairs(addresses) do out[names_of(object:frames(address))] = true end
@@ -67,7 +67,7 @@ describe("debug information", function()
       end)
    end
 
-   -- A stripped program; its debug information in a file of its own.
+   -- Compiles a stripped program, with its debug information in a file of its own.
    local function separated(name)
       local path = compile(name, "gcc", "-g -Wl,--build-id")
       local addresses = instructions(path, "outer")
@@ -98,7 +98,7 @@ describe("debug information", function()
       assert.truthy(out:find("leaf\nmiddle\nouter\n", 1, true), out)
    end)
 
-   -- By what a program's functions are called, what lpfm calls them.
+   -- Returns what lpfm calls a program's functions, by their names in the program.
    local function demangled(names)
       local source, path = scratch .. "/mangled.c", scratch .. "/mangled"
       local text, n = {}, 0
@@ -131,7 +131,7 @@ describe("debug information", function()
       assert.same(names, found)
    end)
 
-   -- RFC 2603, its examples and those of the rustc book's chapter on the format.
+   -- The names are the examples of RFC 2603, and of the rustc book's chapter on the format.
    it("tells names of Rust's v0 mangling", function()
       local names = {
          ["_RNvNtCs1234_7mycrate3foo3bar"] = "mycrate::foo::bar",
@@ -165,7 +165,8 @@ describe("debug information", function()
       for name, plain in pairs(names) do assert.equal(plain, objects.demangle(name)) end
    end)
 
-   -- By gdc 12, and what c++filt prints; it prints nothing of toLower, whose parameter is "return scope".
+   -- The names are by gdc 12, their plain forms by c++filt. Only toLower's, with its parameter that
+   -- is "return scope", c++filt does not print.
    it("tells names of D, as its tools print them", function()
       local names = {
          ["_Dmain"] = "D main",
@@ -207,7 +208,7 @@ describe("debug information", function()
       end
    end)
 
-   -- The first two would have 2^40 types, the last a frame of the stack for each letter. They are of C++ and Rust.
+   -- Of C++ and Rust in turn: two would have 2^34 types, two take a stack frame for each letter.
    it("leaves names as they are that are made to take all time or memory", function()
       local templates, tuples = { "_Z1f1AIiiE" }, { "_RIC1aThhE" }
       local DIGITS, at, last = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", #tuples[1], 4
@@ -266,6 +267,22 @@ describe("debug information", function()
    end)
 end)
 
+describe("generated code of a forked process", function()
+   it("has the names in the map of its parent, until it executes a program", function()
+      local parent, child, grandchild = 2 ^ 22 + 7, 2 ^ 22 + 8, 2 ^ 22 + 9 -- beyond all process IDs
+      local ran = require("pfm.recording.programs").new({ { "EXEC", 10, parent, parent, "jit" },
+         { "MAP", 11, parent, parent, 0x1000, 0x2000, 0, "//anon" }, { "FORK", 20, child, child, parent, parent },
+         { "FORK", 25, grandchild, grandchild, child, child }, { "EXEC", 30, child, child, "other" },
+         { "MAP", 31, child, child, 0x1000, 0x2000, 0, "//anon" } }, {}, {})
+      local resolver = symbols.resolver { kernel = false, mapped = ran, stored = function(path)
+         return path == jitmap.path(parent) and jitmap.parse "1000 100 hot\n" or nil
+      end }
+      local function func(pid, time) return resolver:resolve(ran.lives:at(pid, time), 0x1010).func end
+      assert.same({ "hot", "hot", "hot" }, { func(parent, 15), func(child, 21), func(grandchild, 26) })
+      assert.not_equal("hot", func(child, 32))
+   end)
+end)
+
 describe("generated code", function()
    local map = jitmap.parse("1000 100 first\n1100 80 second one\nbroken\n1000 40 newer\n0x3000 0x10 prefixed\n"
       .. "2000 0 none\n")
@@ -284,7 +301,7 @@ describe("generated code", function()
    end)
 
    it("of a process is found in /tmp, mapped or not", function()
-      local pid = 2 ^ 22 + require("lpfm.proc").getpid() -- none has such a number
+      local pid = 2 ^ 22 + require("lpfm.proc").getpid() -- no process has such an ID
       local path = ("/tmp/perf-%d.map"):format(pid)
       local file = assert(io.open(path, "w"))
       file:write("500000 10 made\n900000 10 later\n")

@@ -49,7 +49,7 @@ describe("a symbol table", function()
       return name
    end
 
-   -- One drawn at random; what lies behind it until the next symbol is of the last one if that has no size.
+   -- Each adds code. A symbol without a size also has what follows it, until the next symbol.
    local draw = {
       function() -- a function with its size, perhaps with a label or another one within
          local name, kind = begin(true), math.random(3)
@@ -65,7 +65,7 @@ describe("a symbol table", function()
          line(".size %s, . - %s", name, name)
          open = nil
       end,
-      function() open = begin(true) bytes(math.random(60), open) end, -- without its size
+      function() open = begin(true) bytes(math.random(60), open) end, -- a function without a size
       function() open = begin(false) bytes(math.random(60), open) end, -- a label alone
       function() bytes(math.random(30), open) end, -- a gap
    }
@@ -88,6 +88,29 @@ describe("a symbol table", function()
             assert.is_nil((object:func(beyond)))
          end
       end
+   end)
+
+   it("of the kernel names functions to their last bytes, however long they are", function()
+      local kernel, why = objects.object("[kernel]")
+      if not kernel then return pending(why) end
+      local names, long, before = {}, 0, nil -- names by address: aliases
+      local function number(hex) return tonumber(hex:sub(-8), 16) + (tonumber(hex:sub(1, -9), 16) - 2 ^ 32) * 2 ^ 32 end
+      for symbol in io.lines("/proc/kallsyms") do
+         local hex, kind, name = symbol:match("^(ffff%x+) (%S) (%S+)$") -- modules have a fourth word
+         if hex and before and hex ~= before.hex then
+            local address = number(hex)
+            if before.code and kind:find("[tTwW]") and address - before.address > 8192 then
+               long = long + 1
+               local last = kernel:func(address - 1)
+               assert.is_true(names[last] == before.address, ("%s before %s"):format(tostring(last), symbol))
+            end
+         end
+         if hex then
+            before = { hex = hex, address = number(hex), code = kind:find("[tTwW]") }
+            names[name] = before.address
+         end
+      end
+      assert.is_true(long > 10, long .. " functions of more than two pages")
    end)
 
    it("of the kernel names nothing beyond its end", function()
@@ -119,7 +142,7 @@ describe("stubs of calls to other objects", function()
       }
    ]]
 
-   -- Each stub that objdump names has this name, from its first byte to its last.
+   -- Checks that each stub has the name that objdump gives, from its first byte to its last.
    local function assert_named(tool, flags)
       write("calls.c", source)
       sh(("%sgcc -O1 -o calls calls.c %s"):format(tool, flags))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * exec_signal.c - 3.1.15 on the machine of LPFM_MACHINE, one in user space: an exec ends the contexts of the program,
- * and no signal of theirs comes after it. A process with contexts that signal their overflows executes this program
- * again.
+ * exec_signal.c - 3.1.15 on the machine of LPFM_MACHINE, one in user space: an exec ends the
+ * program's contexts, and none of their signals comes after it. A process with contexts that signal
+ * overflows executes this program again.
  *
  *   exec_signal		tries all ways; prints those in which the new program did not end as it should
  *   exec_signal simulated	where threads of the program cannot be monitored
@@ -57,7 +57,8 @@ struct kind {
 	bool		own_signal;	/* F_SETSIG; else SIGIO */
 	bool		no_msg;		/* signals without messages */
 	bool		kept;		/* not close-on-exec */
-	bool		low;		/* duplicated to a lower number */
+	bool		low;		/* its descriptor is duplicated to a lower number */
+	bool		moved;		/* so, after the last call on the context */
 	bool		idle;		/* not loaded */
 };
 
@@ -65,6 +66,7 @@ static const struct kind kinds[] = {
 	{ .own_signal = true }, { .own_signal = false }, { .no_msg = true, .own_signal = true }, { .kept = true },
 	{ .low = true, .own_signal = true }, { .owner = THREAD }, { .owner = THREAD, .own_signal = true },
 	{ .owner = GROUP }, { .owner = GROUP, .kept = true, .low = true },
+	{ .moved = true }, { .moved = true, .no_msg = true, .own_signal = true },
 	{ .idle = true }, { .idle = true, .kept = true },
 };
 #define NUM_KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -80,7 +82,7 @@ static void set_owner(int fd, const struct kind *k)
 		die("fcntl");
 }
 
-/* A context that may signal; one that is loaded does so all the time. */
+/* Makes a context that may signal; a loaded one does so all the time. */
 static int signal_always(const struct kind *k)
 {
 	pfarg_ctx_t ctx = { .ctx_flags = k->no_msg ? PFM_FL_OVFL_NO_MSG : 0 };
@@ -155,15 +157,19 @@ static const struct {
 };
 #define NUM_WAYS (sizeof(ways) / sizeof(*ways))
 
-/* A context in a process of its own; that it signals is seen first. */
+/* Forks a process that calls exec() after some signals of such a context; returns its status. */
 static int become(const struct kind *k, void (*exec)(void))
 {
-	int status = -1, pid = fork();
+	int fd, status = -1, pid = fork();
 
 	if (!pid) {
 		setpgid(0, 0);
-		signal_always(k);
+		fd = signal_always(k);
 		spin_until(k->idle ? 0 : 3);
+		if (k->moved) {
+			context = dup3(fd, 0, O_CLOEXEC);
+			close(fd);
+		}
 		exec();
 		_exit(4);
 	}
@@ -186,7 +192,7 @@ static void try(size_t kind, const char *way, void (*exec)(void))
 	}
 }
 
-/* It ends beside another process of the group that owns the signal. */
+/* Ends a process with a context that sends its signals to the process group. */
 static void end_in_a_group(void)
 {
 	int status = -1, pid = fork();
@@ -208,7 +214,7 @@ static void end_in_a_group(void)
 	}
 }
 
-/* One that fails leaves everything as it was. */
+/* An exec that fails changes nothing. */
 static void fail_and_go_on(void)
 {
 	int now, fd = signal_always(&kinds[0]);

@@ -3,7 +3,7 @@
  * spec_messages.c - a context's descriptor as a descriptor (3.3.3, 3.3.7, 3.3.8): read(2), poll(2),
  * select(2), lseek(2), fcntl(2), signals. On the simulated computer.
  *
- *   spec_messages read|size|rest|nonblocking|blocking|wait|sigio|setsig|no_msg
+ *   spec_messages read|size|copies|rest|nonblocking|blocking|wait|sigio|setsig|no_msg|moved
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,9 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
@@ -35,7 +38,7 @@ static void check(int line, const char *what, int ok)
 
 #define CHECK(what) check(__LINE__, #what, what)
 
-/* A started context that overflows every 100 ns of its thread. */
+/* Starts a context that overflows every 100 ns of its thread. */
 static int new_context(uint32_t flags)
 {
 	struct pfm_sim_step steps[] = {
@@ -82,7 +85,7 @@ static void reading(void)
 	close(fd);
 }
 
-/* "if size is not a multiple of the message size : the read fails and return EINVAL"; copies are no other */
+/* "if size is not a multiple of the message size : the read fails and return EINVAL" */
 static void size(void)
 {
 	enum { SIZE = sizeof(pfarg_msg_t) };
@@ -92,7 +95,7 @@ static void size(void)
 	pfarg_msg_t msgs[3];
 
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
-		CHECK(read(fd, msgs, wrong[i]) == -1 && errno == EINVAL);	/* an empty queue: nor does it wait */
+		CHECK(read(fd, msgs, wrong[i]) == -1 && errno == EINVAL);	/* does not wait */
 	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
 		CHECK(read(fd, msgs, wrong[i]) == -1 && errno == EINVAL);
@@ -103,13 +106,81 @@ static void size(void)
 	CHECK(read(fd, msgs, sizeof(msgs[0])) == sizeof(msgs[0]) && msgs[0].type == PFM_MSG_OVFL);
 	close(copy);
 	close(fd);
-	/* what has the number next can be read in any size */
+	/* another file that gets the number can be read in any size */
 	CHECK(dup2(zero, fd) == fd && read(fd, msgs, 10) == 10);
 	close(fd);
 	close(zero);
 }
 
-/* Past the library, what a short read leaves is there for the next: nothing is lost. */
+/* Returns the descriptor as another process gets it, by SCM_RIGHTS. */
+static int passed_on(int fd)
+{
+	char room[CMSG_SPACE(sizeof(fd))] = { 0 }, byte = 0;
+	struct iovec part = { &byte, 1 };
+	struct msghdr msg = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = room, .msg_controllen = sizeof(room) };
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	int ends[2];
+
+	*c = (struct cmsghdr){ .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS, .cmsg_len = CMSG_LEN(sizeof(fd)) };
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	CHECK(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	CHECK(sendmsg(ends[0], &msg, 0) == 1 && recvmsg(ends[1], &msg, 0) == 1);
+	memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	close(ends[0]);
+	close(ends[1]);
+	return fd;
+}
+
+static void refuses(int fd)
+{
+	pfarg_msg_t msg;
+	struct iovec parts[] = { { &msg, 4 }, { (char *)&msg + 4, 6 } };
+
+	CHECK(read(fd, &msg, 10) == -1 && errno == EINVAL);
+	CHECK(readv(fd, parts, 2) == -1 && errno == EINVAL);
+	CHECK(write(fd, &msg, sizeof(msg)) == -1 && errno == EINVAL);
+	CHECK(writev(fd, parts, 2) == -1 && errno == EINVAL);
+}
+
+/* "the read fails and return EINVAL", by any copy in any process; the message stays whole. */
+static void copies(void)
+{
+	struct rlimit most;
+	int fd = new_context(0), zero = open("/dev/zero", O_RDONLY), status;
+	int all[] = { fd, dup(fd), dup(dup(fd)), fcntl(fd, F_DUPFD, 50), fcntl64(fd, F_DUPFD_CLOEXEC, 50),
+		      dup2(fd, 100), dup3(fd, 101, O_CLOEXEC), passed_on(fd), -1 };
+	size_t n = sizeof(all) / sizeof(all[0]);
+	pfarg_msg_t msg;
+	struct iovec parts[] = { { &msg, 10 }, { (char *)&msg + 10, sizeof(msg) - 10 } };
+	pid_t pid;
+
+	CHECK(!fcntl(fd, F_SETFL, O_NONBLOCK));
+	CHECK(!getrlimit(RLIMIT_NOFILE, &most));
+	most.rlim_cur = most.rlim_max;
+	if (most.rlim_max > 5000 && !setrlimit(RLIMIT_NOFILE, &most))
+		all[n - 1] = fcntl(fd, F_DUPFD, 5000);	/* a number that few programs reach */
+	else
+		n--;
+	CHECK(pfm_sim_run_until_message(sim, fd, 1000) == 1);
+	for (size_t i = 0; i < n; i++)
+		refuses(all[i]);
+	pid = fork();
+	if (!pid) {
+		for (size_t i = 0; i < n; i++)
+			refuses(all[i]);
+		_exit(failures);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status);
+	CHECK(readv(fd, parts, 2) == sizeof(msg) && msg.type == PFM_MSG_OVFL);
+	CHECK(recv(fd, &msg, sizeof(msg), MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	for (size_t i = 0; i < n; i++) {
+		CHECK(dup2(zero, all[i]) == all[i] && readv(all[i], parts, 1) == 10);
+		close(all[i]);
+	}
+	close(zero);
+}
+
+/* Of short reads that bypass the library, the next read gets the rest. */
 static void rest(void)
 {
 	const size_t some = 10;
@@ -159,7 +230,7 @@ static void blocking(void)
 	close(fd);
 }
 
-/* Several contexts in one poll and one select; those without a message are not ready. */
+/* poll() and select() with several contexts: those without a message are not ready. */
 static void waiting(void)
 {
 	int a = new_context(0), b = new_context(0);
@@ -188,7 +259,7 @@ static void waiting(void)
 static volatile sig_atomic_t signals, last_signal, last_fd, got_message;
 static int watched;
 
-/* "the message is always appended ... before the signal is sent": it can be read right here. */
+/* "the message is always appended ... before the signal is sent": the handler reads it. */
 static void on_signal(int sig, siginfo_t *info, void *unused)
 {
 	pfarg_msg_t msg;
@@ -230,7 +301,7 @@ static void sigio(void)
 	close(fd);
 }
 
-/* F_SETSIG: another signal, which tells the descriptor. */
+/* F_SETSIG: another signal, of which si_fd is the descriptor. */
 static void setsig(void)
 {
 	int fd = new_context(0);
@@ -243,7 +314,7 @@ static void setsig(void)
 	close(fd);
 }
 
-/* PFM_FL_OVFL_NO_MSG: the signal alone, and "a call to the PFM_RESTART command is necessary". */
+/* PFM_FL_OVFL_NO_MSG: only the signal comes; "a call to the PFM_RESTART command is necessary". */
 static void no_msg(void)
 {
 	int fd = new_context(PFM_FL_OVFL_NO_MSG);
@@ -261,13 +332,28 @@ static void no_msg(void)
 	close(fd);
 }
 
+/* "the signal is maintained", also if only a copy of the descriptor is left. */
+static void moved(void)
+{
+	int fd = new_context(PFM_FL_OVFL_NO_MSG), copy = dup(fd);
+
+	handle(SIGRTMIN);
+	asynchronous(fd);
+	CHECK(!fcntl(fd, F_SETSIG, SIGRTMIN));
+	CHECK(!close(fd));
+	pfm_sim_run_ns(sim, 1000);
+	CHECK(signals == 1 && last_signal == SIGRTMIN && last_fd == copy);
+	close(copy);
+}
+
 static const struct {
 	const char	*name;
 	void		(*run)(void);
 } parts[] = {
-	{ "read", reading }, { "size", size }, { "rest", rest }, { "nonblocking", nonblocking },
-	{ "blocking", blocking },
+	{ "read", reading }, { "size", size }, { "copies", copies }, { "rest", rest },
+	{ "nonblocking", nonblocking }, { "blocking", blocking },
 	{ "wait", waiting }, { "sigio", sigio }, { "setsig", setsig }, { "no_msg", no_msg },
+	{ "moved", moved },
 };
 
 int main(int argc, char **argv)
@@ -284,6 +370,7 @@ int main(int argc, char **argv)
 	}
 	pfm_sim_put(sim);
 	if (!found)
-		fprintf(stderr, "usage: spec_messages read|size|rest|nonblocking|blocking|wait|sigio|setsig|no_msg\n");
+		fprintf(stderr, "usage: spec_messages read|size|copies|rest|nonblocking|blocking|wait|sigio|setsig|"
+			"no_msg|moved\n");
 	return !found || failures;
 }

@@ -65,7 +65,7 @@ static void end(int fd)
 	pfm_sim_put(sim);
 }
 
-/* PMD4 samples every 10 instructions of a new thread, for ns. */
+/* Lets PMD4 sample every 10 instructions of a new thread, for ns. */
 static void sample(int fd, uint64_t ns)
 {
 	struct pfm_sim_step steps[] = {
@@ -170,7 +170,38 @@ static void once(void)
 	TRUE(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EBUSY);
 	TRUE(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, dup(fd), 0) == MAP_FAILED && errno == EBUSY);
 	TRUE(!munmap(at, SIZE));
-	TRUE(!munmap(map(fd), SIZE));	/* and again, once it is unmapped */
+	TRUE(!munmap(map(fd), SIZE));	/* can be mapped again */
+	end(fd);
+}
+
+static void *again(int fd)
+{
+	return mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+}
+
+/* "can only be mapped once": while any part of it is mapped, wherever, and not a moment longer. */
+static void still_once(void)
+{
+	enum { ROOM = SIZE + 8192 };
+	int fd = create(SIZE, NULL);
+	char *at = map(fd), *room;
+
+	TRUE(munmap(at, 0) == -1 && errno == EINVAL);
+	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
+	TRUE(!munmap(at, 4096));
+	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
+	TRUE(!munmap(at + 4096, SIZE - 4096));
+	/* the buffer is unmapped together with its surroundings */
+	room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = map(fd);
+	TRUE(mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, room + 4096) == room + 4096);
+	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
+	TRUE(!munmap(room, ROOM));
+	at = map(fd);
+	/* another mapping replaces the buffer's */
+	TRUE(mmap(at, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+	TRUE(!munmap(map(fd), SIZE));
+	TRUE(!munmap(at, SIZE));
 	end(fd);
 }
 
@@ -184,7 +215,7 @@ static void no_buffer(void)
 	end(ctx.ctx_fd);
 }
 
-/* A child that does what fn says about at; how it ended. */
+/* Runs fn(at, fd) in a child; returns the child's status. */
 static int in_child(int (*fn)(void *at, int fd), void *at, int fd)
 {
 	int status;
@@ -224,9 +255,9 @@ static void unmapped(void)
 	sample(fd, 255);
 	TRUE(hdr->hdr_count == 2);
 	TRUE(!munmap(hdr, SIZE));
-	hdr = map(fd);	/* the buffer is what it was */
+	hdr = map(fd);	/* the buffer is unchanged */
 	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap((char *)hdr + 4096, SIZE - 4096));	/* a part */
+	TRUE(!munmap((char *)hdr + 4096, SIZE - 4096));	/* unmaps a part */
 	TRUE(hdr->hdr_count == 2);
 	TRUE(!munmap(hdr, 4096));
 	end(fd);
@@ -237,7 +268,7 @@ static int shares(void *at, int fd)
 	const pfm_default_smpl_hdr_t *hdr = at;
 	char c;
 
-	/* one writes when the parent has sampled */
+	/* the parent writes to the pipe fd when it has sampled */
 	return read(fd, &c, 1) == 1 && hdr->hdr_count == 2 ? 0 : 1;
 }
 
@@ -320,6 +351,7 @@ static const struct {
 } cases[] = {
 	{ "no_padding", no_padding }, { "sequence", sequence }, { "not_by_read", not_by_read },
 	{ "protections", protections }, { "map_flags", map_flags }, { "sizes", sizes }, { "once", once },
+	{ "still_once", still_once },
 	{ "no_buffer", no_buffer }, { "read_only", read_only }, { "unmapped", unmapped },
 	{ "forks", forks }, { "child_unmaps", child_unmaps }, { "closed", closed },
 	{ "restarted", restarted },

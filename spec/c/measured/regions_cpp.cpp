@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* regions_cpp.cpp - regions that exceptions end; spec/core/regions_spec.lua measures it. */
+/* regions_cpp.cpp - regions that exceptions end; spec/core/regions_spec.lua measures them. */
 #include <cstdio>
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* oracle_checks.c - what calls return beside what the model has. */
+/* oracle_checks.c - compares what calls return with the model's values. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -23,7 +23,7 @@ void take_interrupt(struct context *c)
 	model_interrupts(c);
 }
 
-/* What others have counted is in what is read, unless the PMD has a period of its own. */
+/* Returns what inheriting threads add to a PMD's value: nothing if each has its own period. */
 static uint64_t visible(const struct context *c, int set, int i)
 {
 	const struct set *s = &c->m.sets[set];
@@ -40,7 +40,7 @@ static uint64_t visible(const struct context *c, int set, int i)
 	return sum;
 }
 
-/* What the model has of a set that differs. */
+/* Prints the model's state of a set that differs. */
 static void show(const struct context *c, const struct set *s)
 {
 	trace("context %td%s%s%s: set %u%s, flags %#x", c - contexts, c->loaded ? ", loaded" : "",
@@ -92,7 +92,7 @@ void check_registers(struct context *c)
 	}
 }
 
-/* Runs and duration of all. */
+/* Compares the runs and the duration of all threads. */
 static void check_runs(const struct context *c, int set, const pfarg_setinfo_t *info)
 {
 	const struct set *s = &c->m.sets[set];
@@ -115,7 +115,8 @@ static void check_set(const struct context *c, const struct set *s, const pfarg_
 	bool is_active = c->loaded && s == &c->m.sets[c->m.active];
 
 	SAME(info->set_flags, s->flags, "set %u", s->id);
-	SAME(info->set_lost + info->set_throttled + info->set_blind + info->set_late, 0, "set %u", s->id);
+	SAME(info->set_lost + info->set_throttled + info->set_blind + info->set_late + info->set_gap, 0,
+	     "set %u", s->id);
 	if (s->flags & PFM_SETFL_EXPL_NEXT)
 		SAME(info->set_id_next, s->next_id, "set %u", s->id);
 	check_runs(c, s - c->m.sets, info);
@@ -141,7 +142,7 @@ void check_sets(struct context *c)
 		check_set(c, &c->m.sets[i], &info[i]);
 }
 
-/* What is filled, word by word, so that the place of a difference is told; then all of it. */
+/* Compares the filled part word by word, so that a difference's place is printed; then all. */
 void check_buffer(struct context *c)
 {
 	size_t filled = 0;
@@ -186,8 +187,8 @@ bool check_message(struct context *c)
 }
 
 /*
- * It goes on, or would, at user level: there a notification holds it (3.5.14). If the interrupt came with a command, or
- * as the thread left the CPU, it is held once it is to run.
+ * Returns true if a notification holds the thread: at user level (3.5.14). With skid its state
+ * decides: after an interrupt by a command, or off its CPU, it is held only when it is to run.
  */
 static bool is_held(const struct thread *t, enum pfm_sim_state state)
 {
@@ -195,7 +196,7 @@ static bool is_held(const struct thread *t, enum pfm_sim_state state)
 	       (!world.skid || state == PFM_SIM_BLOCKED);
 }
 
-/* No thread is blocked but those that a notification blocks; all ran as long as they did. */
+/* Compares which threads have ended or are blocked, and how long each ran. */
 void check_states(void)
 {
 	struct pfm_sim_thread is[MAX_THREADS + 8];

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: MIT
 /*
- * records.c - what programs do, in the buffers of the format stack: MAP, EXEC, RENAME, FORK, EXIT.
+ * records.c - the format stack records what programs do: MAP, EXEC, RENAME, FORK, EXIT.
  */
 #include <sys/stat.h>
 
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
-#define SIZE		(4u << 20)
 #define CPUS		64
 #define LIBRARY		"/w/build/libpfmlib.so"
 #define LEAVES		300
 
 /* --- contexts ----------------------------------------------------------------------------------- */
 
-/* It samples page faults, one in period, of the thread or, where that is 0, on this CPU. */
+/* bytes of a listener's buffer: users without rights may have no more */
+static size_t size = 4u << 20;
+
+/* Creates a context that samples page faults of a thread or, if tid is 0, of this CPU, and starts it. */
 static int listener(uint64_t period, pid_t tid)
 {
-	pfm_stack_smpl_arg_t arg = { .buf_size = SIZE, .buf_flags = PFM_STACK_SMPL_RECORDS };
+	pfm_stack_smpl_arg_t arg = { .buf_size = size, .buf_flags = PFM_STACK_SMPL_RECORDS };
 	pfarg_ctx_t ctx = { .ctx_flags = tid ? 0 : PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU };
 	int fd = pfm_create_context_name(&ctx, PFM_STACK_SMPL_NAME, &arg, sizeof(arg));
 
@@ -30,14 +32,14 @@ static int listener(uint64_t period, pid_t tid)
 static const pfm_stack_smpl_hdr_t *stopped(int fd)
 {
 	check(!pfm_stop(fd), "stop: %s", pfm_explain());
-	return pfm_map_buffer(fd, SIZE);
+	return pfm_map_buffer(fd, size);
 }
 
-/* Every listener has a mapping of its own. */
+/* Unmaps and closes a listener. */
 static void end(int fd, const pfm_stack_smpl_hdr_t *h)
 {
 	if (h != MAP_FAILED)
-		munmap((void *)(uintptr_t)h, SIZE);
+		munmap((void *)(uintptr_t)h, size);
 	close(fd);
 }
 
@@ -52,7 +54,7 @@ static const pfm_stack_smpl_event_t *next_of(const pfm_stack_smpl_hdr_t *h, cons
 
 #define for_each(e, h) for ((e) = next_of(h, NULL); (e); (e) = next_of(h, e))
 
-/* Records of a type about a thread, or about all. */
+/* Returns the number of records of a type about a thread, or about all if tid is 0. */
 static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t tid)
 {
 	const pfm_stack_smpl_event_t *e;
@@ -63,7 +65,7 @@ static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t tid)
 	return n;
 }
 
-/* How many records there are of mappings of the process that have this path, or hold this address. */
+/* Returns how many mappings of a process were recorded that have this path or, without one, hold this address. */
 static int count_maps(const pfm_stack_smpl_hdr_t *h, pid_t pid, const char *path, uint64_t at)
 {
 	const pfm_stack_smpl_event_t *e;
@@ -81,7 +83,7 @@ static int count_maps(const pfm_stack_smpl_hdr_t *h, pid_t pid, const char *path
 
 static char self[256];
 
-/* This program again, as a leaf. */
+/* Executes this program in a child, under the name "leaf". */
 static pid_t run_leaf(void)
 {
 	pid_t pid = fork();
@@ -116,7 +118,7 @@ static void a_process_is_told_from_fork_to_exit(void)
 		static const uint32_t types[] = { PFM_STACK_SMPL_FORK, PFM_STACK_SMPL_EXEC, PFM_STACK_SMPL_MAP,
 						  PFM_STACK_SMPL_EXIT };
 
-		if (e->tid != (uint32_t)pid)	/* the library starts threads */
+		if (e->tid != (uint32_t)pid)	/* libperfmon starts threads, too */
 			continue;
 		order += order < 4 && e->rec.rec_type == types[order];
 		TRUE(e->pid == (uint32_t)pid && e->tstamp);
@@ -130,7 +132,7 @@ static void a_process_is_told_from_fork_to_exit(void)
 	end(fd, h);
 }
 
-/* "RENAME: the thread has another name now", and once; an exec names the thread, too, and is an EXEC. */
+/* "RENAME: the thread has another name now": one record; the name after an exec is in EXEC. */
 static void a_thread_that_names_itself_is_told(void)
 {
 	const pfm_stack_smpl_exec_t *name = NULL;
@@ -174,7 +176,7 @@ static void who_was_there_before_is_told_with_the_first_sample(void)
 
 	child_go(&c);
 	child_end(&c);
-	h = pfm_map_buffer(fd, SIZE);
+	h = pfm_map_buffer(fd, size);
 	EQUAL(count_maps(h, c.pid, self, 0), 1);
 	EQUAL(count_maps(h, c.pid, NULL, (uintptr_t)touch), 1);
 	EQUAL(count(h, PFM_STACK_SMPL_EXEC, 0), 0);
@@ -202,8 +204,8 @@ static void what_is_mapped_later_is_told_once(void)
 
 	child_go(&c);
 	child_end(&c);
-	h = pfm_map_buffer(fd, SIZE);
-	EQUAL(count_maps(h, c.pid, LIBRARY, 0), 3);	/* at three places */
+	h = pfm_map_buffer(fd, size);
+	EQUAL(count_maps(h, c.pid, LIBRARY, 0), 3);	/* mapped at three addresses */
 	EQUAL(count_maps(h, c.pid, self, 0), 1);
 	end(fd, h);
 }
@@ -242,7 +244,7 @@ static int watch(int up, int go)
 	return tells(h, LIBRARY) ? 5 : 0;
 }
 
-/* A user who may monitor CPUs sees where others' samples are, but not what they have mapped. */
+/* A user that may monitor CPUs sees others' samples, but not their mappings. */
 static void others_mappings_are_not_told(void)
 {
 	int up[2], go[2], paranoid = open("/proc/sys/kernel/perf_event_paranoid", O_RDWR);
@@ -278,7 +280,7 @@ static void become_leaf(uint64_t unused)
 	_exit(9);
 }
 
-/* 1: there is a record of what the thread executes; 2: there is none. */
+/* Returns 1 if the exec of a child and its mappings are recorded, and 2 if they are not. */
 static int watch_exec(int unused)
 {
 	struct child c = child_new(become_leaf, 0);
@@ -289,7 +291,7 @@ static int watch_exec(int unused)
 	child_go(&c);
 	if (test_failed || child_end(&c))
 		return 100;
-	h = pfm_map_buffer(fd, SIZE);
+	h = pfm_map_buffer(fd, size);
 	maps = count_maps(h, c.pid, "/tmp/leaf", 0);
 	execs = count(h, PFM_STACK_SMPL_EXEC, c.pid);
 	if (maps != execs || count(h, PFM_STACK_SMPL_EXIT, c.pid) != execs)
@@ -315,7 +317,7 @@ static void hide_and_map(uint64_t times)
 	map_library(times);
 }
 
-/* A user monitors a thread of its own, which hides from then on. */
+/* A user monitors a process of its own, which then makes itself not dumpable. */
 static int watch_hider(void)
 {
 	const pfm_stack_smpl_hdr_t *h;
@@ -329,7 +331,7 @@ static int watch_hider(void)
 	fd = listener(1, c.pid);
 	child_go(&c);
 	child_end(&c);
-	h = test_failed ? MAP_FAILED : pfm_map_buffer(fd, SIZE);
+	h = test_failed ? MAP_FAILED : pfm_map_buffer(fd, size);
 	if (h == MAP_FAILED || count(h, PFM_STACK_SMPL_EXIT, c.pid) != 1)
 		return 2;
 	return tells(h, LIBRARY) ? 3 : 0;
@@ -349,7 +351,7 @@ static void who_hides_is_not_told(void)
 static const pfm_stack_smpl_hdr_t *all[CPUS];
 static int num_cpus;
 
-/* Is the address in a mapping that was recorded for the process, or for this one, which created it? */
+/* Returns true if the address is in a recorded mapping of the process, or of this process, its parent. */
 static bool is_known(pid_t pid, uint64_t ip)
 {
 	for (int cpu = 0; cpu < num_cpus; cpu++)
@@ -381,7 +383,7 @@ static void check_samples(const pfm_stack_smpl_hdr_t *h, int *n)
 	}
 }
 
-/* Each samples whatever it does until it is over, wherever it is. */
+/* Each short program is sampled until its end; all samples are in recorded mappings. */
 static void all_samples_of_many_short_programs_are_known(void)
 {
 	int fds[CPUS], n = 0, leaves = 0;
@@ -409,7 +411,7 @@ static void all_samples_of_many_short_programs_are_known(void)
 		end(fds[cpu], all[cpu]);
 }
 
-/* Contexts come and go while threads are on their way to tell what they have mapped. */
+/* Contexts are closed while threads are about to record their mappings for them. */
 static void listeners_may_go_at_any_time(void)
 {
 	pid_t pid = fork();
@@ -453,7 +455,7 @@ static int told_of_new(uint64_t pages)
 
 	child_go(&c);
 	child_end(&c);
-	h = pfm_map_buffer(fd, SIZE);
+	h = pfm_map_buffer(fd, size);
 	for_each(e, h) {
 		const pfm_stack_smpl_map_t *map = (const void *)e;
 
@@ -464,20 +466,20 @@ static int told_of_new(uint64_t pages)
 	return n;
 }
 
-/* As a library that is loaded where another was: larger, or as large. */
+/* A mapping that replaces another is recorded, whether it is larger or of the same size. */
 static void what_takes_anothers_place_is_told(void)
 {
 	EQUAL(told_of_new(2), 1);
 	EQUAL(told_of_new(1), 1);
 }
 
-#define SLEEPERS	300		/* more than walks over mappings can be under way */
+#define SLEEPERS	300		/* more than the walks over mappings that can be pending */
 #define CPU_CLOCK	65
 
 static char junk[1 << 18];
 static int pipes[SLEEPERS][2];
 
-/* Each goes on with its write(), is sampled there, in the kernel, and sleeps again. */
+/* Lets each sleeper go on with its write(), in which it is sampled, and then sleep again. */
 static void wake_sleepers(void)
 {
 	for (int i = 0; i < SLEEPERS; i++)
@@ -498,6 +500,7 @@ static void sleepers_leave_others_their_mappings(void)
 			_exit(write(pipes[i][1], junk, sizeof(junk)) < 0);
 		await_sleep(pids[i]);
 	}
+	size = 16u << 20;		/* a kernel with KASAN is so slow that samples alone fill 4 MiB */
 	fd = listener(1 << 30, 0);
 	check(!set_pmc(fd, 0, CPU_CLOCK, 9) && !set_period(fd, 0, CPU_CLOCK, 50000, PFM_REGFL_OVFL_NOTIFY),
 	      "a clock: %s", pfm_explain());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * torture.c - random calls, right and wrong, from several processes of two threads each at once, upon each
- * other and upon targets that fork, exec and are killed, while processors go off and on and the configuration
+ * torture.c - makes random calls, right and wrong, from several processes of two threads each. Their contexts monitor
+ * each other and targets that fork, exec and are killed, while processors go off and on and the configuration
  * changes. Contexts are passed between processes and into children. The seed is printed. In the end nothing may be
  * left, and the machine must still count right.
  *
- *   torture [SECONDS [SEED]]		of the machine's time
+ *   torture [SECONDS [SEED]]		SECONDS of the guest's time
  */
 #include <pthread.h>
 #include <sys/ioctl.h>
@@ -70,7 +70,7 @@ static void target(unsigned int n)
 	}
 }
 
-/* kill(2) has a meaning for those below 2, too. */
+/* Kills a process. For kill(2), numbers below 2 mean init or many processes. */
 static void kill_one(pid_t pid)
 {
 	if (pid > 1)
@@ -89,7 +89,7 @@ static void keep_targets(void)
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			target((unsigned int)getpid());
 		}
-		shared->targets[i] = pid;	/* not by the child, which has 0 there */
+		shared->targets[i] = pid;	/* set by the parent: in the child pid is 0 */
 	}
 }
 
@@ -103,7 +103,7 @@ struct ours {
 };
 
 static struct ours ours[CONTEXTS];
-static uint64_t calls, good;	/* of this process, both threads */
+static uint64_t calls, good;	/* by both threads of this process */
 
 static void count(long ret)
 {
@@ -111,7 +111,7 @@ static void count(long ret)
 	__atomic_fetch_add(&good, ret >= 0, __ATOMIC_RELAXED);
 }
 
-/* Counting, sampling, sampling with stacks, or as a program says. */
+/* Creates a context that counts, or samples by the format default, stack or program. */
 static int create_one(pfarg_ctx_t *ctx)
 {
 	pfm_dfl_smpl_arg_t samples = { .buf_size = 4096u << any(4) };
@@ -146,7 +146,7 @@ static void open_one(struct ours *o)
 	fcntl(o->fd, F_SETSIG, any(2) ? 0 : SIGRTMIN);
 }
 
-/* A child that holds all descriptors a little longer than its parent may live. */
+/* Creates a child, which holds all descriptors perhaps for longer than its parent lives. */
 static void leave_to_a_child(void)
 {
 	pid_t pid = fork();
@@ -174,7 +174,7 @@ static void forget_view(struct ours *o)
 
 static void close_one(struct ours *o)
 {
-	if (any(2))	/* or afterwards */
+	if (any(2))	/* else after the close */
 		forget_view(o);
 	if (any(2) && o->map != MAP_FAILED)
 		(munmap)(o->map, any(2) ? o->size : 4096);
@@ -190,7 +190,7 @@ static int some_reg(void)
 	return nums[any(12)];
 }
 
-/* Instructions, cycles, in the kernel, too; or any small number. */
+/* Returns a PMC value: instructions or cycles, perhaps also of the kernel; or any small number. */
 static uint64_t some_pmc(void)
 {
 	return any(3) ? (any(2) ? USER : BOTH) | (any(2) ? CYCLES : INST) : any(10);
@@ -254,7 +254,7 @@ static void map_one(struct ours *o)
 		(munmap)(o->map, o->size), o->map = MAP_FAILED;
 }
 
-/* Mapped and unmapped by this thread alone: the other reads no views. */
+/* Maps, reads or unmaps a view. Only this thread does: the other reads no views. */
 static void view_one(struct ours *o)
 {
 	pfarg_setinfo_t info = { .set_id = o->view.set = (uint16_t)any(3) };
@@ -309,7 +309,7 @@ static void receive_one(struct ours *o)
 
 #define LARGEST_VECTOR	(4096 + 65536)		/* bytes, as configure() allows them */
 
-/* What no library would call: any number, any size, anywhere; there is room for what comes back. */
+/* Makes calls that no library makes: of any number, size and address; results have room behind page. */
 static void nonsense(struct ours *o)
 {
 	static uint64_t page[512 + LARGEST_VECTOR / 8 + (1 << 14) / 8];
@@ -335,7 +335,7 @@ static void await_one(struct ours *o)
 	count(poll(&p, 1, (int)any(3)));
 }
 
-/* Limits come and go; what they say matters to the calls of the others. */
+/* Changes limits, which makes calls of other processes fail. */
 static void configure(void)
 {
 	pfarg_config_t cfg;
@@ -380,7 +380,7 @@ static void ignore(int sig)
 	(void)sig;
 }
 
-/* The other thread of a worker: calls upon the same contexts, which may be closed under its hands. */
+/* The second thread of a worker: it uses the same contexts while the first may close them. */
 static void *meddle(void *seed)
 {
 	state = (uint64_t)(uintptr_t)seed;
@@ -447,7 +447,7 @@ static pid_t new_worker(int n, uint64_t seed)
 
 /* --- others that have the counters ---------------------------------------------------------------- */
 
-/* There may be no PMU, and an emulated one counts none where time is the host's. */
+/* Returns true if the PMU counts instructions: there may be none, and with vm -M it counts none. */
 static bool counts_instructions(void)
 {
 	int fd = new_context(0);
@@ -536,10 +536,6 @@ static void finish(void)
 	struct ours rest = { .fd = -1, .map = MAP_FAILED };
 
 	shared->over = 1;
-	if (shared->thief) {
-		waitpid(shared->thief, NULL, 0);
-		waitpid(shared->bookkeeper, NULL, 0);
-	}
 	for (int i = 0; i < WORKERS; i++) {
 		kill_one(shared->workers[i]);
 		waitpid(shared->workers[i], NULL, 0);
@@ -552,6 +548,11 @@ static void finish(void)
 	while (receive_one(&rest), rest.fd >= 0) {
 		close(rest.fd);
 		rest.fd = -1;
+	}
+	/* these end by themselves now: before, a context may have held them at a notification */
+	if (shared->thief) {
+		waitpid(shared->thief, NULL, 0);
+		waitpid(shared->bookkeeper, NULL, 0);
 	}
 	all_cpus_on();
 }
@@ -599,7 +600,7 @@ static int module_references(void)
 	return n;
 }
 
-/* Formats and descriptions that were loaded meanwhile depend on the module. */
+/* Returns how many modules, of formats and PMU descriptions, depend on perfmon.ko. */
 static int dependent_modules(void)
 {
 	FILE *f = fopen("/proc/modules", "r");
@@ -618,7 +619,7 @@ static void nothing_is_left(void)
 	int patience = 1000, expected = 1 + dependent_modules();	/* the library has the device open */
 	pfarg_config_t cfg;
 
-	/* what the last close left to others may be under way still */
+	/* the last close may have left work to other threads, which is not done yet */
 	while (module_references() > expected && patience--)
 		usleep(1000);
 	EQUAL(module_references(), expected);
