@@ -85,6 +85,17 @@ local function refuse_stream(writer)
    end
 end
 
+-- Writes the recording. Says which of several sampled events a format of one event left out, unless one was asked for.
+local function write(self, name, path, opts)
+   export.write(self, name, path, opts)
+   if opts.event or not export.format(name).one_event then return end
+   local list, others = stacks.sampled(self), {}
+   for i = 2, #list do others[#others + 1] = ("'%s'"):format(list[i].name) end
+   if #others == 0 then return end
+   io.stderr:write(render.clean(("lpfm export: wrote the samples of '%s' alone; -e writes those of %s\n"):format(
+      list[1].name, table.concat(others, ", "))))
+end
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -106,7 +117,7 @@ function command.main(argv)
    if not path then refuse_stream(writer) end
    local self = input.open(args.files, "lpfm export")
    options.checked(stacks.event, self, opts.event)
-   export.write(self, name, path, opts)
+   write(self, name, path, opts)
    input.finish(self, "lpfm export")
    return input.status(self)
 end
@@ -131,8 +142,7 @@ function command.call(path, file, opts)
    if not name then
       error(("export: the name '%s' tells no format: export(\"out.svg\"), or the option format"):format(path), 0)
    end
-   local self = input.open(file)
-   export.write(self, name, path, chosen)
+   write(input.open(file), name, path, chosen)
 end
 
 return command

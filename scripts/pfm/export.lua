@@ -17,7 +17,7 @@ local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", c
 
 --- Finds a format.
 -- @string name of the format, or another word for it
--- @treturn[1] table its writer: `summary`, `extensions`, `write(self, out, opts)`, perhaps `binary`
+-- @treturn[1] table its writer: `summary`, `extensions`, `write(self, out, opts)`, perhaps `binary`, `one_event`
 -- @treturn[1] string its name
 -- @return[2] nil there is none
 -- @usage print(require("pfm.export").format("svg").summary)

@@ -6,7 +6,8 @@ local escape = require "pfm.export.escape"
 local render = require "pfm.render"
 local stacks = require "pfm.recording.stacks"
 
-local flamegraph = { summary = "a picture (SVG) to zoom and search in a browser", extensions = { "svg" } }
+local flamegraph = { summary = "a picture (SVG) to zoom and search in a browser", extensions = { "svg" },
+   one_event = true }
 
 local WIDTH, ROW, MARGIN = 1200, 17, 10 -- px
 local HEAD, FOOT = 60, 30               -- px, above and below the frames
@@ -239,6 +240,14 @@ local function collect(self, wanted)
    return list, total
 end
 
+-- Returns the first warning about a recording or an older one, and of how many it is one; nil if there is none.
+local function warning_of(self, base)
+   local list = {}
+   for _, warning in ipairs(self:warnings()) do list[#list + 1] = warning end
+   for _, warning in ipairs(base and base:warnings() or {}) do list[#list + 1] = warning end
+   return list[1] and ("Warning%s: %s"):format(#list > 1 and (" 1 of %d"):format(#list) or "", list[1])
+end
+
 --- Draws an event of a recording.
 -- @tparam table self of `recording.open`
 -- @param out a file
@@ -252,10 +261,9 @@ function flamegraph.write(self, out, options)
    local old, old_total
    if options.base then old, old_total = collect(options.base, wanted) end
    local unit = weight == "samples" and "sample" or event.unit == "ns" and "ns" or "event"
-   local warning = self:warnings()[1] or options.base and options.base:warnings()[1]
+   local warning = warning_of(self, options.base)
    local text = options.base and CHANGES or warning and "" or self:has_stacks() and CALLS or PLACES
-   local note = ("%s: %s. %s%s"):format(event.name, weight_text(total, unit), text, warning and "Warning: " .. warning
-      or "")
+   local note = ("%s: %s. %s%s"):format(event.name, weight_text(total, unit), text, warning or "")
    out:write(flamegraph.draw(list, total, {
       title = options.title or render.what(self.head.what or self.path),
       note = warning and fit(note, WIDTH - 2 * MARGIN - 20 * CHAR) or note, unit = unit,

@@ -4,7 +4,8 @@
 
 local stacks = require "pfm.recording.stacks"
 
-local folded = { summary = "a stack and its weight on a line, for flamegraph.pl and others", extensions = { "folded" } }
+local folded = { summary = "a stack and its weight on a line, for flamegraph.pl and others", extensions = { "folded" },
+   one_event = true }
 
 --- Writes the stacks of an event.
 -- @tparam table self of `recording.open`

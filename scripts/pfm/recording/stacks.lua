@@ -135,17 +135,20 @@ function stacks.places(self)
    return out
 end
 
--- Returns the first event that has samples, or else the first event.
-local function first_sampled(self)
-   local list, sampled = self.head.events, {}
-   if #list < 2 then return list[1] end
+--- Returns the events that have samples.
+-- @tparam table self of `recording.open`
+-- @treturn {table,...} events of the recording's head, in its order
+-- @usage local stacks = require "pfm.recording.stacks"
+-- return #stacks.sampled(assert(recording.open "lpfm.data")) --> 1
+function stacks.sampled(self)
+   local out, sampled = {}, {}
    for set, pmd in self:group_by({ keys = { "set", "ovfl_pmd" } }):rows() do
       sampled[samples.event(self, pmd, set) or 0] = true
    end
-   for _, e in ipairs(list) do
-      if sampled[e] then return e end
+   for _, e in ipairs(self.head.events) do
+      if sampled[e] then out[#out + 1] = e end
    end
-   return list[1]
+   return out
 end
 
 --- Returns the event that a picture of one event shows.
@@ -155,9 +158,10 @@ end
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
-   local names, first = {}, not name and first_sampled(self)
+   local list, names = self.head.events, {}
+   local first = not name and (#list > 1 and stacks.sampled(self)[1] or list[1])
    if first then return first end
-   for i, e in ipairs(self.head.events) do
+   for i, e in ipairs(list) do
       if e.name == name then return e end
       names[i] = e.name
    end
