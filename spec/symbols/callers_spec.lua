@@ -306,7 +306,7 @@ NOIPA void pthread_create(called *f) { start(f); }
       write(FOLDER .. "/on_musl.c", [[
 #define NOIPA __attribute__((noipa))
 volatile unsigned long sum;
-NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
+NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum = sum * 2654435761u + i; }
 NOIPA void begin(void) { for (int i = 0; i < 150; i++) burn(); sum++; }
 void FIRST(void (*f)(void));
 void first(void) { FIRST(begin); }
@@ -333,7 +333,7 @@ __asm__(".globl _start\n_start:\n\tmov x29, 0\n\tbl first\n");
       write(FOLDER .. "/narrow.c", [[
 volatile unsigned long sum;
 #define NOIPA __attribute__((noipa))
-NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum += i; }
+NOIPA void burn(void) { for (int i = 0; i < 200000; i++) sum = sum * 2654435761u + i; }
 NOIPA int deep(int n) { if (n) n = deep(n - 1) + 1; else burn(); __asm__ volatile("" : : : "memory"); return n; }
 NOIPA int begin(void) { for (int i = 0; i < 500; i++) deep(3); return 0; }
 __asm__(".globl _start\n.type _start, @function\n_start:\n"
