@@ -9,6 +9,24 @@ for name, value in pairs(_G) do rawset(own, name, value) end
 own.print = nil -- users may replace it
 setfenv(1, own)
 
+-- The tables that users may change by a statement, and which the modules share with them, since methods are looked up
+-- there: `string.find = nil`, `getmetatable("").__index = nil`.
+local shared, values = { string, table, io, os, math, debug, coroutine, getmetatable(""), getmetatable(io.stdout) }, {}
+for i, t in ipairs(shared) do
+   values[i] = {}
+   for k, v in next, t do values[i][k] = v end
+end
+
+local environment = {}
+
+--- Gives Lua's libraries, and the methods of strings and files, the values that they had at the beginning.
+function environment.restore()
+   debug.sethook()
+   for i, t in ipairs(shared) do
+      for k, v in next, values[i] do rawset(t, k, v) end
+   end
+end
+
 local search = package.loaders[2]
 
 package.loaders[2] = function(name)
@@ -16,3 +34,5 @@ package.loaders[2] = function(name)
    if type(chunk) == "function" and (name:find("^repl%.") or name:find("^pfm%.")) then setfenv(chunk, own) end
    return chunk
 end
+
+return environment

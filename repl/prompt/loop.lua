@@ -8,6 +8,7 @@ local render = require "pfm.render"
 local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
 local dot_commands = require "repl.prompt.dot_commands"
+local environment = require "repl.environment"
 local globals = require "repl.prompt.globals"
 local show = require "repl.prompt.show"
 local statement = require "repl.prompt.statement"
@@ -173,6 +174,10 @@ local function turn(file, state)
    end
 end
 
+local find = string.find -- which a statement may take away
+
+local LOST = "the prompt needs what a statement has changed: Lua's libraries are as they were at the beginning (%s)"
+
 -- Ends all jobs before the prompt ends.
 local function leave(tty, status)
    if tty and status == 0 then io.stdout:write("\n") end
@@ -189,14 +194,20 @@ end
 function loop.main(options)
    local tty = line.tty()
    local file, state = start(tty, options or {}), {}
+   local broken = false -- the last turn failed
    while true do
       local ok, status = pcall(turn, file, state)
-      if not ok then -- Ctrl-C between a chunk's end and the next line
-         if not host.calm() and not tostring(status):find("interrupted", 1, true) then error(status, 0) end
-         say("interrupted")
+      if not ok then
+         -- Ctrl-C between a chunk's end and the next line, or a statement that took away what the prompt needs
+         local struck = host.calm() or find(tostring(status), "interrupted", 1, true)
+         if broken and not struck then error(status, 0) end
+         if not struck then environment.restore() end
+         say(struck and "interrupted" or LOST:format(tostring(status)))
+         state.failed = state.failed or not (struck or line.tty())
       elseif status then
          return leave(tty, status)
       end
+      broken = not ok
    end
 end
 
