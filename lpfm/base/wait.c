@@ -17,6 +17,8 @@ static const int caught[] = { SIGINT, SIGTERM };
 static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
 static const struct lpfm_wait_signal *brings;
+/* signals that were ignored until lpfm_set_signal() */
+static bool was_ignored[NSIG];
 
 void lpfm_wait_signal(const struct lpfm_wait_signal *s)
 {
@@ -108,6 +110,21 @@ int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline)
 	return lpfm_wait_fds(L, &pfd, 1, deadline);
 }
 
+int lpfm_set_signal(int sig, const struct sigaction *action)
+{
+	struct sigaction before;
+
+	if (sigaction(sig, action, &before))
+		return -1;
+	was_ignored[sig] |= before.sa_handler == SIG_IGN;
+	return 0;
+}
+
+bool lpfm_was_ignored(int sig)
+{
+	return was_ignored[sig];
+}
+
 static void on_interrupt(int sig)
 {
 	(void)sig;
@@ -117,8 +134,8 @@ static void on_interrupt(int sig)
 /***
 Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for
 `lpfm.proc.interrupted`, and end a waiting call of this module with nil, "...: interrupted", EINTR;
-with false they do what they did before. If this process was started with one of them ignored, that
-one stays ignored.
+with false they do what they did before. Programs that are started by proc.spawn ignore those that
+this process ignored before.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage
@@ -138,8 +155,8 @@ int lpfm_on_interrupt(lua_State *L)
 	for (size_t i = 0; i < LPFM_COUNT(caught); i++) {
 		if (catching)
 			sigaction(caught[i], &saved_action[i], NULL);
-		else if (!sigaction(caught[i], NULL, &saved_action[i]) && saved_action[i].sa_handler != SIG_IGN)
-			sigaction(caught[i], &action, NULL);
+		else if (!sigaction(caught[i], NULL, &saved_action[i]))
+			lpfm_set_signal(caught[i], &action);
 	}
 	catching = !catching;
 	interrupted = 0;
@@ -175,7 +192,7 @@ static void on_signal(int sig)
 
 int lpfm_catch_signal(int sig)
 {
-	return sigaction(sig, &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART }, NULL);
+	return lpfm_set_signal(sig, &(struct sigaction){ .sa_handler = on_signal, .sa_flags = SA_RESTART });
 }
 
 bool lpfm_take_signal(int sig)

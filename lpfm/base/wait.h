@@ -38,6 +38,11 @@ int lpfm_interrupted(void);
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
 
+struct sigaction;
+/* Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno. */
+int lpfm_set_signal(int sig, const struct sigaction *action);
+/* Returns true if programs must be started with the signal ignored. It is async-signal-safe. */
+bool lpfm_was_ignored(int sig);
 /* From now on the signal is only remembered. Returns 0, or -1 with errno. */
 int lpfm_catch_signal(int sig);
 /* Returns true if a caught signal has come since the last call. */

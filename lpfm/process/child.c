@@ -74,19 +74,18 @@ static int redirect(const struct plan *plan)
 }
 
 /*
- * Resets the signals that the interpreter handles, as the child must not run its handlers, and sets
- * the mask. Ignored signals stay ignored.
+ * Resets the signals that this process handles, as the child must not run its handlers, and sets
+ * the mask. Signals that are ignored, or were until this module handled them, are ignored.
  */
 static void take_signals(const sigset_t *mask)
 {
-	static const int sigs[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 	struct sigaction action;
 
-	for (size_t i = 0; i < sizeof(sigs) / sizeof(*sigs); i++) {
-		if (sigaction(sigs[i], NULL, &action) || action.sa_handler == SIG_IGN)
+	for (int sig = 1; sig < NSIG; sig++) {
+		if (sigaction(sig, NULL, &action) || action.sa_handler == SIG_IGN)
 			continue;
-		action = (struct sigaction){ .sa_handler = SIG_DFL };
-		sigaction(sigs[i], &action, NULL);
+		action = (struct sigaction){ .sa_handler = lpfm_was_ignored(sig) ? SIG_IGN : SIG_DFL };
+		sigaction(sig, &action, NULL);
 	}
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
 }
@@ -350,10 +349,21 @@ static void await_child(int sock)
 		;
 }
 
+/* The kernel tells nothing of the end of a child while SIGCHLD is ignored. */
+static void heed_sigchld(void)
+{
+	struct sigaction action;
+
+	if (!sigaction(SIGCHLD, NULL, &action) && action.sa_handler == SIG_IGN)
+		lpfm_set_signal(SIGCHLD, &(struct sigaction){ .sa_handler = SIG_DFL });
+}
+
 static int start(struct child *c, const struct plan *plan, const char **what)
 {
-	pid_t pid = fork_child(plan, &c->sock, what);
+	pid_t pid;
 
+	heed_sigchld();
+	pid = fork_child(plan, &c->sock, what);
 	if (pid < 0) {
 		c->sock = -1;
 		return -1;
@@ -416,7 +426,8 @@ static void push_stdio(lua_State *L, int options, int *values)
 
 /***
 Makes a process that will run a program. It exists, and can be monitored, but waits for child:go().
-Without go() it ends with its object, or with this process.
+Without go() it ends with its object, or with this process. If this process ignores SIGCHLD, it no
+longer does, but the program will.
 @function lpfm.proc.spawn
 @tparam table argv the program, looked for in PATH, and its arguments
 @tparam[opt] table options

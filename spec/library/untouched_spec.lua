@@ -52,6 +52,9 @@ describe("A program that is measured", function()
 
    it("keeps signals that its parent ignores ignored", function()
       is_the_same("sh -c 'kill -INT $$; kill -TERM $$; kill -USR1 $$; echo still'", "trap '' INT TERM USR1;")
+      -- the kernel reports no end of a child where SIGCHLD is ignored
+      is_the_same("awk '/SigIgn/ { print substr($2, 9) }' /proc/self/status",
+         [[timeout -s KILL 60 bash -c 'trap "" INT TERM USR1 USR2 CHLD; exec "$@"' bash]])
    end)
 
    it("may take its time to save what it has, when Ctrl-C interrupts it", function()

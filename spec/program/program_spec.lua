@@ -632,6 +632,15 @@ describe("lpfm record and report", function()
       assert.truthy((run("report " .. file)):find("heavy", 1, true))
    end)
 
+   it("end at SIGINT in the background of a script, where the shell lets commands ignore it", function()
+      local file = scratch .. "/background.data"
+      local line = "%s record -q -o %s -- %s 30 1 >%s.out 2>&1 & "
+         .. "until [ $(stat -c %%s %s 2>/dev/null || echo 0) -gt 4000 ]; do sleep 0.05; done; kill -INT $!; wait $!"
+      -- the command ignores SIGINT, and gets SIGTERM after a while
+      assert.equal(128 + 15, select(2, c.sh(line:format(program, file, shares, file, file))))
+      assert.truthy((run("report " .. file)):find("heavy", 1, true))
+   end)
+
    it("leave a file that is readable so far when killed", function()
       local file = scratch .. "/killed.data"
       local line = "%s record -F 5000 -o %s -- %s 2 1 >%s.out 2>&1 & "
