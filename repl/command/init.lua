@@ -164,7 +164,8 @@ local function guard(err)
    if type(err) == "string" and err:find("%f[%a]interrupted$") then
       return { message = "interrupted", status = INTERRUPTED }
    end
-   return require("repl.command.options").is_own_mistake(err) and debug.traceback(err, 2) or err
+   local loads, options = pcall(require, "repl.command.options") -- it needs modules that may be missing
+   return loads and options.is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 
 -- Returns the status if all output was written; otherwise reports the failure and returns a status

@@ -132,6 +132,13 @@ describe("lpfm", function()
       end
    end)
 
+   it("says which of its modules cannot be loaded", function()
+      write(scratch .. "/lpfm.so", "")
+      local out, status = c.sh(("LPFM_CPATH=%s %s stat -- true"):format(scratch, program))
+      assert.truthy(out:find("lpfm stat: error loading module 'lpfm' from file '" .. scratch, 1, true), out)
+      assert.equal(1, status)
+   end)
+
    it("lets Ctrl-C stop a script that computes", function()
       local code = "local n = 0 repeat n = n + 1 until n < 0"
       local out, status = c.sh(("timeout --preserve-status -k 10 -s INT 0.5 %s -e '%s'"):format(program, code))
