@@ -485,12 +485,37 @@ static bool parse(struct pfm_context *ctx, const union perf_record *rec, struct 
 	return perf_stack_parse(&ctx->format_needs, stack, w + 5 + frequency, end);
 }
 
+/* Returns the only PMD that samples; NULL if there are several. */
+static struct pfm_pmd *only_sampling(struct pfm_context *ctx, const struct perf_sampler *s)
+{
+	struct pfm_pmd *pmd = NULL;
+
+	for (unsigned int i = 0; i < s->num_plans && ctx->num_sets == 1; i++) {
+		if (!s->plans[i].sampling)
+			continue;
+		if (pmd)
+			return NULL;
+		pmd = pfm_set_pmd(perf_of(ctx)->set, s->plans[i].num);
+	}
+	return pmd;
+}
+
+/*
+ * Returns the PMD of a sample with that id. Where another tool samples the same software event, the
+ * kernel (Linux 6.18) gives the sample of one tool the id of the other's event.
+ */
+static struct pfm_pmd *sampled_pmd(struct pfm_context *ctx, const struct perf_sampler *s, uint64_t id)
+{
+	const struct inherited *e = find(s, id);
+
+	return e ? pfm_set_pmd(perf_of(ctx)->set, e->num) : only_sampling(ctx, s);
+}
+
 void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)
 {
 	struct perf_context *p = perf_of(ctx);
 	struct perf_sampler *s = perf_group_of(p->set)->sampler;
-	struct inherited *e = s ? find(s, rec->words[1]) : NULL;
-	struct pfm_pmd *pmd = e ? pfm_set_pmd(p->set, e->num) : NULL;
+	struct pfm_pmd *pmd = s ? sampled_pmd(ctx, s, rec->words[1]) : NULL;
 	uint64_t ovfl[PFM_PMD_BV] = { 0 };
 	struct perf_stack stack;
 	struct pfm_where where;

@@ -95,6 +95,17 @@ describe("A program that is measured", function()
       is_the_same(("%s record -q -o %s/inner -- sh -c 'echo inside; exit 3'"):format(program, scratch))
    end)
 
+   it("is sampled with what it runs, where it samples that, too", function()
+      local sample = ("%s record -q -e page-faults -c 1 -o %s"):format(program, scratch)
+      local out, status = c.sh(("%s/outer -- %s/inner -- %s"):format(sample, sample, c.target("faults")))
+      assert.equal(0, status, out)
+      local function samples(name)
+         local report = c.sh(("%s report --plain -s comm %s/%s"):format(program, scratch, name))
+         return report:match("([%d,]+)  page4\n") or report
+      end
+      assert.equal(samples("inner"), samples("outer"))
+   end)
+
    it("is measured by one alone: another is told which one that is", function()
       local proc, lpfm = require "lpfm.proc", require "lpfm"
       local child = assert(proc.spawn { "sleep", "1000" })
