@@ -69,6 +69,23 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 }
 
 /*
+ * If memory or a limit on it does not suffice, ends contexts that the program has closed, the
+ * buffers of which still count (4.4.3), and tries again.
+ */
+static int create_in_room(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t *ctx,
+			  struct pfm_buffer_fmt *fmt, const void *fmt_arg)
+{
+	struct pfm_buffer_fmt *again = fmt ? pfm_fmt_get_uuid(fmt->fmt_uuid) : NULL;
+	int ret = create_context(m, d, ctx, fmt, fmt_arg);
+
+	if (ret == -ENOMEM && pfm_desc_reap())
+		return create_context(m, d, ctx, again, fmt_arg);
+	if (again)
+		pfm_fmt_put(again);
+	return ret;
+}
+
+/*
  * Creates a context and its descriptor. The reference to fmt is used up, even if this fails.
  * Returns the descriptor or a negative errno.
  */
@@ -85,7 +102,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	}
 	fd = d->fd;
 	d->by_06 = by_06;
-	ret = create_context(m, d, ctx, fmt, fmt_arg);
+	ret = create_in_room(m, d, ctx, fmt, fmt_arg);
 	if (!ret && pfm_desc_publish(d)) {
 		ret = pfm_refuse(-errno, "cannot watch the descriptor");
 		pfm_do_close(d->ctx);
@@ -350,14 +367,22 @@ static int load_once(int fd, pfarg_load_t *load)
 	return ret;
 }
 
+/* Frees contexts that the program has closed, but that the service thread has not freed yet. */
+static void reap(void)
+{
+	sigset_t saved;
+
+	pfm_signals_block(&saved);
+	pfm_desc_reap();
+	pfm_signals_restore(&saved);
+}
+
 /*
- * If a load is refused, contexts that the program has closed, but that the service thread has not
- * freed yet, are freed here, and the load is tried again: the conflict may have been with one of
- * them.
+ * If a load is refused, it is tried again after closed contexts have been freed: the conflict may
+ * have been with one of them.
  */
 int pfm_load_context(int fd, pfarg_load_t *load)
 {
-	sigset_t saved;
 	int ret;
 
 	if (!load)
@@ -366,9 +391,7 @@ int pfm_load_context(int fd, pfarg_load_t *load)
 		return ret;
 	ret = load_once(fd, load);
 	if (ret == -EBUSY || ret == -EMFILE || ret == -EPERM) {
-		pfm_signals_block(&saved);
-		pfm_desc_reap();
-		pfm_signals_restore(&saved);
+		reap();
 		ret = load_once(fd, load);
 	}
 	return pfm_result(ret);
@@ -405,6 +428,7 @@ int pfm_get_config(pfarg_config_t *config)
 		return no_pointer("the configuration");
 	if (pfm_linux_is(m))
 		return pfm_linux_ask(PFM_NR_GET_CONFIG, 0, config);
+	reap();		/* closed contexts are no sessions, and have no buffers */
 	return pfm_result(pfm_do_get_config(m, config));
 }
 
@@ -457,12 +481,9 @@ int pfm_add_format(pfm_buffer_fmt_t *fmt)
 int pfm_remove_format(pfm_buffer_fmt_t *fmt)
 {
 	int err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);
-	sigset_t saved;
 
 	if (err == EBUSY) {
-		pfm_signals_block(&saved);
-		pfm_desc_reap();
-		pfm_signals_restore(&saved);
+		reap();
 		err = pfm_unregister_buffer_fmt(fmt->fmt_uuid);
 	}
 	if (err == EBUSY)

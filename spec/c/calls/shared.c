@@ -266,6 +266,14 @@ static void memory(void)
 	finish(a);
 	CHECK(config().cf_smpl_buf_size_cur == 40960);
 	CHECK(with_buffer(40960) >= 0);
+	/* a closed context's buffer does not exist any more: there is room for another one at once */
+	for (int i = 0; i < 20; i++) {
+		close(fd);
+		CHECK(config().cf_smpl_buf_size_cur == 61440);
+		CHECK((fd = with_buffer(20480)) >= 0);
+		close(fd);
+		CHECK((fd = with_buffer(20480)) >= 0);
+	}
 	close(fd);
 	finish(b);
 }
