@@ -15,6 +15,7 @@
 #include "perfmon/perfmonctl.h"
 #include "calls.h"
 #include "desc.h"
+#include "module_client.h"
 
 typedef int (*command_fn)(int fd, void *arg, int n);
 
@@ -46,6 +47,7 @@ static int wants_none(const void *arg, int n)
 /* Refuses an empty vector with EINVAL, and one that is NULL or too big with EFAULT (3.1.2). */
 static int wants_vector(int fd, const void *arg, int n, size_t size)
 {
+	struct pfm_machine *m = pfm_current_machine();
 	pfarg_config_t cfg;
 
 	(void)fd;
@@ -57,6 +59,8 @@ static int wants_vector(int fd, const void *arg, int n, size_t size)
 		pfm_refuse(0, "the vector is NULL");
 		return fail(EFAULT);
 	}
+	if (m && !pfm_linux_is(m))
+		return pfm_check_vector(m, n, size) ? fail(EFAULT) : 0;
 	if (pfm_get_config(&cfg))
 		return -1;
 	if ((uint64_t)n * size <= cfg.cf_arg_size_max)
