@@ -144,6 +144,36 @@ describe("samples of a simulated thread", function()
       assert.has_error(function() analyze.histogram(s, 5, { filter = { event = "cycles" } }) end)
    end)
 
+   it("are not analysed with options that cannot be meant: they are named", function()
+      local wrong = { filter = { 5, "symbol=a" }, slice = { -1, 0 / 0, "x" }, slices = { 0, -1, 1.5, 1 / 0 },
+         alpha = { -1, 0 / 0, "x" }, width = { -1, 0, 0.5, 1 / 0 }, from = { -1, 0.5, 0 / 0 }, sums = { "fp_ops" } }
+      local calls = {
+         by = function(options) analyze.by(s, "symbol", options) end,
+         diff = function(options) analyze.diff(s, s, "symbol", options) end,
+         phases = function(options) analyze.phases(s, "symbol", options) end,
+         histogram = function(options) analyze.histogram(s, "fp_ops", options) end,
+         correlate = function(options) analyze.correlate(s, "fp_ops", "l2_misses", options) end,
+      }
+      for call, fn in pairs(calls) do
+         for name, values in pairs(wrong) do
+            for _, value in ipairs(values) do
+               local ok, err = pcall(fn, { [name] = value })
+               assert.truthy(not ok and err:find("^" .. name .. ": expected"), call .. ": " .. tostring(err))
+            end
+         end
+         assert.error_matches(function() fn { fliter = {} } end, "unknown field 'fliter'; did you mean 'filter'%?")
+         assert.error_matches(function() fn(5) end, "^options: expected a table, got 5")
+      end
+      for _, by in ipairs { 5, true, { {} }, { "symbol", 5 } } do
+         assert.error_matches(function() analyze.by(s, by) end, "^sort keys: .*expected a string")
+      end
+   end)
+
+   it("have no phases of slices without number", function()
+      assert.error_matches(function() analyze.phases(s, "symbol", { slice = 1e-9 }) end, "39,901 such slices; at most")
+      assert.equal(2, #analyze.phases(s, { "symbol" }))
+   end)
+
    it("have histograms of registers as they are, in bins of equal width", function()
       local h = analyze.histogram(s, "fp_ops", { raw = true, width = 500 })
       assert.same({ { 0, 500, 24 }, { 500, 1000, 25 }, { 1000, 1500, 25 }, { 1500, 2000, 25 }, { 2000, 2500, 301 } },

@@ -2,6 +2,8 @@
 --- The moments of a recording's samples, and the values they hold.
 -- @module pfm.analyze.columns
 
+local expect = require "pfm.util.expect"
+local fields = require "pfm.util.fields"
 local nearest = require "pfm.util.nearest"
 local fail = require "pfm.util.fail"
 local layout = require "pfm.recording.layout"
@@ -15,6 +17,25 @@ function columns.check(self)
    if type(self) ~= "table" or type(self.head) ~= "table" then
       fail("expected a recording, as recording.open(\"lpfm.data\") returns it, got a %s", type(self))
    end
+end
+
+local OPTIONS = { "filter", "slice", "slices", "children", "sums", "absolute", "alpha", "raw", "width", "from" }
+
+--- Checks the options of an analysis.
+-- @tparam ?table options what the functions of `pfm.analyze` take
+-- @treturn table the options, empty where there are none
+-- @raise where they are no table, are mistyped, or have a number that is none
+function columns.options(options)
+   fields.check("options", options, OPTIONS)
+   options = options or {}
+   if options.filter ~= nil then expect.kind("filter", options.filter, "table") end
+   if options.sums ~= nil then expect.kind("sums", options.sums, "table") end
+   expect.number("slice", options.slice)
+   expect.whole("slices", options.slices)
+   expect.number("alpha", options.alpha)
+   expect.whole("width", options.width)
+   expect.whole("from", options.from, 0)
+   return options
 end
 
 --- See `pfm.analyze.span`.

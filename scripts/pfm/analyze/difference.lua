@@ -135,7 +135,7 @@ end
 
 --- See `pfm.analyze.diff`.
 function difference.find(old, new, by, options)
-   options = options or {}
+   options = columns.options(options)
    local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }
    local sides = { old = runs_of(old, options.filter), new = runs_of(new, options.filter) }
    add_side(found, "old", sides.old, by, options)

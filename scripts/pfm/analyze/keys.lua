@@ -4,6 +4,7 @@
 -- A key takes a sample as `pfm.recording.samples` yields it.
 -- @module pfm.analyze.keys
 
+local expect = require "pfm.util.expect"
 local fail = require "pfm.util.fail"
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
@@ -95,7 +96,9 @@ function keys.read(by, known)
    known = known or keys.names()
    local out, is = {}, {}
    for _, name in ipairs(known) do is[name] = true end
-   for given in ((type(by) == "table" and table.concat(by, ",") or by) .. ","):gmatch("%s*([^,]*)%s*,") do
+   if type(by) ~= "table" then by = { expect.kind("sort keys", by, "string") } end
+   for i, name in ipairs(by) do expect.kind(("sort keys: element %d"):format(i), name, "string") end
+   for given in (table.concat(by, ",") .. ","):gmatch("%s*([^,]*)%s*,") do
       local name = is[given] and given or aliases[given] or given
       if not is[name] then
          fail("unknown sort key '%s'%s (keys: %s)", given, nearest.hint(given, known), table.concat(known, ", "))

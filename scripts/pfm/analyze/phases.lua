@@ -3,6 +3,9 @@
 -- @module pfm.analyze.phases
 
 local columns = require "pfm.analyze.columns"
+local fail = require "pfm.util.fail"
+local render = require "pfm.render"
+local keys = require "pfm.analyze.keys"
 local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
 
@@ -13,6 +16,7 @@ local ALPHA = 0.05 -- default probability that a border by chance is reported
 -- --- phases --------------------------------------------------------------------------------------
 
 local SLICES = 60 -- of a run, by default
+local MOST = 10000 -- slices
 
 -- Returns the chosen time, in ns since the first sample.
 local function chosen_time(self, filter)
@@ -27,9 +31,14 @@ local function slice_counts(self, by, options)
    local first, last = columns.span(self)
    local width = options.slice or math.max(last - first + 1, 1) / (options.slices or SLICES) / 1e9
    local step = math.max(1, math.ceil(width * 1e9 - 1e-3))
-   local result = tabulate.by(self, "time," .. by, { slice = step / 1e9, filter = options.filter })
+   local n = math.floor((last - first) / step) + 1
+   if n > MOST then
+      fail("the run has %s such slices; at most %s are compared", render.number(n), render.number(MOST))
+   end
+   local result = tabulate.by(self, "time," .. table.concat(keys.read(by), ","),
+      { slice = step / 1e9, filter = options.filter })
    local slices = {}
-   for i = 1, math.floor((last - first) / step) + 1 do slices[i] = {} end
+   for i = 1, n do slices[i] = {} end
    for _, row in ipairs(result.rows) do
       local i = math.min(math.floor(tonumber(row.time) * 1e9 / step + 0.5) + 1, #slices)
       local kind = table.concat(row.cells, ", ", 2)
@@ -82,7 +91,7 @@ end
 
 --- See `pfm.analyze.phases`.
 function phases.find(self, by, options)
-   options = options or {}
+   options = columns.options(options)
    local slices, step = slice_counts(self, by or "symbol", options)
    local parts, out = {}, {}
    local from, to = chosen_time(self, options.filter)

@@ -4,6 +4,7 @@
 
 local columns = require "pfm.analyze.columns"
 local keys = require "pfm.analyze.keys"
+local expect = require "pfm.util.expect"
 local chain = require "pfm.recording.chain"
 local layout = require "pfm.recording.layout"
 local programs = require "pfm.recording.programs"
@@ -255,7 +256,7 @@ end
 --- See `pfm.analyze.by`.
 function tabulate.by(self, by, options)
    columns.check(self)
-   options = options or {}
+   options = columns.options(options)
    self = together.choose(self, options.filter)
    local wanted, resolver = keys.read(by or "symbol"), embedded_symbols.resolver(self)
    if options.children and not (self:has_stacks() and needs_where(wanted, {})) then
@@ -274,6 +275,8 @@ end
 
 --- See `pfm.analyze.stacks`.
 function tabulate.stacks(self, by, options, visit)
+   columns.check(self)
+   expect.kind("options", options, "table")
    self = together.choose(self, options.filter)
    local wanted, resolver = keys.read(by), embedded_symbols.resolver(self)
    if #wanted > 1 or not keys.of(wanted[1]).where then

@@ -98,7 +98,7 @@ end
 --- See `pfm.analyze.histogram`.
 function values.histogram(self, what, options)
    columns.check(self)
-   options = options or {}
+   options = columns.options(options)
    self = together.choose(self, options.filter)
    local binned, plain = columns.column(self, what, options.raw), columns.column(self, what, options.raw)
    local width, from = options.width, options.from or 0
@@ -120,7 +120,7 @@ end
 --- See `pfm.analyze.correlate`.
 function values.correlate(self, x, y, options)
    columns.check(self)
-   options = options or {}
+   options = columns.options(options)
    self = together.choose(self, options.filter)
    local m = self:group_by({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
       where = where_of(self, options.filter or {}) }):moments()

@@ -2,6 +2,7 @@
 --- The names that a table of choices may have: one that is mistyped would do nothing, in silence.
 -- @module pfm.util.fields
 
+local expect = require "pfm.util.expect"
 local nearest = require "pfm.util.nearest"
 
 local fields = {}
@@ -18,13 +19,14 @@ function fields.join(...)
    return out
 end
 
---- Raises an error where a table has an unknown name; the message has the nearest known one.
+--- Raises an error where a value is no table, or the table has an unknown name; the message has the nearest known one.
 -- @string call name of the function that takes the table
--- @tparam ?table t
+-- @tparam ?table t nil: all that is in it is left out
 -- @tparam {string,...} known
 -- @string[opt="field"] what such a name is
 -- @usage pcall(fields.check, "count.run", { commnd = {} }, { "command" }) -- ... did you mean 'command'?
 function fields.check(call, t, known, what)
+   if t ~= nil then expect.kind(call, t, "table") end
    local set = {}
    for _, name in ipairs(known) do set[name] = true end
    for name in pairs(t or {}) do
