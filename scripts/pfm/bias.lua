@@ -6,6 +6,7 @@
 -- @module pfm.bias
 
 local stored = require "lpfm.samples"
+local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
@@ -165,7 +166,8 @@ end
 -- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
 function bias.test(spec)
    fields.check("bias.test", spec, { "target", "event", "period", "on_run" })
-   local self = { target = spec.target, event = spec.event or "cpu-clock", period = spec.period or 1e6, runs = 0,
+   local self = { target = spec.target, event = spec.event or "cpu-clock",
+      period = expect.whole("period", spec.period) or 1e6, runs = 0,
       on_run = spec.on_run }
    local most = widest(self.period)
    self.inherit, self.why = whole(self, most)

@@ -11,7 +11,7 @@ local stages = require "pfm.measure.stages"
 local cascade = {}
 
 local function read(what)
-   if type(what) == "table" then return what end
+   if type(what) == "table" and type(what[1]) == "table" then return what end
    local list, err = stages.read(what)
    if not list then error(err, 0) end
    return list

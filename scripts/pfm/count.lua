@@ -12,6 +12,7 @@ local contexts = require "pfm.measure.contexts"
 local cgroup = require "pfm.measure.cgroup"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
+local expect = require "pfm.util.expect"
 local known_fields = require "pfm.util.fields"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
@@ -414,10 +415,10 @@ local function ticker(self, spec)
 end
 
 local function parsed(list)
-   local err
-   if type(list) == "string" then list, err = events.read(list) end
-   if not list then error(err or "no events given", 0) end
-   return list
+   if not list then error("no events given", 0) end
+   local read, err = events.read(list)
+   if not read then error(err, 0) end
+   return read
 end
 
 -- Notes how far the stages before the counting came.
@@ -458,6 +459,7 @@ function count.prepare(spec)
    count.check("count.run", spec)
    local list = parsed(spec.events)
    measure.check(spec)
+   expect.number("interval", spec.interval)
    local self = new_counting(spec, list)
    self.list = list
    self.tell = spec.interval and reporter(self, list, spec.on_interval)
@@ -502,7 +504,7 @@ end
 
 --- Counts once.
 -- @tparam table spec a target, as for `measure.run`, and:
--- @param spec.events names, as "task-clock,page-faults:u", or a list of `events.read`
+-- @param spec.events names, as "task-clock,page-faults:u" or a list of them, or what `events.read` returns
 -- @string[opt] spec.cgroup with `cpus`: the tasks of this cgroup alone count
 -- @number[opt] spec.interval seconds between calls of `on_interval`
 -- @func[opt] spec.on_interval called with the counts of each interval, a table
@@ -614,6 +616,7 @@ end
 -- @usage count.times(10, {command = {"true"}, events = "page-faults"}).events[1].interval
 function count.times(n, spec)
    local runs = {}
+   expect.whole("count.times: n", n or false)
    repeat
       runs[#runs + 1] = count.run(type(spec) == "function" and spec(#runs + 1) or spec)
    until #runs >= n or runs[#runs].interrupted

@@ -10,6 +10,7 @@
 -- @module pfm.events
 
 local lpfm = require "lpfm"
+local expect = require "pfm.util.expect"
 local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
 local host = require "pfm.measure.host"
@@ -268,7 +269,7 @@ end
 -- frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
 -- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
 -- (the kernel's, for tracepoints: "prev_prio < 100"), `period` (events), `frequency` (samples a
--- second)
+-- second); events that were read stay as they are
 -- @tparam[opt] boolean one_kind events are read as if all cores were alike
 -- @tparam[opt] boolean sampled the events are sampled; else periods and frequencies are refused
 -- @return an array of events, or nil and a message that names the bad one
@@ -276,12 +277,17 @@ end
 function events.read(list, one_kind, sampled)
    local out = {}
    if type(list) == "string" then list = { list } end
-   for _, part in ipairs(list) do
-      local its = type(part) == "table" and part or { part }
-      local first = #out + 1
-      local ok, err = read_part(its[1], its, out, one_kind)
-      if ok then ok, err = give_rate(its, out, first) end
-      if not ok then return nil, err end
+   for i, part in ipairs(expect.kind("events", list, "table")) do
+      if type(part) == "table" and part.name then
+         out[#out + 1] = part
+      else
+         local its = type(part) == "table" and part or { part }
+         expect.kind(("events: element %d"):format(i), its[1], "string")
+         local first = #out + 1
+         local ok, err = read_part(its[1], its, out, one_kind)
+         if ok then ok, err = give_rate(its, out, first) end
+         if not ok then return nil, err end
+      end
    end
    for _, event in ipairs(sampled and {} or out) do
       if event.period or event.frequency then

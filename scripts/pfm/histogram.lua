@@ -5,6 +5,7 @@
 local lpfm = require "lpfm"
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
+local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
@@ -33,7 +34,7 @@ local function choose_events(self, spec)
    if spec.period and (self.event.period or self.event.frequency) then
       error(("'%s' has a period or frequency of its own"):format(self.event.name), 0)
    end
-   self.period = spec.period or self.event.period
+   self.period = expect.whole("period", spec.period) or self.event.period
    local all = { self.event, unpack(self.program:parse_events()) }
    contexts.usable(all)
    for _, e in ipairs(all) do

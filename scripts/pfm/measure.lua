@@ -9,6 +9,7 @@
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
 local processes = require "pfm.measure.processes"
 local render = require "pfm.render"
@@ -331,13 +332,24 @@ measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inher
 -- @usage
 -- measure.check { command = { "true" } }
 function measure.check(target)
+   expect.kind("target", target, "table")
    for _, field in ipairs { "command", "tids", "cpus" } do
       local list = target[field]
       if list ~= nil and (type(list) ~= "table" or #list == 0) then
          error(("%s: expected a list that is not empty, got %s"):format(field,
             type(list) == "table" and "an empty one" or "a " .. type(list)), 0)
       end
+      for i, element in ipairs(list or {}) do
+         local what = ("%s: element %d"):format(field, i)
+         if field == "command" then
+            expect.kind(what, element, "string")
+         else
+            expect.whole(what, element, field == "tids" and 1 or 0, 2 ^ 31 - 1)
+         end
+      end
    end
+   expect.number("seconds", target.seconds)
+   expect.number("delay", target.delay)
    if not (target.command or target.tids or target.cpus or target.call or target.seconds) then
       error("nothing to measure: expected command, tids, cpus or call", 0)
    end

@@ -26,6 +26,7 @@ local sample_buffers = require "pfm.measure.sample_buffers"
 local stages = require "pfm.measure.stages"
 local stored = require "lpfm.samples"
 local symbols = require "pfm.symbols"
+local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
@@ -600,15 +601,12 @@ end
 -- --- the measurement -----------------------------------------------------------------------------
 
 local function prepare_events(list, what, sampled)
-   if type(list) == "string" then
-      local parsed, err = events.parse(list, sampled)
-      if not parsed then error(err, 0) end
-      list = parsed
-   end
-   for _, e in ipairs(list) do
+   local parsed, err = events.parse(list, sampled)
+   if not parsed then error(err, 0) end
+   for _, e in ipairs(parsed) do
       if e.reason then error(("%s '%s': %s"):format(what, e.name, e.reason), 0) end
    end
-   return list
+   return parsed
 end
 
 local function check_usable(self)
@@ -646,6 +644,10 @@ function profile.rate(event, spec)
    local rate = not period and (event.frequency or spec.frequency or USUAL) or nil
    if rate == "max" then
       rate = tonumber(text_file.line(MAX_RATE)) or error("frequency: the kernel's maximum cannot be read", 0)
+   end
+   expect.whole("period", period)
+   if rate and not (type(rate) == "number" and rate > 0) then
+      error("frequency: expected a number above 0, or \"max\", got " .. tostring(rate), 0)
    end
    check_clock(event, period, rate)
    return period, rate
@@ -747,7 +749,7 @@ end
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @bool[opt] spec.inherit a command's threads and children, too, or all threads of processes (`tids`), and what these
 -- create; where the machine cannot sample that, the result says what was left out
--- @string[opt="cpu-clock"] spec.events names of events
+-- @param[opt="cpu-clock"] spec.events names, or a list of them, or what `events.read` returns
 -- @int[opt] spec.period events (clocks: ns) between samples, of events that have no period or frequency of their own
 -- (see `events.read`)
 -- @int[opt=1000] spec.frequency samples a second, if there is no period; "max": as many as the kernel allows

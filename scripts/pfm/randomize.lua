@@ -5,6 +5,7 @@
 -- describes for sampling at the user level.
 -- @module pfm.randomize
 
+local expect = require "pfm.util.expect"
 local render = require "pfm.render"
 
 local randomize = {}
@@ -41,7 +42,8 @@ end
 -- @treturn int
 -- @usage randomize.prime(1000) --> 1009
 function randomize.prime(n)
-   n = math.max(2, math.ceil(n))
+   n = math.max(2, math.ceil(expect.number("randomize.prime: n", n, -2 ^ 53)))
+   if n > 2 ^ 53 then error("randomize.prime: n: expected a number up to 2^53, got " .. n, 0) end
    while not is_prime(n) do n = n + 1 end
    return n
 end
@@ -97,6 +99,7 @@ local function by_interface(base, mask, seed)
 end
 
 local function check(its)
+   for _, name in ipairs { "mean", "min", "max" } do expect.number("random: " .. name, its[name], 1) end
    if its.distribution ~= "min-max" then
       if not its.mean then error("random: a mean period is needed", 0) end
       return
@@ -123,6 +126,8 @@ end
 function randomize.resolve(spec)
    local its = { seed = 1, min = 1 }
    for k, v in pairs(spec) do its[k] = v end
+   expect.whole("random: seed", its.seed, 0, 2 ^ 32 - 1)
+   expect.whole("random: mask", its.mask, 0)
    if its.mask then return by_interface(its.mean, its.mask, spec.seed) end
    known(its.distribution)
    check(its)

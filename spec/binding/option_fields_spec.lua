@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Tables of options: an unknown field is an error that names the nearest known one.
+-- Tables of options: an unknown field is an error that names the nearest known one; one of a wrong
+-- value names itself.
 
 local fields = require "pfm.util.fields"
 
@@ -58,6 +59,75 @@ describe("a table of choices with a name that is not known is refused by", funct
       refused("report: unknown option 'srt'; did you mean 'sort'?", require("repl.command.report").call,
          { srt = "pid" })
    end)
+end)
+
+describe("a value that cannot be meant is refused, by the name of its field, by", function()
+   local count, profile, randomize = require "pfm.count", require "pfm.profile", require "pfm.randomize"
+   local numbers = { 0 / 0, -1, "x", {} }
+
+   -- Asserts that a call refuses values of a field, with the field's name first.
+   local function each_refused(name, values, call, spec)
+      for _, value in ipairs(values) do
+         local copy = { command = command, events = "page-faults" }
+         for k, v in pairs(spec or {}) do copy[k] = v end
+         copy[name] = value
+         local ok, err = pcall(call, copy)
+         assert.is_false(ok, name .. " = " .. tostring(value))
+         assert.equal(name .. ":", tostring(err):sub(1, #name + 1), err)
+      end
+   end
+
+   it("count.run", function()
+      for _, name in ipairs { "seconds", "delay", "interval", "switch" } do each_refused(name, numbers, count.run) end
+      each_refused("tids", { { -1 }, { "x" }, { 1.5 } }, count.run)
+      each_refused("cpus", { { -1 }, { {} } }, count.run)
+      each_refused("command", { { 5 }, { "true", {} } }, count.run)
+      each_refused("events", { 5, true, { 5 }, { {} } }, count.run)
+      refused("count.run: expected a table, got 5", count.run, 5)
+      for _, n in ipairs { 0, -1, 0 / 0, 1.5 } do
+         local ok, err = pcall(count.times, n, { command = command, events = "page-faults" })
+         assert.is_false(ok)
+         assert.truthy(err:find("n: expected a whole number from 1", 1, true), err)
+      end
+   end)
+
+   it("profile.collect, histogram.prepare and bias.test: a period of -1 would never overflow", function()
+      local no_periods = { 0, -1, 1.5, 0 / 0, 1 / 0, 2 ^ 53 + 2, "x" }
+      each_refused("period", no_periods, profile.collect)
+      each_refused("frequency", { 0, -1, 0 / 0, "x" }, profile.collect)
+      each_refused("buffer", { 0 / 0, 1 / 0, 1.5, "x" }, profile.collect, { period = 1 })
+      for _, period in ipairs(no_periods) do
+         local ok, err = pcall(require("pfm.histogram").prepare, { command = command, bucket = "cpu", period = period })
+         assert.truthy(not ok and err:find("^period: "), err)
+         ok, err = pcall(require("pfm.bias").test, { target = { command = command }, period = period })
+         assert.truthy(not ok and err:find("^period: "), err)
+      end
+      for _, name in ipairs { "mask", "seed" } do
+         for _, value in ipairs { -1, 1.5, 0 / 0, 1 / 0, "x" } do
+            local ok, err = pcall(profile.collect, { command = command, events = "page-faults", period = 9,
+               random = { mask = 3, [name] = value } })
+            assert.truthy(not ok and err:find("random: " .. name .. ": ", 1, true), err)
+         end
+      end
+   end)
+
+   it("randomize.prime: above 2^53 the search for a prime would not end", function()
+      for _, n in ipairs { 0 / 0, 1 / 0, 2 ^ 53 + 2, "x" } do
+         assert.error_matches(function() randomize.prime(n) end, "^randomize.prime: n: ")
+      end
+   end)
+end)
+
+it("count.run and profile.collect take lists of names and of events that were read", function()
+   local read = assert(require("pfm.events").read { "page-faults", "cs" })
+   for _, list in ipairs { { "page-faults", "cs" }, read, "page-faults,cs" } do
+      local result = require("pfm.count").run { command = command, events = list }
+      assert.equal("page-faults", result.events[1].event)
+      assert.equal("cs", result.events[2].event)
+      assert.is_true(result.events[1].value > 0)
+   end
+   local profiled = require("pfm.profile").collect { command = command, events = { "page-faults" }, period = 1 }
+   assert.is_true(profiled.samples > 0)
 end)
 
 describe("fields.check", function()

@@ -10,6 +10,7 @@
 -- @module pfm.measure.multiplex
 
 local statistics = require "pfm.statistics"
+local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
 local plan = require "pfm.measure.plan"
 local trigger = require "pfm.measure.trigger"
@@ -35,7 +36,7 @@ local UNSEEN = 3                        -- if no event was counted, so many may 
 -- @treturn table `timeouts` (ns, several to choose from) or `trigger`
 -- @raise a text that names what is wrong
 function multiplex.switching(how, steady)
-   if type(how) == "number" then return { timeouts = { math.floor(how * 1e6 + 0.5) } } end
+   if type(how) == "number" then return { timeouts = { math.floor(expect.number("switch", how) * 1e6 + 0.5) } } end
    if how and how ~= "auto" then
       local its, err = trigger.read(how)
       if not its then error("switch: " .. err, 0) end

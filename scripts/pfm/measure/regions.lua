@@ -46,8 +46,7 @@ end
 -- local self = require("pfm.measure.regions").prepare "page-faults"
 -- os.remove(self.path)
 function regions.prepare(names)
-   local list, err = names, nil
-   if type(names) == "string" then list, err = events.read(names) end
+   local list, err = events.read(names)
    if not list then error(err, 0) end
    local self = { list = list, good = countable(list) }
    self.path = assert(files.create(plan_of(self.good)))

@@ -5,6 +5,7 @@
 
 local lpfm = require "lpfm"
 local conventions = require "pfm.measure.conventions"
+local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local render = require "pfm.render"
@@ -95,6 +96,7 @@ end
 -- @raise where `spec.buffer` is too small
 -- @usage print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0).how) --> "frame pointers"
 function sampler.new(spec, values)
+   expect.whole("buffer", spec.buffer)
    local how, why, copied = choose(spec)
    local self = setmetatable({ how = how, why = why, table = how and stored.stack_table(), copied = copied or 0,
       copies = how == sampler.DWARF, records = can_record(spec, { "RECORDS" }), given = 0, looked = {},

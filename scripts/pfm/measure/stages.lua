@@ -94,6 +94,9 @@ end
 -- @treturn[2] string message
 -- @usage #stages.read "page-faults:1000 then cs" --> 2
 function stages.read(text)
+   if type(text) ~= "string" then
+      return nil, "expected stages, as in page-faults:1000 then cs, got " .. (text and "a " .. type(text) or "none")
+   end
    local out = {}
    for i, words in ipairs(split(text)) do
       if #words == 0 then return nil, ("stage %d is empty: expected EVENT:N, or events at the end"):format(i) end

@@ -31,6 +31,9 @@ end
 -- @treturn[2] string message
 -- @usage trigger.read("page-faults:u:1000").n --> 1000
 function trigger.read(text)
+   if type(text) ~= "string" then
+      return nil, ("expected EVENT:N, e.g. page-faults:1000, got a %s"):format(type(text))
+   end
    local name, amount = text:match("^(.+):([^:]+)$")
    if not name or not amount:find("^[%d.]") then
       return nil, ("'%s' does not say how many: expected EVENT:N, e.g. page-faults:1000"):format(text)
