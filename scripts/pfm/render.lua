@@ -56,7 +56,10 @@ end
 -- @usage render.time(0.00123) --> "1.230 ms"
 function render.time(s)
    if s == 0 then return "0 s" end
-   if s >= 120 then return ("%d min %.0f s"):format(math.floor(s / 60), s % 60) end
+   if s >= 120 and s < math.huge then
+      local whole = math.floor(s + 0.5)
+      return ("%.0f min %.0f s"):format(math.floor(whole / 60), whole % 60)
+   end
    return scaled(s, { { 1, "s" }, { 1e-3, "ms" }, { 1e-6, "us" }, { 1e-9, "ns" } }, 3)
 end
 

@@ -64,6 +64,15 @@ describe("bars", function()
    end)
 end)
 
+it("times of minutes are rounded before they are taken apart", function()
+   local time = require("pfm.render").time
+   assert.equal("3 min 0 s", time(179.7))
+   assert.equal("2 min 59 s", time(179.4))
+   assert.equal("2 min 0 s", time(120))
+   assert.equal("inf s", time(math.huge))
+   assert.equal("153722867280912928 min", time(2 ^ 63):match("^%d+ min"))
+end)
+
 describe("lines", function()
    local ramp = { { name = "up", { 0, 0 }, { 4, 4 } } }
 
