@@ -32,6 +32,7 @@ Loop.__index = Loop
 -- @usage local loop = require("pfm.loop").new { advance = function() return machine:run { ms = 1 } end }
 function loop.new(options)
    options = options or {}
+   if type(options) ~= "table" then error("loop: table of options expected, got " .. type(options), 2) end
    for key, value in pairs(options) do
       if key ~= "on_error" and key ~= "advance" then
          error("loop: unknown option '" .. tostring(key) .. "' (known: on_error, advance)", 2)
@@ -50,9 +51,17 @@ end
 
 -- --- what there is to wait for -------------------------------------------------------------------
 
+-- Raises an error at the line that called the method. A method that calls these functions must not
+-- do so as a tail call, which leaves its own level out.
 local function check_function(fn, call)
    if type(fn) ~= "function" then
       error("loop:" .. call .. ": function expected, got " .. type(fn), 3)
+   end
+end
+
+local function check_seconds(seconds, call)
+   if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
+      error("loop:" .. call .. ": number of seconds expected, got " .. tostring(seconds), 3)
    end
 end
 
@@ -105,8 +114,9 @@ function Loop:add(ctx, on)
       end
       check_function(fn, "add")
    end
+   if type(ctx) ~= "userdata" then error("loop:add: context expected, got " .. type(ctx), 2) end
    ctx:fd() -- raises if it is no context, or closed
-   return add_source(self, { object = ctx, context = true, on = on }, "add")
+   return (add_source(self, { object = ctx, context = true, on = on }, "add"))
 end
 
 --- Adds a descriptor, or an object of lpfm.proc with a method fd(): fn(object) is called as often as there is
@@ -126,14 +136,14 @@ end
 -- assert(l:run() == "empty")
 function Loop:on_fd(object, fn)
    check_function(fn, "on_fd")
-   return add_source(self, { object = object, on = fn }, "on_fd")
+   if type(object) == "number" and not (object >= 0 and object < 2 ^ 31 and object % 1 == 0)
+      or type(object) ~= "number" and type(object) ~= "userdata" then
+      error("loop:on_fd: descriptor or object with a method fd() expected, got " .. tostring(object), 2)
+   end
+   return (add_source(self, { object = object, on = fn }, "on_fd"))
 end
 
-local function add_timer(self, seconds, fn, period, call)
-   check_function(fn, call)
-   if type(seconds) ~= "number" or seconds ~= seconds or seconds < 0 then
-      error("loop:" .. call .. ": number of seconds expected, got " .. tostring(seconds), 3)
-   end
+local function add_timer(self, seconds, fn, period)
    local timer = { at = proc.clock() + seconds, period = period, fn = fn }
    self.timers[#self.timers + 1] = timer
    return timer
@@ -148,7 +158,9 @@ end
 -- l:after(0.01, function() print "now" end)
 -- l:run()
 function Loop:after(seconds, fn)
-   return add_timer(self, seconds, fn, nil, "after")
+   check_function(fn, "after")
+   check_seconds(seconds, "after")
+   return add_timer(self, seconds, fn)
 end
 
 --- Calls a function at intervals. Calls that a slow callback delays are left out.
@@ -166,7 +178,8 @@ function Loop:every(seconds, fn)
    if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 then
       error("loop:every: number of seconds above 0 expected, got " .. tostring(seconds), 2)
    end
-   return add_timer(self, seconds, fn, seconds, "every")
+   check_function(fn, "every")
+   return add_timer(self, seconds, fn, seconds)
 end
 
 local function without(list, item)
@@ -323,6 +336,7 @@ end
 -- l:after(0, function() print "served" end)
 -- l:step(1)
 function Loop:step(seconds)
+   if seconds ~= nil then check_seconds(seconds, "step") end
    local timer = self:timeout()
    local wait = seconds and timer and math.min(seconds, timer) or seconds or timer
    local ready, why, errno = lpfm.poll(objects(self), wait)
@@ -358,7 +372,7 @@ local function idle(self, deadline)
    elseif not self:timeout() then
       return "idle" -- all sources are simulated contexts, and nothing makes their time pass
    end
-   lpfm.poll({}, math.min(self:timeout(), deadline - proc.clock()))
+   lpfm.poll({}, math.max(math.min(self:timeout(), deadline - proc.clock()), 0))
 end
 
 --- Turns until stop(), or until nothing is left to wait for.
@@ -371,6 +385,7 @@ end
 -- @raise what a callback raised, if there is no on_error; the loop can be run again
 -- @usage assert(require("pfm.loop").new():run() == "empty")
 function Loop:run(seconds)
+   if seconds ~= nil then check_seconds(seconds, "run") end
    local deadline = proc.clock() + (seconds or math.huge)
    self.stopped = false
    while true do

@@ -6,6 +6,7 @@
 -- @module pfm.pebs
 
 local lpfm = require "lpfm"
+local expect = require "pfm.util.expect"
 
 local pebs = {}
 
@@ -37,8 +38,11 @@ end
 -- local pebs = require "pfm.pebs"
 -- assert(#pebs.argument { periods = { [0] = 1000 } } == 64)
 function pebs.argument(spec)
-   local words = { spec.buf_size or 65536, spec.threshold or 0 }
-   for counter = 0, 3 do words[#words + 1] = -(spec.periods[counter] or 0) end
+   expect.kind("periods", expect.kind("pebs.argument", spec, "table").periods, "table")
+   local words = { expect.whole("buf_size", spec.buf_size) or 65536, expect.whole("threshold", spec.threshold, 0) or 0 }
+   for counter = 0, 3 do
+      words[#words + 1] = -(expect.whole(("periods[%d]"):format(counter), spec.periods[counter], 0) or 0)
+   end
    words[7], words[8] = 0, 0
    for i, word in ipairs(words) do words[i] = little_endian(word, 8) end
    return table.concat(words)

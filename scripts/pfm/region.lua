@@ -17,6 +17,18 @@ local function left(name, ok, ...)
    return ...
 end
 
+-- Raises an error at the line that called the caller.
+local function check(name, fn)
+   if type(name) ~= "string" then error("region: expected a name, got a " .. type(name), 3) end
+   if type(fn) ~= "function" then error("region: expected a function, got a " .. type(fn), 3) end
+end
+
+local function run(name, fn, ...)
+   if not files.on() then return fn(...) end
+   files.enter(name)
+   return left(name, pcall(fn, ...))
+end
+
 --- Calls a function as a region, which ends when the function returns or raises an error.
 -- `region(name, fn, ...)` is the same.
 -- @string name at most 127 bytes, the rest is ignored
@@ -27,10 +39,8 @@ end
 -- local region = require "pfm.region"
 -- print(region("square", function(x) return x * x end, 7))
 function region.call(name, fn, ...)
-   if type(name) ~= "string" then error("region: expected a name, got a " .. type(name), 2) end
-   if not files.on() then return fn(...) end
-   files.enter(name)
-   return left(name, pcall(fn, ...))
+   check(name, fn)
+   return run(name, fn, ...)
 end
 
 -- Removes the file when the Lua state is closed.
@@ -98,4 +108,7 @@ function region.finish()
    return results
 end
 
-return setmetatable(region, { __call = function(_, ...) return region.call(...) end })
+return setmetatable(region, { __call = function(_, name, fn, ...)
+   check(name, fn)
+   return run(name, fn, ...)
+end })

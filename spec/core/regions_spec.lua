@@ -321,6 +321,16 @@ describe("pfm.region", function()
       assert.is_true(inner > 0 and outer >= inner)
    end)
 
+   it("says where it was called without a name or a function", function()
+      local region_of = require "pfm.region"
+      for _, call in ipairs { region_of, region_of.call } do
+         for _, args in ipairs { { 5, print }, { "x", 5 }, { "x" } } do
+            local ok, message = pcall(function() local a = call(args[1], args[2]) return a end)
+            assert.truthy(not ok and message:find("regions_spec.lua:%d+: region: expected a "), message)
+         end
+      end
+   end)
+
    it("is a call of the function where nobody measures", function()
       write(MARKS .. 'local t, err = region.results() assert(not t and err:find("region.begin comes first", 1, true))')
       assert.equal("", (c.sh("env -u LPFM_REGIONS " .. lpfm .. " " .. script)))

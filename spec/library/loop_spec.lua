@@ -143,8 +143,14 @@ describe("the event loop on the simulator", function()
          function() loop:on_fd(1) end, function() loop:after(-1, print) end, function() loop:after(0 / 0, print) end,
          function() loop:after("1", print) end, function() loop:every(0, print) end, function() loop:every(1) end,
          function() pfm_loop.new { x = print } end, function() pfm_loop.new { advance = 1 } end,
+         function() pfm_loop.new(5) end, function() loop:on_fd("x", print) end, function() loop:on_fd(1.5, print) end,
+         function() loop:on_fd({}, print) end, function() loop:after(1, 5) end, function() loop:every(1, 5) end,
+         function() loop:step(0 / 0) end, function() loop:step("x") end, function() loop:run(-1) end,
       } do
-         assert.has_error(bad)
+         local ok, message = pcall(bad)
+         assert.is_false(ok)
+         -- at the caller's line, not at one of the library
+         assert.truthy(message:find("loop_spec.lua:%d+: loop"), message)
       end
       ctx:close()
       assert.has_error(function() loop:add(ctx, {}) end)

@@ -169,6 +169,10 @@ describe("PEBS", function()
          sim.refused("EINVAL", "argument", lpfm.create { format = "pebs", format_arg = pebs.argument(spec) })
       end
       sim.context { format = "pebs", format_arg = pebs.argument { periods = {}, buf_size = 128 + 144, threshold = 1 } }
+      for name, spec in pairs { ["periods%[0%]"] = { periods = { [0] = -1 } }, periods = {},
+         ["buf_size"] = { periods = {}, buf_size = 1.5 }, threshold = { periods = {}, threshold = "x" } } do
+         assert.error_matches(function() pebs.argument(spec) end, "^" .. name .. ": expected ")
+      end
    end)
 end)
 
