@@ -76,6 +76,32 @@ int lpfm_bad_value(lua_State *L, const struct lpfm_site *site, const char *expec
 	return lpfm_bad(L, site, "%s expected, got %s", expected, describe(L, idx));
 }
 
+static bool has_zero(lua_State *L, int idx)
+{
+	return strlen(lua_tostring(L, idx)) != lua_objlen(L, idx);
+}
+
+const char *lpfm_check_string(lua_State *L, int idx)
+{
+	luaL_checkstring(L, idx);
+	luaL_argcheck(L, !has_zero(L, idx), idx, "string without zero bytes expected");
+	return lua_tostring(L, idx);
+}
+
+const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt)
+{
+	return lua_isnoneornil(L, idx) ? dflt : lpfm_check_string(L, idx);
+}
+
+const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	if (lua_type(L, idx) != LUA_TSTRING)
+		lpfm_bad_value(L, site, "string", idx);
+	if (has_zero(L, idx))
+		lpfm_bad(L, site, "a string without zero bytes expected");
+	return lua_tostring(L, idx);
+}
+
 static bool number_to_u64(double d, uint64_t *value)
 {
 	if (!(d >= -9223372036854775808.0 && d < 18446744073709551616.0))

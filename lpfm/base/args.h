@@ -19,6 +19,13 @@ int lpfm_bad_value(lua_State *L, const struct lpfm_site *site, const char *expec
 int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...) LPFM_PRINTF(3, 4);
 
 /*
+ * Return a string without zero bytes, at which C would cut it: argument idx of the function that is
+ * called, or what site names. The second function returns dflt if the argument is absent or nil.
+ */
+const char *lpfm_check_string(lua_State *L, int idx);
+const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt);
+const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site);
+/*
  * Returns a 64-bit value from an integral number, a u64 object, a decimal or hexadecimal string, or
  * a 64-bit cdata.
  */

@@ -126,7 +126,7 @@ static uint32_t one_flag(lua_State *L, int idx, const struct lpfm_site *site,
 		return (uint32_t)lpfm_to_int(L, idx, site, 0, UINT32_MAX);
 	if (lua_type(L, idx) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "name or number of a flag", idx);
-	if (!flag_value(lua_tostring(L, idx), flags, &value))
+	if (!flag_value(lpfm_to_string(L, idx, site), flags, &value))
 		unknown_flag(L, site, lua_tostring(L, idx), flags);
 	return value;
 }

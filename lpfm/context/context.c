@@ -314,7 +314,7 @@ static int context_set_cgroup(lua_State *L)
 {
 	int fd = lpfm_context_fd(L, 1);
 
-	return lpfm_result(L, "set_cgroup", pfm_set_cgroup(fd, luaL_optstring(L, 2, NULL)));
+	return lpfm_result(L, "set_cgroup", pfm_set_cgroup(fd, lpfm_opt_string(L, 2, NULL)));
 }
 
 /***

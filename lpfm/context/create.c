@@ -72,7 +72,7 @@ static void read_format(lua_State *L, int idx, struct request *req, const struct
 {
 	if (lua_type(L, idx) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "name or UUID of a format", idx);
-	req->fmt_name = lua_tostring(L, idx);
+	req->fmt_name = lpfm_to_string(L, idx, site);
 	if (lpfm_parse_uuid(req->fmt_name, req->ctx.ctx_smpl_buf_id))
 		req->fmt_name = NULL;
 	else

@@ -96,6 +96,7 @@ static int context_ask(lua_State *L)
 
 	if (lua_type(L, 2) != LUA_TSTRING)
 		lpfm_bad_value(L, &site, "name of a function", 2);
+	lpfm_to_string(L, 2, &site);
 	if (!ctx->use)
 		return lpfm_fail_errno(L, EINVAL, "ask: the context has no format written in Lua");
 	lpfm_marshal_pack(L, 3, lua_gettop(L) - 2, LPFM_DATA, &site);

@@ -38,12 +38,13 @@ static void option_text(lua_State *L)
 	static const struct lpfm_site site = { .call = "machine", .arg = "options" };
 	int key = lua_gettop(L) - 1, value = key + 1;
 
-	if (lua_type(L, key) != LUA_TSTRING || strpbrk(lua_tostring(L, key), "=,"))
+	if (lua_type(L, key) != LUA_TSTRING || strpbrk(lpfm_to_string(L, key, &site), "=,"))
 		lpfm_bad(L, &site, "the name of an option is a string without '=' and ','");
 	if (!lua_isstring(L, value))
 		lpfm_bad(L, &site, "%s: string or number expected, got %s", lua_tostring(L, key),
 			 luaL_typename(L, value));
-	if (strchr(lua_tostring(L, value), ','))
+	lua_tostring(L, value); /* turns a number into a string */
+	if (strchr(lpfm_to_string(L, value, &site), ','))
 		lpfm_bad(L, &site, "%s: a value has no ','", lua_tostring(L, key));
 	lua_pushfstring(L, "%s=%s", lua_tostring(L, key), lua_tostring(L, value));
 	lua_replace(L, value);
@@ -173,7 +174,7 @@ static int lpfm_machine(lua_State *L)
 	pfm_machine_info_t info = { 0 };
 
 	if (!lua_isnoneornil(L, 1)) {
-		const char *name = luaL_checkstring(L, 1);
+		const char *name = lpfm_check_string(L, 1);
 
 		if (pfm_set_machine(name, options(L, 2)))
 			return lpfm_fail(L, "machine");
@@ -240,9 +241,7 @@ static const char *field_text(lua_State *L, const char *name)
 	const char *text;
 
 	lua_getfield(L, 1, name);
-	if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
-		lpfm_bad_value(L, &site, "string", -1);
-	text = lua_tostring(L, -1);
+	text = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
 	lua_pop(L, 1);
 	return text;
 }

@@ -284,7 +284,7 @@ static const struct command *command_at(lua_State *L, int idx)
 	const struct command *c = NULL;
 
 	if (lua_type(L, idx) == LUA_TSTRING)
-		c = find_command(lua_tostring(L, idx));
+		c = find_command(lpfm_to_string(L, idx, &site));
 	else if (lua_type(L, idx) == LUA_TNUMBER)
 		for (size_t i = 0; i < LPFM_COUNT(commands) && !c; i++)
 			c = commands[i].number == lua_tonumber(L, idx) ? &commands[i] : NULL;

@@ -79,7 +79,7 @@ static void *element(lua_State *L, struct lpfm_vector *v, int idx, const char *c
 static const struct lpfm_field *field(lua_State *L, const struct lpfm_vector *v, int idx,
 				      const char *call)
 {
-	const char *name = luaL_optstring(L, idx, "value");
+	const char *name = lpfm_opt_string(L, idx, "value");
 	const struct lpfm_field *f = lpfm_struct_field(v->rec, name);
 
 	if (!f)
@@ -123,7 +123,7 @@ static int vector_set(lua_State *L)
 {
 	struct lpfm_vector *v = self(L);
 	void *e = element(L, v, 2, "set");
-	struct lpfm_site site = { .call = "set", .field = luaL_checkstring(L, 3) };
+	struct lpfm_site site = { .call = "set", .field = lpfm_check_string(L, 3) };
 	const struct lpfm_field *f = field(L, v, 3, "set");
 
 	luaL_checkany(L, 4);

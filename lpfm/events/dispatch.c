@@ -42,7 +42,7 @@ static unsigned int to_levels(lua_State *L, int idx, const struct lpfm_site *sit
 		return (unsigned int)lpfm_to_int(L, idx, site, 1, 15);
 	if (lua_type(L, idx) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "levels, as in \"u\" or \"uk\",", idx);
-	for (text = lua_tostring(L, idx); *text; text++) {
+	for (text = lpfm_to_string(L, idx, site); *text; text++) {
 		if (*text == 'u')
 			plm |= PFM_PLM3;
 		else if (*text == 'k')
@@ -118,7 +118,7 @@ static int add_element(lua_State *L, struct request *r, const char *pmu, struct 
 	}
 	if (lua_type(L, -1) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "event name", -1);
-	ret = add_name(r, pmu, lua_tostring(L, -1), plm);
+	ret = add_name(r, pmu, lpfm_to_string(L, -1, site), plm);
 	lua_pop(L, 1);
 	site->field = NULL;
 	return ret;
@@ -171,7 +171,7 @@ static const char *read_pmu(lua_State *L, int idx, const char *call)
 	lua_getfield(L, idx, "pmu");
 	if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
 		lpfm_bad_value(L, &site, "name of a PMU model", -1);
-	pmu = lua_tostring(L, -1);
+	pmu = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
 	lua_pop(L, 1);
 	return pmu;
 }

@@ -118,9 +118,7 @@ static const char *option_pmu(lua_State *L, int idx, const char *call)
 	const char *pmu;
 
 	lua_getfield(L, idx, "pmu");
-	if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
-		lpfm_bad_value(L, &site, "string", -1);
-	pmu = lua_tostring(L, -1);
+	pmu = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
 	lua_pop(L, 1);
 	return pmu;
 }
@@ -256,7 +254,7 @@ for _, name in ipairs(require("lpfm").events("CPU_CLK*", { pmu = "k8" })) do pri
 static int events(lua_State *L)
 {
 	static const char *const names[] = { "pmu", "masks", "generic", NULL };
-	const char *pattern = luaL_optstring(L, 1, NULL), *pmu = NULL;
+	const char *pattern = lpfm_opt_string(L, 1, NULL), *pmu = NULL;
 	bool masks = false, generic = false;
 	pfmlib_pmu_info_t info;
 
@@ -411,7 +409,7 @@ Explains the name of an event. A generic name or a preset that stands for severa
 */
 static int event(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1), *pmu = luaL_optstring(L, 2, NULL);
+	const char *name = lpfm_check_string(L, 1), *pmu = lpfm_opt_string(L, 2, NULL);
 	pfmlib_expansion_t x;
 	int ret;
 
@@ -447,7 +445,7 @@ print(require("lpfm").suggest_event("page-fault"))
 */
 static int suggest_event(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1), *pmu = luaL_optstring(L, 2, NULL);
+	const char *name = lpfm_check_string(L, 1), *pmu = lpfm_opt_string(L, 2, NULL);
 	char near[NAME_MAX_LEN];
 
 	lpfm_events_refresh(L);

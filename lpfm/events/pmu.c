@@ -110,7 +110,7 @@ static int force_pmu(lua_State *L)
 	if (lua_type(L, 1) == LUA_TNUMBER)
 		ret = pfm_force_pmu((int)lpfm_arg_int(L, 1, "force_pmu", "model", INT32_MIN, INT32_MAX));
 	else
-		ret = pfm_force_pmu_byname(luaL_optstring(L, 1, NULL));
+		ret = pfm_force_pmu_byname(lpfm_opt_string(L, 1, NULL));
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, "force_pmu", ret);
 	lua_pushboolean(L, 1);
@@ -166,7 +166,7 @@ assert(lpfm.event_code(name) == lpfm.event(name).code)
 */
 static int event_code(lua_State *L)
 {
-	const char *name = luaL_checkstring(L, 1);
+	const char *name = lpfm_check_string(L, 1);
 	int counter = (int)lpfm_arg_opt_int(L, 2, "event_code", "counter", 0, PFMLIB_REG_MAX - 1, -1);
 	int code = 0, ret;
 	unsigned int i;
@@ -240,7 +240,7 @@ static int event_error(lua_State *L)
 	if (lua_type(L, 1) == LUA_TNUMBER)
 		error = (int)lpfm_arg_int(L, 1, "event_error", "error", INT32_MIN, INT32_MAX);
 	else
-		error = lpfm_event_error_number(luaL_checkstring(L, 1));
+		error = lpfm_event_error_number(lpfm_check_string(L, 1));
 	lua_pushstring(L, error == 1 ? NULL : pfm_strerror(error));
 	return 1;
 }

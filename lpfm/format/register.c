@@ -76,7 +76,7 @@ static const char *text_at(lua_State *L, int idx, const struct lpfm_site *site, 
 {
 	if (lua_type(L, idx) != LUA_TSTRING || !lua_objlen(L, idx) || lua_objlen(L, idx) > max)
 		lpfm_bad(L, site, "a string of 1 to %d bytes expected", (int)max);
-	return lua_tostring(L, idx);
+	return lpfm_to_string(L, idx, site);
 }
 
 static void check_calls(lua_State *L, int idx, const struct lpfm_site *site)

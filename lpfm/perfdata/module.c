@@ -163,7 +163,7 @@ Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 */
 static int perfdata_open(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1), *why;
+	const char *path = lpfm_check_string(L, 1), *why;
 	struct perfdata *self = lpfm_object_new(L, sizeof(*self));
 	struct perf_file *f = &self->file;
 	bool piped = false, is_folder = false;

@@ -126,15 +126,6 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 
 /* --- spawn ---------------------------------------------------------------------------------- */
 
-static const char *plain_string(lua_State *L, int idx, const struct lpfm_site *site)
-{
-	if (lua_type(L, idx) != LUA_TSTRING)
-		lpfm_bad_value(L, site, "string", idx);
-	if (strlen(lua_tostring(L, idx)) != lua_objlen(L, idx))
-		lpfm_bad(L, site, "a string without zero bytes expected");
-	return lua_tostring(L, idx);
-}
-
 /* Makes an argument vector from the list at idx, in a userdata which is pushed. */
 static char **read_argv(lua_State *L, int idx)
 {
@@ -149,7 +140,7 @@ static char **read_argv(lua_State *L, int idx)
 	for (size_t i = 0; i < n; i++) {
 		site.element = (int)i + 1;
 		lua_rawgeti(L, idx, (int)i + 1);
-		argv[i] = (char *)(uintptr_t)plain_string(L, -1, &site);
+		argv[i] = (char *)(uintptr_t)lpfm_to_string(L, -1, &site);
 		lua_pop(L, 1);
 	}
 	return argv;
@@ -177,13 +168,13 @@ static bool overridden(lua_State *L, int idx, const char *entry)
 static char *env_entry(lua_State *L, int keep, const struct lpfm_site *site)
 {
 	int top = lua_gettop(L);
-	const char *name = plain_string(L, top - 1, site), *value;
+	const char *name = lpfm_to_string(L, top - 1, site), *value;
 
 	if (!*name || strchr(name, '='))
 		lpfm_bad(L, site, "'%s' is no name of a variable", name);
 	if (lua_isboolean(L, top) && !lua_toboolean(L, top))
 		return NULL;
-	value = plain_string(L, top, site);
+	value = lpfm_to_string(L, top, site);
 	lua_pushfstring(L, "%s=%s", name, value);
 	lua_pushvalue(L, -1);
 	lua_rawseti(L, keep, (int)lua_objlen(L, keep) + 1);
@@ -240,7 +231,7 @@ static void check_stdio(lua_State *L, int idx, const struct lpfm_site *site)
 	if (lua_type(L, idx) == LUA_TNUMBER)
 		lpfm_to_int(L, idx, site, 0, INT32_MAX);
 	else if (lua_type(L, idx) == LUA_TSTRING)
-		plain_string(L, idx, site);
+		lpfm_to_string(L, idx, site);
 	else if (!lua_isboolean(L, idx) || lua_toboolean(L, idx))
 		lpfm_bad_value(L, site, "descriptor, file name or false", idx);
 }
@@ -272,7 +263,7 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
 		site.field = lua_tostring(L, -2);
 		if (!strcmp(site.field, "cwd")) {
-			plan->cwd = plain_string(L, -1, &site);
+			plan->cwd = lpfm_to_string(L, -1, &site);
 		} else if (!strcmp(site.field, "group")) {
 			plan->group = lua_toboolean(L, -1);
 		} else if (!strcmp(site.field, "bound")) {

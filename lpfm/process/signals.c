@@ -25,7 +25,7 @@ int lpfm_to_signal(lua_State *L, int idx, const char *call)
 
 	if (lua_type(L, idx) == LUA_TNUMBER)
 		return (int)lpfm_arg_int(L, idx, call, "signal", 0, SIGRTMAX);
-	name = luaL_checkstring(L, idx);
+	name = lpfm_check_string(L, idx);
 	name += strncmp(name, "SIG", 3) ? 0 : 3;
 	for (size_t i = 0; i < LPFM_COUNT(signals); i++)
 		if (!strcmp(signals[i].name, name))

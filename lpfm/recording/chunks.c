@@ -349,7 +349,7 @@ Opens a file of chunks.
 */
 static int chunks_open(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1), *why;
+	const char *path = lpfm_check_string(L, 1), *why;
 	struct chunks *f = lpfm_object_new(L, sizeof(*f));
 
 	f->fd = -1;

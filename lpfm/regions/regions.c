@@ -7,6 +7,7 @@ Regions of programs: the files in which they are measured (kernel/regions/file.h
 #include <errno.h>
 #include <string.h>
 
+#include "base/args.h"
 #include "base/field.h"
 #include "base/result.h"
 #include "base/module.h"
@@ -20,7 +21,7 @@ Regions of programs: the files in which they are measured (kernel/regions/file.h
 /* Returns the region with the name at 1. The upvalue is a table that caches ids. */
 static struct pfm_region place(lua_State *L)
 {
-	struct pfm_region r = { .name = luaL_checkstring(L, 1) };
+	struct pfm_region r = { .name = lpfm_check_string(L, 1) };
 
 	lua_pushvalue(L, 1);
 	lpfm_upvalue_get(L);
@@ -107,7 +108,7 @@ static int create(lua_State *L)
 {
 	char path[64];
 
-	if (pfm_regions_create(luaL_checkstring(L, 1), path, sizeof(path)))
+	if (pfm_regions_create(lpfm_check_string(L, 1), path, sizeof(path)))
 		return lpfm_fail_errno(L, errno, "create: %s", errno == EINVAL ? "not a plan of 1 to 16 counters" :
 				       strerror(errno));
 	lua_pushstring(L, path);
@@ -126,7 +127,7 @@ From now on this process' marks are measured into a file.
 */
 static int use(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1);
+	const char *path = lpfm_check_string(L, 1);
 
 	if (pfm_regions_use(path))
 		return lpfm_fail_errno(L, errno, "use: %s: %s", path, errno == EBUSY ?
@@ -211,7 +212,7 @@ os.remove(path)
 */
 static int read_file(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1);
+	const char *path = lpfm_check_string(L, 1);
 	struct pfm_regions_result result;
 	const struct block *b;
 	int n = 0;

@@ -25,7 +25,7 @@ static void read_what(lua_State *L, int idx, const struct lpfm_site *site, struc
 		c->field = COLUMN_VALUE;
 		c->pmd = (unsigned int)lpfm_to_int(L, idx, site, 0, PFM_MAX_PMDS - 1);
 	} else if (lua_type(L, idx) == LUA_TSTRING) {
-		c->field = field_named(L, lua_tostring(L, idx), site);
+		c->field = field_named(L, lpfm_to_string(L, idx, site), site);
 		c->place = lpfm_smpl_names[c->field == COLUMN_PERIOD ? LPFM_SMPL_LAST_RESET : c->field]
 			.at[LPFM_ENTRY_2X];
 	} else {

@@ -190,7 +190,7 @@ static int sim_spawn(lua_State *L)
 	spawn.kernel = bool_field(L, 2, "kernel");
 	lua_settop(L, 2);
 	if (get_field(L, 2, "name"))
-		spawn.name = luaL_checkstring(L, -1);
+		spawn.name = lpfm_check_string(L, -1);
 	lua_pushliteral(L, "program");
 	lua_rawget(L, 2);
 	spawn.program = *lpfm_sim_program(L, lua_gettop(L), "spawn");
@@ -472,7 +472,7 @@ assert(m:set("skid", 2))                   -- samples show an instruction two fu
 static int sim_set(lua_State *L)
 {
 	struct lpfm_site site = { .call = "set" };
-	const char *option = luaL_checkstring(L, 2);
+	const char *option = lpfm_check_string(L, 2);
 
 	return lpfm_result(L, "set", pfm_sim_set(this_sim(L), option, lpfm_to_u64(L, 3, &site)));
 }
@@ -502,7 +502,7 @@ static int sim_events(lua_State *L)
 
 static unsigned int levels_at(lua_State *L, int idx)
 {
-	const char *text = luaL_optstring(L, idx, "uk");
+	const char *text = lpfm_opt_string(L, idx, "uk");
 	unsigned int levels = 0;
 
 	for (const char *c = text; *c; c++) {
@@ -535,7 +535,7 @@ ctx:close()
 */
 static int sim_encode(lua_State *L)
 {
-	const char *event = luaL_checkstring(L, 2);
+	const char *event = lpfm_check_string(L, 2);
 	int pmd = (int)lpfm_arg_int(L, 3, "encode", "pmd", 0, PFM_MAX_PMDS - 1);
 	uint64_t value;
 
@@ -566,7 +566,7 @@ ctx:close()
 */
 static int sim_encode_pmcs(lua_State *L)
 {
-	const char *event = luaL_checkstring(L, 2);
+	const char *event = lpfm_check_string(L, 2);
 	int pmd = (int)lpfm_arg_int(L, 3, "encode_pmcs", "pmd", 0, PFM_MAX_PMDS - 1), n;
 	struct pfm_sim_pmc pmcs[MAX_PMCS];
 
@@ -717,7 +717,7 @@ assert(m:cache_sets("L1D")[1] == 100)          -- 64 sets of 64 bytes: all to th
 static int sim_cache_sets(lua_State *L)
 {
 	struct pfm_sim *sim = this_sim(L);
-	const char *name = luaL_checkstring(L, 2);
+	const char *name = lpfm_check_string(L, 2);
 	uint32_t cpu = lua_isnoneornil(L, 3) ? 0 : (uint32_t)lpfm_arg_int(L, 3, "cache_sets", "cpu", 0, 63);
 	int n = pfm_sim_cache_sets(sim, cpu, name, NULL, 0);
 	uint64_t *misses;

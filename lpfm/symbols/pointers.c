@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/args.h"
 #include "symbols/pointers.h"
 
 struct file {
@@ -247,7 +248,7 @@ static int frame_pointers(lua_State *L)
 	struct file f;
 	int answer;
 
-	if (!open_file(&f, luaL_checkstring(L, 1)))
+	if (!open_file(&f, lpfm_check_string(L, 1)))
 		return 0;
 	answer = judge(f.elf);
 	close_file(&f);
@@ -333,7 +334,7 @@ static int needs(lua_State *L)
 {
 	struct file f;
 
-	if (!open_file(&f, luaL_checkstring(L, 1)))
+	if (!open_file(&f, lpfm_check_string(L, 1)))
 		return 0;
 	lua_newtable(L);
 	lua_newtable(L);

@@ -12,6 +12,7 @@ This module knows one object at a time; `pfm.symbols` finds the objects that pro
 #include <lauxlib.h>
 #include <lua.h>
 
+#include "base/args.h"
 #include "base/field.h"
 #include "base/module.h"
 #include "demangle/demangle.h"
@@ -68,7 +69,7 @@ searched by path
 */
 static int symbols_object(lua_State *L)
 {
-	const char *path = luaL_checkstring(L, 1), *file = luaL_optstring(L, 2, path);
+	const char *path = lpfm_check_string(L, 1), *file = lpfm_opt_string(L, 2, path);
 	struct object *self = lua_newuserdata(L, sizeof(*self));
 	char why[SYMOBJ_ERROR_LEN];
 
@@ -318,7 +319,7 @@ The build id of a file that is not opened for its symbols.
 static int symbols_build_id(lua_State *L)
 {
 	unsigned char id[SYMOBJ_BUILD_ID];
-	int len = symobj_read_build_id(luaL_checkstring(L, 1), id);
+	int len = symobj_read_build_id(lpfm_check_string(L, 1), id);
 
 	if (len)
 		push_hex(L, id, len);
@@ -364,7 +365,7 @@ Converts the name of a symbol of C++, D, OCaml or Rust into the function's name 
 */
 static int symbols_demangle(lua_State *L)
 {
-	char *plain = demangle(luaL_checkstring(L, 1));
+	char *plain = demangle(lpfm_check_string(L, 1));
 
 	if (plain)
 		lua_pushstring(L, plain);

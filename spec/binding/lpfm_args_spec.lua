@@ -100,6 +100,23 @@ describe("arguments of lpfm", function()
       assert.same({ "OVFL_NOTIFY", "RANDOM" }, v:get(1, "flags"))
    end)
 
+   it("are not cut at a zero byte", function()
+      local zero = "a string without zero bytes expected"
+      says("create: field 'format': " .. zero, lpfm.create, { format = "default\0x" })
+      says("create: field 'flags': " .. zero, lpfm.create, { flags = { "OVFL_NO_MSG\0x" } })
+      says("write_pmds: element 1: " .. zero, ctx.write_pmds, ctx, { { num = 64, ["num\0x"] = 65 } })
+      says("machine: options: " .. zero, lpfm.machine, "sim:k8", { l1d = "32768:8:64\0x" })
+      says("register_format: field 'name': " .. zero, lpfm.register_format, { name = "a\0x", handler = print })
+      says("dispatch_events: element 1: " .. zero, lpfm.dispatch_events, { events = { "page-faults\0x" } })
+      says("perf_event: field 'filter': " .. zero, lpfm.perf_event, { type = 2, config = 1, filter = "a\0x" })
+      says("perfmonctl: command: " .. zero, lpfm.perfmonctl, nil, "PFM_GET_CONFIG\0x")
+      for _, fn in ipairs { lpfm.machine, lpfm.event, lpfm.events, lpfm.suggest_event, lpfm.force_pmu } do
+         says("string without zero bytes expected", fn, "page-faults\0x")
+      end
+      says("string without zero bytes expected", vector.get, vector, 1, "value\0x")
+      says("string without zero bytes expected", require("lpfm.symbols").object, "/bin/sh\0x")
+   end)
+
    it("refuse unknown fields of create, and fields that do not fit together", function()
       says("create: unknown field 'bufsize'", lpfm.create, { bufsize = 1 })
       says("create: table expected, got 'default'", lpfm.create, "default")
