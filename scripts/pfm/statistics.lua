@@ -3,6 +3,8 @@
 -- probabilities of what was seen, or anything as unlikely, if there were no difference.
 -- @module pfm.statistics
 
+local fail = require "pfm.util.fail"
+
 local statistics = {}
 
 local FEW = 10 -- expected samples below which only the exact test is right
@@ -211,6 +213,9 @@ end
 -- @treturn number the probability of such a difference, or a greater one, by chance
 -- @usage statistics.means({ 10.1, 10.3, 10.2 }, { 10.9, 11.2, 10.8 })
 function statistics.means(a, b)
+   if #a < 2 or #b < 2 then
+      fail("means: two or more numbers of each series are needed, there are %d and %d", #a, #b)
+   end
    local mean_a, deviation_a = statistics.mean(a)
    local mean_b, deviation_b = statistics.mean(b)
    local ea, eb = deviation_a ^ 2, deviation_b ^ 2

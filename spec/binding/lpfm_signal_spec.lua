@@ -91,6 +91,16 @@ describe("on_message on the simulator", function()
       assert.same({ nil, "timeout" }, { lpfm.poll({}, 0) })
    end)
 
+   it("raises an error without a value in words, since nil would pass for no error", function()
+      assert(overflowing():on_message(function() error() end))
+      local ok, message = pcall(function()
+         machine:run { us = 3 }
+         return lpfm.poll({}, 0)
+      end)
+      assert.is_false(ok)
+      assert.truthy(message:find("on_message: the function raised nil", 1, true), message)
+   end)
+
    it("lets the function close, replace itself, and make contexts", function()
       local ctx, first, second = overflowing(), 0, 0
       local other

@@ -323,6 +323,9 @@ describe("statistics", function()
       assert.equal(1, statistics.counts(0, 0, 0.5))
       near(0.0419145, statistics.means({ 1, 2, 3 }, { 4, 5, 7 }), 1e-6)
       assert.equal(0, statistics.means({ 1, 1 }, { 2, 2 }))
+      for _, pair in ipairs { { { 1 }, { 2 } }, { { 1 }, { 2, 3 } }, { { 1, 2 }, {} } } do
+         assert.error_matches(function() statistics.means(pair[1], pair[2]) end, "two or more numbers of each")
+      end
       local g, df = statistics.likelihood({ a = 10, b = 20 }, { a = 20, b = 10 })
       near(2 * (20 * math.log(10 / 15) + 40 * math.log(20 / 15)), g, 1e-9)
       assert.equal(1, df)
