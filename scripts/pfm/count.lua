@@ -459,7 +459,7 @@ function count.prepare(spec)
    count.check("count.run", spec)
    local list = parsed(spec.events)
    measure.check(spec)
-   expect.number("interval", spec.interval)
+   if expect.number("interval", spec.interval) then expect.kind("on_interval", spec.on_interval, "function") end
    local self = new_counting(spec, list)
    self.list = list
    self.tell = spec.interval and reporter(self, list, spec.on_interval)

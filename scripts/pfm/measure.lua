@@ -348,6 +348,7 @@ function measure.check(target)
          end
       end
    end
+   if target.call ~= nil then expect.kind("call", target.call, "function") end
    expect.number("seconds", target.seconds)
    expect.number("delay", target.delay)
    if not (target.command or target.tids or target.cpus or target.call or target.seconds) then

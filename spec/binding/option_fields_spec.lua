@@ -83,6 +83,10 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
       each_refused("cpus", { { -1 }, { {} } }, count.run)
       each_refused("command", { { 5 }, { "true", {} } }, count.run)
       each_refused("events", { 5, true, { 5 }, { {} } }, count.run)
+      each_refused("on_interval", { 5, {} }, count.run, { interval = 1 })
+      refused("on_interval: expected a function, got nil", count.run,
+         { command = command, events = "cs", interval = 1 })
+      refused("call: expected a function, got 5", count.call, 5, "page-faults")
       refused("count.run: expected a table, got 5", count.run, 5)
       for _, n in ipairs { 0, -1, 0 / 0, 1.5 } do
          local ok, err = pcall(count.times, n, { command = command, events = "page-faults" })
