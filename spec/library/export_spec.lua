@@ -235,6 +235,12 @@ describe("speedscope's JSON", function()
       assert.equal(6e6, out.profiles[1].endValue)
    end)
 
+   it("has no unit of time where stacks weigh samples", function()
+      local profiles = cjson.decode(exported("speedscope", { event = "cpu-clock", weight = "samples" })).profiles
+      for _, p in ipairs(profiles) do assert.equal("none", p.unit, p.name) end
+      assert.equal(6, profiles[1].endValue)
+   end)
+
    it("meets speedscope's own schema", function()
       local why = speedscope.missing()
       if why then return pending(why) end

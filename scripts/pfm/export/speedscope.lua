@@ -33,8 +33,9 @@ local function numbers_of(frames, number)
    return out
 end
 
-local function new_profile(name, event)
-   return { type = "sampled", name = name, unit = event.unit == "ns" and "nanoseconds" or "none",
+local function new_profile(name, event, options)
+   local timed = event.unit == "ns" and options.weight ~= "samples"
+   return { type = "sampled", name = name, unit = timed and "nanoseconds" or "none",
       startValue = 0, endValue = 0, samples = {}, weights = {} }
 end
 
@@ -49,7 +50,7 @@ local function append(profile, stack, weight)
 end
 
 local function whole(self, event, options, number)
-   local profile = new_profile(event.name .. ", all threads", event)
+   local profile = new_profile(event.name .. ", all threads", event, options)
    local list = stacks.collect(self, { event = event.name, ids = options.ids, inlined = options.inlined,
       weight = options.weight or "events" })
    for _, stack in ipairs(list) do append(profile, numbers_of(stack.frames, number), stack.weight) end
@@ -66,7 +67,7 @@ local function by_thread(self, event, options, number)
    for s in samples.each(self, resolver, event.name) do
       local profile = by_number[s.thread]
       if not profile then
-         profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event)
+         profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event, options)
          by_number[s.thread], out[#out + 1] = profile, profile
       end
       local id = s.stack and s.stack .. " " .. s.life .. " " .. s.address or s.where
