@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Figures: exact as text, sound as SVG and PNG; lpfm plot.
 
+local analyze = require "pfm.analyze"
 local c = require "support.c"
 local plot = require "pfm.plot"
 local stdlib = require "posix.stdlib"
@@ -251,6 +252,20 @@ describe("figures of a recording", function()
       local n = 0
       for _, row in ipairs(plot.recording(self, "histogram").rows) do n = n + row.value end
       assert.equal(8, n) -- intervals: 7 of one thread, 1 of the other
+   end)
+
+   it("show how values grow on each CPU where CPUs were measured: a thread may change between them", function()
+      local path, list = scratch .. "/cpus.data", {}
+      for i, cpu in ipairs { 0, 1, 0, 1, 0 } do
+         list[i] = { tid = 7, ip = 64, tstamp = i * 1e9, cpu = cpu, values = { 1000 * (1 - cpu) + i } }
+      end
+      handmade.write(path, { what = "CPUs", fixed = true, cpus = { 0, 1 }, with = { { name = "cs", pmd = 69 } },
+         events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000000 } } }, { samples = list })
+      local opened = assert(recording.open(path))
+      local rows = plot.recording(opened, "histogram", { value = "cs" }).rows
+      assert.same({ { label = "2 to 3", value = 3 } }, rows)
+      local h = analyze.histogram(opened, "cs")
+      assert.same({ 3, 2, 2 }, { h.n, h.min, h.max })
    end)
 
    it("ask for what was recorded", function()

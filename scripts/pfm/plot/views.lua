@@ -175,22 +175,24 @@ function views.ranks(self, options)
       title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event, cut) }
 end
 
--- Returns the differences of `value(sample)` between neighbouring samples of each thread.
+-- Returns the differences of `value(sample)` between neighbouring samples of each thread, or of each CPU if CPUs were
+-- measured: counters run on there.
 local function differences(self, event, value)
-   local last, out = {}, {}
+   local last, out, by_cpu = {}, {}, self.head.cpus
    for s in samples.each(self, nil, event.name) do
-      local now = value(s)
-      if last[s.thread] then out[#out + 1] = now - last[s.thread] end
-      last[s.thread] = now
+      local now, stream = value(s), by_cpu and ("%s %s"):format(s.recording, s.cpu) or s.thread
+      if now and last[stream] then out[#out + 1] = tonumber(now - last[stream]) end
+      last[stream] = now
    end
    if not next(last) then none(self, event) end
    if #out == 0 then
-      error(("there are no two samples of '%s' of one thread in %s"):format(event.name, self.path), 0)
+      error(("there are no two samples of '%s' of one %s in %s"):format(event.name, by_cpu and "CPU" or "thread",
+         self.path), 0)
    end
    return out
 end
 
---- Returns the values of a histogram, for each two neighbouring samples of a thread: by how much a
+--- Returns the values of a histogram, for each two neighbouring samples of a thread or measured CPU: by how much a
 -- count that was recorded with the samples grew, or the time between the samples.
 -- @tparam table self of `recording.open`
 -- @tparam table options `value`: "time", or an event that was recorded with the samples (its count); `event`, `bins`
