@@ -36,6 +36,12 @@ local function process_of(s)
    return ("%d %s"):format(s.pid, s.process)
 end
 
+-- Returns the begin of a slice, to the microsecond, or where it lies between two, to the nanosecond.
+local function time_of(s)
+   local us = s.time * 1e6
+   return (math.abs(us - math.floor(us + 0.5)) < 1e-3 and "%.6f" or "%.9f"):format(s.time)
+end
+
 -- The keys by name. `get` returns the cell of a sample; `choose`, where a filter does not compare
 -- the cell, returns the one to three texts that it compares; `where`: the key needs the sample's
 -- place in the program; `takes`: the fields of the sample that it needs, by default the one of its
@@ -61,7 +67,7 @@ local rows = {
       get = function(s) return tostring(s.cpu or "-") end },
    event = { title = "event", get = function(s) return s.event end },
    set = { title = "set", number = true, get = function(s) return tostring(s.set) end },
-   time = { title = "time", number = true, sliced = true, get = function(s) return ("%.6f"):format(s.time) end },
+   time = { title = "time", number = true, sliced = true, get = time_of },
 }
 for _, name in ipairs(origin.columns) do
    rows[name] = { title = name, label = name == "rank" and "rank %s" or nil, number = name == "rank",

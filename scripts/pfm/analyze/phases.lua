@@ -4,8 +4,8 @@
 
 local columns = require "pfm.analyze.columns"
 local fail = require "pfm.util.fail"
-local render = require "pfm.render"
 local keys = require "pfm.analyze.keys"
+local render = require "pfm.render"
 local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
 
@@ -16,7 +16,7 @@ local ALPHA = 0.05 -- default probability that a border by chance is reported
 -- --- phases --------------------------------------------------------------------------------------
 
 local SLICES = 60 -- of a run, by default
-local MOST = 10000 -- slices
+local MOST = 10000 -- slices: the time that it takes grows with their square
 
 -- Returns the chosen time, in ns since the first sample.
 local function chosen_time(self, filter)
@@ -33,7 +33,7 @@ local function slice_counts(self, by, options)
    local step = math.max(1, math.ceil(width * 1e9 - 1e-3))
    local n = math.floor((last - first) / step) + 1
    if n > MOST then
-      fail("the run has %s such slices; at most %s are compared", render.number(n), render.number(MOST))
+      fail("the run has %s slices, but phases are found in %s at most", render.number(n), render.number(MOST))
    end
    local result = tabulate.by(self, "time," .. table.concat(keys.read(by), ","),
       { slice = step / 1e9, filter = options.filter })
