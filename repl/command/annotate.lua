@@ -118,7 +118,8 @@ function annotate.options()
    c:flag("--asm", "Show instructions only.")
    c:flag("--json", "Print JSON.")
    c:habits(meant, needless, advice)
-   c:epilog("Percentages are of the function's samples. Without a symbol, lpfm shows the function with the most.", {
+   c:epilog("Percentages are of the events that the function's samples stand for. Without a symbol, lpfm shows the\n"
+      .. "function with the most.", {
       "lpfm annotate", "lpfm annotate parse", "lpfm annotate --source --functions 3 perf.data",
       "lpfm annotate --object libc.so.6 memcpy",
    })

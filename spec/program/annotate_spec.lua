@@ -62,6 +62,24 @@ describe("annotate", function()
       assert.is_true(lines[18] and lines[24]) -- code of both functions inlined there
    end)
 
+   it("weighs samples by what they stand for, as reports do", function()
+      local path, list, file = c.sh("realpath " .. target):gsub("\n", ""), {}, os.tmpname()
+      local waits = { { hot, 900 }, { outer[#outer], 100 }, { main[1], 500 }, { main[1], 500 }, { main[1], 0 } }
+      for i, one in ipairs(waits) do
+         list[i] = { tid = PID, ip = BASE + one[1], period = one[2], pmd = 66 }
+      end
+      local off_cpu = { name = "off-cpu", pmd = 66, unit = "ns", weighted = true }
+      handmade.write(file, { what = "waits", events = { off_cpu } },
+         { maps = { { pid = PID, maps = { { BASE, 2 * BASE, 0, path } } } }, samples = list })
+      local self, shares = assert(recording.open(file)), {}
+      for i, f in ipairs(code.functions(self, nil, { top = 2 })) do shares[i] = { f.symbol, f.samples, f.percent } end
+      assert.same({ { "main", 3, 50 }, { "outer", 2, 50 } }, shares)
+      for _, i in ipairs(code.functions(self, "outer")[1].instructions) do
+         assert.equal(i.address == hot and 90 or i.address == outer[#outer] and 10 or 0, i.percent)
+      end
+      os.remove(file)
+   end)
+
    it("takes the hottest function, so many as asked for, or that into which one is inlined", function()
       local self = assert(recording.open(data))
       assert.equal("outer", code.functions(self)[1].symbol)

@@ -15,24 +15,35 @@ local code = {}
 
 -- --- functions -----------------------------------------------------------------------------------
 
--- Returns the functions that samples of an event lie in, the hottest first; and how many samples.
+local function add(to, from)
+   to.samples, to.events = (to.samples or 0) + from.samples, (to.events or 0) + from.events
+end
+
+-- Returns which part of a whole's events another has, as reports do.
+local function percent(part, whole)
+   return whole.events > 0 and part.events / whole.events * 100 or 0
+end
+
+-- Returns the functions that samples of an event lie in, the hottest first; and the sum of all.
 local function functions_of(self, event)
-   local by_id, out, total = {}, {}, 0
+   local by_id, out, total = {}, {}, { samples = 0, events = 0 }
    for _, row in ipairs(stacks.places(self)) do
       if row.event == event then
          local id = row.where.object .. "\0" .. row.where.func
          local f = by_id[id]
          if not f then
             f = { name = row.where.func, object = row.where.object, path = row.where.path or row.where.object,
-               where = row.where, samples = 0, rows = {}, inner = {} }
+               where = row.where, samples = 0, events = 0, rows = {}, inner = {} }
             by_id[id], out[#out + 1] = f, f
          end
-         f.samples, f.rows[#f.rows + 1], total = f.samples + row.samples, row, total + row.samples
+         f.rows[#f.rows + 1] = row
+         add(f, row)
+         add(total, row)
          for _, frame in ipairs(symbols.frames(row.where)) do f.inner[frame.name] = true end
       end
    end
    table.sort(out, function(a, b)
-      if a.samples ~= b.samples then return a.samples > b.samples end
+      if a.events ~= b.events then return a.events > b.events end
       return a.name < b.name
    end)
    return out, total
@@ -76,7 +87,7 @@ local function refuse(list, name, opts)
       name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
 end
 
--- Returns the functions to show, the event, and the event's number of samples. If a function or an
+-- Returns the functions to show, the event, and the sum of all its samples. If a function or an
 -- object is chosen and no event, the event is the one with the most samples there.
 local function choose(self, name, opts)
    local best, any = nil, {}
@@ -99,18 +110,21 @@ local function address_of(row)
    return row.where.own or row.where.address
 end
 
--- Returns the numbers of samples by address, and the highest address.
+-- Returns the sums of samples by address, and the highest address.
 local function by_address(f)
    local counts, high = {}, -math.huge
    for _, row in ipairs(f.rows) do
       local at = address_of(row)
-      counts[at] = (counts[at] or 0) + row.samples
+      counts[at] = counts[at] or {}
+      add(counts[at], row)
       high = math.max(high, at)
    end
    return counts, high
 end
 
 -- Parses what objdump prints: instructions, some of them after an inlined function, file and line.
+local NONE = { samples = 0, events = 0 }
+
 local function parse_code(text, counts, total)
    local out, file, line, func = {}, nil, nil, nil
    for row in text:gmatch("[^\n]+") do
@@ -118,9 +132,9 @@ local function parse_code(text, counts, total)
       local path, number = row:match("^(/?[^\t]-):(%d+)[ %(%)%w]*$")
       if address then
          local at = tonumber(address, 16)
-         local n = counts[at] or 0
-         out[#out + 1] = { address = at, text = text_of:gsub("%s+$", ""), samples = n, percent = n / total * 100,
-            file = file, line = line, func = func }
+         local own = counts[at] or NONE
+         out[#out + 1] = { address = at, text = text_of:gsub("%s+$", ""), samples = own.samples, events = own.events,
+            percent = percent(own, total), file = file, line = line, func = func }
       elseif path then
          file, line = path, tonumber(number)
       else
@@ -130,13 +144,13 @@ local function parse_code(text, counts, total)
    return out
 end
 
-local function disassemble(f, counts, total, high)
+local function disassemble(f, counts, high)
    shell.need("objdump", "binutils")
    local _, start, size = f.where.handle:func(f.where.own)
    local stop = size > 0 and start + size or high + 16
    local line = "objdump -d -l -C --no-show-raw-insn --start-address=%s --stop-address=%s %s"
    local text = shell.read(line:format(symbols.hex(start), symbols.hex(stop), shell.quote(f.path)))
-   return parse_code(text, counts, total)
+   return parse_code(text, counts, f)
 end
 
 -- Returns what is known without a disassembly: the addresses with samples, and perhaps their lines.
@@ -146,8 +160,8 @@ local function addresses_only(f, counts)
       local at = address_of(row)
       if not seen[at] then
          local file, line = symbols.line(row.where)
-         out[#out + 1] = { address = at, text = "", samples = counts[at], percent = counts[at] / f.samples * 100,
-            file = file, line = line }
+         out[#out + 1] = { address = at, text = "", samples = counts[at].samples, events = counts[at].events,
+            percent = percent(counts[at], f), file = file, line = line }
          seen[at] = true
       end
    end
@@ -162,12 +176,12 @@ local function lines_of(instructions, total)
       local id = i.file and i.file .. ":" .. i.line
       local l = id and by_id[id]
       if id and not l then
-         l = { file = i.file, line = i.line, samples = 0 }
+         l = { file = i.file, line = i.line, samples = 0, events = 0 }
          by_id[id], out[#out + 1] = l, l
       end
-      if l then l.samples = l.samples + i.samples end
+      if l then add(l, i) end
    end
-   for _, l in ipairs(out) do l.percent = l.samples / total * 100 end
+   for _, l in ipairs(out) do l.percent = percent(l, total) end
    table.sort(out, function(a, b)
       if a.file ~= b.file then return a.file < b.file end
       return a.line < b.line
@@ -188,8 +202,8 @@ end
 
 -- Returns the instructions; if `partly` is true and there are none, nil and why.
 local function instructions_of(f, counts, high, partly)
-   if not partly then return disassemble(f, counts, f.samples, high) end
-   local ok, list = pcall(disassemble, f, counts, f.samples, high)
+   if not partly then return disassemble(f, counts, high) end
+   local ok, list = pcall(disassemble, f, counts, high)
    return ok and list or nil, not ok and list or nil
 end
 
@@ -200,8 +214,8 @@ local function code_of(self, f, all, partly)
    local disassembled = instructions ~= nil
    instructions = instructions or addresses_only(f, counts)
    return {
-      symbol = f.name, object = f.object, samples = f.samples, percent = f.samples / all * 100,
-      instructions = instructions, lines = lines_of(instructions, f.samples), disassembled = disassembled,
+      symbol = f.name, object = f.object, samples = f.samples, events = f.events, percent = percent(f, all),
+      instructions = instructions, lines = lines_of(instructions, f), disassembled = disassembled,
       why = why, changed = changed,
    }
 end
@@ -212,9 +226,9 @@ end
 -- @tparam[opt] table opts `event` (a name; by default the one with most samples there),
 -- `object` (a path or its last part), `top` (how many functions),
 -- `partly` (of objects that cannot be read give the addresses alone, instead of an error)
--- @treturn table of `symbol`, `object`, `event`, `samples`, `percent` (of the event's samples),
--- `instructions` (of `address`, `text`, `samples`, `percent` of the function's, `file`, `line`,
--- `func`: the inlined one), `lines` (of `file`, `line`, `samples`, `percent`), `disassembled`
+-- @treturn table of `symbol`, `object`, `event`, `samples`, `events` (that they stand for), `percent` (of all those),
+-- `instructions` (of `address`, `text`, `samples`, `events`, `percent` of the function's, `file`, `line`,
+-- `func`: the inlined one), `lines` (of `file`, `line`, `samples`, `events`, `percent`), `disassembled`
 -- (false: only samples' addresses; `why` is the reason), `changed` (the file has other code now)
 -- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
 function code.functions(self, name, opts)

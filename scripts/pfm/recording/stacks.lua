@@ -85,6 +85,12 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
+-- Returns how many events n samples stand for: n times the period if that is fixed, else the sum of their periods.
+local function events_of(self, event, n, events)
+   local period = self.head.fixed and event and event.period
+   return period and n * period or events
+end
+
 -- Makes a row of `stacks.rows` from the values that `recording:group_by` gives: those of FIELDS,
 -- perhaps the stack, samples and events.
 local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
@@ -93,10 +99,9 @@ local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    if not chained then stack, n, events = nil, ... end
    if type(stack) ~= "number" then stack = nil end -- a value of 64 bits in a damaged file is no stack's number
    local event = samples.event(self, pmd, set)
-   local period = self.head.fixed and event and event.period
    local places = chain.places(self, resolver, life, ip, stack)
    return { pid = programs.pid(life), tid = programs.pid(tid), thread = tid, set = set, ovfl_pmd = pmd, ip = ip,
-      stack = stack, samples = n, events = period and n * period or events, event = event, places = places,
+      stack = stack, samples = n, events = events_of(self, event, n, events), event = event, places = places,
       where = places[1], life = life }
 end
 
@@ -124,13 +129,15 @@ end
 
 --- Counts samples by their own location, whatever their callers are.
 -- @tparam table self of `recording.open`
--- @treturn table rows of `where`, `samples`, `event` (of the recording's head)
+-- @treturn table rows of `where`, `samples`, `events` (that they stand for), `event` (of the recording's head)
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.places(assert(recording.open "lpfm.data"))[1].where.func
 function stacks.places(self)
    local resolver, out = embedded_symbols.resolver(self), {}
-   for pid, set, pmd, ip, n in self:group_by({ keys = { "pid", "set", "ovfl_pmd", "ip" } }):rows() do
-      out[#out + 1] = { where = resolver:resolve(pid, ip), samples = n, event = samples.event(self, pmd, set) }
+   for pid, set, pmd, ip, n, events in self:group_by({ keys = { "pid", "set", "ovfl_pmd", "ip" } }):rows() do
+      local event = samples.event(self, pmd, set)
+      out[#out + 1] = { where = resolver:resolve(pid, ip), samples = n, events = events_of(self, event, n, events),
+         event = event }
    end
    return out
 end
