@@ -213,7 +213,7 @@ function script.main(argv)
    end
    local self = input.open(args.input)
    local iterate = iterator(self, args)
-   local status = 0
+   local status
    if args.format then
       perf_lines.print(self, iterate)
    elseif chunk then
@@ -222,7 +222,7 @@ function script.main(argv)
       print_samples(self, iterate, parse_fields(args.fields, self))
    end
    input.finish(self, "lpfm script")
-   return status
+   return status and status ~= 0 and status or input.status(self)
 end
 
 return script
