@@ -29,7 +29,8 @@ local analyze = {}
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
 -- @bool[opt] options.children with call stacks, count a sample in each of its callers, too: rows
 -- get `total` (`samples`, `events`, `percent`), with all callees, by which they are then ordered
--- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew
+-- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew;
+-- not a number where samples are of a recording without them
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
 -- its slice where rows are by time and something else), `samples`, `events`,
 -- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same for all samples;

@@ -381,6 +381,14 @@ describe("a merged file", function()
       assert.equal("lpfm report: odd file is not a recording of lpfm; none: No such file or directory\n", out)
    end)
 
+   it("and so does a script, whose samples are those of the other files", function()
+      write("odd file", read("r0"):sub(1, 60))
+      local out, status = sh(program .. " script r0 'odd file' r1 2>&1 >/dev/null")
+      assert.truthy(out:find("left out: odd file", 1, true), out)
+      assert.equal(1, status)
+      assert.equal(3, select(2, sh(program .. " script r0 'odd file' -E 'os.exit(3)'")))
+   end)
+
    it("is named where it is cut, beside others", function()
       merged({ "r0", "r1" }, "cut all")
       write("cut all", read("cut all"):sub(1, -20))
@@ -513,6 +521,25 @@ describe("recordings together", function()
       local h = analyze.histogram(recording.together { open("a"), open("b") }, "interval")
       assert.same({ 3, 8, 4, 10 }, { h.n, h.mean, h.min, h.max })
       assert.near(math.sqrt(12), h.deviation, 1e-9) -- of the intervals 10, 10 and 4
+   end)
+
+   it("have no derived metrics of samples without the values that these are made from", function()
+      make("a", head { time = 1 }, { 1, 1 })
+      make("b", head { time = 2 }, { 1, 0x1000 })
+      local function counted(name, more)
+         local w = assert(recording.create(dir .. "/" .. name, head(more)))
+         w:block(handmade.block { { tid = 8, pid = 8, ip = 1, tstamp = 1, values = { 5 } },
+            { tid = 8, pid = 8, ip = 1, tstamp = 2, values = { 8 } } }, 2)
+         w:close { lost = 0, full = 0, missed = 0 }
+      end
+      counted("with", { time = 3, with = { { name = "cs", pmd = 69 } } })
+      local all = recording.together { open("a"), open("with") }
+      local result = analyze.by(all, "pid", { sums = { "cs" } })
+      local found = {}
+      for _, row in ipairs(analyze.derive(all, result, { each = "cs / samples" })) do
+         found[row.counts.samples .. row.cells[1]] = row.metrics.each or "none"
+      end
+      assert.same({ ["27 a"] = "none", ["28 ?"] = 1.5 }, found)
    end)
 end)
 

@@ -197,7 +197,7 @@ local function keys_of(part, keys)
    return columns_of(part, out), stack
 end
 
--- Returns the sums that a part can make, and the place of each among `sums`. The part's other sums are 0.
+-- Returns the sums that a part can make, and the place of each among `sums`. The part's other sums are not known.
 local function sums_of(part, sums)
    local out, places = {}, {}
    for i, sum in ipairs(sums or {}) do
@@ -250,6 +250,8 @@ local function own_stack(part, number)
    return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
 end
 
+local UNKNOWN = 0 / 0 -- a sum with it is not a number either
+
 -- Returns a function that translates a row of a part to the numbers of all recordings.
 local function translator(part, options, stack, places)
    local keys = options.keys or {}
@@ -265,7 +267,7 @@ local function translator(part, options, stack, places)
          row[n + 2] = event.period and row[n + 1] * event.period or row[n + 2]
       end
       local sums = { unpack(row, n + 3) }
-      for i = 1, #(options.sums or {}) do row[n + 2 + i] = 0 end
+      for i = 1, #(options.sums or {}) do row[n + 2 + i] = UNKNOWN end
       for i, at in ipairs(places) do row[n + 2 + at] = sums[i] end
       return row
    end
