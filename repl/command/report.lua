@@ -151,8 +151,8 @@ end
 
 local function cells_of(self, s)
    local event = samples.event_name(self, s.ovfl_pmd, s.set)
-   local cells = { event, ("%.9f"):format(s.tstamp / 1e9), s.pid, s.tid, samples.cpu(self, s.cpu, s.pid),
-      symbols.hex(s.ip), -s.last_reset }
+   local time = not self.head.no_time and ("%.9f"):format(s.tstamp / 1e9) or nil
+   local cells = { event, time, s.pid, s.tid, samples.cpu(self, s.cpu, s.pid), symbols.hex(s.ip), -s.last_reset }
    local values = samples.values(self, s, embedded_symbols.resolver(self))
    for i, e in ipairs(self.head.with or {}) do cells[7 + i] = values[e.name] end
    return cells

@@ -87,8 +87,10 @@ function analyze.test(self, wanted)
    local tests, chooses, during = keys.tests(wanted), origin.chooses(wanted), nil
    if wanted.from or wanted.to then during = columns.during(self, wanted.from, wanted.to) end
    return function(s)
-      local ns = math.floor(s.time * 1e9 + 0.5) -- without, one in some fifty first or last samples were not in time
-      if during and (ns < during[2] or ns > during[3]) then return false end
+      if during then
+         local ns = math.floor(s.time * 1e9 + 0.5) -- without, one in some fifty first or last samples were not in time
+         if ns < during[2] or ns > during[3] then return false end
+      end
       return not (chooses and not origin.matches(s, wanted)) and keys.pass(tests, s)
    end
 end

@@ -2,11 +2,14 @@
 -- Files of perf: every field is read as it was written, in each way that perf writes it.
 -- Second interpreter, all: reading thousands of files takes a minute there.
 
+local analyze = require "pfm.analyze"
 local c = require "support.c"
 local effort = require "support.effort"
+local export = require "pfm.export"
 local files = require "support.files"
 local perf_files = require "spec.fuzz.perf_files"
 local numbers = require("support.samples").int
+local plot = require "pfm.plot"
 local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 
@@ -269,7 +272,7 @@ describe("what a file of perf tells of programs", function()
       local got, rows = {}, {}
       for s in samples.each(self) do got[#got + 1] = s.pid .. " " .. s.comm end
       assert.same({ "8 phase1", "10 worker", "8 child", "7 done" }, got)
-      for i, row in ipairs(require("pfm.analyze").by(self, "comm").rows) do rows[i] = row.comm end
+      for i, row in ipairs(analyze.by(self, "comm").rows) do rows[i] = row.comm end
       table.sort(rows)
       assert.same({ "child", "done", "phase1", "worker" }, rows)
    end)
@@ -293,10 +296,21 @@ describe("what a file of perf tells of programs", function()
       local self = open({ bare }, join({ { ip = 0x10 }, { ip = 0x20 } }, function(s)
          return perf_files.sample(bare, s)
       end))
-      for s in samples.each(self) do assert.is_nil(s.cpu) end
+      for s in samples.each(self) do assert.same({}, { s.cpu, s.time }) end
       assert.truthy(said(self):find("do not tell when", 1, true))
+      local both = recording.together { self, self }
+      for what, ask in pairs {
+         interval = function() analyze.histogram(self, "interval") end,
+         slices = function() analyze.by(both, "time") end,
+         test = function() analyze.test(self, { from = 0 }) end, phases = function() analyze.phases(both) end,
+         rates = function() plot.recording(self, "time") end, gaps = function() plot.recording(self, "histogram") end,
+         firefox = function() export.write(self, "firefox", "/dev/null") end,
+      } do
+         assert.error_matches(ask, "do not tell when they were taken", nil, nil, what)
+      end
+      assert.same({ { label = "[unknown]", value = 100 } }, plot.recording(both).rows)
       assert.truthy(said(self):find("do not tell of which thread", 1, true))
-      local row = require("pfm.analyze").by(self, "cpu").rows[1]
+      local row = analyze.by(self, "cpu").rows[1]
       assert.same({ "-", 2, 6 }, { row.cpu, row.samples, row.events })
    end)
 

@@ -60,12 +60,12 @@ end
 
 local function head_of(self, s, width)
    local comm = s.tid == 0 and "swapper" or s.comm == "?" and ":" .. s.tid or s.comm
-   local ns = math.floor(s.time * 1e9 + 0.5) + (self.time_base or 0)
-   local us = math.floor(ns / 1e3)
+   local us = s.time and math.floor((math.floor(s.time * 1e9 + 0.5) + (self.time_base or 0)) / 1e3)
+   local time = us and ("%5d.%06d: "):format(math.floor(us / 1e6), us % 1e6) or ""
    local cpu = s.cpu and ("[%03d] "):format(s.cpu) or ""
    local period = s.trace and "" or ("%10.0f "):format(s.period)
-   return ("%s %5d %s%5d.%06d: %s%s: %s"):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu,
-      math.floor(us / 1e6), us % 1e6, period, (" "):rep(width - #s.event) .. s.event,
+   return ("%s %5d %s%s%s%s: %s"):format(self:has_stacks() and comm or ("%16s"):format(comm), s.tid, cpu, time, period,
+      (" "):rep(width - #s.event) .. s.event,
       s.trace and s.trace:gsub("[^\t]+", render.printable) or "")
 end
 

@@ -7,6 +7,7 @@ local fields = require "pfm.util.fields"
 local nearest = require "pfm.util.nearest"
 local fail = require "pfm.util.fail"
 local layout = require "pfm.recording.layout"
+local samples = require "pfm.recording.samples"
 local shape = require "pfm.util.shape"
 
 local columns = {}
@@ -66,6 +67,7 @@ end
 -- @param to the same, or nil: the end
 -- @treturn table
 function columns.during(self, from, to)
+   samples.need_times(self)
    local first, last = columns.span(self)
    local start, stop = moment(self, from, first), moment(self, to, last)
    if stop < start then fail("the time ends (%s) before it begins (%s)", tostring(to), tostring(from)) end
@@ -97,6 +99,7 @@ end
 function columns.column(self, what, raw)
    columns.check(self)
    local stream = self.head.cpus and "cpu" or "tid"
+   if what == "interval" then samples.need_times(self) end
    if what == "interval" then return { "tstamp", delta = stream } end
    if what == "period" then return { "period" } end
    return { pmd_of(self, what), delta = not raw and stream or nil }

@@ -42,6 +42,7 @@ end
 local function columns_for(self, fields)
    local out = {}
    for i, f in ipairs(fields) do
+      if f == "time" then samples.need_times(self) end
       out[i] = f == "time" and { "tstamp", from = (columns.span(self)), step = self.slice_ns }
          or f == "stack" and layout.STACK or f
    end

@@ -15,8 +15,9 @@ local COLUMNS = { "event", "time", "pid", "tid", "process", "comm", "cpu", "addr
 
 local function cells_of(s, with, from)
    local file, line = symbols.line(s.where)
-   local cells = { s.event, ("%.9f"):format(s.time), s.pid, s.tid, s.process, s.comm, s.cpu, symbols.hex(s.address),
-      s.symbol, s.offset, s.object, file, line, s.period }
+   local time = s.time and ("%.9f"):format(s.time)
+   local cells = { s.event, time, s.pid, s.tid, s.process, s.comm, s.cpu, symbols.hex(s.address), s.symbol, s.offset,
+      s.object, file, line, s.period }
    for i, e in ipairs(with) do cells[#COLUMNS + i] = s[e.name] end
    for i, name in ipairs(from) do cells[#COLUMNS + #with + i] = s[name] end
    return cells

@@ -187,6 +187,7 @@ local function pid_of(shared, s)
 end
 
 local function read_threads(shared, events, options)
+   samples.need_times(shared.recording)
    local threads, by_id = {}, {}
    for _, event in ipairs(events) do
       for s in samples.each(shared.recording, shared.resolver, event.name) do

@@ -34,13 +34,11 @@ end
 -- Gathers the samples of the wanted event, with their labels; raises an error if there are none.
 local function gather(self, options)
    local event, key, out = stacks.event(self, options.event), views.key(options.by or "symbol"), {}
-   local first, last = math.huge, -math.huge
    for s in samples.each(self, nil, event.name) do
       out[#out + 1] = { name = key(s), time = s.time, period = s.period }
-      first, last = math.min(first, s.time), math.max(last, s.time)
    end
    if #out == 0 then none(self, event) end
-   return out, event, first, last
+   return out, event
 end
 
 -- Returns names by weight, the heaviest first, at most n; the weights by name; and, for the title, how
@@ -83,7 +81,10 @@ local SHORTEST = 1e-9 -- s, of a slice
 
 -- Returns rates by name and time slice: CPUs kept busy, for clocks, else events a second; also the
 -- width of a slice in s, and what the rates are.
-local function slice(list, event, n, first, last)
+local function slice(self, list, event, n)
+   samples.need_times(self)
+   local first, last = math.huge, -math.huge
+   for _, s in ipairs(list) do first, last = math.min(first, s.time), math.max(last, s.time) end
    local out, width = {}, math.max((last - first) / n, SHORTEST)
    local scale = (event.unit == "ns" and 1e-9 or 1) / width
    for _, s in ipairs(list) do
@@ -103,9 +104,9 @@ end
 -- @tparam table options as of `views.bars`, `top` (5), `slices` (60)
 -- @treturn table figure
 function views.time(self, options)
-   local list, event, first, last = gather(self, options)
+   local list, event = gather(self, options)
    local n = options.slices or 60
-   local by_name, width, unit = slice(list, event, n, first, last)
+   local by_name, width, unit = slice(self, list, event, n)
    local series = {}
    local names, _, cut = heaviest(list, options.top or 5)
    for k, name in ipairs(names) do
@@ -120,9 +121,9 @@ end
 -- @tparam table options as of `views.time`, `top` (20)
 -- @treturn table figure
 function views.heat(self, options)
-   local list, event, first, last = gather(self, options)
+   local list, event = gather(self, options)
    local n, rows = options.slices or 60, {}
-   local by_name, width, unit = slice(list, event, n, first, last)
+   local by_name, width, unit = slice(self, list, event, n)
    local names, _, cut = heaviest(list, options.top or 20)
    for k, name in ipairs(names) do rows[k] = { label = name, unpack(by_name[name]) } end
    return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event, cut) }
@@ -201,6 +202,7 @@ end
 function views.values(self, options)
    local event, name, with = stacks.event(self, options.event), options.value or "time", {}
    if name == "time" then
+      samples.need_times(self)
       return differences(self, event, function(s) return s.time * 1e6 end), "us between samples"
    end
    for i, e in ipairs(self.head.with or {}) do

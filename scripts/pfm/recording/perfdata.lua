@@ -44,7 +44,7 @@ local function make_head(self)
       what = told.command and table.concat(told.command, " ") or nil, command = told.command,
       events = sampled, with = events.with(self), stacks = stacks_how(self), frequency = frequency,
       time = told.clock and math.floor(told.clock.wall / 1e9), clock = clock_of(told.clock), format = "default",
-      no_cpu = not self.fields.cpu or nil,
+      no_cpu = not self.fields.cpu or nil, no_time = not self.fields.time and #self.samples > 0 or nil,
       machine = { name = "perf", pmu = told.cpu_name, host = told.host, kernel = told.kernel, arch = told.arch,
          cpus = told.cpus },
    }

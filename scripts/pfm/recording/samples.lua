@@ -3,6 +3,7 @@
 -- @module pfm.recording.samples
 
 local stored = require "lpfm.samples"
+local fail = require "pfm.util.fail"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"
@@ -86,6 +87,17 @@ end
 function samples.cpu(self, cpu, life)
    local own = self.sources and self:part_at(life).self or self
    return not own.head.no_cpu and cpu or nil
+end
+
+--- Raises an error if the samples of a recording, or of one of several, do not tell when they were taken: what stands
+-- for their times is their order alone.
+-- @tparam table self of `recording.open`
+-- @raise
+-- @usage require("pfm.recording.samples").need_times(assert(recording.open "lpfm.data"))
+function samples.need_times(self)
+   for _, source in ipairs(self.sources or { self }) do
+      if source.head.no_time then fail("the samples in %s do not tell when they were taken", source.path) end
+   end
 end
 
 --- Says where the recording of a sample comes from.
@@ -221,7 +233,8 @@ local function each_of_all(self, resolver, only)
       while true do
          local s = next_sample and next_sample()
          if s then
-            s.life, s.thread, s.time = s.life + part.first * LIFE, s.tid + part.first * LIFE, s.time + part.shift / 1e9
+            s.life, s.thread = s.life + part.first * LIFE, s.tid + part.first * LIFE
+            s.time = s.time and s.time + part.shift / 1e9
             if (s.stack or 0) > 0 then s.stack = s.stack + part.stacks end
             for name, value in pairs(part.from) do s[name] = value end
             return s
@@ -239,18 +252,18 @@ end
 -- of samples read so far
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: visit its samples only
--- @return an iterator of tables: `event`, `time` (s), `pid`, `tid`, `comm`, `process` (its name), `cpu` (nil: not
--- told), `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`),
--- and by their names the values recorded with it; `stack`, the number of its stack; `life`, the process in the life
--- that it had then; `thread`, the number of the thread among those of all recordings; where the recording comes from:
--- the fields of `origin.of`
+-- @return an iterator of tables: `event`, `time` (s; nil: not told), `pid`, `tid`, `comm`, `process` (its name), `cpu`
+-- (nil: not told), `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and
+-- `symbols.frames`), and by their names the values recorded with it; `stack`, the number of its stack; `life`, the
+-- process in the life that it had then; `thread`, the number of the thread among those of all recordings; where the
+-- recording comes from: the fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end
 function samples.each(self, resolver, only)
    resolver = resolver or embedded_symbols.resolver(self)
    if self.sources then return each_of_all(self, resolver, only) end
-   local next_raw, names, from = samples.each_raw(self), {}, samples.origin(self)
+   local next_raw, names, from, timed = samples.each_raw(self), {}, samples.origin(self), not self.head.no_time
    return function()
       local raw, event = next_raw(), nil
       while raw do
@@ -259,11 +272,12 @@ function samples.each(self, resolver, only)
          raw = next_raw()
       end
       if not raw then return nil end
+      local time = timed and raw.tstamp / 1e9 or nil
       local key, life = event or raw.ovfl_pmd, samples.life(self, raw.pid, raw.tstamp)
       local where = resolver:resolve(life, raw.ip)
       names[key] = names[key] or value_names(self, event)
       return with_values(self, {
-         event = event and event.name or "PMD" .. raw.ovfl_pmd, time = raw.tstamp / 1e9, pid = raw.pid, tid = raw.tid,
+         event = event and event.name or "PMD" .. raw.ovfl_pmd, time = time, pid = raw.pid, tid = raw.tid,
          set = raw.set, life = life, comm = samples.comm(self, samples.thread(self, raw.tid, raw.tstamp), life),
          process = samples.process(self, life), cpu = samples.cpu(self, raw.cpu, life),
          address = raw.ip, period = period_of(self, event, raw), symbol = render.printable(where.func),
