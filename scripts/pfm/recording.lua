@@ -263,8 +263,7 @@ end
 function recording:warnings()
    local out = { unpack(self.remarks or {}) }
    for _, d in ipairs(self.damage) do
-      out[#out + 1] = d.what == "cut" and "the file is cut off in the middle of a chunk"
-         or ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at))
+      out[#out + 1] = d.what == "cut" and "the file is cut off in the middle of a chunk" or reader.words(d)
    end
    local ends = self.ends
    if not ends then

@@ -389,6 +389,23 @@ describe("a merged file", function()
       assert.equal(3, select(2, sh(program .. " script r0 'odd file' -E 'os.exit(3)'")))
    end)
 
+   it("and files that were only put behind each other are one recording, which the reports say", function()
+      make("faults", head { events = { { name = "page-faults", pmd = 66, period = 7 } } }, { 1, 1, 1 })
+      merged({ "r0", "r1" }, "two")
+      for name, parts in pairs { r0 = { "r0", "faults" }, two = { "two", "r2" }, all = { "all", "two" } } do
+         write("row", read(parts[1]) .. read(parts[2]))
+         for _, line in ipairs { "report -x,", "script", "export --format folded", "plot", "annotate --asm" } do
+            local out, status = sh(("%s %s row 2>err"):format(program, line))
+            assert.equal(0, status, line)
+            assert.equal((sh(("%s %s %s 2>/dev/null"):format(program, line, name))), out, line .. " " .. name)
+            assert.truthy(read("err"):find("another recording begins at byte", 1, true), line .. ": " .. read("err"))
+         end
+         local out, status = sh(program .. " merge row r2 -o joined")
+         assert.truthy(out:find("left out: row holds another recording from byte", 1, true), out)
+         assert.equal(1, status)
+      end
+   end)
+
    it("is named where it is cut, beside others", function()
       merged({ "r0", "r1" }, "cut all")
       write("cut all", read("cut all"):sub(1, -20))

@@ -60,7 +60,7 @@ end
 -- @return[2] nil
 -- @treturn[2] string what is wrong with it
 function identity.look_over(file)
-   local found = { syms = {}, sources = {}, sums = { 1, 1 } }
+   local found, heads = { syms = {}, sources = {}, sums = { 1, 1 } }, 0
    while true do
       local tag, at, length = file:next()
       if not tag then
@@ -68,8 +68,11 @@ function identity.look_over(file)
          return found
       end
       local place = { at = at, length = length }
-      if tag == "HEAD" and not found.head then
-         found.head = place
+      if tag == "HEAD" then
+         heads, found.head = heads + 1, found.head or place
+         if heads > 1 + #found.sources then
+            return nil, ("holds another recording from byte %s on"):format(render.number(at))
+         end
       elseif tag == "SYMS" then
          found.syms[#found.syms + 1] = place
       elseif tag == "SRCE" then

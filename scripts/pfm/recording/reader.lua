@@ -14,6 +14,16 @@ local function note_damage(self, at, what)
    self.damage[#self.damage + 1] = { at = at, what = what }
 end
 
+--- Says what is wrong at a place of a file.
+-- @tparam table d of a recording's `damage`
+-- @treturn string
+-- @usage require("pfm.recording.reader").words { what = "damaged", at = 9 }
+function reader.words(d)
+   local words = d.what == "another" and "another recording begins at byte %s of the file: it is left out"
+      or "the file is damaged at byte %s; what lies there is left out"
+   return words:format(render.number(d.at))
+end
+
 -- Iterates over the sound chunks: tag, where the body lies, its length; notes damage on the way.
 local function sound_chunks(self, file)
    return function()
@@ -90,11 +100,19 @@ local function take_chunk(self, file, tag, at, length)
    end
 end
 
+-- Does a chunk begin another recording, whose samples are not of the events in this head? Notes it.
+local function begins_another(self, head, tag, at)
+   if tag ~= "HEAD" or not head then return false end
+   note_damage(self, at, "another")
+   return true
+end
+
 --- Reads all but the samples, and notes where those lie; reads only the head of a merged file.
 -- @tparam table self gets the fields of `recording.open`
 -- @param file of `lpfm.chunks`
 function reader.chunks(self, file)
    for tag, at, length in sound_chunks(self, file) do
+      if begins_another(self, self.head, tag, at) then return end
       take_chunk(self, file, tag, at, length)
       if self.head and self.head.merged then return end
    end
@@ -130,6 +148,7 @@ end
 function reader.sources(self, file, new)
    local sources, shared, source, done = {}, {}, nil, false
    for tag, at, length in sound_chunks(self, file) do
+      if begins_another(self, done or source and source.head, tag, at) then break end
       local understood = true
       if tag == "SRCE" then
          source = begin_source(self, sources, shared, render.from_json(file:body(at, length)), new)

@@ -11,6 +11,7 @@ local fail = require "pfm.util.fail"
 local layout = require "pfm.recording.layout"
 local origin = require "pfm.recording.origin"
 local joined_head = require "pfm.recording.joined_head"
+local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local last_before = require "pfm.util.last_before"
 
@@ -444,8 +445,8 @@ end
 function together:warnings()
    local out = {}
    for _, d in ipairs(self.damage) do
-      local text = d.what == "cut" and "the file is cut off: recordings may be missing" or d.what == "damaged"
-         and ("the file is damaged at byte %s; what lies there is left out"):format(render.number(d.at)) or d.what
+      local text = d.what == "cut" and "the file is cut off: recordings may be missing" or d.at and reader.words(d)
+         or d.what
       out[#out + 1] = d.path and ("%s: %s"):format(render.printable(d.path), text) or text
    end
    for _, said in ipairs(said_of(self.parts)) do out[#out + 1] = sentence(said) end
