@@ -10,6 +10,7 @@ local terminal = require "pfm.util.terminal"
 local code = require "pfm.recording.code"
 local recording = require "pfm.recording"
 local stacks = require "pfm.recording.stacks"
+local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 
 local annotate = {}
@@ -147,6 +148,7 @@ function annotate.main(argv)
    if args.json then
       out[1] = render.json(list)
    else
+      out[1] = summary.simulated(self)
       local view = { source = code.source_reader(), colour = terminal.colours(), lines = not args.asm,
          only_source = args.source }
       for i, f in ipairs(list) do

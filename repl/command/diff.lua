@@ -10,6 +10,7 @@ local render = require "pfm.render"
 local options = require "repl.command.options"
 local recording = require "pfm.recording"
 local report = require "repl.command.report"
+local summary = require "pfm.recording.summary"
 
 local diff = {}
 
@@ -159,10 +160,13 @@ end
 local COLUMNS = { "old_percent", "new_percent", "change", "old_events", "new_events", "old_samples", "new_samples",
    "ratio", "p", "event" }
 
-local function print_csv(result, args)
-   local head = { unpack(COLUMNS) }
+local function print_csv(result, args, old, new)
+   local head, lines = { unpack(COLUMNS) }, {}
    for _, title in ipairs(result.titles) do head[#head + 1] = title end
-   local lines = { render.csv(head, #head, args.x) }
+   for _, list in ipairs { old, new } do
+      for _, self in ipairs(list) do lines[1] = lines[1] or summary.simulated(self) end
+   end
+   lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs((visible(args, result))) do
       local values, cells = flat(row), {}
       for i, name in ipairs(COLUMNS) do cells[i] = values[name] end

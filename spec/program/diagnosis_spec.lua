@@ -293,7 +293,8 @@ describe("a simulated machine", function()
          { sim, "list --json fault" }, { sim, "--version" }, { sim, "-e 'print(lpfm.machine())'" },
          { live, "-e 'print(lpfm.machine())'" }, { "perf", "report sim.data" }, { "perf", "report --json sim.data" },
          { "perf", "report -x, sim.data" }, { "perf", "report --samples sim.data" }, { "perf", "script sim.data" },
-         { "perf", "plot sim.data" }, { "perf", "diff sim.data sim2.data" },
+         { "perf", "plot sim.data" }, { "perf", "diff sim.data sim2.data" }, { "perf", "annotate sim.data" },
+         { "perf", "diff -x, sim.data sim2.data" },
       } do
          local first = on(try[1], try[2]):match("^[^\n]*")
          assert.truthy(first:find("simulated", 1, true), ("%s: expected 'simulated' in: %s"):format(try[2], first))
