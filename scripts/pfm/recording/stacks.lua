@@ -166,6 +166,7 @@ end
 -- return stacks.event(assert(recording.open "lpfm.data")).name --> "cpu-clock"
 function stacks.event(self, name)
    local list, names = self.head.events, {}
+   if #list == 0 then error(("there is no recording in %s that can be read"):format(self.path), 0) end
    local first = not name and (#list > 1 and stacks.sampled(self)[1] or list[1])
    if first then return first end
    for i, e in ipairs(list) do
