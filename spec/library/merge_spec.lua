@@ -240,6 +240,18 @@ describe("merging", function()
       assert.truthy(out:find("is of version 5; this lpfm reads versions 1 to 4: it takes a newer one", 1, true), out)
    end)
 
+   it("keeps a recording that lost its beginning apart from the one before", function()
+      make("a", head { time = 1 }, { 1, 2 })
+      make("b", head { time = 2 }, { 1, 2, 3 })
+      make("c", head { time = 3 }, { 1, 2, 3, 4 })
+      local text, n = merged({ "a", "b", "c" }, "all"), 0
+      write("odd", (text:gsub('{"id":"', function(found)
+         n = n + 1
+         return n == 2 and '{"iD":"' or found
+      end)))
+      assert.same({ "a 2", "c 4" }, rows(open("odd"), "comm"))
+   end)
+
    it("takes a recording that was killed, and says that it is not whole", function()
       local w = assert(recording.create(dir .. "/killed", head()))
       w:block(handmade.block { { tid = 7, ip = 1 } }, 1)

@@ -148,7 +148,10 @@ end
 function reader.sources(self, file, new)
    local sources, shared, source, done = {}, {}, nil, false
    for tag, at, length in sound_chunks(self, file) do
-      if begins_another(self, done or source and source.head, tag, at) then break end
+      if begins_another(self, done or source and source.head, tag, at) then
+         source = nil -- its SRCE is damaged
+         if done then break end
+      end
       local understood = true
       if tag == "SRCE" then
          source = begin_source(self, sources, shared, render.from_json(file:body(at, length)), new)
