@@ -12,6 +12,7 @@ local perf_lines = require "repl.command.text.perf_lines"
 local recording = require "pfm.recording"
 local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
+local stat = require "posix.sys.stat"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 local slice = require "pfm.util.slice"
@@ -120,7 +121,12 @@ local function run_script(chunk, name, arguments, self, iterate)
    return run(function() return run_handlers(iterate) end, name, arguments, 1)
 end
 
+-- Loads a script. An empty file would be one, too, but is rather a recording that did not come to be.
 local function load_script(path)
+   local found = stat.stat(path)
+   if found and found.st_size == 0 and stat.S_ISREG(found.st_mode) ~= 0 then
+      error(path .. " is empty: it is neither a recording nor a script", 0)
+   end
    local chunk, err = loadfile(path)
    if not chunk then error(err, 0) end
    return chunk

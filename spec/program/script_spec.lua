@@ -50,6 +50,12 @@ describe("lpfm script", function()
          .. line:format("prog", 7, 0, 3, 1, "faults", "0x2000", "unknown", "0x2000", "unknown"), (run("-i " .. data)))
    end)
 
+   it("takes an empty file for no script: it was to be a recording", function()
+      local out, status = run("-i " .. data .. " " .. script "")
+      assert.equal(("lpfm script: %s is empty: it is neither a recording nor a script\n"):format(path), out)
+      assert.equal(1, status)
+   end)
+
    it("prints them in the order of time, in whatever order buffers were emptied", function()
       local times, disordered = {}, os.tmpname()
       local w = assert(recording.create(disordered, { fixed = true, events = { { name = "cpu-clock", pmd = 65 } } }))
