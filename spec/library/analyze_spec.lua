@@ -186,7 +186,7 @@ describe("samples of a simulated thread", function()
       end
    end)
 
-   it("have no phases of slices without number", function()
+   it("have phases by a list of keys", function()
       assert.equal(2, #analyze.phases(s, { "symbol" }))
    end)
 
