@@ -25,6 +25,7 @@ int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...) L
 const char *lpfm_check_string(lua_State *L, int idx);
 const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt);
 const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site);
+
 /*
  * Returns a 64-bit value from an integral number, a u64 object, a decimal or hexadecimal string, or
  * a 64-bit cdata.

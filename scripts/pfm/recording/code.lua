@@ -122,9 +122,9 @@ local function by_address(f)
    return counts, high
 end
 
--- Parses what objdump prints: instructions, some of them after an inlined function, file and line.
 local NONE = { samples = 0, events = 0 }
 
+-- Parses what objdump prints: instructions, some of them after an inlined function, file and line.
 local function parse_code(text, counts, total)
    local out, file, line, func = {}, nil, nil, nil
    for row in text:gmatch("[^\n]+") do
