@@ -78,7 +78,7 @@ static int create_in_room(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 	struct pfm_buffer_fmt *again = fmt ? pfm_fmt_get_uuid(fmt->fmt_uuid) : NULL;
 	int ret = create_context(m, d, ctx, fmt, fmt_arg);
 
-	if (ret == -ENOMEM && pfm_desc_reap())
+	if (ret == -ENOMEM && (!fmt || again) && pfm_desc_reap())
 		return create_context(m, d, ctx, again, fmt_arg);
 	if (again)
 		pfm_fmt_put(again);

@@ -76,7 +76,7 @@ int lpfm_bad_value(lua_State *L, const struct lpfm_site *site, const char *expec
 	return lpfm_bad(L, site, "%s expected, got %s", expected, describe(L, idx));
 }
 
-static bool has_zero(lua_State *L, int idx)
+bool lpfm_has_zero(lua_State *L, int idx)
 {
 	return strlen(lua_tostring(L, idx)) != lua_objlen(L, idx);
 }
@@ -84,7 +84,7 @@ static bool has_zero(lua_State *L, int idx)
 const char *lpfm_check_string(lua_State *L, int idx)
 {
 	luaL_checkstring(L, idx);
-	luaL_argcheck(L, !has_zero(L, idx), idx, "string without zero bytes expected");
+	luaL_argcheck(L, !lpfm_has_zero(L, idx), idx, "string without zero bytes expected");
 	return lua_tostring(L, idx);
 }
 
@@ -97,7 +97,7 @@ const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site)
 {
 	if (lua_type(L, idx) != LUA_TSTRING)
 		lpfm_bad_value(L, site, "string", idx);
-	if (has_zero(L, idx))
+	if (lpfm_has_zero(L, idx))
 		lpfm_bad(L, site, "a string without zero bytes expected");
 	return lua_tostring(L, idx);
 }

@@ -18,6 +18,8 @@ int lpfm_bad_value(lua_State *L, const struct lpfm_site *site, const char *expec
 /* Raises "call: element N: field 'F': <text>". */
 int lpfm_bad(lua_State *L, const struct lpfm_site *site, const char *fmt, ...) LPFM_PRINTF(3, 4);
 
+/* Returns true if the string has a zero byte, at which C would cut it. */
+bool lpfm_has_zero(lua_State *L, int idx);
 /*
  * Return a string without zero bytes, at which C would cut it: argument idx of the function that is
  * called, or what site names. The second function returns dflt if the argument is absent or nil.

@@ -17,8 +17,9 @@ static const int caught[] = { SIGINT, SIGTERM };
 static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
 static const struct lpfm_wait_signal *brings;
-/* signals that were ignored until lpfm_set_signal() */
+/* signals that were ignored until lpfm_set_signal() set a handler, and that handler */
 static bool was_ignored[NSIG];
+static void (*handlers[NSIG])(int);
 
 void lpfm_wait_signal(const struct lpfm_wait_signal *s)
 {
@@ -110,19 +111,20 @@ int lpfm_wait_fd(lua_State *L, int fd, int64_t deadline)
 	return lpfm_wait_fds(L, &pfd, 1, deadline);
 }
 
+bool lpfm_was_ignored(int sig, void (*handler)(int))
+{
+	return was_ignored[sig] && handlers[sig] == handler;
+}
+
 int lpfm_set_signal(int sig, const struct sigaction *action)
 {
 	struct sigaction before;
 
 	if (sigaction(sig, action, &before))
 		return -1;
-	was_ignored[sig] |= before.sa_handler == SIG_IGN;
+	was_ignored[sig] = before.sa_handler == SIG_IGN || lpfm_was_ignored(sig, before.sa_handler);
+	handlers[sig] = action->sa_handler;
 	return 0;
-}
-
-bool lpfm_was_ignored(int sig)
-{
-	return was_ignored[sig];
 }
 
 static void on_interrupt(int sig)

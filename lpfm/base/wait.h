@@ -41,8 +41,11 @@ int lpfm_take_interrupt(lua_State *L);
 struct sigaction;
 /* Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno. */
 int lpfm_set_signal(int sig, const struct sigaction *action);
-/* Returns true if programs must be started with the signal ignored. It is async-signal-safe. */
-bool lpfm_was_ignored(int sig);
+/*
+ * Returns true if the signal, which has this handler, was ignored until lpfm_set_signal() set that:
+ * programs must be started with it ignored. It is async-signal-safe.
+ */
+bool lpfm_was_ignored(int sig, void (*handler)(int));
 /* From now on the signal is only remembered. Returns 0, or -1 with errno. */
 int lpfm_catch_signal(int sig);
 /* Returns true if a caught signal has come since the last call. */

@@ -123,7 +123,7 @@ static int catch_signal(void)
 	static bool caught;
 	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
 
-	if (!caught && sigaction(SIGIO, &action, &before))
+	if (!caught && (sigaction(SIGIO, NULL, &before) || lpfm_set_signal(SIGIO, &action)))
 		return -1;
 	caught = true;
 	return 0;

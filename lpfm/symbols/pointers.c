@@ -245,10 +245,11 @@ pointers.
 */
 static int frame_pointers(lua_State *L)
 {
+	const char *path = luaL_checkstring(L, 1);
 	struct file f;
 	int answer;
 
-	if (!open_file(&f, lpfm_check_string(L, 1)))
+	if (lpfm_has_zero(L, 1) || !open_file(&f, path))
 		return 0;
 	answer = judge(f.elf);
 	close_file(&f);
@@ -333,8 +334,9 @@ imports functions that start other programs. Nil if it is no ELF file
 static int needs(lua_State *L)
 {
 	struct file f;
+	const char *path = luaL_checkstring(L, 1);
 
-	if (!open_file(&f, lpfm_check_string(L, 1)))
+	if (lpfm_has_zero(L, 1) || !open_file(&f, path))
 		return 0;
 	lua_newtable(L);
 	lua_newtable(L);

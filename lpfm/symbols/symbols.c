@@ -69,10 +69,16 @@ searched by path
 */
 static int symbols_object(lua_State *L)
 {
-	const char *path = lpfm_check_string(L, 1), *file = lpfm_opt_string(L, 2, path);
+	const char *path = luaL_checkstring(L, 1), *file = luaL_optstring(L, 2, path);
 	struct object *self = lua_newuserdata(L, sizeof(*self));
 	char why[SYMOBJ_ERROR_LEN];
 
+	if (lpfm_has_zero(L, 1) || (file != path && lpfm_has_zero(L, 2))) {
+		/* a recording may have such a path */
+		lua_pushnil(L);
+		lua_pushfstring(L, "%s: its path has a zero byte", path);
+		return 2;
+	}
 	self->o = NULL;
 	luaL_getmetatable(L, OBJECT_TYPE);
 	luaL_checktype(L, -1, LUA_TTABLE);	/* a script may have changed the registry */
@@ -319,7 +325,8 @@ The build id of a file that is not opened for its symbols.
 static int symbols_build_id(lua_State *L)
 {
 	unsigned char id[SYMOBJ_BUILD_ID];
-	int len = symobj_read_build_id(lpfm_check_string(L, 1), id);
+	const char *path = luaL_checkstring(L, 1);
+	int len = lpfm_has_zero(L, 1) ? 0 : symobj_read_build_id(path, id);
 
 	if (len)
 		push_hex(L, id, len);
@@ -365,7 +372,8 @@ Converts the name of a symbol of C++, D, OCaml or Rust into the function's name 
 */
 static int symbols_demangle(lua_State *L)
 {
-	char *plain = demangle(lpfm_check_string(L, 1));
+	const char *name = luaL_checkstring(L, 1);
+	char *plain = lpfm_has_zero(L, 1) ? NULL : demangle(name);
 
 	if (plain)
 		lua_pushstring(L, plain);

@@ -114,7 +114,7 @@ function annotate.options()
    c:option("-e --event", "EVENT", "Show this event of several (default: the one with most samples there).")
    c:option("-s --symbol", "SYMBOL", "Show this function, as its name alone does.")
    c:option("--object", "OBJECT", "Show the function of this program or library.")
-   c:option("--functions", "N", "Show the N functions with the most samples (default: 1).")
+   c:option("--functions", "N", "Show the N functions with the most events (default: 1).")
    c:flag("--source", "Show source lines only.")
    c:flag("--asm", "Show instructions only.")
    c:flag("--json", "Print JSON.")
@@ -175,7 +175,7 @@ function annotate.lines(self, name, opts)
 end
 
 --- Shows the source lines and instructions of a function with their samples.
--- @string[opt] name a function; by default the one with most samples
+-- @string[opt] name a function; by default that of the most events
 -- @string[opt="lpfm.data"] path
 -- @treturn table of `code.functions`; the prompt shows it as text
 -- @usage record("ls -lR /etc >/dev/null"); annotate()

@@ -616,7 +616,7 @@ end
 -- @usage count.times(10, {command = {"true"}, events = "page-faults"}).events[1].interval
 function count.times(n, spec)
    local runs = {}
-   expect.whole("count.times: n", n or false)
+   n = expect.whole("count.times: n", expect.kind("count.times: n", n, "number"))
    repeat
       runs[#runs + 1] = count.run(type(spec) == "function" and spec(#runs + 1) or spec)
    until #runs >= n or runs[#runs].interrupted

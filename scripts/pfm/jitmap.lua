@@ -43,7 +43,7 @@ function jitmap.parse(text)
       local bytes = size and tonumber(size, 16)
       if bytes and bytes > 0 then
          list[#list + 1] = { start = tonumber(start, 16), size = bytes, order = #list,
-            name = (demangle(name):gsub("%c", "?")) }
+            name = (demangle((name:gsub("%z", "?"))):gsub("%c", "?")) }
       end
    end
    return setmetatable({ list = sort_entries(list) }, map)

@@ -645,10 +645,8 @@ function profile.rate(event, spec)
    if rate == "max" then
       rate = tonumber(text_file.line(MAX_RATE)) or error("frequency: the kernel's maximum cannot be read", 0)
    end
-   expect.whole("period", period)
-   if rate and not (type(rate) == "number" and rate > 0) then
-      error("frequency: expected a number above 0, or \"max\", got " .. tostring(rate), 0)
-   end
+   period, rate = expect.whole("period", period), expect.number("frequency", rate)
+   if rate == 0 then error('frequency: expected a number above 0, or "max", got 0', 0) end
    check_clock(event, period, rate)
    return period, rate
 end

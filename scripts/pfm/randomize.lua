@@ -42,8 +42,9 @@ end
 -- @treturn int
 -- @usage randomize.prime(1000) --> 1009
 function randomize.prime(n)
-   n = math.max(2, math.ceil(expect.number("randomize.prime: n", n, -2 ^ 53)))
-   if n > 2 ^ 53 then error("randomize.prime: n: expected a number up to 2^53, got " .. n, 0) end
+   expect.kind("randomize.prime: n", n, "number")
+   if n > 2 ^ 53 or n ~= n then error("randomize.prime: n: expected a number up to 2^53, got " .. n, 0) end
+   n = math.max(2, math.ceil(n))
    while not is_prime(n) do n = n + 1 end
    return n
 end
@@ -99,7 +100,9 @@ local function by_interface(base, mask, seed)
 end
 
 local function check(its)
-   for _, name in ipairs { "mean", "min", "max" } do expect.number("random: " .. name, its[name], 1) end
+   for _, name in ipairs { "mean", "min", "max" } do
+      its[name] = expect.number("random: " .. name, its[name], name == "min" and 0 or 1)
+   end
    if its.distribution ~= "min-max" then
       if not its.mean then error("random: a mean period is needed", 0) end
       return
@@ -126,8 +129,7 @@ end
 function randomize.resolve(spec)
    local its = { seed = 1, min = 1 }
    for k, v in pairs(spec) do its[k] = v end
-   expect.whole("random: seed", its.seed, 0, 2 ^ 32 - 1)
-   expect.whole("random: mask", its.mask, 0)
+   its.seed, its.mask = expect.whole("random: seed", its.seed, 0, 2 ^ 32 - 1), expect.whole("random: mask", its.mask, 0)
    if its.mask then return by_interface(its.mean, its.mask, spec.seed) end
    known(its.distribution)
    check(its)

@@ -5,6 +5,7 @@
 --    region("sort", table.sort, list)
 -- @module pfm.region
 
+local expect = require "pfm.util.expect"
 local files = require "lpfm.regions"
 
 local region = {}
@@ -20,7 +21,8 @@ end
 -- Raises an error at the line that called the caller.
 local function check(name, fn)
    if type(name) ~= "string" then error("region: expected a name, got a " .. type(name), 3) end
-   if type(fn) ~= "function" then error("region: expected a function, got a " .. type(fn), 3) end
+   if name:find("%z") then error("region: a name has no zero bytes", 3) end
+   if not expect.callable(fn) then error("region: expected a function, got a " .. type(fn), 3) end
 end
 
 local function run(name, fn, ...)

@@ -114,7 +114,12 @@ describe("arguments of lpfm", function()
          says("string without zero bytes expected", fn, "page-faults\0x")
       end
       says("string without zero bytes expected", vector.get, vector, 1, "value\0x")
-      says("string without zero bytes expected", require("lpfm.symbols").object, "/bin/sh\0x")
+      -- names and paths also come from recordings and from files of other programs
+      local symbols = require "lpfm.symbols"
+      assert.same({ nil, "/bin/sh: its path has a zero byte" }, { symbols.object("/bin/sh\0x") })
+      assert.is_nil(symbols.build_id("/bin/sh\0x"))
+      assert.equal("_ZN3foo3barEv\0x", symbols.demangle("_ZN3foo3barEv\0x"))
+      assert.equal("a?b", (require("pfm.jitmap").parse("1000 40 a\0b"):func(0x1000)))
    end)
 
    it("refuse unknown fields of create, and fields that do not fit together", function()

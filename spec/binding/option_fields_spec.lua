@@ -122,6 +122,17 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
    end)
 end)
 
+it("numbers as texts and as lpfm.u64, false for nothing, and tables that can be called are taken", function()
+   local count, profile, lpfm = require "pfm.count", require "pfm.profile", require "lpfm"
+   local callable = setmetatable({}, { __call = function() return 7 end })
+   assert.equal(7, require("pfm.region")("name", callable))
+   assert(count.run { call = callable, events = "page-faults", seconds = false, interval = false })
+   assert.equal(3, (profile.rate({ name = "cs" }, { period = "3" })))
+   assert.equal(3, (profile.rate({ name = "cs" }, { period = lpfm.u64(3) })))
+   assert.equal(100, select(2, profile.rate({ name = "cs" }, { frequency = "100" })))
+   assert.equal(3, require("pfm.randomize").resolve({ mean = 9, mask = "3" }).mask)
+end)
+
 it("count.run and profile.collect take lists of names and of events that were read", function()
    local read = assert(require("pfm.events").read { "page-faults", "cs" })
    for _, list in ipairs { { "page-faults", "cs" }, read, "page-faults,cs" } do

@@ -29,8 +29,8 @@ local OPTIONS = { "filter", "slice", "slices", "children", "sums", "absolute", "
 function columns.options(options)
    fields.check("options", options, OPTIONS)
    options = options or {}
-   if options.filter ~= nil then expect.kind("filter", options.filter, "table") end
-   if options.sums ~= nil then expect.kind("sums", options.sums, "table") end
+   if options.filter then expect.kind("filter", options.filter, "table") end
+   if options.sums then expect.kind("sums", options.sums, "table") end
    expect.number("slice", options.slice)
    expect.whole("slices", options.slices)
    expect.number("alpha", options.alpha)

@@ -70,7 +70,7 @@ local PAGE = [[
 <section aria-labelledby="h-threads"><h2 id="h-threads">Threads</h2><div id="threads"></div></section>
 </div>
 <section aria-labelledby="h-code"><h2 id="h-code">Code</h2>
-<p class="soft">Of the functions with the most samples, over the whole run; percentages are of the function.</p>
+<p class="soft">Of the functions with the most events, over the whole run; percentages are of the function.</p>
 @CODE@</section>
 <section aria-labelledby="h-summary"><h2 id="h-summary">Recording</h2>
 <dl class="facts">

@@ -179,16 +179,17 @@ end
 -- Returns the differences of `value(sample)` between neighbouring samples of each thread, or of each CPU if CPUs were
 -- measured: counters run on there.
 local function differences(self, event, value)
-   local last, out, by_cpu = {}, {}, self.head.cpus
+   local last, out = {}, {}
    for s in samples.each(self, nil, event.name) do
-      local now, stream = value(s), by_cpu and ("%s %s"):format(s.recording, s.cpu) or s.thread
+      local part = self.sources and self:part_at(s.life).self or self
+      local now, stream = value(s), part.head.cpus and s.cpu and ("%s %s"):format(s.recording, s.cpu) or s.thread
       if now and last[stream] then out[#out + 1] = tonumber(now - last[stream]) end
       last[stream] = now
    end
    if not next(last) then none(self, event) end
    if #out == 0 then
-      error(("there are no two samples of '%s' of one %s in %s"):format(event.name, by_cpu and "CPU" or "thread",
-         self.path), 0)
+      error(("there are no two samples of '%s' of one %s in %s"):format(event.name,
+         self.head.cpus and "CPU" or "thread", self.path), 0)
    end
    return out
 end

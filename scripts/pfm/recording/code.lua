@@ -222,7 +222,7 @@ end
 
 --- Annotates functions.
 -- @tparam table self of `recording.open`
--- @string[opt] name the function, or one inlined into others; by default the one with most samples
+-- @string[opt] name the function, or one inlined into others; by default that of the most events
 -- @tparam[opt] table opts `event` (a name; by default the one with most samples there),
 -- `object` (a path or its last part), `top` (how many functions),
 -- `partly` (of objects that cannot be read give the addresses alone, instead of an error)

@@ -26,7 +26,7 @@ end
 -- @string[opt="field"] what such a name is
 -- @usage pcall(fields.check, "count.run", { commnd = {} }, { "command" }) -- ... did you mean 'command'?
 function fields.check(call, t, known, what)
-   if t ~= nil then expect.kind(call, t, "table") end
+   if t then expect.kind(call, t, "table") end
    local set = {}
    for _, name in ipairs(known) do set[name] = true end
    for name in pairs(t or {}) do
