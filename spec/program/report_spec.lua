@@ -250,9 +250,10 @@ describe("lpfm diff", function()
       local out = must(("diff --absolute --significant -x, %s %s"):format(old, record("longer", 300, 900)))
       local lines = {}
       for line in out:gmatch("[^\n]+") do lines[#lines + 1] = line end
-      assert.equal(2, #lines)
-      assert.truthy(lines[2]:find("^70,75,5,700000000,900000000,700,900,1.28571428571429,[%d.e-]+,cpu%-clock,beta$"),
-         lines[2])
+      assert.equal(3, #lines)
+      assert.truthy(lines[1]:find("simulated", 1, true), lines[1])
+      assert.truthy(lines[3]:find("^70,75,5,700000000,900000000,700,900,1.28571428571429,[%d.e-]+,cpu%-clock,beta$"),
+         lines[3])
    end)
 
    it("finds nothing between a recording and itself", function()
