@@ -84,7 +84,8 @@ static void take_signals(const sigset_t *mask)
 	for (int sig = 1; sig < NSIG; sig++) {
 		if (sigaction(sig, NULL, &action) || action.sa_handler == SIG_IGN)
 			continue;
-		action = (struct sigaction){ .sa_handler = lpfm_was_ignored(sig, action.sa_handler) ? SIG_IGN : SIG_DFL };
+		action = (struct sigaction){ .sa_handler = lpfm_was_ignored(sig, action.sa_handler) ?
+					      SIG_IGN : SIG_DFL };
 		sigaction(sig, &action, NULL);
 	}
 	pthread_sigmask(SIG_SETMASK, mask, NULL);
