@@ -408,7 +408,7 @@ static int run(struct pfm_sim *sim, uint64_t ns, bool (*done)(struct pfm_sim *, 
 	int ret;
 
 	pfm_signals_block(&saved);
-	pfm_desc_reap();
+	pfm_desc_reap(0);
 	pfm_signals_restore(&saved);
 	sim_lock(sim);
 	limit = ns < SIM_NEVER - 1 - sim->now ? sim->now + ns : SIM_NEVER - 1;

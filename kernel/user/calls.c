@@ -42,9 +42,10 @@ static void have_formats(void)
  */
 static struct pfm_desc *new_desc(void)
 {
+	unsigned long ended = pfm_desc_ended();
 	struct pfm_desc *d = pfm_desc_new();
 
-	if (!d && (errno == EMFILE || errno == ENFILE) && pfm_desc_reap())
+	if (!d && (errno == EMFILE || errno == ENFILE) && pfm_desc_reap(ended))
 		d = pfm_desc_new();
 	return d;
 }
@@ -76,9 +77,10 @@ static int create_in_room(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 			  struct pfm_buffer_fmt *fmt, const void *fmt_arg)
 {
 	struct pfm_buffer_fmt *again = fmt ? pfm_fmt_get_uuid(fmt->fmt_uuid) : NULL;
+	unsigned long ended = pfm_desc_ended();
 	int ret = create_context(m, d, ctx, fmt, fmt_arg);
 
-	if (ret == -ENOMEM && (!fmt || again) && pfm_desc_reap())
+	if (ret == -ENOMEM && (!fmt || again) && pfm_desc_reap(ended))
 		return create_context(m, d, ctx, again, fmt_arg);
 	if (again)
 		pfm_fmt_put(again);
@@ -373,7 +375,7 @@ static void reap(void)
 	sigset_t saved;
 
 	pfm_signals_block(&saved);
-	pfm_desc_reap();
+	pfm_desc_reap(0);
 	pfm_signals_restore(&saved);
 }
 

@@ -29,6 +29,7 @@ static struct pfm_desc *table[BUCKETS];
  * gets a copy, it is still the id of the parent, until the child makes a context itself.
  */
 static _Atomic pid_t user;
+static atomic_ulong num_ended;		/* contexts that were closed and freed */
 static atomic_bool self_monitoring;	/* some thread has loaded a context onto itself */
 /* number of forks that led to this process; a child has none of its parent's contexts */
 static uint32_t forks;
@@ -246,6 +247,7 @@ static void end_context(struct pfm_desc *d)
 	 * of this
 	 */
 	unlist(d);
+	atomic_fetch_add(&num_ended, 1);
 	/*
 	 * closed here and not with the last reference, which a watch may hold until the service
 	 * thread wakes up
@@ -563,10 +565,14 @@ static struct pfm_desc *next_hung_up(void)
 	return found;
 }
 
-bool pfm_desc_reap(void)
+unsigned long pfm_desc_ended(void)
+{
+	return atomic_load(&num_ended);
+}
+
+bool pfm_desc_reap(unsigned long since)
 {
 	struct pfm_desc *d;
-	bool any = false;
 
 	while ((d = next_hung_up())) {
 		bool mine;
@@ -578,7 +584,6 @@ bool pfm_desc_reap(void)
 		if (mine)
 			pfm_desc_put(d);
 		pfm_desc_put(d);
-		any = true;
 	}
-	return any;
+	return pfm_desc_ended() != since;
 }

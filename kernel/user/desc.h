@@ -97,11 +97,15 @@ void pfm_desc_closed(struct pfm_desc *d);
 void pfm_desc_before_exec(void);
 void pfm_desc_after_exec(void);
 
+/* Returns the number of contexts that have ended. */
+unsigned long pfm_desc_ended(void);
+
 /*
  * Ends at once the contexts of which the program has closed all descriptors, if the service thread
- * has not ended them yet. Returns true if there were any.
+ * has not ended them yet. Returns true if contexts have ended, here or by the service thread, since
+ * pfm_desc_ended() returned that number: then there is more room than there was.
  */
-bool pfm_desc_reap(void);
+bool pfm_desc_reap(unsigned long since);
 
 /* Returns how many forks led to this process, a number that no ancestor of the process has. */
 uint32_t pfm_process(void);

@@ -85,7 +85,7 @@ describe("the prompt", function()
 
    it("goes on when all of Lua's own names are assigned to", function()
       local names = script "for name in pairs(_G) do if name ~= 'lpfm' then print(name .. ' = 5') end end"
-      assert.truthy(names:find("\ntype = 5\n", 1, true))
+      assert.truthy(("\n" .. names):find("\ntype = 5\n", 1, true))
       local out, status = prompt(names .. "{ 1 }\n{ a = 2 }\n1 +* 1\nnil + 1\nlocal u = 7\nu\nevents\ntype, u")
       assert.truthy(out:find("^{1}\na  2\n.*\n7\n.*\n5\t7\n$"), out)
       assert.equal(1, status)

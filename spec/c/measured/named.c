@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c - two threads with names: "busy" computes, "idle" computes for an eighth of the time and
- * touches pages.
+ * named.c - two threads that give themselves names: "busy" computes, "idle" computes for an eighth of
+ * the time and touches pages.
  *
  *   named SECONDS
  */
@@ -26,6 +26,7 @@ static void work(double for_seconds)
 
 static void *busy(void *unused)
 {
+	pthread_setname_np(pthread_self(), "busy");
 	work(seconds);
 	return unused;
 }
@@ -34,6 +35,7 @@ static void *idle(void *unused)
 {
 	char *p = mmap(NULL, PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	pthread_setname_np(pthread_self(), "idle");
 	for (size_t i = 0; p != MAP_FAILED && i < PAGES; i++)
 		p[i * PAGE] = 1;
 	work(seconds / 8);
@@ -48,8 +50,6 @@ int main(int argc, char **argv)
 	seconds = argc > 1 ? atof(argv[1]) : 0.5;
 	if (pthread_create(&a, NULL, busy, NULL) || pthread_create(&b, NULL, idle, NULL))
 		return 1;
-	pthread_setname_np(a, "busy");
-	pthread_setname_np(b, "idle");
 	pthread_join(a, NULL);
 	return pthread_join(b, NULL);
 }
