@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Damages recordings, whose checksums it mends, and files of perf, which have none; lpfm's
--- commands read each. Prints the files on which a command ends in a traceback.
+--- Damages recordings and files of perf, lets lpfm's commands read them, and prints the files on which a command ends
+-- in a traceback. It computes the checksums of damaged recordings anew, so that the readers behind the check of
+-- checksums are reached; files of perf have no checksums.
 --
 --    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --

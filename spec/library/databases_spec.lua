@@ -392,7 +392,7 @@ for _, kind in ipairs(databases.kinds) do
          assert.truthy(out:lower():find("no space left on device", 1, true) or out:find("Not enough space", 1, true),
             out)
          assert.equal("1", loaded())
-         -- what a collector records meanwhile waits
+         -- a collector keeps what it records in its folder until the database has room again
          local machine, said = assert(lpfm.machine("sim:itanium2")), {}
          machine:spawn { program = { { loop = 1e5, { ip = 0x4000, ns = 100 } } }, affinity = { 0 } }
          local spool = ("%s/spool%d"):format(scratch, test_number)

@@ -132,7 +132,7 @@ function take.RENAME(self, row)
 end
 
 -- Adds mappings of a process. If they change what it has mapped, its samples from then on are resolved
--- apart from those before. If `told` is true, the mappings come from /proc.
+-- apart from those before. `told` is true if the mappings were read from /proc, and not from records.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end

@@ -100,7 +100,8 @@ local function take_chunk(self, file, tag, at, length)
    end
 end
 
--- Does a chunk begin another recording, whose samples are not of the events in this head? Notes it.
+-- Returns true if a chunk is the head of a second recording. The samples after it are of the events in
+-- that head and not of those in the first, so the place is noted as damage.
 local function begins_another(self, head, tag, at)
    if tag ~= "HEAD" or not head then return false end
    note_damage(self, at, "another")

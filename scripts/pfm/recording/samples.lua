@@ -252,11 +252,11 @@ end
 -- of samples read so far
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: visit its samples only
--- @return an iterator of tables: `event`, `time` (s; nil: not told), `pid`, `tid`, `comm`, `process` (its name), `cpu`
--- (nil: not told), `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and
--- `symbols.frames`), and by their names the values recorded with it; `stack`, the number of its stack; `life`, the
--- process in the life that it had then; `thread`, the number of the thread among those of all recordings; where the
--- recording comes from: the fields of `origin.of`
+-- @return an iterator of tables: `event`, `time` (s; nil if the recording has no times), `pid`, `tid`, `comm`,
+-- `process` (the name of the process), `cpu` (nil if the recording has no CPUs), `address`, `period`, `set`,
+-- `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the values
+-- recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then; `thread`, the
+-- number of the thread among those of all recordings; where the recording comes from: the fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end

@@ -13,7 +13,8 @@
 
 _Static_assert(sizeof(struct sock_filter) == sizeof(struct pfm_bpf_insn), "both are instructions");
 
-enum { RECORDS = 4 };		/* random ones, besides those of zeros and of ones */
+/* random records that each program runs over, besides a record of zeros and a record of ones */
+enum { RECORDS = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,10 @@
 
 /* --- vectors -------------------------------------------------------------------------------- */
 
-/* Returns as many elements as the call is told, so that ASan notices reads of more. */
+/*
+ * Allocates a vector of exactly the n elements that are passed to the call, so that ASan notices if
+ * the call accesses an element beyond them.
+ */
 static void *vector(int n, size_t size)
 {
 	void *v = calloc(n > 0 && n <= FUZZ_ELEMENTS ? n : 1, size);

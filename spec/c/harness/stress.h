@@ -44,7 +44,7 @@ struct ledger {
 	enum format		format;
 	size_t			map_size;
 	void			*map;
-	bool			live;	/* its counters run, as the core told the machine */
+	bool			live;	/* the core has told the machine to let the counters run */
 	uint64_t		time_mark, wall_mark;
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];

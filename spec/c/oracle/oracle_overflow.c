@@ -51,7 +51,10 @@ static void plain(struct context *c, struct set *s, uint32_t ovfl, bool asked, b
 	}
 }
 
-/* Decrements the thresholds of overflowed PMDs; returns the PMDs whose threshold has reached 0. */
+/*
+ * Decrements, for each PMD that has overflowed, the number of overflows that are left until its set
+ * is switched (3.7.6). Returns the PMDs for which that number has reached 0.
+ */
 static uint32_t count_down(struct set *s, uint32_t ovfl)
 {
 	uint32_t zero = 0;

@@ -320,7 +320,10 @@ static void ran(struct thread *t, uint64_t ns)
 	world.last[t->cpu] = t;
 }
 
-/* Ends the life if a thread was held amid a window, and another one ran for the rest of it. */
+/*
+ * Ends this random run, without a comparison, if a thread was held within a window and another one
+ * ran for the rest of it, because the model does not know when in the window that was.
+ */
 static void check_grid(void)
 {
 	int ran[sizeof(world.last) / sizeof(*world.last)] = { 0 };
@@ -342,7 +345,10 @@ static void follows(const struct thread *t)
 		model_interrupt(before, WINDOW);
 }
 
-/* Ends the life if a thread was held while it waited: the model cannot see whose CPU it had. */
+/*
+ * Ends this random run, without a comparison, if a thread that waited for a CPU is held:
+ * it must have run in between, and the model cannot see on which CPU.
+ */
 static void watch_cpus(void)
 {
 	for (int i = 0; i < world.num_threads; i++) {
