@@ -7,7 +7,7 @@ local c = require "support.c"
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local dir = c.sh("mktemp -d"):gsub("\n", "")
 
--- Returns a copy of a program: one that another spec replaces meanwhile would have no names.
+-- Returns a copy of a program: if another spec replaced the program during the test, it would have no names.
 local function target(name)
    local copy = dir .. "/" .. name
    local file = io.open(copy)
@@ -38,7 +38,7 @@ local function object_of(name, symbol)
    return name
 end
 
-local TRIES = 20 -- of perf, which here ends by SIGABRT ("stack smashing detected") in up to every second run
+local TRIES = 20 -- perf 6.1 ends by SIGABRT ("stack smashing detected") in some runs, and then it is started again
 
 -- Returns what perf prints, or nil if a signal ended it each time.
 local function perf_prints(line)
