@@ -244,6 +244,21 @@ static int host_calm(lua_State *L)
 	return 1;
 }
 
+/*
+ * host.try(f, ...): as pcall, but removes the hook where f fails: a script's own hook, as of
+ * debug.sethook(error, "", 1), would fail again in whatever handles the failure.
+ */
+static int host_try(lua_State *L)
+{
+	int failed = lua_pcall(L, lua_gettop(L) - 1, LUA_MULTRET, 0);
+
+	if (failed)
+		rest(L);
+	lua_pushboolean(L, !failed);
+	lua_insert(L, 1);
+	return lua_gettop(L);
+}
+
 /* host.output_lost(): returns true if a write to standard output has failed. */
 static int host_output_lost(lua_State *L)
 {
@@ -335,6 +350,7 @@ static int open_host(lua_State *L)
 	static const luaL_Reg host[] = {
 		{ "keep", host_keep },
 		{ "calm", host_calm },
+		{ "try", host_try },
 		{ "output_lost", host_output_lost },
 		{ NULL, NULL },
 	};

@@ -196,7 +196,7 @@ function loop.main(options)
    local file, state = start(tty, options or {}), {}
    local broken = false -- the last turn failed
    while true do
-      local ok, status = pcall(turn, file, state)
+      local ok, status = host.try(turn, file, state)
       if not ok then
          -- Ctrl-C between a chunk's end and the next line, or a statement that took away what the prompt needs
          local struck = host.calm() or find(tostring(status), "interrupted", 1, true)

@@ -93,7 +93,8 @@ describe("the prompt", function()
 
    it("goes on when what is in Lua's libraries is taken away", function()
       for _, text in ipairs { "string.find = nil", "getmetatable('').__index = nil", "string.format = error",
-         "for k in pairs(table) do table[k] = nil end", "getmetatable(io.stdout).__index = nil" } do
+         "for k in pairs(table) do table[k] = nil end", "getmetatable(io.stdout).__index = nil",
+         "debug.sethook(error, '', 1)", "debug.sethook(function() error({}) end, 'crl')" } do
          local out, status = prompt(text .. "\n{ 1 }\nnil + 1\nu = ('x'):rep(2)\nu\nlocal v = #u\nv")
          assert.truthy(out:find("the prompt needs what a statement has changed: Lua's libraries are as they were", 1,
             true), text .. ": " .. out)
