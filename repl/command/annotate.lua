@@ -146,6 +146,9 @@ function annotate.main(argv)
    local list = code.functions(self, symbol, opts)
    local out = {}
    if args.json then
+      for _, f in ipairs(list) do
+         for _, i in ipairs(f.instructions) do i.address = symbols.hex(i.address) end
+      end
       out[1] = render.json(list)
    else
       out[1] = summary.simulated(self)

@@ -129,8 +129,8 @@ analyze.diff = difference.find
 -- @int[opt=60] options.slices number of slices
 -- @number[opt] options.slice seconds of a slice, instead of their number
 -- @number[opt=0.05] options.alpha neighbours differ when chance shows it less often
--- @tparam[opt] table options.filter as of `analyze.by`
--- @treturn table list of `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
+-- @tparam[opt] table options.filter as of `analyze.by`, of one event: by default the first that has samples
+-- @treturn table list of `event` (nil: the only one), `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
 -- `percent`), the most frequent first
 -- @usage analyze.phases(assert(recording.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
 -- @function phases
@@ -145,8 +145,9 @@ analyze.phases = phases.find
 -- @bool[opt] options.raw the register's value as it is, not what it grew by
 -- @number[opt] options.width bins of this width instead of powers of two
 -- @number[opt] options.from where the first bin begins
--- @tparam[opt] table options.filter `event`, `tid`, `pid`, `cpu`, `set`, `from`, `to`
--- @treturn table `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
+-- @tparam[opt] table options.filter `event` (by default, of "interval" and "period", the first that has samples),
+-- `tid`, `pid`, `cpu`, `set`, `from`, `to`
+-- @treturn table `event` (nil: all of them), `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
 -- `p90`, `p99` (to 1.6 %, or the width of a bin)
 -- @usage analyze.histogram(assert(recording.open "lpfm.data"), "interval").median
 -- @function histogram
@@ -159,8 +160,8 @@ analyze.histogram = values.histogram
 -- @tparam[opt] table options
 -- @bool[opt] options.raw the registers' values as they are
 -- @tparam[opt] table options.filter as of `analyze.histogram`
--- @treturn table `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence, nil for
--- fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
+-- @treturn table `event`, `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence,
+-- nil for fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
 -- @usage analyze.correlate(assert(recording.open "lpfm.data"), "interval", "period").r
 -- @function correlate
 analyze.correlate = values.correlate

@@ -3,6 +3,7 @@
 
 local analyze = require "pfm.analyze"
 local lpfm = require "lpfm"
+local handmade = require "support.handmade"
 local make = require "support.samples"
 local recording = require "pfm.recording"
 local sim = require "support.sim"
@@ -368,5 +369,28 @@ describe("statistics", function()
          if statistics.shares(draw(200, 0.1), 200, draw(300, 0.1), 300) < 0.05 then wrong = wrong + 1 end
       end
       assert.is_true(wrong >= 25 and wrong <= 75, wrong .. " of 1000")
+   end)
+end)
+
+describe("samples of several events", function()
+   it("are analysed by one event, the first that has samples or the filter's, where several make no sense", function()
+      local path, list = os.tmpname(), {}
+      for i = 1, 40 do list[i] = { tid = 7, tstamp = i * 100, ip = 0x1000, pmd = 8, period = 1 } end
+      for i = 1, 10 do list[40 + i] = { tid = 7, tstamp = i * 390, ip = 0x2000, pmd = 9, period = 5 } end
+      handmade.write(path, { what = "x", events = { { name = "none", pmd = 10 }, { name = "ticks", pmd = 8 },
+         { name = "faults", pmd = 9 } } }, { samples = list })
+      local s = assert(recording.open(path))
+      for event, expected in pairs { ticks = { 40, 39, 100, 1 }, faults = { 10, 9, 390, 5 } } do
+         local options = { filter = { event = event ~= "ticks" and event or nil } }
+         local phases, intervals = analyze.phases(s, "event", options), analyze.histogram(s, "interval", options)
+         local periods, together = analyze.histogram(s, "period", options), analyze.correlate(s, "interval", "period",
+            options)
+         assert.same({ 1, event, 1, expected[1] }, { #phases, phases[1].event, #phases[1].rows, phases[1].samples })
+         assert.same({ event, expected[2], expected[3], expected[3] }, { intervals.event, intervals.n, intervals.min,
+            intervals.max })
+         assert.same({ event, expected[1], expected[4] }, { periods.event, periods.n, periods.mean })
+         assert.same({ event, expected[2] }, { together.event, together.n })
+      end
+      os.remove(path)
    end)
 end)

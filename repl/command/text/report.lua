@@ -18,6 +18,12 @@ local function value(n)
    return n and render.number(n % 1 == 0 and n or tonumber(("%.6g"):format(n))) or "-"
 end
 
+-- Adds a line above that names the event, if it is one of several.
+local function name_event(lines, self, n, event)
+   if event and #self.head.events > 1 then table.insert(lines, 1, ("# %s of %s"):format(render.plural(n, "sample"), event)) end
+   return lines
+end
+
 --- The phases of a recording.
 -- @param self recording
 -- @string by keys
@@ -25,7 +31,7 @@ end
 -- @treturn {string,...}
 -- @treturn table of `analyze.phases`
 function report_text.phases(self, by, options)
-   local rows, found = {}, analyze.phases(self, by, options)
+   local rows, found, n = {}, analyze.phases(self, by, options), 0
    for i, phase in ipairs(found) do
       local names = {}
       for k = 1, math.min(TOP, #phase.rows) do
@@ -33,9 +39,11 @@ function report_text.phases(self, by, options)
       end
       rows[i] = { ("%.6f"):format(phase.from), ("%.6f"):format(phase.to), render.number(phase.samples),
          table.concat(names, ", ") }
+      n = n + phase.samples
    end
-   return render.align({ { title = "from s", right = true }, { title = "to s", right = true },
-      { title = "samples", right = true }, { title = by or "symbol" } }, rows, "  "), found
+   local lines = render.align({ { title = "from s", right = true }, { title = "to s", right = true },
+      { title = "samples", right = true }, { title = by or "symbol" } }, rows, "  ")
+   return name_event(lines, self, n, found[1] and found[1].event), found
 end
 
 local function most(bins)
@@ -62,7 +70,7 @@ function report_text.histogram(self, what, options)
    table.insert(lines, 1, ("# %s of %s: mean %s, deviation %s, least %s, median %s, 90%% %s, 99%% %s, most %s"):format(
       render.plural(h.n, "value"), what, value(h.mean), value(h.deviation), value(h.min), value(h.median), value(h.p90),
       value(h.p99), value(h.max)))
-   return lines, h
+   return name_event(lines, self, h.n, h.event), h
 end
 
 --- How two values correlate.
@@ -75,13 +83,14 @@ end
 function report_text.correlation(self, x, y, options)
    local c = analyze.correlate(self, x, y, options)
    if not c.r then
-      return { ("# %s: %s or %s does not vary"):format(render.plural(c.n, "sample"), x, y) }, c
+      return name_event({ ("# %s: %s or %s does not vary"):format(render.plural(c.n, "sample"), x, y) }, self, c.n,
+         c.event), c
    end
    local lines = { ("# %s of %s, %s: means %s, %s"):format(render.plural(c.n, "sample"), x, y, value(c.mean_x),
       value(c.mean_y)) }
    lines[2] = ("r = %.4f%s"):format(c.r, c.low and (" (95%% between %.4f and %.4f)"):format(c.low, c.high) or "")
    lines[3] = ("%s = %s + %s * %s"):format(y, value(c.intercept), value(c.slope), x)
-   return lines, c
+   return name_event(lines, self, c.n, c.event), c
 end
 
 local function count(node)
@@ -105,10 +114,22 @@ local function add_nodes(rows, node, depth, limit)
    return hidden
 end
 
+-- Removes the nodes below a node that are below the limit.
+local function prune(node, limit)
+   local kept = {}
+   for _, child in ipairs(node.children) do
+      if child.percent >= limit then
+         kept[#kept + 1] = child
+         prune(child, limit)
+      end
+   end
+   node.children = kept
+end
+
 --- The tree of calls.
 -- @param self recording
 -- @tparam table options of `stacks.tree`
--- @number[opt=0.5] limit percent of the smallest node shown
+-- @number[opt] limit percent of the smallest node; by default all are returned, and those of 0.5 shown
 -- @treturn {string,...}
 -- @treturn table of `stacks.tree`
 function report_text.tree(self, options, limit)
@@ -119,11 +140,8 @@ function report_text.tree(self, options, limit)
       { title = options.order == "callee" and "called, and by whom" or "calling, and whom" } }, rows, "  ")
    if #tree.children == 0 then lines[#lines + 1] = "# no samples match" end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
-   if #self.head.events > 1 then
-      local event = collected.event(self, options.event)
-      table.insert(lines, 1, ("# %s of %s"):format(render.plural(tree.samples, "sample"), event.name))
-   end
-   return lines, tree
+   if limit then prune(tree, limit) end
+   return name_event(lines, self, tree.samples, collected.event(self, options.event).name), tree
 end
 
 --- Derived metrics by row.

@@ -9,6 +9,7 @@ local fail = require "pfm.util.fail"
 local layout = require "pfm.recording.layout"
 local samples = require "pfm.recording.samples"
 local shape = require "pfm.util.shape"
+local stacks = require "pfm.recording.stacks"
 
 local columns = {}
 
@@ -37,6 +38,22 @@ function columns.options(options)
    expect.whole("width", options.width)
    expect.whole("from", options.from, 0)
    return options
+end
+
+--- Restricts a filter to one event, for what makes no sense of several together.
+-- @param self
+-- @tparam ?table filter
+-- @tparam[opt] table values names; if neither "interval" nor "period" is among them, the filter stays
+-- @treturn table the filter, with the first event that has samples if it has none
+-- @treturn ?string name of the event
+function columns.of_one_event(self, filter, values)
+   local out, several = {}, #self.head.events > 1
+   for name, value in pairs(filter or {}) do out[name] = value end
+   if not several then return out end
+   for _, value in ipairs(values or { "period" }) do
+      if value == "interval" or value == "period" then out.event = stacks.event(self, out.event).name end
+   end
+   return out, out.event
 end
 
 --- See `pfm.analyze.span`.

@@ -27,7 +27,7 @@ local function chosen_time(self, filter)
 end
 
 -- Returns samples by kind, a table for each slice of time, and the slices' width in ns.
-local function slice_counts(self, by, options)
+local function slice_counts(self, by, filter, options)
    local first, last = columns.span(self)
    local width = options.slice or math.max(last - first + 1, 1) / (options.slices or SLICES) / 1e9
    local step = math.max(1, math.ceil(width * 1e9 - 1e-3))
@@ -36,7 +36,7 @@ local function slice_counts(self, by, options)
       fail("the run has %s slices, but phases are found in %s at most", render.number(n), render.number(MOST))
    end
    local result = tabulate.by(self, "time," .. table.concat(keys.read(by), ","),
-      { slice = step / 1e9, filter = options.filter })
+      { slice = step / 1e9, filter = filter })
    local slices = {}
    for i = 1, n do slices[i] = {} end
    for _, row in ipairs(result.rows) do
@@ -91,10 +91,12 @@ end
 
 --- See `pfm.analyze.phases`.
 function phases.find(self, by, options)
+   columns.check(self)
    options = columns.options(options)
-   local slices, step = slice_counts(self, by or "symbol", options)
+   local filter, event = columns.of_one_event(self, options.filter)
+   local slices, step = slice_counts(self, by or "symbol", filter, options)
    local parts, out = {}, {}
-   local from, to = chosen_time(self, options.filter)
+   local from, to = chosen_time(self, filter)
    for i = math.floor(from / step) + 1, math.min(math.floor(to / step) + 1, #slices) do
       parts[#parts + 1] = { from = i, to = i, counts = slices[i] }
    end
@@ -104,7 +106,10 @@ function phases.find(self, by, options)
       if p < limit then break end
       join(parts, i)
    end
-   for i, part in ipairs(parts) do out[i] = describe_phase(part, step, from, to) end
+   for i, part in ipairs(parts) do
+      out[i] = describe_phase(part, step, from, to)
+      out[i].event = event
+   end
    return out
 end
 

@@ -100,16 +100,16 @@ function values.histogram(self, what, options)
    columns.check(self)
    options = columns.options(options)
    self = together.choose(self, options.filter)
+   local filter, event = columns.of_one_event(self, options.filter, { what })
    local binned, plain = columns.column(self, what, options.raw), columns.column(self, what, options.raw)
    local width, from = options.width, options.from or 0
    if width then binned.step, binned.from = width, from else binned.bits = FINE end
    if width then plain.from = from end
-   local groups = self:group_by { keys = { binned }, pair = { plain, plain },
-      where = where_of(self, options.filter or {}) }
+   local groups = self:group_by { keys = { binned }, pair = { plain, plain }, where = where_of(self, filter) }
    local m, fine = groups:moments(), sorted_counts(groups)
    local function start(bin) return width and from + bin * width or log_start(bin, FINE) end
    return {
-      bins = width and linear_bins(fine, width, from) or log_bins(fine),
+      event = event, bins = width and linear_bins(fine, width, from) or log_bins(fine),
       n = m.n, mean = m.n > 0 and m.mean_x or nil, deviation = m.n > 1 and math.sqrt(m.xx / (m.n - 1)) or nil,
       min = m.n > 0 and m.min_x or nil, max = m.n > 0 and m.max_x or nil,
       median = quantile(fine, m, 0.5, start), p90 = quantile(fine, m, 0.9, start),
@@ -122,9 +122,10 @@ function values.correlate(self, x, y, options)
    columns.check(self)
    options = columns.options(options)
    self = together.choose(self, options.filter)
+   local filter, event = columns.of_one_event(self, options.filter, { x, y })
    local m = self:group_by({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
-      where = where_of(self, options.filter or {}) }):moments()
-   local out = { n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }
+      where = where_of(self, filter) }):moments()
+   local out = { event = event, n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }
    if m.xx <= 0 or m.yy <= 0 then return out end
    out.r = math.max(-1, math.min(1, m.xy / math.sqrt(m.xx * m.yy)))
    out.slope = m.xy / m.xx

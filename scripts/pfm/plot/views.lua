@@ -202,13 +202,14 @@ end
 -- @treturn string what they are
 function views.values(self, options)
    local event, name, with = stacks.event(self, options.event), options.value or "time", {}
+   local between = " between samples" .. (#self.head.events > 1 and " of " .. event.name or "")
    if name == "time" then
       samples.need_times(self)
-      return differences(self, event, function(s) return s.time * 1e6 end), "us between samples"
+      return differences(self, event, function(s) return s.time * 1e6 end), "us" .. between
    end
    for i, e in ipairs(self.head.with or {}) do
       if e.name == name then
-         return differences(self, event, function(s) return s[name] end), name .. " between samples"
+         return differences(self, event, function(s) return s[name] end), name .. between
       end
       with[i] = e.name
    end
