@@ -20,7 +20,9 @@ end
 
 -- Adds a line above that names the event, if it is one of several.
 local function name_event(lines, self, n, event)
-   if event and #self.head.events > 1 then table.insert(lines, 1, ("# %s of %s"):format(render.plural(n, "sample"), event)) end
+   if event and #self.head.events > 1 then
+      table.insert(lines, 1, ("# %s of %s"):format(render.plural(n, "sample"), event))
+   end
    return lines
 end
 
