@@ -130,8 +130,8 @@ analyze.diff = difference.find
 -- @number[opt] options.slice seconds of a slice, instead of their number
 -- @number[opt=0.05] options.alpha neighbours differ when chance shows it less often
 -- @tparam[opt] table options.filter as of `analyze.by`, of one event: by default the first that has samples
--- @treturn table list of `event` (nil: the only one), `from`, `to` (seconds since the first sample), `samples`, `rows` (`kind`, `samples`,
--- `percent`), the most frequent first
+-- @treturn table list of `event` (nil: the only one), `from`, `to` (seconds since the first sample), `samples`, `rows`
+-- (`kind`, `samples`, `percent`), the most frequent first
 -- @usage analyze.phases(assert(recording.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
 -- @function phases
 analyze.phases = phases.find
@@ -147,8 +147,8 @@ analyze.phases = phases.find
 -- @number[opt] options.from where the first bin begins
 -- @tparam[opt] table options.filter `event` (by default, of "interval" and "period", the first that has samples),
 -- `tid`, `pid`, `cpu`, `set`, `from`, `to`
--- @treturn table `event` (nil: all of them), `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`, `min`, `max`, `median`,
--- `p90`, `p99` (to 1.6 %, or the width of a bin)
+-- @treturn table `event` (nil: all of them), `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`,
+-- `min`, `max`, `median`, `p90`, `p99` (to 1.6 %, or the width of a bin)
 -- @usage analyze.histogram(assert(recording.open "lpfm.data"), "interval").median
 -- @function histogram
 analyze.histogram = values.histogram
