@@ -520,8 +520,10 @@ void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)
 	struct perf_stack stack;
 	struct pfm_where where;
 
-	if (!pmd || !parse(ctx, rec, &where, pmd, &stack))
+	if (!pmd || !parse(ctx, rec, &where, pmd, &stack)) {
+		pfm_count_lost(ctx, 1);
 		return;
+	}
 	pmd->value = 0;
 	pfm_bit_set(ovfl, pmd->num);
 	p->replaying = true;
