@@ -40,6 +40,11 @@ bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc)
 		!(machine_config.cf_impl_pmcs[pmc / 64] >> pmc % 64 & 1));
 }
 
+bool pfl_machine_is_real(const struct pfl_model *m)
+{
+	return m == machine_model && strncmp(machine_info.name, "sim:", 4) != 0;
+}
+
 const char *pfl_why_no_hardware_event(const struct pfl_model *m)
 {
 	if (m != &pfl_software || m != machine_model)
@@ -77,7 +82,7 @@ const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand 
 	struct pfm_sim_pmc pmcs[PFL_COUNT(d->values) + PFL_COUNT(d->shared)];
 	int n = 0;
 
-	if (m != machine_model || strncmp(machine_info.name, "sim:", 4) != 0)
+	if (m != machine_model || pfl_machine_is_real(m))
 		return NULL;
 	if (alt->field)
 		pmcs[n++] = (struct pfm_sim_pmc){ .num = alt->pmc[0], .value = alt->field };

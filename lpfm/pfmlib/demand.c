@@ -82,6 +82,17 @@ static int drop_idle(struct pfl_demand *d, const struct pfl_model *m)
 	return pfl_explain(PFMLIB_ERR_NOTSUPP, "%s is not simulated by %s", name, machine);
 }
 
+/* Refuses an event that this processor does not implement. */
+static int check_host(const struct pfl_model *m, unsigned int idx, const struct pfl_demand *d)
+{
+	char name[256];
+
+	if (idx >= m->nevents || !pfl_machine_is_real(m) || !pfl_host_lacks(d->values[0]))
+		return PFMLIB_SUCCESS;
+	pfl_event_text(&d->event, name, sizeof(name));
+	return pfl_explain(PFMLIB_ERR_NOTSUPP, "this processor does not implement %s", name);
+}
+
 static int check_shared(const struct pfl_demand *d, const pfmlib_regmask_t *unavail,
 			const struct pfl_model *m)
 {
@@ -125,7 +136,9 @@ int pfl_demand_fill(const struct pfl_model *m, unsigned int idx, const pfmlib_ev
 	ret = encode(m, idx, e, in, d);
 	if (ret != PFMLIB_SUCCESS)
 		return ret;
-	ret = drop_idle(d, m);
+	ret = check_host(m, idx, d);
+	if (ret == PFMLIB_SUCCESS)
+		ret = drop_idle(d, m);
 	if (ret == PFMLIB_SUCCESS)
 		ret = check_shared(d, &in->pfp_unavail_pmcs, m);
 	if (ret != PFMLIB_SUCCESS)

@@ -175,6 +175,8 @@ unsigned int pfl_model_number(const struct pfl_model *m);
 const struct pfl_model *pfl_current(void);	/* returns NULL before pfm_initialize() */
 /* Returns true if the model is that of the machine in use, and the machine lacks the PMC. */
 bool pfl_machine_lacks(const struct pfl_model *m, unsigned int pmc);
+/* Returns true if the model is that of the machine in use, and the machine is not simulated. */
+bool pfl_machine_is_real(const struct pfl_model *m);
 /*
  * Returns the end of a message about an unknown event: why the machine in use has no names of
  * hardware events; "" if m is another model, or if there are such names.
@@ -185,6 +187,9 @@ const char *pfl_why_no_hardware_event(const struct pfl_model *m);
  * would count; or NULL.
  */
 const char *pfl_machine_idle(const struct pfl_model *m, const struct pfl_demand *d, const struct pfl_alt *alt);
+
+/* host.c: returns true if this computer's processor does not implement the event of this code. */
+bool pfl_host_lacks(uint64_t code);
 
 /* Gets model and index from an event index of the library; returns INVAL or NOINIT on failure. */
 int pfl_event_locate(unsigned int event, const struct pfl_model **m, unsigned int *idx);
