@@ -60,7 +60,7 @@ local function matrix(kit, p, f)
       in_lines = p.dim * p.dim / f.per_line }
 end
 
--- Returns which of four lines of a set, 1 to 4, a fifth replaces after a second use of the first.
+-- Loads four lines of a set, the first again, then a fifth: returns which of the four it evicts.
 local function replaced(kit, p, f, policy)
    for asked = 0, 3 do
       local m = computer(kit, p, ("%d:4:%d%s"):format(4 * f.line, f.line, policy))

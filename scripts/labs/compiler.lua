@@ -151,7 +151,7 @@ cc "$@" -o program program.c </dev/null || exit 8
 local FLAGS = { "-O1", "-w", "-std=gnu11", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector",
    "-fno-pie", "-no-pie" }
 
--- Returns why a source is refused, or nil: the compiler would accept code beyond the functions.
+-- Returns why a source is refused, or nil: the compiler also accepts code outside of functions.
 local function refusal(source)
    if #source > LONGEST then return ("the source has more than %d bytes"):format(LONGEST) end
    if source:find("\0", 1, true) then return "the source has a byte 0" end

@@ -63,7 +63,7 @@ local function states_of(m)
    return out
 end
 
--- Returns the name of the switch that a change of states is, or nil if it is none.
+-- Returns the name of the context switch between two states; nil if there is none.
 local function switch_of(was, is)
    if is == "running" then return "in" end
    return was == "running" and (is == "ready" and "preempted" or is == "sleeping" and "out") or nil
@@ -198,7 +198,7 @@ local function team(p, n)
    return programs
 end
 
--- Sums up waits: each worker has its own CPU, and so has a thread that waits until the others end.
+-- Adds up waits: of workers with a CPU each, then also with a thread that sleeps until they end.
 local function summed(kit, p)
    local programs = team(p, p.workers)
    local run = watch(kit, p, programs, p.workers)

@@ -28,7 +28,7 @@ local function with_end(list)
    return out
 end
 
--- Returns the target, of which each thread, also of a given process, has a cascade of its own.
+-- Returns a target in which each thread, also of a given process, runs a cascade of its own.
 local function target_of(spec)
    local out = {}
    for k, v in pairs(spec) do out[k] = v end

@@ -74,8 +74,8 @@ local function program(self, timeouts)
    return self.stages and stages.before(self.stages, spec) or spec
 end
 
--- Returns true if the switching interval is not to adapt: with children, with stages, and with more
--- than a few contexts.
+-- Returns true if the switching interval must not adapt: with children, with stages, or with more
+-- than FEW contexts.
 local function is_steady(target)
    return target.inherit or target.from or #(target.cpus or target.tids or {}) > FEW
 end
@@ -116,7 +116,7 @@ local function with_inheritance(target, inherited)
    return out
 end
 
--- Returns the target with `inherit`, for which `threads` is another word.
+-- Returns the target with the field `inherit`, also if it is given as `threads`, its other name.
 local function with_threads(target)
    local out = {}
    for k, v in pairs(target) do out[k] = v end
@@ -565,7 +565,7 @@ local function merge_event(runs, i)
    if #values > 0 then
       row.value, row.stddev = statistics.mean(values)
       row.interval = statistics.interval(values)
-      row.error, row.other_value, row.poor = nil, nil, nil -- these are the first run's
+      row.error, row.other_value, row.poor = nil, nil, nil -- these are of the first run
       row.state, row.reason = nil, nil
       row.active = mean_share(runs, i)
    end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- From the names of events to the registers that count them.
+--- Translates names of events into the registers that count them.
 -- An event is a table: `name` as typed, `base` without levels, `kind` ("software", "hardware" or "named"), `plm` (a
 -- subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group` (a table that the events of a group
 -- share, with its `text`), `period` or `frequency` if it has one of its own, and once assigned `pmd` and `pmcs`, or a
@@ -199,7 +199,7 @@ local function names_for(word)
    return names, err
 end
 
--- Gives the events from list[first] on the period or frequency of their -e, unless they have their own.
+-- Gives the events of a -e, list[first] on, its period or frequency unless they have their own.
 local function give_rate(its, list, first)
    if not (its.period or its.frequency) then return true end
    local given = false

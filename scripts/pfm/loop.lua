@@ -375,7 +375,7 @@ local function idle(self, deadline)
    lpfm.poll({}, math.max(math.min(self:timeout(), deadline - proc.clock()), 0))
 end
 
---- Turns until stop(), or until nothing is left to wait for.
+--- Runs turns until stop() is called or nothing is left to wait for.
 -- @number[opt] seconds at most
 -- @treturn[1] string why it ended: "stopped", "empty" (all were removed), "timeout", or "idle" (on the simulator,
 -- nothing comes any more)

@@ -167,7 +167,7 @@ end
 
 local function child_ended(self)
    if not self.child or self.status then return self.status ~= nil end
-   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- /proc has it no more after wait()
+   self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- gone after wait()
    self.status = self.child:wait(0)
    return self.status ~= nil
 end
@@ -289,8 +289,8 @@ local function handles_interrupt(pid)
 end
 
 -- At Ctrl-C, the terminal sends SIGINT to the command, too. A command that has not ended after a
--- while, or at the next Ctrl-C, gets SIGTERM. Whether it handles SIGINT is looked up again and
--- again: a shell that does may exec a program that does not.
+-- while, or at the next Ctrl-C, gets SIGTERM. Whether it handles SIGINT is checked each time, as a
+-- shell that does may exec a program that does not.
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
@@ -369,8 +369,8 @@ local function begin(self)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)
-   -- CPUs start after the callback `begin`, which lists the processes: one that ended in between
-   -- would have samples and no name
+   -- CPUs start after the callback `begin`, which lists the processes: a process that ended in
+   -- between would have samples and no name
    local prepares = target.cpus and not target.command and not target.delay
    self.waits_until = (target.delay or prepares) and math.huge
    attach_first(self)

@@ -511,7 +511,7 @@ local function draw_period(self, subject, i)
    change_period(self, subject, i, period)
 end
 
--- Samples at the user level (3.4.2); monitoring is masked meanwhile.
+-- Takes a sample at user level (3.4.2). Monitoring is masked until the restart at its end.
 local function take_sample(self, subject, msg)
    subject.ran_at_full = subject.tid and ran_ns(subject.tid, subject.pid)
    for _, num in ipairs(msg.pmds) do
@@ -816,7 +816,7 @@ local function handlers(self, on_tick)
          note_all(self)
       end,
       tick = function(elapsed)
-         if step == FIRST_LOOK then note_all(self) end -- what happened between begin() and the start has no record
+         if step == FIRST_LOOK then note_all(self) end -- records begin at the start
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
@@ -935,7 +935,7 @@ end
 -- `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool
 -- draws the periods: the share of the time in which it did so and nothing was observed), `stacks`
 -- (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were cut, of
--- `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that were judged),
+-- `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that it tested),
 -- `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0

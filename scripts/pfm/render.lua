@@ -80,8 +80,8 @@ local function more_bytes(first)
    return first >= 240 and first < 245 and 3 or nil
 end
 
--- By first byte, second bytes that are not allowed: they would make characters that have a shorter
--- form, halves of UTF-16's pairs, or what is beyond U+10FFFF.
+-- By first byte, the second bytes that are not allowed after it: they would encode overlong forms,
+-- surrogates, or code points above U+10FFFF.
 local NO_SECOND = { [224] = "^[\128-\159]", [237] = "^[\160-\191]", [240] = "^[\128-\143]", [244] = "^[\144-\191]" }
 
 -- Control characters: ASCII's, C1, ends of lines and paragraphs, and those that turn the direction of

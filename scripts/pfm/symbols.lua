@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- From addresses in processes to functions, lines and objects.
+--- Resolves addresses in processes to functions, lines and objects.
 -- @module pfm.symbols
 
 local files = require "pfm.recording.files"
@@ -157,7 +157,7 @@ local function describe(self, path, address, own, id)
       where.func, where.offset = func, at - start
       where.own, where.handle = at, object
    end
-   if func == "" then -- where the function begins is known, but not its name: that address is shown
+   if func == "" then -- a function without a name: its start is shown
       where.func = ("%s+%s"):format(nameless(path, object), hex(start))
       where.missing = object:functions() == 0 and "no symbols" or "no symbol at this address"
    elseif not func then

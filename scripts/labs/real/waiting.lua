@@ -159,8 +159,8 @@ local function by_function(self, event)
    return out
 end
 
--- Returns the names of the last frames behind a function, in the stack with the most off-CPU time
--- that has it: the kernel's part of that stack.
+-- Returns the names of the last frames that a function called: the kernel's part of the stack with
+-- the most off-CPU time that contains the function.
 local function behind(self, name)
    local widest, weight = {}, 0
    for _, stack in ipairs((stacks.collect(self, { event = "off-cpu", weight = "events" }))) do

@@ -19,7 +19,7 @@ local function recordings_of(one_or_many)
    return { one_or_many }
 end
 
--- Returns the runs of a side, also those in merged files: those that a filter chooses, if any.
+-- Returns the runs of a side, also those in merged files: the runs that match the filter, or all.
 local function runs_of(one_or_many, filter)
    local all, chosen = {}, {}
    for _, self in ipairs(recordings_of(one_or_many)) do
@@ -104,7 +104,7 @@ local function compare(found, runs, options)
    end
 end
 
--- Did a run sample an event? If it got no sample of it, its head tells.
+-- Returns true if a run sampled an event: its head lists the event, or a sample is of the event.
 local function samples_event(self, totals, event)
    for _, e in ipairs(self.head.events) do
       if e.name == event then return true end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What samples are sorted and chosen by: one table for reports, figures, single samples and the store's texts.
+--- The keys that sort and filter samples: one table for reports, figures, scripts and stores.
 --
 -- A key takes a sample as `pfm.recording.samples` yields it.
 -- @module pfm.analyze.keys
@@ -36,7 +36,7 @@ local function process_of(s)
    return ("%d %s"):format(s.pid, s.process)
 end
 
--- Returns the begin of a slice, to the microsecond, or where it lies between two, to the nanosecond.
+-- Returns the start of a slice in s: with 6 decimals if it is a whole number of us, else with 9.
 local function time_of(s)
    local us = s.time * 1e6
    return (math.abs(us - math.floor(us + 0.5)) < 1e-3 and "%.6f" or "%.9f"):format(s.time)

@@ -51,8 +51,8 @@ end
 
 -- --- counting ------------------------------------------------------------------------------------
 
--- Functions of a group's raw values for a sample's fields; raw.pid and raw.tid are numbers of lives
--- (see pfm.recording.programs).
+-- The fields of a sample: each function computes one from the raw values of a group. raw.pid and
+-- raw.tid are numbers of lives (see pfm.recording.programs).
 local fields_of = {
    tid = function(raw) return programs.pid(raw.tid) end,
    pid = function(raw) return programs.pid(raw.pid) end,

@@ -15,7 +15,7 @@ local TIMES = { { "elapsed", "elapsed" }, { "user", "user" }, { "system", "syste
 
 local count, number, text = shape.whole(0, 2 ^ 53), shape.number(-2 ^ 1000, 2 ^ 1000), shape.text
 
--- The check of what `pfm.util.launcher` says of a job.
+-- Checks the fields about the job that `pfm.util.launcher` has set.
 local place = shape.record({}, { rank = count, ranks = count, id = text, host = text }, {})
 
 local result = shape.record({ elapsed = number,
@@ -55,7 +55,7 @@ end
 local function read_file(path, members, problems)
    local file, err = io.open(path)
    local results, bad, n
-   local unread = file and select(2, file:read(0)) -- an error, for a folder
+   local unread = file and select(2, file:read(0)) -- reading a folder fails
    if unread then
       file:close()
       err = ("%s: %s"):format(path, unread)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- From events to contexts: finds out once what can be counted here, then makes contexts for it.
+--- Makes contexts for events; finds out once which events can be counted here.
 -- @module pfm.measure.contexts
 
 local lpfm = require "lpfm"
@@ -217,7 +217,7 @@ end
 -- @treturn {{string,...},...}
 -- @usage require("pfm.measure.contexts").inheriting({ command = { "true" } })[1][2] --> "ON_EXEC"
 function contexts.inheriting(target)
-   -- with a delay, the counting begins after the exec in any case
+   -- with a delay, counting begins after the exec even without ON_EXEC
    local better = target.tids and "PROCESS" or not target.delay and "ON_EXEC" or nil
    return better and { { "INHERIT", better }, { "INHERIT" } } or { { "INHERIT" } }
 end

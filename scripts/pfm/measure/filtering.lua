@@ -68,13 +68,13 @@ function filtering:program(made, extra, subject)
    return setmetatable({ create = self.expression:create(options) }, { __index = made })
 end
 
---- Adds the overflows that a subject's context has judged, when its measurement is over.
+--- Adds the overflows at which a subject's filter has run, when its measurement is over.
 -- @tparam table subject
 function filtering:ended(subject)
    self.judged = self.judged + assert(subject.ctx:verdicts()).runs
 end
 
---- Returns how many overflows were judged so far.
+--- Returns at how many overflows filters have run so far.
 -- @tparam table live the subjects that are still measured, as keys
 -- @treturn int
 -- @usage print(require("pfm.measure.filtering").new({ where = "cpu == 0" }):overflows({})) --> 0

@@ -41,9 +41,9 @@ local function add_part(group, part, result)
    end
 end
 
---- Adds parts up.
+--- Adds up the parts of a count, group by group.
 -- @tparam table result of `count.run`, or what it gives `on_interval`
--- @tparam function key gets a part; returns the name of its group, and what groups are sorted by
+-- @tparam function key gets a part; returns the name of its group, and the sort key of the group
 -- @tparam[opt] function on_part called with a group and a part of it
 -- @treturn {table,...} `name`, `subjects` (how many parts), `ran` (ns of CPU time), `events` as those
 -- of the result
@@ -88,7 +88,7 @@ function keys.process(part, names)
    return ("%d %s"):format(part.pid, names[part.pid] or "?"), part.pid
 end
 
---- Adds the threads of a result up.
+--- Adds up the threads of a result.
 -- @tparam table result of `count.run` with `names=true`
 -- @string level "thread", "process" or "command"
 -- @treturn {table,...} as of `parts.group`, sorted by ids or names

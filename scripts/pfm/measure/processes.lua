@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The threads of running processes, and those that they create meanwhile. New threads are found by polling /proc,
--- which, unlike tracing the process, does not disturb it.
+--- The threads of running processes, and those that they create while they are measured. New
+-- threads are found by polling /proc, which, unlike tracing the process, does not disturb it.
 -- @module pfm.measure.processes
 
 local proc = require "lpfm.proc"
@@ -43,7 +43,7 @@ function processes:fresh()
    return out
 end
 
---- Notes a thread, so that it is not fresh any more; or its end, so that its id can be fresh again.
+--- Marks a thread as known, so that it is not fresh any more; or as ended: its id may be reused.
 -- @int tid
 -- @bool lives
 -- @usage local p = processes.new { proc.getpid() }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Regions of a program, which its threads measure themselves (perfmon/regions.h): the events they are to count, and
--- what they have counted. Nothing else can monitor these threads meanwhile: a thread has one context.
+--- Regions of a program, which its threads measure themselves (perfmon/regions.h): the events to
+-- count, and the results. No other context can monitor these threads: a thread has only one.
 -- @module pfm.measure.regions
 
 local contexts = require "pfm.measure.contexts"

@@ -80,7 +80,7 @@ end
 local SHORTEST = 1e-9 -- s, of a slice
 
 -- Returns rates by name and time slice: CPUs kept busy, for clocks, else events a second; also the
--- width of a slice in s, and what the rates are.
+-- width of a slice in s, and a label for the rates.
 local function slice(self, list, event, n)
    samples.need_times(self)
    local first, last = math.huge, -math.huge
@@ -129,7 +129,7 @@ function views.heat(self, options)
    return { kind = "heat", rows = rows, x = { 0, n * width }, xlabel = "s", title = title(self, unit, event, cut) }
 end
 
--- Sorts columns, ranks before recordings without one; returns the place of each.
+-- Sorts columns: ranks come before recordings without a rank. Returns the index of each column.
 local function sort_columns(names)
    table.sort(names, function(a, b)
       if type(a) ~= type(b) then return type(a) == "number" end
@@ -176,8 +176,8 @@ function views.ranks(self, options)
       title = title(self, ("%s %s to %s"):format(what, columns[1], columns[#columns]), event, cut) }
 end
 
--- Returns the differences of `value(sample)` between neighbouring samples of each thread, or of each CPU if CPUs were
--- measured: counters run on there.
+-- Returns the differences of `value(sample)` between successive samples of each thread, or of each
+-- CPU if CPUs were measured, as their counters run on from thread to thread.
 local function differences(self, event, value)
    local last, out = {}, {}
    for s in samples.each(self, nil, event.name) do

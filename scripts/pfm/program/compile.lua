@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- From the tree of an expression to a program.
+--- Compiles the tree of an expression to a program.
 -- @module pfm.program.compile
 
 local arithmetic = require "pfm.program.arithmetic"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- From the numbers of call stacks in a recording to the places where their functions are.
+--- Resolves the numbers of call stacks in a recording to the places of their functions.
 -- @module pfm.recording.chain
 
 local layout = require "pfm.recording.layout"

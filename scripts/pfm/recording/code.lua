@@ -19,7 +19,7 @@ local function add(to, from)
    to.samples, to.events = (to.samples or 0) + from.samples, (to.events or 0) + from.events
 end
 
--- Returns which part of a whole's events another has, as reports do.
+-- Returns the share, in percent, that a part has of a whole's events, as reports compute it.
 local function percent(part, whole)
    return whole.events > 0 and part.events / whole.events * 100 or 0
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What many recordings have in common, as the head and the end of one.
+--- Computes the common head and the common end of many recordings.
 -- @module pfm.recording.joined_head
 
 local fail = require "pfm.util.fail"

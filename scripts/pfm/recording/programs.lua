@@ -44,7 +44,7 @@ end
 
 -- Returns a list, sorted by time, of all that begins a life, or maps or names something: records,
 -- code that was replaced, and snapshots of /proc. A snapshot also has an entry `doubt` at an
--- earlier time, just after the snapshot before: what it shows may have been mapped from then on.
+-- earlier time, just after the snapshot before: its mappings may exist from then on.
 local function in_order(records, maps, code)
    local list, last = {}, {}
    local function put(time, what, i, fields)

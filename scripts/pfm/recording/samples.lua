@@ -89,8 +89,8 @@ function samples.cpu(self, cpu, life)
    return not own.head.no_cpu and cpu or nil
 end
 
---- Raises an error if the samples of a recording, or of one of several, do not tell when they were taken: what stands
--- for their times is their order alone.
+--- Raises an error if the samples of a recording, or of one of several, have no times: in place of
+-- their times they have numbers that only say their order.
 -- @tparam table self of `recording.open`
 -- @raise
 -- @usage require("pfm.recording.samples").need_times(assert(recording.open "lpfm.data"))

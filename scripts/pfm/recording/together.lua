@@ -251,7 +251,7 @@ local function own_stack(part, number)
    return number > 0 and number <= #part.self.stack_table and number + part.stacks or 0
 end
 
-local UNKNOWN = 0 / 0 -- a sum with it is not a number either
+local UNKNOWN = 0 / 0 -- NaN: every sum with it is NaN, too
 
 -- Returns a function that translates a row of a part to the numbers of all recordings.
 local function translator(part, options, stack, places)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Checks of arguments and fields: what is misused is named, before it becomes a wrong number or an
--- error from the middle of the library.
+--- Checks of arguments and fields: an error names the wrong one, before it causes a wrong number or
+-- an error from inside the library.
 -- @module pfm.util.expect
 
 local fail = require "pfm.util.fail"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Raises a message that says all there is to say: without the position in the library.
+--- Raises an error without a position: the message is complete, and needs no line of the library.
 -- @module pfm.util.fail
 
 --- Raises an error.

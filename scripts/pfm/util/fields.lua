@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- The names that a table of choices may have: one that is mistyped would do nothing, in silence.
+--- Checks the names of fields in tables of options: a mistyped one would be ignored silently.
 -- @module pfm.util.fields
 
 local expect = require "pfm.util.expect"

@@ -13,7 +13,7 @@ function terminal.shows(fd)
    return has_posix and unistd.isatty(fd) == 1
 end
 
---- Is standard output a terminal (and if both, can keys be read)?
+--- Is standard output a terminal, but not a dumb one, and with `both` standard input, too?
 -- @tparam[opt] boolean both
 -- @treturn boolean
 function terminal.is_terminal(both)

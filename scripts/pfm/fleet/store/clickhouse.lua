@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Recordings in ClickHouse, spoken to by clickhouse-client.
+--- Recordings in ClickHouse, through clickhouse-client.
 --
 -- ClickHouse has no transactions. So the samples of a recording bear the number of the attempt to
 -- load them, and the row of the recording, which comes last, says which attempt counts: samples of

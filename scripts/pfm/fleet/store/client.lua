@@ -30,7 +30,7 @@ end
 -- @string command of a shell
 -- @treturn[1] string
 -- @return[2] nil
--- @treturn[2] string what it said of its failure
+-- @treturn[2] string its error messages
 function client.read(command)
    local output, printed = text_file.unnamed()
    local ok, why = run_with(command .. " </dev/null", {}, output)
@@ -44,7 +44,7 @@ end
 -- @tparam table parts strings that it reads
 -- @treturn[1] bool true
 -- @return[2] nil
--- @treturn[2] string what it said of its failure
+-- @treturn[2] string its error messages
 function client.write(command, parts)
    return run_with(command, parts, "/dev/null")
 end

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Recordings in PostgreSQL, spoken to by psql: a batch is a transaction.
+--- Recordings in PostgreSQL, through psql: a batch is a transaction.
 -- @module pfm.fleet.store.postgresql
 
 local client = require "pfm.fleet.store.client"

@@ -12,7 +12,7 @@ local query = {}
 local missing = { rank = tostring(tables.NO_RANK), node = "", job = "", step = "" }
 local NONE = "-"
 
--- Keys: an expression over a row of samples with its recording, or a column of places.
+-- The keys: columns of places (`place`), or expressions over a sample and its recording.
 local keys = {
    symbol = { place = true }, object = { place = true }, line = { place = true }, build = { place = true },
    event = {}, process = {}, comm = {},
@@ -59,7 +59,7 @@ local function expression(words, name)
    return key.seconds and ("%s(time, %d) AS %s"):format(words.divide, key.seconds, name) or name
 end
 
--- Returns keys as expressions over samples, the names of these but for "event", and place columns.
+-- Splits keys into expressions over samples, their names except "event", and columns of places.
 local function split(words, wanted)
    local own, places = {}, {}
    for _, name in ipairs(wanted) do
@@ -86,7 +86,7 @@ local function list(...)
    return table.concat(out, ", ")
 end
 
--- Returns a query for sums of samples by their own keys, the event and one more column.
+-- Returns a query that sums samples by these keys, the event and one more column.
 local function sums(self, own, names, column, sides)
    local parts = {}
    if not has_event(own) then own = { "event", unpack(own) } end
@@ -97,7 +97,7 @@ local function sums(self, own, names, column, sides)
    return ("(%s) AS summed"):format(table.concat(parts, " UNION ALL "))
 end
 
--- Returns a query for rows by the samples' own locations.
+-- Returns a query for the rows by the sampled location itself.
 local function own_rows(self, own, names, places, sides)
    if #places == 0 then
       local summed = sums(self, own, names, {}, sides)
@@ -108,7 +108,7 @@ local function own_rows(self, own, names, places, sides)
       .. "AS places USING (place)"):format(list("event", names, places), summed, words.join, list(places))
 end
 
--- Returns a query for rows by the functions in stacks. Each counts once in a stack.
+-- Returns a query for the rows by function in stacks; a stack counts once in each function.
 local function caller_rows(self, own, names, places, sides)
    local words, summed = self.words, sums(self, own, names, "stack", sides)
    local used = {}

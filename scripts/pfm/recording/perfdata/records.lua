@@ -29,7 +29,7 @@ local count = records.count
 
 -- --- records that are left out -------------------------------------------------------------------
 
--- What other records tell, by type. Types that are neither here nor read are for perf's own use.
+-- Names of records that are skipped, by type. Types that are neither here nor read are perf's own.
 local OTHERS = { [8] = "counts of threads", [11] = "parts of a hardware trace", [14] = "context switches",
    [15] = "context switches", [16] = "namespaces", [17] = "changes of the kernel's symbols", [18] = "BPF programs",
    [19] = "cgroups", [20] = "changes of the kernel's code", [71] = "parts of a hardware trace",
