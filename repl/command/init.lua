@@ -73,7 +73,7 @@ end
 
 -- --- scripts -------------------------------------------------------------------------------------
 
--- The compiler's message has a position in the script; a traceback would be of the program itself.
+-- The compiler's message names the line in the script; a traceback would only show lpfm itself.
 local function compiled(chunk, err)
    if not chunk then error({ message = err }, 0) end
    return chunk

@@ -60,8 +60,7 @@ end
 
 -- --- the kinds -----------------------------------------------------------------------------------
 
--- For each kind, a function that takes the beginning of a word and lists the words that may
--- complete it.
+-- Functions by kind: each takes the beginning of a word, and lists the words that may complete it.
 local words = {}
 
 -- Returns the names of tracepoints or of a PMU's events in sysfs, for "SYSTEM:tr" or "PMU/ev".

@@ -596,7 +596,7 @@ function options.check_conditions(args)
    end
 end
 
--- Words with which the shell's own constructs and commands begin: "exec" cannot stand before them.
+-- Words that begin the shell's own constructs and commands: `exec` cannot be put before them.
 local constructs = {}
 for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")
    :gmatch("%S+") do

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- What commands there are.
+--- The table of the commands.
 -- @module repl.command.rows
 
 local parts = require "repl.parts"

@@ -121,7 +121,7 @@ local function run_script(chunk, name, arguments, self, iterate)
    return run(function() return run_handlers(iterate) end, name, arguments, 1)
 end
 
--- Loads a script. An empty file would be one, too, but is rather a recording that did not come to be.
+-- Loads a script. An empty file is refused: it is rather a recording that was never written.
 local function load_script(path)
    local found = stat.stat(path)
    if found and found.st_size == 0 and stat.S_ISREG(found.st_mode) ~= 0 then

@@ -617,13 +617,13 @@ function stat.main(argv)
    local group = grouping(args, target)
    local names, groups = asked_for(args)
    local list, complete = options.checked(prepare, names, groups, args.regions)
-   repeats_of(args) -- mistakes come before the line about the PMU
+   repeats_of(args) -- errors come before the line about the PMU
    interval_of(args)
    switching(args)
    options.at_level(args, list)
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
-   local out = options.output(args.output, true) -- keeps what is in the file until there are results
+   local out = options.output(args.output, true) -- does not truncate yet
    if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end

@@ -77,7 +77,7 @@ local function row_of(s, index, options, others)
    end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
    local right, why, say
-   if wanted and row.params ~= wanted then -- a run could take long, and not change the verdict
+   if wanted and row.params ~= wanted then -- it is wrong whatever a run shows
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
       if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- raises errors of the lab

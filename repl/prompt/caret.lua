@@ -117,14 +117,14 @@ local function point_at_name(text, list, err, kind, name)
    return ("%s%s\n%s"):format(err, hint_for(list, i, kind, name), draw(text, token.from))
 end
 
--- For "create: no sampling format is called "stak"", lists the known formats.
+-- Lists the known formats after the error 'create: no sampling format is called "stak"'.
 local function format_hint(name)
    local known = {}
    for i, format in ipairs(require("lpfm").formats() or {}) do known[i] = format.name end
    return nearest.hint(name, known)
 end
 
--- For "write_pmds: element 1: unknown field 'valu'", lists the fields that the call accepts.
+-- Lists the fields that a call accepts after "write_pmds: element 1: unknown field 'valu'".
 local function field_hint(err)
    local format = err:match('no sampling format is called "([^"]+)"$')
    if format then return format_hint(format) end

@@ -101,7 +101,7 @@ local function each_context(self, call)
    end
 end
 
---- Pauses the counters; the command goes on uncounted, and so do threads that it creates meanwhile.
+--- Pauses the counters. The command and the threads that it creates go on uncounted.
 -- @treturn job
 function job:pause()
    if is_over(self) or self.paused_at then return self end

@@ -30,8 +30,8 @@ local function prompt_text(more)
    return "\1\27[1m\2" .. text .. "\1\27[0m\2"
 end
 
--- Returns what Enter inserts if a statement is not complete, a new line, which is indented unless
--- lines are pasted; nil if Enter ends the statement. The second value is the text with its last
+-- If a statement is not complete, returns the new line that Enter inserts, indented unless lines
+-- are pasted; if Enter ends the statement, returns nil. The second value is the text with its last
 -- line outdented, or nil.
 local function more(text, pasting)
    if text == "" or dot_commands.is(text) then return nil end
@@ -174,7 +174,7 @@ local function turn(file, state)
    end
 end
 
-local find = string.find -- which a statement may take away
+local find = string.find -- kept, as a statement may replace it
 
 local LOST = "the prompt needs what a statement has changed: Lua's libraries are as they were at the beginning (%s)"
 
@@ -198,7 +198,7 @@ function loop.main(options)
    while true do
       local ok, status = host.try(turn, file, state)
       if not ok then
-         -- Ctrl-C between a chunk's end and the next line, or a statement that took away what the prompt needs
+         -- Ctrl-C came between two statements, or a statement removed what the prompt needs
          local struck = host.calm() or find(tostring(status), "interrupted", 1, true)
          if broken and not struck then error(status, 0) end
          if not struck then environment.restore() end

@@ -240,7 +240,7 @@ end
 -- @tparam[opt] table wanted names of contexts
 -- @treturn string a text that says what was written
 function transcript.write(path, wanted)
-   local text = transcript.script(wanted) -- made first: an error must not cost what was in the file
+   local text = transcript.script(wanted) -- made before io.open() empties the file
    local file, err = io.open(path, "w")
    if not file then error("cannot write " .. err, 0) end
    local ok, why = write_all(file, text)

@@ -13,7 +13,7 @@ local unistd = require "posix.unistd"
 local jupyter = {}
 
 local SYSTEM = "/usr/local"
-local PYTHONS = { "python3", "/usr/bin/python3" } -- a user's own may lack what Debian's has
+local PYTHONS = { "python3", "/usr/bin/python3" } -- the one in PATH may lack ipykernel
 
 --- The options.
 function jupyter.options()

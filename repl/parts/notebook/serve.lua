@@ -71,7 +71,7 @@ end
 
 -- --- the loop ------------------------------------------------------------------------------------
 
--- Waits for input, and serves background jobs meanwhile.
+-- Serves background jobs, then waits for them or for input. Returns true if there is input.
 local function wait(fd)
    local background = package.loaded["repl.prompt.jobs"]
    local fds, seconds, notices = {}, nil, nil
