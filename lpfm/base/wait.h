@@ -10,7 +10,7 @@ int64_t lpfm_now(void);
 /* Returns the moment ns nanoseconds from now; -1 (no limit) stays -1. */
 int64_t lpfm_deadline(int64_t ns);
 
-/* A signal that this module handles: what it announces is processed while the module waits. */
+/* A signal that this module handles: its event is processed while the module waits. */
 struct lpfm_wait_signal {
 	int	number;
 	bool	(*active)(void);		/* returns true if the module handles it now */
@@ -42,8 +42,8 @@ struct sigaction;
 /* Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno. */
 int lpfm_set_signal(int sig, const struct sigaction *action);
 /*
- * Returns true if the signal, which has this handler, was ignored until lpfm_set_signal() set that:
- * programs must be started with it ignored. It is async-signal-safe.
+ * Returns true if the signal was ignored until lpfm_set_signal() set this handler: programs must
+ * then be started with the signal ignored. It is async-signal-safe.
  */
 bool lpfm_was_ignored(int sig, void (*handler)(int));
 /* From now on the signal is only remembered. Returns 0, or -1 with errno. */

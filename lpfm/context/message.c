@@ -99,7 +99,7 @@ Takes the next message, waiting for it.
 @treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}}, {type="END"}, or {type="PREEMPTED", set=,
 tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
 @return[2] nil
-@treturn[2] string "timeout", or "no message ..." on the simulator, which does not advance meanwhile
+@treturn[2] string "timeout", or "no message ..." on the simulator, where no time passes
 @return[3] nil
 @treturn[3] string message
 @treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed

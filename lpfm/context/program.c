@@ -100,7 +100,7 @@ static void push_buckets(lua_State *L, const uint64_t *buckets, uint32_t n)
 The verdicts that the program of a context with the format program has given so far. They can be looked at while
 monitoring goes on.
 @function context:verdicts
-@treturn[1] table {runs=overflows that it judged, kept=samples, outside=counts of buckets that are not there,
+@treturn[1] table {runs=times it ran, kept=samples, outside=counts of buckets that are not there,
 stopped=true after a STOP, buckets={[0]=count, ...}, without those that are 0}
 @return[2] nil
 @treturn[2] string message

@@ -285,8 +285,8 @@ static int serve_all(lua_State *L)
 }
 
 /*
- * Calls the callbacks, and raises their errors. If memory runs out meanwhile, the contexts that
- * were not reached are handled at the next wait.
+ * Calls the callbacks, and raises their errors. If memory runs out before all contexts were
+ * reached, the others are handled at the next wait.
  */
 static void sigio_dispatch(lua_State *L)
 {

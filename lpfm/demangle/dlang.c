@@ -55,8 +55,8 @@ static size_t find_target(const struct demangler *d, size_t *end)
 }
 
 /*
- * Reads, by rule, what the back reference points to. A back reference in that must lie before this
- * one, so that none leads to itself.
+ * Reads the target of the back reference by the given rule. A back reference within the target must
+ * lie before this one, so that none leads to itself.
  */
 static void follow(struct demangler *d, void (*rule)(struct demangler *d))
 {

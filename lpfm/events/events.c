@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* events.c - events by name: what there is. */
+/* events.c - lists and describes events by name. */
 /***
 Events by name.
 

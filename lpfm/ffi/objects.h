@@ -57,7 +57,7 @@ enum lpfm_format {
 	LPFM_NWAY,		/* 6.3.1: samples like LPFM_DFL_2X in several regions */
 	LPFM_STACK,		/* samples with call stacks */
 	LPFM_RAW_BUFFER,	/* a format that this module cannot decode */
-	/* not of a context: one with the format "program" has the format of its samples */
+	/* no context has this: with the format "program", it has the format of its samples */
 	LPFM_PROGRAM,
 };
 

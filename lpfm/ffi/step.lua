@@ -96,7 +96,7 @@ local function generate(w, values, entry)
    return assert(loadstring(text, "=lpfm.step"))(env, w.kind, entry)
 end
 
-local entries = {} -- steps of loops that give other values, by kind and values
+local entries = {} -- the steps that were made for `values`, by kind and values
 
 -- Returns the step for loops like that of the state. If `values` is given, it is code that the step
 -- evaluates instead of reading fields; this code may use the C type `entry`.

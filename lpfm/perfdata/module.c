@@ -158,7 +158,7 @@ Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 @treturn[1] file
 @treturn[2] boolean false if it cannot be opened, or is not a file of perf: other readers may try it
 @return[3] nil
-@treturn[3] string why it cannot be read; so it is with a pipe of something else, which is consumed
+@treturn[3] string why it cannot be read; also for a pipe with other data, which is consumed
 @usage assert(require("lpfm.perfdata").open "/etc/passwd" == false)
 */
 static int perfdata_open(lua_State *L)

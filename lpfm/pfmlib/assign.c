@@ -127,7 +127,7 @@ static bool judged(const struct problem *p, unsigned int i)
 }
 
 /*
- * Returns true if event a is to be placed before event b. Events that ops->accept() judges are
+ * Returns true if event a is to be placed before event b. Events that ops->accept() checks are
  * placed first, so that accept() can be asked early; then those with fewer alternatives.
  */
 static bool harder(const struct problem *p, unsigned int a, unsigned int b)
@@ -231,7 +231,7 @@ static struct pfl_mask reach(const struct pfl_demand *d)
 
 /*
  * Returns the registers with which a component begins: those that the event may claim. If the model
- * judges whole assignments (accept()), all of its own registers belong to one component.
+ * checks whole assignments (accept()), all of its own registers belong to one component.
  */
 static struct pfl_mask first_reach(const struct pfl_model *m, const struct pfl_demand *d)
 {

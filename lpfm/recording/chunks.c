@@ -7,7 +7,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
     4 bytes  length of the body, little-endian
     4 bytes  CRC-32 of tag, length and body, little-endian
 
-Of a file that was cut or damaged, everything sound is read: a bad chunk is skipped.
+If a file was cut or damaged, bad chunks are skipped, and all others are read.
 scripts/pfm/recording/format.md says what the chunks of a recording hold.
 @module lpfm.chunks
 */

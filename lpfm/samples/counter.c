@@ -426,7 +426,7 @@ static int next_row(lua_State *L)
 }
 
 /***
-Iterates over what was counted; the table must not grow meanwhile.
+Iterates over the rows of the table, which must not grow during the loop.
 @function counter:rows
 @return an iterator of the keys, the number of samples, the number of events, the sums
 @usage for ip, samples, events in samples.counter("ip"):rows() do print(ip, samples, events) end

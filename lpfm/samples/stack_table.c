@@ -383,8 +383,8 @@ static uint64_t word_at(const char *bytes, size_t i)
 }
 
 /*
- * Gives stacks without frames to the numbers that are free below first, because their stacks were
- * lost. Returns false if first is not free, too many are lost, or there is no memory.
+ * Adds a stack without frames for each number below first that the table lacks, because those
+ * stacks were lost. Returns false if first is not free, too many are lost, or there is no memory.
  */
 static bool pass_over(struct table *t, uint64_t first)
 {

@@ -15,7 +15,7 @@ struct symtab_entry {
 	/* of several equal entries at one address, the one with the highest rank is kept */
 	int rank;
 	bool sized;		/* the symbol has a size */
-	/* if not 0, and the next entry is a function of the same, this one ends there, however far */
+	/* if not 0: the entry ends at the next one, however far, if that is of the same group */
 	unsigned int group;
 };
 

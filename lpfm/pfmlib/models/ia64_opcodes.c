@@ -101,8 +101,8 @@ int ita2_opcodes(struct ia64_dispatch *x)
 }
 
 /*
- * --- Montecito: mask and match in PMC32 and 33, 34 and 35. PMC36 stays as it is after reset: matchers restrict, and
- * match all until they are set.
+ * --- Montecito: mask and match are in PMC32 and 33, or 34 and 35. PMC36 keeps its reset value, by
+ * which the matchers restrict events; until they are set, they match everything.
  */
 
 #define MATCH_ALL	0x000f01ffffffffffULL

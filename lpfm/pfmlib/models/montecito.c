@@ -15,7 +15,7 @@
 enum { I = 1, IO = 3, IOD = 7 };
 
 #define ANY	0xfff0
-#define BUS	0x03f0	/* counters for events of what both cores share */
+#define BUS	0x03f0	/* the counters for events of units that both cores share */
 #define TRACE(event, what, es, mask, where, of, words) \
 	{ IA64_FIELDS(event, what, es, mask, where, 1, PFMLIB_MONT_EVT_NO_GRP, IA64_NO_SET, words), .buffer = of }
 #define DEAR(event, mask, of, words)	IA64_BUFFER(event, IOD, 0xc8, mask, ANY, of, words)

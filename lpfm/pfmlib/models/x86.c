@@ -206,7 +206,7 @@ static int fixed_counter(const struct family *f, const struct l4_pmu *pmu, uint6
 	return -1;
 }
 
-/* Intel: an instruction count with umask 1 is the fixed counter's own name since Ice Lake. */
+/* Returns true for the code of the fixed instruction counter, which has one since Ice Lake. */
 static bool is_fixed_inst(const struct pfl_model *m, const struct family *f, uint64_t evtsel)
 {
 	return (f->rules == icl_rules || f->rules == spr_rules) && m->ncounters > 8 &&
