@@ -31,7 +31,7 @@
 #define ELEMENTS 8192
 #define SEED	7
 #define STORES	0x10000000ULL	/* the third stores in a stride; the fourth branches back */
-#define CHUNK	65536		/* rounds of the loop that are text at the same time */
+#define CHUNK	65536		/* rounds of the loop that are kept as text at a time */
 
 static void must(int ret, const char *what)
 {
@@ -41,7 +41,7 @@ static void must(int ret, const char *what)
 	exit(1);
 }
 
-/* Returns the CPU time of this process in ns: other processes add nothing to it. */
+/* Returns the CPU time of this process in ns. */
 static double now(void)
 {
 	struct timespec t;

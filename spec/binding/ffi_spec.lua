@@ -10,14 +10,14 @@ local PERIOD = 1000
 
 local typed = rawget(_G, "jit") and require "pfm.ffi"
 
--- The interface that both have: contexts with registers and buffers, and prepared vectors.
+-- The forms of the interface, each with functions for contexts and for prepared vectors.
 local forms = { module = { context = function(ctx) return ctx end, pmds = lpfm.pmds, pmcs = lpfm.pmcs } }
 if typed then
    forms["pfm.ffi"] = typed
    forms["module, jit.off"] = forms.module -- the module's loops over samples are interpreted
 end
 
--- Adds to `fields` of a PMD that it samples every n events.
+-- Sets a period of n events in the fields of a PMD.
 local function period(n, fields)
    fields.value, fields.long_reset, fields.short_reset = -n, -n, -n
    return fields

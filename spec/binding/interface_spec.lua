@@ -13,8 +13,8 @@ local HEADERS = { "perfmon.h", "perfmonctl.h", "pfmlib.h" }
 -- Macros without arguments that are no integer constants.
 local NO_CONSTANT = { mmap = true, munmap = true }
 
--- By call: the module's function "name" or the method "context:name"; or, with a blank in it, the
--- reason why there is none.
+-- How Lua has each call: the module's function "name" or the method "context:name"; or, if there is
+-- a blank in the text, the reason why it has none.
 local CALLS = {
    perfmonctl = "perfmonctl",
    pfm_create_context = "create", pfm_create_context_uuid = "create",
@@ -59,7 +59,7 @@ for _, name in ipairs { "isset", "set", "clr", "weight", "eq", "and", "andnot", 
    CALLS["pfm_regmask_" .. name] = "sets of registers are lists of numbers in Lua"
 end
 
--- Macros with arguments: how Lua does it, or why it need not.
+-- How Lua replaces each macro with arguments, or why it need not.
 local MACROS = {
    PFM_PERF_PRECISE = "precise = 1 to 3 of lpfm.perf_event",
    PFM_PERF_PRECISE_OF = "for who reads the flags",
@@ -92,8 +92,8 @@ local FLAG_TOPICS = {
 
 -- --- structures ----------------------------------------------------------------------------------
 
--- By structure: the fields' prefix, which Lua leaves out; where they are documented; how to see
--- that Lua has a field: get(field) is not nil. By field: another name in Lua, or why it has none.
+-- By structure: the fields' prefix, which Lua omits; where they are documented; get(field), which
+-- is nil if Lua lacks the field. By field: another name in Lua, or why it has none.
 local STRUCTURES, here
 
 local RESERVED = "reserved"
@@ -106,7 +106,7 @@ local function of(table_maker)
    return function(field) return table_maker()[field] end
 end
 
--- Returns a function that is true for fields that the call knows; their values may be refused.
+-- Returns a function that is true for fields that the call knows, even if it refuses the value.
 local function taken_by(call)
    return function(field)
       local ok, message = pcall(call, { [field] = {} })

@@ -389,7 +389,7 @@ describe("a sampling format in Lua", function()
          assert.equal(message, select(2, bad:read()))
          sim.refused("EIO", "the third of 4096", bad:restart())
          assert.truthy(bad:format_error():find("the third of 4096", 1, true))
-         assert.equal(0, sim.value(bad, 4)) -- masked where it was
+         assert.equal(0, sim.value(bad, 4)) -- masked at the overflow: the PMD stays 0
          machine:run { until_exit = tid }
          assert.equal(3, bad:ask("hits")[0x1000])
          assert.equal(100, good:ask("hits")[0x1000])

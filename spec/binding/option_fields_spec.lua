@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Tables of options: an unknown field is an error that names the nearest known one; one of a wrong
--- value names itself.
+-- Tables of options: the error for an unknown field names the nearest known one; the error for a
+-- wrong value names its field.
 
 local fields = require "pfm.util.fields"
 
@@ -65,7 +65,7 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
    local count, profile, randomize = require "pfm.count", require "pfm.profile", require "pfm.randomize"
    local numbers = { 0 / 0, -1, "x", {} }
 
-   -- Asserts that a call refuses values of a field, with the field's name first.
+   -- Asserts that a call refuses values of a field, by an error that begins with its name.
    local function each_refused(name, values, call, spec)
       for _, value in ipairs(values) do
          local copy = { command = command, events = "page-faults" }

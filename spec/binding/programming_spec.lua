@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- context:programming() returns what programs another context so that it counts and samples alike,
--- whatever calls have programmed the first.
+-- context:programming() returns the arguments with which another context counts and samples like
+-- this one, whatever calls have programmed this one.
 
 local lpfm = require "lpfm"
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Each call with each of its allocations failing.
+-- Makes each call with each of its allocations failing.
 -- One interpreter: the program is C.
 local c = require "support.c"
 

@@ -23,7 +23,7 @@ local function at_least(out, names, pattern)
    end
 end
 
--- Runs a program of TSan: some kernels use the addresses that it needs only without randomization.
+-- Runs a program with TSan, without ASLR if the kernel has mapped something where TSan must be.
 local function finish(run, command)
    local out, status = run()
    if out:find("unexpected memory mapping", 1, true) then

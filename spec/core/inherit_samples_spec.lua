@@ -213,7 +213,7 @@ describe("samples of a family", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local ctx, tid = measured(m, { { loop = 20, { fork = run(7) }, { ip = 0x1000, ns = 90 } } })
       assert(m:run { us = 10 })
-      local expected = {} -- of 20 children's 7 events, every 20th is a sample
+      local expected = {} -- 20 children have 7 events each: every 20th is a sample
       for event = 20, 140, 20 do expected[#expected + 1] = tid + math.ceil(event / 7) end
       expected[#expected + 1] = tid -- tid counts 20 itself
       local found = tids(ctx)

@@ -32,11 +32,11 @@ local CASES = {
    owners = "signal their overflow to the owner thread, with SI_PMC_OVF and the set of those that overflowed",
    processes = "signal their overflow to other processes",
 }
--- Not on a real machine, where of two counters of the same faults the first overflow suspends both.
+-- Skipped on real machines: of two counters of the same faults, the first overflow suspends both.
 local EXACT = {
    together = "signal all that overflowed together",
 }
--- Not on live simulated machines, which follow no children.
+-- Skipped on live simulated machines, which do not follow children.
 local FAMILY = {
    children = "have the sums of children that exited apart",
    estranged = "have nothing of children whose control is an older one",

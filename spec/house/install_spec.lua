@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- What make install and the rock leave behind works by itself, away from the source tree.
--- One interpreter: what is installed is the program with one of them.
+-- One interpreter: the program is installed with one of them.
 
 local c = require "support.c"
 local lpfm = require "lpfm"
@@ -11,7 +11,7 @@ local san = build:match("/san$") ~= nil
 local root = os.tmpname()
 local prefix = root .. "/usr"
 
--- What follows CLEAN has nothing of the specs' environment; after MAKE, nor of a make around them.
+-- Commands after CLEAN have none of the specs' environment, and after MAKE none of an outer make.
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 local MAKE = CLEAN .. "-u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
 

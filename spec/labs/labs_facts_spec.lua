@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What labs say of the machine, the specification and other labs is true. A run shows it, where one
--- can; in sentences about real processors, what they must not leave out is looked for.
+-- What labs say of the machine, the specification and other labs is true: where possible, a run
+-- shows it; sentences about real processors are searched for the words that they must contain.
 -- Second interpreter, all: the simulated computer's work takes most of it, and labs_spec.lua has the same figures.
 
 local lpfm = require "lpfm"

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The judge of students' scripts: what solves a task is right, what cheats gets nothing and leaves nothing behind.
+-- The judge of students' scripts: solutions pass; scripts that cheat fail and leave nothing behind.
 -- One interpreter: the subject is programs as processes, which the judge starts.
 
 local c = require "support.c"

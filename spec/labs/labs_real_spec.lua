@@ -42,7 +42,7 @@ local function here_it(name, fn)
    end)
 end
 
--- Returns the least faults of some runs, as a reclaimed page adds one, and the known number.
+-- Returns the fewest faults of several runs, as a reclaimed page adds one; and the known number.
 local function faults_of(functions)
    local least, known = math.huge, nil
    for _ = 1, 5 do
@@ -101,7 +101,7 @@ describe("the second part of a lab", function()
 
    here_it("has figures of this computer: half of a loop is never seen with a period in step", function()
       local shares
-      for _ = 1, 5 do -- If the kernel reclaims a page meanwhile, one fault is added, and the period is out of step.
+      for _ = 1, 5 do -- if the kernel reclaims a page, it adds a fault, and shifts the period
          local s = session.new(assert(catalog.find "bias-perf"), { params = { rounds = 50 } })
          s:run_up_to(1)
          shares = {}

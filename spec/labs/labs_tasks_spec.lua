@@ -133,7 +133,7 @@ end]]
 end)
 
 describe("lab statistics: compare", function()
-   -- A script; its parameters: how many runs of each it measures, and when it says "same".
+   -- A script to format with the runs that it makes of each program, and when it says "same".
    local COMPARE = [[
 local statistics = require "pfm.statistics"
 return function(first, second)

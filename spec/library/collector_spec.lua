@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings that are made again and again: what is kept, what goes, and that everything is counted; on the simulated
--- computer, where every sample is known.
+-- Recordings that are made again and again: which are kept, which are deleted, and that all are
+-- counted; on the simulated computer, where every sample is known.
 
 local c = require "support.c"
 local collector = require "pfm.fleet.collector"

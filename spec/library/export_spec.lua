@@ -113,7 +113,7 @@ describe("folded stacks", function()
    end)
 end)
 
--- Checks that tags are closed in turn; returns how many elements have each name, and the text.
+-- Checks that tags are nested properly; returns how many elements have each name, and the text.
 local function elements(xml)
    local open, count = {}, {}
    xml = xml:gsub("<!%[CDATA%[.-%]%]>", "")

@@ -29,7 +29,7 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
--- Counts the threads with samples in the recording; one that was a shell before is in two rows.
+-- Counts the threads with samples. A thread that executed a program is in two rows.
 local function threads()
    local seen, n = {}, 0
    for _, row in ipairs(analyze.by(assert(recording.open(file)), "thread").rows) do

@@ -39,7 +39,7 @@ describe("the event loop on the simulator", function()
          local function count(msg, ctx)
             seen[i][msg.type] = seen[i][msg.type] + 1
             if msg.type == "OVFL" then
-               ctx:restart() -- in vain when the thread has ended meanwhile
+               ctx:restart() -- fails if the thread has ended
             end
          end
          loop:add(overflowing(period, 1000), i == 1 and count or { OVFL = count, END = count })

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What lpfm record says of samples that are missing: each cause has its own words.
+-- The messages of lpfm record about missing samples: one for each cause.
 
 local lpfm = require "lpfm"
 local losses = require("repl.command.record").losses

@@ -166,7 +166,7 @@ describe("counts that other users of the PMU cut short", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- Returns what is made of a count of n, while others had the counter for `blind` of 1,000 ns.
+   -- Returns the estimate for a count of n if others had the counter for `blind` of 1,000 ns.
    local function seen(n, blind)
       sim.machine()
       local list = events.read "IA64_INST_RETIRED"

@@ -19,8 +19,8 @@ local function sample(e)
       last_reset = -1, tstamp = e.time }, { e.time })
 end
 
--- Adds to `list` that a thread leaves, by a sample and a record, and comes back, by a record, again
--- and again; adds to `waits` how long it truly was away.
+-- Adds the events of a thread to `list`: again and again it leaves the CPU, by a sample and a
+-- record, and comes back, by a record. Adds to `waits` how long it was away.
 local function live(tid, rounds, list, waits)
    local time = math.random(1, 50)
    for _ = 1, rounds do
@@ -46,7 +46,7 @@ local function schedule(threads, rounds)
    return list, waits
 end
 
--- Hands a part of the list to `its`, samples and records apart, as they are read out of a buffer.
+-- Passes a part of the list to `its`: samples and records apart, as they are read from a buffer.
 local function tell(its, part)
    local samples, n = {}, 0
    local records_first = math.random(2) == 1

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Real programs on the simulated caches count what valgrind's cachegrind counts, to the last miss: its nine counters.
--- One interpreter: what is compared is the simulator's, in C.
+-- One interpreter: the simulator that is compared is C.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"

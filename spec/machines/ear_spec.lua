@@ -45,8 +45,8 @@ describe("the data event address register", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- 32 KB, line by line, ten times: from memory each second line the first time, else from the L2. 512 KB, a line of
-   -- the L2 each, three times: from memory, then from the L3.
+   -- Reads 32 KB line by line ten times: in the first round every second line is from memory, else
+   -- from the L2; then 512 KB, once per L2 line, three times: from memory, then from the L3.
    it("keeps the loads that took as long as PMC11 asks, 4 << n cycles and more", function()
       local program = { { loop = 10, { loop = 32 * KB / 64, { ip = 0x1000, load = { A, 64 } } } },
          { loop = 3, { loop = 512 * KB / 128, { ip = 0x1010, load = { B, 128 } } } } }

@@ -55,7 +55,7 @@ local function samples(work, event, period, options)
    return list
 end
 
--- A program's first instruction is marked, and would miss where later ones hit: so it is this one.
+-- A program's first instruction is marked, and misses unlike later ones: so FIRST precedes them.
 local FIRST = { ip = 0x1008, bytes = 4 }
 
 -- Returns n times: a load that hits, one that misses, and `others` further instructions.
@@ -134,7 +134,7 @@ describe("a marked instruction", function()
       assert.are.equal(alone / 4, values[1])
    end)
 
-   -- Programs in which each instruction does what the event is about, or none; the first one comes from memory itself.
+   -- In each program all instructions cause the event, or none; the first comes from memory.
    it("counts by what it did", function()
       local function all(site) return { FIRST, { loop = 2000, site } } end
       local near, far = all { ip = 0x1000, load = A }, all { ip = 0x1000, load = { B, 4096 } }

@@ -241,7 +241,7 @@ describe("the perf machine", function()
    end)
 
    it("tells for how long sets that a timeout switches counted nothing between", function()
-      -- Where the service thread has the target's CPU, its switches lose nothing: each gets one of its own.
+      -- Target and service thread get a CPU each: on one CPU, set switches would lose nothing.
       local me, total = proc.getpid(), 0
       local free = c.sh("taskset -cp " .. me):match("list: (%S+)")
       local _, failed = c.sh("taskset -acp 1 " .. me)
@@ -262,7 +262,7 @@ describe("the perf machine", function()
             active, blind = active + info.act_duration, blind + info.gap
             clock = clock + ctx:read_pmds({ { num = TASK_CLOCK, set = id } })[1].value
          end
-         -- A sixth of the time is blind on an idle machine. What the service thread's own calls stop is not in `gap`.
+         -- A sixth of the time is blind when idle. `gap` omits stops by the service thread's calls.
          total = total + blind
          assert.is_true(math.abs(active - blind - clock) <= active / 10 + 1e5,
             ("%d ns active, %d blind, %d counted"):format(active, blind, clock))

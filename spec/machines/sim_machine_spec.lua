@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- The simulated computer itself: what its programs do is counted exactly, and its rules hold.
+-- The simulated computer itself: events of its programs are counted exactly, and its rules hold.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"

@@ -117,7 +117,7 @@ describe("caches with :plru behind their shape", function()
       assert.are.equal(plru(8, 1, pages)[1], truth.dtlb_misses.user)
    end)
 
-   -- A walk of one line too many thrashes under LRU, and the tree keeps next to nothing more of it.
+   -- A loop over one line more than fits thrashes under LRU; the tree keeps hardly more of it.
    it("keep hardly more than LRU of a walk that is a line too long", function()
       local misses, lines = {}, {}
       for _, policy in ipairs { "", ":lru", ":plru" } do

@@ -98,7 +98,7 @@ end
 
 -- --- one meaning for each flag -------------------------------------------------------------------
 
--- Returns a letter and its meaning (the long name, or the value); a long name and its value.
+-- Returns pairs of a flag and its meaning: letter and long name (or value); long name and value.
 local function meanings_of(option)
    local letter, long
    for _, flag in ipairs(option.flags) do
@@ -108,7 +108,7 @@ local function meanings_of(option)
    return letter, letter and (long or value), long, value
 end
 
--- By flags that mean several things: the meanings, and why the flag has them.
+-- Flags that mean several things: what they mean, and why they have these meanings.
 local EXCEPTIONS = {
    ["-i"] = { "--input --no-inherit", "perf report and perf stat have both" },
    ["-s"] = { "--script --sort --symbol", "perf script, report and annotate have these" },
@@ -180,7 +180,7 @@ describe("the kinds of words", function()
    end)
 end)
 
--- What is typed, and a word that must be offered; `names` is a file in the folder.
+-- Typed text, and a word that must be offered for it; `names` is a file in the folder.
 local cases = {
    { "lpfm sta", "stat" }, { "lpfm stat --ev", "--event" }, { "lpfm stat -e page-f", "page-faults" },
    { "lpfm stat -e cs,page-f", "cs,page-faults" }, { "lpfm record --with page-f", "page-faults" },

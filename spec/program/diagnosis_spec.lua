@@ -152,7 +152,7 @@ end)
 
 -- --- no substitutes --------------------------------------------------------------------------------
 
--- By name: perf_event_open(2)'s errno; the C calls' errno, its text; words of reason and remedy.
+-- For each errno of perf_event_open(2): the C calls' errno and text; words of reason and remedy.
 local REFUSALS = {
    EPERM = { 1, 1, "Operation not permitted", "seccomp", "CAP_PERFMON" },
    EACCES = { 13, 1, "Permission denied", "seccomp", "CAP_PERFMON" },
@@ -324,7 +324,7 @@ describe("a simulated machine", function()
          local file = assert(io.open(scratch .. "/zeros.lua", "w"))
          file:write(counts)
          file:close()
-         -- wrong targets of branches, on Itanium and POWER5: no simulated branch is mispredicted so
+         -- wrong branch targets (Itanium, POWER5) are left out: no simulated branch has one
          local out = on(("sim:%s,live"):format(model), "zeros.lua"):gsub("BR_MISPRED_DETAIL%S*WRONG_TARGET", "")
          out = out:gsub("PM_BR_MPRED_TA%S*", ""):gsub("%s+$", "")
          assert.truthy(out:find("^%d+$"), model .. ": these stay at 0: " .. out)

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Sessions in the background: counted while one types, held, ended, listed.
+-- Jobs in the background: counted while the user types, paused, ended and listed.
 
 local jobs = require "repl.prompt.jobs"
 local c = require "support.c"

@@ -114,7 +114,7 @@ describe("the recordings of a job of Slurm's", function()
 
    it("are without those of a node that died, which are named", function() -- the last one
       if why then return pending(why) end
-      -- the node's daemon and its recorders end at once: one has written nothing yet, the other's last chunk is cut
+      -- the node's daemon and recorders are killed: one file is missing, another is cut
       local died = ([[sh -c '[ $SLURM_PROCID = 4 ] || [ $SLURM_PROCID = 5 ] || exit 0
          until [ -s run.n3.$SLURM_PROCID.data ]; do :; done
          [ $SLURM_PROCID = 5 ] || { rm run.n3.4.data; kill -KILL $(cat %s/slurmd-n3.pid); }

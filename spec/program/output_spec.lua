@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Output that cannot be written is an error of every command; what was measured is saved elsewhere, and said.
+-- If output cannot be written, every command reports an error; results are saved elsewhere.
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"

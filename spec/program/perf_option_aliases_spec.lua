@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What takes one flag of perf takes one flag of lpfm, which is the same where possible.
+-- What one option of perf does takes one option of lpfm, with the same name where possible.
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"

@@ -92,8 +92,8 @@ local function is_named(key)
    return not (key:find(", 0x") or key:find(", [[@_]") or key:find("@plt") or key:find(", _"))
 end
 
--- Returns the differences. With -a it compares our programs alone: of others perf may lack threads'
--- names; with -C their functions alone: perf lacks the name of a thread made on another CPU.
+-- Returns the differences. With -a only our programs are compared, as perf may lack names of other
+-- threads; with -C only their functions, as it lacks names of threads made on other CPUs.
 local function differences(theirs, own, options)
    local function is_known(key)
       if not is_named(key) then return false end

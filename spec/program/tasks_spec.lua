@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- spec/tasks.md and README.md, typed into a terminal: what they say appears, appears.
+-- spec/tasks.md and README.md, typed into a terminal: the output that they show appears.
 -- One interpreter: the subject is the program as a process.
 
 local terminal = require "support.terminal"

@@ -19,7 +19,7 @@ local function piped(text, environment)
    return c.sh(("printf %%s %s | %s %s"):format(quote(text), environment or "LC_ALL=C.UTF-8", program))
 end
 
--- Types what makes a context that counts page faults and CPU time of the prompt's thread.
+-- Types calls that make a context: it counts page faults and CPU time of the prompt's thread.
 local function program_context()
    t:enter("c = lpfm.create()")
    t:enter("c:write_pmcs{ {num=64, value=9}, {num=66, value=9} }")
@@ -28,7 +28,7 @@ local function program_context()
    t:wait_for("\ntrue\n")
 end
 
--- On the simulated computer: a thread that misses once a microsecond for 3 ms, and a context that counts it.
+-- Code that simulates a thread with a miss each microsecond for 3 ms, and a context on it.
 local simulated = [[
 m = lpfm.machine "sim:itanium2"
 tid = m:spawn{program={ {loop=3000, {ip=0x1000, ns=1000, events={l2_misses=1}}} }}

@@ -551,7 +551,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       assert(ctx:start())
       assert(m:run { ns = 100 })
       assert.are.equal(100, sim.info(ctx).act_duration)
-      assert(m:set("tool_cpu", 1)) -- accurate even from another CPU: only of threads need it not be
+      assert(m:set("tool_cpu", 1)) -- exact even from another CPU, unlike a thread's
       assert.are.equal(100, sim.info(ctx).act_duration)
       assert(m:set("tool_cpu", 0))
       assert.are.equal(100, sim.info(ctx).act_duration)

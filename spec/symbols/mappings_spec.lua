@@ -54,7 +54,7 @@ local function assert_places(expected, fields)
    assert.same(table.concat(expected, "\n"), table.concat(places(fields), "\n"))
 end
 
--- What is mapped, page by page: the answer that the records are compared with.
+-- A model of what is mapped, page by page, with which the records are compared.
 local machine = {}
 machine.__index = machine
 

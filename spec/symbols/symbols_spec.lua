@@ -197,7 +197,7 @@ describe("debug information", function()
       assert.same(names, demangled(names))
    end)
 
-   -- The first would have 2^40 types, the second 2^30 ways to be read, the third as many levels as letters.
+   -- The first name would have 2^40 types, the second 2^30 parses, the third a level per letter.
    it("leaves names as they are that no compiler of D's makes", function()
       local twice = { "_D1aFB2ii", "B2QgQi" }
       for i = 3, 40 do twice[i] = "B2QiQk" end
@@ -208,7 +208,7 @@ describe("debug information", function()
       end
    end)
 
-   -- Of C++ and Rust in turn: two would have 2^34 types, two take a stack frame for each letter.
+   -- Names of C++ and Rust in turn: two would have 2^34 types, two need a stack frame per letter.
    it("leaves names as they are that are made to take all time or memory", function()
       local templates, tuples = { "_Z1f1AIiiE" }, { "_RIC1aThhE" }
       local DIGITS, at, last = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ", #tuples[1], 4

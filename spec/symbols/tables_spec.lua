@@ -49,7 +49,7 @@ describe("a symbol table", function()
       return name
    end
 
-   -- Each adds code. A symbol without a size also has what follows it, until the next symbol.
+   -- Each function adds code. A symbol without a size extends to the next symbol.
    local draw = {
       function() -- a function with its size, perhaps with a label or another one within
          local name, kind = begin(true), math.random(3)

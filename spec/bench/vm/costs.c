@@ -262,7 +262,7 @@ static int perf_mapped(uint64_t event, volatile struct perf_event_mmap_page **pa
 	return fd;
 }
 
-/* Is inlined, so that n and nums are constants, as in programs. */
+/* Inlining makes n and nums constants, as they are in programs. */
 static inline __attribute__((always_inline)) double ours_at_user_level(int n)
 {
 	static const uint16_t nums[4] = { 0, 1, 2, 3 };
@@ -496,7 +496,7 @@ static double our_judged(double alone, const char *format, void *arg, size_t siz
 	return cost;
 }
 
-/* What a BPF program may cost more than a format that only counts overflows. */
+/* The most that a BPF program may cost beyond a format that only counts overflows. */
 #define MORE_BY_PROGRAM	60
 
 static void judged(double alone)

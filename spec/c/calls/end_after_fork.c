@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		die("pfm_load_context");
 	if (write(go[1], "\n", 1) != 1 || waitpid(pid, NULL, 0) != pid)
 		die("the child");
-	/* with or without END the context is unloaded: then it is known whether a message comes */
+	/* once the context is unloaded, END has been sent if it is sent at all */
 	while (!pfm_stop(fd))
 		usleep(1000);
 	p = (struct pollfd){ .fd = fd, .events = POLLIN };

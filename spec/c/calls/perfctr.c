@@ -393,7 +393,7 @@ static void threads(void)
 		for (int i = 0; i < 5; i++)
 			pthread_join(t[i], NULL);
 	}
-	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* 60 threads have not left three each */
+	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* the threads left none open */
 }
 
 /* A child of fork() has a descriptor, and counters of its own. */
@@ -568,7 +568,7 @@ static void resumes(void)
 	EXPECT(!wrong);
 }
 
-/* The thread that ran the handler: it must own the counters, whichever thread gave the command. */
+/* The thread that ran the handler: the owner of the counters, whichever gave the command. */
 static pthread_t signalled;
 
 static void note(int sig, siginfo_t *info, void *context)

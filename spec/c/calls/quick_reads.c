@@ -181,7 +181,7 @@ static void values(void)
 	close(fd);
 }
 
-/* Each command has its effect on the read that follows it. */
+/* A read sees the effect of the command before it. */
 static void commands(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = 66, .reg_value = 1ULL << 50 }, bad[2] =
@@ -307,7 +307,7 @@ static void replaced(void)
 	waitpid(child, NULL, 0);
 }
 
-/* If system calls that the library does not see give a number to another context, reads are its. */
+/* If system calls that bypass the library give a number to another context, reads use that one. */
 static void reused(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = 66, .reg_value = 1ULL << 50 };

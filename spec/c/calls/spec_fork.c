@@ -259,7 +259,7 @@ static void self(void)
 		CHECK(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
 		c = fork_child(fd, close_what_lives);
 		copy = dup(fd);
-		CHECK(!ways[i](fd) && sessions() == 1);		/* this process has another */
+		CHECK(!ways[i](fd) && sessions() == 1);		/* the copy keeps the context */
 		CHECK(!ways[i](copy) && sessions() == 0);
 		tell(c);
 		finish(c);

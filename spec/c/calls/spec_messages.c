@@ -142,7 +142,7 @@ static void refuses(int fd)
 	CHECK(writev(fd, parts, 2) == -1 && errno == EINVAL);
 }
 
-/* "the read fails and return EINVAL", by any copy in any process; the message stays whole. */
+/* "the read fails and return EINVAL" on each duplicate, in a child, too; the message remains. */
 static void copies(void)
 {
 	struct rlimit most;
@@ -180,7 +180,7 @@ static void copies(void)
 	close(zero);
 }
 
-/* Of short reads that bypass the library, the next read gets the rest. */
+/* After a short read that bypasses the library, the next read returns the rest of the message. */
 static void rest(void)
 {
 	const size_t some = 10;

@@ -34,7 +34,7 @@ struct set_ledger {
 	uint64_t	runs, duration, lost, throttled;
 };
 
-/* What the command in progress does to registers, for the ledger to follow. */
+/* How the command in progress uses registers, for the ledger. */
 enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART };
 
 /* A context's file and its part of the machine, as struct lx_context is. */
@@ -53,7 +53,7 @@ struct file {
 	uint32_t		target;
 	atomic_bool		held;		/* PFM_FL_NOTIFY_BLOCK */
 	struct pfm_set		*installed;
-	bool			on[NUM_PMDS];	/* of the counters: it is on the PMU */
+	bool			on[NUM_PMDS];	/* the counter is on the PMU */
 	uint64_t		counts[NUM_PMDS], seen[NUM_PMDS];
 	uint64_t		pending[PFM_PMD_BV];
 	struct set_ledger	ledger[NUM_IDS];
@@ -85,7 +85,7 @@ enum command {
 	NUM_COMMANDS
 };
 
-/* How much happened, for the summary. */
+/* How often each of these happened, for the summary. */
 struct tally {
 	atomic_ulong	ok[NUM_COMMANDS], refused[NUM_COMMANDS];
 	atomic_ulong	overflows, timeouts, switches, ctxsw, messages, ends, taken, masked, blocked;
@@ -123,7 +123,7 @@ int file_take_messages(struct file *f, int max);
 void machine_new(void);
 void pmu_lock(struct file *f);
 void pmu_unlock(struct file *f);
-/* In PMU context: collects the counters, and delivers those that wrapped. */
+/* Collects the counters, and delivers those that wrapped. Called in PMU context. */
 void settle(struct file *f);
 
 /* --- concurrent_ledger.c: in PMU context, or not loaded --------------------------------------- */
@@ -131,7 +131,7 @@ void settle(struct file *f);
 struct set_ledger *ledger_of(struct file *f, uint16_t id);
 void ledger_forget(struct file *f, uint16_t id);
 void ledger_begin(struct file *f);
-/* Must be called when a set leaves the PMU, and when it comes to it. */
+/* Must be called when a set leaves the PMU, and when one is installed on it. */
 void ledger_leave(struct file *f);
 void ledger_enter(struct file *f, struct pfm_set *set);
 /* Must be called after each part of a command. */

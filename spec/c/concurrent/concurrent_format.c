@@ -14,7 +14,7 @@ struct counts {
 	uint64_t	overflows, restarts;
 };
 
-/* Yields until another thread has found this thread's part of the buffer taken, or `most` times. */
+/* Yields, at most `most` times, until another thread has found this part of the buffer taken. */
 static void let_others_run(int most)
 {
 	unsigned long before = atomic_load(&tally.taken_away);

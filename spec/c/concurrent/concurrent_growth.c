@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_growth.c - registers come into use, one by one, in sets that timeouts switch to
- * meanwhile. Overflows and timeouts that come while a set moves into larger arrays must change the
- * set, and neither the freed arrays nor a copy that is thrown away.
+ * concurrent_growth.c - registers come into use, one by one, while timeouts switch between the
+ * sets. An overflow or timeout that comes while a set moves into larger arrays must change the set
+ * itself, not the freed arrays or a copy that is dropped.
  */
 #include "concurrent.h"
 

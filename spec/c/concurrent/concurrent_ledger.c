@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_ledger.c - the values that every set must hold. Of the set on the PMU the machine
- * knows what was counted and written. Of another set the ledger follows the writes that commands
- * ask for; nothing else may have changed when the set comes to the PMU again.
+ * concurrent_ledger.c - the values that every set must hold. For the set on the PMU, the machine
+ * knows what was counted and written. For other sets, the ledger follows the writes of commands;
+ * nothing else may have changed when a set is installed again.
  */
 #include "concurrent.h"
 
@@ -173,7 +173,7 @@ static void expect(struct file *f, bool throttled, bool notifies, bool *notify, 
 	}
 }
 
-/* Checks messages and signals of an overflow; with parts of a buffer, there may be none. */
+/* Checks messages and signals of an overflow; if the buffer has parts, there may be none. */
 static void check_told(const struct file *f, bool notify)
 {
 	bool silent = f->ctx->flags & PFM_FL_OVFL_NO_MSG;

@@ -24,7 +24,7 @@ struct handled {
 	struct pfm_where	where;
 };
 
-/* What the format is to do, and what was done to it. */
+/* The results of the recorder's functions, and the arguments of the calls that they got. */
 struct recorder {
 	int		validate_err, getsize_err, init_err, exit_err, restart_err;
 	int		handler_err_pmd;	/* the handler refuses this PMD's overflow */

@@ -334,7 +334,7 @@ static void all_zeroes(void)
 	const char *buf;
 	int fd;
 
-	for (int round = 0; round < 2; round++) {	/* round 1: where another buffer was before */
+	for (int round = 0; round < 2; round++) {	/* round 1 reuses a buffer's memory */
 		begin(NULL);
 		rec.size = 65536;
 		recorder.fmt_init = NULL;

@@ -29,7 +29,7 @@ static int failures;
 	} \
 } while (0)
 
-/* The section's "following data structure": the argument directly after the context. */
+/* The "following data structure" of the section: the argument directly after the context. */
 struct context_arg {
 	pfarg_ctx_t			ctx;
 	pfm_default_smpl_arg_t		param;
@@ -179,7 +179,7 @@ static void *again(int fd)
 	return mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
 }
 
-/* "can only be mapped once": while any part of it is mapped, wherever, and not a moment longer. */
+/* "can only be mapped once": mapping it again fails while any part is mapped, wherever it is. */
 static void still_once(void)
 {
 	enum { ROOM = SIZE + 8192 };

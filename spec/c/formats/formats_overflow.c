@@ -37,7 +37,7 @@ static void fields(void)
 	EQUAL(h->arg.ovfl_pmd, 4);
 	EQUAL(h->arg.active_set, 0);
 	EQUAL(h->arg.ovfl_notify, 1);
-	EQUAL(h->arg.pmd_last_reset, -10);	/* what was loaded last */
+	EQUAL(h->arg.pmd_last_reset, -10);	/* the value that was loaded last */
 	EQUAL(h->arg.pmd_value, 0);
 	EQUAL(h->arg.pmd_eventid, 0x123456789abcdefLL);
 	EQUAL(h->arg.smpl_pmds[0], 0x1a0);
@@ -119,7 +119,7 @@ static void active_set(void)
 	load_and_start(fd, thread(100));
 	run(300);
 	EQUAL(rec.num_handled, 2);
-	EQUAL(rec.handled[0].arg.active_set, 0);	/* also where the overflow leaves the set */
+	EQUAL(rec.handled[0].arg.active_set, 0);	/* the set in which it overflowed */
 	EQUAL(rec.handled[0].arg.ovfl_pmd, 4);
 	EQUAL(rec.handled[1].arg.active_set, 700);
 	EQUAL(rec.handled[1].arg.ovfl_pmd, 5);
@@ -238,7 +238,7 @@ static void notify_user(void)
 	end(fd);
 }
 
-/* Of several overflows at once, one sets notify_user, and another has OVFL_NOTIFY. */
+/* Several PMDs overflow at once; one sets notify_user, others OVFL_NOTIFY: there is one message. */
 static void notify_once(void)
 {
 	pfarg_msg_t msg;
@@ -394,8 +394,8 @@ static void block_self(void)
 }
 
 /*
- * The thread "cannot go back to user level execution unless a PFM_RESTART command is issued before":
- * 10 instructions of user code, 20 of kernel code, round and round.
+ * The thread "cannot go back to user level execution unless a PFM_RESTART command is issued
+ * before". It loops through 10 instructions of user code and 20 of kernel code.
  */
 static void block_at_user_level(void)
 {

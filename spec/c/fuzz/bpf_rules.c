@@ -36,7 +36,7 @@ static bool branches(uint16_t code)
 	return op <= BPF_JSET && code == (BPF_JMP | op | BPF_SRC(code));
 }
 
-/* Returns true for Linux' instructions, of the loads from a record only for those of words. */
+/* Returns true for Linux' instructions; of loads from a record, only for those of words. */
 static bool exists(uint16_t code)
 {
 	switch (code) {

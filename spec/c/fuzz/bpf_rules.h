@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bpf_rules.h - the rules for programs of the format "program", as perfmon_prog_smpl.h has them.
- * They share no code with the verifier that they judge.
+ * They share no code with the verifier that they test.
  */
 #ifndef LPFM_BPF_RULES_H
 #define LPFM_BPF_RULES_H

@@ -33,13 +33,13 @@ int fuzz_fd(int *slot);
 void fuzz_put(int fd, size_t buffer);
 void fuzz_close(int slot);
 
-/* Return an id, register or value that is of use; now and then any other. */
+/* Return a valid id, register or value; now and then an arbitrary one. */
 uint16_t fuzz_set(void);
 uint16_t fuzz_reg(void);
 uint64_t fuzz_value(void);
 uint32_t fuzz_bits(uint32_t known);	/* some of the known bits, seldom others */
 void fuzz_bv(uint64_t *bits);
-int fuzz_count(void);			/* number of elements; a vector has as many, up to 8 */
+int fuzz_count(void);			/* number of elements to pass; vectors have at most 8 */
 #define FUZZ_ELEMENTS 8
 /* Changes bytes of p, seldom. */
 void fuzz_spoil(void *p, size_t size);

@@ -18,7 +18,7 @@ enum {
 	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,	/* of loads: some between words, some beyond the record */
 	MUTANTS = 4,		/* of an accepted program */
 	CHANGES = 3,		/* of a mutant, at most */
-	ENDLESS = 600,		/* s, of a thousand programs */
+	ENDLESS = 600,		/* s that a thousand programs may take */
 };
 
 static uint64_t seed, judged, taken;
@@ -33,7 +33,7 @@ static bool try(const struct pfm_bpf_insn *insns, unsigned int n)
 	return took;
 }
 
-/* Makes a program, or seldom a row of them, of which only the last returns at its end. */
+/* Makes a program, or seldom a row of programs in which only the last returns at its end. */
 static unsigned int generate(struct pfm_bpf_insn *insns)
 {
 	const uint32_t most = PFM_PROG_SMPL_MAX_INSNS / BPF_RANDOM_MAX;

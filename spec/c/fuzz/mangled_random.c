@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mangled_random.c - gives the demanglers names that look like Rust's, D's and C++'s, changed ones
- * and noise, under ASan and UBSan.   mangled_random SEED COUNT   prints how many names were read,
- * and how many grew longer by it
+ * mangled_random.c - passes names to the demanglers, under ASan and UBSan: names that look like
+ * those of Rust, D and C++, changed ones, and noise. mangled_random SEED COUNT prints how many
+ * names were demangled, and how many became longer.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ static void *allocate(void *unused, void *at, size_t old, size_t size)
 		free(at);
 		return NULL;
 	}
-	if (at && size <= old) {	/* Lua relies on it that shrinking never fails */
+	if (at && size <= old) {	/* Lua assumes that shrinking never fails */
 		got = realloc(at, size);
 		return got ? got : at;
 	}

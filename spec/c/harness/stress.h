@@ -4,7 +4,7 @@
  *
  * The ledger computes by itself what every counter of every set must hold. It sees what the core
  * tells the machine (counters run, are held, a set is installed), and asks the simulated computer,
- * not its PMU, what really happened meanwhile.
+ * not its PMU, which events really happened.
  */
 #ifndef LPFM_STRESS_H
 #define LPFM_STRESS_H
@@ -35,7 +35,7 @@ struct led_set {
 	struct counter	counters[MAX_COUNTERS];
 	uint64_t	duration;
 	uint64_t	runs;
-	uint64_t	slice;		/* active and counting, since its timeout was set */
+	uint64_t	slice;		/* time active and counting since its timeout was set */
 };
 
 struct ledger {
@@ -44,7 +44,7 @@ struct ledger {
 	enum format		format;
 	size_t			map_size;
 	void			*map;
-	bool			live;	/* the core has told the machine to let the counters run */
+	bool			live;	/* the core lets the counters run */
 	uint64_t		time_mark, wall_mark;
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * stress_hooks.c - calls that tell the ledger: between the core and the machine, and, by the
+ * stress_hooks.c - hooks that inform the ledger: in the core's calls of the machine and, by the
  * linker's --wrap, around the core's handling of overflows, timeouts and resets.
  */
 #include "perfmon/perfmon_dfl_smpl.h"

@@ -86,7 +86,7 @@ static void replaces_by_tree(void)
 	cache_free(&c);
 }
 
-/* Blocks fill free ways first; then one of the set is replaced, in time each of them. */
+/* Blocks fill free ways first; then random blocks of the set are replaced, in time each of them. */
 static void replaces_at_random(void)
 {
 	struct cache_shape shape = { .size = 1024, .assoc = 16, .line = 64, .policy = CACHE_RANDOM };

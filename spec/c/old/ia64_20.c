@@ -105,7 +105,7 @@ static void self(void)
 	close(fd);
 }
 
-/* Code of the simulated thread is below 0x500000, its kernel is not; PMC8 and 14 put pair 0 in force. */
+/* User code of the thread is below 0x500000, kernel code is not; PMC8 and PMC14 enable pair 0. */
 static void ranges(void)
 {
 	pfarg_dbreg_t ibr[2];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * ia64_restricted.c - the registers that pfm_dispatch_events() returns for ranges and opcodes make
- * simulated Itaniums count what was asked for: instructions and loads at random addresses, with
- * random opcodes, in random ranges, as much wider as the library says, and with matching opcodes:
+ * ia64_restricted.c - with the registers that pfm_dispatch_events() returns for ranges and opcodes,
+ * simulated Itaniums count what was requested. Instructions and loads are at random addresses;
+ * opcodes and ranges are random; ranges are widened as the library says:
  *
  *   LPFM_MACHINE=sim:itanium|itanium2|montecito ia64_restricted [SEED]
  */

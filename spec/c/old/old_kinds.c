@@ -228,7 +228,7 @@ static void sampling(void)
 	close(fd);
 }
 
-/* Two sets by time; both have run when the second has become active for the third time. */
+/* Timeouts switch two sets; both have run when the second becomes active for the third time. */
 static void multiplexing(void)
 {
 	pfarg_setdesc_t sets[2];
@@ -325,7 +325,7 @@ static void sigio(void)
 	close(fd);
 }
 
-/* polling: makes calls all the time, so that a live machine looks at the task amid its work. */
+/* polling: makes calls all the time, so that a live machine looks at the task while it works. */
 static uint32_t next_message(int fd, bool polling)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -349,7 +349,7 @@ static void blocked(bool polling)
 		die("write");
 	while (next_message(fd, polling) == PFM_MSG_OVFL) {
 		n++;
-		/* on perf the task may end while it is being stopped: the message is END then */
+		/* if the task ends while it is being stopped (on perf), the message is END */
 		if (!pfm_restart(fd))
 			continue;
 		if (message(fd) != PFM_MSG_END)

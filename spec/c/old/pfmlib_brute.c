@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pfmlib_brute.c - compares assignments with an exhaustive search, on every model: random events,
- * up to one more than counters, have one exactly if the search finds one. Dispatching single events
- * with registers taken away shows what they can use; the search shares no code with the library's
- * solver. The same for the fewest sets and the smallest conflict of few events.
+ * pfmlib_brute.c - compares assignments with an exhaustive search, on every model: for random
+ * events, up to one more than counters, the library must find one exactly if the search does.
+ * Single events dispatched with registers removed show what each can use; the search shares no code
+ * with the solver. The fewest sets and the smallest conflicts of few events are compared, too.
  *
  *   pfmlib_brute TRIALS [MODEL]
  */
@@ -65,7 +65,7 @@ static int is_power5(void)
 /* PMC16 has a field for each fixed counter, PMD16 and up: events on different ones can share it. */
 #define FIXED	16
 
-/* Returns true for PMCs that only one event can use: counters'; on Pentium 4 ESCRs, too. */
+/* Returns true for PMCs that only one event can use: those of counters; ESCRs of Pentium 4. */
 static int is_exclusive(unsigned int pmc)
 {
 	if (is_power5())
@@ -76,7 +76,7 @@ static int is_exclusive(unsigned int pmc)
 
 /* --- what one event can use ----------------------------------------------------------------- */
 
-/* Dispatches an event without any exclusive PMC but the allowed ones; returns the PMD, or -1. */
+/* Dispatches an event with no exclusive PMCs but the allowed ones; returns the PMD, or -1. */
 static int try_with(const pfmlib_event_t *e, const unsigned char *allowed)
 {
 	memset(&in.pfp_unavail_pmcs, 0, sizeof(in.pfp_unavail_pmcs));

@@ -134,7 +134,7 @@ struct reg {
 	unsigned int	levels;
 	bool		narrow;
 	uint64_t	others;		/* INHERIT: counted by ended threads */
-	uint64_t	base;		/* of an heir: the part of its value that is not in the sum */
+	uint64_t	base;		/* of a child: the part of its value not in the sum */
 };
 
 struct set {
@@ -154,7 +154,7 @@ struct monitor {
 	uint32_t	due;		/* PMDs that caused a deferred switch */
 	bool		interrupted;	/* a hardware counter has wrapped; its interrupt will come */
 	unsigned int	skid;		/* sites until the interrupt comes */
-	uint32_t	overflowed;	/* PMDs whose 64 bits have wrapped meanwhile */
+	uint32_t	overflowed;	/* PMDs that wrapped at 64 bits, not yet handled */
 };
 
 enum kind { NO_FORMAT, DEFAULT_2X, DEFAULT_06, CONTROL, KINDS };
@@ -221,8 +221,8 @@ void model_exit(struct thread *t);
 void model_birth(struct thread *parent, struct thread *child);
 
 /*
- * Take the interrupt, if one is to come, of the thread's or context's monitor: after `skid` sites,
- * or before a timeout, a child, a command, or the thread's end or leave of its CPU. ago: in ns.
+ * If an interrupt is due for the thread's or context's monitor, take it: after `skid` sites, or
+ * before a timeout, a fork, a command, the thread's end or its leaving the CPU. ago: in ns.
  */
 void model_interrupt(struct thread *t, uint64_t ago);
 void model_interrupts(const struct context *c);

@@ -187,8 +187,8 @@ bool check_message(struct context *c)
 }
 
 /*
- * Returns true if a notification holds the thread: at user level (3.5.14). With skid its state
- * decides: after an interrupt by a command, or off its CPU, it is held only when it is to run.
+ * Returns true if a notification holds the thread, which is then at user level (3.5.14). With skid,
+ * if a command or a context switch brought the interrupt, the thread is held when it is to run.
  */
 static bool is_held(const struct thread *t, enum pfm_sim_state state)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * oracle_format.c - the default format's buffer, byte by byte (3.6), and a format with handler and
- * restart that set every combination of control flags, or fail, by nothing but the number of the
- * call (3.5.14, 3.5.15).
+ * oracle_format.c - the default format's buffer, byte by byte (3.6), and a format with a handler
+ * and a restart function that return every combination of control flags, or fail, depending only on
+ * the number of the call (3.5.14, 3.5.15).
  */
 #include <errno.h>
 #include <string.h>

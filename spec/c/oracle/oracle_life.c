@@ -45,7 +45,7 @@ static size_t buffer_size(const struct context *c)
 	return header + sizeof(pfm_dfl_smpl_entry_t) + 8 * world.num_impl + 8 * rnd(60);
 }
 
-/* Returns a random seed. The format finds the context's number in it, as the rest by MAX_CTXS. */
+/* Returns a random seed. Modulo MAX_CTXS it is the context's number, which the format needs. */
 static uint64_t control_seed(int which)
 {
 	uint64_t seed = hash(rnd(~0U), which) >> 1;
@@ -212,7 +212,7 @@ static int others_err(const struct context *c)
 	return 0;
 }
 
-/* Counts the errors of a load: of two, the specification does not say which one is reported. */
+/* Counts the errors of a load. Of two errors, the specification leaves open which is reported. */
 static int mistakes(const struct context *c, const struct thread *t, uint16_t set)
 {
 	return (model_find(&c->m, set) < 0) + model_is_broken(&c->m) + (others_err(c) != 0) +
@@ -378,7 +378,7 @@ static void step(void)
 	check_contexts();
 }
 
-/* Closes a context of which the model does not know what it did since the last window: nothing is compared. */
+/* Closes a context without comparing it: the model does not know what it did in its last window. */
 static void give_up(struct context *c)
 {
 	if (c->map)

@@ -4,7 +4,7 @@
 
 #include "oracle.h"
 
-/* Appends a message. If the queue is full, an overflow's is lost; END always has room. */
+/* Appends a message. If the queue is full, an overflow message is lost; END always has room. */
 void model_post(struct context *c, const pfm_msg_t *msg, bool *lost)
 {
 	unsigned int overflows_queued = 0;
@@ -38,7 +38,7 @@ static void notify(struct context *c, struct set *s, uint32_t ovfl, const struct
 	model_post(c, &msg, lost);
 }
 
-/* Without a format a notification masks; else triggers are reset, others wrap (3.4.3, 3.7.6). */
+/* Without a format, a notification masks; else triggers are reset, others wrap (3.4.3, 3.7.6). */
 static void plain(struct context *c, struct set *s, uint32_t ovfl, bool asked, bool own, struct verdict *v)
 {
 	(void)c;
@@ -124,7 +124,7 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 		c->blocked = true;
 }
 
-/* 3.5.14: "the interrupt handler determines which counters overflowed": all that did before it. */
+/* 3.5.14: "the interrupt handler determines which counters overflowed" before it was called. */
 static void interrupt(struct context *c, struct monitor *m, const struct where *at)
 {
 	uint32_t ovfl = m->overflowed;
@@ -194,7 +194,7 @@ static void interrupt_earlier(struct context *c, struct monitor *m, struct threa
 	world.now += ago;
 }
 
-/* Time passes for a monitor: a timeout that ends amid a site is before the site's events. */
+/* Lets time pass: if a timeout ends within a site, the switch comes before the site's events. */
 static void passes(struct context *c, struct monitor *m, struct thread *t, uint64_t ns, bool site_ends)
 {
 	if (!c->started || m->masked)
@@ -218,7 +218,7 @@ static void passes(struct context *c, struct monitor *m, struct thread *t, uint6
 		if (m->interrupted)
 			interrupt_earlier(c, m, t, ns);
 		if (m->masked || c->blocked)
-			longjmp(world.tie, 1);	/* the thread is held amid a window, or the timeout has passed */
+			longjmp(world.tie, 1);	/* held within a window, or after the timeout */
 		if (s->left || s != model_active(m))
 			continue;
 		s->switched = 0;

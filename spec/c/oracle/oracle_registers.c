@@ -23,7 +23,7 @@ static uint64_t random_value(const struct reg *r, int i)
 	return hash(rnd(~0U), 0);
 }
 
-/* Returns true if the PMD gets a period: while there are children, only if it has one. */
+/* Returns true if the PMD gets a period; while there are children, only if it already has one. */
 static bool keeps_period(const struct context *c, const struct set *s, int i)
 {
 	if (c->kind == NO_FORMAT)

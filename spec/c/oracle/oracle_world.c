@@ -278,7 +278,7 @@ static bool has_finished(const struct thread *t)
 	return t->program->rounds && t->round == t->program->rounds;
 }
 
-/* Does what takes no time after a site: creates children, and ends the thread. */
+/* Carries out the steps that take no time after a site: creates children, and ends the thread. */
 static void settle(struct thread *t)
 {
 	const struct pfm_sim_thread *child;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * limits.c - what a context may use, and what is refused to others meanwhile: rates, sessions, CPUs
- * that go offline, pid namespaces, descriptors that are passed to other processes.
+ * limits.c - limits of contexts: rates and sessions; and contexts on CPUs that go offline, in pid
+ * namespaces, and with descriptors that are passed to other processes.
  */
 #include <pthread.h>
 #include <sys/socket.h>
@@ -129,7 +129,7 @@ static void set_rates(uint64_t n)
 	set_setting("ovfl_rate_max", "0");
 }
 
-/* A process that writes one setting does not undo a setting that another process wrote meanwhile. */
+/* If two processes write different settings, neither undoes the setting of the other. */
 static void settings_do_not_undo_each_other(void)
 {
 	int last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
@@ -632,8 +632,8 @@ static void threads_and_cpus_exclude_each_other(void)
 }
 
 /*
- * Runs after the module was loaded with task_work=0, as on a kernel that does not export task_work_add(): what the
- * monitored thread would have to do itself is refused.
+ * Runs after the module was loaded with task_work=0, as on a kernel that does not export
+ * task_work_add(): calls that need work in the monitored thread are refused.
  */
 static void what_needs_the_threads_help_is_refused(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * view.c - reads at user level (2.2, section 8) on perfmon.ko, and on perf_event: the same values as by a call,
- * whatever switches, moves or interrupts the thread meanwhile.
+ * view.c - reads at user level (2.2, section 8) on perfmon.ko, and on perf_event: they return what
+ * a call returns, whatever switches, moves or interrupts the thread during the read.
  */
 #include <pthread.h>
 #include <sys/ioctl.h>

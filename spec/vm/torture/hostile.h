@@ -19,7 +19,7 @@
 #define SW_KERNEL	0x1
 #define CLOCK		64		/* PMC and PMD of the thread's clock, ns */
 #define SWITCHES	69		/* PMC and PMD of context switches */
-#define SOON		120000		/* ms: what has not happened by then never happens, even on a busy host */
+#define SOON		120000		/* ms in which an event comes, even on a busy host */
 
 static double seconds = 2;
 static uint64_t seed = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * theft.h - a thief, which takes the counters of CPUs and gives them back, and a bookkeeper, which meanwhile counts
- * children that do work of known size: a context must count all of it, or report that it missed a part.
+ * theft.h - a thief takes the counters of CPUs and gives them back, while a bookkeeper counts
+ * children that do work of known size: a context must count all of it, or report a loss.
  */
 #ifndef SPEC_VM_THEFT_H
 #define SPEC_VM_THEFT_H
