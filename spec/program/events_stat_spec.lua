@@ -76,6 +76,22 @@ describe("lpfm stat in event sets", function()
    end)
 end)
 
+describe("an event that the processor may lack", function()
+   it("is counted where the kernel lists it, and is not supported where it does not", function()
+      if lpfm.machine().hw_counters == 0 then pending("there are no hardware counters here") return end
+      local listed = ("\n" .. c.sh("ls /sys/bus/event_source/devices/*/events/")):lower()
+      local arm = { INST_RETIRED = "inst_retired", L1D_CACHE = "l1d_cache", BR_PRED = "br_pred", STALL = "stall",
+         LD_RETIRED = "ld_retired" }
+      local x86 = { LLC_MISSES = "cache-misses", LLC_REFERENCES = "cache-references", instructions = "instructions" }
+      for name, kernel in pairs(c.sh("uname -m"):find("aarch64", 1, true) and arm or x86) do
+         local out, status = run(("stat -x , -e page-faults,%s -- true"):format(name))
+         assert.are.equal(0, status, out)
+         assert.are.equal(listed:find("\n" .. kernel .. "\n", 1, true) == nil,
+            out:find("<not supported>,," .. name, 1, true) ~= nil, out .. listed)
+      end
+   end)
+end)
+
 describe("metric groups on the command line", function()
    it("are listed with what they compute, or why they cannot be here", function()
       local out, status = run("stat -M help", "itanium2")
