@@ -270,7 +270,7 @@ local function summary(file, outcome)
    if outcome.off_cpu then line = line .. "; " .. off_cpu_of(outcome.off_cpu) end
    if outcome.randomized then line = line .. "; randomized " .. outcome.randomized end
    if (outcome.masked or 0) > SHARE then
-      line = line .. ("; nothing was observed for %.0f%% of the time meanwhile"):format(outcome.masked * 100)
+      line = line .. ("; nothing was observed for %.0f%% of the time"):format(outcome.masked * 100)
    end
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then

@@ -183,7 +183,7 @@ function report.options()
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
    selection.add_options(c)
    c:option("-g --call-graph", "ORDER", "Show the tree of calls: from each caller on, or from each callee (record -g).")
-   c:flag("--no-children", "Count samples where they lie, not also where those functions are that called.")
+   c:flag("--no-children", "Count each sample in its own function only, not in the callers, too.")
    c:option("--slice", "SECONDS", "Width of the slices of -s time (default: 1).")
    c:option("--derive", "NAME=FORMULA", "Add a column computed from counts, e.g. faults=page_faults/samples.")
       :count("*")
@@ -200,7 +200,7 @@ function report.options()
    c:epilog("Several recordings, or a file of many, are reported as one: -s rank,symbol or host, node, job, step and\n"
       .. "recording tell them apart.\n"
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
-      .. "call stacks count under `self` where they lie, under `children` also where the functions are that called.", {
+      .. "call stacks count in their own function under `self`, and in its callers, too, under `children`.", {
       "lpfm report", "lpfm report -s object", "lpfm report -s comm,symbol --top 20 prog.data",
       "lpfm report --symbol main,parse -s line", "lpfm report -s time,symbol --slice 0.1 --percent-limit 1",
       "lpfm report --phases", "lpfm report --histogram interval", "lpfm report -g callee",

@@ -282,7 +282,7 @@ end
 local meant = { ["-E"] = "--top", ["--entries"] = "--top", ["--stdio"] = "--plain", ["-K"] = "--all-user",
    ["--hide_kernel_symbols"] = "--all-user", ["-U"] = "--all-kernel", ["--hide_user_symbols"] = "--all-kernel" }
 local advice = {
-   ["--children"] = "-g counts samples also where the functions are that called",
+   ["--children"] = "-g counts samples in the callers, too",
    ["--no-children"] = "without -g samples count where they lie",
    ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
    ["-z"] = "--window as long as --refresh shows new samples only; the key z starts over",
@@ -295,7 +295,7 @@ function top.options()
       "lpfm top [options] [--] [command [arguments]]")
    options.add_target(c)
    options.add_rates(c)
-   c:flag("-g", "Take call stacks, and count samples also where the functions are that called.")
+   c:flag("-g", "Take call stacks, and count samples in the callers, too.")
    c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:option("-s --sort", "KEYS", "Sort keys, as for 'lpfm report' (default: object,symbol).")
    c:option("-d --refresh", "SECONDS", "Update every SECONDS (default: 2).")

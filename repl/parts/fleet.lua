@@ -115,7 +115,7 @@ fleet.topics = {
    lpfm record -a -F 99 --every 60s --for 5s -o spool --to clickhouse://db/profiles
                                          record always, on a budget
 
-In a database a recording is there once, however often it is loaded and whatever fails meanwhile. Its rows are what a
+In a database a recording is there once, however often it is loaded and whatever fails. Its rows are what a
 recording has of each thread's name, place and call stack. Times are those of recordings; threads and CPUs stay in the
 file. psql or clickhouse-client does the talking (Debian: postgresql-client, clickhouse-client). The database aggregates
 for report --db and export --db.

@@ -12,7 +12,7 @@ return {
          { "misprediction ratio", "MISS / BR", "of branches",
             "branches that went where the processor did not expect" },
          { "mispredictions per 1000 instructions", "1000 * MISS / INS", "/1000 instructions",
-            "what they cost depends on this more than on the ratio" },
+            "this decides, more than the ratio, how much time they cost" },
       },
    },
 }

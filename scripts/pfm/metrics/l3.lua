@@ -5,8 +5,8 @@
 local RATIO = { "L3 miss ratio", "MISS / REQ", "of requests", "requests that the third level did not have" }
 local MISSES = { "L3 misses per 1000 instructions", "1000 * MISS / INS", "/1000 instructions", "each waits for memory" }
 local BANDWIDTH = { "L2 fill bandwidth", "64 * LINES / RAN", "GB/s",
-   "what came into the second level, per time that ran" }
-local VOLUME = { "L2 fill volume", "64 * LINES / 1e9", "GB", "what came into the second level" }
+   "bytes filled into the second level per second of CPU time" }
+local VOLUME = { "L2 fill volume", "64 * LINES / 1e9", "GB", "bytes filled into the second level" }
 
 local function filled(lines, request, miss)
    return {
