@@ -27,7 +27,8 @@ local function index_of(value)
    if type(meta) ~= "table" then return nil end
    local index, module = rawget(meta, "__index"), rawget(meta, "module")
    if type(module) == "string" then return select(2, pcall(require, module)) end
-   return type(index) == "function" and methods_of(index) or index
+   if type(index) ~= "function" then return index end
+   return debug.getinfo(index, "S").what == "C" and methods_of(index) or nil -- no tables that a Lua function uses
 end
 
 -- Returns the tables in which Lua looks fields of a value up, in their order.

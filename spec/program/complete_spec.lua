@@ -75,6 +75,12 @@ describe("completion", function()
       has("?ctx:read_p", "?ctx:read_pmds")
    end)
 
+   it("offers no name from the tables that a function in Lua uses", function()
+      local hidden = { sum = print }
+      local lazy = setmetatable({ there = 1 }, { __index = function(_, key) return key == "sum" and hidden[key] end })
+      assert.same({ "there" }, namespace.of(lazy), "names that a Lua function looks up are not known")
+   end)
+
    it("offers globals and keywords", function()
       only("tostr", "tostring")
       only("x = functio", "function")
