@@ -246,12 +246,24 @@ local function unknown(name)
    return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
 end
 
+-- Describes the value of a global name where the comments explain something else under that name: a
+-- lab's `time` is not machine:time(). After a module, such as `caches`, what they explain follows;
+-- Lua's own functions hide none of it.
+local function global_text(name, width)
+   local value = namespace.value(name)
+   local own = reference.name_of(value)
+   if value == nil or own == name or name:find("[.:]") then return nil end
+   if own then return table.concat({ value_text(value, width), from_comments(name, width) }, "\n\n") end
+   local is_builtin = type(value) == "function" and debug.getinfo(value, "S").what == "C"
+   return not is_builtin and value_text(value, width) or nil
+end
+
 local function named_text(name, width)
    local topic = reference.topic(name)
    if topic then return wrap_all(topic, width) end
    local key = reference.key(name)
    if key then return call_text(key, width) end
-   return from_comments(name, width) or software_event(name) or register_text(name)
+   return global_text(name, width) or from_comments(name, width) or software_event(name) or register_text(name)
 end
 
 --- The help on a name.

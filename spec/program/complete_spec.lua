@@ -350,6 +350,22 @@ describe("completion of a value in a call's table", function()
 end)
 
 describe("help", function()
+   it("describes what a global name stands for, and no method of that name", function()
+      local names = { "time", "mean", "count", "caches", "pfm" }
+      finally(function() for _, name in ipairs(names) do rawset(_G, name, nil) end end)
+      rawset(_G, "count", require "pfm.count")
+      rawset(_G, "caches", require "pfm.caches")
+      rawset(_G, "pfm", { caches = require "pfm.caches" })
+      rawset(_G, "time", function() end)
+      rawset(_G, "mean", 3)
+      assert.truthy(help.text("time"):find("^function: [^\n]*: a function$"), help.text "time")
+      assert.equal("3: a number", help.text "mean")
+      assert.truthy(help.text("count"):find("^pfm%.count\n"), help.text "count")
+      assert.truthy(help.text("load"):find("context:load(", 1, true), "Lua's load hides none of the methods")
+      local caches = help.text "caches"
+      assert.truthy(caches:find("^pfm%.caches\n") and caches:find("machine:caches(", 1, true), caches)
+   end)
+
    it("knows the commands that are no functions of the prompt", function()
       local text = help.text "top"
       assert.truthy(text:find("Usage: lpfm top [options]", 1, true), text)
