@@ -3,7 +3,8 @@
 local plot, profile = require "pfm.plot", require "pfm.profile"
 local proc, recording = require "lpfm.proc", require "pfm.recording"
 
-local p = profile.collect { cpus = proc.cpus(), seconds = tonumber(arg[1] or 5), frequency = 200 }
+local seconds = tonumber(arg[1] or 5) or error(arg[1] .. ": seconds are expected", 0)
+local p = profile.collect { cpus = proc.cpus(), seconds = seconds, frequency = 200 }
 local maps = {}
 for pid, list in pairs(p.maps) do
    for _, m in ipairs(list) do maps[#maps + 1] = { pid = pid, maps = m } end

@@ -2,8 +2,9 @@
 -- Is one command faster than another? CPU time of both in turn, 10 times: lpfm faster.lua 'gzip -1 <f' 'gzip -6 <f'
 local count, format = require "pfm.count", require "pfm.render"
 
-local runs = { {}, {} }
-for i = 1, tonumber(arg[3] or 10) do
+local runs, times = { {}, {} }, tonumber(arg[3] or 10)
+if not arg[2] or not times or times < 2 then error("two commands, and perhaps 2 or more runs, are expected", 0) end
+for i = 1, times do
    for k = 1, 2 do
       local command = { "/bin/sh", "-c", "exec " .. arg[k] .. " >/dev/null" }
       runs[k][i] = count.run { command = command, events = "task-clock" }

@@ -8,7 +8,8 @@ for _, pid in ipairs(arg) do
    local ctx = assert(lpfm.create { flags = { "INHERIT" } })
    assert(ctx:write_pmcs { { num = 64, value = 9 }, { num = 66, value = 9 } }) -- task-clock and page-faults
    assert(ctx:write_pmds { { num = 64, value = 0 }, { num = 66, value = 0 } })
-   assert(ctx:load(tonumber(pid)) and ctx:start())
+   assert(ctx:load(tonumber(pid) or error(pid .. ": a PID is expected", 0)))
+   assert(ctx:start())
    local function show()
       local time, faults = unpack(ctx:read_values { 64, 66 })
       print(("%s: %s of CPU time, %s page faults"):format(pid, format.time(time / 1e9), format.number(faults)))
