@@ -7,7 +7,11 @@ local picture, title = arg[1] or "flamegraph.svg", #arg > 1 and table.concat(arg
 local command = #arg > 1 and { unpack(arg, 2) } or { "sh", "-c", lab }
 
 local data = os.tmpname()
-local outcome = record.run({ command = command, frequency = 1500, threads = true }, data)
-export.write(assert(recording.open(data)), "flamegraph", picture, { title = title })
+local ok, outcome = pcall(function()
+   local done = record.run({ command = command, frequency = 1500, threads = true }, data)
+   export.write(assert(recording.open(data)), "flamegraph", picture, { title = title })
+   return done
+end)
 os.remove(data)
+if not ok then error(outcome, 0) end
 print(("%s: %d samples"):format(picture, outcome.samples))

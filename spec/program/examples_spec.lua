@@ -64,6 +64,15 @@ describe("examples with arguments that they cannot use", function()
       refused("faster.lua true", "two commands")
       refused("faster.lua true true 1", "2 or more runs")
    end)
+
+   it("leave no recording behind", function()
+      local path
+      for _ = 1, 20 do -- a command this short seldom has a sample
+         path = path or run(("flamegraph.lua %s/none.svg true 2>&1"):format(scratch)):match("to draw in (%S+)")
+      end
+      assert.is_string(path, "it has samples each time")
+      assert.is_nil(io.open(path))
+   end)
 end)
 
 describe("whatever shows how to print an address", function()
