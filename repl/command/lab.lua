@@ -217,8 +217,8 @@ local function check(dir, machine)
    return 0
 end
 
--- Options, and the function that makes what each prints. The first given one counts: --teacher
--- comes before --handout, so that both together print the teacher's copy.
+-- Options, and the function that makes what each prints. --teacher comes before --handout, so that
+-- both together print the teacher's copy.
 local printers = {
    { "sheet", function(lab, params) return sheet.figures(lab, params) end },
    { "teacher", function(lab, params) return { sheet.handout(lab, { params = params, teacher = true }) } end },
@@ -264,13 +264,20 @@ end
 function command.main(argv)
    local args, words = command.options():parse(argv)
    local machine = machine_of(args)
-   if args.check then return check(args.check, machine) end
+   if args.check then
+      options.heed(args, "--check", { "check", "machine" })
+      if words[1] then options.fail("unexpected argument '%s': --check takes all labs of its folder", words[1]) end
+      return check(args.check, machine)
+   end
    local name = options.only_word(words, "lab")
    local found = name and options.expect(catalog.find(name))
    local lab = found and placed(found, machine)
    local params = options.checked(parameters, args.set)
    local output = args.output or "-"
-   if args.grade then return grades(args, chosen(lab, catalog.all(), machine), output) end
+   if args.grade then
+      options.heed(args, "--grade", { "grade", "class", "seeded", "as", "limit", "seed", "machine", "output", "set" })
+      return grades(args, chosen(lab, catalog.all(), machine), output)
+   end
    for _, option in ipairs { "limit", "class", "as", "seeded" } do
       if args[option] then options.fail("--%s: expected --grade", option) end
    end
@@ -280,6 +287,8 @@ function command.main(argv)
    for _, printer in ipairs(printers) do
       if args[printer[1]] then
          if not lab then options.fail("--%s: expected the name of a lab", printer[1]) end
+         options.heed(args, "--" .. printer[1], { printer[1], printer[1] == "teacher" and "handout", "set", "seed",
+            "machine", "output" })
          return options.write(options.checked(printer[2], lab, params), output) or 0
       end
    end
