@@ -168,11 +168,13 @@ return {
         todo = [[Find the smallest period above {period} with which every instruction of this loop is sampled equally
            often. `prompt` opens lpfm's prompt; `shares(3)` prints the shares of a period there.]],
         setup = function(kit, p)
-           return { shares = function(period) return table.concat(shares(kit, p, fixed(kit, p, period)), " ") end }
+           return { shares = function(period)
+              return table.concat(shares(kit, p, fixed(kit, p, kit.whole(period, "period"))), " ")
+           end }
         end,
         run = function(kit, p)
            for period = p.period + 1, 50 do
-              local least, most = spread(shares(kit, p, fixed(kit, p, period)))
+              local least, most = spread(shares(kit, p, fixed(kit, p, kit.whole(period, "period"))))
               if most - least <= 1 then return { good_period = period, double = 2 * p.period, sites_too = p.sites } end
            end
         end,

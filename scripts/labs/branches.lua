@@ -103,6 +103,7 @@ end
 
 local function setup(kit, p)
    return { wrong = function(taken, predictor)
+      if taken == nil then error("expected a pattern of T and N, or a chance from 0 to 1", 0) end
       return (wrong(kit, p, predictor or BIMODAL, pattern(p, taken, p.seed)))
    end }
 end

@@ -83,7 +83,7 @@ end
 
 local function setup(kit, p)
    return { measure = function(period, buffer, interrupt)
-      local r = measure(kit, p, period, buffer or 1, interrupt)
+      local r = measure(kit, p, kit.whole(period, "period"), kit.whole(buffer or 1, "buffer"), interrupt)
       return ("samples: %d, messages: %d, slower by %.2f %%"):format(r.samples, r.messages, percent(r))
    end }
 end

@@ -57,6 +57,11 @@ return function(m, tid)
 end
 ]]
 
+local function tally(kit, p, event)
+   if type(event) ~= "string" then error('expected an event, such as "loads:u"', 0) end
+   return kit.count(kit.machine(p), program(p), { event })[event]
+end
+
 return {
    number = 1,
    title = "Counters, levels of privilege, and what a count means",
@@ -168,13 +173,13 @@ return {
            which counts change? `m:events()` lists what this computer can count.]],
         setup = function(kit, p)
            return { m = kit.machine(p),
-              tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
+              tally = function(event) return tally(kit, p, event) end }
         end },
       { task = "cycles-kernel", unit = "%",
         todo = [[Which part of all cycles of this program, in percent, does the kernel use? `prompt` opens the prompt,
            where `tally("cycles:k")` counts them.]],
         setup = function(kit, p)
-           return { tally = function(event) return kit.count(kit.machine(p), program(p), { event })[event] end }
+           return { tally = function(event) return tally(kit, p, event) end }
         end,
         run = function(kit, p)
            local m = kit.machine(p)

@@ -217,6 +217,18 @@ function kit.draw(from, to)
    return from + (a * 256 + b) % (to - from + 1)
 end
 
+--- Returns a whole number that a student gave to a function of the prompt; raises an error that names
+-- it if it is none, or too small.
+-- @param value
+-- @string name
+-- @int[opt=1] least
+-- @treturn int
+function kit.whole(value, name, least)
+   least = least or 1
+   if type(value) == "number" and value >= least and value % 1 == 0 then return value end
+   error(("%s: expected a whole number of %d or more, got %s"):format(name, least, tostring(value)), 0)
+end
+
 --- Makes a function that gives the same answer to the same arguments: a student's function must not
 -- answer differently when it is checked and when it is measured.
 -- @tparam function fn of numbers

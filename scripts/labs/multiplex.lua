@@ -87,7 +87,11 @@ local function setup(kit, p)
    return {
       estimate = function(a, turn)
          local b = {}
-         for i = 1, #a do b[i] = 1 end
+         if type(a) ~= "table" or #a == 0 then error("expected a list of the A in each slice", 0) end
+         for i = 1, #a do
+            kit.whole(a[i], ("A of slice %d"):format(i), 0)
+            b[i] = 1
+         end
          local both = measure(kit, p, { "A", "B" }, a, b, turn)
          return both.A.scaled, sum(a)
       end,

@@ -116,8 +116,16 @@ local function time_of(kit, p, how)
    return table.concat(distances, " ")
 end
 
+local DISTANCES = { initial = true, short = true, long = true, buffer = true }
+
 local function setup(kit, p)
-   return { distances = function(how) return time_of(kit, p, how or {}) end }
+   return { distances = function(how)
+      for name, value in pairs(how or {}) do
+         if not DISTANCES[name] then error(("no '%s': initial, short, long, buffer"):format(tostring(name)), 0) end
+         kit.whole(value, name)
+      end
+      return time_of(kit, p, how or {})
+   end }
 end
 
 return {

@@ -177,6 +177,7 @@ end
 
 -- Counts B after the n-th A: set 1 begins when PMD4 has overflowed.
 local function cascade(kit, p, n, a, b)
+   n, a, b = kit.whole(n, "n"), kit.whole(a, "a"), kit.whole(b, "b", 0)
    local m = kit.machine(p)
    local tid = assert(m:spawn { program = { { loop = a, { ip = 0x1000, ns = 10, events = { loads = 1 } },
       { ip = 0x1010, ns = 10, events = { stores = b } } } } })

@@ -55,7 +55,7 @@ local function ear(kit, p)
 end
 
 local function setup(kit, p)
-   return { sampled = function(skid) return table.concat(names(sampled(kit, p, skid)), " ") end }
+   return { sampled = function(skid) return table.concat(names(sampled(kit, p, kit.whole(skid, "skid", 0))), " ") end }
 end
 
 return {

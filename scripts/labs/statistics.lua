@@ -155,7 +155,7 @@ local function setup(kit, p)
    return {
       runs = function(n)
          local out = {}
-         for i = 1, n do out[i] = default() end
+         for i = 1, kit.whole(n, "n") do out[i] = default() end
          return out
       end,
       mean = function(values) return (statistics.mean(values)) end,

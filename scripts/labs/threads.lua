@@ -126,7 +126,9 @@ local function can_be(figure)
 end
 
 local function setup(kit, p)
-   return { writers = function(distance, stores) return writers(kit, p, distance, stores).misses end }
+   return { writers = function(distance, stores)
+      return writers(kit, p, kit.whole(distance, "distance", 0), stores).misses
+   end }
 end
 
 return {

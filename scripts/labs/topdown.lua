@@ -123,7 +123,7 @@ local function setup(kit, p)
    return {
       bandwidth = function() return bandwidth(kit, p) end,
       kernel = function(steps)
-         local rate, intensity = measured(kit, p, steps)
+         local rate, intensity = measured(kit, p, kit.whole(steps, "n", 0))
          return ("%.3f operations a cycle, %.3f operations a byte"):format(rate, intensity)
       end,
    }

@@ -219,10 +219,10 @@ end
 
 local function setup(kit, p)
    return {
-      elapsed = function(workers) return elapsed(kit, p, workers) end,
+      elapsed = function(workers) return elapsed(kit, p, kit.whole(workers, "workers")) end,
       switches = function(workers)
          local lines = {}
-         for _, s in ipairs(listing(watch(kit, p, team(p, workers), 1))) do
+         for _, s in ipairs(listing(watch(kit, p, team(p, kit.whole(workers, "workers")), 1))) do
             lines[#lines + 1] = ("%6.1f ms  thread %d  %-9s  %s"):format(s.time / MS, s.tid, s.what, s.stack or "")
          end
          return table.concat(lines, "\n")

@@ -143,7 +143,7 @@ return {
         setup = function(kit, p)
            return { from = function(value, n)
               local m = kit.machine(p)
-              local ctx, tid, num = monitor(kit, m, n, value)
+              local ctx, tid, num = monitor(kit, m, kit.whole(n, "n"), value)
               assert(m:run { until_exit = tid })
               return kit.hex(kit.value(ctx, num))
            end }

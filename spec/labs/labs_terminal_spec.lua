@@ -115,8 +115,8 @@ describe("a lab without a terminal", function()
    end)
 
    it("tells mistakes in calls and scripts without positions in files that are not the student's", function()
-      local out = lab("bias --at 5 2>&1", 'prompt\nshares("x")\nquit\nquit\n')
-      assert.truthy(out:find("\nshares: attempt to perform arithmetic on [^\n]*\n"), out)
+      local out = lab("stacks --at 5 2>&1", 'prompt\ntime{}\nquit\nquit\n')
+      assert.truthy(out:find("\ntime: attempt to perform arithmetic on [^\n]*\n"), out)
       assert.is_nil(out:find("%.lua:%d"), out)
       files.write(scratch .. "/mine.lua", "return {")
       out = lab("bias --at 8", scratch .. "/mine.lua\nquit\n")
@@ -174,6 +174,27 @@ describe("a lab without a terminal", function()
          files.write(scratch .. "/lpfm/labs/counters.json", text)
          assert.truthy(lab("counters", "\nhint\n5\nquit\n"):find("Hint 1 of 2", 1, true))
          assert.equal(1, grade_of("user").attempts)
+      end
+   end)
+
+   it("has functions at the prompt that name what they cannot use, and guess nothing", function()
+      for page, calls in pairs { ["counters --at 7"] = { ["tally()"] = "tally: expected an event, such as" },
+         ["width --at 8"] = { ["from(1)"] = "from: n: expected a whole number of 1 or more, got nil" },
+         ["periods --at 8"] = { ["distances{sort = 5}"] = "distances: no 'sort': initial, short, long, buffer",
+            ["distances{short = 0}"] = "distances: short: expected a whole number of 1 or more, got 0" },
+         ["bias --at 5"] = { ["shares(-1)"] = "shares: period: expected", ["shares()"] = "got nil" },
+         ["multiplex --at 7"] = { ["estimate({}, 10)"] = "estimate: expected a list",
+            ["estimate({8, -1}, 10)"] = "estimate: A of slice 2: expected a whole number of 0 or more, got -1" },
+         ["sets --at 8"] = { ["cascade(5)"] = "cascade: a: expected" },
+         ["caches --at 13"] = { ["walk()"] = "walk: n: expected", ["walk(5)"] = "walk: stride: expected" },
+         ["branches --at 6"] = { ["wrong()"] = "wrong: expected a pattern" },
+         ["waiting --at 9"] = { ["elapsed(1.5)"] = "elapsed: workers: expected", ["switches(0)"] = "got 0" },
+         ["statistics --at 9"] = { ["runs(1.5)"] = "runs: n: expected" },
+         ["costs --at 7"] = { ["measure(0, 25)"] = "measure: period: expected" } } do
+         for call, text in pairs(calls) do
+            local out = lab(page .. " --restart 2>&1", "prompt\n" .. call .. "\n.quit\nquit\n")
+            assert.truthy(out:find(text, 1, true), page .. ": " .. call .. ": " .. out)
+         end
       end
    end)
 
