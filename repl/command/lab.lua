@@ -338,7 +338,8 @@ function course:answer(id, reply)
    end
    s:enter()
    local lines = s:reply(tostring(reply))
-   progress.keep(s)
+   local ok, err = progress.keep(s)
+   if not ok then lines[#lines + 1] = ("(Your progress is not kept: %s.)"):format(tostring(err)) end
    return text_of(lines, s)
 end
 

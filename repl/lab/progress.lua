@@ -191,17 +191,21 @@ function progress.save(name, kept)
    return progress.write(progress.path(name), render.json(kept) .. "\n")
 end
 
---- Saves the progress of a session, and the scripts that solve its tasks.
+--- Saves the progress of a session, and the scripts that solve its tasks; not where another session
+-- has saved something else since, whose answers would be lost.
 -- @tparam session session
 -- @return[1] true
 -- @return[2] nil
 -- @treturn[2] string why not
 function progress.keep(session)
    local name = session.lab.name
+   local path = progress.path(name)
+   local there, last = path and text_file.all(path), session.saved
+   if there and last and there ~= last then return nil, "another session of this lab has answered since" end
    local ok, err = progress.save(name, session.kept)
+   session.saved = path and text_file.all(path)
    for id, source in pairs(session.scripts or {}) do
-      local path = progress.path(name .. "-" .. id, "lua")
-      local is_kept, why = progress.write(path, source)
+      local is_kept, why = progress.write(progress.path(name .. "-" .. id, "lua"), source)
       ok, err = ok and is_kept, err or why
    end
    return ok, err

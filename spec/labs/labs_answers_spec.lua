@@ -350,6 +350,21 @@ describe("what is kept of answers", function()
       assert.same({ "skipped", 0 }, { rows.all.state, rows.all.points })
    end)
 
+   it("is not lost to another session of the lab that is open, too", function()
+      local one, other = session.new(counters), session.new(counters)
+      assert(progress.keep(one))
+      assert(progress.keep(other))
+      open(one, 2)
+      one:reply "2000"
+      assert(progress.keep(one))
+      open(other, 2)
+      other:reply "3000"
+      local ok, err = progress.keep(other)
+      assert.same({ "another session of this lab has answered since" }, { ok or err })
+      assert.equal("2000", assert(progress.load "counters").answers.user.answer)
+      assert(progress.keep(one), "the session that answered goes on")
+   end)
+
    it("is the script that solved a task, whatever is tried after it", function()
       local s = session.new(counters)
       open(s, #counters.pages)
