@@ -36,6 +36,8 @@ local function choose_events(self, spec)
    end
    self.period = expect.whole("period", spec.period) or self.event.period
    local all = { self.event, unpack(self.program:parse_events()) }
+   local ok, err = events.assign(all)
+   if not ok then error(err, 0) end
    contexts.usable(all)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot count '%s': %s"):format(e.name, e.reason), 0) end

@@ -57,6 +57,15 @@ describe("a histogram", function()
       assert.equal("4,096 - 8,191", result.buckets[1].label)
    end)
 
+   it("does not count the event that overflows besides", function()
+      local spec = { tids = { (worker()) }, event = "page-faults", period = 10 }
+      for _, field in ipairs { "bucket", "where" } do
+         spec.bucket, spec.where = "cpu", nil
+         spec[field] = "pmd.page_faults"
+         assert.error_matches(function() histogram.run(spec) end, "counted by one register", 1, true)
+      end
+   end)
+
    it("says what is wrong before it measures", function()
       sim.machine()
       for expression, why in pairs { ["cpu +"] = "expected an operand", ["1 / 0"] = "this divides by 0",
