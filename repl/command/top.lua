@@ -268,7 +268,7 @@ local function watch(view, spec)
    view.live = new_live(self, view.window)
    view.stacks = stacks_of(self)
    local sink = sink_of(view.live, function(child) view.child = child end)
-   local function run() profile.run(self, sink, on_tick(view)) end
+   local function run() view.live.now = profile.run(self, sink, on_tick(view)).elapsed end
    if view.full then view.pages = pages_of(view) end
    local ok, err = pcall(view.full and screen.run or run, run, true)
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end

@@ -42,6 +42,13 @@ describe("lpfm top", function()
       assert.falsy(out:find("\27", 1, true))
    end)
 
+   it("shows the last samples with the time they took", function()
+      local out, status = c.sh(("%s top --once -d 5 -c 1000000 -- %s 0.3 1"):format(program, shares))
+      assert.equal(0, status, out)
+      local n, seconds = out:match("(%d+) samples of cpu%-clock in ([%d.]+) s\n")
+      assert.is_true(n / 1000 <= seconds + 0.06, out) -- one thread has a sample each ms at most
+   end)
+
    it("shows picture after picture in a pipe, with samples from the first", function()
       local out, status = c.sh(("%s top -d 0.6 -s comm -- %s 1.6 1 | cat"):format(program, shares))
       assert.equal(0, status, out)
