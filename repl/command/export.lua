@@ -78,6 +78,21 @@ local function check_weight(weight)
    end
 end
 
+-- Options of some formats, and which formats these are.
+local OF_FORMATS = { weight = "flamegraph folded speedscope firefox", ids = "flamegraph folded speedscope",
+   no_inline = "flamegraph folded speedscope pprof", title = "flamegraph html", icicle = "flamegraph",
+   base = "flamegraph", x = "csv" }
+
+-- Refuses options that the format would not follow.
+local function check_options(args, format)
+   for name, formats in pairs(OF_FORMATS) do
+      if args[name] and not formats:find(format, 1, true) then
+         options.fail("--format %s and %s exclude each other", format,
+            #name == 1 and "-" .. name or "--" .. name:gsub("_", "-"))
+      end
+   end
+end
+
 -- Refuses to write a database to a stream, and binary data to a terminal.
 local function refuse_stream(writer)
    if writer.consumer or (writer.binary and terminal.is_terminal()) then
@@ -110,6 +125,7 @@ function command.main(argv)
    local done = extensions.run("export", args, words, choose)
    if done then return done end
    local name, writer = choose()
+   check_options(args, name)
    local opts = { event = args.event, weight = args.weight, ids = args.ids, inlined = not args.no_inline,
       title = args.title, separator = args.x, icicle = args.icicle,
       base = args.base and input.open(args.base, "lpfm export") }
