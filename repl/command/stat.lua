@@ -428,12 +428,12 @@ end
 
 local DETAILED = { "branch", "l1", "l3", "tlb" }
 
--- Returns the events that the options name, or nil, and the metric groups.
+-- Returns the events that the options name, or nil, the metric groups, and events to count besides.
 local function asked_for(args)
    local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
    if not args.detailed then return names, groups end
    for _, name in ipairs(DETAILED) do groups[#groups + 1] = metrics.group(name) end
-   return names or { events.default_counts(), "minor-faults,major-faults" }, groups
+   return names or { events.default_counts() }, groups, { "minor-faults", "major-faults" }
 end
 
 -- Returns the default events; none if metric groups were asked for. For regions they are cycles and
@@ -486,9 +486,10 @@ local function evaluate(result, places, groups)
 end
 
 -- Returns the events to count, and a function that adds the metrics to a result.
-local function prepare(names, groups, of_regions)
+local function prepare(names, groups, also, of_regions)
    local list, err = events.read(names or default_events(groups, of_regions))
    if not list then error(err, 0) end
+   for _, name in ipairs(also or {}) do place(list, name) end
    local places = add_groups(list, groups)
    return list, function(result) return evaluate(result, places, groups) end
 end
@@ -615,8 +616,8 @@ function stat.main(argv)
    if target.cgroup and not target.cpus then options.fail("--cgroup needs -a or -C: it is counted on CPUs") end
    if args.regions then check_regions(args, target) end
    local group = grouping(args, target)
-   local names, groups = asked_for(args)
-   local list, complete = options.checked(prepare, names, groups, args.regions)
+   local names, groups, also = asked_for(args)
+   local list, complete = options.checked(prepare, names, groups, also, args.regions)
    repeats_of(args) -- errors come before the line about the PMU
    interval_of(args)
    switching(args)
