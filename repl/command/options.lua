@@ -191,6 +191,7 @@ function command:parse(argv)
    if args.mistake then options.fail("%s", args.mistake) end
    if args.help then error({ help = self:help() }, 0) end
    if args.x == "" then options.fail("-x: expected a separator, as in -x,") end
+   if args.x and args.json then options.fail("-x and --json exclude each other") end
    if args.x == "\\t" then args.x = "\t" end -- as perf's users write it
    return args, rest
 end

@@ -614,6 +614,7 @@ function stat.main(argv)
    local target = options.target(args, words)
    target.cgroup = args.cgroup
    if target.cgroup and not target.cpus then options.fail("--cgroup needs -a or -C: it is counted on CPUs") end
+   if args.append and not args.output then options.fail("--append needs -o") end
    if args.regions then check_regions(args, target) end
    local group = grouping(args, target)
    local names, groups, also = asked_for(args)

@@ -53,6 +53,18 @@ describe("stat", function()
       assert.truthy(run("stat --interval-count 2 -- true"):find("--interval-count needs -I", 1, true))
    end)
 
+   it("refuses what it would not follow: --append without a file, -x beside --json", function()
+      for line, words in pairs { ["stat --append -- true"] = "--append needs -o",
+         ["stat -x, --json -- true"] = "-x and --json exclude each other",
+         ["list -x, --json"] = "-x and --json exclude each other",
+         ["diff -x, --json old new"] = "-x and --json exclude each other",
+         ["report -x, --json"] = "-x and --json exclude each other" } do
+         local out, status = run(line)
+         assert.equal(2, status, out)
+         assert.truthy(out:find(words, 1, true), out)
+      end
+   end)
+
    it("refuses periods, which are for what is sampled", function()
       for _, event in ipairs { "cs/period=5/", "page-faults,cs/freq=5/u" } do
          local out, status = run(("stat -e %s -- true"):format(event))
