@@ -128,7 +128,7 @@ local function load_script(path)
       error(path .. " is empty: it is neither a recording nor a script", 0)
    end
    local chunk, err = loadfile(path)
-   if not chunk then error(err, 0) end
+   if not chunk then error({ message = err }, 0) end -- its position is in the script, not in lpfm
    return chunk
 end
 
@@ -217,6 +217,8 @@ function script.main(argv)
    if args.format and (chunk or args.fields) then
       options.fail("--format excludes %s", chunk and "a script" or "--fields")
    end
+   if chunk and args.fields then options.fail("--fields excludes a script") end
+   if args.eval and args.script then options.fail("--eval and --script exclude each other") end
    local self = input.open(args.input)
    local iterate = iterator(self, args)
    local status

@@ -167,6 +167,8 @@ describe("lpfm script", function()
          { "-i " .. data .. " --time x,y", 2, "'x' is not a time" },
          { "-i /no/such", 1, "/no/such" },
          { data .. " -E 'x = = 1'", 1, "-E:1:" },
+         { data .. " -F comm -E 'x = 1'", 2, "--fields excludes a script" },
+         { data .. " -E 'x = 1' -s " .. path, 2, "--eval and --script exclude each other" },
          { data .. " " .. script("local t\nfor s in samples() do t.x = s end"), 1, path .. ":2: attempt to index" },
       }
       for _, case in ipairs(cases) do
@@ -175,5 +177,14 @@ describe("lpfm script", function()
          assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
          assert.falsy(out:find("pfm/", 1, true), out)
       end
+   end)
+
+   it("names the line of a script that Lua does not understand, and none of lpfm's", function()
+      local name = path .. ".lua"
+      assert(os.rename(script("x = 1\nx = = 1\n"), name))
+      local out, status = run(data .. " " .. name)
+      os.remove(name)
+      assert.equal(1, status)
+      assert.equal(("lpfm script: %s:2: unexpected symbol near '='\n"):format(name), out)
    end)
 end)
