@@ -35,6 +35,7 @@ end
 function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("nothing to record: expected a command") end
+   if args.output == "-" then options.fail("a trace cannot go to a pipe or the screen: expected -o FILE") end
    local result = memtrace.record { command = words, file = args.output or "lpfm.trace" }
    io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
       render.number(result.bytes), result.file))

@@ -4,6 +4,7 @@
 -- @module pfm.memtrace
 
 local lpfm = require "lpfm"
+local output = require "pfm.util.output"
 local proc = require "lpfm.proc"
 local unistd = require "posix.unistd"
 
@@ -41,7 +42,17 @@ local function write(path, bytes)
    local file = expect(io.open(path, "wb"))
    local ok, message = file:write(bytes)
    if ok then ok, message = file:close() end
-   if not ok then error(("cannot write %s: %s"):format(path, message), 0) end
+   if ok then return end
+   output.remove(path)
+   error(("cannot write %s: %s"):format(path, message), 0)
+end
+
+-- Raises an error if the file cannot be written, and returns true if there was nothing in it.
+local function try_to_write(path)
+   local file = expect(io.open(path, "ab"))
+   local is_empty = file:seek("end") == 0
+   file:close()
+   return is_empty
 end
 
 -- The terminal sends Ctrl-C to the command, too; one that goes on gets SIGTERM, then SIGKILL.
@@ -97,9 +108,11 @@ end
 -- local ok, result = pcall(memtrace.record, { command = { "true" }, file = os.tmpname() })
 -- print(ok and result.bytes or result)            -- without valgrind, that it is missing
 function memtrace.record(spec)
+   local was_empty = try_to_write(spec.file)
    proc.on_interrupt(true)
    local ok, outcome = pcall(trace, spec)
    proc.on_interrupt(false)
+   if was_empty and not (ok and outcome.bytes) then output.remove(spec.file) end
    if not ok then error(outcome, 0) end
    if not outcome.bytes then error(nothing(spec, outcome), 0) end
    write(spec.file, outcome.bytes)

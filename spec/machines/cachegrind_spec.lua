@@ -104,9 +104,29 @@ describe("lpfm trace", function()
       out, status = c.sh("env PATH=/nowhere " .. program .. "-- true")
       assert.are.equal(1, status)
       assert.is_truthy(out:find("valgrind is missing", 1, true), out)
-      out, status = c.sh(program .. "-o /nowhere/x -- true")
+      out, status = c.sh(program .. "-o - -- true")
+      assert.are.equal(2, status)
+      assert.is_truthy(out:find("expected -o FILE", 1, true), out)
+   end)
+
+   it("says that its file cannot be written before the command runs", function()
+      local out, status = c.sh(program .. "-o /nowhere/x -- echo it ran")
       assert.are.equal(1, status)
       assert.is_truthy(out:find("/nowhere/x: No such file", 1, true), out)
+      assert.is_falsy(out:find("it ran", 1, true), out)
+   end)
+
+   it("leaves no file where nothing was traced, and keeps what is in one", function()
+      local scratch = c.sh("mktemp -d"):match("%S+")
+      c.sh("echo kept >" .. scratch .. "/old")
+      for _, name in ipairs { "old", "new" } do
+         local out, status = c.sh(("%s-o %s/%s -- /no/such/program"):format(program, scratch, name))
+         assert.are.equal(1, status)
+         assert.is_truthy(out:find(name .. " is not written", 1, true), out)
+      end
+      assert.are.equal("kept\n", (c.sh("cat " .. scratch .. "/*")))
+      assert.are.equal("old\n", (c.sh("ls " .. scratch)))
+      c.sh("rm -r " .. scratch)
    end)
 
    -- The program does not end, and ignores Ctrl-C.
