@@ -51,6 +51,10 @@ local function file_of(word, path)
    return word
 end
 
+-- The options of each figure, besides -e, -i and -o.
+local OPTIONS = { bars = { "sort", "top" }, time = { "sort", "top", "slices" }, heat = { "sort", "top", "slices" },
+   ranks = { "sort", "top" }, histogram = { "value", "bins" } }
+
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status
@@ -58,13 +62,15 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if words[1] and not plot.views[words[1]] and not input.is_there(words[1]) then options.fail("%s", none(words[1])) end
    input.pick(args, words, "what", function(word) return plot.views[word] end)
+   local what = args.what or "bars"
+   options.heed(args, what, { "what", "files", "input", "output", "event", unpack(OPTIONS[what]) })
    local opts = { by = args.sort, event = args.event, top = options.number(args.top, "--top", true), value = args.value,
       slices = options.number(args.slices, "--slices", true, plot.MOST),
       bins = options.number(args.bins, "--bins", true, plot.MOST) }
    local self = input.open(args.files, "lpfm plot")
    options.checked(views.key, args.sort or "symbol")
    options.checked(stacks.event, self, args.event)
-   local drawn = plot.recording(self, args.what, opts)
+   local drawn = plot.recording(self, what, opts)
    if args.output then
       drawn:save(args.output)
    else

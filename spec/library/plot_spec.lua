@@ -315,6 +315,9 @@ describe("lpfm plot", function()
          { data .. " more", 2, "unexpected argument 'more'" }, { "--top x " .. data, 2, "--top: 'x'" },
          { "-o x.gif " .. data, 1, "x.gif: figures are drawn as .svg or .png" },
          { "-e cycles " .. data, 2, "'cycles' was not recorded" },
+         { "--bins 5 " .. data, 2, "bars and --bins exclude each other" },
+         { "time --value cs " .. data, 2, "time and --value exclude each other" },
+         { "histogram --top 5 " .. data, 2, "histogram and --top exclude each other" },
       }
       for _, case in ipairs(cases) do
          local out, status = c.sh(program .. " plot " .. case[1])
