@@ -500,6 +500,17 @@ local function tell_missing(list)
    end
 end
 
+-- Says of which clocks the counts are not what the names promise.
+local function tell_levels(list)
+   local names = {}
+   for _, e in ipairs(list) do
+      local one = e.kind == "software" and e.unit == "ns" and (e.plm or "uk") ~= "uk"
+      if one and not host.simulated() then names[#names + 1] = e.name end
+   end
+   if not names[1] then return end
+   io.stderr:write("lpfm stat: ", table.concat(names, ", "), ": Linux counts clocks at all levels together\n")
+end
+
 local function exit_status(result)
    if result.signal then return 128 + result.signal end
    return result.status or 0
@@ -625,6 +636,7 @@ function stat.main(argv)
    options.at_level(args, list)
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
+   tell_levels(list)
    local out = options.output(args.output, true) -- does not truncate yet
    if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)
