@@ -9,6 +9,7 @@ local events = require "pfm.events"
 local render = require "pfm.render"
 local glob = require "pfm.util.glob"
 local nearest = require "pfm.util.nearest"
+local slice = require "pfm.util.slice"
 local options = require "repl.command.options"
 local contexts = require "pfm.measure.contexts"
 local host = require "pfm.measure.host"
@@ -158,9 +159,9 @@ end
 
 local function split_words(words)
    for _, s in ipairs(sections) do
-      if s.name == words[1] then return s, words[2] end
+      if s.name == words[1] then return s, options.only_word(slice(words, 2), "pattern") end
    end
-   return nil, words[1]
+   return nil, options.only_word(words, "pattern")
 end
 
 local function collect(words, pmu)

@@ -163,6 +163,14 @@ describe("lpfm list", function()
       assert.is_truthy(out:find("unknown PMU model 'itanum2'; did you mean 'itanium2'?", 1, true), out)
    end)
 
+   it("refuses words after the pattern", function()
+      for _, line in ipairs { "list page-faults cs", "list events page-faults cs" } do
+         local out, status = run(line)
+         assert.are.equal(2, status, out)
+         assert.is_truthy(out:find("unexpected argument 'cs': expected one pattern", 1, true), out)
+      end
+   end)
+
    it("gives programs all of it", function()
       local rows = cjson.decode((run("list --json --pmu itanium2 L2_MISSES"))).list
       assert.are.equal("L2_MISSES", rows[1].name)
