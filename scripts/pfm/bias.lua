@@ -21,6 +21,7 @@ local bias = {}
 local SURE = 0.001   -- the probability below which a difference is not due to chance
 local NOTABLE = 0.02 -- share of the samples; smaller differences are ignored, even if significant
 local LEAST = 100    -- samples that a test needs
+local MOST = 0.5     -- share of the samples; a test that sees larger differences only says nothing
 local VARIES = 8     -- the first mask tried is the largest up to 1/VARIES of the period
 local STEPS = 2      -- bits by which the mask grows from one try to the next
 local SEEDS = { 14, 1, 7 }
@@ -103,11 +104,19 @@ end
 
 -- --- the test ------------------------------------------------------------------------------------
 
+-- Returns the share of the samples by which a profile must differ to count as biased.
+local function needed(self)
+   return NOTABLE + 1.5 * self.noise
+end
+
 -- Do two profiles differ by more than chance, and by more than two randomized runs do?
 local function differs(self, one, other)
    local test = statistics.compare(one, other)
-   return test.chance < SURE and test.distance > NOTABLE + 1.5 * self.noise, test
+   return test.chance < SURE and test.distance > needed(self), test
 end
+
+local VAIN = "%.0f%% of the samples of two runs with randomized periods lie elsewhere: too many to tell bias from "
+   .. "chance; a longer run, a longer period or a program that does the same each time helps"
 
 -- Lists all places; those that differ most in their shares of the samples come first.
 local function changes(one, other)
@@ -161,6 +170,7 @@ end
 -- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
 -- differ; `unsampled`, the share of CPU time that was left out, and `alone`, why; if biased, `mask` and `base`: what to
 -- randomize the period with; `runs`
+-- @raise if there are too few samples, or randomized runs differ too much to tell
 -- @usage
 -- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
 -- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
@@ -174,6 +184,7 @@ function bias.test(spec)
    local fixed = sample(self, nil)
    local one, two = sample(self, masked(most, SEEDS[1])), sample(self, masked(most, SEEDS[2]))
    self.noise = statistics.compare(one, two).distance
+   if needed(self) > MOST then error(VAIN:format(self.noise * 100), 0) end
    local both = {}
    for _, counts in ipairs { one, two } do
       for place, n in pairs(counts) do both[place] = (both[place] or 0) + n end

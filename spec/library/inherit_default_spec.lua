@@ -182,7 +182,7 @@ describe("A running process", function()
    end)
 
    it("is tested for bias with all its threads", function()
-      local out = beside_a_second_thread(program .. " bias -c 50000 --timeout 0.5 -p $pid")
+      local out = beside_a_second_thread(program .. " bias --timeout 1 -p $pid")
       assert.truthy(out:find("/second second+", 1, true), out)
    end)
 

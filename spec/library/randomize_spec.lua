@@ -190,6 +190,19 @@ describe("the test of bias (3.4.2)", function()
       assert.is_false(ok)
       assert.is_truthy(err:find("only 24 samples: 100 are needed", 1, true), err)
    end)
+
+   it("says that it cannot tell where the program does something else each time", function()
+      local place = 0
+      local function changing()
+         place = place + 1
+         local m = sim.machine()
+         return { tids = { (assert(m:spawn { program = { { loop = 1000, { ip = place * 16, ns = 10,
+            events = { fp_ops = 1 } } } } })) } }
+      end
+      local ok, err = pcall(bias.test, { target = changing, event = "FP_OPS_RETIRED", period = 4 })
+      assert.is_false(ok)
+      assert.is_truthy(err:find("too many to tell bias from chance", 1, true), err)
+   end)
 end)
 
 describe("on the command line", function()
