@@ -42,12 +42,14 @@ function render.number(n, decimals)
    return whole and sign .. group(whole) .. rest or text
 end
 
+-- Formats a number in the first unit of which, rounded, it is at least one; else in the last.
 local function scaled(n, steps, digits)
-   for _, step in ipairs(steps) do
-      if math.abs(n) >= step[1] then return ("%." .. digits .. "f %s"):format(n / step[1], step[2]) end
+   for i, step in ipairs(steps) do
+      local lower = steps[i + 1]
+      if not lower or math.abs(n) >= step[1] - lower[1] * 0.5 * 10 ^ -digits then
+         return ("%." .. digits .. "f %s"):format(n / step[1], step[2])
+      end
    end
-   local last = steps[#steps]
-   return ("%." .. digits .. "f %s"):format(n / last[1], last[2])
 end
 
 --- Formats a time with the unit that suits it.
@@ -145,10 +147,7 @@ end
 -- @treturn string
 -- @usage render.rate(1234567) --> "1.235 M/s"
 function render.rate(n)
-   if n >= 1e9 then return ("%.3f G/s"):format(n / 1e9) end
-   if n >= 1e6 then return ("%.3f M/s"):format(n / 1e6) end
-   if n >= 1e3 then return ("%.3f K/s"):format(n / 1e3) end
-   return ("%.3f /s"):format(n)
+   return scaled(n, { { 1e9, "G/s" }, { 1e6, "M/s" }, { 1e3, "K/s" }, { 1, "/s" } }, 3)
 end
 
 local BARS = { "_", ".", "-", "=", "+", "*", "%", "#" }

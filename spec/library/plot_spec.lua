@@ -4,6 +4,7 @@
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local plot = require "pfm.plot"
+local render = require "pfm.render"
 local stdlib = require "posix.stdlib"
 local gnuplot = require "pfm.plot.gnuplot"
 local handmade = require "support.handmade"
@@ -325,5 +326,16 @@ describe("lpfm plot", function()
          assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
          assert.falsy(out:find("traceback", 1, true), out)
       end
+   end)
+end)
+
+describe("a number with a unit", function()
+   it("has the next unit where rounding makes it one of that", function()
+      assert.equal("1.000 G/s", render.rate(999999950))
+      assert.equal("999.999 M/s", render.rate(999999400))
+      assert.equal("1.000 K/s", render.rate(999.9996))
+      assert.equal("1.000 ms", render.time(0.0009999999))
+      assert.equal("999.999 us", render.time(0.0009999994))
+      assert.equal("1.0 MiB", render.bytes(2 ^ 20 - 1))
    end)
 end)
