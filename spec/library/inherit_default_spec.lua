@@ -237,3 +237,16 @@ describe("A running process", function()
       end
    end)
 end)
+
+describe("sim:MODEL,live, which follows no children", function()
+   it("says so of a command's", function()
+      for line, title in pairs { ["stat -e cycles"] = "its first thread:\n",
+         ["histogram cpu -e cycles -c 100000"] = "threads and children were left out: " } do
+         local out, status = c.sh(("LPFM_MACHINE=sim:itanium2,live %s %s -- sh -c '%s 0.1 1; :'"):format(program, line,
+            shares))
+         assert.equal(0, status, out)
+         assert.truthy(out:find(title, 1, true), out)
+         assert.truthy(out:find("sim:itanium2,live follows no children", 1, true), out)
+      end
+   end)
+end)

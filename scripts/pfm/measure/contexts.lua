@@ -202,6 +202,8 @@ end
 -- @treturn[2] boolean false
 -- @treturn[2] string why
 function contexts.inherit(spec, flags)
+   local live = (host.simulated() or ""):match(".*,live$")
+   if live then return false, live .. " follows no children" end
    local before, create = spec.create, { flags = flags }
    for k, v in pairs(before or {}) do create[k] = create[k] or v end
    spec.create = create
