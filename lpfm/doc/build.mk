@@ -25,7 +25,7 @@ ldoc = (cd $(DOC_DIR)/src && ldoc --fatalwarnings -c ./config.ld $(2) $(1)) >$(D
 $(DOC_DATA): $(DOC_DIR)/src/config.ld lpfm/doc/filter.lua
 	$(call say,ldoc $@)
 	@mkdir -p $(@D)
-	$(Q)export LUA_PATH="$$PWD/lpfm/doc/?.lua;;" REFERENCE=$(abspath $@); $(call ldoc,files,--filter filter.dump)
+	$(Q)export LUA_PATH="$$PWD/lpfm/doc/?.lua;;" REFERENCE="$$PWD/$@"; $(call ldoc,files,--filter filter.dump)
 
 .PHONY: doc
 doc: $(DOC_DIR)/src/config.ld

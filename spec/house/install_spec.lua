@@ -214,6 +214,29 @@ describe("an installed lpfm", function()
    end)
 end)
 
+describe("a copy of the source tree, in a path with blanks,", function()
+   local tree = root .. "/a copy"
+
+   -- Makes a target there, where files are for their owner alone.
+   local function make_there(variables, target)
+      must(("cd '%s' && umask 077 && %s make LPFM_READY=1 %s LUA=%s %s %s"):format(tree, MAKE, san and "SAN=1" or "",
+         interpreter, variables, target))
+   end
+
+   setup(function()
+      local made = "build" .. (san and "/san" or "")
+      must(("umask 077 && mkdir -p '%s/%s' && cp -R --preserve=links,timestamps Makefile kernel lpfm repl scripts '%s' "
+         .. "&& cd %s && cp -R --preserve=links,timestamps doc gen l* obj '%s/%s'"):format(tree, made, tree, build, tree,
+         made))
+   end)
+
+   it("is built", function()
+      must(("touch '%s/lpfm/doc/config.ld'"):format(tree))
+      make_there("", "all doc")
+      assert.equal("a copy\n", must(("cd %s && ls -d a*"):format(root)))
+   end)
+end)
+
 describe("the rock", function()
    it("installs into a tree, loads from there and counts", function()
       if san then pending("rocks are built without sanitizers") return end
