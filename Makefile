@@ -187,6 +187,12 @@ MODULE_SRC := $(filter-out lpfm/pfmlib/%,$(wildcard lpfm/*.c lpfm/*/*.c))
 include lpfm/build.mk
 PROGRAM_SRC := $(wildcard repl/*.c)
 
+# LIB as it was: with another one, the program, which looks there, is made again
+$(BUILD)/given: FORCE
+	@mkdir -p $(@D); echo '$(LIB)' | cmp -s - $@ || { rm -f $@; echo '$(LIB)' >$@; }
+FORCE:
+$(LUAS:%=$(BUILD)/%/obj/repl/main.o) $(LUAS:%=$(BUILD)/%/lpfm): $(BUILD)/given
+
 # per_lua NAME: objects, lpfm.so and lpfm in $(BUILD)/NAME
 define per_lua
 $(BUILD)/$(1)/obj/%.o: %.c

@@ -225,15 +225,20 @@ describe("a copy of the source tree, in a path with blanks,", function()
 
    setup(function()
       local made = "build" .. (san and "/san" or "")
-      must(("umask 077 && mkdir -p '%s/%s' && cp -R --preserve=links,timestamps Makefile kernel lpfm repl scripts '%s' "
-         .. "&& cd %s && cp -R --preserve=links,timestamps doc gen l* obj '%s/%s'"):format(tree, made, tree, build, tree,
-         made))
+      local copy = "cp -R --preserve=links,timestamps"
+      must(("umask 077 && mkdir -p '%s/%s' && %s Makefile kernel lpfm repl scripts '%s' && cd %s && %s doc gen l* obj "
+         .. "'%s/%s'"):format(tree, made, copy, tree, build, copy, tree, made))
    end)
 
    it("is built", function()
       must(("touch '%s/lpfm/doc/config.ld'"):format(tree))
       make_there("", "all doc")
       assert.equal("a copy\n", must(("cd %s && ls -d a*"):format(root)))
+   end)
+
+   it("is installed for another LIB than it was built for", function()
+      make_there("DESTDIR=../lib64 PREFIX=/usr LIB=lib64", "install")
+      assert.equal("42\n", must(("cd / && %s %s/lib64/usr/bin/lpfm -e 'print(42)'"):format(CLEAN, root)))
    end)
 end)
 
