@@ -238,12 +238,14 @@ INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
 DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
 
 # install_pc FILE...: for pkg-config
-install_pc = for pc in $(1); do sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
+install_pc = umask 022 && for pc in $(1); do sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
 	>$(LIBDIR)/pkgconfig/$${pc\#\#*/}.pc || exit; done
 
+# install_files WHERE...,TEST...: what find finds; others can read it whatever the umask is
+install_files = find $(1) -type f $(2) -print0 | xargs -0 -I{} install -D -m 644 {} $(DATADIR)/{}
+
 # install_completion FILE,TEXT: the shell asks the program, which knows the parts that are installed
-install_completion = install -d $(dir $(DESTDIR)$(PREFIX)/share/$(1)) && \
-	printf '%b\n' '$(2)' >$(DESTDIR)$(PREFIX)/share/$(1)
+install_completion = printf '%b\n' '$(2)' | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/$(1)
 
 install: install-core $(PARTS:%=install-%)
 install-core: all install-lua
@@ -263,9 +265,9 @@ install-core: all install-lua
 	install -d $(INCDIR)/../ia64/perfmon
 	install -m 644 kernel/include/ia64/perfmon/*.h $(INCDIR)/../ia64/perfmon/
 	$(call install_pc,kernel/user/perfmon kernel/regions/pfmregions lpfm/pfmlib/pfmlib lpfm/pfmlib/libpfm3/libpfm3)
-	cp $(DOC_DATA) $(DATADIR)/scripts/pfm/
+	install -m 644 $(DOC_DATA) $(DATADIR)/scripts/pfm/
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	LPFM_PARTS= $(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1
+	umask 022 && LPFM_PARTS= $(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1
 	$(call install_completion,bash-completion/completions/lpfm,source <($(PREFIX)/bin/lpfm completion bash))
 	$(call install_completion,fish/vendor_completions.d/lpfm.fish,$(PREFIX)/bin/lpfm completion fish | source)
 	$(call install_completion,zsh/site-functions/_lpfm,#compdef lpfm\nsource <($(PREFIX)/bin/lpfm completion zsh)\n_lpfm "$$@")
@@ -273,11 +275,9 @@ install-core: all install-lua
 # A part that is written in Lua: its library, its commands, their manual pages.
 SCRIPT_PARTS := jobs fleet notebook oprofile
 $(SCRIPT_PARTS:%=install-%): install-%: all
-	install -d $(DATADIR)/scripts/pfm $(DATADIR)/repl/parts $(DESTDIR)$(PREFIX)/share/man/man1
-	[ ! -d scripts/pfm/$* ] || cp -R scripts/pfm/$* $(DATADIR)/scripts/pfm/
-	install -m 644 repl/parts/$*.lua $(DATADIR)/repl/parts/
-	[ ! -d repl/parts/$* ] || cp -R repl/parts/$* $(DATADIR)/repl/parts/
-	$(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1 $*
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	$(call install_files,repl/parts/$*.lua $(wildcard scripts/pfm/$* repl/parts/$*))
+	umask 022 && $(BUILD)/$(LUA)/lpfm repl/man.lua $(VERSION) $(DESTDIR)$(PREFIX)/share/man/man1 $*
 
 install-perfctr: all
 	install -d $(LIBDIR)/pkgconfig $(INCDIR)/../perfctr
@@ -298,10 +298,8 @@ uninstall: all
 
 # What the program reads when it runs: the script library, and repl/ but for the maker of the man pages. Not the parts.
 install-lua:
-	install -d $(DATADIR)/repl
-	cp -R scripts $(DATADIR)/
-	rm -rf $(SCRIPT_PARTS:%=$(DATADIR)/scripts/pfm/%)
-	find repl -name '*.lua' ! -path 'repl/parts/*' ! -name man.lua ! -name pages.lua -exec install -D -m 644 {} $(DATADIR)/{} \;
+	$(call install_files,scripts,$(SCRIPT_PARTS:%=! -path 'scripts/pfm/%/*'))
+	$(call install_files,repl,-name '*.lua' ! -path 'repl/parts/*' ! -name man.lua ! -name pages.lua)
 
 # Into a rock's tree: the module with its library beside it, and the script library.
 install-rock: all

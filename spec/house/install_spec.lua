@@ -240,6 +240,11 @@ describe("a copy of the source tree, in a path with blanks,", function()
       make_there("DESTDIR=../lib64 PREFIX=/usr LIB=lib64", "install")
       assert.equal("42\n", must(("cd / && %s %s/lib64/usr/bin/lpfm -e 'print(42)'"):format(CLEAN, root)))
    end)
+
+   it("is installed for all users, whatever the umask is", function()
+      make_there("DESTDIR=../open PREFIX=/usr", "install")
+      assert.equal("", must(("cd %s/open/usr && find . ! -type l ! -perm -o=r"):format(root)))
+   end)
 end)
 
 describe("the rock", function()

@@ -24,9 +24,10 @@ local function refused(command, ...)
    for _, text in ipairs { ... } do assert.truthy(out:find(text, 1, true), out) end
 end
 
--- Installs lpfm with some parts; returns the beginning of its command lines, and the prefix.
-local function install(parts)
-   local prefix = ("%s/%s"):format(root, parts == "" and "none" or parts)
+-- Installs lpfm with some parts, by default in a place for these; returns the beginning of its command lines, and the
+-- prefix.
+local function install(parts, place)
+   local prefix = ("%s/%s"):format(root, place or parts == "" and "none" or parts)
    must(("%s -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make LPFM_READY=1 %s LUA=%s PREFIX=%s PARTS=%s install")
       :format(CLEAN, build:match("/san$") and "SAN=1" or "", interpreter, prefix, parts))
    return ("cd %s && %s %s/bin/lpfm "):format(root, CLEAN, prefix), prefix
@@ -111,5 +112,12 @@ describe("each part", function()
       must(install("oprofile") .. "-e 'assert(#require(\"pfm.oprofile.oprofile\").argument { cpus = 4 } == 64)'")
       local prefix = select(2, install("perfctr"))
       must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --exists perfctr"):format(prefix))
+   end)
+
+   it("stays where another one is added, as the messages say", function()
+      install("jobs", "both")
+      local lpfm = install("notebook", "both")
+      must(lpfm .. "jupyter --help")
+      must(lpfm .. "merge --help")
    end)
 end)
