@@ -27,6 +27,14 @@ ifeq ($(filter $(LUA),$(LUAS)),)
 $(error LUA is one of $(LUAS), not "$(LUA)")
 endif
 
+# make splits names of files at blanks
+ifneq ($(words x$(DESTDIR)x$(PREFIX)x$(LIB)),1)
+$(error DESTDIR, PREFIX and LIB are without blanks, not "$(DESTDIR)", "$(PREFIX)" and "$(LIB)")
+endif
+ifneq ($(PREFIX:/%=),)
+$(error PREFIX begins with /, not "$(PREFIX)")
+endif
+
 BUILD   := build$(if $(SAN),/san)
 VERSION := 3.0
 SHELL   := /bin/bash
@@ -291,8 +299,8 @@ UNINSTALL := $(BUILD)/uninstall
 uninstall: all
 	@rm -rf $(UNINSTALL)
 	@$(MAKE) LPFM_READY=1 DESTDIR=$(UNINSTALL) install >/dev/null
-	cd $(UNINSTALL)$(PREFIX) && find . ! -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | xargs -0 rm -f
-	@cd $(UNINSTALL)$(PREFIX) && find . -mindepth 1 -depth -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | \
+	find $(UNINSTALL)$(PREFIX) ! -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | xargs -0 rm -f
+	@find $(UNINSTALL)$(PREFIX) -mindepth 1 -depth -type d -printf '$(DESTDIR)$(PREFIX)/%P\0' | \
 		xargs -0 rmdir --ignore-fail-on-non-empty 2>/dev/null || :
 	@rm -rf $(UNINSTALL)
 

@@ -212,6 +212,15 @@ describe("an installed lpfm", function()
       assert.are.equal(root .. "/gone/usr/share/lpfm/notes\n", must(("find %s/gone -type f -o -type l"):format(root)))
       assert.are.equal("lpfm\n", must(("ls %s/gone/usr/share"):format(root)))
    end)
+
+   it("refuses places that it cannot name", function()
+      for place, why in pairs { ["DESTDIR='a b'"] = "without blanks", ["PREFIX='/a b'"] = "without blanks",
+         ["PREFIX=a"] = "PREFIX begins with /" } do
+         local out, status = c.sh(("%s make -n %s install"):format(MAKE, place))
+         assert.equal(2, status, out)
+         assert.truthy(out:find(why, 1, true), out)
+      end
+   end)
 end)
 
 describe("a copy of the source tree, in a path with blanks,", function()
@@ -244,6 +253,12 @@ describe("a copy of the source tree, in a path with blanks,", function()
    it("is installed for all users, whatever the umask is", function()
       make_there("DESTDIR=../open PREFIX=/usr", "install")
       assert.equal("", must(("cd %s/open/usr && find . ! -type l ! -perm -o=r"):format(root)))
+   end)
+
+   it("is removed again from a place below it", function()
+      make_there("DESTDIR=stage PREFIX=/usr", "install")
+      make_there("DESTDIR=stage PREFIX=/usr", "uninstall")
+      assert.equal("", must(("find '%s/stage' ! -type d"):format(tree)))
    end)
 end)
 
