@@ -104,6 +104,17 @@ describe("a collector", function()
       assert.equal(n, tonumber(spool()[1]:match("%-(%d+)%.data$")))
    end)
 
+   it("leaves alone a folder into which another process records, with its unfinished recording", function()
+      new({ rounds = 1 }):run()
+      local one, part = new {}, scratch .. "/spool/x-20200101T000000000Z.part"
+      files.write(part, "")
+      local out, status = c.sh(("%s record -a --every 1 --for 1 --rounds 1 -o %s/spool"):format(program, scratch))
+      assert.equal(2, status, out)
+      assert.truthy(out:find("another collector records into " .. scratch .. "/spool", 1, true), out)
+      assert.equal("", files.read(part))
+      assert.equal(1, one.counts.rounds)
+   end)
+
    it("lets recordings wait while the store is away, and hands them over when it is back", function()
       local there, away, got = {}, true, 0
       local fake = { name = "the store" }

@@ -8,6 +8,7 @@
 
 local dirent = require "posix.dirent"
 local errno = require "posix.errno"
+local fcntl = require "posix.fcntl"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.util.launcher"
@@ -18,6 +19,7 @@ local record = require "pfm.record"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
+local stdio = require "posix.stdio"
 local statvfs = require("posix.sys.statvfs").statvfs
 local store = require "pfm.fleet.store"
 local text_file = require "pfm.util.text_file"
@@ -28,6 +30,7 @@ collector.__index = collector
 
 local TICK = 100 -- of /proc's CPU times, Hz
 local STATE = "collector.json"
+local LOCK = "collector.lock" -- locked as long as the process lives that has the spool
 
 -- --- the spool -----------------------------------------------------------------------------------
 
@@ -125,6 +128,17 @@ local function adopt(self, name)
    end
 end
 
+-- Refuses a spool that another process has: its unfinished recording is not left over, and its counts would be lost.
+local function lock(self)
+   local file, err = io.open(path_in(self, LOCK), "a")
+   if not file then fail("cannot write %s", err) end
+   self.lock = file
+   local _, _, code = fcntl.fcntl(stdio.fileno(file), fcntl.F_SETLK, { l_type = fcntl.F_WRLCK })
+   if code == errno.EAGAIN or code == errno.EACCES then -- a file system may have no locks
+      fail("another collector records into %s", self.folder)
+   end
+end
+
 local function open_spool(self)
    local info = stat.stat(self.folder)
    if not info then
@@ -133,6 +147,7 @@ local function open_spool(self)
    elseif stat.S_ISDIR(info.st_mode) == 0 then
       fail("%s is no folder; recordings that are made again and again need one", self.folder)
    end
+   lock(self)
    load_counts(self)
    for _, name in ipairs(dirent.dir(self.folder)) do
       if name:find("%.part$") then adopt(self, name) end
