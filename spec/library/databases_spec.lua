@@ -176,6 +176,17 @@ for _, kind in ipairs(databases.kinds) do
          assert.same({ 15, 4 }, { total() })
       end)
 
+      test("has all recordings of a merged file, however many these are", function()
+         local paths, path = {}, scratch .. "/thousands"
+         for i = 1, not io.open(path) and 4000 or 0 do
+            paths[i] = make(("%d.data"):format(i), { counts = { 1 }, time = TODAY + i })
+         end
+         if #paths > 0 then merge.files(paths, path) end
+         local result = self:load({ path }, { patience = 0 })
+         assert.same({ 4000, 4000 }, { result.files, result.samples }, result.why)
+         assert.equal(1, self:load({ path }).there)
+      end)
+
       test("gives the tables that the file gives", function()
          local path = make("s.data", { calls = { { 1, 2 }, { 1, 2 }, { 1, 1, 2 }, { 2 }, { 3, 2 } } })
          self:load { path }

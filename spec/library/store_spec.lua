@@ -87,9 +87,11 @@ describe("a client program", function()
       end
       local read, why = client.read("sh -c 'exit 3'")
       local text, wrote = client.read("echo text"), client.write("cat", { "text" })
+      local long, unstarted = client.read("echo " .. ("x"):rep(2e5))
       local ok = pcall(client.write, "cat", { {} }) -- {} is no text: it raises
       os.tmpname = tmpname -- luacheck: ignore 122
       assert.same({ nil, "sh failed (3)", "text\n", true, false }, { read, why, text, wrote, ok })
+      assert.same({ nil, "echo cannot be started with a command of this length" }, { long, unstarted })
       assert.is_true(#names > 0)
       for _, name in ipairs(names) do assert.is_nil(io.open(name)) end
    end)

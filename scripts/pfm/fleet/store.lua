@@ -87,12 +87,13 @@ end
 -- columns that the first versions did not have, are missing.
 local function present(self, ids)
    local texts, out = {}, {}
-   for _, id in ipairs(ids) do texts[#texts + 1] = self.database.literal(id) end
-   if #texts == 0 then return out end
-   local rows, err = self.database:ask(("SELECT id, %s FROM lpfm_recordings WHERE id IN (%s)"):format(tables.newest,
-      table.concat(texts, ", ")))
-   if not rows then return nil, err end
-   for _, row in ipairs(rows) do out[row[1]] = true end
+   for i, id in ipairs(ids) do texts[i] = self.database.literal(id) end
+   for from = 1, #texts, FILES do -- a command line holds 3,600 of them
+      local rows, err = self.database:ask(("SELECT id, %s FROM lpfm_recordings WHERE id IN (%s)"):format(tables.newest,
+         table.concat(texts, ", ", from, math.min(from + FILES - 1, #texts))))
+      if not rows then return nil, err end
+      for _, row in ipairs(rows) do out[row[1]] = true end
+   end
    return out
 end
 

@@ -12,14 +12,16 @@ local client = {}
 local function run_with(command, parts, output)
    local errors, said = text_file.unnamed()
    local status, code = text_file.unnamed()
-   local pipe = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors, status), "w")
-   local ok, err = true, nil
+   local pipe, err = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors,
+      status), "w") -- its errno is not set
+   local ok = pipe
    for _, part in ipairs(parts) do
       if ok then ok, err = write_all(pipe, part) end
    end
-   pipe:close()
+   if pipe then pipe:close() end
    local number, why = code():match("%d+"), said():gsub("%s+$", "")
    if number == "0" and ok then return true end
+   if not pipe then why = command:match("%S+") .. " cannot be started with a command of this length" end
    if why == "" then
       why = ("%s failed (%s)"):format(command:match("%S+"), number ~= "0" and number or err or "no room")
    end
