@@ -102,6 +102,8 @@ describe("a collector", function()
       assert.equal(2, #spool())
       assert.equal(name, spool()[1])
       assert.equal(n, tonumber(spool()[1]:match("%-(%d+)%.data$")))
+      local sum = n + samples_in(("%s/spool/%s"):format(scratch, spool()[2]))
+      assert.same({ 1 + 2, n + sum }, { counts.recordings, counts.samples }) -- and those of the first run
    end)
 
    it("leaves alone a folder into which another process records, with its unfinished recording", function()

@@ -122,7 +122,10 @@ local function adopt(self, name)
       for _, samples in self_of:group_by({ keys = { "cpu" } }):rows() do n = n + samples end
    end
    local new = n > 0 and name:gsub("%.part$", ("-%d.data"):format(n))
-   if not (new and os.rename(path, path_in(self, new))) then
+   if new and os.rename(path, path_in(self, new)) then
+      count(self, "recordings")
+      count(self, "samples", n)
+   else
       os.remove(path)
       count(self, "failed")
    end
