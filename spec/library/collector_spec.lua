@@ -106,6 +106,13 @@ describe("a collector", function()
       assert.same({ 1 + 2, n + sum }, { counts.recordings, counts.samples }) -- and those of the first run
    end)
 
+   it("says that counts are lost with a damaged file of them", function()
+      new({ rounds = 1 }):run()
+      files.write(scratch .. "/spool/collector.json", '{"recordings":')
+      assert.equal(1, new({ rounds = 1 }):run().recordings)
+      assert.same({ scratch .. "/spool/collector.json is damaged: its counts begin again" }, said)
+   end)
+
    it("leaves alone a folder into which another process records, with its unfinished recording", function()
       new({ rounds = 1 }):run()
       local one, part = new {}, scratch .. "/spool/x-20200101T000000000Z.part"

@@ -58,10 +58,12 @@ local COUNTS = { "rounds", "recordings", "samples", "delivered", "held", "cpu", 
 
 local function load_counts(self)
    local ok, old = pcall(render.from_json, text_file.all(path_in(self, STATE)) or "{}")
-   self.counts = {}
-   for _, name in ipairs(COUNTS) do
-      self.counts[name] = ok and type(old) == "table" and tonumber(old[name]) or 0
+   if not ok or type(old) ~= "table" then
+      self.say("%s is damaged: its counts begin again", path_in(self, STATE))
+      old = {}
    end
+   self.counts = {}
+   for _, name in ipairs(COUNTS) do self.counts[name] = tonumber(old[name]) or 0 end
 end
 
 local function count(self, name, n)
