@@ -9,11 +9,11 @@ DEBS     := $(BUILD)/deb
 deps-deb: deps-build
 	$(call install_missing,$(DEB_DEPS))
 
-# What git knows of, with debian/ where its tools look for it.
+# What git knows of, or all where there is no git, with debian/ where its tools look for it.
 deb: deps-deb
 	@rm -rf $(DEBS)
 	@mkdir -p $(DEBS)/lpfm
-	@git ls-files -z | xargs -0 cp --parents -t $(DEBS)/lpfm
+	@$(if $(wildcard .git),git ls-files -z,find . -path ./build -prune -o -type f -print0) | xargs -0 cp --parents -t $(DEBS)/lpfm
 	@cp -R rockspec/debian $(DEBS)/lpfm/
 	cd $(DEBS)/lpfm && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL dpkg-buildpackage -us -uc -b >../log 2>&1 || \
 		{ tail -n 30 ../log; exit 1; }

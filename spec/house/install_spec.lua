@@ -235,8 +235,8 @@ describe("a copy of the source tree, in a path with blanks,", function()
    setup(function()
       local made = "build" .. (san and "/san" or "")
       local copy = "cp -R --preserve=links,timestamps"
-      must(("umask 077 && mkdir -p '%s/%s' && %s Makefile kernel lpfm repl scripts '%s' && cd %s && %s doc gen l* obj "
-         .. "'%s/%s'"):format(tree, made, copy, tree, build, copy, tree, made))
+      must(("umask 077 && mkdir -p '%s/%s' && %s Makefile kernel lpfm repl rockspec scripts '%s' && cd %s && "
+         .. "%s doc gen l* obj '%s/%s'"):format(tree, made, copy, tree, build, copy, tree, made))
    end)
 
    it("is built", function()
@@ -253,6 +253,14 @@ describe("a copy of the source tree, in a path with blanks,", function()
    it("is installed for all users, whatever the umask is", function()
       make_there("DESTDIR=../open PREFIX=/usr", "install")
       assert.equal("", must(("cd %s/open/usr && find . ! -type l ! -perm -o=r"):format(root)))
+   end)
+
+   it("is made into Debian's packages without git", function()
+      local stub = "#!/bin/sh\nsha256sum debian/rules Makefile kernel/core/ctx.c >../a.deb\n"
+      must(("cd '%s' && mkdir tools && printf '%s' >tools/dpkg-buildpackage && chmod +x tools/*"):format(tree, stub))
+      make_there("PATH=\"$PWD/tools:$PATH\" BUILD=build -o deps-deb", "deb")
+      local sums = must("sha256sum rockspec/debian/rules Makefile kernel/core/ctx.c"):gsub("rockspec/", "")
+      assert.equal(sums, must(("cat '%s/build/deb/a.deb'"):format(tree)))
    end)
 
    it("is removed again from a place below it", function()
