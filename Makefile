@@ -27,6 +27,10 @@ ifeq ($(filter $(LUA),$(LUAS)),)
 $(error LUA is one of $(LUAS), not "$(LUA)")
 endif
 
+ifneq ($(filter-out jobs fleet notebook oprofile perfctr,$(PARTS)),)
+$(error PARTS are of jobs, fleet, notebook, oprofile and perfctr, not "$(PARTS)")
+endif
+
 # make splits names of files at blanks
 ifneq ($(words x$(DESTDIR)x$(PREFIX)x$(LIB)),1)
 $(error DESTDIR, PREFIX and LIB are without blanks, not "$(DESTDIR)", "$(PREFIX)" and "$(LIB)")
@@ -246,8 +250,9 @@ INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
 DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
 
 # install_pc FILE...: for pkg-config
-install_pc = umask 022 && for pc in $(1); do sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
-	>$(LIBDIR)/pkgconfig/$${pc\#\#*/}.pc || exit; done
+install_pc = umask 022 && for pc in $(1); do \
+	sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
+		>$(LIBDIR)/pkgconfig/$${pc\#\#*/}.pc || exit; done
 
 # install_files WHERE...,TEST...: what find finds; others can read it whatever the umask is
 install_files = find $(1) -type f $(2) -print0 | xargs -0 -I{} install -D -m 644 {} $(DATADIR)/{}

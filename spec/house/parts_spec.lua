@@ -114,6 +114,11 @@ describe("each part", function()
       must(("PKG_CONFIG_PATH=%s/lib/pkgconfig pkg-config --exists perfctr"):format(prefix))
    end)
 
+   it("that is unknown is refused before anything is built or installed", function()
+      refused("env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make -n LPFM_READY=1 PARTS='jobs fleets' all",
+         'not "jobs fleets"')
+   end)
+
    it("stays where another one is added, as the messages say", function()
       install("jobs", "both")
       local lpfm = install("notebook", "both")
