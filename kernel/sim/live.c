@@ -412,6 +412,7 @@ void sim_live_forget(void)
 	pacing = false;
 	for (struct pfm_sim *sim = computers; sim; sim = sim->live_next) {
 		sim_lock_init(sim);
+		pfm_user_forget(&sim->machine);
 		for (unsigned int i = 0; i < sim->num_threads; i++) {
 			sim->threads[i]->ctx = NULL;
 			sim->threads[i]->follow.life_map = NULL;

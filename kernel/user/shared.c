@@ -117,10 +117,8 @@ static void settle(const struct pfm_machine *m, uint64_t bytes)
 void pfm_shared_forget(void)
 {
 	close_file();
-	if (!machine)
-		return;
-	machine->loaded = NULL;
-	machine->thread_sessions = machine->sys_sessions = machine->smpl_buf_size_cur = 0;
+	if (machine)
+		pfm_user_forget(machine);
 }
 
 /* --- locks ---------------------------------------------------------------------------------- */

@@ -101,6 +101,12 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 extern const struct pfm_sharing_ops pfm_user_sharing;	/* called under pfm_os_lock() */
 /* Takes pfm_os_lock(). Returns how many bytes the user may still lock, or ~0: there is no limit. */
 uint64_t pfm_user_lockable(struct pfm_machine *m);
+/* Called in a child after fork, where no context of the parent is loaded, and no buffer is charged (3.1.7). */
+static inline void pfm_user_forget(struct pfm_machine *m)
+{
+	m->loaded = NULL;
+	m->thread_sessions = m->sys_sessions = m->smpl_buf_size_cur = 0;
+}
 
 /* --- counters that are read by one system call: fast_read.h ---------------------------------- */
 

@@ -553,6 +553,12 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
 end)
 
 describe("3.1.7 and other processes, on real threads:", function()
+   for _, machine in ipairs { "perf", "sim:core2,live" } do
+      it("'the context is not inherited': none is in the way of a child's of fork(), on " .. machine, function()
+         local out, status = c.sh(("LPFM_MACHINE=%s timeout 60 %s"):format(machine, c.compile("fork_load")))
+         assert.equal(0, status, out)
+      end)
+   end
    for part, sentence in pairs {
       threads = "'A thread can have, at most, one context attached to it', whoever attached it; EBUSY says who",
       cpus = "'There can only be one system-wide context bound to a CPU core at a time', of all processes",
