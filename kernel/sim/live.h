@@ -21,6 +21,7 @@ struct sim_usage {
  * there is no such thread, or with errno EMFILE or ENFILE if /proc cannot be read.
  */
 bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
+bool sim_own_ns(uint64_t *ns);	/* CPU time of the calling thread */
 
 /*
  * sim_life_open() opens an event (perf_event_open(2)) on the model if it belongs to another

@@ -115,14 +115,22 @@ static bool read_other(uint32_t tid, struct sim_usage *u)
 	return true;
 }
 
-static void refine_self(struct sim_usage *u)
+bool sim_own_ns(uint64_t *ns)
 {
 	struct timespec t;
+
+	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t))
+		return false;
+	*ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return true;
+}
+
+static void refine_self(struct sim_usage *u)
+{
 	struct rusage r;
 
-	if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) || getrusage(RUSAGE_THREAD, &r))
+	if (getrusage(RUSAGE_THREAD, &r) || !sim_own_ns(&u->ns))
 		return;
-	u->ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 	u->events[SIM_FOLLOW_MINOR] = (uint64_t)r.ru_minflt;
 	u->events[SIM_FOLLOW_MAJOR] = (uint64_t)r.ru_majflt;
 	u->events[SIM_FOLLOW_SWITCHES] = (uint64_t)(r.ru_nvcsw + r.ru_nivcsw);

@@ -291,6 +291,27 @@ describe("a computer that follows threads", function()
          .. lpfm.errno.EMFILE .. "\n", out, "with all descriptors in use")
    end)
 
+   it("catches up with a thread that monitors itself, however many overflows that takes", function()
+      local code = [[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine "sim:k8,live")
+         local ctx, instructions = assert(lpfm.create {}), 0x5300c0
+         for set = 0, 1 do
+            assert(ctx:create_evtsets { { id = set, flags = { "OVFL_SWITCH" } } })
+            assert(ctx:write_pmcs { { num = 0, set = set, value = instructions } })
+            assert(ctx:write_pmds { { num = 0, set = set, value = -5, short_reset = -5, long_reset = -5,
+               switch_cnt = 1 } })
+         end
+         assert(ctx:load() and ctx:start())
+         for _ = 1, 20 do
+            for _ = 1, 3e5 do end
+            assert(ctx:read_pmds { 0 })
+         end
+         io.stderr:write(tostring(ctx:getinfo_evtsets { 0 }[1].runs > 1000), "\n")]]
+      local out = c.sh(("timeout -k 5 300 %s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit", code))
+      assert.equal("true\n", out)
+   end)
+
    it("does not take a thread for ended which it has no descriptor to look at", function()
       local code = [[
          local lpfm = require "lpfm"

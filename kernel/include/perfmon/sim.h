@@ -51,8 +51,9 @@
  * With live, any program that uses perfmon runs unchanged. Calls are those of the calling
  * thread; contexts are attached to threads of the host by their real ids, and to its CPUs. For
  * each thread that calls perfmon or is attached to, a simulated one follows it: it runs as long
- * as the real thread used a CPU, has its page faults and context switches, spread evenly over
- * the time between two updates (every ms, and at each call), and ends after it. Where the kernel
+ * as the real thread used a CPU, less what updates took in its own calls, has its page faults and
+ * context switches, spread evenly over the time between two updates (every ms, and at each call),
+ * and ends after it. Where the kernel
  * permits an event on the thread, it is also followed through exec(2), which can change its id.
  * Other threads do not exist in the simulation, even for system-wide contexts: while they run,
  * the CPU has its idle thread, which counts in the kernel (PFM_SETFL_EXCL_IDLE). Hardware events
