@@ -226,17 +226,27 @@ bool pfm_os_read_number(const char *path, long *value)
 
 /* --- signals, locks, reasons ---------------------------------------------------------------- */
 
+/*
+ * A thread must not be cancelled here either, for it would leave a lock behind: open(2), read(2)
+ * and others are cancellation points. SIGKILL, which no mask has, says in *saved that it could be.
+ */
 void pfm_signals_block(sigset_t *saved)
 {
 	sigset_t all;
+	int cancel;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, saved);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (cancel == PTHREAD_CANCEL_ENABLE)
+		sigaddset(saved, SIGKILL);
 }
 
 void pfm_signals_restore(const sigset_t *saved)
 {
 	pthread_sigmask(SIG_SETMASK, saved, NULL);
+	if (sigismember(saved, SIGKILL))
+		pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
 }
 
 /* 5.7: signal handlers may take this lock, so the thread that holds it has signals blocked. */

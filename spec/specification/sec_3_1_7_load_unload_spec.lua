@@ -558,6 +558,11 @@ describe("3.1.7 and other processes, on real threads:", function()
          local out, status = c.sh(("LPFM_MACHINE=%s timeout 60 %s"):format(machine, c.compile("fork_load")))
          assert.equal(0, status, out)
       end)
+
+      it("a thread that is cancelled in a call leaves the context to the others, on " .. machine, function()
+         local out, status = c.sh(("LPFM_MACHINE=%s timeout -k 5 60 %s"):format(machine, c.compile("cancelled")))
+         assert.equal(0, status, out)
+      end)
    end
    for part, sentence in pairs {
       threads = "'A thread can have, at most, one context attached to it', whoever attached it; EBUSY says who",
