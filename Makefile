@@ -169,10 +169,11 @@ $(PERFMON_OBJ): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
+# Its threads run in it: it stays.
 $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 	$(call say,ld $@)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,--version-script=kernel/user/libperfmon.map \
-		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFMON_OBJ) -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,-z,nodelete \
+		-Wl,--version-script=kernel/user/libperfmon.map $(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFMON_OBJ) -pthread
 	@ln -sf libperfmon.so $(BUILD)/libperfmon.so.3
 
 # --- perfctr's virtual counters -----------------------------------------------------------------

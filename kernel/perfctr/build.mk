@@ -10,10 +10,12 @@ $(PERFCTR_OBJ): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
+# A thread runs in it: it stays.
 $(LIBPERFCTR): $(PERFCTR_OBJ) $(LIBPERFMON) kernel/perfctr/libperfctr.map kernel/perfctr/build.mk
 	$(call say,ld $@)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfctr.so.3 -Wl,--version-script=kernel/perfctr/libperfctr.map \
-		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFCTR_OBJ) -L$(BUILD) -lperfmon -Wl,-rpath,'$$ORIGIN' -pthread
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfctr.so.3 -Wl,-z,nodelete \
+		-Wl,--version-script=kernel/perfctr/libperfctr.map $(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PERFCTR_OBJ) \
+		-L$(BUILD) -lperfmon -Wl,-rpath,'$$ORIGIN' -pthread
 	@ln -sf libperfctr.so $@.3
 
 -include $(PERFCTR_OBJ:.o=.d)

@@ -563,6 +563,13 @@ describe("3.1.7 and other processes, on real threads:", function()
          local out, status = c.sh(("LPFM_MACHINE=%s timeout -k 5 60 %s"):format(machine, c.compile("cancelled")))
          assert.equal(0, status, out)
       end)
+
+      it("a program closes a context after it has unloaded the library, on " .. machine, function()
+         local program = c.target("unloaded", "-Ikernel/include")
+         local library = (os.getenv("LPFM_BUILD") or "build") .. "/libperfmon.so"
+         local out, status = c.sh(("LPFM_MACHINE=%s timeout -k 5 60 %s %s"):format(machine, program, library))
+         assert.equal(0, status, out)
+      end)
    end
    for part, sentence in pairs {
       threads = "'A thread can have, at most, one context attached to it', whoever attached it; EBUSY says who",
