@@ -210,7 +210,7 @@ local function give_rate(its, list, first)
       end
    end
    if given then return true end
-   return nil, ("'%s' has a period or frequency of its own, and no event without one is there to take another"):format(its[1])
+   return nil, ("'%s' has a period or frequency of its own: no event is left for another"):format(its[1])
 end
 
 local function with_filter(event, filter)

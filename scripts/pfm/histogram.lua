@@ -5,7 +5,6 @@
 local lpfm = require "lpfm"
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
-local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
@@ -13,8 +12,6 @@ local program = require "pfm.program"
 local render = require "pfm.render"
 
 local histogram = {}
-
-local USUAL = 1000 -- overflows a second of a clock, if no period is given
 
 --- The names of a histogram's fields.
 histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
@@ -34,7 +31,8 @@ local function choose_events(self, spec)
    if spec.period and (self.event.period or self.event.frequency) then
       error(("'%s' has a period or frequency of its own"):format(self.event.name), 0)
    end
-   self.period = expect.whole("period", spec.period) or self.event.period
+   local period, rate = profile.rate(self.event, spec)
+   self.period = period or profile.period_for(self.event, rate)
    local all = { self.event, unpack(self.program:parse_events()) }
    local ok, err = events.assign(all)
    if not ok then error(err, 0) end
@@ -42,7 +40,6 @@ local function choose_events(self, spec)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot count '%s': %s"):format(e.name, e.reason), 0) end
    end
-   self.period = self.period or profile.period_for(self.event, self.event.frequency or USUAL)
    return all
 end
 
