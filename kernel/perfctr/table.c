@@ -10,27 +10,33 @@
 #include "object.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* the signal mask of the thread that holds the lock; it is restored at the release */
+/* signal mask and cancel state of the thread that holds the lock; they are restored at the release */
 static sigset_t masked;
+static int cancel;
 static struct vperfctr *objects;
 static unsigned int count, sweep_at = 16;
 
 void perfctr_enter(void)
 {
 	sigset_t all, old;
+	int state;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	pthread_mutex_lock(&lock);
 	masked = old;
+	cancel = state;
 }
 
 static void unlock(void)
 {
 	sigset_t old = masked;
+	int state = cancel;
 
 	pthread_mutex_unlock(&lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_setcancelstate(state, NULL);
 }
 
 int perfctr_leave(int ret)

@@ -25,6 +25,7 @@ local CASES = {
    unlinked = "are stopped and detached by unlink, and commanded no more; their last sums can be read",
    others = "of another thread can be opened and commanded, and outlive it",
    threads = "are each thread's own, and leave nothing behind when it ends",
+   cancelled = "are still there for other threads when one is cancelled in a call",
    forked = "are not commanded by a child of fork(), which has its own",
    overflows = "are suspended by an overflow, but for the TSC, until iresume",
    forgets = "are suspended by an overflow after another control, too, which the overflows before it are nothing to",

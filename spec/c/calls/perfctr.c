@@ -396,6 +396,38 @@ static void threads(void)
 	BETWEEN(3, open("/dev/null", O_RDONLY), 3 * 40);	/* the threads left none open */
 }
 
+static void *count_again(void *arg)
+{
+	struct vperfctr_control c = faults();
+	int fd = counting(0);
+
+	(void)arg;
+	for (;;) {
+		sys_vperfctr_control(fd, &c);
+		sums(fd);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+/* A thread that is cancelled in a call or between two leaves the calls to the others. */
+static void cancelled(void)
+{
+	int fd = counting(0);
+
+	for (int round = 0; round < 60; round++) {
+		struct timespec until = { .tv_nsec = 50000 * (round % 20) };
+		pthread_t t;
+
+		EXPECT(!pthread_create(&t, NULL, count_again, NULL));
+		nanosleep(&until, NULL);
+		pthread_cancel(t);
+		pthread_join(t, NULL);
+		touch(1);
+		BETWEEN(round + 1, sums(fd).pmc[0], (uint64_t)60 * FEW);
+	}
+}
+
 /* A child of fork() has a descriptor, and counters of its own. */
 static void forked(void)
 {
@@ -842,6 +874,7 @@ int main(int argc, char **argv)
 		{ "opens", opens }, { "errors", errors }, { "preserves", preserves },
 		{ "stops", stops }, { "mapped", mapped },
 		{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
+		{ "cancelled", cancelled },
 		{ "overflows", overflows }, { "forgets", forgets }, { "together", together },
 		{ "resumes", resumes }, { "owners", owners },
 		{ "processes", signals_processes },
