@@ -74,8 +74,8 @@ static void run_there(void *arg)
 
 /*
  * Returns the second perf context that was locked, or NULL, which the caller passes to
- * lx_unlock_perf(). lx_unlock_perf() cannot look at lx->perf[1], which may be set meanwhile: a
- * command can make the first counter of another kind while the thread records its own end
+ * lx_unlock_perf(). lx_unlock_perf() cannot look at lx->perf[1]: a command can set it between the
+ * two calls, when it makes the first counter of another kind while the thread records its own end
  * (record.c). The second lock is hidden from sparse, which cannot follow a conditional lock.
  */
 struct perf_event_context *lx_lock_perf(struct lx_context *lx) __acquires(&lx->perf[0]->lock)
@@ -106,7 +106,7 @@ bool lx_scheduled_in(const struct lx_context *lx)
 	return lx->perf[0]->is_active || (other && other->is_active);
 }
 
-/* Returns -EAGAIN if the target moved to another CPU meanwhile. */
+/* Returns -EAGAIN if the target has left the CPU to which the interrupt was sent. */
 static int run_on_thread(struct lx_context *lx, struct call *call)
 {
 	struct perf_event_context *other;
@@ -160,7 +160,7 @@ static noinline int access_elsewhere(struct pfm_context *ctx, int (*fn)(struct p
 	return lx->target.task ? access_thread(lx, &call) : access_cpu(ctx, &call);
 }
 
-/* Readers and threads that fn wants woken are woken by the caller, in lx_unlock(). */
+/* fn notes readers and threads to wake in msgs.wake; the caller wakes them in lx_unlock(). */
 int lx_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)
 {
 	int ret;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * clock.c - how long the target has run, and the set timeout, for which only the time counts while
- * the target runs (3.7.6).
+ * clock.c - the target's run time, and the set timeout, which elapses only while the target runs
+ * (3.7.6).
  *
- * perf keeps the target's run time in the perf context. The timeout is a clock event of perf, of
- * which the timer stops and goes on with the target. lx_timer_set() sets the timer anew while it
- * runs, which perf itself never does. If the event is on this CPU, lx_timer_set() sets the timer
- * directly. If the event is on no CPU, or the timer's handler is running, it stores a period in the
- * event, from which perf sets the timer when it schedules the event in or when the handler has
- * returned.
+ * perf keeps the target's run time in the perf context. The timeout is a clock event of perf: its
+ * timer runs only while the target runs. lx_timer_set() sets a running timer anew, which perf
+ * itself never does. If the event is on this CPU, lx_timer_set() sets the timer directly. If the
+ * event is on no CPU, or the timer's handler is running, it stores a period in the event, from
+ * which perf sets the timer when it schedules the event in or when the handler has returned.
  */
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
@@ -108,7 +107,7 @@ void lx_clock_close(struct lx_context *lx)
 	lx->clock = NULL;
 }
 
-/* --- timers that an NMI wants to set ----------------------------------------------------------- */
+/* --- timers that an NMI could not set --------------------------------------------------------- */
 
 static struct perf_event *event_of(struct lx_context *lx, unsigned int bit)
 {

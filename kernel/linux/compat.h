@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* compat.h - what differs between kernel versions, from 6.1 on; nothing else looks at the version. */
+/* compat.h - differences between kernel versions from 6.1 on. No other file tests the version. */
 #ifndef PFM_COMPAT_H
 #define PFM_COMPAT_H
 
@@ -11,7 +11,7 @@
 #include <linux/uaccess.h>
 #include <linux/version.h>
 
-/* PFM_HAS_* are set by Kbuild, for differences that the version number does not tell. */
+/* PFM_HAS_* are set by Kbuild, for differences that the version number does not show. */
 #ifdef PFM_HAS_EXEC_STATE
 #include <linux/sched/exec_state.h>
 #endif
@@ -23,7 +23,7 @@
 #error "perfmon.ko needs Linux 6.1 or later"
 #endif
 
-/* The last series that the module was tested with: a later one may have changed what perf's private fields mean. */
+/* The last series that was tested: a later one may have changed the meaning of perf's fields. */
 #define PFM_LAST_TRIED	"7.3"
 #define PFM_UNTRIED	(LINUX_VERSION_CODE >= KERNEL_VERSION(7, 4, 0))
 

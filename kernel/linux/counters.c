@@ -85,7 +85,7 @@ static u64 idle_at_first(struct perf_event *event)
 
 /*
  * Returns true for a child context that only counts. If other users occupy the PMU when it begins,
- * its load does not fail: the time for which the event did not run tells how much is missing.
+ * its load does not fail: its time off the PMU (missed_ns) shows how much is missing.
  */
 static bool may_do_without(const struct lx_context *lx)
 {
@@ -340,8 +340,8 @@ void lx_load_at_start(struct lx_counter *c)
 }
 
 /*
- * Called at the release of a counter if its PMD passed 2^64 while it was held. The shortest period
- * makes an interrupt come soon, which delivers the overflow.
+ * Called at the release of a counter if its PMD passed 2^64 while the counter was held. The
+ * shortest period makes an interrupt come soon, which delivers the overflow.
  */
 static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {

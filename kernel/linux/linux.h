@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * linux.h - perfmon.ko: the core inside the Linux kernel, as its files see each other.
+ * linux.h - perfmon.ko, the core inside the Linux kernel: declarations that its files share.
  *
  * main.c starts and ends the module. file/: chardev.c implements /dev/perfmon; context.c the file
  * operations of a context, calls.c its ioctls, fast_read.c the most frequent of them, buffer.c its
@@ -9,8 +9,8 @@
  * children; record.c passes records of what the target does to sampling formats; exclude.c leaves
  * threads out of a set, notify_block.c blocks a target, task_work.c queues work for it. machine.c
  * holds the table of operations; pmu.c the logical PMU; format.c the sampling formats; counters.c
- * controls the kernel's counters, group.c makes perf schedule them together, view.c publishes for
- * threads where their counters are, clock.c implements the set timeout, overflow.c handles
+ * controls the kernel's counters, group.c makes perf schedule them together, view.c publishes to
+ * threads the registers of their counters, clock.c implements the set timeout, overflow.c handles
  * interrupts, stack.c walks stacks in them, access.c runs functions in PMU context. permit.c checks
  * the caller's rights, memory.c charges memory, os.c implements the rest of core/os.h. arch/arm64.c
  * and arch/x86.c contain what is specific to an architecture.
@@ -61,13 +61,13 @@ enum lx_kind {
 	LX_CLOCK,	/* counts ns by a clock event; a timer makes it overflow */
 };
 
-/* A counting PMD that is in use, and its perf event. The event serves whichever set is active. */
+/* A counting PMD that is in use, and its perf event, which counts for the set that is active. */
 struct lx_counter {
 	struct perf_event	*event;
 	struct lx_context	*lx;
 	/* the value of event->count up to which events have been added to the PMD */
 	u64			seen;
-	/* for how long the target had run before the event was made: idle_of() at that time */
+	/* idle_of() when the event was made: how long the target had run until then */
 	u64			idle;
 	u16			num;	/* number of the PMD, and of the PMC that controls it */
 	u8			at;	/* its index in lx->counters, and its bit in lx->live */
@@ -93,7 +93,7 @@ struct lx_target_ref {
 	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
-	/* with PFM_FL_INHERIT: for the thread's next child; NULL: there was no memory */
+	/* with PFM_FL_INHERIT: record for the thread's next child; NULL: no memory */
 	struct lx_fork_record	*fork_record;
 	bool			ended;		/* the end of the thread has been noticed */
 	/* the thread had the context's descriptor when it ended */
@@ -114,13 +114,13 @@ struct lx_queue {
 	unsigned int		room, head, tail;
 };
 
-/* What a context with PFM_FL_INHERIT shares with its child contexts. */
+/* The state that a context with PFM_FL_INHERIT shares with its child contexts. */
 struct lx_family {
 	/* credentials of the creator, to which child contexts are charged; or NULL */
 	const struct cred	*cred;
 	unsigned long		lock_limit;	/* pages that the creator may lock */
 	/*
-	 * bits 0-31: how many new threads have not yet done the work that makes their child
+	 * bits 0-31: number of new threads that have not yet done the work that makes their child
 	 * contexts; bits 32-63: number of the load
 	 */
 	atomic64_t		expected;
@@ -130,7 +130,7 @@ struct lx_family {
 	struct lx_fork_record	*spare_record;
 };
 
-/* What a context monitors, while it is loaded. */
+/* The target of a loaded context. */
 struct lx_target {
 	struct task_struct	*task;		/* NULL if a CPU is monitored */
 	u32			tid, pid;	/* in the pid namespace of the creator */
@@ -167,7 +167,7 @@ struct lx_messages {
 	unsigned int		num_parts;
 	wait_queue_head_t	readers;
 	struct fasync_struct	*fasync;
-	/* LX_WAKE_* bits of what must be done outside of PMU context */
+	/* LX_WAKE_* bits: wakeups that must be done outside of PMU context */
 	atomic_t		wake;
 	struct irq_work		wake_work;
 	/* the CPU has gone offline and the context is unloaded: no message will come */
@@ -199,7 +199,7 @@ struct lx_buffer {
 	spinlock_t		maps_lock;
 };
 
-/* What a context's descriptor refers to; ctx->os and ctx->transport point to it. */
+/* A context of the core with its descriptor; ctx->os and ctx->transport point to it. */
 struct lx_context {
 	/* held by the file, and by work that is queued at the target */
 	struct kref		ref;
@@ -257,7 +257,7 @@ struct lx_context {
 	u64			displaced;
 	/* code is in PMU context: an NMI leaves its overflow to that code */
 	bool			busy;
-	/* number of missed overflows after which perf throttled the event */
+	/* number of missed overflows at which perf throttled the event */
 	u8			missed_throttled;
 	union {
 		/*
@@ -288,9 +288,9 @@ struct lx_context {
 	struct pfm_where	where;
 
 	/*
-	 * Without a sampling format the structure ends before trace, so that it fits into a page,
-	 * and the structure of a child context ends already after counters[], which then has as
-	 * many elements as the root uses.
+	 * Without a sampling format the structure ends before trace, so that it fits into a page.
+	 * Without one, the structure of a child context ends after counters[], which then has only
+	 * as many elements as the root uses.
 	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
@@ -379,7 +379,7 @@ int lx_check_pmc_level(u16 num, u64 value);
  * a format that is not loaded.
  */
 struct pfm_buffer_fmt *lx_format_by_name(const char *name);
-/* asks modprobe for all formats, before they are listed */
+/* asks modprobe for all formats; called before formats are listed */
 void lx_formats_load_module(void);
 struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid);
 /*
@@ -417,8 +417,8 @@ u64 lx_perf_mlock(void);
 bool lx_may_attach(struct task_struct *task, bool blocks);
 
 /*
- * file/chardev.c, sysfs.c, target/lifetime.c: called when the module is loaded or removed, or a
- * description or format comes or goes
+ * file/chardev.c, sysfs.c, target/lifetime.c: called when the module is loaded or removed, or when
+ * a description or format is added or removed
  */
 int lx_device_init(void);
 void lx_device_exit(void);
@@ -433,12 +433,12 @@ void lx_lifetime_exit(void);
 
 /* file/context.c */
 extern const struct file_operations lx_context_fops;
-/* samples: the context will have a format; returns an ERR_PTR on failure */
+/* samples: true if the context will have a format; returns an ERR_PTR on failure */
 struct lx_context *lx_context_new(bool samples);
 /* returns NULL if there is no memory */
 struct lx_context *lx_child_context(struct lx_context *root);
 void lx_context_put(struct lx_context *lx);
-/* takes over the caller's reference, unless it fails and returns an ERR_PTR */
+/* takes over the caller's reference, but not if it returns an ERR_PTR */
 struct file *lx_context_file(struct lx_context *lx);
 
 /* file/calls.c */
@@ -508,7 +508,7 @@ void lx_queue_free(struct lx_context *lx);
 int lx_post(struct pfm_context *ctx, const pfarg_msg_t *msg);
 void lx_flush_messages(struct pfm_context *ctx);
 void lx_signal(struct pfm_context *ctx);
-/* wakes what lx->msgs.wake names; not in PMU context */
+/* does the wakeups in lx->msgs.wake; must not be called in PMU context */
 void lx_wake(struct lx_context *lx);
 /* makes an interrupt call lx_wake(); may be called anywhere */
 void lx_wake_soon(struct lx_context *lx);
@@ -583,11 +583,11 @@ bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm);
 int lx_inherit_begin(struct lx_target_ref *target_ref);
 void lx_inherit_end(struct lx_target_ref *target_ref);
 void lx_inherit_free(struct lx_context *lx);	/* called at the end of the context */
-/* the current thread, which is watched, is creating a thread */
+/* called when the current thread, which is watched, creates a thread */
 void lx_inherit_expect(struct lx_target_ref *target_ref);
 /* called after lx_inherit_expect(); takes over the caller's reference to target_ref */
 void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child);
-void lx_inherit_load(struct lx_context *root);	/* a new load begins, which has no children yet */
+void lx_inherit_load(struct lx_context *root);	/* called at the start of a load */
 bool lx_forks_pending(struct pfm_context *root);
 int lx_fork(struct pfm_context *child_ctx, void *child);
 void lx_release(struct pfm_context *child_ctx);
@@ -598,9 +598,9 @@ void lx_note_event(struct lx_context *lx, struct perf_event *event);
 /* makes the counter of PMD num unless it exists; must not be called in PMU context */
 int lx_counter_need(struct lx_context *lx, u16 num);
 void lx_counters_free(struct lx_context *lx);
-/* the counter counts from this value on; runs in PMU context */
+/* makes the counter count from this value on; runs in PMU context */
 void lx_load(struct lx_counter *c, u64 value);
-/* called while perf has the PMU disabled; after perf's start the counter overflows soon */
+/* called while perf has the PMU disabled; makes the counter overflow soon after its start */
 void lx_load_at_start(struct lx_counter *c);
 static inline bool lx_live(const struct lx_counter *c)
 {
@@ -724,7 +724,7 @@ void lx_block(struct pfm_context *ctx);
 void lx_unblock(struct pfm_context *ctx);
 void lx_block_init(struct lx_target_ref *target_ref);
 
-/* arch/: what each architecture implements. Its events are raw events of the CPU's PMU. */
+/* arch/: functions that each architecture implements. Events are raw events of the CPU's PMU. */
 /* number of hardware counters that perf has; 0: there are none */
 unsigned int lx_arch_counters(void);
 /* refuses a PMC value that this processor cannot count */
@@ -737,7 +737,7 @@ bool lx_arch_counts(u64 pmc);
 bool lx_arch_kernel(u64 pmc);
 /*
  * Runs in PMU context, with the event stopped or not on a CPU. From its next start, after
- * lx_arch_place(), the event counts what pmc says.
+ * lx_arch_place(), the event counts as pmc selects.
  */
 int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
 /*
@@ -747,8 +747,8 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc);
 void lx_arch_reload_throttled(struct perf_event *event);
 
 /*
- * Registers of a thread at user level. lx_arch_is_64bit(): is it a 64-bit program, so that the
- * layout of its frames is known? lx_arch_return_address() removes the bits of a pointer
+ * Registers of a thread at user level. lx_arch_is_64bit() returns true for a 64-bit program, of
+ * which the layout of frames is known. lx_arch_return_address() removes the bits of a pointer
  * authentication code, which no user address has. lx_arch_user_regs() copies the LX_USER_REGS
  * registers in the order of asm/perf_regs.h, and returns how many it copied.
  */

@@ -10,9 +10,7 @@
 struct pfm_machine lx_machine;
 DEFINE_MUTEX(lx_config_lock);
 
-/*
- * set by an administrator: per-thread and system-wide contexts exclude each other, as 3.1.7 allows
- */
+/* module parameter: per-thread and system-wide contexts exclude each other, as 3.1.7 allows */
 static bool exclusive;
 module_param(exclusive, bool, 0444);
 MODULE_PARM_DESC(exclusive, "per-thread and system-wide contexts exclude each other");

@@ -24,7 +24,7 @@ void pfm_os_unlock(void)
 
 /*
  * The reason of a thread's last refusal. Threads share an element of reasons[] if their ids have
- * the same hash: then a later reason replaces that of another thread, for which no reason is left.
+ * the same hash: then the reason of one replaces that of another, which has no reason any more.
  */
 struct reason {
 	raw_spinlock_t	lock;

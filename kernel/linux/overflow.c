@@ -7,11 +7,11 @@
  * ways:
  *
  * - By the interrupt of a PMU overflow (LX_HW in lx_on_overflow()). perf's handler has halted the
- *   PMU (AMD's may count on, but an NMI does not interrupt another NMI), so nothing can interrupt
- *   it. If lx->busy is set, the NMI has interrupted code of the second kind. If perf had disabled
- *   the PMU before, the NMI has interrupted perf while perf schedules events. In both cases the
- *   overflow is handled later: lx->missed is set. Otherwise this code may change everything in PMU
- *   context.
+ *   PMU (AMD's PMU may count on, but an NMI does not interrupt another NMI), so nothing can
+ *   interrupt it. If lx->busy is set, the NMI has interrupted code of the second kind. If perf had
+ *   disabled the PMU before, the NMI has interrupted perf, which was scheduling events. In both
+ *   cases the overflow is handled later: lx->missed is set. Otherwise this code may change
+ *   everything in PMU context.
  * - By commands, timers, software counters and context switches. Interrupts are off, and lx->busy
  *   is set from lx_enter() to lx_leave(). Between these two calls this code may change everything
  *   in PMU context, but an NMI may set lx->missed at any time.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * perfmon_module.h - for modules that bring a sampling format or a PMU description to perfmon.ko.
+ * perfmon_module.h - for modules that add a sampling format or a PMU description to perfmon.ko.
  *
  * Such a module can be loaded and removed at any time, but it cannot be removed while a context
  * uses its format or description. A context cannot begin to use these before the module's init

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * permit.c - what the caller may monitor. perf checks no permission for events that the kernel
- * makes. So perf's rules, which depend on CAP_PERFMON and kernel.perf_event_paranoid, or stricter
- * ones, are enforced here.
+ * permit.c - checks whether the caller may monitor a target. perf checks no permission for events
+ * that the kernel makes. So perf's rules, which depend on CAP_PERFMON and
+ * kernel.perf_event_paranoid, or stricter ones, are enforced here.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
@@ -87,11 +87,11 @@ u64 lx_perf_mlock(void)
 	return kib > 0 ? (u64)kib * num_online_cpus() << 10 : 0;
 }
 
-/* --- what may be counted ---------------------------------------------------------------------- */
+/* --- rights of the caller --------------------------------------------------------------------- */
 
 /*
  * A caller with CAP_SYS_ADMIN is privileged. A caller with CAP_PERFMON is privileged, too, but only
- * if perf_event_paranoid is at most 2: from 3 on, which Debian's kernels know, that is not enough.
+ * if perf_event_paranoid is at most 2 (Debian's kernels also know 3 and above).
  */
 int lx_paranoid(void)
 {
@@ -110,7 +110,7 @@ int lx_check_monitor(int paranoid)
 	return pfm_refuse(-EPERM, "perf_event_paranoid is %d: only CAP_SYS_ADMIN may monitor", paranoid);
 }
 
-/* --- which threads may be monitored ------------------------------------------------------------ */
+/* --- rights to monitor a thread --------------------------------------------------------------- */
 
 static bool same_user(const struct cred *of)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * pmu.c - the logical PMU. It has software counters and virtual PMDs. While a module is loaded that
- * describes the processor's registers, it also has those for which perf has counters; they come
- * first in its tables.
+ * pmu.c - the logical PMU. It has software counters and virtual PMDs. While a module that describes
+ * the processor's registers is loaded, it also has the registers for which perf has counters; these
+ * come first in its tables.
  */
 #include <linux/kmod.h>
 #include <linux/rwsem.h>

@@ -13,7 +13,7 @@
 
 #include "linux.h"
 
-/* What a frame pointer points to, on x86-64 and on arm64. */
+/* The two words that a frame pointer points to, on x86-64 and on arm64. */
 struct lx_frame {
 	u64	next, ret;
 };

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * view.c - where the counters of a thread are now, for reads at user level (2.2): the mapped page
- * of its active set names the register of each counter, and the value to add to it.
+ * view.c - publishes the registers of a thread's counters, for reads at user level (2.2): the
+ * mapped page of the active set names the register of each counter, and the value to add to it.
  *
  * The page changes in commands, overflows and timers, which end with lx_publish(). It also changes
- * when perf moves events: at context switches, when other events come and go, after throttling.
- * perf does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected to this
- * file while any context has views. Between two changes of the page a counter counts on from the
- * value that was loaded, and when it wraps, its overflow changes the page. For that reason no
- * period of a counter with a view exceeds the range of the counter (LX_VIEW_FAR).
+ * when perf moves events: at context switches, when other events are added or removed, and after
+ * throttling. perf does all that while the PMU is disabled, so the PMU's pmu_enable() is redirected
+ * to this file while any context has views. Between two changes of the page a counter counts on
+ * from the value that was loaded, and when it wraps, its overflow changes the page. For that reason
+ * no period of a counter with a view exceeds the range of the counter (LX_VIEW_FAR).
  *
  * A page is changed on the CPU of the thread that reads it, or while that thread cannot run. So the
  * thread, if it checks the sequence number, sees all of a change or nothing. Only this thread may
@@ -24,9 +24,9 @@
 /* --- writing a view's page ------------------------------------------------------------------ */
 
 /*
- * Returns the thread pointer of the thread that may read the counters, which must be current. If it
- * may not, or if perf could move its counters unnoticed, returns 0: then every read takes a system
- * call.
+ * Returns the thread pointer of the thread that may read the counters, which must be current.
+ * Returns 0 if it may not read them, or if perf could move them unnoticed: then every read takes a
+ * system call.
  */
 static u64 owner_of(const struct lx_context *lx)
 {
@@ -99,7 +99,7 @@ void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
 		put_counters(lx, set);
 }
 
-/* Updates what changes when perf moves events: the owner, and the registers of the counters. */
+/* Updates the owner and the registers of the counters, which change when perf moves events. */
 static void put_moved(struct lx_context *lx, struct pfm_set *set)
 {
 	pfm_view_begin(set->view);
@@ -111,8 +111,8 @@ static void put_moved(struct lx_context *lx, struct pfm_set *set)
 
 /*
  * Changes the page of the active set. If this call has interrupted another one, it only sets
- * republish, and the interrupted call starts again. If the active set has changed meanwhile, the
- * page of the set that was active at the start is written once more, too.
+ * republish, and the interrupted call starts again. If the active set has changed since the start,
+ * the page of the set that was active then is written once more, too.
  */
 static void change(struct lx_context *lx, bool only_moved)
 {

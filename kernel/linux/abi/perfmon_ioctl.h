@@ -31,7 +31,7 @@ enum pfm_ioc_nr {
 	PFM_NR_GETINFO_EVTSETS,
 	PFM_NR_DELETE_EVTSETS,
 	/*
-	 * These are made on a context's descriptor. Their argument is one structure, or there is
+	 * These ioctls are made on a context's descriptor. Their argument is one structure, or
 	 * none; NULL is allowed for START.
 	 */
 	PFM_NR_LOAD_CONTEXT,
@@ -40,7 +40,7 @@ enum pfm_ioc_nr {
 	PFM_NR_RESTART,
 	PFM_NR_UNLOAD_CONTEXT,
 	PFM_NR_IS_LOADED,		/* returns 0 or 1 */
-	/* its argument points to a uint64_t, which receives the size */
+	/* the argument points to a uint64_t, which receives the size */
 	PFM_NR_BUFFER_SIZE,
 	/*
 	 * These are made on a context's descriptor or on the device. Their argument is the vector.
@@ -49,21 +49,20 @@ enum pfm_ioc_nr {
 	PFM_NR_GETINFO_PMDS,
 	PFM_NR_GETINFO_FMTS,		/* returns how many formats there are */
 	/*
-	 * These are made on a context's descriptor or on the device. Their argument is one
-	 * structure.
+	 * These are made on a context's descriptor or the device. Their argument is one structure.
 	 */
 	PFM_NR_GET_CONFIG,
 	PFM_NR_SET_CONFIG,
 	/* struct pfm_ioc_why receives the reason of the caller's last failure */
 	PFM_NR_EXPLAIN,
 	PFM_NR_ABI,			/* returns PFM_IOC_ABI */
-	/* This is made on the device. */
+	/* This ioctl is made on the device. */
 	PFM_NR_CREATE_CONTEXT,		/* struct pfm_ioc_create */
 };
 
 #define PFM_IOC(nr, n)	_IOC(_IOC_READ | _IOC_WRITE, PFM_IOC_MAGIC, (nr), (n))
 
-/* fmt_name names the format; without this flag the UUID in the context does */
+/* if set, fmt_name names the format; otherwise the UUID in the context does */
 #define PFM_IOC_BY_NAME	0x1U
 
 struct pfm_ioc_create {

@@ -107,8 +107,8 @@ int lx_arch_program(struct perf_event *event, u16 num, u64 pmc)
 	if (!event->pmu->add(event, 0))
 		return 0;
 	/*
-	 * No other counter is free. The event is put back to count cycles, because perf must find
-	 * it on a counter when it takes it off the PMU.
+	 * No other counter is free. The event counts cycles again, because perf must find the event
+	 * on a counter when it takes the event off the PMU.
 	 */
 	event->hw.config_base = typer(LX_CYCLE_PMD, pmc);
 	if (WARN_ON_ONCE(event->pmu->add(event, 0)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * arm64.h - direct access to the hardware counters on which perf has placed events of this CPU,
- * without perf's callbacks: it is what interrupts and commands do most often. linux.h includes this
- * file.
+ * without perf's callbacks, because interrupts and commands do this most often. linux.h includes
+ * this file.
  */
 #ifndef PFM_ARM64_H
 #define PFM_ARM64_H

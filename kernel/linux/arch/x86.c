@@ -113,12 +113,12 @@ bool lx_arch_kernel(u64 pmc)
 	return pmc & PFM_X86_OS;
 }
 
-/* --- refusing what perf would refuse --------------------------------------------------------- */
+/* --- refusing events that perf would refuse -------------------------------------------------- */
 
 /*
  * Returns true if the event needs a further register, which perf would have to allocate: events of
- * offcore responses, of the front end, and of load latency do. Event 0 is perf's code for what only
- * fixed-function counters and topdown metrics count.
+ * offcore responses, of the front end, and of load latency do. Event 0 is perf's code for events
+ * that only fixed-function counters and topdown metrics count.
  */
 static bool takes_another_register(u64 pmc)
 {
@@ -302,8 +302,8 @@ static struct perf_event *some_counter(const struct lx_context *lx)
 
 /*
  * Lets the process use rdpmc (CR4.PCE), as perf does when an event is mapped. The caller holds
- * lx->lock, so it must not wait for mmap_lock, which others may hold for long. If mmap_lock is
- * taken, nothing is done, and a later start or read tries again.
+ * lx->lock, so it must not wait for mmap_lock, which another thread may hold for long. If mmap_lock
+ * is taken, nothing is done, and a later start or read tries again.
  */
 void lx_arch_allow_read(struct lx_context *lx)
 {

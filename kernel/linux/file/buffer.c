@@ -184,7 +184,7 @@ static bool holds(struct task_struct *task, struct file *file)
 	list_for_each_entry_rcu(t, &(process)->signal->thread_head, thread_node)
 
 /*
- * Returns true if the process has a descriptor of the file. Each thread is looked at, because
+ * Returns true if the process has a descriptor of the file. All threads are checked, because
  * threads may have called unshare(CLONE_FILES).
  */
 static bool process_holds(struct file *file)

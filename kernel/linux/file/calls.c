@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * calls.c - the ioctls. Each copies its argument in, takes the context's lock, lets the core do the
- * work, and copies the result out. An access to user memory may fault, and then wait without limit
- * for a file system (FUSE), so no lock is held during it.
+ * calls.c - the ioctls. Each copies its argument in, takes the context's lock, calls the core, and
+ * copies the result out. An access to user memory may fault, and then wait without limit for a file
+ * system (FUSE), so no lock is held during the access.
  */
 #include <linux/nospec.h>
 #include <linux/slab.h>
@@ -194,8 +194,8 @@ static noinline long do_vector(struct lx_context *lx, const struct vector_call *
 /* --- reading PMDs --------------------------------------------------------------------------- */
 
 /*
- * Copies in what a read needs of each element: the number of the register, set and flags, and the
- * reserved words, which must be 0.
+ * Copies in the words of each element that a read needs: the number of the register, set and flags,
+ * and the reserved words, which must be 0.
  */
 static bool elements_in(pfarg_pmd_t *v, const pfarg_pmd_t __user *arg, int n)
 {

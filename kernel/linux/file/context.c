@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* context.c - a context's descriptor: an anonymous file, and what its last close does (3.1.15). */
+/* context.c - a context's descriptor, which is an anonymous file, and its last close (3.1.15). */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
 #include <linux/module.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * fast_read.c - the most frequent read: the monitored thread itself reads a few PMDs of the active
- * set, with no flags. Any other read, and one that cannot be completed here, has no effect here and
- * is done by calls.c. The rules are those of lx_access(): the PMDs are read while the context's
- * lock is held, interrupts are off, and lx->busy is set. User memory is accessed only before and
- * after that.
+ * set, with no flags. calls.c does any other read, and each read that cannot be completed here,
+ * which then has had no effect. The rules are those of lx_access(): the PMDs are read while the
+ * context's lock is held, interrupts are off, and lx->busy is set. User memory is accessed only
+ * before and after that.
  */
 #include <linux/ptrace.h>
 #include <linux/uaccess.h>

@@ -127,8 +127,8 @@ static struct lx_queue *peek(struct lx_context *lx, struct lx_message *to, unsig
 }
 
 /*
- * Removes the message that peek() has copied. Returns false if another reader has removed it
- * meanwhile, or a command has discarded all messages.
+ * Removes the message that peek() has copied. Returns false if another reader or a command
+ * (lx_flush_messages()) has removed it since.
  */
 static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at, u32 fill)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * fmt_prog.c - perfmon_prog_smpl.ko: the sampling format in which a classic BPF program decides
- * about samples. A program is loaded as kernel/seccomp.c loads one: first the kernel checks it,
- * then pfm_bpf_check() ensures that it reads nothing but its record, then its loads are converted.
- * It cannot run before that, and when it is freed no counter runs any more.
+ * which samples are kept. A program is loaded as kernel/seccomp.c loads one: first the kernel
+ * checks it, then pfm_bpf_check() ensures that it reads nothing but its record, then its loads are
+ * converted. The program cannot run before that, and when it is freed no counter runs any more.
  */
 #include <linux/sched/user.h>
 #include <linux/slab.h>
@@ -49,8 +49,8 @@ static int check(struct sock_filter *filter, unsigned int n)
 }
 
 /*
- * Returns the size of what the kernel has allocated for the program: BPF instructions, machine code
- * and the classic program.
+ * Returns the size of the memory that the kernel has allocated for the program: BPF instructions,
+ * machine code and the classic program.
  */
 static size_t footprint(const struct bpf_prog *bpf)
 {

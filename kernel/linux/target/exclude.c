@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * exclude.c - threads that a set of a system-wide context leaves out: the idle thread (3.1.10), or
+ * exclude.c - excludes threads from a set of a system-wide context: the idle thread (3.1.10), or
  * all kernel threads (6.2.3). A probe at every context switch holds or releases the counters. It is
- * registered only while a context with such a set is loaded. Interrupts that occur in a thread
- * which is left out are left out too.
+ * registered only while a context with such a set is loaded. Interrupts in an excluded thread are
+ * excluded too.
  */
 #include <linux/mutex.h>
 #include <linux/percpu.h>
@@ -14,7 +14,7 @@
 
 #define EXCLUDING (PFM_SETFL_EXCL_IDLE | PFM_SETFL_EXCL_KERNEL_ONLY_THREADS)
 
-/* the system-wide context of the CPU; it is read with interrupts off */
+/* the CPU's system-wide context that excludes threads; it is read with interrupts off */
 static DEFINE_PER_CPU(struct lx_context *, excluder);
 static DEFINE_MUTEX(probing);
 static unsigned int excluders;

@@ -56,7 +56,7 @@ void lx_inherit_free(struct lx_context *lx)
 	kfree(lx->family.spare_record);
 }
 
-/* --- what runs in the child ------------------------------------------------------------------ */
+/* --- work in the child ----------------------------------------------------------------------- */
 
 /*
  * Returns true if the pages of a child context with one set fit the limit of the root's creator.
@@ -117,7 +117,7 @@ static void be_born(struct callback_head *work)
 	lx_context_put(root);
 }
 
-/* --- what runs in the parent ----------------------------------------------------------------- */
+/* --- work in the parent ---------------------------------------------------------------------- */
 
 /*
  * Runs in the parent. If there is no memory, target_ref->fork_record becomes NULL: then the
@@ -149,7 +149,7 @@ void lx_inherit_end(struct lx_target_ref *target_ref)
 
 /*
  * Counts the child as expected, and stores the number of the load in the record. That number cannot
- * change meanwhile, because the current thread is watched, so its context is loaded.
+ * change during the call, because the current thread is watched, so its context is loaded.
  */
 void lx_inherit_expect(struct lx_target_ref *target_ref)
 {
@@ -175,7 +175,7 @@ void lx_inherit_fork(struct lx_target_ref *target_ref, struct task_struct *child
 		refcount_dec(&target_ref->users);
 }
 
-/* --- what the core calls --------------------------------------------------------------------- */
+/* --- functions that the core calls ----------------------------------------------------------- */
 
 int lx_fork(struct pfm_context *child_ctx, void *child)
 {

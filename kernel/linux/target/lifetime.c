@@ -57,7 +57,7 @@ int lx_watch_task(struct lx_context *lx)
 	return pfm_refuse(-ESRCH, "the thread is ending");
 }
 
-/* After this, no probe finds the context. */
+/* When this has returned, no probe finds the context. */
 void lx_unwatch(struct lx_context *lx)
 {
 	raw_spin_lock(&watched_lock);
@@ -256,8 +256,8 @@ static void on_mmap(void *data, unsigned long addr, struct vm_unmapped_area_info
 }
 
 /*
- * The core asks this when the thread has ended: the answer was stored while the thread still had
- * its descriptors.
+ * The core calls this after the thread has ended: has_fd was stored while the thread still had its
+ * descriptors.
  */
 bool lx_task_has_fd(struct lx_context *lx)
 {

@@ -91,7 +91,7 @@ static bool nobody_listens(void)
 	return likely(!atomic_read(&listening));
 }
 
-/* What tell() does for each listener: it calls fn, which finds its arguments here. */
+/* A function that tell() calls for each listener, and the arguments of the function. */
 struct telling {
 	void	(*fn)(struct lx_context *lx, struct telling *t);
 	u64	time;
@@ -270,9 +270,9 @@ static u64 hash_of_mapping(const struct vm_area_struct *vma)
 }
 
 /*
- * Returns true if the listener remembers the hash; if not, it does from now on. Runs in PMU
- * context. A root and its child contexts share the table: threads may race, and then a mapping is
- * recorded twice.
+ * Returns true if the listener remembers the hash. Otherwise stores the hash, and returns false.
+ * Runs in PMU context. A root and its child contexts share the table: threads may race, and then a
+ * mapping is recorded twice.
  */
 static bool remember(struct lx_context *lx, u64 hash)
 {
@@ -285,7 +285,7 @@ static bool remember(struct lx_context *lx, u64 hash)
 }
 
 /*
- * Returns true if the listener may see what the current thread has mapped, and copies of its stack.
+ * Returns true if the listener may see the mappings of the current thread, and copies of its stack.
  * perf shows these of all threads to a process that may monitor the CPU. Here the listener must
  * have the right to look at any thread, or the thread must be dumpable and, if the context is
  * system-wide, belong to the creator's user. A set-uid program is thus hidden even from a context
@@ -317,7 +317,7 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 
 /*
  * Returns the hash of the number of executable pages, which the kernel keeps in exec_vm. For a
- * listener that remembers this hash, the mappings need not be looked at one by one.
+ * listener that remembers this hash, the mappings need not be compared one by one.
  */
 static u64 hash_of_all(const struct mm_struct *mm)
 {
@@ -430,7 +430,7 @@ static void do_walk(struct callback_head *work)
 	give_back(walk);
 }
 
-/* A walk could not be made: tells the listener that a record is lost. */
+/* Called if a walk could not be made: reports a lost record to the listener. */
 static void tell_untold(struct lx_context *lx, struct telling *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = 1, .why = PFM_STACK_SMPL_LOST_RECORDS };
@@ -461,8 +461,8 @@ static void add_walk(enum walk_reason why)
 }
 
 /*
- * Returns true if the current thread or this CPU may have a listener: it looks only whether their
- * hash buckets are empty.
+ * Returns false if the hash buckets of the current thread and of this CPU are both empty, so that
+ * neither has a listener.
  */
 static bool somebody_listens(void)
 {

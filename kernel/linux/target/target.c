@@ -303,7 +303,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 
 /*
  * Adds a counter to a context that is loaded onto a thread. The thread's exec_update_lock is held
- * meanwhile, as in a load, but the lock is only tried: an exec holds it while it may wait for
+ * for that, as in a load, but it is taken by a trylock: an exec holds it while it may wait for
  * lx->lock, which the caller holds (see lx_resolve_target()).
  */
 static int need_on_thread(struct lx_context *lx, u16 num)

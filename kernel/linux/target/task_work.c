@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * task_work.c - work that a thread does before it returns to user level, or when it exits. Debian's
- * kernels export task_work_add(), but kernel.org's do not: the function is looked up when the
- * module is loaded. If it is missing, the features for which a monitored thread must do work itself
- * are refused: PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, and formats that want records.
+ * task_work.c - queues work that a thread does before it returns to user level, or when it exits.
+ * Debian's kernels export task_work_add(), but kernel.org's do not: the function is looked up when
+ * the module is loaded. If it is missing, the features that need task work are refused:
+ * PFM_FL_INHERIT, PFM_FL_NOTIFY_BLOCK, and formats that want records.
  */
 #include <linux/module.h>
 
