@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * access.c - runs a function of the core as access(). Before it, overflows that came before the
- * command are replayed. After it, the counters run or stand still as the core has left the set.
+ * access.c - implements access(), which runs a function of the core. Before it, earlier overflows
+ * are replayed; after it, the counters are started or stopped as the core demands.
  */
 #include "perf.h"
 
@@ -81,8 +81,8 @@ static int complaint(struct pfm_context *ctx, bool was_started)
 	if (err)
 		return pfm_refuse(err, "the counters could not go on: %s", strerror(-err));
 	/*
-	 * Commands that only ask, which are allowed on any CPU, do not fail because counts are
-	 * incomplete.
+	 * Commands that are allowed on any CPU (queries, the last close) do not fail because counts
+	 * are incomplete.
 	 */
 	return p->failed && !ctx->from_anywhere ? perf_refuse_busy() : 0;
 }

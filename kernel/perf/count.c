@@ -181,9 +181,9 @@ static bool near_enough(const struct perf_counter *c, uint64_t want)
 }
 
 /*
- * Returns the shortest period that may be set for the remainder of a period. The kernel overflows
- * again each time it has passed, until the library's service thread sets the next period. Software
- * events are rare, so 1 is long enough.
+ * Returns the shortest period that may be set for the remainder of a period. The kernel's event
+ * overflows again each time this period has passed, until the library's service thread sets the
+ * next period. Software events are rare, so 1 is long enough.
  */
 static uint64_t shortest(const struct perf_counter *c)
 {
@@ -315,7 +315,7 @@ void perf_freeze(struct pfm_context *ctx)
 }
 
 /*
- * Only notes that counting goes on: perf_resume_group() starts the counters when the core has
+ * Only notes that counting continues: perf_resume_group() starts the counters when the core has
  * finished.
  */
 void perf_resume(struct pfm_context *ctx)

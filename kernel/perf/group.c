@@ -62,7 +62,7 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 	plan->sampling = wants_overflow(ctx, set, pmd, plan);
 	if (!plan->sampling)
 		return;
-	/* masking stops the counters; before a switch they count on: most overflows may switch nothing (3.7.6) */
+	/* only masking stops the counters: most overflows with a threshold switch no set (3.7.6) */
 	plan->stop = !ctx->fmt && (pmd->flags & PFM_REGFL_OVFL_NOTIFY);
 	loads = ctx->fmt || plan->stop || switches(set, pmd);
 	plan->fixed = loads && !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&
@@ -405,7 +405,7 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 	return ret;
 }
 
-/* --- what the core calls -------------------------------------------------------------------- */
+/* --- functions that the core calls ---------------------------------------------------------- */
 
 /* Opens the installed set's events anew if its registers need different events. */
 int perf_group_check(struct pfm_context *ctx)
@@ -451,7 +451,7 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 		p->unfit = ret;
 		perf_view_events(set, set->os, true);
 	}
-	/* a thread that called exec(2) has another id now, and END does not follow */
+	/* the target has got another id by exec(2); it lives, so no END follows */
 	if (ret == -ESRCH && perf_target_lives(ctx))
 		return -EBUSY;
 	if (ret)

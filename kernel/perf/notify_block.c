@@ -32,7 +32,7 @@ struct perf_block {
 	int		attached;
 	/* call_tracer() has sent a SIGSTOP that has not stopped the target yet */
 	bool		called;
-	bool		hold, end;	/* what other threads ask the tracer to do */
+	bool		hold, end;	/* requests of other threads to the tracer */
 	bool		held, gone;	/* the state of the target, as the tracer sets it */
 };
 
@@ -47,8 +47,8 @@ static void set_flag(struct perf_block *b, bool *flag, bool value)
 /* --- the tracer thread ---------------------------------------------------------------------- */
 
 /*
- * Looks at the target's state, but does not consume it (WNOWAIT): the target's parent will wait for
- * its end.
+ * Reads the target's state without consuming it (WNOWAIT), as the target's parent waits for it,
+ * too.
  */
 static int peek(struct perf_block *b, siginfo_t *info, int flags)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perf.h - the perf machine: the core over perf_event_open(2), as its files see each other.
+ * perf.h - the perf machine, the core over perf_event_open(2): declarations that its files share.
  * machine.c probes the kernel and holds the table of operations; target.c binds a context to a
  * thread or CPU; access.c does the work before and after a function of the core; group.c turns an
  * event set into a group of kernel events, family.c into a group that children inherit
@@ -48,8 +48,8 @@ struct perf_plan {
 
 /*
  * One kernel event. The PMD's value is base + (count - base_count), modulo 2^64, so the PMD
- * overflows when count has increased by -base from base_count. The kernel's event overflows where
- * period and next say, which can be another count.
+ * overflows when count has increased by -base from base_count. The kernel's event overflows when
+ * count is next, which may differ, and then after each period.
  */
 struct perf_counter {
 	struct perf_plan	plan;
@@ -74,8 +74,8 @@ struct perf_counter {
 struct perf_family;
 
 /*
- * The kernel events of one set, on the target alone. c[0] leads the group; the events that are in
- * no group come last.
+ * The kernel events of one set, on the target alone. c[0] leads the group; events in no group come
+ * last.
  */
 struct perf_group {
 	/* with INHERIT: the events of all counters; c[] then has only the target's own events */
@@ -87,7 +87,7 @@ struct perf_group {
 	bool			sampling, hw;
 	/* for how many ns the set had been active when the events were opened */
 	uint64_t		before;
-	/* for how many ns they had been started, as last read */
+	/* for how many ns the events had been started, as last read */
 	uint64_t		enabled;
 	/*
 	 * when the set was last installed: ns since "before" in which the set was active and its
@@ -95,7 +95,7 @@ struct perf_group {
 	 */
 	uint64_t		idle;
 	/*
-	 * for how many ns since then the events had no place on the PMU; set->blind includes them
+	 * ns since "before" in which the events had no place on the PMU; set->blind includes them
 	 */
 	uint64_t		missed;
 	struct perf_counter	c[];
@@ -165,11 +165,9 @@ struct perf_context {
 	/* dummy event for the target's run time and end; -1: none */
 	int			life;
 	void			*life_map;
-	/* pidfd that tells the target's end if life is not used for that; -1: none */
+	/* pidfd that reports the target's end if life does not; -1: none */
 	int			life_pidfd;
-	/*
-	 * dummy event that tells whether the target, in a child process, has called exec; -1: none
-	 */
+	/* dummy event that reports an exec by the target, in a child process; -1: none */
 	int			exec;
 	struct pfm_watch	*life_watch;
 	/* the target has ended; records are left that wait for a restart to be replayed */
@@ -203,7 +201,7 @@ struct perf_context {
 	/* events were not on the PMU all of the time, or could not be read */
 	bool			failed;
 	/*
-	 * number of lost records that the core has been told of; count_missed() must not count
+	 * number of lost records that were reported to the core; count_missed() must not count
 	 * their overflows again
 	 */
 	uint64_t		reported;
@@ -300,8 +298,8 @@ bool perf_has_fd(struct pfm_context *ctx);
 bool perf_target_lives(const struct pfm_context *ctx);
 int perf_right_cpu(struct pfm_context *ctx);
 /*
- * Called when all records of an ended target have been replayed: watches the target again, so that
- * its end is noticed a second time.
+ * Called when all records of an ended target have been replayed: watches for the end again, which
+ * is reported at once and unloads the context.
  */
 void perf_resume_life(struct pfm_context *ctx);
 uint64_t perf_target_cpu(struct pfm_context *ctx, const struct pfm_where *where);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - passes the kernel's records of what programs do to the core. They are in the ring
+ * record.c - passes to the core the kernel's records of what programs do, which are in the ring
  * among the overflows.
  */
 #include <unistd.h>
@@ -118,7 +118,7 @@ static bool read_name(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* Reads a SWITCH record. A kernel before 4.17 does not tell that the thread was preempted. */
+/* Reads a SWITCH record. Kernels before 4.17 do not report that the thread was preempted. */
 static bool read_switch(const union perf_record *rec, struct pfm_record *out)
 {
 	uint16_t misc = rec->header.misc;

@@ -118,7 +118,7 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 
 /*
  * Counts the overflows that should have come before this one, and did not. Some of them may be
- * records that the kernel reported as lost (p->reported): the core has been told of those. A timer
+ * records that the kernel reported as lost (p->reported): those were reported to the core. A timer
  * that excludes a privilege level runs on while the thread is at that level, so its overflows are
  * not missing.
  */
@@ -229,7 +229,7 @@ static void deliver(struct pfm_context *ctx, struct perf_group *g, struct perf_c
 	p->replaying = false;
 	p->program = true;
 	if (p->set != set || set->runs != runs || ctx->absent) {
-		/* a set that comes after itself may have other events now: g may be gone */
+		/* if a set succeeds itself, its events may have been reopened: g may be gone */
 		perf_note_gap(ctx, set, idle, s->enabled);
 		return;
 	}

@@ -255,7 +255,7 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
  * Returns true if the ring has a complete record. When a thread ends, the kernel writes its counts
  * from the CPU where it ends into the rings of all CPUs (inherit_stat), without a lock: two threads
  * that end together may overwrite each other's records. If that leaves a record without a size,
- * nothing after it can be read. It may also leave data_head where it is for good.
+ * nothing after it can be read. data_head may also stay unchanged for good.
  */
 static bool has_record(const struct perf_ring *ring)
 {

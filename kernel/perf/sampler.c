@@ -46,7 +46,7 @@ static int num_cpus(void)
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
-/* --- refusing what the kernel cannot do ----------------------------------------------------- */
+/* --- refusing what the kernel does not support ---------------------------------------------- */
 
 static int refuse_values(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
@@ -160,8 +160,8 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 }
 
 /*
- * Opens an event for the records of what a thread other than the target does. Those of the target
- * are written by the rings' own events.
+ * Opens an event for the records of a thread other than the target. The rings' own events write
+ * those of the target.
  */
 static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_t tid, struct inherited *e)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * stack.c - call stacks, for formats that want them: finds what the kernel has written of a stack
- * into the record of a sample.
+ * stack.c - call stacks, for formats that want them: finds the parts of a stack that the kernel has
+ * written into the record of a sample.
  */
 #include <stdio.h>
 
@@ -91,7 +91,7 @@ bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, c
 	return !want->max_stack || parse_copy(s, words, end);
 }
 
-/* --- what formats call ---------------------------------------------------------------------- */
+/* --- functions that formats call ------------------------------------------------------------ */
 
 static uint16_t frames(const struct pfm_where *where, enum pfm_frames level, uint64_t *ips, uint16_t max)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * target.c - binds a context to a thread or a CPU, and notices that the thread has ended. A dummy
- * event on the thread measures how long it has run and, by hanging up, tells that it has ended.
+ * event on the thread measures its run time, and hangs up when the thread has ended.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -139,9 +139,9 @@ static int open_life_pidfd(struct pfm_context *ctx)
  * its thread ends, but only if it has a ring: without one it looks hung up at all times. The event
  * stays with a thread that calls exec(2). A pidfd stays with the number of the thread, and if a
  * thread other than the first calls exec(2), it takes the number of the first. On newer kernels the
- * pidfd of a first thread tells the end of the whole process. So a pidfd is used to notice the end
- * of a process, for a thread that monitors itself (its context does not outlive an exec), and if
- * there is no locked memory left for the event's ring.
+ * pidfd of a first thread reports the end of the whole process. So a pidfd is used to notice the
+ * end of a process, for a thread that monitors itself (its context does not outlive an exec), and
+ * if there is no locked memory left for the event's ring.
  */
 static int find_end(struct pfm_context *ctx)
 {
@@ -190,8 +190,8 @@ static int open_life(struct pfm_context *ctx)
 }
 
 /*
- * If the target's process has inherited the descriptor, opens an event that tells whether the
- * target has called exec, which closes the descriptor. Without the event, END is sent in any case.
+ * If the target's process has inherited the descriptor, opens an event that reports an exec by the
+ * target, which closes the descriptor. Without the event, END is sent in any case.
  */
 static void watch_inherited(struct pfm_context *ctx)
 {
@@ -206,9 +206,9 @@ static void watch_inherited(struct pfm_context *ctx)
 }
 
 /*
- * Returns true if the target's process has the descriptor (3.3.6): this process, or a child of it
- * that has inherited the descriptor and has not called exec. Returns false for other programs, of
- * which that is not known.
+ * Returns true if the target's process has the descriptor (3.3.6): it is this process, or a child
+ * that has inherited the descriptor and has not called exec. Returns false for other processes, as
+ * their descriptors are not known.
  */
 bool perf_has_fd(struct pfm_context *ctx)
 {
@@ -267,8 +267,8 @@ bool perf_exists(uint32_t tid)
 }
 
 /*
- * If /proc hides a process (hidepid), the errors of system calls tell whether it exists. They
- * cannot tell to which process a thread belongs, so only the first thread of a hidden process is
+ * If /proc hides a process (hidepid), the errors of system calls show whether it exists. They do
+ * not show to which process a thread belongs, so only the first thread of a hidden process is
  * accepted.
  */
 static int find_hidden(uint32_t tid, char *state, uint32_t *pid)
@@ -401,7 +401,7 @@ bool perf_target_lives(const struct pfm_context *ctx)
 	return lives(ctx->pid);
 }
 
-/* If the first thread of a process has ended, another is the target. */
+/* If the first thread of a process has ended, another thread becomes the target. */
 static int find_living(struct pfm_context *ctx)
 {
 	const struct perf_context *p = perf_of(ctx);

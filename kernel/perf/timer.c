@@ -2,8 +2,8 @@
 /*
  * timer.c - the set timeout (3.7.6): a clock event of the target, which runs while the target does,
  * fires when the timeout has passed and writes its record into the ring. Without the right to
- * measure the kernel, a timer that fires in the kernel writes no record. So it then fires often,
- * and the first time in user code after the timeout has passed counts.
+ * measure the kernel, a timer that fires in the kernel writes no record. The timer then fires
+ * often, and its first record from user code after the timeout counts.
  */
 #include <unistd.h>
 

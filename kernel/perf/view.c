@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * view.c - how the target reads its counters without a system call: from the pages that the kernel
+ * view.c - lets the target read its counters without a system call, from the pages that the kernel
  * maintains for its events. A view has a range of addresses with room for one page per counter of
  * the PMU. Where no event's page is mapped there is a page of zeros, which says that the counter
  * cannot be read directly: so even while events are closed, a read finds mapped memory.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* calls.h - what the pfm_*() calls and perfmonctl() share. */
+/* calls.h - functions that the pfm_*() calls and perfmonctl() share. */
 #ifndef PFM_USER_CALLS_H
 #define PFM_USER_CALLS_H
 

@@ -76,7 +76,7 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
-/* Closes the library's end, unless the program has closed it, and may use its number now. */
+/* Closes the library's end, unless the program has closed it and may have reused its number. */
 static void close_own(struct pfm_desc *d)
 {
 	struct stat st;
@@ -243,8 +243,7 @@ static void end_context(struct pfm_desc *d)
 	pfm_do_close(ctx);
 	d->ctx = NULL;
 	/*
-	 * unlisted last: a thread that finds it earlier waits for the lock, and therefore for all
-	 * of this
+	 * unlisted last: a thread that finds d before waits for its lock, until all of this is done
 	 */
 	unlist(d);
 	atomic_fetch_add(&num_ended, 1);
@@ -440,8 +439,8 @@ static void silence(struct pfm_desc *d)
 }
 
 /*
- * Sets O_ASYNC again if silence() has cleared it. If a message was queued meanwhile, the signal is
- * sent now.
+ * Sets O_ASYNC again if silence() has cleared it. If a message was queued while it was clear, the
+ * signal is sent now.
  */
 static void unsilence(struct pfm_desc *d)
 {

@@ -9,14 +9,14 @@
 #include "inherited.h"
 #include "user.h"
 
-/* What a context's descriptor refers to. */
+/* A descriptor: the link from a file descriptor of the program to a context. */
 struct pfm_desc {
 	pthread_mutex_t		lock;
 	unsigned int		refs;		/* protected by the table's lock */
 	struct pfm_desc		*next;		/* the next one in the table's bucket */
 	/* inode number of the program's end, which all its duplicates share */
 	ino_t			ino;
-	/* the number by which children of fork() tell that they have the descriptor: inherited.h */
+	/* the number by which children of fork() note that they have it: inherited.h */
 	uint32_t		serial;
 	/* used in a child of fork(), where the other members are not valid */
 	struct pfm_inherited	inherited;
@@ -103,7 +103,7 @@ unsigned long pfm_desc_ended(void);
 /*
  * Ends at once the contexts of which the program has closed all descriptors, if the service thread
  * has not ended them yet. Returns true if contexts have ended, here or by the service thread, since
- * pfm_desc_ended() returned that number: then there is more room than there was.
+ * pfm_desc_ended() returned that number: then resources have become free.
  */
 bool pfm_desc_reap(unsigned long since);
 
@@ -124,7 +124,7 @@ unsigned int pfm_message_size(const struct pfm_desc *d);	/* machine_ops.c */
 int pfm_thread_start(pthread_t *thread, void *(*fn)(void *arg), void *arg, int state);
 /* Starts the service thread if it is not running. Returns 0, or -1 with errno. */
 int pfm_service_start(void);
-/* Called after a fork in the child, which has no service thread and none of the contexts. */
+/* Called in the child after a fork: the child has no service thread and no contexts. */
 void pfm_service_forget(void);
 
 /* shared.c: called after a fork in the child, which does not inherit the record locks. */

@@ -17,7 +17,7 @@
 #define BIT(err)	(1ULL << (err))
 #define ANYWHERE	(BIT(EBADF) | BIT(EINVAL) | BIT(EFAULT) | BIT(ENOSYS) | BIT(ENOMEM))
 
-/* The errnos that a command may report in addition to ANYWHERE, and the one that it reports for any other. */
+/* The errnos that a command may report besides ANYWHERE, and the one that it reports for others. */
 static const struct list {
 	uint64_t	listed;
 	int		rest;

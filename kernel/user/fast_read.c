@@ -67,7 +67,7 @@ static bool cookie_of(int fd, uint64_t *cookie)
 
 /*
  * Returns true if fd is still the descriptor for which the slot was published. If the library
- * cannot see closes, the socket's cookie tells.
+ * cannot see closes, the socket's cookie is compared.
  */
 static bool is_still(const struct slot *s, int fd)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * inherited.c - which children of fork() still have a context's descriptor; inherited.h describes
- * how this is found out.
+ * inherited.c - finds out which children of fork() still have a context's descriptor; see
+ * inherited.h.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inherited.h - tells which children of fork() still have a context's descriptor (3.3.6). When a
- * thread has ended, the kernel does not tell any more which descriptors it had. So a child in which
- * this library runs notes for its parent, in shared memory, that it exists and which descriptors it
- * has closed.
+ * inherited.h - finds out which children of fork() still have a context's descriptor (3.3.6). When
+ * a thread has ended, the kernel does not show any more which descriptors it had. So a child in
+ * which this library runs notes for its parent, in shared memory, that it exists and which
+ * descriptors it has closed.
  */
 #ifndef PFM_USER_INHERITED_H
 #define PFM_USER_INHERITED_H
@@ -18,7 +18,7 @@
  */
 uint32_t pfm_inherited_serial(void);
 
-/* A context of the parent in the child's list. */
+/* An entry in a child's list of the contexts of its parent. */
 struct pfm_inherited {
 	ino_t			ino;
 	uint32_t		serial;	/* 0: its closes are not noted */
@@ -58,9 +58,9 @@ void pfm_inherited_look(void);
 /*
  * holds() returns true if the process has noted that it has the descriptor, and not that it has
  * closed it. The note may be that of an earlier process with the same id, and that of a child which
- * has just been forked may still be missing. Of a process that must exist, forked() tells whether
- * it runs the program that forked it, and number() returns the number under which it really has the
- * descriptor, or -1.
+ * has just been forked may still be missing. forked() and number() are for a process that must
+ * exist: forked() returns true if it still runs the program that forked it, and number() returns
+ * the number under which it has the descriptor, or -1.
  */
 bool pfm_inherited_holds(uint32_t pid, uint32_t serial);
 bool pfm_inherited_forked(uint32_t pid);

@@ -78,7 +78,7 @@ static int close_many(unsigned int first, unsigned int last, int flags)
 	return fn ? fn(first, last, flags) : (int)syscall(SYS_close_range, first, last, flags);
 }
 
-/* --- the functions in their place ----------------------------------------------------------- */
+/* --- replacements of the functions ---------------------------------------------------------- */
 
 /* Returns the size of a message if fd is a context's descriptor, or else 0. */
 static unsigned int message_of(int fd)
@@ -300,7 +300,7 @@ static int our_dup3(int from, int to, int flags)
 
 /*
  * fclose(3) closes the descriptor inside libc, where this library cannot see it. So a close of fd
- * is announced here that never ends, and nothing is published under its number any more.
+ * is begun here that never ends: nothing is published under its number any more.
  */
 static FILE *our_fdopen(int fd, const char *mode)
 {

@@ -22,10 +22,7 @@
 
 /* --- messages ------------------------------------------------------------------------------- */
 
-/*
- * Returns the number of unread messages: the kernel tells how many bytes are in the socket's
- * buffer.
- */
+/* Returns the number of unread messages, from the number of bytes in the socket's buffer. */
 static size_t unread(struct pfm_desc *d)
 {
 	int bytes = 0;

@@ -140,7 +140,7 @@ static bool just_lacks(int err)
 
 /*
  * Gives the reason when no machine works. pfm_explain() and errno are those of the machine that was
- * tried last; to them is added why perfmon.ko cannot be used.
+ * tried last; the reason why perfmon.ko cannot be used is added.
  */
 static void refuse_all(void)
 {
@@ -220,7 +220,7 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 }
 
 /*
- * If the machine was not chosen by name, returns the notes after a line that tells why perfmon.ko,
+ * If the machine was not chosen by name, returns the notes after a line that says why perfmon.ko,
  * the first choice, is not used.
  */
 static const char *with_obstacle(const char *notes)

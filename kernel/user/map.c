@@ -29,7 +29,7 @@ struct request {
 	off_t	offset;
 };
 
-/* Returns true if the line of /proc/self/maps is one of the file, but not the library's own mapping. */
+/* Returns true if the line of /proc/self/maps maps the file, and is not the library's mapping. */
 static bool is_of(const char *line, const struct stat *file, const void *own)
 {
 	unsigned long long from, ino;
@@ -40,8 +40,8 @@ static bool is_of(const char *line, const struct stat *file, const void *own)
 }
 
 /*
- * Returns true if any part of the buffer is mapped. The kernel is asked, because it knows what the
- * program has moved, and unmapped in parts or together with other memory.
+ * Returns true if any part of the buffer is mapped. /proc/self/maps is read, because the program
+ * may have moved the mapping, or unmapped it in parts or together with other memory.
  */
 static bool is_mapped(const struct pfm_desc *d)
 {

@@ -119,7 +119,7 @@ int pfm_linux_create(pfarg_ctx_t *ctx, const char *fmt_name, const void *fmt_arg
 	return pfm_linux_ask(PFM_NR_CREATE_CONTEXT, 0, &req);
 }
 
-/* --- the machine: what the kernel says of its registers ------------------------------------- */
+/* --- the machine: its registers, as the kernel describes them ------------------------------- */
 
 static int fetch_reg(struct pfm_reg *reg, char *name, uint16_t num, unsigned int nr)
 {

@@ -155,7 +155,7 @@ static int open_epoll(void)
 	return high;
 }
 
-/* Starts a thread, which serves the watches that are added from now on. */
+/* Starts a thread, which handles the watches that are added from now on. */
 static int start(void)
 {
 	struct service *s = pfm_os_alloc(sizeof(*s));
@@ -207,7 +207,7 @@ void pfm_service_forget(void)
 }
 
 /*
- * Has the current service thread serve the watch. If the program has closed the thread's epoll
+ * Has the current service thread handle the watch. If the program has closed the thread's epoll
  * descriptor, another service thread is started.
  */
 static int add(struct pfm_watch *w, uint32_t events)

@@ -258,7 +258,7 @@ static uint64_t perf_grants(void)
 
 /*
  * Returns how many bytes the user may still lock, by the limit of perf_event_open(2):
- * RLIMIT_MEMLOCK plus what perf grants every user for each processor.
+ * RLIMIT_MEMLOCK plus the bytes that perf grants every user for each processor.
  */
 uint64_t pfm_user_lockable(struct pfm_machine *m)
 {

@@ -85,7 +85,7 @@ void pfm_user_want_inherited(void);
  * inherited the context's descriptor by fork(), still has it, and has not called exec.
  * pfm_user_inherited_holds() answers the same question when the process may have ended: it returns
  * true if the process is a child of fork() that has noted that it inherited the descriptor, and has
- * not noted a close of it, nor an exec. What goes past the library is not noted.
+ * not noted a close of it, nor an exec. Calls that bypass the library are not noted.
  */
 bool pfm_user_inherited(struct pfm_context *ctx);
 bool pfm_user_inherited_holds(struct pfm_context *ctx);
@@ -119,8 +119,8 @@ struct pfm_fast_pmd {
 };
 
 /*
- * What pfm_machine_ops.fast_read fills in: how the PMDs of the active set can be read without the
- * core. PMDs of other sets cannot.
+ * Filled in by pfm_machine_ops.fast_read: how the PMDs of the active set can be read without the
+ * core. PMDs of other sets cannot be.
  */
 struct pfm_fast_read {
 	/*
@@ -206,7 +206,7 @@ void pfm_machines_begin_call(void);
 void pfm_machines_end_call(void);
 void pfm_machines_forget(void);
 
-/* These enclose a fork. Meanwhile no thread chooses a machine, and no call is in progress. */
+/* These enclose a fork: in between, no thread chooses a machine, and no call is in progress. */
 void pfm_machines_before_fork(void);
 void pfm_machines_after_fork(void);
 
