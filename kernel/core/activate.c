@@ -47,7 +47,7 @@ static int start(struct pfm_context *ctx, void *arg)
 		set = ctx->active;
 	if (set != ctx->active)
 		/*
-		 * no switch is due any more: it was to leave the set that has been active until now
+		 * no switch is due any more: it would have left the set that was active until now
 		 */
 		ctx->switch_due = false;
 	if (set != ctx->active || ctx->absent)
@@ -56,7 +56,7 @@ static int start(struct pfm_context *ctx, void *arg)
 		ctx->started = false;
 		return ret;
 	}
-	ctx->started = true;	/* 3.7.6: the timeout continues with the time that was left of it */
+	ctx->started = true;	/* 3.7.6: the timeout continues with the remaining time */
 	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }
 
@@ -107,7 +107,7 @@ void pfm_user_start(struct pfm_context *ctx)
 		go_on(ctx);
 }
 
-/* The target has executed a program: starts a context with PFM_FL_ON_EXEC. Runs in PMU context. */
+/* Called in PMU context when the target has executed a program: starts an ON_EXEC context. */
 void pfm_target_exec(struct pfm_context *ctx)
 {
 	ctx->waits_exec = false;

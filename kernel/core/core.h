@@ -55,8 +55,8 @@ struct pfm_pmd {
 	uint32_t	random_seed;		/* the seed as programmed */
 	uint32_t	random_state;		/* state of Carta's generator */
 	/*
-	 * sum of the counts of child contexts that have ended, minus what "living" was when the PMD
-	 * was last written: what children counted before a write is no part of the value
+	 * sum of the counts of child contexts that have ended, minus "living" at the time when the
+	 * PMD was last written: counts of children before a write are not part of the value
 	 */
 	uint64_t	children;
 	/*
@@ -75,8 +75,8 @@ struct pfm_pmc {
 #define PFM_FIRST_REGS	4
 
 /*
- * With PFM_FL_INHERIT: what child contexts add to the members of struct pfm_set that have the same
- * names.
+ * With PFM_FL_INHERIT: the amounts that child contexts add to the members of struct pfm_set with
+ * the same names.
  */
 struct pfm_share {
 	uint64_t	runs;
@@ -97,14 +97,14 @@ struct pfm_set {
 	uint8_t		pmd_words;
 	/* in ns, rounded up to the timer's granularity (3.1.10) */
 	uint64_t	timeout;
-	/* what is left of the timeout while the set is inactive, stopped or masked */
+	/* the rest of the timeout while the set is inactive, stopped or masked */
 	uint64_t	timeout_left;
 	uint64_t	runs;
 	/* ns for which the set has counted before ctx->since */
 	uint64_t	duration;
 	uint64_t	lost, throttled, late;
 	/*
-	 * what child contexts add: those that have ended; those that live, as of the last
+	 * amounts of child contexts: those that have ended; those that live, at the last
 	 * pfm_gather()
 	 */
 	struct pfm_share ended, living;
@@ -157,7 +157,7 @@ struct pfm_part {
 	bool			full;
 	/* the message of the present fill, or of the last one, has been posted */
 	bool			reported;
-	/* what the format's restart callback returned at its last call */
+	/* the result of the last call of the format's restart callback */
 	pfm_ovfl_ctrl_t		ctrl;
 	uint32_t		fills;		/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
@@ -211,7 +211,7 @@ struct pfm_context {
 	void			*fmt_self;	/* the state of a format with fmt_ops */
 	void			*buf;
 	size_t			buf_size;
-	struct pfm_stack_want	format_needs;		/* what the format wants of the machine */
+	struct pfm_stack_want	format_needs;		/* the requirements of the format */
 	size_t			msgq_depth;
 
 	/* with INHERIT: the parts of the buffer; a child context uses its root's */
@@ -494,7 +494,7 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 /*
  * Called in PMU context for a PMD that is the only one to overflow, by machines that load the
  * counter themselves instead of calling pfm_overflow(). pfm_goes_on() returns true if the context
- * has no format, and the PMD is only reset or just goes on, without a message, throttling or a
+ * has no format, and the PMD is only reset or just counts on, without a message, throttling or a
  * switch. pfm_is_reset() is called then: it returns true if the PMD is reset, and decrements its
  * threshold.
  */
@@ -529,8 +529,8 @@ int pfm_parts_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, vo
 		     size_t size, int n);
 
 /*
- * Runs fn, which processes ctx->vector, on n elements of size bytes. ctx->vector.n then tells how
- * many were processed.
+ * Runs fn, which processes ctx->vector, on n elements of size bytes. ctx->vector.n is then the
+ * number of elements that were processed.
  */
 static inline int pfm_vector_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *),
 				    void *v, size_t size, int n)
@@ -564,7 +564,7 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 	return ctx->flags & PFM_FL_INHERIT;
 }
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
-/* Sets "living" of the sets and PMDs to what living child contexts have counted so far. */
+/* Sets "living" of the sets and PMDs to the present counts of the living child contexts. */
 void pfm_gather(struct pfm_context *ctx);
 /*
  * Runs fn in the PMU context of each child context. Its argument is the child's set with set's id,
@@ -574,7 +574,7 @@ void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *,
 /* unloads the child context, adds its counts to the root's, and frees it */
 void pfm_child_ctx_end(struct pfm_context *child_ctx);
 void pfm_rests_free(struct pfm_context *root);
-/* Makes what children have counted so far no longer a part of the PMD's value. */
+/* Excludes from the PMD's value the events that children have counted so far. */
 static inline void pfm_forget_children(struct pfm_pmd *pmd)
 {
 	pmd->children = -pmd->living;

@@ -35,7 +35,7 @@ struct pfm_buffer_fmt;
 struct pfm_where;
 
 /*
- * What a format will read of where->stack at overflows, because some machines must know that in
+ * The parts of where->stack that a format reads at overflows: some machines must know them in
  * advance. It is stored in ctx->format_needs. If all members are 0, the format reads nothing.
  */
 struct pfm_stack_want {
@@ -121,10 +121,7 @@ typedef struct pfm_buffer_fmt {
 	bool	(*fmt_record)(void *buf, const struct pfm_record *rec);
 	const struct pfm_fmt_ops *fmt_ops;
 
-	/*
-	 * The following members are set by the core, and by what it is built into: libperfmon,
-	 * perfmon.ko.
-	 */
+	/* The following members are set by the core, and by libperfmon or perfmon.ko. */
 	struct pfm_buffer_fmt	*next;
 	unsigned int		users;		/* number of contexts that use the format */
 	void	*owner;				/* the module that registered it */

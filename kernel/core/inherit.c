@@ -34,15 +34,15 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 /* --- the periods of child contexts ---------------------------------------------------------- */
 
 /*
- * Returns true for a counter with a reset value in a context with a format. Such a counter serves
- * to take samples: its value is not added to the root's.
+ * Returns true for a counter with a reset value in a context with a format. Such a counter is for
+ * sampling: its value is not added to the root's.
  */
 static bool has_period(const struct pfm_context *ctx, const struct pfm_pmd *pmd)
 {
 	return ctx->fmt && pmd->is_counter && (pmd->long_reset || pmd->short_reset);
 }
 
-/* What a child context leaves when it ends: the values of its PMDs with a period. */
+/* The state that an ended child context leaves: the values of its PMDs with a period. */
 struct pfm_rest {
 	struct pfm_rest	*next;
 	unsigned int	n, room;

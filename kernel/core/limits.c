@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * limits.c - sessions (3.1.7), permissions and limits (chapter 4), and the configuration that sets them
- * (3.1.16, 3.1.17).
+ * limits.c - sessions (3.1.7), permissions and limits (chapter 4), and their configuration (3.1.16,
+ * 3.1.17).
  */
 #include "core.h"
 

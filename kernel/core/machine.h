@@ -71,7 +71,7 @@ struct pfm_caller {
 	uint64_t	memlock;	/* bytes the caller may still lock; ~0: no limit */
 };
 
-/* What contexts of other processes use. The machine does not have them in its own lists. */
+/* The resources that contexts of other processes use, which are not in the machine's lists. */
 struct pfm_usage {
 	uint64_t	thread_sessions;
 	uint64_t	sys_sessions;
@@ -84,9 +84,8 @@ struct pfm_usage {
  */
 struct pfm_sharing_ops {
 	/*
-	 * Tells other processes of a context that attach() has bound, and that conflicts with no
-	 * context of this process. Returns -EBUSY if it conflicts with a context of another
-	 * process.
+	 * Announces to other processes a context that attach() has bound. It conflicts with no
+	 * context of this process. Returns -EBUSY if it conflicts with one of another process.
 	 */
 	int	(*claim)(struct pfm_context *ctx);
 	void	(*disclaim)(struct pfm_context *ctx);
@@ -159,16 +158,16 @@ struct pfm_machine_ops {
 	unsigned int (*part)(struct pfm_context *ctx);
 
 	/*
-	 * Optional: allocates what a PMC needs when it comes into use in a loaded context, if that
-	 * is impossible in PMU context. The core has checked the rest of the command's element
+	 * Optional: allocates the resources of a PMC that comes into use in a loaded context, if
+	 * that is impossible in PMU context. The core has checked the rest of the command's element
 	 * before. Errors: EBUSY, ESRCH.
 	 */
 	int	(*need)(struct pfm_context *ctx, uint16_t num);
 
 	/*
 	 * Runs fn(ctx, arg) where the PMU state of a loaded context may be accessed: its counters
-	 * are held, and no overflow, timeout or switch comes meanwhile. Returns what fn returned.
-	 * Errors: EBUSY (a command for a system-wide context from another CPU, unless
+	 * are held, and no overflow, timeout or switch comes until fn returns. Returns the result
+	 * of fn. Errors: EBUSY (a command for a system-wide context from another CPU, unless
 	 * pfm_any_cpu()), ESRCH (the target is gone, and no overflow or timeout of it will come any
 	 * more).
 	 */
@@ -176,10 +175,10 @@ struct pfm_machine_ops {
 
 	/*
 	 * These run in PMU context. install() loads the set's used PMCs and PMDs into the PMU, with
-	 * the counters frozen; it fails only if it lacks a resource. collect() adds what the
-	 * hardware has counted since the last install() or collect() to the pmd->value of the set,
-	 * and does nothing if the set is not installed. write_pmc() and write_pmd() write one
-	 * register of the installed set, which has been changed in memory, to the PMU.
+	 * the counters frozen; it fails only if it lacks a resource. collect() adds the hardware's
+	 * counts since the last install() or collect() to the pmd->value of the set, and does
+	 * nothing if the set is not installed. write_pmc() and write_pmd() write one register of
+	 * the installed set, which has been changed in memory, to the PMU.
 	 */
 	int	(*install)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*collect)(struct pfm_context *ctx, struct pfm_set *set);
@@ -238,7 +237,7 @@ struct pfm_machine_ops {
 	void	(*flush)(struct pfm_context *ctx);
 	void	(*signal)(struct pfm_context *ctx);
 
-	/* These tell of the caller and the clock, and allocate memory. */
+	/* The caller, the clock and memory. caller() fills in *who. */
 	void	(*caller)(struct pfm_machine *m, struct pfm_caller *who);
 	/* returns true if the caller is a member of the group */
 	bool	(*in_group)(struct pfm_machine *m, uint32_t gid);
@@ -398,7 +397,7 @@ struct pfm_bare_ops {
 	void	 (*set_pmc)(struct pfm_context *ctx, uint16_t num, uint64_t value);
 	void	 (*set_pmd)(struct pfm_context *ctx, uint16_t num, uint64_t value);
 	uint64_t (*get_pmd)(struct pfm_context *ctx, uint16_t num);
-	bool	 (*on_pmu)(struct pfm_context *ctx);	/* is the context's state on a PMU now? */
+	bool	 (*on_pmu)(struct pfm_context *ctx);	/* true: the state is on a PMU now */
 };
 int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_bare_collect(struct pfm_context *ctx, struct pfm_set *set);
@@ -417,8 +416,8 @@ void pfm_bare_interrupt(struct pfm_context *ctx, const uint64_t *wrapped, const 
 void pfm_user_start(struct pfm_context *ctx);
 void pfm_user_stop(struct pfm_context *ctx);
 /*
- * The target has executed a program: a context with PFM_FL_ON_EXEC begins to count. Called in PMU
- * context.
+ * Called in PMU context when the target has executed a program: starts a context with
+ * PFM_FL_ON_EXEC.
  */
 void pfm_target_exec(struct pfm_context *ctx);
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * os.h - what the core needs of its environment, apart from a machine (machine.h).
+ * os.h - the functions that the core needs of its environment, apart from a machine (machine.h).
  *
  * pfm_os_types.h is found by the include path (in kernel/user or kernel/linux). It provides the
  * fixed-width integers, bool, size_t, memcpy, memmove and memset, the errno constants, and the

@@ -145,7 +145,7 @@ static void ask_handler(struct pfm_context *ctx, struct pfm_set *set, const stru
 
 /*
  * Makes the decision without a format: a PMD with OVFL_NOTIFY notifies and masks (3.1.9), a PMD
- * that triggers set switches is reset (3.7.6), and any other counter wraps and goes on (3.4.3).
+ * that triggers set switches is reset (3.7.6), and any other counter wraps and counts on (3.4.3).
  */
 static void default_policy(struct pfm_context *ctx, struct pfm_set *set, struct decision *v)
 {

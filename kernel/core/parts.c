@@ -6,7 +6,7 @@
  * Threads run at the same time, but a format expects one writer. So there are several buffers, one
  * after the other, each of them complete: the parts. ops->num_parts() returns how many. A thread
  * fills the part of its CPU, after its context has taken the part. It does not wait for a part that
- * is taken, because it may be in an NMI that has interrupted the code which took the part.
+ * is taken, because it may run in an NMI that has interrupted the code which took the part.
  *
  * A restart gives a full part back to its format, which then overwrites it. Another part may fill
  * up while the program reads the first one. So each fill of a part has a number, and with several

@@ -15,7 +15,7 @@ struct pfm_where;
 
 struct pfm_reg {
 	uint16_t	num;		/* number of the PMC or PMD; tables are sorted by it */
-	/* PFM_REG_TYPE_*: what it stands for in the hardware: a PMC, an MSR, an IBR, ... */
+	/* PFM_REG_TYPE_*: the kind of the actual register: a PMC, an MSR, an IBR, ... */
 	uint16_t	type;
 	/* PFM_REG_*, ored: whether it counts, interrupts, is read-only, ... */
 	uint32_t	kind;

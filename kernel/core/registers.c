@@ -63,7 +63,7 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
 }
 
 /*
- * Returns true if the PMC accepts NO_EMUL64. If it controls a counter, reg->kind tells. If it
+ * Returns true if the PMC accepts NO_EMUL64. If it controls a counter, reg->kind says so. If it
  * controls none, the flag is accepted and ignored (6.2.1), but debug registers accept no flags
  * (5.6.3).
  */
@@ -398,7 +398,7 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	int ret = 0;
 
 	(void)arg;
-	/* adds what has been counted so far, so that PMDs which are not written keep it */
+	/* adds the counts so far, so that PMDs which are not written keep them */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 	for (int i = 0; i < vec->n && !ret; i++) {

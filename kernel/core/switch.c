@@ -5,7 +5,7 @@
  */
 #include "core.h"
 
-/* Makes the active set count from now on. Its timeout continues with what was left of it. */
+/* Makes the active set count from now on. Its timeout continues with the remaining time. */
 void pfm_run(struct pfm_context *ctx)
 {
 	const struct pfm_machine_ops *ops = pfm_ops(ctx);
@@ -17,8 +17,8 @@ void pfm_run(struct pfm_context *ctx)
 }
 
 /*
- * Called when the active set stops counting: updates its duration (3.1.12), and saves what is left
- * of its timeout (3.7.6).
+ * Called when the active set stops counting: updates its duration (3.1.12), and saves the rest of
+ * its timeout (3.7.6).
  */
 static void account(struct pfm_context *ctx)
 {

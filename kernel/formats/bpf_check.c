@@ -135,8 +135,8 @@ static bool follow_memory(const struct pfm_bpf_insn *i, uint16_t *written)
 }
 
 /*
- * Removes, at the targets of the jump at pc, the scratch words from at[] that have not been written
- * on this path: at[] has those that are written on all paths to an instruction.
+ * Removes from at[], at the targets of the jump at pc, the scratch words that were not written on
+ * this path: at[] has those that were written on all paths to an instruction.
  */
 static void meet(const struct pfm_bpf_insn *i, unsigned int pc, uint16_t written, uint16_t *at)
 {

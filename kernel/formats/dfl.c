@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * dfl.c - the default sampling format (3.6), in the layout of the specification and in that of
- * perfmon 2.x. Both are filled by the same code; a struct layout tells it the sizes and offsets.
+ * perfmon 2.x. Both are filled by the same code; a struct layout has the sizes and offsets.
  */
 #include "formats.h"
 #include "perfmon/perfmon_dfl_smpl.h"
@@ -112,8 +112,8 @@ int handle(const struct layout *l, void *buf, pfm_ovfl_arg_t *arg, uint64_t tsta
 }
 
 /*
- * Makes the buffer empty, by the header only (3.6.5). The flag reset_ovfl_pmds does no harm if
- * monitoring is active, because no reset is due then.
+ * Empties the buffer by changing only its header (3.6.5). If monitoring is active, no reset is due,
+ * and the flag reset_ovfl_pmds has no effect.
  */
 static int restart(const struct layout *l, void *buf, pfm_ovfl_ctrl_t *ctrl)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* formats.h - the sampling formats that are part of perfmon, and what they share. */
+/* formats.h - the sampling formats that are part of perfmon, and functions that they share. */
 #ifndef PFM_FORMATS_H
 #define PFM_FORMATS_H
 

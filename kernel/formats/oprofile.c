@@ -102,7 +102,7 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
 
 /*
  * Returns true if the program must be notified. After a notification there is no other until the
- * program has given back the words that the first one was about.
+ * program has given back the words that the first one reported.
  */
 static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {

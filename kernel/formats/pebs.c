@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/*
- * pebs.c - the formats with samples that the processor writes (PEBS): one for each layout of its records.
- */
+/* pebs.c - the formats for samples that the processor writes (PEBS): one for each record layout. */
 #include "formats.h"
 #include "perfmon/perfmon_pebs_smpl.h"
 

@@ -71,7 +71,7 @@ int sys_vperfctr_unlink(int fd)
 	return perfctr_leave(do_unlink(fd));
 }
 
-/* --- commands to what is attached ------------------------------------------------------------ */
+/* --- commands to attached objects ------------------------------------------------------------ */
 
 static int find_attached(int fd, struct vperfctr **v)
 {

@@ -31,7 +31,7 @@ struct vperfctr {
 	int			ctx;
 	/* the machine counts ended children separately from living ones */
 	bool			tells_ended;
-	/* the counters that overflowed, because of which all are suspended */
+	/* counters of which an overflow has suspended all counters */
 	uint32_t		overflown;
 	/* the thread's CPU time at which the TSC's sum was clock_sum */
 	uint64_t		clock_start;
@@ -62,7 +62,7 @@ int perfctr_state_new(struct vperfctr *v);
 void perfctr_state_put(struct vperfctr *v);
 /* reads the state of a detached object */
 int perfctr_state_read(int fd, struct vperfctr_state *state);
-/* announces a change of the sums; readers that meet it try again */
+/* announces a change of the sums; a reader that sees the change in progress tries again */
 void perfctr_state_begin(struct vperfctr *v);
 void perfctr_state_end(struct vperfctr *v, uint64_t tsc_start);
 
@@ -91,7 +91,7 @@ int perfctr_resume(struct vperfctr *v);
 uint64_t perfctr_now(struct vperfctr *v, uint64_t pmd);
 uint64_t perfctr_tsc_now(struct vperfctr *v);
 
-/* --- thread.c: what the system tells of threads ---------------------------------------------- */
+/* --- thread.c: facts about threads ----------------------------------------------------------- */
 
 int perfctr_thread_find(struct vperfctr *v);
 bool perfctr_thread_ended(const struct vperfctr *v);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * sample.c - brings the sums up to date, and suspends and resumes counters. A counter's value at
- * any time is sum + (now - start): a sample adds what was counted to the sum, and moves start.
+ * any time is sum + (now - start): a sample adds the count to the sum, and moves start.
  */
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * core2.c - the PMU of Intel's Core 2: architectural perfmon, version 2. It has two general
  * counters, PMC/PMD 0 and 1, and three fixed-function counters, PMD16-18, which share PMC16. PMC17
  * makes counter 0 sample precisely (PEBS). With bit 0 of PMC30, IA32_DEBUGCTL, the last branches
- * are in PMD32-39, and PMD31 tells which is the latest. Source: Intel's Software Developer's
+ * are in PMD32-39, and PMD31 has the number of the latest. Source: Intel's Software Developer's
  * Manual, volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
  * IA32_PERF_GLOBAL_CTRL is no logical register: with it the machine starts and stops all counters.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* ia64.h - what the descriptions of Itanium processors have in common (chapter 5). */
+/* ia64.h - registers and checks that the descriptions of Itanium processors share (chapter 5). */
 #ifndef PFM_PMU_IA64_H
 #define PFM_PMU_IA64_H
 

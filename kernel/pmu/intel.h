@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
-/* intel.h - rows of registers that Core 2 and Nehalem share. The includer defines WIDTH, INT and RSVD. */
+/* intel.h - registers that Core 2 and Nehalem share. The includer defines WIDTH, INT and RSVD. */
 #ifndef PFM_PMU_INTEL_H
 #define PFM_PMU_INTEL_H
 

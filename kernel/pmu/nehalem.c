@@ -4,7 +4,7 @@
  * general counters, PMC/PMD 0-3, and three fixed-function counters, PMD16-18, which share PMC16.
  * PMC17 makes the general counters sample precisely (PEBS), and PMC18 sets the latency from which
  * loads are sampled. PMC19 selects offcore responses. The last branches, which PMC30 filters, are
- * in PMD32-63, and PMD31 tells which is the latest. Source: Intel's Software Developer's Manual,
+ * in PMD32-63, and PMD31 has the number of the latest. Source: Intel's Software Developer's Manual,
  * volume 3. The interrupt bits are always on, because 64-bit emulation needs them.
  * IA32_PERF_GLOBAL_CTRL is no logical register: with it the machine starts and stops all counters.
  * The uncore PMU is not described here.

@@ -30,7 +30,7 @@
 	X(146, 0x00300000121e108eULL, 0)	/* pm_eprof1 */ \
 	X(147, 0x0038000810122020ULL, 1)	/* pm_eprof2 */
 
-/* MMCR0: freeze all, the supervisor, the user; and interrupts of PMC1 and of the others, which are always on. */
+/* MMCR0: freeze all, the supervisor, the user; the interrupts of all PMCs, which are always on. */
 #define PFM_POWER5_FC	0x80000000ULL
 #define PFM_POWER5_FCS	0x40000000ULL
 #define PFM_POWER5_FCP	0x20000000ULL

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * software.h - software counters and virtual PMDs: the part of the logical PMU that every Linux has.
+ * software.h - software counters and virtual PMDs: a part of every logical PMU.
  *
  * Their numbers are the same on every machine. A software counter n is PMD n, controlled by PMC n,
  * a value that says at which privilege levels it counts: PFM_SW_USER | PFM_SW_KERNEL (the values of
@@ -15,17 +15,17 @@
 #define PFM_SW_USER	0x8
 
 /*
- * The software events, a row each. The place of a row makes the number of its register, and programs rely on the
- * numbers: a new row goes to the end. All other lists of software events are made from this one.
+ * A row for each software event. Its position determines the number of its register, on which
+ * programs rely: add rows at the end. All other lists of software events are made from this one.
  *
  *	X(NAME, name, alias, perf, kind, sim, text)
  *
- *	NAME	PFM_SW_NAME is the number of its register; NAME is what libpfm calls the event
- *	name	of its register, and of the event in lpfm, as in perf; alias is another name there, or ""
+ *	NAME	PFM_SW_NAME is the number of its register; libpfm calls the event NAME
+ *	name	its name in perf and lpfm, and that of its register; alias is another name, or ""
  *	perf	PERF_COUNT_SW_perf counts it on perf_event
- *	kind	TIME: it counts ns; KERNEL: at user level alone it would always be 0; EVENT: any other
- *	sim	SIM_SW_sim of sim/software.c says what counts it on the simulated computer; NONE: nothing does, and
- *		the computer does not have the register
+ *	kind	TIME: counts ns; KERNEL: at user level alone the count is always 0; EVENT: others
+ *	sim	SIM_SW_sim of sim/software.c counts it on the simulated computer; NONE: that
+ *		computer does not have the register
  *	text	a description
  */
 #define PFM_SOFTWARE_EVENTS(X) \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * software_perf.h - which event of perf_event counts for a software counter, on the machines that
- * stand on perf_event. The includer has brought linux/perf_event.h.
+ * software_perf.h - the event of perf_event for each software counter, on the machines that use
+ * perf_event. The includer must include linux/perf_event.h before.
  */
 #ifndef PFM_PMU_SOFTWARE_PERF_H
 #define PFM_PMU_SOFTWARE_PERF_H

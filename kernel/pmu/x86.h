@@ -30,10 +30,10 @@
 #define PFM_X86_AMD_BITS	(PFM_X86_COMMON_BITS | 0x30f00000000ULL)
 
 /*
- * Returns what the kernel's driver must program for a PMC's value, by which it also chooses the
- * counter. The driver itself sets EN and PC, and INT is always on. Intel's fixed-function counters
- * accept an event only in its plain form. INV without a counter mask has no effect on an event, but
- * keeps it off those counters.
+ * Returns the config for a PMC's value that the kernel's driver programs, and by which it chooses
+ * the counter. The driver itself sets EN and PC, and INT is always on. Intel's fixed-function
+ * counters accept an event only in its plain form. INV without a counter mask has no effect on an
+ * event, but keeps it off those counters.
  */
 static inline uint64_t pfm_x86_config(uint64_t pmc, bool intel)
 {

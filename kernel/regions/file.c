@@ -54,7 +54,7 @@ static bool read_plan(struct plan *plan, const char *text)
 	return plan->num_pmds > 0;
 }
 
-/* --- in use ----------------------------------------------------------------------------------------- */
+/* --- the file in use -------------------------------------------------------------------------- */
 
 /*
  * Opens the file, which must belong to the user. Returns -1 with errno on failure. The descriptor
@@ -181,7 +181,7 @@ void regions_lose(const char *why)
 		snprintf(head->why, sizeof(head->why), "%s", why);
 }
 
-/* --- making it ---------------------------------------------------------------------------------------- */
+/* --- making the file -------------------------------------------------------------------------- */
 
 /*
  * Makes the file in memory (/dev/shm) if possible, because the kernel would write a file on a disk

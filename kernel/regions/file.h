@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * file.h - the file in which the threads of a command leave what they measured; how it is made and
+ * file.h - the file in which the threads of a command store their measurements; how it is made and
  * read.
  *
  * lpfm makes the file, with the plan, and names it in LPFM_REGIONS. Each thread that enters a
@@ -51,7 +51,7 @@ struct block {
 	uint64_t	hz;
 	uint64_t	ticks, ns;		/* both were read at the same moment */
 	char		comm[16];
-	/* why nothing was counted any more from some moment on; "" if everything was counted */
+	/* the reason why counting stopped before the end; "" if everything was counted */
 	char		why[160];
 	uint64_t	reserved[4];
 };

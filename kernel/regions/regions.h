@@ -24,7 +24,7 @@ struct plan {
 	int		num_pmcs, num_pmds;
 };
 
-/* How a running counter is read, and what must be added to the result. */
+/* The place from which a running counter is read, and the value to add to the result. */
 struct place {
 #if defined(__aarch64__)
 	const char	*read;			/* address of the code that reads it */
@@ -104,7 +104,7 @@ static inline uint64_t regions_hz(void)
 #define regions_hz()	1000000000
 #endif
 
-/* --- file.c: of this process -------------------------------------------------------------------- */
+/* --- file.c: the file that this process uses -------------------------------------------------- */
 
 /* The plan, valid once a file is in use. */
 extern struct plan regions_plan;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * thread.c - a thread that enters regions: its context, its records, its end; and what remains of
- * it after fork().
+ * thread.c - threads that enter regions: their contexts, records and ends, and their state after
+ * fork().
  */
 #include <errno.h>
 #include <pthread.h>

@@ -364,7 +364,7 @@ static bool told_to_stop(const struct pfm_sim *sim)
 }
 
 /*
- * Moves time on. Returns 1 when done(sim, what) is true, 0 at the limit, or -EINTR after a signal.
+ * Advances time. Returns 1 when done(sim, what) is true, 0 at the limit, or -EINTR after a signal.
  */
 static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_sim *, const void *),
 		   const void *what)
@@ -429,7 +429,7 @@ struct awaited {
 };
 
 /*
- * Returns true if there is a message. The queue is looked at the first time, and later only if a
+ * Returns true if there is a message. The queue is read at the first call, and later only if a
  * message has been posted since.
  */
 static bool has_message(struct pfm_sim *sim, const void *what)

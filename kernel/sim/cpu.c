@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * cpu.c - one CPU: runs its program up to the present time, and handles what interrupts it.
+ * cpu.c - one CPU: runs its program up to the present time, and handles interrupts.
  *
  * A copy of the program's cursor is run ahead to find the moment at which the program next needs
  * attention. Before that moment the program itself is run only when its state is read. Things that
@@ -206,7 +206,7 @@ void sim_cpu_overflow(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
-/* --- what interrupts cost ------------------------------------------------------------------- */
+/* --- the cost of interrupts ----------------------------------------------------------------- */
 
 /*
  * Starts the kernel's work for an interrupt. It runs on top of the current program, which may be a
@@ -269,7 +269,7 @@ static void timeout(struct sim_cpu *cpu)
 	struct pfm_context *ctx = cpu->ctx;
 	struct sim_inside in;
 
-	if (cpu->is_pending) {	/* the overflow came first; the timeout will be looked at again */
+	if (cpu->is_pending) {	/* the overflow came first; the timeout will be checked again */
 		take_overflow(cpu);
 		return;
 	}

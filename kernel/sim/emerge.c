@@ -14,7 +14,7 @@
 
 #include "sim.h"
 
-#define LONGEST_BATCH (1 << 20)	/* most sites of a batch: signals are looked at between batches */
+#define LONGEST_BATCH (1 << 20)	/* most sites of a batch; signals wait for its end */
 
 /* Sites with one of these flags are left to the cursor. */
 #define ALONE (PFM_SIM_IRQS_OFF | PFM_SIM_DATA | PFM_SIM_FETCH)
@@ -59,7 +59,7 @@ const uint8_t sim_emerging[CACHE_EVENTS] = {
 	[CACHE_EV_FORWARDS] = SIM_EV_FORWARDS,
 };
 
-/* What is kept of a thread's program between batches. */
+/* The state of a thread's program between batches. */
 struct sim_emergence {
 	struct sim_progress	*progress;	/* by index of the node */
 	/* reader of the replay that the thread is in; or NULL */
@@ -116,7 +116,7 @@ struct batch {
 	/* the batch is one site, and the cursor passes it */
 	bool			single;
 	bool			filtered;	/* a filtered counter must see each site */
-	/* each site is looked at: a counter is filtered, or the program declares events */
+	/* each site is shown to the counters (look()): one is filtered, or sites declare events */
 	bool			looks;
 	/* address registers or the branch buffer may record sites */
 	bool			traced;
@@ -124,7 +124,7 @@ struct batch {
 	bool			kept;		/* "wanted" asks for a record of the last site */
 	bool			sampled;	/* the processor itself takes samples */
 	bool			marking;	/* instructions are marked */
-	bool			by_mark;	/* counters count what marked instructions do */
+	bool			by_mark;	/* counters count events of marked instructions */
 	struct sim_wanted	wanted;
 	uint64_t		budget, used;	/* in ns */
 	uint64_t		longest;	/* longer than any site can wait */
@@ -412,9 +412,9 @@ static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 }
 
 /*
- * Returns true if the site can be passed here. If not, it becomes a node for the cursor. That
- * includes a site that was looked at and ends exactly with the budget, because operations that take
- * no time are due at that moment, too.
+ * Returns true if the site can be passed here. Otherwise the site becomes a node for the cursor. If
+ * the counters must see the site, so does one that ends exactly with the budget, because operations
+ * that take no time are due then, too.
  */
 static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
 {
@@ -468,7 +468,7 @@ static bool step(struct batch *b)
 	pass(b, node, &done);
 	if (!taken && !wraps(b))
 		return true;
-	become(b, node, &done);	/* the handling of the overflow looks at the site that caused it */
+	become(b, node, &done);	/* the handling of the overflow needs the site that caused it */
 	return false;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * filter.c - what a counter leaves out of a program: sites outside of its address ranges (5.6) or
- * with other opcodes; and counters that count cycles instead of events: with thresholds, inversion,
- * edges. The length of a site is the number of its cycles. Its events happen in the last cycle, or
- * evenly in the last few (step->spread). So the cycles that reach a threshold are the last ones of
- * a site, and those that do not reach it are the first ones. In either case the cycles that count
- * follow each other.
+ * filter.c - filters of counters: they exclude sites outside of address ranges (5.6) or with other
+ * opcodes, and count cycles instead of events: with thresholds, inversion, edges. The length of a
+ * site is the number of its cycles. Its events happen in the last cycle, or evenly in the last few
+ * (step->spread). So the cycles that reach a threshold are the last ones of a site, and those that
+ * do not reach it are the first ones. In either case the cycles that count follow each other.
  */
 #include "sim.h"
 
@@ -82,8 +81,8 @@ static void weigh_site(const struct sim_watch *w, const struct sim_node *site, s
 /* --- repeated executions -------------------------------------------------------------------- */
 
 /*
- * Returns what n executions add. "counted" tells whether the cycle before them counted: if it did,
- * and their first cycle counts, too, the run of such cycles goes on and that cycle is no edge.
+ * Returns what n executions add. "counted" says whether the cycle before them counted: if it did,
+ * and their first cycle counts, too, the run of such cycles continues and that cycle is no edge.
  */
 uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted)
 {

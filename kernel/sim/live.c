@@ -33,8 +33,8 @@ static __thread unsigned int my_turns;
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
  * If the model of a blocked thread has ended, the thread waits for a restart for this many rounds
- * of pace(), a second. On a busy machine the rounds take longer, as the tool does, which is to
- * restart it.
+ * of pace(), a second. On a busy machine the rounds take longer, but so does the tool, which must
+ * call pfm_restart().
  */
 #define END_ROUNDS	1000
 
@@ -77,7 +77,7 @@ static uint64_t since(uint64_t *seen, uint64_t now)
 	return grown;
 }
 
-/* Credits the simulated thread with what its model has used since the last time. */
+/* Credits the simulated thread with the resources that its model has used since the last call. */
 static void credit(struct sim_thread *t, const struct sim_usage *u)
 {
 	struct sim_follow *f = &t->follow;
@@ -126,7 +126,7 @@ static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 	return true;
 }
 
-/* If /proc cannot be read for lack of a descriptor, a later look credits what this one could not. */
+/* If /proc cannot be read for lack of a descriptor, a later call credits the usage. */
 static void observe(struct sim_thread *t)
 {
 	struct sim_usage u;
@@ -185,10 +185,7 @@ void sim_live_due(struct sim_cpu *cpu)
 {
 	struct sim_thread *t = cpu->cur;
 
-	/*
-	 * the simulated thread stops at a return to user level, and the model did what is due after
-	 * it
-	 */
+	/* a blocked thread stops at its return to user level, before the events that are due */
 	if (t->block)
 		sim_sched_leave(t, PFM_SIM_BLOCKED);
 	else if (t->follow.next <= t->ran)
@@ -229,8 +226,8 @@ static bool any_behind(const struct pfm_sim *sim)
 }
 
 /*
- * Returns true if the model has ended, and the simulated thread has done everything the model did,
- * or has been blocked for too long.
+ * Returns true if the model has ended, and the simulated thread has caught up with it, or has been
+ * blocked for too long.
  */
 static bool is_over(struct sim_thread *t)
 {

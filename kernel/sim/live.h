@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* live.h - what the parts of sim:MODEL,live share: live.c, live_usage.c, live_program.c. */
+/* live.h - declarations for sim:MODEL,live: live.c, live_usage.c, live_program.c. */
 #ifndef PFM_SIM_LIVE_H
 #define PFM_SIM_LIVE_H
 
 #include "sim.h"
 
-/* What a thread of the host has used since it began. */
+/* The resources that a thread of the host has used since it began. */
 struct sim_usage {
 	uint64_t	ns;
 	uint64_t	events[SIM_FOLLOWED];

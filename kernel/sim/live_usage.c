@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * live_usage.c - what a thread of the host has used: CPU time, page faults, context switches. For
- * the calling thread it is exact to the ns; for others it is read from /proc, which lags by a tick.
- * /proc finds threads by their ids; an event on the thread tells whether an id still belongs to
- * that thread.
+ * live_usage.c - reads the usage of a thread of the host: CPU time, page faults, context switches.
+ * For the calling thread it is exact to the ns; for others it is read from /proc, which lags by a
+ * tick. /proc finds threads by their ids; an event on the thread shows whether an id still belongs
+ * to it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE

@@ -6,7 +6,7 @@
  * other way round: the computer's lock is held when an event must be delivered to a context.
  * Therefore the context's lock is then only tried. If another thread has it (as a rule the service
  * thread, which closes the context), the computer's lock is released so that the other thread can
- * finish. After that, what was known of context and computer must be checked again.
+ * finish. After that, the state of context and computer must be checked again.
  */
 #include <signal.h>
 
@@ -48,7 +48,7 @@ void sim_unlock(struct pfm_sim *sim)
 
 /*
  * Waits for the context's lock. It is called with the computer's lock held once. Returns false if
- * the context has been freed meanwhile.
+ * the context was freed during the wait.
  */
 static bool wait_for(struct pfm_sim *sim, struct pfm_desc *d, const struct pfm_context *ctx)
 {

@@ -219,7 +219,7 @@ static void detach(struct pfm_context *ctx)
 		sc->target->ctx = NULL;
 	if (sc->cpu && sc->cpu->sys == ctx)
 		sc->cpu->sys = NULL;
-	/* if the lock is nested, the thread is about to leave the CPU */
+	/* if the lock is nested, the thread is ending, and will leave the CPU itself */
 	if (cpu && sim->locked == 1)
 		sim_pmu_return(cpu, ctx->tid);
 	if (sc->cpu || sc->target)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * models.c - the list of models, and the names of events in programs. Which event code counts what
- * is in models/, a file for each model: the codes are those of the real processors.
+ * models.c - the list of models, and the names of events in programs. The meaning of event codes is
+ * in models/, a file for each model: the codes are those of the real processors.
  */
 #include <stdio.h>
 #include <stdlib.h>

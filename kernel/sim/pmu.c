@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* pmu.c - the bare PMU of a CPU: its registers, and which of them count what runs. */
+/* pmu.c - the bare PMU of a CPU: its registers, and the counters that count the running program. */
 #include "pmu/software.h"
 #include "sim.h"
 
@@ -76,7 +76,7 @@ void sim_pmu_return(struct sim_cpu *cpu, uint32_t tid)
 	sim_leave(cpu->sim, &in);
 }
 
-/* --- what is monitored, by the flags of the active set -------------------------------------- */
+/* --- levels that the flags of the active set exclude ---------------------------------------- */
 
 bool sim_pmu_excludes(const struct sim_cpu *cpu)
 {
@@ -121,9 +121,9 @@ static bool any_privileged(const struct sim_cpu *cpu)
 }
 
 /*
- * Returns the levels that the flags of the active set leave. While the idle thread is excluded,
- * interrupts are still monitored, unless they are excluded, too (5.5.1). INTR_ONLY has no effect on
- * a set that only monitors user level (5.5.2).
+ * Returns the levels that the flags of the active set do not exclude. While the idle thread is
+ * excluded, interrupts are still monitored, unless they are excluded, too (5.5.1). INTR_ONLY has no
+ * effect on a set that only monitors user level (5.5.2).
  */
 static unsigned int monitored_levels(const struct sim_cpu *cpu)
 {
@@ -139,7 +139,7 @@ static unsigned int monitored_levels(const struct sim_cpu *cpu)
 	return levels;
 }
 
-/* --- watches: what counters count of a program ---------------------------------------------- */
+/* --- watches: the events of a program that counters count ----------------------------------- */
 
 static uint64_t slots_of(const struct sim_program *prog, uint64_t events, unsigned int levels)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * record.c - records of what threads do, for contexts that want them: the context of the thread,
- * and that of its CPU.
+ * record.c - passes records of what threads do to the contexts of the thread and of its CPU, if
+ * they want them.
  */
 #include "sim.h"
 

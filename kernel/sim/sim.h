@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sim.h - the simulated computer, as its parts see it.
+ * sim.h - the simulated computer: declarations that its files share.
  *
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of
- * models, and the files in models/ say which event code counts what; pmu.c is a CPU's bare PMU,
- * filter.c decides what its counters leave out, software.c adds the software counters; cpu.c runs
- * one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time; lock.c
- * orders the locks; sampling/ has what processors record of single executions, and the samples that
- * they take themselves; access.c turns programs' patterns into accesses, emerge.c executes sites
- * with accesses, and cache/ is the memory that is accessed; options.c, new.c, machine.c and api.c
- * are the interfaces to programs and to the core; live.c lets simulated threads follow threads of
- * the host.
+ * models, and the files in models/ have the meaning of event codes; pmu.c is a CPU's bare PMU,
+ * filter.c decides which events its counters exclude, software.c adds the software counters; cpu.c
+ * runs one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time;
+ * lock.c orders the locks; sampling/ implements the records that processors keep of single
+ * executions, and the samples that they take themselves; access.c turns programs' patterns into
+ * accesses, emerge.c executes sites with accesses, and cache/ is the memory that is accessed;
+ * options.c, new.c, machine.c and api.c are the interfaces to programs and to the core; live.c lets
+ * simulated threads follow threads of the host.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
@@ -36,7 +36,7 @@
 
 /* --- programs: program.c ---------------------------------------------------------------- */
 
-/* What a program counts: an event at a privilege level. */
+/* A slot: an event at a privilege level, of which a program has counts. */
 struct sim_slot {
 	uint8_t	event;
 	uint8_t	level;
@@ -73,7 +73,7 @@ struct sim_node {
 	uint64_t	ns;
 	uint64_t	count;
 	uint64_t	ip, data_addr, target, opcode;
-	uint64_t	cycles;			/* what a site counts as cycles */
+	uint64_t	cycles;			/* the cycles that a site counts */
 	/* the number of a site's cycles in which its events happen; 0: one */
 	uint32_t	spread;
 	uint8_t		unit_type;		/* a site's enum pfm_sim_unit */
@@ -159,7 +159,7 @@ struct sim_range {
 struct sim_ranges {
 	struct sim_range at[4];
 	unsigned int	n;
-	bool		used;		/* if set, only what is in one of the ranges counts */
+	bool		used;		/* if set, only events in one of the ranges count */
 };
 
 /* What a counter excludes. It excludes nothing if all members are 0. */
@@ -174,12 +174,12 @@ struct sim_filter {
 	uint32_t	at_least;
 	bool		inverted;	/* counts cycles in which fewer events happen */
 	bool		edge;		/* counts only the first of a run of such cycles */
-	bool		marked;		/* counts only what marked instructions do */
+	bool		marked;		/* counts only events of marked instructions */
 };
 
 /*
- * What a site or an iteration adds to a filtered counter. With filter.edge it also says which
- * cycles count.
+ * The amount that a site or an iteration adds to a filtered counter; with filter.edge also the
+ * cycles that count.
  */
 struct sim_weight {
 	uint64_t	count;
@@ -187,7 +187,7 @@ struct sim_weight {
 	bool		first, last;	/* its first and its last cycle count */
 };
 
-/* What a counter counts of the running program, while a CPU moves. */
+/* The events that a counter counts of a CPU's running program, and its value as time moves. */
 struct sim_watch {
 	uint16_t	pmd;
 	uint8_t		levels;		/* a bit 1 << level for each level that is counted */
@@ -208,7 +208,7 @@ struct sim_tally {
 
 struct sim_run;
 
-/* How to move through a program, and what to call on the way. applied and passed may be NULL. */
+/* The limits and call-backs of a move through a program. applied and passed may be NULL. */
 struct sim_run {
 	const struct sim_program *prog;
 	struct sim_cursor	*cursor;
@@ -278,7 +278,7 @@ struct sim_cpu;
 enum { SIM_TAKEN = 1, SIM_WRONG = 2, SIM_INDIRECT = 4, SIM_KINDS = 8 };
 enum { SIM_WALK_DATA = 1, SIM_WALK_FETCH = 2 };
 
-/* What address registers and branch buffers record of one execution. */
+/* The data that address registers and branch buffers record of one execution. */
 struct sim_executed {
 	uint64_t	cycles;			/* all cycles that it waited */
 	/* how many of these cycles the fetch waited, and how many the access at data_addr did */
@@ -328,21 +328,20 @@ enum { SIM_BY_CODE = 1, SIM_BY_OPCODE = 2, SIM_BY_DATA = 4, SIM_BY_MARK = 8 };
 #define SIM_MAX_OTHERS 2
 
 /*
- * What codes in a model's PMCs count. A code has the event select in bits 0-7 and the unit mask
- * from bit 8 on (ARM: it is the event number; other models: as their file says). An encoding stands
- * for the codes that equal "code" in the bits of "mask", so that it may leave the unit mask open.
+ * An event by its codes in PMCs. A code has the event select in bits 0-7 and the unit mask from bit
+ * 8 on (ARM: it is the event number; other models: as their file says). An encoding stands for the
+ * codes that equal "code" in the bits of "mask", so that it may leave the unit mask open.
  */
 struct sim_encoding {
 	uint32_t	code, mask;
 	uint16_t	event;
 	/*
-	 * SIM_BY_*: by what the event can be restricted; with SIM_BY_MARK only marked instructions
-	 * count
+	 * SIM_BY_*: the restrictions of the event; with SIM_BY_MARK only marked instructions count
 	 */
 	uint16_t	by;
 };
 
-/* What an address register records: misses that take at least this many cycles, or page walks. */
+/* The misses that an address register records, from a number of cycles on, or page walks. */
 struct sim_ear {
 	uint32_t	threshold;	/* SIM_NO_LATENCY: it records no misses */
 	bool		walks;
@@ -446,7 +445,7 @@ struct sim_codes {
 	unsigned int (*others)(unsigned int pmd, uint64_t code, unsigned int levels,
 				struct pfm_sim_pmc *to);
 	/*
-	 * Optional: fills in what is recorded of single executions at a level while counters run;
+	 * Optional: fills in the single executions at a level that are recorded while counters run;
 	 * *wanted is empty before.
 	 */
 	void	 (*wanted)(const struct sim_cpu *cpu, unsigned int level, struct sim_wanted *wanted);
@@ -460,8 +459,8 @@ struct sim_codes {
 	struct sim_lbr	lbr;
 	uint32_t	skid;			/* the skid with the option skid=model */
 	/*
-	 * Optional: fills in what a counter of this code excludes if its PMC has the value pmc; *f
-	 * is all 0 before.
+	 * Optional: fills in the events that a counter of this code excludes if its PMC has the
+	 * value pmc; *f is all 0 before.
 	 */
 	void	 (*filter)(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f);
 };
@@ -496,7 +495,7 @@ int64_t sim_model_code(struct pfm_sim *sim, unsigned int event, unsigned int pmd
  */
 bool sim_pmu_compose(struct pfm_pmu *pmu, const struct pfm_pmu *hw);
 void sim_pmu_discard(struct pfm_pmu *pmu);
-/* Gets what a software counter counts. Returns false if it counts nothing. */
+/* Gets the events that a software counter counts. Returns false if it counts nothing. */
 bool sim_software_decode(unsigned int pmd, uint64_t pmc, uint64_t *events, unsigned int *levels,
 			 bool *time);
 
@@ -667,7 +666,7 @@ struct pfm_sim {
 	struct cache_blocks	site_of;	/* by address: index in sites, + 1 */
 	/* explain: by word of 8 bytes, the site that stored there last, + 1 */
 	struct cache_blocks	stored;
-	/* explain: by site, the site that stored what its last load read, + 1 */
+	/* explain: by site, the site that stored the word of its last load, + 1 */
 	struct cache_blocks	saw;
 	/* how many stores a CPU's buffer holds; 0: there is no buffer */
 	uint32_t		store_buffer;
@@ -738,7 +737,7 @@ void sim_unlock(struct pfm_sim *sim);
 /*
  * sim_enter() and sim_leave() enclose a call into the core on ctx, a root or a child context.
  * sim_enter() returns false if ctx is NULL or its root has been freed; then sim_leave() is not
- * called. The computer's lock may have been released meanwhile, so the caller must check again
+ * called. sim_enter() may release the computer's lock for some time, so the caller must check again
  * whether ctx is still bound. ctx may be freed by sim_leave().
  */
 struct sim_inside {
@@ -780,7 +779,7 @@ uint64_t sim_weight_of(const struct sim_weight *weight, uint64_t n, bool counted
 
 /* sampling/trace.c: address registers and branch buffer of Itanium processors. */
 
-/* Which executions at a level are recorded: by address registers, branch records or PEBS. */
+/* The executions at a level that address registers, branch records or PEBS must record. */
 struct sim_wanted {
 	uint32_t	data, fetch;	/* cache misses that take at least this many cycles */
 	uint8_t		walks;		/* SIM_WALK_* */
@@ -815,7 +814,7 @@ bool sim_pebs_overflow(struct sim_cpu *cpu, struct sim_watch *w);
 
 /*
  * sampling/mark.c: sim_mark_on() returns true if instructions are marked, sim_mark_next() if the
- * next one will be; sim_mark() is told what the current thread has executed, and sets done->marked.
+ * next one will be; sim_mark() follows an execution by the current thread, and sets done->marked.
  */
 bool sim_mark_on(const struct sim_cpu *cpu);
 bool sim_mark_next(const struct sim_cpu *cpu);
@@ -850,9 +849,9 @@ void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 uint64_t sim_cpu_ip(const struct sim_cpu *cpu);
 const struct sim_node *sim_cpu_site(const struct sim_cpu *cpu);
 
-/* the CPU's program has run for another ns nanoseconds */
+/* accounts for ns nanoseconds in which the CPU's program has run */
 void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns);
-/* returns when something other than the CPU's program is due on the CPU, or SIM_NEVER */
+/* returns the time at which something other than the CPU's program is due, or SIM_NEVER */
 uint64_t sim_cpu_due(struct sim_cpu *cpu);
 
 /* emerge.c */
@@ -880,14 +879,14 @@ void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 /*
  * Called with the option explain: site ip has stored at addr, and all CPUs see the store; site ip
- * has loaded from addr; site ip has loaded, from the store buffer, what site "from" stored.
+ * has loaded from addr; site ip has loaded, from the store buffer, data of site "from".
  */
 void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
 void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
 void sim_explain_forward(struct pfm_sim *sim, uint64_t ip, uint64_t from);
 
 /* sched.c */
-/* the thread can run: gives it an idle CPU, or queues it */
+/* gives a thread that can run an idle CPU, or queues it */
 void sim_sched_ready(struct sim_thread *t);
 /* takes a thread that runs or is ready off the CPU or the queue */
 void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * software.c - software counters and virtual PMDs (3.2.2), which are added to the model's
- * registers, and what they count here.
+ * registers, and the events that they count here.
  */
 #include <stdlib.h>
 
 #include "pmu/software.h"
 #include "sim.h"
 
-/* --- what the counters count ---------------------------------------------------------------- */
+/* --- the events of the counters ------------------------------------------------------------- */
 
 /*
  * A software counter: whether the computer simulates it, whether it counts time, or which events it

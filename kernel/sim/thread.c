@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * thread.c - threads and processes: how they are made, forked and ended, and what they do to
- * themselves.
- */
+/* thread.c - makes, forks and ends threads and processes, and carries out their operations. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -263,7 +260,7 @@ static void tell_birth(struct sim_thread *t, struct sim_thread *child)
 
 /*
  * Makes a thread or a process, which inherits a context only with PFM_FL_INHERIT (3.1.7). If there
- * is no memory for the child, the program goes on without it.
+ * is no memory for the child, the program continues without it.
  */
 static void spawn(struct sim_thread *t, const struct sim_node *node)
 {

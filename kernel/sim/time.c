@@ -2,7 +2,7 @@
 /* time.c - moves time from one moment at which something happens to the next one. */
 #include "sim.h"
 
-/* Returns when something next happens on other CPUs: this CPU may run on its own until then. */
+/* Returns the time at which something next happens on other CPUs: this CPU may run until then. */
 static uint64_t horizon(const struct pfm_sim *sim, uint32_t cpu, uint64_t limit)
 {
 	uint64_t first = sim_sched_wake_at(sim);

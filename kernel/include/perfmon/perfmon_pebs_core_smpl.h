@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_pebs_core_smpl.h - the sampling format "pebs_core" 1.0 of perfmon2 2.x, for Intel's
- * Core and Atom. It only lets programs compile: no machine has the format, so
+ * perfmon_pebs_core_smpl.h - the sampling format "pebs_core" 1.0 of perfmon2 2.x, for Intel's Core
+ * and Atom. The header only lets programs compile: no machine has the format, so
  * pfm_create_context() returns EINVAL, and pfm_explain() names it. The formats of
  * perfmon_pebs_smpl.h provide PEBS samples of these processors.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * perfmon_pebs_p4_smpl.h - the sampling formats "pebs64_p4" and, for 32-bit programs,
- * "pebs32_p4", version 1.0, of perfmon2 2.x, for Intel's Pentium 4. It only lets programs
- * compile: no machine has the formats, so pfm_create_context() returns EINVAL, and pfm_explain()
- * names them. The formats of perfmon_pebs_smpl.h provide PEBS samples of these processors.
+ * perfmon_pebs_p4_smpl.h - the sampling formats "pebs64_p4" and, for 32-bit programs, "pebs32_p4",
+ * version 1.0, of perfmon2 2.x, for Intel's Pentium 4. The header only lets programs compile: no
+ * machine has the formats, so pfm_create_context() returns EINVAL, and pfm_explain() names them.
+ * The formats of perfmon_pebs_smpl.h provide PEBS samples of these processors.
  */
 #ifndef PERFMON_PEBS_P4_SMPL_H
 #define PERFMON_PEBS_P4_SMPL_H

@@ -2,10 +2,10 @@
 /*
  * perfmon_stack_smpl.h - the sampling format "stack": samples with their call stacks (6.3.2).
  *
- * The buffer is a header and a sequence of records, each with its type and size. Samples have
- * the fields of the default format's, then the frames of the kernel's and of the user's stack
- * and, on request, what is needed to unwind the user's stack later. Readers should skip records
- * of unknown types. The buffer fills up and is restarted as that of the default format (3.6.5).
+ * The buffer is a header and a sequence of records, each with its type and size. Samples have the
+ * fields of the default format's, then the frames of the kernel's and of the user's stack and, on
+ * request, what is needed to unwind the user's stack later. Readers should skip records of unknown
+ * types. The buffer fills up and is restarted like that of the default format (3.6.5).
  *
  * With RECORDS, the buffer also has what relates samples to programs: LOST records and, from the
  * load on, MAP, EXEC, FORK, EXIT and, on real machines, RENAME records (of threads that name

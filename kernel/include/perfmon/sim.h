@@ -161,7 +161,7 @@ enum pfm_sim_branch_kind {
  * The memory accesses and the branch of a site with PFM_SIM_ACCESS. The site fetches the
  * instruction, loads, stores, and predicts and executes the branch. This counts cycles, stalls,
  * loads, stores, misses of caches and TLBs, and branches. The site's ns are the cycles of the
- * instruction itself; 0 means 1. pfm_sim_caches() tells the latencies of the caches, which are
+ * instruction itself; 0 means 1. pfm_sim_caches() returns the latencies of the caches, which are
  * added.
  */
 struct pfm_sim_access {

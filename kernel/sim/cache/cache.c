@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * cache.c - a set-associative cache and its replacement policies. LRU and FIFO keep the lines of a
- * set in order, the latest first. PLRU keeps a binary tree of bits that point away from what was
- * used; RANDOM takes a free way first. All caches start empty.
+ * set in order, the latest first. PLRU keeps a binary tree of bits that point away from the last
+ * use; RANDOM takes a free way first. All caches start empty.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 /*
  * cache.h - the memory of a simulated computer: caches, TLBs, branch predictors and coherence.
  *
- * cache.c is one cache; core.c is all caches of a CPU: which of them an access asks, and how long
- * that takes; coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts
- * branches; why.c says why an access missed; blocks.c is a table of blocks for the others; tape.c
- * records instructions and gives them back, lackey.c takes them from valgrind.
+ * cache.c is one cache; core.c is all caches of a CPU, and accesses to them with their latencies;
+ * coherence.c keeps the caches of several CPUs coherent (MESI); branch.c predicts branches; why.c
+ * says why an access missed; blocks.c is a table of blocks for the others; tape.c records
+ * instructions and gives them back, lackey.c takes them from valgrind.
  *
  * The rules of an access are those of cachegrind: it touches the first and the last line that it
  * needs, and misses at most once; only on a miss it asks the next level, for all of its bytes; no
@@ -162,8 +162,8 @@ bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
 enum cache_cause { CACHE_COMPULSORY, CACHE_CAPACITY, CACHE_CONFLICT, CACHE_COHERENCE, CACHE_CAUSES };
 
 /*
- * What tells the cause of a miss in the L1D: which blocks were ever in it, and which ones a fully
- * associative cache of the same size would hold now.
+ * The state that determines the cause of a miss in the L1D: the blocks that were ever in it, and
+ * those that a fully associative cache of the same size would hold now.
  */
 struct cache_why {
 	/* for each block: the bits SEEN and LOST of why.c and, above them, the index in entry + 1 */
@@ -176,7 +176,7 @@ bool cache_why_init(struct cache_why *w, const struct cache_shape *shape);
 void cache_why_free(struct cache_why *w);
 /* Called at each access to a block of the L1D; returns the cause of the miss, if it missed. */
 enum cache_cause cache_why(struct cache_why *w, uint64_t block);
-/* called when another CPU has taken the block */
+/* called when another CPU has taken the block from the L1D */
 void cache_why_lost(struct cache_why *w, uint64_t block);
 
 /* --- a CPU: core.c -------------------------------------------------------------------------- */
@@ -224,7 +224,7 @@ struct cache_system {
 	bool			explain;	/* the causes of misses are determined */
 	/* log2 of the unit of coherence, which is the largest line of the caches */
 	uint32_t		line_bits;
-	/* the value tells which CPUs may have the line, and which one has changed it */
+	/* by line: the CPUs that may have it, and whether one has changed it */
 	struct cache_blocks	lines;
 	struct cache_core	*cores;
 };

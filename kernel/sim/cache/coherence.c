@@ -4,7 +4,7 @@
  * or exclusive in one CPU, or shared by several. If a CPU reads a line that another one has
  * changed, both share it. If a CPU writes a line, the line is taken from all others. Either is a
  * transaction on the bus, which takes as long as one with memory, or no time if the other CPU has
- * replaced the line meanwhile. The unit is the largest line of the caches.
+ * replaced the line by another. The unit is the largest line of the caches.
  */
 #include "sim/cache/cache.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * core.c - a CPU's caches and TLBs: which of them an access uses, and how long it waits; and the
- * system of all CPUs.
+ * core.c - accesses to a CPU's caches and TLBs, and the time that they wait; the system of all
+ * CPUs.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * lackey.c - makes a tape from the text that valgrind's lackey prints: "I 04001090,3" for an
- * instruction (with two spaces), then " L", " S" and " M" for what the instruction loads, stores
- * and modifies. Addresses are hexadecimal, sizes decimal. Other lines are messages.
+ * instruction (with two spaces), then " L", " S" and " M" for loads, stores and modifications by
+ * the instruction. Addresses are hexadecimal, sizes decimal. Other lines are messages.
  */
 #include <string.h>
 

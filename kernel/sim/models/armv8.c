@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* armv8.c - what ARMv8's events count, as PMEVTYPER and PMCCFILTR select them. */
+/* armv8.c - the events of ARMv8, as PMEVTYPER and PMCCFILTR select them. */
 #include "sim/sim.h"
 
 #define CYCLE_COUNTER	31

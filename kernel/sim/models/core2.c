@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * core2.c - what the event codes of the Core 2 count (Intel's Software Developer's Manual, volume
- * 3, events of the Core microarchitecture). Unit masks matter, except bits 4-5 (prefetches) of
- * those of the L2 cache, because the L2 has no prefetcher here.
+ * core2.c - the events that the codes of the Core 2 count (Intel's Software Developer's Manual,
+ * volume 3, events of the Core microarchitecture). Unit masks matter, except bits 4-5 (prefetches)
+ * of those of the L2 cache, because the L2 has no prefetcher here.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * fam10h.c - what the event codes of AMD's family 10h count (AMD's BIOS and Kernel Developer's
+ * fam10h.c - the events that the codes of AMD's family 10h count (AMD's BIOS and Kernel Developer's
  * Guide for family 10h, document 31116). Bits 8-11 of an event select are bits 32-35 of the
  * PerfEvtSel, and bits 16-19 of a code here. Unit masks matter only for the events of the L3.
  */

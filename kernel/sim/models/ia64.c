@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * ia64.c - what Itanium processors have in common: the PMC of a counter, and the restrictions of an
- * event (5.6): code ranges (the IBRs), data ranges (the DBRs) and opcode matchers.
+ * ia64.c - functions that the Itanium models share: the PMC of a counter, and the restrictions of
+ * an event (5.6): code ranges (the IBRs), data ranges (the DBRs) and opcode matchers.
  */
 #include "pmu/ia64.h"
 #include "sim/models/ia64.h"
@@ -35,7 +35,7 @@ uint64_t sim_ia64_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return plm | (code & 0xff) << 8 | (code >> 8 & 0xf) << 16;
 }
 
-/* --- what an event is restricted by --------------------------------------------------------- */
+/* --- restrictions of an event --------------------------------------------------------------- */
 
 #define PAIRS		4
 /* bits of a mask register; its plm is in bits 56-59 */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ia64.h - what Itanium processors have in common: the PMC of a counter, and the restrictions of an
- * event (5.6).
+ * ia64.h - declarations that the Itanium models share: the PMC of a counter, and the restrictions
+ * of an event (5.6).
  */
 #ifndef PFM_SIM_MODELS_IA64_H
 #define PFM_SIM_MODELS_IA64_H
@@ -32,7 +32,7 @@ struct sim_ia64_matcher {
 struct sim_ia64_restriction {
 	uint64_t	code, data;		/* PMC14 and PMC13 */
 	uint64_t	free;			/* PMC15: a set bit frees a pair from its matcher */
-	/* inverted: code pair 0 selects what is outside of it; no_pair0: it selects nothing */
+	/* inverted: code pair 0 selects code outside of it; no_pair0: it selects nothing */
 	bool		inverted, no_pair0;
 	struct sim_ia64_matcher (*matcher)(const uint64_t *pmcs, unsigned int pair);
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium.c - what the event codes of the first Itanium count, PMC4-7, and what restricts them: code ranges (the IBRs,
- * if bit 0 of PMC13 is clear), data ranges (the DBRs, if bit 28 of PMC11 is), opcode matchers (PMC8, 9). Codes:
- * Intel's Itanium processor reference manual for software development, document 245320.
+ * itanium.c - event codes of the first Itanium, PMC4-7, and restrictions: code ranges (the IBRs, if
+ * bit 0 of PMC13 is clear), data ranges (the DBRs, if bit 28 of PMC11 is), opcode matchers (PMC8,
+ * 9). Codes: Intel's Itanium processor reference manual for software development, document 245320.
  */
 #include "pmu/ia64.h"
 #include "sim/models/ia64.h"
@@ -34,7 +34,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0, 0, 0, 0 }
 };
 
-/* the unit mask of this event: 3 counts what PMC8 matches, 2 what PMC9 matches */
+/* the unit mask of this event: 3 counts matches of PMC8, 2 those of PMC9 */
 #define RETIRED	0x08
 #define NOPS	0x30
 #define PAIRS	4

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium2.c - what the event codes of the Itanium 2 count, PMC4-7, and what restricts them: code ranges
- * (PMC14 and the IBRs), data ranges (PMC13 and the DBRs), opcode matchers (PMC8, 9, 15); 5.6.
+ * itanium2.c - the event codes of the Itanium 2, PMC4-7, and their restrictions: code ranges (PMC14
+ * and the IBRs), data ranges (PMC13 and the DBRs), opcode matchers (PMC8, 9, 15); 5.6.
  */
 #include "sim/models/ia64.h"
 
@@ -20,7 +20,7 @@ static uint64_t encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return sim_ia64_encode(pmd, code, levels) | (pmd == 4 ? 1 << 23 : 0);
 }
 
-/* --- what an event is restricted by --------------------------------------------------------- */
+/* --- restrictions of an event --------------------------------------------------------------- */
 
 /*
  * PMC8 belongs to pairs 0 and 2, PMC9 to pairs 1 and 3. They compare 27 bits of an instruction:
@@ -36,7 +36,7 @@ static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 	};
 }
 
-/* PMC8, bit 1: code pair 0 selects what is outside of it; bit 0: code pair 0 is not used. */
+/* PMC8, bit 1: code pair 0 selects code outside of it; bit 0: code pair 0 is not used. */
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	struct sim_ia64_restriction r = {
@@ -48,8 +48,8 @@ static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim
 }
 
 /*
- * A Madison with 3 MB of L3: the L1D answers loads in one cycle, L2 in 5, L3 in 12; stores go to the L2 past it. Its
- * pages have 16 KB.
+ * A Madison with 3 MB of L3: the L1D answers loads in one cycle, L2 in 5, L3 in 12; stores bypass
+ * the L1D. Pages have 16 KB.
  */
 static const struct cache_shapes madison = {
 	.part = {

@@ -77,7 +77,7 @@ static uint64_t encode(unsigned int pmd, uint64_t code, unsigned int levels)
 	return control;
 }
 
-/* Neither has an L2. Their TLBs have pairs of pages, 48 and 32 of them, for data and instructions alike. */
+/* Neither has an L2. Their TLBs have 48 and 32 pairs of pages, for data and instructions alike. */
 static const struct cache_shapes mips20kc = {
 	.part = {
 		[CACHE_L1I] = { .size = 32 << 10, .assoc = 4, .line = 32 },

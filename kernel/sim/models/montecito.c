@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * montecito.c - what the event codes of Montecito count, PMC4-15, and what restricts them: code ranges (PMC38), data
- * ranges (PMC41), opcode matchers (PMC32 and 33, 34 and 35, 36). Codes: Intel's reference manual for software
- * development and optimization of the dual-core Itanium 2, document 308065.
+ * montecito.c - the event codes of Montecito, PMC4-15, and their restrictions: code ranges (PMC38),
+ * data ranges (PMC41), opcode matchers (PMC32 and 33, 34 and 35, 36). Codes: Intel's reference
+ * manual for software development and optimization of the dual-core Itanium 2, document 308065.
  */
 #include "sim/models/ia64.h"
 
@@ -27,7 +27,7 @@ static struct sim_ia64_matcher matcher(const uint64_t *pmcs, unsigned int pair)
 	};
 }
 
-/* PMC32, bit 56: code pair 0 selects what is outside of it; bit 57: code pair 0 is not used. */
+/* PMC32, bit 56: code pair 0 selects code outside of it; bit 57: code pair 0 is not used. */
 static void filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {
 	struct sim_ia64_restriction r = {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * nehalem.c - what the event codes of Nehalem count (Intel's Software Developer's Manual, volume 3,
- * events of the Core i7 and Xeon 5500). Unit masks matter. A core counts no bus accesses: the bus
- * ends in the uncore, which has counters of its own.
+ * nehalem.c - the events that the codes of Nehalem count (Intel's Software Developer's Manual,
+ * volume 3, events of the Core i7 and Xeon 5500). Unit masks matter. A core counts no bus accesses:
+ * the bus ends in the uncore, which has counters of its own.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/models/x86.h"

@@ -4,17 +4,17 @@
  * of processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's
  * ESCR select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
  *
- * Without the option ht, a CPU has one logical processor, 0; what an ESCR says of the other one counts nothing.
+ * Without the option ht, a CPU has one logical processor, 0; bits for the other one have no effect.
  *
- * With it (HyperThreading), CPUs 2k and 2k + 1 are two logical processors. Each has one half of the registers, as
- * perfmon2 2.x divides them (pmu/netburst.c), and counts what it executes itself: what follows here sees a half as its
- * owner does, as the even side with levels of logical processor 0. Caches, TLBs and the branch predictor are the
- * core's: two threads contend for them. The real processor ("there") differs:
- *   - page_walk_type and x87_FP_uop count for both logical processors there, whichever's levels are on. Here each
- *     counts its own: where a counter wraps is foreseen from the one program that its CPU runs;
+ * With it (HyperThreading), CPUs 2k and 2k + 1 are two logical processors. Each has one half of the
+ * registers, as in perfmon2 2.x (pmu/netburst.c), and counts its own executions. Either half is
+ * described here as the even side with levels of logical processor 0. Two threads contend for the
+ * core's caches, TLBs and branch predictor. The real processor ("there") differs:
+ *   - page_walk_type and x87_FP_uop count for both logical processors there; here each counts its
+ *     own, as the wrap of a counter is predicted from the one program that its CPU runs;
  *   - each logical processor has an ITLB and a history of branches of its own there;
- *   - two that run at once share execution units there. Here they slow each other down by misses alone;
- *   - the odd side has no SSU_ESCR. Here the second logical processor has one; no named event needs it.
+ *   - two that run at once share execution units there; here they slow each other only by misses;
+ *   - the odd side has no SSU_ESCR there; here it has one, which no named event needs.
  *
  * Nothing is tagged, and nothing that is executed is bogus.
  */

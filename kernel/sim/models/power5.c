@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * power5.c - what POWER5's counters count. PMD5 counts instructions, PMD6 cycles. The value of
+ * power5.c - the events of POWER5's counters. PMD5 counts instructions, PMD6 cycles. The value of
  * MMCR1 chooses a group (pmu/power5.h), which says what PMD1-4 count; any other value counts
  * nothing. A code here has the counter in bits 0-3 and the group, 0 for PMD5 and 6, from bit 4 on.
  * A dispatch group consists of one instruction here.

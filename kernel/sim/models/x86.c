@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86.c - what the event codes of AMD's K8 and of Intel's P6 and Pentium M count; and PerfEvtSel,
- * which other models use, too.
+ * x86.c - the events that the codes of AMD's K8 and of Intel's P6 and Pentium M count; and
+ * PerfEvtSel, which other models use, too.
  */
 #include "sim/models/x86.h"
 

@@ -68,7 +68,7 @@ static uint64_t or_more(uint64_t latency, unsigned int bits)
 /*
  * Bits 7, 8 of PMC11 are the mode. If it is 0, misses of the data cache are recorded that take at
  * least 4 << n cycles, where n is in bits 16-19. If it is 1 and bit 18 is set, misses of the TLB
- * are recorded, all of which the VHPT walker has served.
+ * are recorded, all of which the VHPT walker has handled.
  */
 static struct sim_ear data2(uint64_t pmc)
 {
@@ -83,7 +83,7 @@ static struct sim_ear data2(uint64_t pmc)
 /*
  * If bit 13 of PMC10 is set, misses of the cache are recorded: the lowest bit that is set of bits
  * 5-12 gives their least latency. 0x40 in these bits means all misses. If bit 13 is clear and bit 6
- * is set, misses of the TLB are recorded, all of which the VHPT walker has served.
+ * is set, misses of the TLB are recorded, all of which the VHPT walker has handled.
  */
 static struct sim_ear fetch2(uint64_t pmc)
 {
@@ -140,8 +140,8 @@ const struct sim_layout sim_layout_itanium2 = {
 
 /*
  * Reads PMC10 or PMC11. If bits 7 and 18 are set, misses of the TLB are recorded, all of which the
- * VHPT walker has served. If bit 7 is clear, misses of the cache are recorded that take at least
- * 4 << n cycles, where n is in bits 16-19, or none if all these bits are set.
+ * VHPT walker has handled. If bit 7 is clear, misses of the cache are recorded that take at least 4
+ * << n cycles, where n is in bits 16-19, or none if all these bits are set.
  */
 static struct sim_ear either(uint64_t pmc)
 {
@@ -167,7 +167,7 @@ static void put_data(const struct sim_node *miss, bool walked, uint64_t *latency
 
 /*
  * Stores a miss. The first register has the address of the line of 32 bytes and the valid bit 0
- * (bit 1 would say that software served the TLB); the second has the latency in bits 0-11.
+ * (bit 1 would say that software handled the TLB miss); the second has the latency in bits 0-11.
  */
 static void put_fetch(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {

@@ -5,7 +5,7 @@
  * (APART), the next one is marked. Events of marked instructions are ordinary events with a filter.
  * From an overflow to its interrupt the addresses are held. A group has one instruction here, so
  * SIAR has the instruction's own address, and MMCRA's slot is not needed. SDAR is 0 for an
- * instruction without data, because the bit of MMCRA that tells to which instruction SDAR belongs
+ * instruction without data, because the bit of MMCRA that says to which instruction SDAR belongs
  * cannot be read.
  */
 #include "sim/sim.h"

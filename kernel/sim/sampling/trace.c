@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * trace.c - what Itanium processors keep of single executions: the event address registers for data
- * and instructions, and the branch trace buffer (Montecito: execution trace buffer). codes->traces
- * has the numbers of their registers; on Itanium 2 they are PMD2, 3, 17; PMD0, 1; and PMD8-16,
- * programmed by PMC11, 10 and 12.
+ * trace.c - registers of Itanium processors that record single executions: the event address
+ * registers for data and instructions, and the branch trace buffer (Montecito: execution trace
+ * buffer). codes->traces has the numbers of their registers; on Itanium 2 they are PMD2, 3, 17;
+ * PMD0, 1; and PMD8-16, programmed by PMC11, 10 and 12.
  *
  * They hold the last executions that they record. So of any number of iterations only the end of
- * the last one is looked at. layout.c knows the bits of the registers. A TLB has one level here and
+ * the last one is examined. layout.c knows the bits of the registers. A TLB has one level here and
  * is filled by the VHPT walker, and there is no ALAT and no prefetch buffer (RAB) that could miss.
  */
 #include "sim/sim.h"
@@ -16,7 +16,7 @@ static unsigned int plm_allows(uint64_t pmc, unsigned int level)
 	return pmc & (level == PFM_SIM_USER ? 8 : 1);
 }
 
-/* --- what the registers ask for --------------------------------------------------------------- */
+/* --- the executions that the registers select ------------------------------------------------- */
 
 static const struct sim_traces *traces_of(const struct sim_cpu *cpu)
 {
