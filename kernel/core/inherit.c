@@ -173,15 +173,15 @@ static int begin_periods(struct pfm_context *child_ctx)
  * Returns the seed of a child, made from the root's seed and the number of the child, so that each
  * thread has a random series of its own.
  */
-static uint32_t seed_of(uint32_t seed, uint32_t fork_record)
+static uint32_t seed_of(uint32_t seed, uint32_t child_num)
 {
-	uint32_t h = seed ^ fork_record * 0x9e3779b1U;
+	uint32_t h = seed ^ child_num * 0x9e3779b1U;
 
 	h = (h ^ h >> 15) * 0x85ebca6bU;
 	return h ^ h >> 13;
 }
 
-static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t fork_record)
+static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t child_num)
 {
 	pmd->flags = from->flags;
 	pmd->long_reset = from->long_reset;
@@ -196,7 +196,7 @@ static void copy_pmd(struct pfm_pmd *pmd, const struct pfm_pmd *from, uint32_t f
 	memcpy(pmd->smpl_pmds, from->smpl_pmds, sizeof(pmd->smpl_pmds));
 	pmd->eventid = from->eventid;
 	pmd->random_mask = from->random_mask;
-	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, fork_record);
+	pmd->random_seed = pmd->random_state = seed_of(from->random_seed, child_num);
 }
 
 /* --- making a child context ---------------------------------------------------------------- */

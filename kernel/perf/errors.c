@@ -206,7 +206,7 @@ int perf_refuse_trace(uint32_t tid, int err)
 				  "threads of its own", tid);
 	if (setting("yama/ptrace_scope", 0) > 0)
 		return pfm_refuse(-EPERM, "NOTIFY_BLOCK cannot stop thread %u: another debugger has it, or "
-				  "kernel.yama.ptrace_scope (it is %d) must be 0, or CAP_SYS_PTRACE", tid,
+				  "kernel.yama.ptrace_scope is %d: it must be 0 without CAP_SYS_PTRACE", tid,
 				  setting("yama/ptrace_scope", 0));
 	return pfm_refuse(-EPERM, "NOTIFY_BLOCK may not hold thread %u: it is another user's, or has a debugger "
 			  "already (CAP_SYS_PTRACE allows other users')", tid);

@@ -354,7 +354,7 @@ int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint
  * Returns true if a SIGINT (Ctrl-C) or SIGTERM is pending. Signals are blocked while the computer
  * is locked.
  */
-static bool told_to_stop(const struct pfm_sim *sim)
+static bool stop_requested(const struct pfm_sim *sim)
 {
 	sigset_t pending;
 
@@ -374,7 +374,7 @@ static int advance(struct pfm_sim *sim, uint64_t limit, bool (*done)(struct pfm_
 			return 1;
 		if (!sim_advance(sim, limit))
 			return 0;
-		if (moments % 1024 == 0 && told_to_stop(sim))
+		if (moments % 1024 == 0 && stop_requested(sim))
 			return pfm_refuse(-EINTR, "interrupted by a signal");
 	}
 }

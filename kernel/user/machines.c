@@ -48,7 +48,7 @@ void pfm_machines_forget(void)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
 static const struct pfm_user_machine *current_kind;
-static bool was_told;		/* pfm_set_machine() or LPFM_MACHINE has chosen the machine */
+static bool is_chosen;		/* pfm_set_machine() or LPFM_MACHINE has chosen the machine */
 
 const char *pfm_machine_name(int i)
 {
@@ -125,7 +125,7 @@ static struct pfm_machine *use_name(const char *name, const char *options)
 	const char *model;
 	const struct pfm_user_machine *kind = find_kind(name, &model);
 
-	was_told = true;
+	is_chosen = true;
 	return kind ? use(kind, model, options) : NULL;
 }
 
@@ -226,7 +226,7 @@ int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 static const char *with_obstacle(const char *notes)
 {
 	static char text[1024];
-	const char *obstacle = was_told || pfm_linux_is(current) ? NULL : pfm_linux_obstacle();
+	const char *obstacle = is_chosen || pfm_linux_is(current) ? NULL : pfm_linux_obstacle();
 
 	if (!obstacle)
 		return notes;

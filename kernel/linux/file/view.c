@@ -4,7 +4,7 @@
  *
  * The pages are mapped only into the address space that maps one first, because their contents are
  * valid for one thread only. Any other address space, also that of a forked child with the same
- * mapping, gets the page "nobodys" in place of them, which says that every read takes a system
+ * mapping, gets the page "empty_page" in place of them, which says that every read takes a system
  * call.
  */
 #include <linux/cred.h>
@@ -14,17 +14,17 @@
 #include "compat.h"
 #include "linux.h"
 
-static struct page *nobodys;
+static struct page *empty_page;
 
 int lx_views_init(void)
 {
-	nobodys = alloc_page(GFP_KERNEL | __GFP_ZERO);
-	return nobodys ? 0 : -ENOMEM;
+	empty_page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	return empty_page ? 0 : -ENOMEM;
 }
 
 void lx_views_exit(void)
 {
-	put_page(nobodys);
+	put_page(empty_page);
 }
 
 void lx_view_init_context(struct lx_context *lx)
@@ -108,7 +108,7 @@ static struct page *page_for(struct lx_context *lx, struct mm_struct *mm, unsign
 	if (READ_ONCE(lx->view.mm) == mm)
 		page = xa_load(&lx->view.pages, id);
 	if (!page)
-		page = nobodys;
+		page = empty_page;
 	get_page(page);
 	xa_unlock(&lx->view.pages);
 	return page;

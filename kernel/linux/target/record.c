@@ -86,24 +86,24 @@ void lx_listen_free(struct lx_context *lx)
 	lx->target.seen_mappings = NULL;
 }
 
-static bool nobody_listens(void)
+static bool has_no_listeners(void)
 {
 	return likely(!atomic_read(&listening));
 }
 
-/* A function that tell() calls for each listener, and the arguments of the function. */
-struct telling {
-	void	(*fn)(struct lx_context *lx, struct telling *t);
+/* A function that notify_listeners() calls for each listener, and the arguments of the function. */
+struct notice {
+	void	(*fn)(struct lx_context *lx, struct notice *t);
 	u64	time;
 	struct task_struct *child;
 	struct mm_struct *mm;
 	struct vm_area_struct *vma;
 	const char *name;	/* the path of a mapping, or the new name of a thread */
 	u64	hash;
-	bool	any;		/* set by ask_whether_known(): a listener does not know the hash */
+	bool	any;		/* set by check_hash(): a listener does not fill_ids the hash */
 };
 
-static void tell_one(struct lx_context *lx, struct telling *t)
+static void notify_one(struct lx_context *lx, struct notice *t)
 {
 	lx_enter(lx);
 	t->fn(lx, t);
@@ -112,39 +112,39 @@ static void tell_one(struct lx_context *lx, struct telling *t)
 }
 
 /*
- * Calls tell_one() in PMU context. The thread is current, so normally its events are scheduled in
+ * Calls notify_one() in PMU context. The thread is current, so normally its events are scheduled in
  * on this CPU, which is PMU context. If it is ending or executes a set-uid program, perf has
  * removed the events: then the locks of the perf contexts make this PMU context, as in access.c.
  */
-static void tell_of_thread(struct lx_context *lx, struct telling *t)
+static void notify_thread(struct lx_context *lx, struct notice *t)
 {
 	struct perf_event_context *locked;
 
 	if (lx_scheduled_in(lx)) {
-		tell_one(lx, t);
+		notify_one(lx, t);
 		return;
 	}
 	locked = lx_lock_perf(lx);
-	tell_one(lx, t);
+	notify_one(lx, t);
 	lx_unlock_perf(lx, locked);
 }
 
-static void tell_all(struct bucket *b, const struct task_struct *task, unsigned int cpu, struct telling *t)
+static void notify_bucket(struct bucket *b, const struct task_struct *task, unsigned int cpu, struct notice *t)
 {
 	struct lx_context *lx;
 
 	raw_spin_lock(&b->lock);
 	hlist_for_each_entry(lx, &b->list, target.by_listener) {
 		if (task && lx->target.task == task)
-			tell_of_thread(lx, t);
+			notify_thread(lx, t);
 		else if (!task && !lx->target.task && lx->ctx->cpu == cpu)
-			tell_one(lx, t);
+			notify_one(lx, t);
 	}
 	raw_spin_unlock(&b->lock);
 }
 
 /* Calls t->fn in PMU context for each listener that monitors the current thread or this CPU. */
-static void tell(struct telling *t)
+static void notify_listeners(struct notice *t)
 {
 	unsigned long flags;
 	unsigned int cpu;
@@ -152,8 +152,8 @@ static void tell(struct telling *t)
 	local_irq_save(flags);
 	cpu = smp_processor_id();
 	t->time = ktime_get_mono_fast_ns();
-	tell_all(bucket_of(current, 0), current, 0, t);
-	tell_all(bucket_of(NULL, cpu), NULL, cpu, t);
+	notify_bucket(bucket_of(current, 0), current, 0, t);
+	notify_bucket(bucket_of(NULL, cpu), NULL, cpu, t);
 	local_irq_restore(flags);
 }
 
@@ -161,7 +161,7 @@ static void tell(struct telling *t)
  * Fills in the time, and the thread's ids in the listener's pid namespace. Returns false if the
  * thread is not in that namespace, so that there must be no record.
  */
-static bool know(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct telling *t)
+static bool fill_ids(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct notice *t)
 {
 	rec->pid = task_tgid_nr_ns(task, lx->ns);
 	rec->tid = task_pid_nr_ns(task, lx->ns);
@@ -180,66 +180,66 @@ static bool is_lost(const struct lx_context *lx)
 	return lx->target.task && READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT;
 }
 
-static void tell_exec(struct lx_context *lx, struct telling *t)
+static void record_exec(struct lx_context *lx, struct notice *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_EXEC, .name = current->comm };
 
-	if (!is_lost(lx) && know(lx, &rec, current, t))
+	if (!is_lost(lx) && fill_ids(lx, &rec, current, t))
 		pfm_record(lx->ctx, &rec);
 }
 
-static void tell_rename(struct lx_context *lx, struct telling *t)
+static void record_rename(struct lx_context *lx, struct notice *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_RENAME, .name = t->name };
 
-	if (!is_lost(lx) && know(lx, &rec, current, t))
+	if (!is_lost(lx) && fill_ids(lx, &rec, current, t))
 		pfm_record(lx->ctx, &rec);
 }
 
-static void tell_fork(struct lx_context *lx, struct telling *t)
+static void record_fork(struct lx_context *lx, struct notice *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_FORK };
 
-	if (!know(lx, &rec, t->child, t))
+	if (!fill_ids(lx, &rec, t->child, t))
 		return;
 	rec.ppid = task_tgid_nr_ns(current, lx->ns);
 	rec.ptid = task_pid_nr_ns(current, lx->ns);
 	pfm_record(lx->ctx, &rec);
 }
 
-static void tell_exit(struct lx_context *lx, struct telling *t)
+static void record_exit(struct lx_context *lx, struct notice *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_EXIT };
 
-	if (know(lx, &rec, current, t))
+	if (fill_ids(lx, &rec, current, t))
 		pfm_record(lx->ctx, &rec);
 }
 
 void lx_record_fork(struct task_struct *child)
 {
-	if (!nobody_listens())
-		tell(&(struct telling){ .fn = tell_fork, .child = child });
+	if (!has_no_listeners())
+		notify_listeners(&(struct notice){ .fn = record_fork, .child = child });
 }
 
 void lx_record_exit(void)
 {
-	if (!nobody_listens())
-		tell(&(struct telling){ .fn = tell_exit });
+	if (!has_no_listeners())
+		notify_listeners(&(struct notice){ .fn = record_exit });
 }
 
 void lx_record_exec(void)
 {
-	if (nobody_listens())
+	if (has_no_listeners())
 		return;
-	tell(&(struct telling){ .fn = tell_exec });
+	notify_listeners(&(struct notice){ .fn = record_exec });
 	lx_record_mmap();
 }
 
 /* An exec also renames the thread, but that is no RENAME record: the EXEC record has the name. */
 void lx_record_rename(const char *name)
 {
-	if (!nobody_listens() && !current->in_execve)
-		tell(&(struct telling){ .fn = tell_rename, .name = name });
+	if (!has_no_listeners() && !current->in_execve)
+		notify_listeners(&(struct notice){ .fn = record_rename, .name = name });
 }
 
 /* --- records of mappings --------------------------------------------------------------------- */
@@ -303,7 +303,7 @@ bool lx_may_look(const struct lx_context *lx, struct mm_struct *mm)
 	       (uid_eq(cred->uid, lx->uid) && uid_eq(cred->euid, lx->uid) && uid_eq(cred->suid, lx->uid));
 }
 
-static void tell_map(struct lx_context *lx, struct telling *t)
+static void record_map(struct lx_context *lx, struct notice *t)
 {
 	const struct vm_area_struct *vma = t->vma;
 	struct pfm_record rec = {
@@ -311,7 +311,7 @@ static void tell_map(struct lx_context *lx, struct telling *t)
 		.offset = (u64)vma->vm_pgoff << PAGE_SHIFT, .name = t->name,
 	};
 
-	if (!is_lost(lx) && lx_may_look(lx, t->mm) && know(lx, &rec, current, t) && !remember(lx, t->hash))
+	if (!is_lost(lx) && lx_may_look(lx, t->mm) && fill_ids(lx, &rec, current, t) && !remember(lx, t->hash))
 		pfm_record(lx->ctx, &rec);
 }
 
@@ -324,7 +324,7 @@ static u64 hash_of_all(const struct mm_struct *mm)
 	return hash_of(READ_ONCE(mm->exec_vm));
 }
 
-static void ask_whether_known(struct lx_context *lx, struct telling *t)
+static void check_hash(struct lx_context *lx, struct notice *t)
 {
 	t->any |= !remember(lx, t->hash);
 }
@@ -345,18 +345,18 @@ static const char *path_of(struct vm_area_struct *vma, char *buf)
  * looked at even if the number of executable pages is known: the new mapping may have replaced one
  * of the same size.
  */
-static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
+static void record_maps(struct mm_struct *mm, char *buf, bool mapped)
 {
-	struct telling t = { .fn = ask_whether_known, .mm = mm, .hash = hash_of_all(mm) };
+	struct notice t = { .fn = check_hash, .mm = mm, .hash = hash_of_all(mm) };
 	struct vm_area_struct *vma;
 	int n = 0;
 
 	VMA_ITERATOR(vmi, mm, 0);
 
-	tell(&t);
+	notify_listeners(&t);
 	if (!t.any && !mapped)
 		return;
-	t.fn = tell_map;
+	t.fn = record_map;
 	for_each_vma(vmi, vma) {
 		if (++n > MOST_VMAS)
 			break;
@@ -365,7 +365,7 @@ static void tell_maps(struct mm_struct *mm, char *buf, bool mapped)
 		t.vma = vma;
 		t.name = path_of(vma, buf);
 		t.hash = hash_of_mapping(vma);
-		tell(&t);
+		notify_listeners(&t);
 	}
 }
 
@@ -414,7 +414,7 @@ static void do_walk(struct callback_head *work)
 {
 	struct walk *walk = container_of(work, struct walk, work);
 	struct mm_struct *mm = current->mm;
-	char *buf = mm && !nobody_listens() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
+	char *buf = mm && !has_no_listeners() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
 		/*
@@ -422,7 +422,7 @@ static void do_walk(struct callback_head *work)
 		 * hash_of_all() when the walk begins, so it must also get the mappings.
 		 */
 		migrate_disable();
-		tell_maps(mm, buf, walk->mapped);
+		record_maps(mm, buf, walk->mapped);
 		migrate_enable();
 		mmap_read_unlock(mm);
 	}
@@ -431,7 +431,7 @@ static void do_walk(struct callback_head *work)
 }
 
 /* Called if a walk could not be made: reports a lost record to the listener. */
-static void tell_untold(struct lx_context *lx, struct telling *t)
+static void record_lost_walk(struct lx_context *lx, struct notice *t)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = 1, .why = PFM_STACK_SMPL_LOST_RECORDS };
 
@@ -451,7 +451,7 @@ static void add_walk(enum walk_reason why)
 		return;
 	walk = take_walk(why);
 	if (!walk) {
-		tell(&(struct telling){ .fn = tell_untold });
+		notify_listeners(&(struct notice){ .fn = record_lost_walk });
 		module_put(THIS_MODULE);
 		return;
 	}
@@ -464,7 +464,7 @@ static void add_walk(enum walk_reason why)
  * Returns false if the hash buckets of the current thread and of this CPU are both empty, so that
  * neither has a listener.
  */
-static bool somebody_listens(void)
+static bool listens_here(void)
 {
 	return !hlist_empty(&bucket_of(current, 0)->list) ||
 	       !hlist_empty(&bucket_of(NULL, raw_smp_processor_id())->list);
@@ -477,7 +477,7 @@ static bool somebody_listens(void)
  */
 void lx_record_mmap(void)
 {
-	if (!nobody_listens() && somebody_listens())
+	if (!has_no_listeners() && listens_here())
 		add_walk(MAPPED);
 }
 
