@@ -9,8 +9,11 @@ local function trim(text)
 end
 
 -- Returns the full name: "run" in module pfm.count is pfm.count.run. Names that begin with a class
--- or module stay; in a command's module, the module's name replaces that of its table.
+-- or module stay; in a command's module, the module's name replaces that of its table. LDoc takes
+-- its module's name off a method too, unless the module says "@pragma nostrip".
 local function full_name(module, item)
+   local first, own = item.name:match("^([%w_]+)([.:].+)$")
+   if first and first == module.name:match("%.([%w_]+)$") then return module.name .. own end
    if module.name:find("^repl%.command%.") or module.name:find("^repl%.parts%.") then
       return module.name .. "." .. item.name:match("[^.]+$")
    end

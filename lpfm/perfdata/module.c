@@ -4,6 +4,7 @@ Files of perf (perf.data): their header, and their records one after the other. 
 recordings of them.
 `values` is a list of names, from index 0: what samples may have besides the fields that all have.
 @module lpfm.perfdata
+@pragma nostrip
 */
 #include <errno.h>
 #include <fcntl.h>

@@ -10,6 +10,7 @@ Files of chunks: what a recording is made of. A chunk is a head of 16 bytes and 
 If a file was cut or damaged, bad chunks are skipped, and all others are read.
 scripts/pfm/recording/format.md says what the chunks of a recording hold.
 @module lpfm.chunks
+@pragma nostrip
 */
 #include <errno.h>
 #include <fcntl.h>

@@ -192,7 +192,7 @@ Iterates over the samples, giving the named fields of each: the fast form. LuaJI
 to machine code without a call.
 @function buffer:fields
 @param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is false
-@tparam[opt] table filter, at the end: values that fields must have
+@tparam[opt] table filter at the end: values that fields must have
 @treturn function iterator
 @return the state that a for loop passes to it: iterator(state) returns the next sample's fields
 @raise on wrong types; in the loop if the context was restarted or closed, or the buffer is corrupt

@@ -205,7 +205,7 @@ static void push_result(lua_State *L, const struct table *t)
 Counts the samples by the values of fields.
 @function buffer:count_by
 @param ... one to four names of fields or numbers of PMDs
-@tparam[opt] table filter, at the end: values that fields must have
+@tparam[opt] table filter at the end: values that fields must have
 @treturn table count by value; with several fields tables in tables, in their order. A value that a
 number does not hold exactly is a string of hexadecimal digits ("0x..."). Samples that do not hold
 one of the PMDs are left out

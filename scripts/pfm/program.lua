@@ -14,6 +14,7 @@
 --
 -- A value of 64 bits can be divided by a constant only; a division by 0 drops the sample.
 -- @module pfm.program
+-- @pragma nostrip
 
 local compile = require "pfm.program.compile"
 local events = require "pfm.events"
@@ -155,6 +156,7 @@ end
 -- local program = require "pfm.program"
 -- local ctx = assert(lpfm.create(program.new({ where = "tid == 1", bucket = "cpu" }):create()))
 -- ctx:close()
+-- @function program:create
 function methods:create(options)
    local out = { format = "program", base = not self.bucket and "default" or nil }
    for k, v in pairs(options or {}) do out[k] = v end
@@ -173,6 +175,7 @@ end
 --- Returns the events that the expressions name, as `events.parse` does.
 -- @treturn table a list, in the order of `events`
 -- @usage print(require("pfm.program").new({ where = "pmd.page_faults > 1" }):parse_events()[1].pmd) --> 66
+-- @function program:parse_events
 function methods:parse_events()
    local out = {}
    for what, tree in pairs(self.trees) do
@@ -192,6 +195,7 @@ end
 --- Do the expressions name an object for which the process's mappings are needed?
 -- @treturn boolean
 -- @usage assert(not require("pfm.program").new({ where = "ip in 'kernel'" }):needs_process())
+-- @function program:needs_process
 function methods:needs_process()
    for _, name in ipairs(self.objects) do
       if name ~= "kernel" and name ~= "[kernel]" then return true end

@@ -4,6 +4,7 @@
 -- recording/format.md describes its format; `lpfm.chunks` reads and writes its chunks, `pfm.record` makes one,
 -- `pfm.analyze` says what is in it.
 -- @module pfm.recording
+-- @pragma nostrip
 
 local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"

@@ -282,7 +282,7 @@ end
 --- Makes a line of separated values, quoted where necessary (RFC 4180).
 -- @tparam table values an array
 -- @tparam number n its length; a nil in it becomes an empty field
--- @tparam[opt=","] string sep
+-- @tparam[opt] string sep a comma by default
 -- @treturn string
 -- @usage assert(render.csv({ "a,b", 2 }, 3) == '"a,b",2,')
 function render.csv(values, n, sep)

@@ -128,6 +128,21 @@ describe("the reference", function()
       assert.equal("", table.concat(missing, " "))
    end)
 
+   it("names functions as they are called: those of a module by a dot, methods by a colon", function()
+      local wrong = {}
+      for _, module in ipairs(reference) do
+         for _, item in ipairs(is_public(module.name) and not elsewhere[module.name] and module.items or {}) do
+            local of, own = item.name:match("^(.*)%.([%w_]+)$")
+            local ok, exports = pcall(require, of or "")
+            if item.kind == "function" and ok and not exports[own] then wrong[#wrong + 1] = item.name end
+         end
+      end
+      assert.equal("", table.concat(wrong, " "))
+      for _, name in ipairs { "lpfm.chunks:next", "pfm.recording:sizes", "lpfm.chunks.open", "pfm.program:create" } do
+         assert.equal(1, doc.text(name):find(name .. "(", 1, true), name)
+      end
+   end)
+
    it("has no comment that LDoc would end at an option's two dashes", function()
       for line in io.popen("git grep -nE '^--- .* --[a-z]' -- 'scripts/*.lua' 'repl/*.lua'"):lines() do
          error(line, 0)

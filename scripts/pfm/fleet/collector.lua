@@ -5,6 +5,7 @@
 -- there. When there are too many, the oldest are deleted. While the machine is down, the disk is full or the database
 -- cannot be reached, recordings may be lost: the spool's collector.json counts them, over restarts.
 -- @module pfm.fleet.collector
+-- @pragma nostrip
 
 local dirent = require "posix.dirent"
 local errno = require "posix.errno"

@@ -9,6 +9,7 @@
 --
 -- The database's own client program is used, psql or clickhouse-client. Passwords stay hidden.
 -- @module pfm.fleet.store
+-- @pragma nostrip
 
 local batches = require "pfm.fleet.store.batch"
 local client = require "pfm.fleet.store.client"

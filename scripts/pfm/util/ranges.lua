@@ -7,7 +7,7 @@ local ranges = {}
 --- Reads a list.
 -- @string text
 -- @string what the numbers are, for the message: "ranks"
--- @string[opt=","] separator a character
+-- @string[opt] separator a character, a comma by default
 -- @treturn[1] {table,...} first and last number of each range
 -- @return[2] nil
 -- @treturn[2] string what is wrong
