@@ -261,8 +261,8 @@ int pfm_get_inst_retired_event(pfmlib_event_t *e);		/* NOTSUPP: it has none */
  * begins with these counters in the order of the events, and other PMDs follow. If an assignment
  * exists, it is found. q is written completely, but only on success. model_in and model_out:
  * NULL, or structures for the model (pfmlib_itanium.h, _itanium2.h, _montecito.h, _amd64.h,
- * _core.h, _i386_p6.h). INVAL, NOASSIGN, TOOMANY, UMASK, errors of the model;
- * pfm_dispatch_explain() gives the reason in words.
+ * _core.h, _i386_p6.h, _intel_atom.h, _intel_nhm.h, _gen_ia32.h). INVAL, NOASSIGN, TOOMANY, UMASK,
+ * errors of the model; pfm_dispatch_explain() gives the reason in words.
  */
 int pfm_dispatch_events(pfmlib_input_param_t *p, void *model_in, pfmlib_output_param_t *q,
 			void *model_out);
@@ -335,8 +335,9 @@ const char *pfm_generic_name(unsigned int i);
 int pfm_suggest_event(const char *model, const char *str, char *name, size_t maxlen);
 
 /*
- * Returns why the last pfm_* call above failed in this thread, in words; "" if no reason is
- * known.
+ * Returns why the last pfm_initialize(), pfm_find_full_event(), pfm_expand_event() or
+ * pfm_dispatch_events() failed in this thread, in words; "" if no reason is known. After another
+ * call the reason can still be that of an earlier one.
  */
 const char *pfm_dispatch_explain(void);
 

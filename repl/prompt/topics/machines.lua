@@ -100,7 +100,7 @@ samples skid with skid = 2 or skid = "model"; these do not.
 With ht = 1, sim:netburst and sim:em64t have HyperThreading: CPUs 0 and 1, 2 and 3, ... share a core's caches and TLBs,
 and each has half of the registers.
 
-lpfm.help(m.spawn) has all.]==] },
+lpfm.help("machine:spawn") has all.]==] },
 
 { "events", "events by name, tracepoints and the PMUs of sysfs", [==[
 Events by name: those of the kernel's software, such as task-clock and page-faults, come first in list(); :u, :k, :uk
@@ -110,7 +110,7 @@ list("sched:*")), and events of the PMUs in /sys/bus/event_source/devices (power
 uncore_imc/cas_count_read/, cpu/event=0x3c,umask=0/u), in registers 96 to 127.
 
 In a list, {a,b} is a group: its events are always counted together, in one event set. Wildcards: page-*, sched:*.
-A filter of tracepoints: stat("ls", { { "sched:*", filter = "prev_prio < 100" } })
+A filter of tracepoints: stat("ls", { { "sched:sched_switch", filter = "prev_prio < 100" } })
 
    events.parse("page-faults:u")         the registers that count it
    lpfm.event("cycles")                  what a name means
