@@ -13,7 +13,7 @@ local stdlib = require "posix.stdlib"
 local grade = {}
 
 local POINTS = { prediction = 1, task = 2, script = 5 } -- where a page has no `points`
-local KEYS = { "lab", "task", "kind", "state", "answer", "attempts", "hints", "params", "seed", "why" }
+local KEYS = { "student", "lab", "task", "kind", "state", "answer", "attempts", "hints", "params", "seed", "why" }
 
 -- --- one student ---------------------------------------------------------------------------------
 
@@ -286,11 +286,15 @@ function reports.wrong(class)
    return out
 end
 
---- The lines that `--grade` prints for one student, one for each question and task.
+--- A line for each question and task; without a class, there is no student's name in it.
 function reports.json(class)
    local out = {}
    for _, student in ipairs(class) do
-      for _, row in ipairs(student.rows) do out[#out + 1] = grade.line(row) end
+      for _, row in ipairs(student.rows) do
+         row.student = student.name
+         out[#out + 1] = grade.line(row)
+      end
+      if student.err then out[#out + 1] = grade.line { student = student.name, state = "error", why = student.err } end
    end
    return out
 end

@@ -490,6 +490,9 @@ describe("a class", function()
       for _ in out:gmatch "\nstudent%d%d,counters,[%w-]+,%w+,%w+," do n = n + 1 end
       assert.equal(29 * 7, n)
       assert.truthy(out:find("\nbroken,,,,error,0,", 1, true), out)
+      local lines = report "json"
+      assert.equal(29 * 7, select(2, lines:gsub('{"student":"student%d%d","lab":"counters","task":', "")), lines)
+      assert.truthy(lines:find('{"student":"broken","state":"error","why":"', 1, true), lines)
       local points = {}
       for name, got in report("points"):gmatch "(student%d%d),(%d+),%d+," do points[name] = tonumber(got) end
       for name, wanted in pairs(expected) do
