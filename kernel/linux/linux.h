@@ -11,9 +11,10 @@
  * holds the table of operations; pmu.c the logical PMU; format.c the sampling formats; counters.c
  * controls the kernel's counters, group.c makes perf schedule them together, view.c publishes to
  * threads the registers of their counters, clock.c implements the set timeout, overflow.c handles
- * interrupts, stack.c walks stacks in them, access.c runs functions in PMU context. permit.c checks
- * the caller's rights, memory.c charges memory, os.c implements the rest of core/os.h. arch/arm64.c
- * and arch/x86.c contain what is specific to an architecture.
+ * interrupts, stack.c walks stacks in them, access.c runs functions in PMU context. permit.c
+ * checks the caller's rights, memory.c charges memory, sysfs.c shows the configuration, os.c
+ * implements the rest of core/os.h. arch/arm64.c and arch/x86.c contain what is specific to an
+ * architecture.
  *
  * In this module, code is in PMU context if interrupts are off and one of two things is true: it
  * runs on the target's CPU, and the target, if it is a thread, is current; or the target does not

@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * perf.h - the perf machine, the core over perf_event_open(2): declarations that its files share.
- * machine.c probes the kernel and holds the table of operations; target.c binds a context to a
- * thread or CPU; access.c does the work before and after a function of the core; group.c turns an
- * event set into a group of kernel events, family.c into a group that children inherit
- * (PFM_FL_INHERIT), and sampler.c into sampling events that children inherit; named.c manages
- * events of tracepoints and of other PMUs; replay.c passes the overflows that the kernel wrote into
- * ring.c's buffers to the core, with the call stacks that stack.c finds in them, and record.c
- * passes the other records; timer.c implements the set timeout; count.c starts, stops and reads the
- * group, fast_read.c reads it by one system call where that is enough; view.c lets the target read
- * its counters itself; notify_block.c blocks a target; event.c makes the system calls, and errors.c
- * explains their failures. A file calls files that follow it in this list, but none before it.
- * Everything here runs with the context's lock held, except the tracer of notify_block.c and the
- * reads of fast_read.c.
+ * machine.c probes the kernel and holds the table of operations; hw.c turns PMC values into raw
+ * events; target.c binds a context to a thread or CPU; access.c does the work before and after a
+ * function of the core; group.c turns an event set into a group of kernel events, family.c into a
+ * group that children inherit (PFM_FL_INHERIT), and sampler.c into sampling events that children
+ * inherit; named.c manages events of tracepoints and of other PMUs; replay.c passes the overflows
+ * that the kernel wrote into ring.c's buffers to the core, with the call stacks that stack.c finds
+ * in them, and record.c passes the other records; timer.c implements the set timeout; count.c
+ * starts, stops and reads the group, fast_read.c reads it by one system call where that is enough;
+ * view.c lets the target read its counters itself; notify_block.c blocks a target; event.c makes
+ * the system calls, and errors.c explains their failures. Everything here runs with the context's
+ * lock held, except the tracer of notify_block.c and the reads of fast_read.c.
  */
 #ifndef PFM_PERF_H
 #define PFM_PERF_H

@@ -5,12 +5,14 @@
  * program.c compiles programs; cursor.c moves through them by arithmetic; models.c has the list of
  * models, and the files in models/ have the meaning of event codes; pmu.c is a CPU's bare PMU,
  * filter.c decides which events its counters exclude, software.c adds the software counters; cpu.c
- * runs one CPU, sched.c is the scheduler, thread.c makes and ends threads, time.c moves time;
- * lock.c orders the locks; sampling/ implements the records that processors keep of single
- * executions, and the samples that they take themselves; access.c turns programs' patterns into
- * accesses, emerge.c executes sites with accesses, and cache/ is the memory that is accessed;
- * options.c, new.c, machine.c and api.c are the interfaces to programs and to the core; live.c lets
- * simulated threads follow threads of the host.
+ * runs one CPU, sched.c is the scheduler, thread.c makes and ends threads, record.c passes records
+ * of threads to contexts, stack.c their call stacks, time.c moves time; lock.c orders the locks;
+ * sampling/ implements the records that processors keep of single executions, and the samples that
+ * they take themselves; access.c turns programs' patterns into accesses, emerge.c executes sites
+ * with accesses, and cache/ is the memory that is accessed; options.c, new.c, machine.c, api.c and
+ * caches.c are the interfaces to programs and to the core; live.c lets simulated threads follow
+ * threads of the host; live_program.c has the program that they run, and live_usage.c measures the
+ * host's threads.
  */
 #ifndef PFM_SIM_H
 #define PFM_SIM_H
