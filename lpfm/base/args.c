@@ -102,6 +102,13 @@ const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site)
 	return lua_tostring(L, idx);
 }
 
+const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site)
+{
+	if (lua_type(L, idx) != LUA_TSTRING)
+		lpfm_bad(L, site, "unexpected %s as the name of a field", luaL_typename(L, idx));
+	return lpfm_to_string(L, idx, site);
+}
+
 static bool number_to_u64(double d, uint64_t *value)
 {
 	if (!(d >= -9223372036854775808.0 && d < 18446744073709551616.0))

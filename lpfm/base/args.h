@@ -27,6 +27,8 @@ bool lpfm_has_zero(lua_State *L, int idx);
 const char *lpfm_check_string(lua_State *L, int idx);
 const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt);
 const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site);
+/* Returns the key at idx of a table of fields; raises if it is no string. */
+const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site);
 
 /*
  * Returns a 64-bit value from an integral number, a u64 object, a decimal or hexadecimal string, or

@@ -280,9 +280,7 @@ static const struct lpfm_field *known_field(lua_State *L, const struct lpfm_stru
 {
 	const struct lpfm_field *field;
 
-	if (lua_type(L, -2) != LUA_TSTRING)
-		lpfm_bad(L, site, "unexpected %s as the name of a field", luaL_typename(L, -2));
-	field = lpfm_struct_field(rec, lpfm_to_string(L, -2, site));
+	field = lpfm_struct_field(rec, lpfm_field_name(L, -2, site));
 	if (!field)
 		lpfm_bad(L, site, "unknown field '%s'", lua_tostring(L, -2));
 	if (!(field->dir & LPFM_IN))

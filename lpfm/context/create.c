@@ -182,9 +182,7 @@ static const char *read_request(lua_State *L, int idx, struct request *req, cons
 		lpfm_bad_value(L, &site, "table", idx);
 	lua_pushnil(L);
 	while (lua_next(L, idx)) {
-		if (lua_type(L, -2) != LUA_TSTRING)
-			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
-		read_option(L, lua_tostring(L, -2), req, &site);
+		read_option(L, lpfm_field_name(L, -2, &site), req, &site);
 		lua_pop(L, 1);
 	}
 	settle_program(L, req, &site);

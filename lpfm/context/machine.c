@@ -213,7 +213,7 @@ static void check_fields(lua_State *L)
 	const struct lpfm_site site = { .call = "perf_event" };
 
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = lpfm_field_name(L, -2, &site);
 		size_t i = 0;
 
 		while (i < LPFM_COUNT(known) && strcmp(known[i], key) != 0)

@@ -183,7 +183,7 @@ static void check_fields(lua_State *L, int idx, const char *call, bool options)
 
 	luaL_checktype(L, idx, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = lpfm_field_name(L, -2, &(struct lpfm_site){ .call = call });
 		bool known = options && lpfm_ia64_knows(key);
 
 		for (size_t i = 0; i < LPFM_COUNT(names); i++)

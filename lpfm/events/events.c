@@ -100,7 +100,7 @@ static void check_options(lua_State *L, int idx, const char *call, const char *c
 
 	luaL_checktype(L, idx, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = lpfm_field_name(L, -2, &(struct lpfm_site){ .call = call });
 		size_t i = 0;
 
 		while (names[i] && strcmp(names[i], key) != 0)

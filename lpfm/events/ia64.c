@@ -134,12 +134,6 @@ static void want_table(lua_State *L, int idx, const struct lpfm_site *site)
 		lpfm_bad_value(L, site, "table", idx);
 }
 
-/* Returns the key of a table's next pair as text. */
-static const char *key_of(lua_State *L)
-{
-	return lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-}
-
 /*
  * Reads the table on top into the structure at to. Raises if the structure has a mode, and the
  * table gives none.
@@ -149,7 +143,8 @@ static void read_fields(lua_State *L, unsigned char *to, const struct ia64_field
 	const struct ia64_field *f;
 
 	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
-		site.field = key_of(L);
+		site.field = NULL;
+		site.field = lpfm_field_name(L, -2, &site);
 		for (f = fields; f->name && strcmp(f->name, site.field); f++)
 			;
 		if (!f->name)
@@ -279,7 +274,7 @@ static void read_option(lua_State *L, struct lpfm_ia64 *x, struct lpfm_site site
 {
 	const struct ia64_part *p = x->options->parts;
 
-	site.field = key_of(L);
+	site.field = lpfm_field_name(L, -2, &site);
 	while (p->name && strcmp(p->name, site.field))
 		p++;
 	if (p->name)

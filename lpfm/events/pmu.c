@@ -211,7 +211,7 @@ static int event_options(lua_State *L)
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
+		const char *key = lpfm_field_name(L, -2, &site);
 
 		if (strcmp(key, "debug") != 0 && strcmp(key, "verbose") != 0)
 			lpfm_bad(L, &site, "unknown field '%s' (known: debug, verbose)", key);

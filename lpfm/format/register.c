@@ -171,9 +171,7 @@ static void read_request(lua_State *L, struct request *req)
 	lua_settop(L, 1);
 	lua_newtable(L);
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-		if (lua_type(L, -2) != LUA_TSTRING)
-			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
-		read_field(L, lua_tostring(L, -2), req, 2, &site);
+		read_field(L, lpfm_field_name(L, -2, &site), req, 2, &site);
 	}
 	check_request(L, req, &site);
 	lpfm_marshal_pack(L, 2, 1, LPFM_CODE, &site);

@@ -260,9 +260,8 @@ static void read_options(lua_State *L, int idx, struct plan *plan)
 	if (!lua_istable(L, idx))
 		lpfm_bad_value(L, &site, "table", idx);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		if (lua_type(L, -2) != LUA_TSTRING)
-			lpfm_bad(L, &site, "unexpected %s as the name of a field", luaL_typename(L, -2));
-		site.field = lua_tostring(L, -2);
+		site.field = NULL;
+		site.field = lpfm_field_name(L, -2, &site);
 		if (!strcmp(site.field, "cwd")) {
 			plan->cwd = lpfm_to_string(L, -1, &site);
 		} else if (!strcmp(site.field, "group")) {

@@ -356,8 +356,11 @@ static bool fill_map(struct builder *b, struct pfm_sim_step *step)
 		return false;
 	lua_pop(L, 1);
 	step->op = PFM_SIM_MAP;
-	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
-		fill_map_field(b, step, lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?");
+	for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1)) {
+		if (lua_type(L, -2) != LUA_TSTRING)
+			bad(b, "unexpected list beside map");
+		fill_map_field(b, step, lua_tostring(L, -2));
+	}
 	return true;
 }
 

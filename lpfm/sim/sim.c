@@ -83,13 +83,13 @@ static void check_fields(lua_State *L, int idx, const char *call, const char *co
 
 	luaL_checktype(L, idx, LUA_TTABLE);
 	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : NULL;
+		const char *key = lpfm_field_name(L, -2, &site);
 		int i = 0;
 
-		while (key && names[i] && strcmp(names[i], key))
+		while (names[i] && strcmp(names[i], key))
 			i++;
-		if (!key || !names[i])
-			lpfm_bad(L, &site, "unknown field '%s'", key ? key : luaL_typename(L, -2));
+		if (!names[i])
+			lpfm_bad(L, &site, "unknown field '%s'", key);
 	}
 }
 

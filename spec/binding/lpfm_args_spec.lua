@@ -65,6 +65,11 @@ describe("arguments of lpfm", function()
       says("write_pmds: element 1: field 'num' is missing", ctx.write_pmds, ctx, { { value = 1 } })
       says("write_pmds: element 1: unknown field 'valeu'", ctx.write_pmds, ctx, { { num = 64, valeu = 1 } })
       says("write_pmds: element 1: unexpected number as the name of a field", ctx.write_pmds, ctx, { { 64 } })
+      for call, fn in pairs { dispatch_events = lpfm.dispatch_events, split_events = lpfm.split_events,
+         perf_event = lpfm.perf_event, event_options = lpfm.event_options, create = lpfm.create } do
+         says(call .. ": unexpected number as the name of a field", fn, { "cycles" })
+      end
+      says("events: unexpected number as the name of a field", lpfm.events, "x", { 1 })
       says("write_pmds: element 1: field 'last_reset' cannot be set", ctx.write_pmds, ctx,
          { { num = 64, last_reset = 1 } })
       says("write_pmds: element 1: field 'smpl_pmds': list of register numbers expected, got 5", ctx.write_pmds, ctx,

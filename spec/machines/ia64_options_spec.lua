@@ -139,7 +139,7 @@ describe("the own options of an Itanium", function()
          "got nil")
       refused("itanium", { fine = false }, "itanium: field 'fine': unknown field")
       refused("itanium2", { btw = {} }, "itanium2: field 'btw': unknown field")
-      refused("itanium2", { [7] = 1 }, "itanium2: field '?': unknown field")
+      refused("itanium2", { [7] = 1 }, "itanium2: unexpected number as the name of a field")
       refused("itanium2", { invert = 1 }, "itanium2: field 'invert': boolean expected, got 1")
       refused("itanium2", { code_ranges = { 3 } }, "itanium2: element 1: field 'code_ranges': range {start, end} " ..
          "expected, got 3")
