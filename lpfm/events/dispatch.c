@@ -522,7 +522,8 @@ Finds a smallest subset of the events that cannot be counted together.
 @treturn[3] int errno
 @usage
 local lpfm = require "lpfm"
-assert(lpfm.event_conflict { events = { "page-faults", "cs" } } == nil)   -- these go together
+local names, why = lpfm.event_conflict { events = { "page-faults", "minor-faults" } }
+assert(not names and not why)   -- these go together
 */
 static int event_conflict(lua_State *L)
 {

@@ -209,8 +209,9 @@ describe("events in Lua", function()
       assert.is_nil(out)
       assert.are.equal("dispatch_events: LOADS_RETIRED and STORES_RETIRED are of sets 3 and 4 of the L1 group", why)
       assert.are.same({ lpfm.errno.ENOSPC, "EVTSET" }, { errno, name })
-      local conflict = lpfm.event_conflict { events = { "FLOPS", "cycles", "FP_COMP_OPS_EXE" }, pmu = "p6" }
+      local conflict, reason = lpfm.event_conflict { events = { "FLOPS", "cycles", "FP_COMP_OPS_EXE" }, pmu = "p6" }
       assert.are.same({ "p6::FLOPS", "p6::FP_COMP_OPS_EXE" }, conflict)
+      assert.is_truthy(reason:find("FLOPS and FP_COMP_OPS_EXE cannot be counted together", 1, true), reason)
       assert.is_nil(lpfm.event_conflict { events = { "cycles" } })
       why = select(2, lpfm.dispatch_events { events = { "cycles", "page-faults", "page-faults" } })
       assert.is_truthy(why:find("PAGE_FAULTS and PAGE_FAULTS cannot be counted together", 1, true), why)

@@ -343,7 +343,7 @@ const char *pfm_dispatch_explain(void);
 
 /*
  * Finds a smallest set of events of p that cannot be counted together, as positions in p. *n is
- * the room, then the number. NOTFOUND if p can be dispatched.
+ * the room, then the number; pfm_dispatch_explain() says why. NOTFOUND if p can be dispatched.
  */
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 
