@@ -2,9 +2,9 @@
 -- A flame graph of a command, by default of the simulated computer in a lab: lpfm flamegraph.lua FILE.svg [COMMAND...]
 local export, record, recording = require "pfm.export", require "pfm.record", require "pfm.recording"
 
-local lab = "build/lpfm lab bias --sheet >/dev/null"
+local lab = { "sh", "-c", "/proc/$PPID/exe lab bias --sheet >/dev/null" }
 local picture, title = arg[1] or "flamegraph.svg", #arg > 1 and table.concat(arg, " ", 2) or "A lab of lpfm"
-local command = #arg > 1 and { unpack(arg, 2) } or { "sh", "-c", lab }
+local command = #arg > 1 and { unpack(arg, 2) } or lab
 
 local data = os.tmpname()
 local ok, outcome = pcall(function()
