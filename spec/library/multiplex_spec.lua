@@ -147,6 +147,15 @@ describe("multiplexed counts (3.7.2)", function()
       assert.is_true(result.sets > 1)
    end)
 
+   it("count the event that switches sets whole, though all events fit one set", function()
+      local m = sim.machine()
+      local tid = assert(m:spawn { program = sim.work(100000, { loads = 1, fp_ops = 2 }, 1000) })
+      local result = count.run { tids = { tid }, events = "LOADS_RETIRED,FP_OPS_RETIRED", switch = "LOADS_RETIRED:500" }
+      assert.are.equal(1, result.sets)
+      assert.are.equal(100000, result.events[1].value, "loads")
+      assert.are.equal(200000, result.events[2].value, "FP operations")
+   end)
+
    it("refuse to switch by what is no event, or no number of it", function()
       local m = sim.machine()
       local tid = assert(m:spawn { program = sim.work(10) })

@@ -242,6 +242,7 @@ function plan.make(list, unavail, its)
    if not ok then return nil, err end
    for _, place in ipairs(places) do add_place(self, place) end
    add_same(self, same, its)
+   if #self.sets == 1 then self.trigger = nil end
    ok, err = groups.align(self, list)
    return ok and self, err
 end
