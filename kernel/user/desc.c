@@ -542,8 +542,13 @@ void pfm_desc_closed(struct pfm_desc *d)
 	pfm_signals_block(&saved);
 	pfm_machines_begin_call();
 	pfm_desc_lock(d);
-	if (monitors_itself(d->ctx) && !hung_up(d) && pfm_inherited_number((uint32_t)d->pid, d->ino) < 0)
+	if (d->ctx && hung_up(d)) {
+		/* at once, because a child that is made next would inherit the events */
+		end_context(d);
+		pfm_desc_put(d);
+	} else if (monitors_itself(d->ctx) && pfm_inherited_number((uint32_t)d->pid, d->ino) < 0) {
 		pfm_do_unload(d->ctx);
+	}
 	pfm_desc_leave(d, &saved);
 	errno = err;
 }
