@@ -183,6 +183,14 @@ describe("a group", function()
       assert.are_not.equal(shares.cycles, shares.branches)
    end)
 
+   it("of which nothing can be counted is told as its events are without a group", function()
+      local without, status = run("stat -x, -e cycles,page-faults -- true")
+      assert.equal(0, status, without)
+      local out = run("stat -x, -e '{cycles},page-faults' -- true")
+      local state = without:match("<not supported>,,cycles")
+      if state then has(out, state) else assert.is_nil(out:find("does not fit", 1, true), out) end
+   end)
+
    it("that does not fit is refused with what stands against it", function()
       local out, status = c.sh(LIVE .. "-e '{cycles,instructions,L2_MISSES,L3_MISSES,branches}' -- true")
       assert.are_not.equal(0, status)

@@ -120,7 +120,7 @@ function groups.place(plan, list, unavail, library)
    return true
 end
 
--- Returns the event sets in which all of a unit (a group or a single event) is counted.
+-- Returns the event sets in which all of a unit (a group or a single event) is counted; nil if nothing of it can be.
 local function common_sets(plan, unit)
    local n, out, terms = {}, {}, 0
    for _, e in ipairs(unit) do
@@ -132,7 +132,7 @@ local function common_sets(plan, unit)
    for s = 1, #plan.sets do
       if n[s] == terms then out[#out + 1] = s end
    end
-   return out
+   return terms > 0 and out or nil
 end
 
 --- Counts all events of a group in the same event sets: those that have all events of the group.
