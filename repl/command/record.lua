@@ -193,8 +193,8 @@ local function losses_of(outcome)
    end
    if outcome.throttled > 0 then
       local rate = outcome.sample_rate and (", %s a second and CPU"):format(render.number(outcome.sample_rate)) or ""
-      out[#out + 1] = ("%s held back by the kernel's limit%s (use a longer period or raise "
-         .. "kernel.perf_event_max_sample_rate)"):format(render.plural(outcome.throttled, "sample"), rate)
+      out[#out + 1] = ("sampling held back %s by the kernel's limit%s (use a longer period or raise "
+         .. "kernel.perf_event_max_sample_rate)"):format(render.plural(outcome.throttled, "time"), rate)
    end
    if outcome.full > 0 and outcome.missed ~= 0 then
       local missed = outcome.missed and ("about %s missed; "):format(render.plural(outcome.missed, "sample")) or ""

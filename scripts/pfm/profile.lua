@@ -928,8 +928,8 @@ end
 -- @tparam table sink see above
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table of `pfm.measure.run`, its `late` as `not_begun`, and `samples`, `lost` (their records, in the
--- kernel's buffer), `throttled` (held back by the kernel, which allows `sample_rate` a second), `crowded` (came
--- together with one that filled the buffer), `untold` (records of what programs did that had no room), `late`
+-- kernel's buffer), `throttled` (times that the kernel held sampling back: it allows `sample_rate` a second), `crowded`
+-- (came together with one that filled the buffer), `untold` (records of what programs did that had no room), `late`
 -- (periods over which a timer came too late for a sample), `full` (times a buffer was full), `missed` (about how
 -- many samples, then), `unsampled` (a share of the CPU time), `alone` (why threads and children were left out),
 -- `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool

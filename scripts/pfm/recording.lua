@@ -275,8 +275,8 @@ function recording:warnings()
    if lost > 0 then out[#out + 1] = render.plural(lost, "sample") .. " lost while recording" end
    if (ends.throttled or 0) > 0 then
       local rate = ends.sample_rate and (", %s a second and CPU,"):format(render.number(ends.sample_rate)) or ""
-      out[#out + 1] = ("%s held back by the kernel's limit%s while recording"):format(
-         render.plural(ends.throttled, "sample"), rate)
+      out[#out + 1] = ("sampling held back %s by the kernel's limit%s while recording"):format(
+         render.plural(ends.throttled, "time"), rate)
    end
    if (ends.full or 0) > 0 and ends.missed ~= 0 then
       local missed = ends.missed and ("about " .. render.plural(ends.missed, "sample")) or "samples"

@@ -21,8 +21,8 @@ describe("of missing samples, lpfm record says", function()
          .. "period)", said { lost = 3 })
    end)
 
-   it("that the kernel throttled them", function()
-      assert.equal("1 sample held back by the kernel's limit (use a longer period or raise "
+   it("how often the kernel throttled the counter, which then took no samples for a while", function()
+      assert.equal("sampling held back 1 time by the kernel's limit (use a longer period or raise "
          .. "kernel.perf_event_max_sample_rate)", said { throttled = 1 })
       assert.truthy(said({ throttled = 1, sample_rate = 25000 }):find("limit, 25,000 a second and CPU (", 1, true))
    end)
@@ -44,7 +44,7 @@ describe("of missing samples, lpfm record says", function()
 
    it("all of them, where there are several", function()
       local text = said { lost = 3, throttled = 5, full = 1, late = 2 }
-      for _, part in ipairs { "3 samples lost", "5 samples held back", "full 1 time", "over 2 periods" } do
+      for _, part in ipairs { "3 samples lost", "sampling held back 5 times", "full 1 time", "over 2 periods" } do
          assert.truthy(text:find(part, 1, true), text)
       end
    end)

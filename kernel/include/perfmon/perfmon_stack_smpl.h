@@ -201,7 +201,7 @@ typedef struct {
 enum {
 	PFM_STACK_SMPL_LOST_FULL,	/* samples: another of its overflow filled the buffer */
 	PFM_STACK_SMPL_LOST_SOURCE,	/* samples: the machine's buffer was full, or read late */
-	PFM_STACK_SMPL_LOST_THROTTLED,	/* samples: the machine throttled them */
+	PFM_STACK_SMPL_LOST_THROTTLED,	/* times that the machine held samples back */
 	PFM_STACK_SMPL_LOST_RECORDS,	/* records: the part kept free for them was full */
 	PFM_STACK_SMPL_LOST_REASONS
 };
