@@ -127,6 +127,15 @@ describe("The threads of a command", function()
    end)
 end)
 
+describe("Each thread of a command", function()
+   it("is counted by name, or said not to be, on whichever CPU it ran", function()
+      local out = run(("stat --per-thread -x, -e task-clock -- %s 0.3 4 2>&1 >/dev/null"):format(shares))
+      local named = select(2, out:gsub("%f[^\n%z]%d+ shares,1,", ""))
+      local untold = tonumber(out:match("(%d+) threads? could not be counted")) or 0
+      assert.is_true(named + untold >= 4, out)
+   end)
+end)
+
 describe("A running process", function()
    it("is sampled with all its threads; a thread, alone", function()
       for options, n in pairs { ["-p $pid"] = 4, ["-t $pid"] = 1, ["-i -p $pid"] = 1, ["-p $pid -t $pid"] = 4 } do

@@ -45,7 +45,9 @@ end
 -- ctx:close()
 function ledger.new(subject)
    local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
-   return setmetatable({ ctx = subject.ctx, buffer = subject.ctx:buffer(), rows = { first },
+   local parts = {}
+   for i = 1, subject.ctx:buf_parts() do parts[i] = { buffer = subject.ctx:buffer { part = i - 1 } } end
+   return setmetatable({ ctx = subject.ctx, parts = parts, rows = { first },
       by_tid = { [subject.tid] = first }, lost = 0,
       outer = lpfm.machine().name == "perf" and measured_by() or nil }, ledger)
 end
@@ -81,24 +83,29 @@ function take.LOST(self, r)
    if r.why == "records" then self.lost = self.lost + r.count end
 end
 
-local function read_region(self, ahead)
-   for r, to in self.buffer:records(self.from, ahead) do
-      self.from = to
+local function read_region(self, part, ahead)
+   for r, to in part.buffer:records(part.from, ahead) do
+      part.from = to
       if take[r.kind] then take[r.kind](self, r) end
+   end
+end
+
+-- Where each processor has a part of the buffer, a restart would not say of which part it gives back a region.
+local function read_part(self, part, all)
+   local ahead = 0
+   while part.buffer:header(ahead) do
+      local full = part.buffer:header(ahead).full
+      read_region(self, part, ahead)
+      if not full then return end
+      if all then ahead = ahead + 1 elseif #self.parts > 1 or not self.ctx:restart() then return end
+      part.from = nil
    end
 end
 
 --- Reads the records since the last time.
 -- @bool[opt] all the context has stopped: full regions of the buffer are not given back to it
 function ledger:read(all)
-   local ahead = 0
-   while self.buffer:header(ahead) do
-      local full = self.buffer:header(ahead).full
-      read_region(self, ahead)
-      if not full then return end
-      self.from = nil
-      if all then ahead = ahead + 1 elseif not self.ctx:restart() then return end
-   end
+   for _, part in ipairs(self.parts) do read_part(self, part, all) end
 end
 
 -- Splits the rows into threads of which the counts are known and others, those with the fewest
