@@ -141,8 +141,9 @@ static bool read_alone(struct perf_family *family)
  */
 static bool starved(const struct pfm_context *ctx, uint64_t active, const uint64_t *words)
 {
-	return words[2] < words[1] ||
-	       (ctx->flags & PFM_FL_ON_EXEC && words[2] + active / 64 + SLACK_NS < active);
+	if (words[2] < words[1])
+		return true;
+	return ctx->flags & PFM_FL_ON_EXEC && (words[2] ? words[2] + active / 64 + SLACK_NS < active : active > 0);
 }
 
 static bool read_counts(struct pfm_context *ctx, struct perf_group *g, struct perf_family *family)
