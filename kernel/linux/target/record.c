@@ -100,7 +100,7 @@ struct notice {
 	struct vm_area_struct *vma;
 	const char *name;	/* the path of a mapping, or the new name of a thread */
 	u64	hash;
-	bool	any;		/* set by check_hash(): a listener does not fill_ids the hash */
+	bool	any;		/* set by check_hash(): a listener does not know the hash */
 };
 
 static void notify_one(struct lx_context *lx, struct notice *t)
@@ -161,7 +161,8 @@ static void notify_listeners(struct notice *t)
  * Fills in the time, and the thread's ids in the listener's pid namespace. Returns false if the
  * thread is not in that namespace, so that there must be no record.
  */
-static bool fill_ids(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task, const struct notice *t)
+static bool fill_ids(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task,
+		     const struct notice *t)
 {
 	rec->pid = task_tgid_nr_ns(task, lx->ns);
 	rec->tid = task_pid_nr_ns(task, lx->ns);
