@@ -255,11 +255,13 @@ static void end_those_gone(struct pfm_sim *sim)
 
 static void catch_up(struct pfm_sim *sim)
 {
-	uint64_t elapsed = pfm_user_now(&sim->machine) - sim->live_began, ns;
+	uint64_t elapsed = pfm_user_now(&sim->machine) - sim->live_began, from, to;
 	struct sim_thread *self;
+	bool timed;
 
 	sim_lock(sim);
 	observe_all(sim);
+	timed = sim_own_ns(&from);
 	while (any_behind(sim))
 		sim_advance(sim, SIM_NEVER - 1);
 	end_those_gone(sim);
@@ -267,8 +269,8 @@ static void catch_up(struct pfm_sim *sim)
 		;
 	self = sim_thread_find(sim, (uint32_t)syscall(SYS_gettid));
 	/* this thread's own time to catch up is not the model's: with many overflows it would only grow */
-	if (self && sim_own_ns(&ns) && ns > self->follow.seen_ns)
-		self->follow.seen_ns = ns;
+	if (self && timed && sim_own_ns(&to))
+		self->follow.seen_ns += to - from;
 	sim_unlock(sim);
 }
 

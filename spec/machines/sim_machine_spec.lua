@@ -291,6 +291,31 @@ describe("a computer that follows threads", function()
          .. lpfm.errno.EMFILE .. "\n", out, "with all descriptors in use")
    end)
 
+   it("credits later what it could not look at for lack of descriptors", function()
+      local code = [[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine "sim:k8,live")
+         local ctx, held = assert(lpfm.create {}), {}
+         assert(ctx:write_pmcs { { num = 0, value = 0x5300c0 } })
+         assert(ctx:write_pmds { { num = 0, value = 0 } })
+         assert(ctx:load() and ctx:start())
+         local function count()
+            local from = os.clock()
+            repeat until os.clock() > from + 0.1
+            return tonumber(assert(ctx:read_pmds { 0 })[1].value)
+         end
+         local usual = count()
+         repeat
+            local file = io.open "/dev/null"
+            held[#held + 1] = file
+         until not file
+         count()
+         for _, file in ipairs(held) do file:close() end
+         io.stderr:write(tostring(count() - usual > 1.5 * usual), "\n")]]
+      local out = c.sh(("ulimit -n 40; exec %s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit", code))
+      assert.equal("true\n", out)
+   end)
+
    it("catches up with a thread that monitors itself, however many overflows that takes", function()
       local code = [[
          local lpfm = require "lpfm"
