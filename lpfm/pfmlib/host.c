@@ -41,7 +41,7 @@ static void read_pmus(void)
 
 	while (pmus && (pmu = readdir(pmus))) {
 		snprintf(path, sizeof(path), PMUS "/%s/events", pmu->d_name);
-		events = strncmp(pmu->d_name, "armv8", 5) == 0 ? opendir(path) : NULL;
+		events = strncmp(pmu->d_name, "armv", 4) == 0 ? opendir(path) : NULL;
 		while (events && (event = readdir(events)))
 			read_event(pmu->d_name, event->d_name);
 		if (events)
