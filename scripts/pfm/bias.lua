@@ -184,12 +184,12 @@ function bias.test(spec)
    local fixed = sample(self, nil)
    local one, two = sample(self, masked(most, SEEDS[1])), sample(self, masked(most, SEEDS[2]))
    self.noise = statistics.compare(one, two).distance
-   if needed(self) > MOST then error(VAIN:format(self.noise * 100), 0) end
    local both = {}
    for _, counts in ipairs { one, two } do
       for place, n in pairs(counts) do both[place] = (both[place] or 0) + n end
    end
    local biased, test = differs(self, fixed, both)
+   if not biased and needed(self) > MOST then error(VAIN:format(self.noise * 100), 0) end
    local out = { biased = biased, chance = test.chance, distance = test.distance, noise = self.noise,
       period = self.period, event = self.event, changes = changes(fixed, both), unsampled = self.unsampled,
       alone = self.alone, inherited = self.inherited, simulated = host.simulated() }

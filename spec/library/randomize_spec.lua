@@ -203,6 +203,21 @@ describe("the test of bias (3.4.2)", function()
       assert.is_false(ok)
       assert.is_truthy(err:find("too many to tell bias from chance", 1, true), err)
    end)
+
+   it("finds a bias that is larger than such differences, too", function()
+      local times = 0
+      local function changing()
+         times = times + 1
+         local m, sites = sim.machine(), { loop = 5000 }
+         for i = 1, 8 do
+            sites[i] = { ip = (i <= 3 and times * 100 + i or i) * 16, ns = 10, events = { fp_ops = 1 } }
+         end
+         return { tids = { (assert(m:spawn { program = { sites } })) } }
+      end
+      local r = bias.test { target = changing, event = "FP_OPS_RETIRED", period = 8 }
+      assert.is_true(r.biased)
+      assert.is_true(r.noise > 0.33, r.noise)
+   end)
 end)
 
 describe("on the command line", function()
