@@ -6,6 +6,7 @@
 local lpfm = require "lpfm"
 local output = require "pfm.util.output"
 local proc = require "lpfm.proc"
+local stat = require "posix.sys.stat"
 local unistd = require "posix.unistd"
 
 local memtrace = {}
@@ -49,6 +50,8 @@ end
 
 -- Raises an error if the file cannot be written, and returns true if there was nothing in it.
 local function try_to_write(path)
+   local found = stat.stat(path)
+   if found and stat.S_ISREG(found.st_mode) == 0 then return false end -- a pipe's reader would see its end
    local file = expect(io.open(path, "ab"))
    local is_empty = file:seek("end") == 0
    file:close()

@@ -129,6 +129,14 @@ describe("lpfm trace", function()
       c.sh("rm -r " .. scratch)
    end)
 
+   it("writes into a pipe that has a name", function()
+      local scratch = c.sh("mktemp -d"):match("%S+")
+      local out, status = c.sh(("mkfifo %s/pipe && { timeout 60 cat %s/pipe >%s/trace & } && timeout 60 %s-o %s/pipe "
+         .. "-- true && wait && test -s %s/trace"):format(scratch, scratch, scratch, program, scratch, scratch))
+      assert.are.equal(0, status, out)
+      c.sh("rm -r " .. scratch)
+   end)
+
    -- The program does not end, and ignores Ctrl-C.
    it("keeps what it has when Ctrl-C comes, and ends the program", function()
       local file, mark = os.tmpname(), ("mark%d"):format(require("lpfm.proc").getpid())
