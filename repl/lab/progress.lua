@@ -11,6 +11,8 @@ local progress = {}
 
 local MOST = 2 ^ 20 -- bytes of a file of progress that is read
 
+local texts = setmetatable({}, { __mode = "k" }) -- of each progress, its file as it was last read or written
+
 local given -- a folder that is read instead of the user's own
 
 local function folder()
@@ -137,8 +139,10 @@ function progress.load(name, is_strict)
    end
    local odd = is_strict and oddity(kept)
    if odd then return nil, ("%s is damaged: %s"):format(path, odd) end
-   return { page = whole(kept.page, 1), done = kept.done and true or nil, params = parameters(kept.params),
+   kept = { page = whole(kept.page, 1), done = kept.done and true or nil, params = parameters(kept.params),
       seed = plain(kept.seed), answers = answers(kept.answers) }
+   texts[kept] = written or ""
+   return kept
 end
 
 --- The names of the labs that have progress.
@@ -200,10 +204,10 @@ end
 function progress.keep(session)
    local name = session.lab.name
    local path = progress.path(name)
-   local there, last = path and text_file.all(path), session.saved
+   local there, last = path and text_file.all(path), texts[session.kept]
    if there and last and there ~= last then return nil, "another session of this lab has answered since" end
    local ok, err = progress.save(name, session.kept)
-   session.saved = path and text_file.all(path)
+   texts[session.kept] = path and text_file.all(path)
    for id, source in pairs(session.scripts or {}) do
       local is_kept, why = progress.write(progress.path(name .. "-" .. id, "lua"), source)
       ok, err = ok and is_kept, err or why

@@ -365,6 +365,17 @@ describe("what is kept of answers", function()
       assert(progress.keep(one), "the session that answered goes on")
    end)
 
+   it("is not lost to a session that was open before, and has not answered until then", function()
+      for _, seed in ipairs { "none yet", "there" } do
+         local one = session.new(counters, { kept = assert(progress.load "counters") })
+         local other = session.new(counters, { kept = assert(progress.load "counters") })
+         one.kept.seed = seed
+         assert(progress.keep(one))
+         assert.is_nil((progress.keep(other)))
+         assert.equal(seed, assert(progress.load "counters").seed)
+      end
+   end)
+
    it("is the script that solved a task, whatever is tried after it", function()
       local s = session.new(counters)
       open(s, #counters.pages)
