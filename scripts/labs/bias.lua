@@ -174,7 +174,7 @@ return {
         end,
         run = function(kit, p)
            for period = p.period + 1, 50 do
-              local least, most = spread(shares(kit, p, fixed(kit, p, kit.whole(period, "period"))))
+              local least, most = spread(shares(kit, p, fixed(kit, p, period)))
               if most - least <= 1 then return { good_period = period, double = 2 * p.period, sites_too = p.sites } end
            end
         end,

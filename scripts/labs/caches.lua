@@ -13,7 +13,7 @@ end
 
 -- Loads n elements, stride bytes apart, `times` times. Returns the misses, the machine and the truth.
 local function walk(kit, p, n, stride, times, l1d, more)
-   n, stride, times = kit.whole(n, "n"), kit.whole(stride, "stride", 0), kit.whole(times or 1, "times")
+   n, stride, times = kit.whole(n, "n"), kit.whole(stride, "stride", -math.huge), kit.whole(times or 1, "times")
    local m = computer(kit, p, l1d, more)
    local truth = kit.run(m, { { loop = times, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
    return m:explain(0x1000).load_misses, m, truth

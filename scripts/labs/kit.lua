@@ -221,12 +221,13 @@ end
 -- it if it is none, or too small.
 -- @param value
 -- @string name
--- @int[opt=1] least
+-- @number[opt=1] least -math.huge: any
 -- @treturn int
 function kit.whole(value, name, least)
    least = least or 1
    if type(value) == "number" and value >= least and value % 1 == 0 then return value end
-   error(("%s: expected a whole number of %d or more, got %s"):format(name, least, tostring(value)), 0)
+   local limit = least > -math.huge and (" of %d or more"):format(least) or ""
+   error(("%s: expected a whole number%s, got %s"):format(name, limit, tostring(value)), 0)
 end
 
 --- Makes a function that gives the same answer to the same arguments: a student's function must not

@@ -55,7 +55,9 @@ local function ear(kit, p)
 end
 
 local function setup(kit, p)
-   return { sampled = function(skid) return table.concat(names(sampled(kit, p, kit.whole(skid, "skid", 0))), " ") end }
+   return { sampled = function(skid)
+      return table.concat(names(sampled(kit, p, skid == "model" and skid or kit.whole(skid, "skid", 0))), " ")
+   end }
 end
 
 return {

@@ -9,7 +9,7 @@ local function computer(kit, p, dtlb)
 end
 
 local function walk(kit, p, n, stride, times, dtlb)
-   n, stride, times = kit.whole(n, "n"), kit.whole(stride, "stride", 0), kit.whole(times or 1, "times")
+   n, stride, times = kit.whole(n, "n"), kit.whole(stride, "stride", -math.huge), kit.whole(times or 1, "times")
    local m = computer(kit, p, dtlb)
    local truth = kit.run(m, { { loop = times, { loop = n, { ip = 0x1000, load = { A, stride } } } } })
    return truth.dtlb_misses.total, truth.cycles.total

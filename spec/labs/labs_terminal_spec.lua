@@ -198,6 +198,15 @@ describe("a lab without a terminal", function()
       end
    end)
 
+   it("has functions at the prompt that take strides backwards, and the model's skid", function()
+      for page, call in pairs { ["caches --at 13"] = { "walk(64, -64, 2)", "\n64\n" },
+         ["tlb --at 6"] = { "walk(64, -4096, 2)", "\n128\n" },
+         ["skid --at 3"] = { 'sampled("model")', "\nI2 I8\n" } } do
+         local out = lab(page .. " --restart 2>&1", "prompt\n" .. call[1] .. "\n.quit\nquit\n")
+         assert.truthy(out:find(call[2], 1, true), page .. ": " .. out)
+      end
+   end)
+
    it("refuses what it does not know, and names it", function()
       for arguments, text in pairs { ["nosuch"] = "there is no lab 'nosuch'",
          ["bias --set nosuch=1 --sheet"] = "no parameter 'nosuch'",
