@@ -283,7 +283,8 @@ int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned
 	else if (count) {
 		memcpy(positions, found, count * sizeof(*found));
 		*n = count;
-		explain_failure(&j);
+		if (ret == PFMLIB_ERR_NOASSIGN)
+			explain_failure(&j);
 		ret = PFMLIB_SUCCESS;
 	}
 	free(found);

@@ -13,6 +13,7 @@
 
 #define PMUS	"/sys/bus/event_source/devices"
 #define COMMON	0x40	/* codes of the events that PMCEID0_EL0 and PMCEID1_EL0 have bits for */
+#define NEWER	0x31	/* the first of those that older kernels do not list */
 #define SW_INCR	0x00	/* every processor has these two, and the kernel lists neither */
 #define CHAIN	0x1e
 
@@ -59,7 +60,7 @@ bool pfl_host_lacks(uint64_t code)
 
 	pthread_once(&once, read_pmus);
 	code &= 0xffff;
-	return implemented && code < COMMON && !(implemented >> code & 1);
+	return implemented && code < (implemented >> NEWER ? COMMON : NEWER) && !(implemented >> code & 1);
 }
 
 #elif defined(__x86_64__) || defined(__i386__)
