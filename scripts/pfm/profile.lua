@@ -106,9 +106,12 @@ local function make_random(self, i)
    if not its then return nil end
    local copy = { mean = self.periods[i], min = event.unit == "ns" and SHORTEST or nil }
    for k, v in pairs(its) do copy[k] = v end
-   if self.rates[i] and not is_clock(event) and not copy.mask then
+   local adapts = self.rates[i] and not is_clock(event)
+   if adapts and not copy.mask then
       error(("random: '%s' needs a period around which to vary"):format(event.name), 0)
    end
+   local mask = adapts and expect.whole("random: mask", copy.mask, 0)
+   if mask then copy.mean = math.max(self.periods[i], mask + 1) end -- this tool has chosen that period
    local out = randomize.resolve(copy)
    self.periods[i] = out.base or self.periods[i]
    if out.by == "tool" then self.by_tool = true end
@@ -560,7 +563,8 @@ end
 local function adapt_period(self, i, rate, wanted)
    local factor = rate / wanted
    if factor == 0 or (factor > 0.75 and factor < 1.33) then return end
-   local period = math.max(1, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
+   local least = self.random[i] and self.random[i].mask + 1 or 1
+   local period = math.max(least, math.floor(self.periods[i] * math.min(math.max(factor, 0.1), 10) + 0.5))
    if period == self.periods[i] then return end
    self.periods[i] = period
    for subject in pairs(self.live) do change_period(self, subject, i, period) end

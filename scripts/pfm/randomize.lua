@@ -100,11 +100,12 @@ local function by_interface(base, mask, seed)
 end
 
 local function check(its)
-   for _, name in ipairs { "mean", "min", "max" } do
-      its[name] = expect.number("random: " .. name, its[name], name == "min" and 0 or 1)
-   end
    if its.distribution ~= "min-max" then
       if not its.mean then error("random: a mean period is needed", 0) end
+      if its.mask and its.mask >= its.mean then
+         error(("random: the mask %s is not smaller than the period %s"):format(render.number(its.mask),
+            render.number(its.mean)), 0)
+      end
       return
    end
    if not its.min or not its.max or its.min < 1 or its.max < its.min then
@@ -130,9 +131,12 @@ function randomize.resolve(spec)
    local its = { seed = 1, min = 1 }
    for k, v in pairs(spec) do its[k] = v end
    its.seed, its.mask = expect.whole("random: seed", its.seed, 0, 2 ^ 32 - 1), expect.whole("random: mask", its.mask, 0)
-   if its.mask then return by_interface(its.mean, its.mask, spec.seed) end
-   known(its.distribution)
+   for _, name in ipairs { "mean", "min", "max" } do
+      its[name] = expect.whole("random: " .. name, its[name], name == "min" and 0 or 1)
+   end
+   if its.mask then its.distribution = nil else known(its.distribution) end
    check(its)
+   if its.mask then return by_interface(its.mean, its.mask, spec.seed) end
    if its.distribution == "uniform" then
       local mask = mask_up_to(its.mean)
       if mask % 2 == 1 and its.mean - (mask - 1) / 2 < its.min then mask = (mask - 1) / 2 end

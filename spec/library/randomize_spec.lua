@@ -123,6 +123,12 @@ describe("randomized periods (3.4.2)", function()
       assert.is_true(within(all, 35, 66) and math.abs(mean(all) - 50.5) < 1)
    end)
 
+   it("are those of the mask also where the period adapts to a frequency", function()
+      local n = profile.collect { tids = loop(2e6).tids, events = "FP_OPS_RETIRED", frequency = 1e6,
+         random = { mask = 0xffff } }.samples
+      assert.is_true(n > 200, "samples of 12,000,000 events, at least one in 65,536: " .. n)
+   end)
+
    it("carry other counts, too, when the tool samples", function()
       local list = samples({ distribution = "prime", seed = 2 }, 101, { with = "CPU_CYCLES" })
       for i = 2, 100 do
@@ -135,6 +141,9 @@ describe("randomized periods (3.4.2)", function()
          ["there is no distribution 'gaussian'; there are uniform"] = { distribution = "gaussian", mean = 1 },
          ["a min of 1 or more"] = { distribution = "min-max", min = 9, max = 3 },
          ["a mean period is needed"] = { distribution = "exponential" },
+         ["random: a mean period is needed"] = { mask = 7 },
+         ["the mask 255 is not smaller than the period 255"] = { mask = 255, mean = 255 },
+         ["random: max: expected a whole number"] = { distribution = "min-max", min = 1, max = 4.5 },
       } do
          local ok, err = pcall(randomize.resolve, spec)
          assert.is_false(ok)
