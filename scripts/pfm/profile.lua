@@ -104,7 +104,8 @@ end
 local function make_random(self, i)
    local its, event = self.spec.random, self.events[i]
    if not its then return nil end
-   local copy = { mean = self.periods[i], min = event.unit == "ns" and SHORTEST or nil }
+   local timer = is_clock(event) and not host.now().sim -- the simulated computer's timers have no shortest period
+   local copy = { mean = self.periods[i], min = timer and SHORTEST or nil }
    for k, v in pairs(its) do copy[k] = v end
    local adapts = self.rates[i] and not is_clock(event)
    if adapts and not copy.mask then

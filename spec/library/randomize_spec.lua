@@ -123,6 +123,13 @@ describe("randomized periods (3.4.2)", function()
       assert.is_true(within(all, 35, 66) and math.abs(mean(all) - 50.5) < 1)
    end)
 
+   it("of a simulated clock are not bound by the shortest timer of Linux", function()
+      for _, name in ipairs { "exponential", "prime", "uniform" } do
+         local list = samples({ distribution = name, seed = 5 }, 600, { events = "cpu-clock" })
+         assert.is_true(#list > 1700 and #list < 2300, name .. ": samples of 1.2 ms, 600 ns each: " .. #list)
+      end
+   end)
+
    it("are those of the mask also where the period adapts to a frequency", function()
       local n = profile.collect { tids = loop(2e6).tids, events = "FP_OPS_RETIRED", frequency = 1e6,
          random = { mask = 0xffff } }.samples
