@@ -5,6 +5,7 @@
 -- @module pfm.plot
 
 local check_fields = require("pfm.util.fields").check
+local expect = require "pfm.util.expect"
 local render = require "pfm.render"
 local terminal = require "pfm.util.terminal"
 local text_file = require "pfm.util.text_file"
@@ -13,7 +14,13 @@ local plot = {}
 
 local WIDTH, HEIGHT = 100, 16 -- characters, if there is no terminal
 local BINS = 20
-local OPTIONS = { "event", "by", "top", "slices", "value", "bins" } -- of a recording's figures
+local OPTIONS = { -- of figures, and of a recording's figures
+   bars = { "title", "unit", "decimals" },
+   lines = { "title", "xlabel", "ylabel" },
+   histogram = { "bins", "title", "unit", "decimals" },
+   heat = { "x", "title", "xlabel" },
+   recording = { "event", "by", "top", "slices", "value", "bins" },
+}
 
 -- --- figures -------------------------------------------------------------------------------------
 
@@ -104,6 +111,7 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").bars({{"parse", 83.4}, {"hash", 15}}, {unit = "%"}))
 function plot.bars(list, opts)
+   check_fields("plot.bars", opts, OPTIONS.bars, "option")
    local rows = {}
    for i, row in ipairs(list) do
       rows[i] = { label = tostring(row[1]), value = check_number(row[2], "bars: value " .. i) }
@@ -118,6 +126,7 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").lines{{name = "misses", {0, 5}, {1, 7}, {2, 3}}})
 function plot.lines(series, opts)
+   check_fields("plot.lines", opts, OPTIONS.lines, "option")
    for k, s in ipairs(series) do
       for i, p in ipairs(s) do
          check_number(p[1], ("lines: series %d, x of point %d"):format(k, i))
@@ -145,18 +154,20 @@ end
 
 --- Makes a figure of how values are distributed.
 -- @tparam table values numbers
--- @tparam[opt] table opts `bins` (about how many, 20), `title`, `unit`
+-- @tparam[opt] table opts `bins` (about how many, 20), `title`, `unit`, `decimals`
 -- @treturn figure bars, one a bin; a bin's lower bound belongs to it
 -- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)
+   opts = opts or {}
+   check_fields("plot.histogram", opts, OPTIONS.histogram, "option")
    if #values == 0 then error("histogram: there are no values", 2) end
-   check_count((opts or {}).bins, "bins")
+   check_count(opts.bins, "bins")
    local low, high = math.huge, -math.huge
    for i, v in ipairs(values) do
       check_number(v, "histogram: value " .. i)
       low, high = math.min(low, v), math.max(high, v)
    end
-   local step = high > low and step_for(high - low, (opts or {}).bins or BINS) or 1
+   local step = high > low and step_for(high - low, opts.bins or BINS) or 1
    local first, counts = math.floor(low / step), {}
    for _, v in ipairs(values) do
       local i = math.floor(v / step) - first + 1
@@ -167,7 +178,7 @@ function plot.histogram(values, opts)
       rows[i] = { ("%s to %s"):format(render.number((first + i - 1) * step), render.number((first + i) * step)),
          counts[i] or 0 }
    end
-   return plot.bars(rows, opts)
+   return plot.bars(rows, { title = opts.title, unit = opts.unit, decimals = opts.decimals })
 end
 
 --- Makes a heat map.
@@ -176,7 +187,9 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").heat({{label = "CPU 0", 1, 5, 2}, {label = "CPU 1", 0, 0, 9}}))
 function plot.heat(rows, opts)
+   check_fields("plot.heat", opts, OPTIONS.heat, "option")
    for k, row in ipairs(rows) do
+      if row.label == nil then error(("heat: row %d has no label"):format(k), 2) end
       if #row ~= #rows[1] then error(("heat: row %d has %d values, the first %d"):format(k, #row, #rows[1]), 2) end
       for i, v in ipairs(row) do check_number(v, ("heat: row %d, value %d"):format(k, i)) end
    end
@@ -207,8 +220,13 @@ plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = 
 function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
-   check_fields("plot.recording", opts, OPTIONS, "option")
+   check_fields("plot.recording", opts, OPTIONS.recording, "option")
+   if what ~= nil and not plot.views[what] then
+      error(("plot.recording: there is no figure '%s'; there are bars, time, heat, ranks and histogram"):format(
+         tostring(what)), 0)
+   end
    for _, name in ipairs { "slices", "bins" } do check_count(opts[name], name) end
+   expect.whole("top", opts.top)
    if what ~= "histogram" then
       local fields = from[what or "bars"](self, opts)
       return new(fields.kind, fields)

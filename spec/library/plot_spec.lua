@@ -98,6 +98,7 @@ describe("lines", function()
    end)
 
    it("of one point or of none are drawn, too", function()
+      assert.is_nil(plot.lines({}):text(ASCII):find("inf", 1, true))
       assert.truthy(plot.lines({ { { 3, 5 } } }):text(ASCII):find("*", 1, true))
       assert.error_matches(function() plot.lines { { { 0, 1 }, { 1 } } } end, "lines: series 1, y of point 2")
    end)
@@ -308,6 +309,32 @@ describe("lpfm plot", function()
          end
       end
       assert.is_false((pcall(plot.histogram, { 1, 2 }, { bins = 1e9 })))
+   end)
+
+   it("refuses what it would ignore, and figures that there are not", function()
+      for message, call in pairs {
+         ["plot.bars: unknown option 'titel'; did you mean 'title'?"] = function()
+            plot.bars({ { "a", 1 } }, { titel = "x" })
+         end,
+         ["plot.lines: unknown option 'xlable'; did you mean 'xlabel'?"] = function()
+            plot.lines({}, { xlable = 1 })
+         end,
+         ["plot.histogram: unknown option 'bin'; did you mean 'bins'?"] = function()
+            plot.histogram({ 1 }, { bin = 3 })
+         end,
+         ["plot.heat: unknown option 'bins'"] = function() plot.heat({}, { bins = 3 }) end,
+         ["heat: row 1 has no label"] = function() plot.heat { { 1, 2 } } end,
+         ["plot.recording: there is no figure 'bar'; there are"] = function()
+            plot.recording(assert(recording.open(data)), "bar")
+         end,
+         ["top: expected a whole number from 1"] = function()
+            plot.recording(assert(recording.open(data)), "bars", { top = 0 })
+         end,
+      } do
+         local ok, err = pcall(call)
+         assert.is_false(ok, message)
+         assert.truthy(err:find(message, 1, true), err)
+      end
    end)
 
    it("names the culprit of every mistake", function()

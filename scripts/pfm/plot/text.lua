@@ -159,6 +159,7 @@ local function legend(figure, braille, view)
 end
 
 local function axis_number(n)
+   if math.abs(n) == math.huge then return "" end -- there are no points
    return render.number(tonumber(("%.4g"):format(n)))
 end
 
