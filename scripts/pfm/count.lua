@@ -447,6 +447,7 @@ local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval
 -- @tparam[opt] {string,...} also fields that the caller reads
 -- @usage count.check("count.run", { command = { "true" }, events = "page-faults" })
 function count.check(call, spec, also)
+   expect.kind(call, spec, "table")
    known_fields.check(call, spec, also and known_fields.join(FIELDS, also) or FIELDS)
 end
 
@@ -536,6 +537,7 @@ end
 -- @treturn table of `count.run`; `results` is what fn returned
 -- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
 function count.call(fn, list, tid)
+   expect.kind("call", fn, "function")
    return count.run { call = fn, events = list, tids = tid and { tid } }
 end
 

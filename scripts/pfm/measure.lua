@@ -344,7 +344,7 @@ function measure.check(target)
          if field == "command" then
             expect.kind(what, element, "string")
          else
-            expect.whole(what, element, field == "tids" and 1 or 0, 2 ^ 31 - 1)
+            expect.whole(what, element, field == "tids" and 1 or 0, field == "tids" and 2 ^ 31 - 1 or 1023)
          end
       end
    end

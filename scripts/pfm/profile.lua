@@ -728,6 +728,7 @@ end
 local RANDOM = { "mask", "seed", "distribution", "mean", "min", "max", "text" }
 
 local function check_fields(spec)
+   expect.kind("profile.run", spec, "table")
    fields.check("profile.run", spec, profile.fields)
    fields.check("profile.run: random", spec.random, RANDOM)
 end

@@ -16,8 +16,10 @@
 -- @module pfm.program
 -- @pragma nostrip
 
+local lpfm = require "lpfm"
 local compile = require "pfm.program.compile"
 local events = require "pfm.events"
+local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local grammar = require "pfm.program.grammar"
 local symbols = require "pfm.symbols"
@@ -90,8 +92,10 @@ end
 -- @treturn table `where`, `bucket`, `events` and `objects` (names in them), and the methods below
 -- @usage print(require("pfm.program").new({ where = "cpu == 1" })) --> where cpu == 1
 function program.new(spec)
+   expect.kind("program", spec, "table")
    fields.check("program", spec, { "where", "bucket", "buckets" })
-   local self = setmetatable({ trees = {}, events = {}, objects = {}, has = {}, buckets = spec.buckets }, class)
+   local self = setmetatable({ trees = {}, events = {}, objects = {}, has = {},
+      buckets = expect.whole("buckets", spec.buckets, 1, lpfm.const.PFM_PROG_SMPL_MAX_BUCKETS) }, class)
    if spec.where == nil and spec.bucket == nil then error("program: expected where, bucket, or both", 2) end
    if spec.where ~= nil then parse(self, "where", spec.where) end
    if spec.bucket ~= nil then parse(self, "bucket", spec.bucket) end

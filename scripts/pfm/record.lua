@@ -5,6 +5,7 @@
 local file = require "pfm.record.file"
 local parts = require "pfm.record.parts"
 local profile = require "pfm.profile"
+local expect = require "pfm.util.expect"
 
 local record = {}
 
@@ -31,7 +32,9 @@ end
 -- local r = record.begin({ command = { "true" }, events = "page-faults", period = 1 }, "new.data")
 -- record.finish(r, profile.run(r.profile, r.sink))
 function record.begin(spec, path)
-   if path == "-" then error("a recording cannot go to a pipe or the screen: it needs a file", 0) end
+   if expect.kind("path", path, "string") == "-" then
+      error("a recording cannot go to a pipe or the screen: it needs a file", 0)
+   end
    return file.open(profile.prepare(spec), spec, path)
 end
 

@@ -6,6 +6,7 @@
 
 local count = require "pfm.count"
 local events = require "pfm.events"
+local expect = require "pfm.util.expect"
 local parts = require "pfm.measure.parts"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
@@ -78,7 +79,10 @@ function system.group(result, level, topology)
    end
    local places = {}
    for _, place in ipairs(topology or system.topology()) do places[place.cpu] = place end
-   local out = parts.group(result, function(part) return keys[level](places[part.cpu]) end, function(group, part)
+   local out = parts.group(result, function(part)
+      if not part.cpu then error("system.group: the parts of the result are threads, not CPUs", 0) end
+      return keys[level](places[part.cpu] or error("system.group: the topology lacks CPU " .. part.cpu, 0))
+   end, function(group, part)
       group.cpus = group.cpus or {}
       table.insert(group.cpus, part.cpu)
    end)
@@ -93,7 +97,7 @@ end
 -- @usage require("pfm.system").count{events = "cs", seconds = 0.1, by = "socket"}.groups[1].events[1].value
 function system.count(spec)
    local copy = {}
-   for k, v in pairs(spec) do copy[k] = v end
+   for k, v in pairs(expect.kind("system.count", spec, "table")) do copy[k] = v end
    copy.by = nil
    copy.cpus = spec.cpus or host.now().cpus()
    copy.events = spec.events or events.default_counts()

@@ -80,7 +80,7 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
    it("count.run", function()
       for _, name in ipairs { "seconds", "delay", "interval", "switch" } do each_refused(name, numbers, count.run) end
       each_refused("tids", { { -1 }, { "x" }, { 1.5 } }, count.run)
-      each_refused("cpus", { { -1 }, { {} } }, count.run)
+      each_refused("cpus", { { -1 }, { {} }, { 9999 } }, count.run)
       each_refused("command", { { 5 }, { "true", {} } }, count.run)
       each_refused("events", { 5, true, { 5 }, { {} } }, count.run)
       each_refused("on_interval", { 5, {} }, count.run, { interval = 1 })
@@ -88,11 +88,29 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
          { command = command, events = "cs", interval = 1 })
       refused("call: expected a function, got 5", count.call, 5, "page-faults")
       refused("count.run: expected a table, got 5", count.run, 5)
+      refused("call: expected a function, got nil", count.call, nil, "page-faults", require("lpfm.proc").gettid())
+      local done, why = pcall(count.run, { cpus = { 1023 }, events = "page-faults", seconds = 0 })
+      assert.truthy(not done and why:find("CPU 1023 is not online", 1, true), why)
       for _, n in ipairs { 0, -1, 0 / 0, 1.5 } do
          local ok, err = pcall(count.times, n, { command = command, events = "page-faults" })
          assert.is_false(ok)
          assert.truthy(err:find("n: expected a whole number from 1", 1, true), err)
       end
+   end)
+
+   it("what takes a table, a path or a result", function()
+      local record, system, program = require "pfm.record", require "pfm.system", require "pfm.program"
+      refused("count.run: expected a table, got nil", count.run)
+      refused("profile.run: expected a table, got nil", record.run, nil, "x.data")
+      refused("path: expected a string, got nil", record.run, { command = command })
+      refused("system.count: expected a table, got nil", system.count)
+      refused("program: expected a table, got nil", program.new)
+      for _, n in ipairs { 0, -1, 1.5, 2 ^ 40, "x" } do
+         local ok, err = pcall(program.bucket, "cpu", { buckets = n })
+         assert.truthy(not ok and err:find("^buckets: expected a whole number from 1"), err)
+      end
+      refused("system.group: the parts of the result are threads, not CPUs", system.group,
+         count.call(function() end, "page-faults"), "cpu")
    end)
 
    it("profile.collect, histogram.prepare and bias.test: a period of -1 would never overflow", function()

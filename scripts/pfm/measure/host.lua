@@ -45,7 +45,7 @@ end
 function real.load_cpu(ctx, cpu)
    local before = proc.getaffinity()
    local ok, err, errno = proc.setaffinity(cpu)
-   if not ok then return nil, err, errno end
+   if not ok then return nil, ("CPU %d is not online, or may not be used here: %s"):format(cpu, err), errno end
    ok, err, errno = ctx:load()
    proc.setaffinity(before)
    return ok, err, errno
