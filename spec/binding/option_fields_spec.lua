@@ -98,6 +98,11 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
       end
    end)
 
+   it("what runs a command: its error can be printed", function()
+      local _, err = pcall(count.run, { command = { "/no/such" }, events = "page-faults" })
+      assert.equal("cannot run /no/such: No such file or directory", tostring(err))
+   end)
+
    it("what takes a table, a path or a result", function()
       local record, system, program = require "pfm.record", require "pfm.system", require "pfm.program"
       refused("count.run: expected a table, got nil", count.run)
