@@ -139,17 +139,17 @@ end)
 describe("A running process", function()
    it("is sampled with all its threads; a thread, alone", function()
       for options, n in pairs { ["-p $pid"] = 4, ["-t $pid"] = 1, ["-i -p $pid"] = 1, ["-p $pid -t $pid"] = 4 } do
-         local out, status = beside(4, ("%s record -o %s --timeout 0.4 %s"):format(program, file, options))
+         local out, status = beside(4, ("%s record -o %s --timeout 1 %s"):format(program, file, options))
          assert.equal(0, status, out)
          assert.equal(n, threads(), options)
       end
    end)
 
    it("is shown by top, and counted by stat, with all its threads", function()
-      local out = beside(4, program .. " top --once -d 0.4 -s thread -p $pid")
+      local out = beside(4, program .. " top --once -d 1 -s thread -p $pid")
       assert.equal(4, select(2, out:gsub(" shares\n", "")), out)
       assert.truthy(out:find("^lpfm top: process %d+, "), out)
-      out = beside(4, program .. " stat -e task-clock --timeout 0.4 --per-thread -p $pid")
+      out = beside(4, program .. " stat -e task-clock --timeout 1 --per-thread -p $pid")
       assert.equal(4, select(2, out:gsub("%d+ shares ", "")), out)
       out = beside(4, program .. " stat -e task-clock --timeout 0.1 -p $pid")
       assert.truthy(out:find("Counts of process %d+"), out)
@@ -179,13 +179,13 @@ describe("A running process", function()
    end
 
    it("is sampled when its first thread has ended", function()
-      for _, line in ipairs { ("%s record -q -o %s --timeout 0.3 -p $pid && %s report --plain %s"):format(program, file,
-         program, file), program .. " top --once -d 0.3 -p $pid" } do
+      for _, line in ipairs { ("%s record -q -o %s --timeout 1 -p $pid && %s report --plain %s"):format(program, file,
+         program, file), program .. " top --once -d 1 -p $pid" } do
          local out, status = beside_a_second_thread(line)
          assert.equal(0, status, out)
          assert.truthy(out:find("second\n", 1, true), out)
       end
-      local out, status = beside_a_second_thread(program .. " histogram cpu --timeout 0.3 -p $pid")
+      local out, status = beside_a_second_thread(program .. " histogram cpu --timeout 1 -p $pid")
       assert.equal(0, status, out)
       assert.falsy(out:find(" 0 counted", 1, true), out)
    end)
