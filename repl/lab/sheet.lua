@@ -292,9 +292,8 @@ function sheet.notebook(lab, params)
    code(cells, opening(lab, params))
    note(cells, { NOTEBOOK })
    for i, page in ipairs(lab.pages) do cells_of(page, i, s.figures, cells) end
-   local json = render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {
+   return render.json { cells = cells, nbformat = 4, nbformat_minor = 4, metadata = {
       kernelspec = { name = "lpfm", display_name = "lpfm", language = "lua" }, language_info = { name = "lua" } } }
-   return (json:gsub('"outputs":{}', '"outputs":[]')) -- an empty list is encoded as {}
 end
 
 return sheet

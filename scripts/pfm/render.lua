@@ -296,20 +296,21 @@ local function valid(text)
    return text:find("[\128-\255]") and replaced(text) or text
 end
 
--- cjson writes 14 digits. Whole numbers with more, as addresses have, are encoded as texts with a
--- mark, which `render.json` then replaces by the numbers.
-local WHOLE_MARK = "\1whole "
+-- cjson writes 14 digits, and {} for an empty list. Whole numbers with more digits, as addresses
+-- have, and empty tables are encoded as texts with a mark, which `render.json` then takes away.
+local MARK = "\1as is "
 local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
 
 local function with_marks(value, to_show)
    if type(value) == "number" then
       local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
-      return many and ("%s%.0f"):format(WHOLE_MARK, value) or value
+      return many and ("%s%.0f"):format(MARK, value) or value
    end
    if value == render.null then return require("cjson").null end
    if type(value) == "string" and to_show then return valid(value) end
    if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
    if type(value) ~= "table" then return value end
+   if next(value) == nil then return MARK .. "[]" end
    local out = {}
    for k, v in pairs(value) do out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show) end
    return out
@@ -319,7 +320,8 @@ end
 -- @usage assert(render.json { render.null } == "[null]")
 render.null = {}
 
---- Makes JSON text. Whole numbers stay whole; bytes that are no UTF-8 become question marks.
+--- Makes JSON text. Whole numbers stay whole; bytes that are no UTF-8 become question marks; an
+-- empty table is a list.
 -- @param value of tables, strings, numbers, booleans; `render.null`, infinity and NaN become null
 -- @tparam[opt] boolean as_is bytes stay as they are, for file names that are read back
 -- @treturn string
@@ -329,7 +331,7 @@ function render.json(value, as_is)
    json.encode_number_precision(14)
    json.encode_invalid_numbers("null")
    json.encode_sparse_array(true)
-   return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001whole (%-?%d+)"', "%1"))
+   return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001as is ([%d%-%[%]]+)"', "%1"))
 end
 
 --- Returns the value that JSON text describes.

@@ -250,6 +250,14 @@ describe("speedscope's JSON", function()
       write(path, (text:gsub('"sampled"', '"sample"')))
       assert.truthy(speedscope.faults(path):find("$.profiles", 1, true))
    end)
+
+   it("of nothing has lists of no frames and no profiles", function()
+      local empty, path = scratch .. "/empty.data", scratch .. "/empty.speedscope.json"
+      handmade.write(empty, { events = { cpu_clock } }, { samples = {} })
+      export.write(assert(recording.open(empty)), "speedscope", path)
+      local text = read(path)
+      assert.truthy(text:find('"frames":[]', 1, true) and text:find('"profiles":[]', 1, true), text)
+   end)
 end)
 
 -- Returns the number at a place of protobuf's wire format, and the place behind the number.

@@ -150,6 +150,17 @@ describe("lpfm report", function()
       end
    end)
 
+   it("prints an empty list in JSON as a list", function()
+      local empty = record("empty", 0, 0)
+      for _, line in ipairs { "report --json", "report --phases --json", "diff --json " .. empty } do
+         local out = must(line .. " " .. empty)
+         assert.truthy(out:find('"rows":[]', 1, true), out)
+         assert.falsy(out:find("{}", 1, true), out)
+      end
+      local none = must("report --derive 'x=samples/0' --json " .. file)
+      assert.truthy(none:find('"metrics":{"x":null}', 1, true), none)
+   end)
+
    it("refuses a filter that lets nothing through, with the nearest name", function()
       for filter, hint in pairs { ["--time 200%,300%"] = "", ["--object othr"] = "",
          ["--symbol alhpa"] = "; did you mean 'alpha'?",

@@ -165,7 +165,10 @@ function report_text.derived(self, result, formulas, top)
    end
    for i, row in ipairs(list) do
       rows[i] = { render.number(row.counts.samples) }
-      for k, name in ipairs(names) do rows[i][k + 1] = value(row.metrics[name]) end
+      for k, name in ipairs(names) do
+         rows[i][k + 1] = value(row.metrics[name])
+         row.metrics[name] = row.metrics[name] or render.null
+      end
       for _, cell in ipairs(row.cells) do rows[i][#rows[i] + 1] = cell end
    end
    local lines = render.align(columns, rows, "  ")

@@ -61,8 +61,7 @@ function json.write(self, out, options)
    local only = options and options.event and stacks.event(self, options.event).name
    out:write('{"head":', render.printable(render.json(self.head)), ",\n")
    if self.ends then out:write('"ends":', render.printable(render.json(self.ends)), ",\n") end
-   local warnings = self:warnings()
-   out:write('"warnings":', #warnings > 0 and render.json(warnings) or "[]", ",\n")
+   out:write('"warnings":', render.json(self:warnings()), ",\n")
    write_list(self, out, only)
    out:write("}\n")
 end

@@ -159,15 +159,11 @@ local function copy_source(source, out)
    file:close()
 end
 
-local function list(texts)
-   return #texts > 0 and render.json(texts, true) or "[]"
-end
-
 local function write_file(gathered, out)
    append(out, "HEAD", ('{"version":%d,"merged":true,"byte_order":"%s"}'):format(layout.MERGED, chunks.byte_order))
    for body in gathered.objects:bodies() do append(out, "SYMS", body) end
    for _, source in ipairs(gathered.sources) do
-      append(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, list(source.objects)))
+      append(out, "SRCE", ('{"id":"%s","objects":%s}'):format(source.id, render.json(source.objects, true)))
       copy_source(source, out)
    end
    append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))

@@ -105,17 +105,13 @@ local function numbered(rows, at, numbers)
    return rows
 end
 
-local function list(rows)
-   return #rows > 0 and exact(rows) or "[]"
-end
-
 -- Writes the fields in a fixed order, because JSON has none.
 local function body_of(key, o)
    local files, numbers = number_files(o)
    return ('{"key":%s,"path":%s,"build_id":%s,"count":%s,"segments":%s,"functions":%s,"files":%s,"lines":%s,'
       .. '"frames":%s}'):format(exact(key), exact(o.path), exact(o.build_id), exact(o.count),
-      list(sorted_rows(o.segments)), list(sorted_rows(o.functions)), list(files),
-      list(numbered(sorted_rows(o.lines), 2, numbers)), list(numbered(sorted_rows(o.frames), 3, numbers)))
+      exact(sorted_rows(o.segments)), exact(sorted_rows(o.functions)), exact(files),
+      exact(numbered(sorted_rows(o.lines), 2, numbers)), exact(numbered(sorted_rows(o.frames), 3, numbers)))
 end
 
 --- Iterates over the bodies of the SYMS chunks.
