@@ -247,7 +247,7 @@ local KINDS = {
 }
 
 -- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
--- with a filter, or -x with text output.
+-- with a filter, --slice where nothing is sliced, or -x with text output.
 local function check_choice(args)
    local chosen
    for _, kind in ipairs(KINDS) do
@@ -264,6 +264,9 @@ local function check_choice(args)
    end
    if args.samples and next(selection.read(args)) then
       options.fail("--samples prints every sample; it cannot be combined with a filter")
+   end
+   if args.slice and not args.phases and not (args.sort or ""):find("%f[%w]time%f[%W]") then
+      options.fail("--slice is the width of the slices of -s time and of --phases; neither is asked for")
    end
    if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
 end
@@ -421,8 +424,8 @@ function report.main(argv)
       return write_page(args, paths)
    end
    check_limit(args)
-   check_choice(args)
    local wanted = { filter = selection.read(args), slice = seconds_of(args.slice), children = not args.no_children }
+   check_choice(args)
    local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
