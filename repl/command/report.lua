@@ -247,7 +247,7 @@ local KINDS = {
 }
 
 -- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
--- with a filter, --slice where nothing is sliced, or -x with text output.
+-- with a filter, --slice or --raw where nothing heeds it, or -x with text output.
 local function check_choice(args)
    local chosen
    for _, kind in ipairs(KINDS) do
@@ -267,6 +267,9 @@ local function check_choice(args)
    end
    if args.slice and not args.phases and not (args.sort or ""):find("%f[%w]time%f[%W]") then
       options.fail("--slice is the width of the slices of -s time and of --phases; neither is asked for")
+   end
+   if args.raw and not args.histogram and not args.correlate then
+      options.fail("--raw is for the values of --histogram and --correlate; neither is asked for")
    end
    if args.x and chosen and chosen ~= "samples" then options.fail("--%s prints text, or with --json JSON", chosen) end
 end

@@ -221,6 +221,7 @@ describe("lpfm report", function()
          ["--phases --samples"] = "exclude each other", ["--phases --top 1"] = "--phases and --top exclude",
          ["--samples --top 1"] = "--samples and --top exclude", ["--samples --json"] = "--samples and --json exclude",
          ["--histogram interval -s object"] = "--histogram and --sort exclude",
+         ["--raw"] = "--raw is for the values of --histogram and --correlate",
          ["-s symbol --slice 1"] = "--slice is the width of the slices of -s time and of --phases",
          ["--correlate interval,period --slice 1"] = "--correlate and --slice exclude",
          ["-g caller --top 1"] = "--call-graph and --top exclude",
