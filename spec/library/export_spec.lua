@@ -97,7 +97,7 @@ describe("stacks", function()
       local list, total = stacks.collect(assert(recording.open(data)), { event = "page-faults", weight = "events" })
       assert.same({ 1, 20 }, { #list, total })
       assert.has_error(function() stacks.collect(assert(recording.open(data)), { event = "cycles" }) end,
-         "'cycles' was not recorded; the recording has cpu-clock, page-faults")
+         "'cycles' was not recorded in " .. data .. "; the events there: cpu-clock, page-faults")
    end)
 end)
 

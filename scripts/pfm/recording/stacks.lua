@@ -173,8 +173,8 @@ function stacks.event(self, name)
       if e.name == name then return e end
       names[i] = e.name
    end
-   error(("%s was not recorded; the recording has %s"):format(name and "'" .. name .. "'" or "an event",
-      table.concat(names, ", ")), 0)
+   error(("%s was not recorded in %s; the events there: %s"):format(name and "'" .. name .. "'" or "an event",
+      self.path or "the recording", table.concat(names, ", ")), 0)
 end
 
 --- Collects the stacks of an event.
