@@ -820,6 +820,7 @@ local function handlers(self, on_tick)
       begin = function(child)
          if self.sink.begin then self.sink.begin(child) end
          note_all(self)
+         note_all(self) -- for the processes that began during the first, which reads all mappings
       end,
       tick = function(elapsed)
          if step == FIRST_LOOK then note_all(self) end -- records begin at the start
