@@ -17,7 +17,10 @@
 #define BIT(err)	(1ULL << (err))
 #define ANYWHERE	(BIT(EBADF) | BIT(EINVAL) | BIT(EFAULT) | BIT(ENOSYS) | BIT(ENOMEM))
 
-/* The errnos that a command may report besides ANYWHERE, and the one that it reports for others. */
+/*
+ * For each command: the errnos that it may return in addition to those of ANYWHERE, and the errno
+ * by which it replaces any other.
+ */
 static const struct list {
 	uint64_t	listed;
 	int		rest;

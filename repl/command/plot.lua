@@ -51,7 +51,7 @@ local function file_of(word, path)
    return word
 end
 
--- The options of each figure, besides -e, -i and -o.
+-- The options that each figure takes in addition to -e, -i and -o.
 local OPTIONS = { bars = { "sort", "top" }, time = { "sort", "top", "slices" }, heat = { "sort", "top", "slices" },
    ranks = { "sort", "top" }, histogram = { "value", "bins" } }
 

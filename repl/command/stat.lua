@@ -428,7 +428,7 @@ end
 
 local DETAILED = { "branch", "l1", "l3", "tlb" }
 
--- Returns the events that the options name, or nil, the metric groups, and events to count besides.
+-- Returns the events that the options name, or nil; the metric groups; the events that -d adds to those.
 local function asked_for(args)
    local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
    if not args.detailed then return names, groups end

@@ -195,8 +195,8 @@ function progress.save(name, kept)
    return progress.write(progress.path(name), render.json(kept) .. "\n")
 end
 
---- Saves the progress of a session, and the scripts that solve its tasks; not where another session
--- has saved something else since, whose answers would be lost.
+--- Saves the progress of a session, and the scripts that solve its tasks. If another session has
+-- changed the file since this one read or wrote it, nothing is saved, as that would overwrite its answers.
 -- @tparam session session
 -- @return[1] true
 -- @return[2] nil

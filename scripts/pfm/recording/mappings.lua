@@ -82,8 +82,8 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told true if the mapping was read from /proc, which does not say when it was made: it may
--- be older than mappings that were added before it
+-- @bool[opt] told true if the mapping was read from /proc. Its time is not known then, and it may be older
+-- than mappings that were added before it
 -- @treturn boolean true if something else, or nothing, was known to be mapped there
 -- @usage
 -- local m = require("pfm.recording.mappings").new()

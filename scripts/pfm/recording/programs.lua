@@ -131,8 +131,8 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- Adds mappings of a process. If they change what it has mapped, its samples from then on are resolved
--- apart from those before. `told` is true if the mappings were read from /proc, and not from records.
+-- Adds mappings of a process. If they replace other mappings, its later samples are resolved apart from
+-- its earlier ones. `told` is true if the mappings were read from /proc, false if they are from records.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end

@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(struct sock_filter) == sizeof(struct pfm_bpf_insn), "both are instructions");
 
-/* random records that each program runs over, besides a record of zeros and a record of ones */
+/* each program runs on so many random records, and on a record of zeros and a record of ones */
 enum { RECORDS = 4 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
