@@ -214,7 +214,10 @@ static __always_inline u64 count_of(struct lx_counter *c)
 	return local64_read(&event->count);
 }
 
-/* Adds the events after c->seen to the PMD. Returns true if the PMD passed 2^64. */
+/*
+ * Adds to the PMD the events that were counted since c->seen was set. Returns true if the PMD
+ * passed 2^64.
+ */
 static __always_inline bool add_count(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 now = count_of(c), before = pmd->value, value = before + now - c->seen;

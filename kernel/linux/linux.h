@@ -122,7 +122,7 @@ struct lx_family {
 	unsigned long		lock_limit;	/* pages that the creator may lock */
 	/*
 	 * bits 0-31: number of new threads that have not yet done the work that makes their child
-	 * contexts; bits 32-63: number of the load
+	 * contexts; bits 32-63: how many times the context has been loaded
 	 */
 	atomic64_t		expected;
 	/* children that were not counted and are not yet reported to the core */
@@ -224,8 +224,8 @@ struct lx_context {
 	struct lx_views		view;
 	struct lx_buffer	buf;
 
-	/* The perf events of the context: */
-	/* their perf contexts; [1] is NULL if they are all in one */
+	/* The following members describe the context's perf events. */
+	/* the perf contexts that hold the events; [1] is NULL if one holds them all */
 	struct perf_event_context *perf[2];
 	struct perf_event	*anchor_event;	/* while this event is active, the target runs */
 	/* the set timeout's event; NULL if no set has a timeout */

@@ -16,8 +16,8 @@ struct perf_kin {
 	int			fd;
 	uint64_t		count;
 	/*
-	 * base is the PMD's value at base_count: the sum or, with an own event, the children's part
-	 * of it
+	 * base is the PMD's value when count was base_count. If the PMD has a second event, which
+	 * counts the target alone, base is the children's part of the value.
 	 */
 	uint64_t		base, base_count;
 	/* the count of the target's own event when count was base_count */

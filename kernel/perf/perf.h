@@ -59,7 +59,7 @@ struct perf_counter {
 	uint64_t		count;
 	/* the period that the kernel loads after an overflow */
 	uint64_t		period;
-	uint64_t		next;		/* the count at which the kernel will overflow */
+	uint64_t		next;		/* the count at which the event will overflow */
 	uint64_t		set_at;		/* the count at which period was last set */
 	/* for a clock event: the sum of the delays of its timer, see timer_missed() */
 	uint64_t		late;

@@ -210,7 +210,7 @@ static int open_thread(struct pfm_context *ctx, struct perf_sampler *s, struct p
 	return ret;
 }
 
-/* Opens the events of a CPU for all threads. */
+/* Opens a CPU's events for the target or, with PROCESS, for all threads of its process. */
 static int open_cpu(struct pfm_context *ctx, struct perf_sampler *s, struct perf_ring *ring)
 {
 	const struct perf_context *p = perf_of(ctx);

@@ -191,7 +191,8 @@ static int open_life(struct pfm_context *ctx)
 
 /*
  * If the target's process has inherited the descriptor, opens an event that reports an exec by the
- * target, which closes the descriptor. Without the event, END is sent in any case.
+ * target, because an exec closes the descriptor. If the event cannot be opened, the core sends END
+ * when the target ends, even if its process still has the descriptor.
  */
 static void watch_inherited(struct pfm_context *ctx)
 {

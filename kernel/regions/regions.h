@@ -154,8 +154,8 @@ bool regions_was_parents(const char *name);
 /* Ends the counting of a thread, the counters of which cannot be read any more, and notes why. */
 void regions_break(struct thread *t);
 /*
- * Ends the region's outermost call. values has the counters' present values, or is NULL if they
- * cannot be read.
+ * Ends the thread's outermost entry of the region. values has the counters' present values, or is
+ * NULL if they cannot be read.
  */
 void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
 

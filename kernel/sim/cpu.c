@@ -309,7 +309,10 @@ static void device(struct sim_cpu *cpu, struct sim_device *d)
 
 /* --- everything that is due ----------------------------------------------------------------- */
 
-/* Handles one due thing other than the program. Returns false if nothing is due. */
+/*
+ * If a timer, a device, a live thread or the end of a time slice is due, handles one of them.
+ * Returns false if none is due, or interrupts are masked.
+ */
 static bool take_one(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;

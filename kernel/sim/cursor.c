@@ -24,8 +24,8 @@ void sim_cursor_start(struct sim_cursor *cursor, const struct sim_program *prog)
 }
 
 /*
- * Ends a site. Returns true if the cursor stays at its node: a replay has many sites, and the
- * cursor leaves it only after the last one.
+ * Ends a site. Returns true if the cursor stays at its node: a node of PFM_SIM_REPLAY has many
+ * sites, and the cursor leaves it only after the last one.
  */
 static bool stays(struct sim_cursor *c, const struct sim_program *prog)
 {

@@ -517,11 +517,12 @@ struct sim_follow {
 	bool		on;
 	/* the model has ended; the simulated thread ends when it has caught up */
 	bool		ended;
-	/* the thread may run until t->ran reaches this: the model has run that long */
+	/* how long the host's thread has run: the simulated thread may run until t->ran is this */
 	uint64_t	limit;
 	/* value of t->ran at the next event; SIM_NEVER: no event is left */
 	uint64_t	next;
-	uint32_t	events[SIM_FOLLOWED];	/* events that must still happen */
+	/* number of events that the host's thread has had, and the simulated one not yet */
+	uint32_t	events[SIM_FOLLOWED];
 	/*
 	 * the start time of the model, in ticks of the host; its CPU time in ns and its numbers of
 	 * events, when /proc was last read

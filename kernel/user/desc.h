@@ -47,8 +47,8 @@ static inline struct pfm_desc *pfm_desc_of(struct pfm_context *ctx)
 }
 
 /*
- * Makes a descriptor with both ends, and one reference, which belongs to the caller. Returns NULL
- * with errno on failure.
+ * Makes a descriptor with both ends of its socket pair, and one reference, which belongs to the
+ * caller. On failure, returns NULL with errno.
  */
 struct pfm_desc *pfm_desc_new(void);
 /*

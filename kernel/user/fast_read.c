@@ -175,7 +175,8 @@ static bool is_quiet(struct slot *s)
 
 static bool write_slot(struct slot *s, struct pfm_desc *d, int fd)
 {
-	withdraw(s);	/* withdraws counters of a context that had this number before */
+	/* The slot may still publish the counters of an earlier context that had the same fd. */
+	withdraw(s);
 	if (!is_quiet(s) || !is_quiet(slot_of(d->fast_read)))
 		return false;
 	memset(&s->q, 0, sizeof(s->q));

@@ -110,7 +110,7 @@ static inline void pfm_user_forget(struct pfm_machine *m)
 
 /* --- counters that are read by one system call: fast_read.h ---------------------------------- */
 
-#define PFM_FAST_MAX	64		/* most counters of a fast read */
+#define PFM_FAST_MAX	64		/* a fast read has at most this many counters */
 
 struct pfm_fast_pmd {
 	uint64_t	add;		/* the PMD's value is the count plus this */

@@ -31,7 +31,8 @@ local env = {
    [2] = ffi.typeof("const uint16_t *"), [4] = ffi.typeof("const uint32_t *"), [8] = ffi.typeof("const uint64_t *"),
 }
 
--- Before a step, w.next points to the sample, which is `at`; the step moves it to the sample's end.
+-- Before a step, w.next points to the sample. The step copies this pointer to `at`, and moves
+-- w.next to the sample's end.
 local STEP = [[
 local env, kind, entry = ...
 local cast, exact, tonumber, class, class_of = env.cast, env.exact, env.tonumber, env.class, env.class_of

@@ -283,8 +283,8 @@ as samples of the default format; the last value of each is the number of its st
 @int[opt=0] set the first event set that counts: samples of sets with lower numbers are left out
 @param[opt] unwinder of `lpfm.symbols`: finds the user's frames in copies of the stack, and ends a
 stack where the next frame is not certain; without it, frames are as the machine gives them
-@int[opt=0] ahead with regions: how many regions are to be read before this one
-@treturn string the samples, without the header of a block
+@int[opt=0] ahead if the buffer has regions: how many of them are to be read before this one
+@treturn string the samples, without the header that a buffer has before them
 @treturn int how many
 @treturn int the byte to begin at the next time
 @raise if it is no such buffer, or corrupt
@@ -301,13 +301,13 @@ static int table_samples(lua_State *L)
 
 /***
 Reads the samples of a buffer of the format stack, as `stack_table:samples` does, but without their
-stacks and the stacks' numbers.
+stacks and without the numbers of these stacks.
 @function lpfm.samples.samples
 @tparam buffer buffer
 @int[opt] from the byte of the buffer to begin at: by default its first sample
 @int[opt=0] set the first event set that counts: samples of sets with lower numbers are left out
-@int[opt=0] ahead with regions: how many regions are to be read before this one
-@treturn string the samples, without the header of a block
+@int[opt=0] ahead if the buffer has regions: how many of them are to be read before this one
+@treturn string the samples, without the header that a buffer has before them
 @treturn int how many
 @treturn int the byte to begin at the next time
 @raise if it is no such buffer, or corrupt

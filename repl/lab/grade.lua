@@ -100,7 +100,7 @@ end
 -- unless the parameters that it was given with are those that this seed draws
 -- @treturn {table,...} `{ lab=, task=, kind="prediction"|"task", state=, answer=, attempts=,
 -- hints=, params=, seed=, time=, points=, max=, why=, say=, log= }`; `why`: the reason if it is
--- not right; `say`: the explanation of such wrong answers
+-- not right; `say`: if there is no `why`, what the lab says of a wrong answer
 function grade.session(s, options)
    local out, others = {}, {}
    options = type(options) == "table" and options or { limit = options }

@@ -65,7 +65,7 @@ local function start(way, seconds, root_dir)
 end
 
 local way -- how scripts are confined: the strongest way that works here, once found
-local weakness -- why no stronger way works
+local weakness -- why the strongest way does not work; nil if it works
 
 -- Returns true if an interpreter that is confined in this way answers, or else false and the
 -- reason.

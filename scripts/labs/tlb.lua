@@ -3,7 +3,8 @@
 
 local A, B = 0x1000000, 0x3000000
 
--- Makes a computer with a large data cache and a TLB "REACH:WAYS:PAGE" (REACH: of all its pages).
+-- Makes a computer with a large data cache and a TLB "REACH:WAYS:PAGE". REACH is the size in bytes
+-- of all the pages that the TLB can hold.
 local function computer(kit, p, dtlb)
    return kit.machine(p, { l1d = "1048576:16:64", l2 = 0, l3 = 0, itlb = 0, dtlb = dtlb or p.dtlb })
 end

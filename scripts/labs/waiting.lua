@@ -8,7 +8,7 @@ local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samp
 local SWITCHES, BOTH_LEVELS = 69, 9 -- the software counter of context switches, and its PMC: user and kernel level
 local PATIENCE = 100 -- s
 local LEAST_GAIN = 3 -- percent by which a worker must speed up the run to be a gain
-local TRIALS = 3 -- lists to try a script with
+local TRIALS = 3 -- number of lists of switches that a student's script is tried with
 
 local function name_of(address)
    return NAMES[math.floor(address / PAGE)]

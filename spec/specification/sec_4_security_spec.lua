@@ -127,7 +127,9 @@ describe("4.2 Accessing the interface", function()
             assert(ctx:load(tool))
             assert(ctx:start())
          end)
-         assert(m:run { ms = 4 }) -- slices of 1 ms: up to 3 the tool, 4 a, 5 b, 6 the tool, then a
+         -- with slices of 1 ms, the tool runs until 3 ms, a until 4, b until 5, the tool until 6,
+         -- and then a
+         assert(m:run { ms = 4 })
          assert.are.same({ [a] = 110, [b] = 100, [tool] = 190 }, ctx:buffer():count_by("tid"))
       end)
    end)

@@ -49,7 +49,8 @@ struct perfctr_cpu_control {
 	uint32_t	nrictrs;
 	uint32_t	pmc_map[PERFCTR_MAX];
 	uint64_t	evntsel[PERFCTR_MAX];
-	int32_t		ireset[PERFCTR_MAX];	/* interrupt mode: -n, n events to the overflow */
+	/* used for counters that interrupt: -n makes a counter overflow after n events */
+	int32_t		ireset[PERFCTR_MAX];
 	uint32_t	_reserved[4];
 };
 

@@ -25,7 +25,7 @@
  * flag, the last region is overwritten then.
  */
 #define PFM_NWAY_MASK_WHEN_FULL	0x100U
-/* PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR can be used, too. */
+/* buf_flags may also contain PFM_DFL_SMPL_NO_HDR and PFM_DFL_SMPL_IIP_HDR. */
 
 typedef struct {
 	uint64_t	buf_size;	/* bytes of the whole buffer */

@@ -158,8 +158,8 @@ static void notify_listeners(struct notice *t)
 }
 
 /*
- * Fills in the time, and the thread's ids in the listener's pid namespace. Returns false if the
- * thread is not in that namespace, so that there must be no record.
+ * Fills in the time, and the thread's ids in the pid namespace of the context's creator. If the
+ * thread is not in that namespace, returns false: the caller must not make a record.
  */
 static bool fill_ids(const struct lx_context *lx, struct pfm_record *rec, struct task_struct *task,
 		     const struct notice *t)
@@ -236,7 +236,7 @@ void lx_record_exec(void)
 	lx_record_mmap();
 }
 
-/* An exec also renames the thread, but that is no RENAME record: the EXEC record has the name. */
+/* If an exec renames the thread, it makes no RENAME record: the EXEC record has the name. */
 void lx_record_rename(const char *name)
 {
 	if (!has_no_listeners() && !current->in_execve)

@@ -39,7 +39,8 @@ struct table {
 	struct known		*at;
 	uint32_t		num, room;
 	uint32_t		current;
-	struct cache_blocks	index;		/* maps address and size to the index */
+	/* maps an instruction's address and size to its index in at[] */
+	struct cache_blocks	index;
 };
 
 static bool table_init(struct table *t)

@@ -410,7 +410,7 @@ static void *count_again(void *arg)
 	return NULL;
 }
 
-/* A thread that is cancelled in a call or between two leaves the calls to the others. */
+/* If a thread is cancelled in a call or between calls, other threads can still make calls. */
 static void cancelled(void)
 {
 	for (int round = 0; round < 60; round++) {

@@ -75,7 +75,8 @@ struct file {
 struct me {
 	struct rng	rng;
 	uint32_t	tid, cpu;
-	struct file	*inside;	/* the file with the PMU context that it is in */
+	/* the file with the PMU context that the thread is in; or NULL */
+	struct file	*inside;
 };
 extern _Thread_local struct me me;
 

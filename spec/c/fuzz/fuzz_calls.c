@@ -289,8 +289,8 @@ static void run(int fd)
 }
 
 /*
- * Starts a measurement that works, so that not only refusals are tried: a format or none, a counter
- * that overflows, what happens then, and a thread of its own.
+ * Starts a measurement that works, so that not only refusals are tried: a counter that overflows,
+ * with random flags and a random format or none. The target is often a new thread.
  */
 static void session(int fd)
 {

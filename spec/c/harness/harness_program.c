@@ -2,8 +2,9 @@
 /*
  * harness_program.c - random simulated programs.
  *
- * Sites in loops take time, and operations in loops a microsecond at least, so that only so many
- * fit in a time. Forks and threads, which have programs of their own, are outside of loops only.
+ * Each site in a loop takes time, and each sleep or yield follows a site of at least 1 us, so that
+ * a program can do only a limited number of things in a given time. Forks, threads and execs, which
+ * have programs of their own, are outside of loops only.
  */
 #include "harness.h"
 

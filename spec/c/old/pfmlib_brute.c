@@ -192,7 +192,10 @@ static int ia64_group(unsigned int event, int *group)
 
 static struct choice picky;	/* the model's event with the fewest alternatives so far */
 
-/* Chooses a random event with a random mask, or `picky`; returns 0 if it cannot be encoded. */
+/*
+ * Chooses a random event with a random mask or, at times, the event in picky. Returns 0 if the
+ * event cannot be encoded.
+ */
 static int random_choice(struct choice *c)
 {
 	unsigned int masks = 0;

@@ -16,8 +16,8 @@ local batch = {}
 batch.__index = batch
 
 --- Makes a batch without recordings.
--- @tparam table known numbers of places and stacks that the database has, from batches before
--- @tparam function list of the database: numbers as a cell
+-- @tparam table known the numbers of places and stacks that earlier batches gave to the database
+-- @tparam function list the database's function that writes a list of numbers as a cell
 -- @treturn table `recordings`, `places`, `stacks`, `samples`: lines of these tables; `known_by`:
 -- for each line of `samples`, its recording's attributes
 function batch.new(known, list)
