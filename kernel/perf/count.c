@@ -76,10 +76,11 @@ void perf_note_missed(struct pfm_context *ctx, struct perf_group *g, uint64_t ru
 
 /*
  * Called when an overflow or the timeout has switched sets. The PMDs of the set that was left keep
- * their values from that overflow or timeout; the time from there to the switch is the gap, in
- * which nothing was counted. While the set was active, its events had been enabled for "enabled" ns
- * at the overflow or timeout, and disabled for "idle" ns before the set was last installed. The
- * events of a cgroup are enabled only while it runs, so its gaps are not known.
+ * their values from that overflow or timeout; nothing was counted from then until the switch, and
+ * this time is the gap. "enabled" is the time in ns for which the set's events had been enabled at
+ * the overflow or timeout. "idle" is the time for which the set, up to its last installation, had
+ * been active without enabled events. If the context is restricted to a cgroup, the gap is not
+ * known, because the events are enabled only while the cgroup runs.
  */
 void perf_note_gap(struct pfm_context *ctx, struct pfm_set *left, uint64_t idle, uint64_t enabled)
 {

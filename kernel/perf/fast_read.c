@@ -9,8 +9,8 @@
 #include "perf.h"
 
 /*
- * Reads the counts. It calls SYS_read, because read(2) is a cancellation point: a cancelled thread
- * would stay counted as a reader.
+ * Reads the counts. It calls SYS_read, because read(2) is a cancellation point: a thread that is
+ * cancelled there would be counted for ever among the slot's readers (user/fast_read.c).
  */
 static bool read_counts(const struct pfm_fast_read *q, uint64_t *counts)
 {

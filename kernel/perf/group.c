@@ -41,7 +41,7 @@ static bool wants_overflow(const struct pfm_context *ctx, const struct pfm_set *
 	if (switches(set, pmd))
 		return true;
 	if (!ctx->fmt)
-		/* an event that is ALONE has no overflows, by which it could reset others */
+		/* an event in no group is only counted: it has no overflows to reset other PMDs */
 		return !plan->alone && !pfm_inherits(ctx) && !pfm_bits_empty(pmd->reset_pmds);
 	return pmd->long_reset || pmd->short_reset || pmd->value >> 63;
 }
@@ -62,7 +62,10 @@ static void plan_sampling(const struct pfm_context *ctx, const struct pfm_set *s
 	plan->sampling = wants_overflow(ctx, set, pmd, plan);
 	if (!plan->sampling)
 		return;
-	/* only masking stops the counters: most overflows with a threshold switch no set (3.7.6) */
+	/*
+	 * the kernel stops the event only if each overflow masks; overflows that switch sets do not
+	 * stop it, because below the threshold they switch none (3.7.6)
+	 */
 	plan->stop = !ctx->fmt && (pmd->flags & PFM_REGFL_OVFL_NOTIFY);
 	loads = ctx->fmt || plan->stop || switches(set, pmd);
 	plan->fixed = loads && !random && pmd->short_reset && pmd->short_reset == pmd->long_reset &&

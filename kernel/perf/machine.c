@@ -273,8 +273,9 @@ static int probe_kernel(void)
 }
 
 /*
- * Returns true if such an event can be opened. This is tried, because capabilities may allow more
- * than perf_event_paranoid does.
+ * Returns true if an event with this pid and cpu can be opened; if "kernel" is set, one that counts
+ * the kernel, too. This is tried, because capabilities may allow more than perf_event_paranoid
+ * does.
  */
 static bool may_measure(bool kernel, int pid, int cpu)
 {

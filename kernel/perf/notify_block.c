@@ -2,10 +2,10 @@
 /*
  * notify_block.c - PFM_FL_NOTIFY_BLOCK: holds the target until pfm_restart(), by ptrace(2).
  * ptrace(2) works only in the thread that traces, which must wait for the target, so each target
- * has a tracer thread of its own. To wake the tracer, other threads set b->hold or b->end and send
- * the target a SIGSTOP: the target stops, and the tracer recognizes the signal by its value and
- * suppresses it. All other signals pass. While the target is held, the tracer waits for a change of
- * b->hold and b->end.
+ * has a tracer thread of its own. To wake the tracer, other threads set "hold" or "end" in struct
+ * perf_block and send the target a SIGSTOP: the target stops, and the tracer recognizes the signal
+ * by its value and suppresses it. All other signals pass. While the target is held, the tracer
+ * waits for a change of "hold" and "end".
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -132,10 +132,10 @@ static bool has_ended(const siginfo_t *info)
 }
 
 /*
- * Waits for a stop. *stop receives the signal and, in the bits above it, the event of
- * PTRACE_EVENT_STOP and so on. Both are taken from the stop that was consumed, because a target
- * that is killed may have gone on to its exit since peek(). Returns false if there is nothing left
- * to wait for.
+ * Waits until the target stops, and consumes the stop. *stop receives the signal and, in the bits
+ * above it, the ptrace event, such as PTRACE_EVENT_STOP. Both are those of the stop that was
+ * consumed, because a target that is killed may have gone on to its exit since peek(). Returns
+ * false if the target has ended or cannot be waited for.
  */
 static bool wait_stop(struct perf_block *b, int *stop)
 {
@@ -226,8 +226,8 @@ static void *tracer(void *arg)
 
 /*
  * Sets a flag of b, and wakes the tracer by a SIGSTOP to the target. No signal is sent if the
- * target is held, because the tracer is awake then, or if a SIGSTOP is on its way: a second one
- * would stop the target for good.
+ * target is held, because the tracer then waits for the flags, or if a SIGSTOP is on its way: a
+ * second one would stop the target for good.
  */
 static void call_tracer(struct perf_block *b, bool *wanted)
 {

@@ -48,7 +48,7 @@ struct perf_plan {
 /*
  * One kernel event. The PMD's value is base + (count - base_count), modulo 2^64, so the PMD
  * overflows when count has increased by -base from base_count. The kernel's event overflows when
- * count is next, which may differ, and then after each period.
+ * count reaches next, which may not be where the PMD overflows, and then after each period.
  */
 struct perf_counter {
 	struct perf_plan	plan;
@@ -89,12 +89,13 @@ struct perf_group {
 	/* for how many ns the events had been started, as last read */
 	uint64_t		enabled;
 	/*
-	 * when the set was last installed: ns since "before" in which the set was active and its
-	 * events were disabled
+	 * ns, from the opening of the events to the last installation of the set, in which the set
+	 * was active and its events were disabled
 	 */
 	uint64_t		idle;
 	/*
-	 * ns since "before" in which the events had no place on the PMU; set->blind includes them
+	 * ns since the events were opened in which they had no place on the PMU; set->blind
+	 * includes them
 	 */
 	uint64_t		missed;
 	struct perf_counter	c[];
@@ -135,7 +136,8 @@ struct perf_rings {
 	uint64_t		round, limit;
 	/* a buffer for a record that wraps around the end of its ring */
 	union perf_record	*whole;
-	void			(*ready)(struct pfm_context *ctx);	/* called when there are records */
+	/* called when there are records */
+	void			(*ready)(struct pfm_context *ctx);
 };
 
 struct perf_timer {
@@ -150,7 +152,7 @@ struct perf_timer {
 	 * the event was opened for an exec to start it: so the first perf_arm() does not start it
 	 */
 	bool		on_exec;
-	/* the timeout has passed when the event's count exceeds "from" by ns */
+	/* the timeout has passed when the event's count has reached "from" + "ns" */
 	uint64_t	ns, from;
 };
 
@@ -166,12 +168,15 @@ struct perf_context {
 	void			*life_map;
 	/* pidfd that reports the target's end if life does not; -1: none */
 	int			life_pidfd;
-	/* dummy event that reports an exec by the target, in a child process; -1: none */
+	/*
+	 * dummy event that shows whether the target has called exec, if the target's process has
+	 * inherited the context's descriptor; -1: none
+	 */
 	int			exec;
 	struct pfm_watch	*life_watch;
 	/* the target has ended; records are left that wait for a restart to be replayed */
 	bool			ended;
-	/* a timerfd that limits the wait for that restart; -1: none */
+	/* a timerfd that limits how long an ended target's records wait; -1: none */
 	int			patience;
 	struct pfm_watch	*patience_watch;
 	struct perf_rings	rings;
@@ -225,12 +230,12 @@ static inline struct perf_group *perf_group_of(struct pfm_set *set)
 	return set ? set->os : NULL;
 }
 
-/* hw.c: raw PMC values of this processor */
+/* hw.c: turns values of this processor's PMCs into raw events */
 /* Returns NULL if the processor is not known. */
 const struct pfm_pmu *perf_hw_pmu(void);
 /* Makes the plan for a value of a PMC. Returns false if the value counts nothing. */
 bool perf_hw_plan(struct perf_plan *plan, uint16_t pmc, uint64_t value);
-/* attr.config1 of an event that programs may read */
+/* attr.config1 that lets a program read an event without a system call; 0: none is needed */
 extern const uint64_t perf_user_read;
 /* Returns how many counters can be used together, 0 if there are none. */
 unsigned int perf_hw_probe(void);
@@ -253,7 +258,7 @@ bool perf_is_named(uint16_t num);
 int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t value);
 bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint64_t value);
 
-/* event.c: system calls. They return -1 with errno. */
+/* event.c: system calls. If they fail, they return -1 with errno. */
 extern bool perf_format_lost;	/* the kernel knows PERF_FORMAT_LOST */
 void perf_attr_init(struct perf_event_attr *attr, const struct perf_plan *plan);
 void perf_attr_dummy(struct perf_event_attr *attr);
@@ -369,7 +374,7 @@ void perf_sampler_close(struct perf_sampler *s);
 void perf_sampler_run(struct perf_sampler *s, bool on);
 bool perf_sampler_fits(const struct perf_sampler *s, const struct perf_plan *plans, unsigned int n);
 void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set);
-/* Passes on the counts of a thread that has ended. */
+/* Passes a READ record, which has a count of an ended thread, to the core. */
 void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec);
 int perf_sampler_check(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd,
 		       const struct perf_plan *plan);
@@ -407,8 +412,8 @@ struct perf_stack {
 extern const struct pfm_stack_ops perf_stack_ops;
 void perf_stack_attr(const struct pfm_stack_want *want, struct perf_event_attr *attr);
 /*
- * Parses the fields of the stack that are wanted, which lie between words and end, after a record's
- * other fields. Returns false if the record is incomplete.
+ * Parses those fields of a call stack that the format wants. They are the last fields of a record,
+ * from words to end. Returns false if the record is incomplete.
  */
 bool perf_stack_parse(const struct pfm_stack_want *want, struct perf_stack *s, const uint64_t *words,
 		      const uint64_t *end);

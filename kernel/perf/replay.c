@@ -61,10 +61,10 @@ static struct perf_counter *by_id(struct perf_group *g, uint64_t id)
 /* --- overflows found by the counts ---------------------------------------------------------- */
 
 /*
- * Returns by how many counts an overflow of the kernel's event may come before the PMD's, and still
- * counts as the PMD's overflow. Only clock events have such a slack, because a timer and its
- * counter differ a little. A timer that fired late fires earlier the next time: so if the kernel
- * keeps the PMD's fixed period, each firing counts.
+ * Returns how many counts before the PMD's overflow an overflow of the kernel's event may come and
+ * still be taken for it. Only clock events have such a slack, because a timer and its counter
+ * differ a little. A timer that fired late fires earlier the next time: so if the kernel keeps the
+ * PMD's fixed period, each firing is an overflow of the PMD.
  */
 static uint64_t slack(const struct perf_counter *c, uint64_t count, uint64_t distance)
 {
@@ -161,8 +161,8 @@ static void load_counts(struct pfm_context *ctx, struct perf_group *g, const str
 }
 
 /*
- * Finds the PMDs that passed 2^64: the PMD of this record, and others with records still to
- * come.
+ * Finds the PMDs that passed 2^64: the PMD of this record, and others, but not timers, with records
+ * still to come.
  */
 static void find_overflows(struct perf_group *g, const struct perf_counter *cause, uint64_t *ovfl)
 {

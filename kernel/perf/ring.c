@@ -40,8 +40,8 @@ static void on_record(struct pfm_context *ctx, void *arg, uint32_t events)
 }
 
 /*
- * With a format, the kernel wakes us up when a quarter of the ring, or of the sampling buffer, is
- * full. Overflows that must be handled at once have plan.prompt.
+ * With a format, the kernel wakes up this process when a quarter of the ring, or of the sampling
+ * buffer, is full. Overflows that must be handled at once have plan.prompt.
  */
 static void set_watermark(struct pfm_context *ctx, struct perf_event_attr *attr, size_t pages)
 {
@@ -255,7 +255,7 @@ static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size
  * Returns true if the ring has a complete record. When a thread ends, the kernel writes its counts
  * from the CPU where it ends into the rings of all CPUs (inherit_stat), without a lock: two threads
  * that end together may overwrite each other's records. If that leaves a record without a size,
- * nothing after it can be read. data_head may also stay unchanged for good.
+ * nothing after it can be read. The kernel may also never update the ring's data_head again.
  */
 static bool has_record(const struct perf_ring *ring)
 {

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * sampler.c - PFM_FL_INHERIT with a sampling format. PMDs with a period sample the target and all
- * threads that it creates. The other PMDs count, and each thread's part is written into the buffer
- * when the thread ends. The kernel lets an event with a ring be inherited only if the event is for
- * one CPU. So there is an event for each PMD, CPU and, with PFM_FL_PROCESS, thread. A child begins
- * with a whole period, and its samples go into its parent's rings. Samples cannot have other
- * counters' values, as the children's counts are not known at an overflow. Periods cannot be random
- * or change, as the kernel repeats one period in all threads.
+ * threads that it creates. The other PMDs count; if the format takes records, the count of each
+ * thread is written into the sampling buffer when the thread ends. The kernel lets an event with a
+ * ring be inherited only if the event is for one CPU. So there is an event for each PMD, CPU and,
+ * with PFM_FL_PROCESS, thread. A child begins with a whole period, and its samples go into its
+ * parent's rings. Samples cannot have other counters' values, as the children's counts are not
+ * known at an overflow. Periods cannot be random or change, as the kernel repeats one period in all
+ * threads.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -442,7 +443,7 @@ void perf_sampler_collect(struct pfm_context *ctx, struct pfm_set *set)
 	}
 }
 
-/* The record has {pid, tid}, the words of a read, {pid, tid}, time, id. */
+/* A READ record has {pid, tid}, the words of a read of one event, {pid, tid}, time, id. */
 void perf_sampler_count(struct pfm_context *ctx, const union perf_record *rec)
 {
 	const struct perf_sampler *s = perf_group_of(perf_of(ctx)->set)->sampler;

@@ -253,8 +253,8 @@ static int status(uint32_t tid, char *state, uint32_t *pid)
 	if (!pfm_os_read(path, text, sizeof(text)))
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) : -ESRCH;
 	/*
-	 * The lines come after the name, which may contain anything, but a newline in it is written
-	 * as \n.
+	 * The lines "State" and "Tgid" come after the thread's name. It may contain anything, but a
+	 * newline in it is written as \n.
 	 */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
@@ -332,8 +332,8 @@ int perf_right_cpu(struct pfm_context *ctx)
 }
 
 /*
- * Returns field 39 of /proc/TID/stat. The name, field 2, may have spaces but ends with the last
- * ')'.
+ * Returns the CPU on which the thread last ran: field 39 of /proc/TID/stat. The name, field 2, may
+ * have spaces but ends with the last ')'.
  */
 static uint64_t last_cpu(uint32_t tid)
 {
@@ -439,7 +439,10 @@ static int find_threads(struct pfm_context *ctx)
 	return ret ? ret : find_living(ctx);
 }
 
-/* Checks flags, and finds the threads for which a sampler with INHERIT is opened. */
+/*
+ * Refuses combinations of PROCESS, ON_EXEC and INHERIT that are not possible. With INHERIT and a
+ * sampling format, finds the threads for which sampler.c opens events.
+ */
 static int find_subjects(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);

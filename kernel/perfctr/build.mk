@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # build.mk - libperfctr.so: perfctr's virtual counters over libperfmon. The top Makefile includes
-# it, and it uses that one's variables.
+# this file, which uses variables of the top Makefile.
 
 PERFCTR_OBJ := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard kernel/perfctr/*.c))
 LIBPERFCTR  := $(BUILD)/libperfctr.so
@@ -10,7 +10,7 @@ $(PERFCTR_OBJ): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# A thread runs in it: it stays.
+# The library stays loaded after dlclose(3) (nodelete), because a watcher thread may run in it.
 $(LIBPERFCTR): $(PERFCTR_OBJ) $(LIBPERFMON) kernel/perfctr/libperfctr.map kernel/perfctr/build.mk
 	$(call say,ld $@)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfctr.so.3 -Wl,-z,nodelete \

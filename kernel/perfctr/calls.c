@@ -87,7 +87,10 @@ static int find_attached(int fd, struct vperfctr **v)
 	return ret ? ret : perfctr_refuse(-ESRCH, "the counters of thread %d are detached from it", state.tid);
 }
 
-/* The new context is made while the old one still counts: an invalid control changes nothing. */
+/*
+ * If the control is invalid, nothing changes, because its context is made while the old context
+ * still counts.
+ */
 static int do_control(int fd, const struct vperfctr_control *control)
 {
 	struct vperfctr *v;

@@ -31,7 +31,7 @@ struct vperfctr {
 	int			ctx;
 	/* the machine counts ended children separately from living ones */
 	bool			tells_ended;
-	/* counters of which an overflow has suspended all counters */
+	/* a bit for each counter that has overflowed and so suspended all counters */
 	uint32_t		overflown;
 	/* the thread's CPU time at which the TSC's sum was clock_sum */
 	uint64_t		clock_start;
@@ -46,8 +46,8 @@ void perfctr_enter(void);		/* takes the lock */
 /* releases the lock; returns ret, or -1 with errno -ret if ret is negative */
 int perfctr_leave(int ret);
 /*
- * called after libperfmon has registered its handlers, so a fork takes libperfmon's locks after
- * this one
+ * called after libperfmon has registered its handlers of forks, so that a fork takes libperfmon's
+ * locks after the lock of table.c
  */
 void perfctr_watch_forks(void);
 struct vperfctr *perfctr_of_thread(pid_t tid);
@@ -85,7 +85,7 @@ void perfctr_disable(struct vperfctr *v, const struct vperfctr_control *control)
 /* --- sample.c: sums -------------------------------------------------------------------------- */
 
 int perfctr_sample(struct vperfctr *v);
-/* stops the counters because of these overflows */
+/* suspends all counters because the PMDs with a bit in "pmds" have overflowed */
 void perfctr_suspend(struct vperfctr *v, const uint64_t *pmds);
 int perfctr_resume(struct vperfctr *v);
 uint64_t perfctr_now(struct vperfctr *v, uint64_t pmd);

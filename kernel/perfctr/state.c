@@ -80,7 +80,7 @@ int perfctr_state_read(int fd, struct vperfctr_state *state)
 	return 0;
 }
 
-/* A reader that finds ~0 in tsc_start finds another value at its end, and therefore tries again. */
+/* If a reader finds ~0 in tsc_start, it finds another value after its read, and tries again. */
 void perfctr_state_begin(struct vperfctr *v)
 {
 	__atomic_store_n(&v->state->cpu_state.tsc_start, ~0ULL, __ATOMIC_RELAXED);

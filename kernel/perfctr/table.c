@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* table.c - the list of objects that are attached to threads, and the lock. */
+/* table.c - the list of objects that are attached to threads, and the lock for all objects. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "object.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* signal mask and cancel state of the thread that holds the lock; they are restored at the release */
+/* signal mask and cancel state of the thread with the lock; they are restored at the release */
 static sigset_t masked;
 static int cancel;
 static struct vperfctr *objects;

@@ -85,7 +85,8 @@ static void *watch(void *arg)
 		;
 	while (poll(&told, 1, -1) < 0)
 		;
-	perfctr_enter();	/* the thread that woke this one may still hold the lock */
+	/* the object refers to w until the thread that woke this one has released the lock */
+	perfctr_enter();
 	perfctr_leave(0);
 	close_all(w);
 	free(w);

@@ -70,8 +70,8 @@ static int create_context(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t
 }
 
 /*
- * If memory or a limit on it does not suffice, ends contexts that the program has closed, the
- * buffers of which still count (4.4.3), and tries again.
+ * Creates d's context. If memory or a limit on it does not suffice, contexts that the program has
+ * closed are ended, because their buffers still count (4.4.3), and the creation is tried again.
  */
 static int create_in_room(struct pfm_machine *m, struct pfm_desc *d, pfarg_ctx_t *ctx,
 			  struct pfm_buffer_fmt *fmt, const void *fmt_arg)
@@ -430,7 +430,8 @@ int pfm_get_config(pfarg_config_t *config)
 		return no_pointer("the configuration");
 	if (pfm_linux_is(m))
 		return pfm_linux_ask(PFM_NR_GET_CONFIG, 0, config);
-	reap();		/* closed contexts are no sessions, and have no buffers */
+	/* contexts that the program has closed must not be reported as sessions or buffers */
+	reap();
 	return pfm_result(pfm_do_get_config(m, config));
 }
 

@@ -243,13 +243,14 @@ static void end_context(struct pfm_desc *d)
 	pfm_do_close(ctx);
 	d->ctx = NULL;
 	/*
-	 * unlisted last: a thread that finds d before waits for its lock, until all of this is done
+	 * d leaves the table last: a thread that finds it there before waits for d's lock, and so
+	 * until the context is closed
 	 */
 	unlist(d);
 	atomic_fetch_add(&num_ended, 1);
 	/*
-	 * closed here and not with the last reference, which a watch may hold until the service
-	 * thread wakes up
+	 * the library's end is closed here and not with the last reference to d, which a watch may
+	 * hold until the service thread wakes up
 	 */
 	close_own(d);
 }

@@ -79,8 +79,8 @@ void pfm_memory_unlock(void);
  * pfm_desc_closing() and pfm_desc_closed() enclose a close of fd. If a thread monitors itself and
  * its process has no descriptor of the context left, the context is unloaded, even if another
  * process still has a descriptor (3.1.15, figure 3.10). closing() returns NULL if fd needs no such
- * treatment; otherwise it returns a descriptor with a reference, which closed() drops. It also ends
- * the context if its last descriptor was closed.
+ * treatment; otherwise it returns a descriptor with a reference, which closed() drops. closed()
+ * also ends the context if its last descriptor was closed.
  * pfm_desc_loaded() is called with the descriptor's lock held when a context has been loaded.
  * pfm_desc_may_end() returns true if a thread of this process has ever loaded a context onto
  * itself.

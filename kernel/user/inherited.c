@@ -40,7 +40,7 @@ struct notes {
 };
 
 static struct notes *notes;
-static unsigned long long own_note;	/* this process' among the children, if it has one */
+static unsigned long long own_note;	/* this process's note in notes->children; 0: it has none */
 
 static struct pfm_inherited *inherited;
 
@@ -149,7 +149,8 @@ static bool leads_to(int dir, const char *name, const char *wanted)
 
 /*
  * opendir(3) cannot be used, because it allocates and a signal handler may close a descriptor. The
- * folder is closed past interpose.c, because the caller may hold locks that a close takes.
+ * descriptor of /proc/PID/fd is closed past interpose.c, because the caller may hold locks that a
+ * close takes.
  */
 int pfm_inherited_number(uint32_t pid, ino_t ino)
 {

@@ -47,8 +47,8 @@ unsigned int pfm_inherited_message(int fd);
 
 /*
  * These enclose a close. pfm_inherited_concerns() returns true if fd is the descriptor of a context
- * of the parent that waits for notes; pfm_inherited_any() returns true if there may be any such
- * context. If so, pfm_inherited_look() must be called after the close: it notes which of these
+ * of the parent, and closes of it are noted; pfm_inherited_any() returns true if there may be any
+ * such context. If so, pfm_inherited_look() must be called after the close: it notes which of these
  * descriptors are not open any more.
  */
 bool pfm_inherited_concerns(int fd);

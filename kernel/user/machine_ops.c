@@ -154,7 +154,10 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 		close(fd);
 		return pfm_refuse(-err, "no memory for a buffer of %zu bytes: %s", size, strerror(err));
 	}
-	/* 3.5.4: read-only for ever, even for mprotect(2); Linux before 5.1 cannot ensure that */
+	/*
+	 * a mapping that the program makes stays read-only, even after mprotect(2) (3.5.4); Linux
+	 * before 5.1 cannot ensure that
+	 */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	d->memfd = fd;
 	*buf = at;

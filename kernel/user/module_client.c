@@ -241,7 +241,7 @@ static int open_device(void)
 /* Returns why the module cannot be used though it is loaded, or NULL. */
 const char *pfm_linux_obstacle(void)
 {
-	/* calls the system, so that the answer is not from sysfs.c */
+	/* interpose.c replaces access(2) but not faccessat(2), so sysfs.c does not answer here */
 	if (faccessat(AT_FDCWD, "/sys/kernel/perfmon", F_OK, 0))
 		return NULL;
 	if (access(PFM_DEVICE, F_OK))

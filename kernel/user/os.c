@@ -227,8 +227,9 @@ bool pfm_os_read_number(const char *path, long *value)
 /* --- signals, locks, reasons ---------------------------------------------------------------- */
 
 /*
- * A thread must not be cancelled here either, for it would leave a lock behind: open(2), read(2)
- * and others are cancellation points. SIGKILL, which no mask has, says in *saved that it could be.
+ * Also disables cancellation: open(2), read(2) and others are cancellation points, and if a thread
+ * were cancelled with a lock held, it would not release the lock. If cancellation was enabled,
+ * SIGKILL is added to *saved as a mark, because no signal mask of the kernel has SIGKILL.
  */
 void pfm_signals_block(sigset_t *saved)
 {

@@ -18,8 +18,8 @@
 #define smp_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
 
 /*
- * Nothing is masked: in the program's own process, speculation can reveal only the program's own
- * data.
+ * The index is not protected against speculation, unlike in the kernel: in the program's own
+ * process, speculation can reveal only the program's own data.
  */
 #define pfm_os_index(i, n)	(i)
 

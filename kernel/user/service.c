@@ -15,7 +15,6 @@
 
 #define BATCH 64
 
-/* a service thread */
 struct service {
 	int			epoll;
 	/* deleted watches, which the thread may still be using */

@@ -247,7 +247,7 @@ static bool hold(struct pfm_machine *m, uint64_t bytes, uint64_t was)
 	return fits;
 }
 
-/* Returns the bytes that perf grants every user. */
+/* Returns how many bytes perf_event lets each user lock beyond RLIMIT_MEMLOCK, on all CPUs. */
 static uint64_t perf_grants(void)
 {
 	long kb = 516;

@@ -5,7 +5,7 @@
  * service thread per process waits for everything asynchronous. The context's lock is held during
  * every command and every call-back of the service thread. Signals are blocked while it is held, so
  * that a signal handler can make a call (5.7). A handler may have interrupted malloc() or stdio, so
- * no function here calls one that takes a lock of theirs.
+ * no function here calls a function of libc that takes their locks.
  */
 #ifndef PFM_USER_H
 #define PFM_USER_H
@@ -101,7 +101,10 @@ void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);
 extern const struct pfm_sharing_ops pfm_user_sharing;	/* called under pfm_os_lock() */
 /* Takes pfm_os_lock(). Returns how many bytes the user may still lock, or ~0: there is no limit. */
 uint64_t pfm_user_lockable(struct pfm_machine *m);
-/* Called in a child after fork, where no context of the parent is loaded, and no buffer is charged (3.1.7). */
+/*
+ * Called in a child after fork, where no context of the parent is loaded, and no buffer is charged
+ * (3.1.7).
+ */
 static inline void pfm_user_forget(struct pfm_machine *m)
 {
 	m->loaded = NULL;

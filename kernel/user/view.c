@@ -154,7 +154,8 @@ static bool read_one(const pfm_set_view_t *page, uint16_t num, uint64_t *value)
 		return is_own(v) && read_perf_page(v->perf + num * (size_t)sysconf(_SC_PAGESIZE),
 						   page->set_base[num], value);
 	/*
-	 * the index of a register: the set has become the active one since pfm_read_fast() gave up
+	 * the index of a hardware counter: pfm_read_fast() gave up because of another PMD, or
+	 * before the set became the active one
 	 */
 	default:
 		if (index - 1U >= PFM_FAST_COUNTERS || page->set_owner != pfm_fast_thread())
