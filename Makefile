@@ -169,7 +169,7 @@ $(PERFMON_OBJ): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# Its threads run in it: it stays.
+# The library stays loaded after dlclose(3) (nodelete), because its threads may run in it.
 $(LIBPERFMON): $(PERFMON_OBJ) kernel/user/libperfmon.map
 	$(call say,ld $@)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libperfmon.so.3 -Wl,-z,nodelete \
