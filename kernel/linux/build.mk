@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 #
-# perfmon.ko for the running kernel, or KDIR's; and the emulated machine of spec/vm to try it in.
-# Kbuild writes where its sources lie: they are linked into build/module first.
+# Makes perfmon.ko for the running kernel, or for the kernel of KDIR, and runs the emulated machines
+# of spec/vm with it. Kbuild writes its output beside the sources, so the build is done in a tree of
+# symbolic links to them, build/module.
 
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 MODDIR  := $(BUILD)/module
@@ -22,7 +23,8 @@ module: $(MODDIR)/.linked
 		echo "make: no kernel headers at $(KDIR): install linux-headers, or set KDIR" >&2; exit 1; }
 	$(KMAKE) modules
 
-# For the kernel of these headers; without its own keys nothing is signed.
+# Installs the modules for the kernel that KDIR belongs to. They are not signed if KDIR has no
+# signing key.
 SIGN     = $(if $(wildcard $(KDIR)/certs/signing_key.pem),,CONFIG_MODULE_SIG_ALL=)
 RELEASE  = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
 module-install: module
@@ -30,14 +32,16 @@ module-install: module
 	depmod -b $(DESTDIR)/ $(RELEASE)
 	kernel/linux/device/access install $(DESTDIR)
 
-# Its source where DKMS looks for it; built, and installed, for the running kernel and those that come.
+# Copies the modules' source to the place where DKMS looks for it. DKMS builds and installs the
+# modules for the running kernel, and for each kernel that is installed later.
 DKMS_SRC := $(DESTDIR)/usr/src/perfmon-$(VERSION)
 dkms:
 	install -d $(DKMS_SRC)
 	cp -R $(MODULE_DIRS:%=kernel/%) kernel/dkms.conf kernel/COPYING $(DKMS_SRC)/
 	$(if $(DESTDIR),,dkms install perfmon/$(VERSION))
 
-# A sampling format or PMU description from elsewhere: its Kbuild is in DIR, and finds perfmon_module.h.
+# Builds a module with a sampling format or PMU description that is not part of this tree. Its
+# Kbuild is in DIR; the compiler finds perfmon_module.h.
 module-of: module
 	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) $(BTF) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
 		KCFLAGS='$(KCFLAGS) $(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
@@ -45,8 +49,10 @@ module-of: module
 vm:
 	@FORMAT='$(FORMAT)' spec/vm/lpfm $(if $(LAB),lab $(LAB))
 
-# Boots the machines again and again, with one processor and with four: some minutes. MORE=1: instead, what make
-# check has no time for, other kernels among it; MORE=2: what takes longest, beside perf, on AMD's, by perf_event.
+# Boots the emulated machines many times, with one and with four processors, which takes some
+# minutes. With MORE=1 or MORE=2 only tests run that make check leaves out: with 1 more tests of the
+# same kind and tests on other kernels, with 2 those beside perf, on AMD's processors, and by
+# perf_event.
 check-vm: deps-check
 	@$(MAKE) LPFM_READY=1 all
 	@$(if $(MORE),LPFM_VM_MORE=$(MORE)) spec/run --build $(BUILD) --all --lua luajit 'vm_a*'

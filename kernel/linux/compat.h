@@ -158,8 +158,9 @@ static inline bool pfm_capable_over(struct task_struct *task, struct mm_struct *
 #endif
 
 /*
- * Access to user memory word by word. Before 6.11 arm64's unsafe_get_user() checked the address of
- * each word: there ptr is checked and masked once, and faults are noted in err.
+ * These access user memory word by word. Before 6.11, arm64's unsafe_get_user() checked the address
+ * of each word. For these kernels pfm_user_begin() checks and masks ptr once, and pfm_get_word()
+ * and pfm_put_word() note a fault in err; for others they jump to label.
  */
 #if defined(CONFIG_ARM64) && LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define pfm_user_begin(ptr, size)		(access_ok(ptr, size) && ((ptr) = uaccess_mask_ptr(ptr), true))

@@ -289,9 +289,9 @@ struct lx_context {
 	struct pfm_where	where;
 
 	/*
-	 * Without a sampling format the structure ends before trace, so that it fits into a page.
-	 * Without one, the structure of a child context ends after counters[], which then has only
-	 * as many elements as the root uses.
+	 * If the context has no sampling format, the structure ends before trace, so that it fits
+	 * into a page; that of a child context then ends after counters[], which has only as many
+	 * elements as the root uses.
 	 */
 	u8			room_counters;
 	struct lx_counter	counters[LX_MAX_COUNTERS];
@@ -610,8 +610,8 @@ static inline bool lx_live(const struct lx_counter *c)
 int lx_install(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 /*
- * Add the counts to the PMDs of the active set, or to one of them. They run in PMU context, while
- * the context is running.
+ * These add the counts to all PMDs of the active set, or to one of them. They are called in PMU
+ * context, while lx->running is set.
  */
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);

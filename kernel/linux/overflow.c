@@ -116,7 +116,10 @@ static void go_on(struct lx_context *lx)
 		return;
 	pfm_perf_pmu_enable(lx->halted);
 	barrier();
-	/* cleared last: until then lx_perf_is_busy() subtracts lx_halt()'s disabling of the PMU */
+	/*
+	 * This is cleared last: until then lx_perf_is_busy() does not take lx_halt()'s disabling of
+	 * the PMU for perf's.
+	 */
 	lx->halts = false;
 }
 

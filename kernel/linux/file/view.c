@@ -4,8 +4,7 @@
  *
  * The pages are mapped only into the address space that maps one first, because their contents are
  * valid for one thread only. Any other address space, also that of a forked child with the same
- * mapping, gets the page "empty_page" in place of them, which says that every read takes a system
- * call.
+ * mapping, gets "empty_page" in place of them: a page with which every read takes a system call.
  */
 #include <linux/cred.h>
 #include <linux/mm.h>

@@ -510,7 +510,7 @@ void lx_record_sample(struct lx_context *lx)
 
 void lx_record_init_context(struct lx_context *lx)
 {
-	/* HARD: it interrupts the sampled thread, and does not run in another one on PREEMPT_RT */
+	/* HARD: on PREEMPT_RT, too, it interrupts the sampled thread, and runs in no other */
 	lx->target.walk_work = IRQ_WORK_INIT_HARD(walk_after_sample);
 }
 

@@ -23,8 +23,8 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
 }
 
 /*
- * Makes a counter for every PMC that is in use in any set, the highest number first. On arm64 PMC
- * 31 is thus the first one of the hardware's, and the driver places its event on the cycle counter.
+ * Makes a counter for every PMC that is in use in any set, the highest number first. So on arm64
+ * the first hardware event is that of PMC 31, and perf's driver places it on the cycle counter.
  */
 static int get_counters(struct lx_context *lx)
 {
