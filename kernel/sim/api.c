@@ -425,7 +425,7 @@ int pfm_sim_run_ns(struct pfm_sim *sim, uint64_t ns)
 
 struct awaited {
 	int		fd;
-	uint64_t	*posts;		/* value of sim->posts at the last look */
+	uint64_t	*posts;		/* value of sim->posts when it was last checked */
 };
 
 /*

@@ -209,8 +209,8 @@ void sim_cpu_overflow(struct sim_cpu *cpu)
 /* --- the cost of interrupts ----------------------------------------------------------------- */
 
 /*
- * Starts the kernel's work for an interrupt. It runs on top of the current program, which may be a
- * device's, and cannot be interrupted.
+ * Starts sim->interrupt_prog, which stands for the kernel's work for an interrupt. It runs on top
+ * of the current program, which may be that of a device's interrupt, and cannot be interrupted.
  */
 static void charge(struct sim_cpu *cpu)
 {

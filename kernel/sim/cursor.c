@@ -119,7 +119,10 @@ static uint64_t room(const struct sim_run *run, const struct sim_watch *w, const
 	return one ? (left - begins) / one : UINT64_MAX;
 }
 
-/* Returns how many of n iterations can pass without an event that must be noticed. */
+/*
+ * Returns how many of n iterations can be passed at once: they fit into the budget of time, make no
+ * counter wrap, and contain nothing at which the move has to stop.
+ */
 static uint64_t fit(const struct sim_run *run, const struct sim_node *loop, uint64_t n)
 {
 	if (!loop->skip || run->step || (run->stop_at_user && loop->user))

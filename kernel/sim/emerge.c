@@ -412,9 +412,10 @@ static bool keep(struct batch *b, struct sim_executed *done, uint64_t cycles)
 }
 
 /*
- * Returns true if the site can be passed here. Otherwise the site becomes a node for the cursor. If
- * the counters must see the site, so does one that ends exactly with the budget, because operations
- * that take no time are due then, too.
+ * Returns true if the site can be passed without the cursor. Otherwise the site becomes a node that
+ * the cursor passes, for example if it does not end within the budget of time. If the counters must
+ * see the site, it must end before the end of the budget: at that moment operations that take no
+ * time may be due, too.
  */
 static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles, const struct sim_executed *done)
 {

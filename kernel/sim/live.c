@@ -92,8 +92,8 @@ static void credit(struct sim_thread *t, const struct sim_usage *u)
 
 /*
  * Reads /proc under the id of t's model. Returns false if the id belongs to another thread by now.
- * The event on the model hangs up when the model is ending, before it is a zombie: if it has hung
- * up, the thread must be ending, too.
+ * The event on the model hangs up when the model is ending, before it is a zombie. So if the event
+ * has hung up, the thread that /proc shows must be ending; if not, it must not be a zombie.
  */
 static bool look(const struct sim_thread *t, struct sim_usage *u)
 {
@@ -248,7 +248,8 @@ static void end_those_gone(struct pfm_sim *sim)
 
 		if (!follows(t) || !is_over(t))
 			continue;
-		sim_thread_exit(t);	/* asks the event whether the model called exec(2) */
+		/* the exit asks the event whether the model called exec(2), so it is still open */
+		sim_thread_exit(t);
 		sim_life_close(&t->follow);
 	}
 }
@@ -268,7 +269,11 @@ static void catch_up(struct pfm_sim *sim)
 	while (sim->now < elapsed && sim_advance(sim, elapsed))
 		;
 	self = sim_thread_find(sim, (uint32_t)syscall(SYS_gettid));
-	/* this thread's own time to catch up is not the model's: with many overflows it would only grow */
+	/*
+	 * The CPU time that the calling thread has spent on this catching up is not credited to its
+	 * simulated thread: with many overflows, each call would have more to catch up than the one
+	 * before it.
+	 */
 	if (self && timed && sim_own_ns(&to))
 		self->follow.seen_ns += to - from;
 	sim_unlock(sim);

@@ -25,9 +25,9 @@ bool sim_own_ns(uint64_t *ns);	/* CPU time of the calling thread */
 
 /*
  * sim_life_open() opens an event (perf_event_open(2)) on the model if it belongs to another
- * process. The event hangs up when that thread ends, but not when exec(2) gives the thread another
- * number. f->life is -1 if the kernel refuses the event, and for threads of this process, which
- * exec(2) ends. Then the model is known by its number alone.
+ * process. The event hangs up when the model ends, but not when exec(2) gives the model another id.
+ * f->life is -1 if the kernel refuses the event, and for threads of this process, which exec(2)
+ * ends. Then the model is known by its id alone.
  */
 void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid);
 void sim_life_close(struct sim_follow *f);

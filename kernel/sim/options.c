@@ -200,8 +200,8 @@ static bool read_shape(const char *value, struct cache_shape *shape)
 }
 
 /*
- * Parses what follows the key at *text. The latency is that of the model's cache, if the model has
- * this cache.
+ * Parses the shape of a cache after the key of len bytes at *text. The cache gets the latency of
+ * the model's cache, or one of latencies[] if the model has no such cache.
  */
 static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t len)
 {

@@ -19,7 +19,7 @@ void sim_pmu_changed(struct sim_cpu *cpu)
 	cpu->stop_known = false;
 }
 
-/* Registers at their defaults measure nothing. */
+/* Sets the PMCs to their defaults, with which nothing is counted, and the PMDs to 0. */
 static void clear_registers(struct sim_cpu *cpu)
 {
 	const struct pfm_pmu *pmu = &cpu->sim->pmu;

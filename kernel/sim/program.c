@@ -347,7 +347,8 @@ static int add_kid(struct compiler *c, struct sim_node *loop, const struct sim_n
 	if (endless || (is_loop ? !kid->skip : kid->op != PFM_SIM_SITE || kid->emerges))
 		loop->skip = false;
 	if (endless) {
-		loop->ns |= 1;	/* the node takes time: an endless loop never ends */
+		/* an endless loop takes time, so the ns of the loop around it must not be 0 */
+		loop->ns |= 1;
 		return 0;
 	}
 	return add_totals(c, loop, kid, n);

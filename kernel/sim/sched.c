@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * sched.c - the scheduler: one queue, first come, first served. A time slice ends at a tick if
- * another thread waits for the CPU. Also handles sleeping threads.
+ * another thread waits for the CPU. This file also puts threads to sleep and wakes them.
  */
 #include <stdlib.h>
 
@@ -78,7 +78,7 @@ static void switch_out(struct sim_cpu *cpu)
 	sim_leave(cpu->sim, &in);
 }
 
-/* "before" is the id of the thread that has left the CPU. */
+/* Called when cpu->cur has been set; "before" is the id of the thread that has left the CPU. */
 static void switch_in(struct sim_cpu *cpu, uint32_t before, bool migrated)
 {
 	struct pfm_context *ctx = cpu->cur->ctx;

@@ -343,7 +343,7 @@ struct sim_encoding {
 	uint16_t	by;
 };
 
-/* The misses that an address register records, from a number of cycles on, or page walks. */
+/* An address register records page walks, or misses that take at least "threshold" cycles. */
 struct sim_ear {
 	uint32_t	threshold;	/* SIM_NO_LATENCY: it records no misses */
 	bool		walks;
@@ -359,7 +359,7 @@ struct sim_layout {
 	 */
 	struct sim_ear	(*data)(uint64_t pmc), (*fetch)(uint64_t pmc);
 	bool		(*branch)(uint64_t pmc, unsigned int branch);
-	/* Store a miss, or a walk, in the PMDs other than the one for the data's address. */
+	/* These store a miss, or a walk, in the PMDs other than the one for the data's address. */
 	void		(*put_data)(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip);
 	void		(*put_fetch)(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency);
 };
@@ -881,8 +881,9 @@ struct cache_core *sim_core_of(const struct pfm_sim *sim, uint32_t cpu);
 void sim_caches_free(struct pfm_sim *sim);
 void sim_explain_add(struct pfm_sim *sim, uint64_t ip, enum cache_kind kind, int cause, uint32_t wait);
 /*
- * Called with the option explain: site ip has stored at addr, and all CPUs see the store; site ip
- * has loaded from addr; site ip has loaded, from the store buffer, data of site "from".
+ * These are called with the option explain: the first when site ip has stored at addr and all CPUs
+ * see the store, the second when site ip has loaded from addr, the third when site ip has loaded,
+ * from the store buffer, data that site "from" stored.
  */
 void sim_explain_store(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
 void sim_explain_load(struct pfm_sim *sim, uint64_t ip, uint64_t addr);
@@ -922,7 +923,8 @@ void sim_record(struct sim_thread *t, struct pfm_record *rec);
 /* live.c */
 int sim_live_init(struct pfm_sim *sim);
 void sim_live_publish(struct pfm_sim *sim);
-void sim_live_begin(void);		/* enclose every command; no lock is held */
+/* sim_live_begin() and sim_live_end() enclose every command; they are called with no lock held */
+void sim_live_begin(void);
 void sim_live_end(void);
 void sim_live_forget(void);		/* called in a child after fork */
 /* change is 1 if one more context is loaded, -1 if one less is */
@@ -936,7 +938,10 @@ int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out);
 uint64_t sim_live_at(const struct sim_cpu *cpu);
 void sim_live_due(struct sim_cpu *cpu);
 
-/* time.c: moves time to the next moment, at most to limit. Returns false when limit is reached. */
+/*
+ * time.c: moves time to the next moment at which something happens, and handles it. Returns false,
+ * with time at limit, if nothing happens up to limit.
+ */
 bool sim_advance(struct pfm_sim *sim, uint64_t limit);
 void sim_sync_all(struct pfm_sim *sim);
 

@@ -2,10 +2,11 @@
 /*
  * branch.c - branch predictors. Conditional branches are predicted by two-bit counters, which rise
  * when a branch is taken, fall when it is not, and predict "taken" from 2 on; all start at 0. The
- * counter is chosen by 14 bits of the address (bimodal), by these exclusive-or the last 14 outcomes
- * (gshare), or by the last 7 outcomes and 7 bits of the address (two-level, which is cachegrind's
- * predictor). An indirect branch is predicted to go to its last target, by 9 bits of the address.
- * Returns and direct jumps are always predicted correctly.
+ * index of the counter consists of 14 bits of the branch's address (bimodal), of the XOR of these
+ * bits and the last 14 outcomes (gshare), or of the last 7 outcomes and 7 bits of the address
+ * (two-level, which is cachegrind's predictor). An indirect branch is predicted to go to the last
+ * target of the branches with the same low 9 bits of the address. Returns and direct jumps are
+ * always predicted correctly.
  */
 #include "sim/cache/cache.h"
 

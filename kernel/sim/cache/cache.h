@@ -151,8 +151,8 @@ struct cache_branches {
 };
 
 /*
- * Execute a conditional branch, and an indirect one. They return true if the branch was predicted
- * wrongly.
+ * cache_branch() executes a conditional branch, cache_jump() an indirect one. They return true if
+ * the branch was predicted wrongly.
  */
 bool cache_branch(struct cache_branches *b, uint64_t ip, bool taken);
 bool cache_jump(struct cache_branches *b, uint64_t ip, uint64_t target);
@@ -166,7 +166,7 @@ enum cache_cause { CACHE_COMPULSORY, CACHE_CAPACITY, CACHE_CONFLICT, CACHE_COHER
  * those that a fully associative cache of the same size would hold now.
  */
 struct cache_why {
-	/* for each block: the bits SEEN and LOST of why.c and, above them, the index in entry + 1 */
+	/* by block: the bits SEEN and LOST of why.c and, above them, its index in entry[], + 1 */
 	struct cache_blocks	seen;
 	struct cache_entry	*entry;	/* a list in the order of the last use */
 	uint32_t		num, room, first, last;

@@ -73,7 +73,7 @@ static void add_code_pair(const struct sim_ia64_restriction *r, struct sim_range
 		range->last = pmcs[PFM_ITA_IBR + 2 * (pair + 2)];
 }
 
-/* Adds the code ranges of those of "pairs" that r->code enables by a bit that is 0. */
+/* Adds the code range of each pair in "pairs" that r->code enables; a bit of 0 enables its pair. */
 static void by_code(const struct sim_ia64_restriction *r, const uint64_t *pmcs, unsigned int pairs,
 		    struct sim_ranges *ranges)
 {

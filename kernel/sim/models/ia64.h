@@ -58,7 +58,7 @@ struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br);
 	{ 0x12, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CYCLES, CPU_OP_CYCLES */ \
 	{ 0x08, 0xff, SIM_EV_INSTRUCTIONS, IO },	/* IA64_INST_RETIRED */ \
 	{ 0x25b, 0xfff, SIM_EV_BRANCH_MISSES, IO },	/* BR_MISPRED_DETAIL.ALL.WRONG_PATH */ \
-	{ 0x35b, 0xfff, SIM_EV_NEVER, IO },		/* .WRONG_TARGET: what is mispredicted here is the path */ \
+	{ 0x35b, 0xfff, SIM_EV_NEVER, IO },		/* .WRONG_TARGET: counted as WRONG_PATH here */ \
 	{ 0x5b, 0xfff, SIM_EV_BRANCHES, IO },		/* BR_MISPRED_DETAIL.ALL.ALL_PRED */ \
 	{ 0xcd, 0xff, SIM_EV_LOADS, IOD },		/* LOADS_RETIRED */ \
 	{ 0xd1, 0xff, SIM_EV_STORES, IOD },		/* STORES_RETIRED */ \
@@ -81,7 +81,7 @@ struct sim_range *sim_ia64_pair(struct sim_ranges *ranges, const uint64_t *br);
 	{ 0x43, 0xff, SIM_EV_IEAR, I },			/* L1I_EAR_EVENTS */ \
 	{ 0x11, 0xff, SIM_EV_BTB, IO },			/* BRANCH_EVENT, ETB_EVENT */
 
-/* Members of struct sim_codes for all models; the file defines encodings, filter and traces. */
+/* Members of struct sim_codes that all models share; each defines encodings, filter and traces. */
 #define SIM_IA64_CODES \
 	.encodings = encodings, .mask = 0xff, .filter = filter, .ia64 = true, \
 	.ctx_flags = PFM_ITA_FL_INSECURE | PFM_ITA_FL_PRIV_MONITORS, \

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium.c - event codes of the first Itanium, PMC4-7, and restrictions: code ranges (the IBRs, if
- * bit 0 of PMC13 is clear), data ranges (the DBRs, if bit 28 of PMC11 is), opcode matchers (PMC8,
- * 9). Codes: Intel's Itanium processor reference manual for software development, document 245320.
+ * itanium.c - the event codes in PMC4-7 of the first Itanium, and the restrictions of its events:
+ * code ranges (the IBRs, if bit 0 of PMC13 is clear), data ranges (the DBRs, if bit 28 of PMC11 is
+ * clear), opcode matchers (PMC8, 9). Codes: Intel's Itanium processor reference manual for software
+ * development, document 245320.
  */
 #include "pmu/ia64.h"
 #include "sim/models/ia64.h"

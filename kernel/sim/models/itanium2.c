@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium2.c - the event codes of the Itanium 2, PMC4-7, and their restrictions: code ranges (PMC14
- * and the IBRs), data ranges (PMC13 and the DBRs), opcode matchers (PMC8, 9, 15); 5.6.
+ * itanium2.c - the event codes in PMC4-7 of the Itanium 2, and the restrictions of its events
+ * (5.6): code ranges (PMC14 and the IBRs), data ranges (PMC13 and the DBRs), opcode matchers (PMC8,
+ * 9, 15).
  */
 #include "sim/models/ia64.h"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * mips.c - what the event codes of MIPS 20Kc and 5Kc count, bits 5-8 of a control register. A code here has the counter
- * from bit 8 on: those of 5Kc count different events by the same code. Codes: MIPS's software user's manuals of both.
+ * mips.c - the events that the codes of MIPS 20Kc and 5Kc count, which are in bits 5-8 of a control
+ * register. A code in this file also has the counter's number, from bit 8 on, because the two
+ * counters of 5Kc count different events by the same code. Codes: MIPS's software user's manuals of
+ * both processors.
  */
 #include "sim/sim.h"
 

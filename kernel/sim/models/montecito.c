@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * montecito.c - the event codes of Montecito, PMC4-15, and their restrictions: code ranges (PMC38),
- * data ranges (PMC41), opcode matchers (PMC32 and 33, 34 and 35, 36). Codes: Intel's reference
- * manual for software development and optimization of the dual-core Itanium 2, document 308065.
+ * montecito.c - the event codes in PMC4-15 of Montecito, and the restrictions of its events: code
+ * ranges (PMC38), data ranges (PMC41), opcode matchers (PMC32 and 33 are one, PMC34 and 35 another;
+ * PMC36 frees pairs from them). Codes: Intel's reference manual for software development and
+ * optimization of the dual-core Itanium 2, document 308065.
  */
 #include "sim/models/ia64.h"
 

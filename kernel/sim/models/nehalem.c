@@ -38,8 +38,8 @@ static const struct sim_encoding encodings[] = {
 };
 
 /*
- * A Core i7-920. Its four cores share the L3; here each has an L3 of its own. The TLBs are the one
- * of the second level, and the ITLB.
+ * A Core i7-920. Its four cores share the L3; here each has an L3 of its own. The DTLB here is the
+ * processor's TLB of the second level, the ITLB its ITLB.
  */
 static const struct cache_shapes bloomfield = {
 	.part = {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * netburst.c - what the ESCRs and CCCRs of the Pentium 4 count (Intel's Software Developer's Manual, volume 3, events
- * of processors based on the NetBurst microarchitecture). A code here: the ESCR's event select in bits 0-5, the CCCR's
- * ESCR select in 6-8, the group of counters in 9-10, the ESCR's event mask from 11 on.
+ * netburst.c - the events that the ESCRs and CCCRs of the Pentium 4 select (Intel's Software
+ * Developer's Manual, volume 3, events of processors based on the NetBurst microarchitecture). A
+ * code in this file has the ESCR's event select in bits 0-5, the CCCR's ESCR select in bits 6-8,
+ * the group of counters in bits 9-10, and the ESCR's event mask from bit 11 on.
  *
  * Without the option ht, a CPU has one logical processor, 0; bits for the other one have no effect.
  *
@@ -16,7 +17,7 @@
  *   - two that run at once share execution units there; here they slow each other only by misses;
  *   - the odd side has no SSU_ESCR there; here it has one, which no named event needs.
  *
- * Nothing is tagged, and nothing that is executed is bogus.
+ * No micro-operation is tagged, and none that is executed is bogus.
  */
 #include "perfmon/perfmon_pebs_smpl.h"
 #include "sim/sim.h"
@@ -60,7 +61,7 @@ static const uint8_t escrs[4][8] = {
 	[IQ] = { 16, 17, 18, 19, 20, 21, 22, NO_ESCR },
 };
 
-#define SSU	19	/* this ESCR exists only on the even side */
+#define SSU	19	/* number of SSU_ESCR, which exists only on the even side */
 
 static unsigned int group_of(unsigned int pmd)
 {
@@ -132,8 +133,9 @@ static unsigned int others(unsigned int pmd, uint64_t code, unsigned int levels,
 }
 
 /*
- * compare: counts cycles with more events than the threshold; complement: with at most that many;
- * edge: only the first of a run of such cycles.
+ * If CCCR_COMPARE is set, the counter counts cycles with more events than the threshold, or, with
+ * CCCR_COMPLEMENT, cycles with at most as many. With CCCR_EDGE it counts only the first of a run of
+ * such cycles.
  */
 static void filter(const uint64_t *pmcs, uint64_t cccr, uint64_t code, struct sim_filter *f)
 {

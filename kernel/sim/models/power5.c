@@ -24,7 +24,7 @@ static const struct sim_encoding encodings[] = {
 	{ CODE(40, 4), SIM_EV_UOPS, 0 },
 	{ CODE(18, 4), SIM_EV_BRANCHES, 0 },		/* PM_BR_ISSUED */
 	{ CODE(41, 3), SIM_EV_BRANCH_MISSES, 0 },	/* PM_BR_MPRED_CR */
-	{ CODE(41, 4), SIM_EV_NEVER, 0 },		/* PM_BR_MPRED_TA: it is the condition that is mispredicted */
+	{ CODE(41, 4), SIM_EV_NEVER, 0 },		/* PM_BR_MPRED_TA: counted by _CR here */
 	{ CODE(141, 4), SIM_EV_FP_OPS, 0 },		/* PM_FPU_FIN */
 	{ CODE(44, 4), SIM_EV_L1D_ACCESSES, 0 },	/* PM_LD_REF_L1 */
 	{ CODE(144, 4), SIM_EV_L1D_ACCESSES, 0 },

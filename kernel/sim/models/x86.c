@@ -28,7 +28,8 @@ static const struct sim_encoding k8_encodings[] = {
 	{ 0x6c, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
 	{ 0xcf, 0xff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
 	{ 0x267, 0x2ff, SIM_EV_PREFETCHES, 0 },	/* DATA_PREFETCHES:ATTEMPTED */
-	{ 0xfe, 0xff, SIM_EV_FORWARDS, 0 },	/* the processor has no event for these: codes that it does not know */
+	/* the processor has no event for these two: the codes are ones that it does not know */
+	{ 0xfe, 0xff, SIM_EV_FORWARDS, 0 },
 	{ 0xff, 0xff, SIM_EV_PREFETCHES_UNUSED, 0 },
 	{ 0, 0, 0, 0 }
 };
@@ -70,7 +71,7 @@ bool sim_x86_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsi
 	return pmcs[pmd] & X86_EN;
 }
 
-/* The enable bit of PerfEvtSel0 enables both counters; counter 1 also accepts its own. */
+/* The enable bit of PerfEvtSel0 enables both counters, that of PerfEvtSel1 only counter 1. */
 static bool p6_decode(const uint64_t *pmcs, unsigned int pmd, uint64_t *code, unsigned int *levels)
 {
 	sim_x86_fields(pmcs[pmd], code, levels);
@@ -90,8 +91,9 @@ uint64_t sim_x86_encode(unsigned int pmd, uint64_t code, unsigned int levels)
 }
 
 /*
- * CMASK: counts cycles with at least that many events; INV: with fewer; E: only the first of a run
- * of such cycles.
+ * If CMASK is not 0, the counter counts cycles with at least CMASK events or, with INV, cycles with
+ * fewer. With the edge bit, for which a CMASK of 0 means 1, it counts only the first of a run of
+ * such cycles.
  */
 void sim_x86_filter(const uint64_t *pmcs, uint64_t pmc, uint64_t code, struct sim_filter *f)
 {

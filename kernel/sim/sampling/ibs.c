@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
  * ibs.c - instruction-based sampling of AMD's family 10h, for programs with events of the caches.
- * In each period one fetch or operation is tagged, and its history is put into registers. PMD4 or
- * PMD7, the control register as the processor changes it, then has its valid bit set, and
- * overflows. The next sample is taken after a reset of the PMD to 0 has cleared that bit. Layouts:
- * AMD's BIOS and Kernel Developer's Guide for family 10h (31116). Here, physical addresses are the
- * linear ones, an instruction is one operation, and periods are not randomized.
+ * In each period one fetch or operation is tagged, and its history is put into registers. PMD4 (for
+ * fetches) and PMD7 (for operations) are the control registers as the processor changes them: a
+ * sample sets the PMD's valid bit, and the PMD overflows. The next sample is taken after a reset of
+ * the PMD to 0 has cleared that bit. Layouts: AMD's BIOS and Kernel Developer's Guide for family
+ * 10h (31116). Here, physical addresses are the linear ones, an instruction is one operation, and
+ * periods are not randomized.
  */
 #include "sim/sim.h"
 
