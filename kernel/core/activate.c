@@ -21,7 +21,7 @@ static int change_sets(struct pfm_context *ctx)
 }
 
 /*
- * Makes the active set count if the context has the PMU. A deferred switch is made before. Returns
+ * Makes the active set count if the context has the PMU, after a switch that was deferred. Returns
  * 0, or the error of the switch.
  */
 static inline int go_on(struct pfm_context *ctx)
@@ -47,7 +47,7 @@ static int start(struct pfm_context *ctx, void *arg)
 		set = ctx->active;
 	if (set != ctx->active)
 		/*
-		 * no switch is due any more: it would have left the set that was active until now
+		 * a deferred switch is dropped: it would have left the set that was active so far
 		 */
 		ctx->switch_due = false;
 	if (set != ctx->active || ctx->absent)

@@ -101,7 +101,7 @@ static inline bool pfm_bits_step(struct pfm_bits *at, const uint64_t *bv, unsign
 }
 
 /*
- * Loops over the set bits, with n as their number. A bit that changes during the loop may be
+ * Loops over the set bits; n is the number of the bit. A bit that changes during the loop may be
  * visited or not. After the loop n is PFM_MAX_PMDS, unless the loop ended with a break.
  */
 #define pfm_for_each_bit(n, bv)	pfm_for_each_bit_of(n, bv, PFM_PMD_BV)

@@ -448,8 +448,8 @@ static inline void pfm_see_blind(struct pfm_context *ctx)
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind);
 int pfm_switch(struct pfm_context *ctx, enum pfm_reset kind);
 /*
- * Called in an interrupt: on failure there is no command to return the error, so the caller posts a
- * message.
+ * Called in an interrupt: switches to the next set, and lets it count. Returns 0, or the error of
+ * install() unless that is ESRCH. No command can return the error, so the caller posts a message.
  */
 int pfm_change_set(struct pfm_context *ctx);
 

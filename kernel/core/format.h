@@ -18,7 +18,7 @@ typedef struct {
 	uint16_t	active_set;
 	uint16_t	ovfl_notify;		/* the PMD has PFM_REGFL_OVFL_NOTIFY */
 	uint16_t	num_smpl_pmds;		/* number of values in smpl_pmds_values */
-	/* number of PMDs of the PMU, which a sample can hold at most */
+	/* number of PMDs of the PMU: a sample holds no more */
 	uint16_t	num_pmds;
 	/* this PMD, or one that overflowed with it, has OVFL_NOTIFY */
 	uint16_t	any_notify;

@@ -290,7 +290,8 @@ struct pfm_machine_ops {
 	/* the machine calls pfm_record(); if not, formats that want records are refused */
 	bool	 records;
 	/*
-	 * it also reports context switches; if not, formats that want PFM_RECORD_SWITCH are refused
+	 * the machine reports context switches; if not, formats that want PFM_RECORD_SWITCH are
+	 * refused
 	 */
 	bool	 switches;
 	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
@@ -397,7 +398,7 @@ struct pfm_bare_ops {
 	void	 (*set_pmc)(struct pfm_context *ctx, uint16_t num, uint64_t value);
 	void	 (*set_pmd)(struct pfm_context *ctx, uint16_t num, uint64_t value);
 	uint64_t (*get_pmd)(struct pfm_context *ctx, uint16_t num);
-	bool	 (*on_pmu)(struct pfm_context *ctx);	/* true: the state is on a PMU now */
+	bool	 (*on_pmu)(struct pfm_context *ctx);	/* true: ctx's registers are on a PMU now */
 };
 int pfm_bare_install(struct pfm_context *ctx, struct pfm_set *set);
 void pfm_bare_collect(struct pfm_context *ctx, struct pfm_set *set);

@@ -47,7 +47,7 @@ static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 		pfm_report_install_failure(ctx, ctx->active);
 }
 
-/* --- PFM_FL_INHERIT: into the part of the buffer, if the part is free ------------------------- */
+/* --- PFM_FL_INHERIT: a record goes into a part of the buffer, if the part is not taken -------- */
 
 static void note_untold(struct pfm_context *ctx, uint64_t n, unsigned int why)
 {

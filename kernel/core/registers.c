@@ -588,8 +588,8 @@ int pfm_do_read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 		return bad;
 	if (good <= PFM_PART)
 		/*
-		 * nothing was read; a longer vector is read in parts, and vector.n counts the
-		 * elements of those that were read before the error
+		 * The vector is no longer than a part: none of its elements was read. For a longer
+		 * one, pfm_parts_in_pmu() has set vector.n to the number that were read.
 		 */
 		ctx->vector.n = 0;
 	return ret;

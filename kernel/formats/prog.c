@@ -214,7 +214,10 @@ static void note_stop(struct judge *j, uint32_t verdict, uint64_t tstamp)
 	j->hdr->hdr_stopped = j->stopped = !!(verdict & PFM_PROG_STOP);
 }
 
-/* Not inlined, so that overflows that are dropped or only counted do not set up its frame. */
+/*
+ * Does what the verdict says if that is more than a drop or a count. Not inlined, so that overflows
+ * which are only dropped or counted do not set up its stack frame.
+ */
 static __attribute__((__noinline__))
 int act(struct judge *j, uint32_t verdict, pfm_ovfl_arg_t *arg, const struct pfm_where *where)
 {

@@ -265,8 +265,8 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
 
 /*
  * Writes a LOST record for each reason for which something was lost. Their process, thread and time
- * are those of rec, which stands for the record or sample that is written next. used is the result
- * of in_use(), or the same pointer for a sample.
+ * are those of rec, which stands for the record or sample that is written next. *used is the number
+ * that this record or sample increases, too: see in_use().
  */
 static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {

@@ -3,9 +3,9 @@
  * armv8.c - the PMU of ARMv8 (PMUv3): six event counters, PMC/PMD 0-5, and the cycle counter,
  * PMC/PMD 31, numbered by their bits in PMCNTENSET_EL0.
  *
- * All count 32 bits (PMCR_EL0.LC and LP clear). The defaults exclude EL1 (P, bit 31) and EL0 (U,
- * bit 30), so that nothing is counted. An index is op0, op1, CRn, CRm and op2 of the register, as bits 5 to 20 of MRS
- * and MSR have them.
+ * All are 32 bits wide, because PMCR_EL0.LC and LP are clear. The default of a PMC excludes EL1 (P,
+ * bit 31) and EL0 (U, bit 30), so that nothing is counted. The index of a register consists of op0,
+ * op1, CRn, CRm and op2, as in bits 5 to 20 of the instructions MRS and MSR.
  */
 #include "models.h"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * fam10h.c - the PMU of AMD's family 10h: four counters of 48 bits like those of the K8, and
- * instruction-based sampling. PMC4 makes it sample fetches, into PMD5 and 6, PMC5 operations, into
- * PMD8-13. PMD4 and 7 are the control registers with the fields that the hardware changes:
- * counters, valid bits, the fetch's latency. Source: AMD's BIOS and Kernel Developer's Guide for
- * family 10h, document 31116. The interrupt bit (20) of a PerfEvtSel is always on, because 64-bit
- * emulation needs it. Bits 32-35 extend the event number, 40 and 41 restrict counting to the guest
- * or the host.
+ * instruction-based sampling. PMC4 enables samples of fetches, which are in PMD5 and 6, and PMC5
+ * samples of operations, which are in PMD8-13. PMD4 and 7 are the control registers with the fields
+ * that the hardware changes: counters, valid bits, the fetch's latency. Source: AMD's BIOS and
+ * Kernel Developer's Guide for family 10h, document 31116. The interrupt bit (20) of a PerfEvtSel
+ * is always on, because 64-bit emulation needs it. Bits 32-35 extend the event number, 40 and 41
+ * restrict counting to the guest or the host.
  */
 #include "models.h"
 

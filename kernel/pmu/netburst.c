@@ -4,8 +4,8 @@
  * bits, PMD0-17. A CCCR, PMC23-31 and 54-62, controls each counter. It selects an ESCR, which says
  * what is counted: PMC0-22 are the ESCRs of the even side, for PMD0-8, PMC32-53 those of the odd
  * side, for PMD9-17. PMC63 and 96 tag operations for PEBS and replay events. The numbers are those
- * of libpfm 3, except that of PEBS_ENABLE, which is 64 there, a software counter here. Source:
- * Intel's Software Developer's Manual, volume 3.
+ * of libpfm 3, except for PEBS_ENABLE, which is PMC64 there: here PMC64 is that of a software
+ * counter. Source: Intel's Software Developer's Manual, volume 3.
  *
  * A CCCR's default has the interrupt bit (26, of logical processor 0) and both bits of the field
  * that says when to count (16, 17). The interrupt bit is always on, because 64-bit emulation needs

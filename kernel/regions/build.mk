@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libpfmregions.so: regions of programs, over libperfmon. The top Makefile includes
-# it, and it uses that one's variables.
+# build.mk - libpfmregions.so: regions of programs, over libperfmon. The top Makefile includes this
+# file, which uses the Makefile's variables.
 
 REGIONS_OBJ   := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard kernel/regions/*.c))
 LIBPFMREGIONS := $(BUILD)/libpfmregions.so
@@ -10,7 +10,7 @@ $(REGIONS_OBJ): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# Threads' ends lead into it: it stays.
+# nodelete: threads call finish() in this library when they end, so it must stay loaded.
 $(LIBPFMREGIONS): $(REGIONS_OBJ) $(LIBPERFMON) kernel/regions/libpfmregions.map kernel/regions/build.mk
 	$(call say,ld $@)
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -shared -Wl,-soname,libpfmregions.so.3 -Wl,-z,nodelete \

@@ -25,14 +25,14 @@
 
 struct record {
 	char		name[128];
-	/* number of calls that are complete or that the end of the thread has ended */
+	/* number of complete calls; the end of the thread completes calls, too */
 	uint64_t	calls;
 	uint64_t	ticks;			/* clock ticks spent in the region */
 	uint64_t	inside;			/* starts that have had no stop yet */
 	uint64_t	strays;			/* stops without a start */
 	uint64_t	crossed;		/* stops while an inner region had not been left */
 	uint64_t	unfinished;		/* calls that were ended by the end of the thread */
-	uint64_t	forked;			/* stops in a child of starts in its parent */
+	uint64_t	forked;			/* stops in a child; the start was before fork() */
 	uint64_t	began;			/* ticks at the outermost start */
 	/* the region in which this one began; only the thread itself uses it */
 	struct record	*outer;

@@ -48,8 +48,8 @@ void regions_leave(void)
 /* --- a thread's end -------------------------------------------------------------------------------- */
 
 /*
- * Returns true if the number still refers to the same file. A program may have closed descriptors
- * that are not its own, and opened others.
+ * Returns true if view.fd is still the descriptor of the thread's context. The program may have
+ * closed it, and the number may be that of another file by now.
  */
 static bool has_own_file(const struct thread *t)
 {

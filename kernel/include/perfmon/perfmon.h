@@ -48,12 +48,12 @@ typedef unsigned char pfm_uuid_t[16];
 #define PFM_FL_NOTIFY_BLOCK	0x01U	/* the monitored thread stops until pfm_restart() */
 #define PFM_FL_SYSTEM_WIDE	0x02U	/* monitors a CPU, not a thread */
 #define PFM_FL_SMPL_FMT		0x04U	/* v3 spelling of "a format is given"; accepted, not needed */
-#define PFM_FL_ANY_CPU		0x08U	/* own: SYSTEM_WIDE for, and calls from, any CPU */
+#define PFM_FL_ANY_CPU		0x08U	/* own, SYSTEM_WIDE: loads and calls from any CPU */
 #define PFM_FL_MAP_SETS		0x10U	/* 2.2: PMD values of each set can be mapped: pfm_set_view_t */
 #define PFM_FL_INHERIT		0x20U	/* own: counts children, too; see pfarg_ctx_t */
 #define PFM_FL_PREEMPTIBLE	0x40U	/* 6.5: per-thread contexts take the PMU from it */
 #define PFM_FL_OVFL_NO_MSG	0x80U	/* notification by signal alone */
-#define PFM_FL_PROCESS		0x100U	/* own, INHERIT with a format: all threads of the process */
+#define PFM_FL_PROCESS		0x100U	/* own, INHERIT and format: for all threads of a process */
 #define PFM_FL_ON_EXEC		0x200U	/* own, with INHERIT: counts from the next exec(2) on */
 #define PFM_ITA_FL_INSECURE	0x10000U	/* 5.4.1 */
 #define PFM_ITA_FL_PRIV_MONITORS 0x20000U	/* 6.4.1 */
@@ -117,10 +117,10 @@ typedef struct {
 #define PFM_REGFL_RANDOM	0x2U	/* PMD: its resets are randomized */
 #define PFM_REGFL_NO_EMUL64	0x4U	/* PMC: its counters keep the width of the hardware's */
 #define PFM_REGFL_NO_64BIT_EMUL	PFM_REGFL_NO_EMUL64
-#define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2, reads: then load the long reset */
+#define PFM_REGFL_READ_RESET	0x8U	/* 6.2.2: a read also loads the long reset */
 #define PFM_REGFL_OWN		0x10U	/* own: the thread's own count; see pfarg_ctx_t */
 #define PFM_REGFL_ENDED		0x20U	/* own: ended children's count; see pfarg_ctx_t */
-#define PFM_REGFL_FREQUENCY	0x40U	/* own, INHERIT and format: resets are in Hz */
+#define PFM_REGFL_FREQUENCY	0x40U	/* own, INHERIT and format: reset values are in Hz */
 /*
  * Own: parts of an element, which 0.6 splits between PMC and PMD. With VALUES, pfm_write_pmds
  * keeps flags, reset_pmds, smpl_pmds and smpl_eventid; with ATTRS it writes only these.
@@ -198,7 +198,7 @@ typedef struct {
 	uint16_t	set_id_next;		/* (was reserved) the next set, with EXPL_NEXT */
 	uint32_t	set_flags;
 	uint64_t	set_timeout;		/* ns; out: the effective timeout */
-#ifdef PFM_SOURCE_2_2		/* source of 2.2; initializers in later source expect the array */
+#ifdef PFM_SOURCE_2_2		/* for source of 2.2; later source initializes an array */
 	uint64_t	set_mmap_offset;
 	uint64_t	set_reserved[5];
 #else
@@ -220,7 +220,8 @@ typedef struct {
 	uint64_t	set_ovfl_pmds[PFM_PMD_BV];	/* PMDs that last caused a switch from this set */
 	uint64_t	set_runs;		/* times the set became the active one */
 	uint64_t	set_timeout;		/* ns left of the timeout */
-	uint64_t	set_act_duration;	/* ns active and monitoring, with the switch from it */
+	/* ns for which the set was active and monitoring, with the switch to the next set */
+	uint64_t	set_act_duration;
 	uint64_t	set_avail_pmcs[PFM_PMC_BV];
 	uint64_t	set_avail_pmds[PFM_PMD_BV];
 	uint64_t	set_mmap_offset;	/* (was reserved) as in pfarg_setdesc_t; 0: no view */
@@ -285,7 +286,8 @@ typedef struct {
 	uint16_t	msg_ovfl_cpu;
 	uint32_t	msg_ovfl_tid;		/* thread id */
 	uint64_t	msg_ovfl_ip;
-	uint64_t	msg_ovfl_pmds[PFM_PMD_BV];	/* none: a set is not installed, see pfm_restart() */
+	/* no bit: masked because a set could not be installed, or a record filled the buffer */
+	uint64_t	msg_ovfl_pmds[PFM_PMD_BV];
 } pfarg_ovfl_msg_t;
 
 typedef struct {
@@ -306,7 +308,7 @@ typedef struct {
 	uint32_t	msg_reserved1;
 	uint64_t	msg_lost_at;		/* ns, on the clock of time stamps */
 	uint64_t	msg_regained_at;
-	uint64_t	msg_blind;		/* ns between these without monitoring */
+	uint64_t	msg_blind;		/* ns without monitoring, lost_at to regained_at */
 	uint64_t	msg_reserved2[3];
 } pfarg_preempted_msg_t;
 

@@ -38,7 +38,7 @@ typedef struct {
 	uint64_t	count;		/* samples in the region */
 	uint64_t	offs;		/* offset of its first sample in the buffer */
 	uint64_t	cur_offs;	/* offset of the first byte after its last sample */
-	uint32_t	full;		/* 1: for the tool to read, until it restarts */
+	uint32_t	full;		/* 1: full, and not given back by a restart */
 	uint32_t	reserved;
 } pfm_nway_region_t;
 

@@ -37,7 +37,8 @@
 typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
 	uint64_t	intr_thres;	/* records until it interrupts; 0: a full buffer */
-	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];	/* -period of counters; or of IQ_COUNTER4 */
+	/* minus the period of each counter; Pentium 4: [0] is that of IQ_COUNTER4 */
+	uint64_t	cnt_reset[PFM_PEBS_COUNTERS];
 	uint64_t	reserved[2];
 } pfm_pebs_smpl_arg_t;
 

@@ -80,7 +80,8 @@ typedef struct {
 	uint64_t	hdr_min_buf_space;	/* full when less is left: a sample, and what is kept free */
 	uint32_t	hdr_version;
 	uint32_t	hdr_buf_flags;
-	uint64_t	hdr_lost;	/* samples: another of its overflow filled the buffer */
+	/* samples lost because another sample of the same overflow filled the buffer */
+	uint64_t	hdr_lost;
 	uint16_t	hdr_max_frames;
 	uint16_t	hdr_max_stack;
 	uint32_t	hdr_reserved1;
@@ -90,7 +91,7 @@ typedef struct {
 	uint16_t	hdr_num_regions;	/* 0: no regions */
 	uint16_t	hdr_cur;	/* the region in use */
 	uint16_t	hdr_tail;	/* the oldest full region: the next one to read */
-	uint16_t	hdr_num_full;	/* full regions from hdr_tail on; hdr_cur is one if all are */
+	uint16_t	hdr_num_full;	/* full regions from hdr_tail on, hdr_cur too if all are */
 	uint64_t	hdr_reserved;
 } pfm_stack_smpl_hdr_t;
 
@@ -199,7 +200,7 @@ typedef struct {
 
 /* The reasons for losses. A late timer loses no samples: nothing happened that was not sampled. */
 enum {
-	PFM_STACK_SMPL_LOST_FULL,	/* samples: another of its overflow filled the buffer */
+	PFM_STACK_SMPL_LOST_FULL,	/* samples: one of the same overflow filled the buffer */
 	PFM_STACK_SMPL_LOST_SOURCE,	/* samples: the machine's buffer was full, or read late */
 	PFM_STACK_SMPL_LOST_THROTTLED,	/* times that the machine held samples back */
 	PFM_STACK_SMPL_LOST_RECORDS,	/* records: the part kept free for them was full */

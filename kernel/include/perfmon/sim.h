@@ -49,12 +49,12 @@
  * LPFM_MACHINE.
  *
  * With live, any program that uses perfmon runs unchanged. Calls are those of the calling
- * thread; contexts are attached to threads of the host by their real ids, and to its CPUs. For
- * each thread that calls perfmon or is attached to, a simulated one follows it: it runs as long
- * as the real thread used a CPU, less what updates took in its own calls, has its page faults and
- * context switches, spread evenly over the time between two updates (every ms, and at each call),
- * and ends after it. Where the kernel
- * permits an event on the thread, it is also followed through exec(2), which can change its id.
+ * thread; contexts are attached to threads of the host by their real ids, and to its CPUs. Each
+ * real thread that calls perfmon, or that a context is attached to, has a simulated thread, which
+ * is updated every ms and at each call. It runs for the CPU time of the real thread, less what
+ * updates took in that thread's calls. It has its page faults and context switches, spread evenly
+ * over the time between two updates, and ends after it. If the kernel permits an event on the
+ * real thread, exec(2), which can change the id, does not end the simulated one.
  * Other threads do not exist in the simulation, even for system-wide contexts: while they run,
  * the CPU has its idle thread, which counts in the kernel (PFM_SETFL_EXCL_IDLE). Hardware events
  * are invented: in each us, 900 ns at user level with 1010 instructions, 171 branches, 9 of them
@@ -141,7 +141,7 @@ struct pfm_sim_pattern {
 	uint32_t	kind;		/* enum pfm_sim_pattern_kind */
 	uint32_t	size;		/* bytes of an access, 1 to 64; 0 means 8 */
 	uint64_t	base;
-	/* bytes; calls and endless loops have none */
+	/* bytes, of the loops from the innermost one on; calls and endless loops have no stride */
 	int64_t		strides[PFM_SIM_MAX_STRIDES];
 	uint64_t	count;		/* RANDOM, CHASE: elements, 1 to PFM_SIM_MAX_CHASE */
 	uint64_t	seed;

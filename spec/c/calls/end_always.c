@@ -80,7 +80,7 @@ static void *end_process(void *unused)
 	return unused;
 }
 
-/* Is the executed program: causes page faults, reports that, and ends when it is asked to. */
+/* Runs in the executed program: causes page faults, reports that, and ends when it is asked to. */
 static int executed(int say, int hear)
 {
 	char c;

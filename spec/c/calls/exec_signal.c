@@ -48,7 +48,7 @@ static void handler(int sig)
 	pfm_restart(context);
 }
 
-/* --- how it signals ------------------------------------------------------------------------------- */
+/* --- how a context signals ------------------------------------------------------------------- */
 
 enum owner { PROCESS, THREAD, GROUP };
 
@@ -58,7 +58,7 @@ struct kind {
 	bool		no_msg;		/* signals without messages */
 	bool		kept;		/* not close-on-exec */
 	bool		low;		/* its descriptor is duplicated to a lower number */
-	bool		moved;		/* so, after the last call on the context */
+	bool		moved;		/* dup3() moves its descriptor after the last call */
 	bool		idle;		/* not loaded */
 };
 
@@ -116,7 +116,7 @@ static void spin_until(int n)
 		;
 }
 
-/* --- what executes -------------------------------------------------------------------------------- */
+/* --- ways to execute a program --------------------------------------------------------------- */
 
 #define NAME	"exec_signal"
 #define WORD	"spin"
@@ -157,7 +157,7 @@ static const struct {
 };
 #define NUM_WAYS (sizeof(ways) / sizeof(*ways))
 
-/* Forks a process that calls exec() after some signals of such a context; returns its status. */
+/* Forks a process that calls exec() after signals of a context of kind k; returns its status. */
 static int become(const struct kind *k, void (*exec)(void))
 {
 	int fd, status = -1, pid = fork();

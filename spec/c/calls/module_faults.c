@@ -101,7 +101,7 @@ static void check_refused(int ret, int err, const char *what)
 	CHECK(!!strstr(pfm_explain(), "version than") == (err == ENODEV), "%s: %s", what, pfm_explain());
 }
 
-/* Opens the machine with the nth call failing, by name, and by the first call of all. */
+/* Opens the machine twice, by its name and as the default, each time with the nth call failing. */
 static void fails(int err, void (*prepare)(long), long nth)
 {
 	pfm_machine_info_t info;

@@ -249,7 +249,7 @@ static void mapped(void)
 
 	for (int i = 0; i < 3; i++) {
 		touch(PAGES);
-		before = i == 1 ? 0 : sums(fd).pmc[0];	/* sums() samples: not in round 1 */
+		before = i == 1 ? 0 : sums(fd).pmc[0];	/* sums() samples; round 1 does without */
 		tsc0 = kstate->cpu_state.tsc_start;
 		for (;;) {
 			rdpmcl(kstate->cpu_state.pmc[0].map, now);
@@ -592,7 +592,7 @@ static void resumes(void)
 	begin_overflows(PAGES / 10);
 	await(5);
 	EXPECT(!wrong && sums(overflowing).pmc[1] >= 5 * PAGES / 10);
-	for (int i = 0; i < 20; i++) {		/* controls while the library's threads start and end */
+	for (int i = 0; i < 20; i++) {		/* while threads of the library start and end */
 		signals = 0;
 		EXPECT(!sys_vperfctr_control(overflowing, &c));
 		await(1);
@@ -723,7 +723,8 @@ static void children(void)
 	EXPECT(s.tsc > 0);
 	BETWEEN(mine + 2 * PAGES, sums(fd).pmc[0], mine + 2 * PAGES + BIRTH);
 	EXPECT(!sys_vperfctr_unlink(fd));
-	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);	/* perf has two counts */
+	/* on perf, the children's count is the difference of two events, and may be off by a few */
+	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);
 }
 
 /* On the machine perf the sum has the counts of living children, too: perf_event gives the sum alone. */

@@ -432,7 +432,8 @@ static void load_context(void)
 	REFUSED(EINVAL, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
 	args.load_set = 0;
 	args.load_pid = -1;
-	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));	/* for ESRCH, which is not listed */
+	/* 3.1.7 does not list ESRCH: if there is no such thread, the error is EPERM */
+	REFUSED(EPERM, perfmonctl(fd, PFM_LOAD_CONTEXT, &args, 1));
 	REFUSED(EINVAL, perfmonctl(wide, PFM_LOAD_CONTEXT, &args, 1));
 	load(fd, tid);
 	args.load_pid = tid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * precise_ip.c - is preloaded, and plays a PMU with precise samples of any event, up to precise_ip
- * PRECISE_MOST. Reports each perf_event_open(2) with precise_ip on stderr; as on x86, refuses it
- * for events that do not sample.
+ * precise_ip.c - is preloaded, and plays a PMU that samples any event with a precise_ip of at most
+ * PRECISE_MOST, a variable of the environment. It reports each perf_event_open(2) with precise_ip
+ * on stderr and, as on x86, refuses it for events that do not sample.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -280,7 +280,10 @@ static void *count_other(void *arg)
 	return NULL;
 }
 
-/* A context's number becomes that of another thread's context; the first keeps its copy. */
+/*
+ * dup2() gives a context's descriptor number to a context that monitors another process, and back.
+ * Reads return the count of the context that has the number; a duplicate keeps the first context.
+ */
 static void replaced(void)
 {
 	int child = fork(), a, b, copy;
@@ -400,7 +403,7 @@ static void *keep_reading(void *arg)
 		ask(pmds);
 		if (pfm_read_pmds(__atomic_load_n(&shared_fd, __ATOMIC_RELAXED), pmds, NUM))
 			CHECK(errno == EBADF);
-		else	/* 0: a new context */
+		else	/* 0: the context was created just now */
 			CHECK(pmds[0].reg_value >= 1000 || !pmds[0].reg_value);
 		++*reads;
 	}

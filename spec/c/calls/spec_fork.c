@@ -86,7 +86,7 @@ static uint64_t sessions(void)
 	return cfg.cf_thread_sessions;
 }
 
-/* A child that lives until its end of the pipe tells it to do something and exit. */
+/* A child that calls work() for each byte of a pipe, and exits when the pipe is closed. */
 struct child {
 	pid_t	pid;
 	int	to, from;

@@ -99,7 +99,7 @@ static void configuration(void)
 static void registers(const char *kind, int (*info)(pfarg_reginfo_t *regs, int n), FILE *mappings)
 {
 	char name[128], line[256];
-	int left = 8;		/* of each kind */
+	int left = 8;		/* registers of this kind with all files compared */
 
 	for (unsigned int i = 0; i < PFM_MAX_PMCS; i++) {
 		pfarg_reginfo_t r = { .reg_num = (uint16_t)i };

@@ -3,7 +3,7 @@
  * clients.c - threads of a program use libperfmon at the same time, on the machine of LPFM_MACHINE:
  * each creates, commands and closes contexts of its own, and forks; all command one shared context.
  *
- *   clients SECONDS	prints how often what was done
+ *   clients SECONDS	prints how often each call was made
  */
 #include <errno.h>
 #include <poll.h>

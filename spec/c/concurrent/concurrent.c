@@ -7,7 +7,8 @@
  *			choices again, in whatever order the threads come then.
  *
  * A world ends when its commanders have given their commands; then all is closed, and nothing may
- * be left. In every other world sets grow (concurrent_growth.c), in the others anything happens.
+ * be left. In worlds with an even number sets grow (concurrent_growth.c); in the others all
+ * commands are given.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -68,7 +68,7 @@ struct file {
 		uint32_t	fills[PART_ROOM];
 		atomic_uint	head, tail;
 	} parts[NUM_CPUS];
-	atomic_ulong		judged;		/* overflows of the family, by its format */
+	atomic_ulong		judged;		/* overflows that the format handled */
 };
 
 /* The calling thread. */

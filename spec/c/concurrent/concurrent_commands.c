@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * concurrent_commands.c - every command of the interface, at random, on contexts that others
- * command, too.
+ * concurrent_commands.c - gives every command of the interface, at random, to contexts that other
+ * threads command, too.
  */
 #include <perfmon/perfmon_dfl_smpl.h>
 
@@ -146,7 +146,7 @@ static void visit_formats(void)
 		went(FORMATS, -pfm_unregister_buffer_fmt(visitor_format.fmt_uuid));
 }
 
-/* --- beside commands ------------------------------------------------------------------------ */
+/* --- the sampling buffer -------------------------------------------------------------------- */
 
 /* Reads a buffer as a program does, while overflows write to it. */
 static __attribute__((no_sanitize("thread"))) uint64_t look_at(const volatile uint64_t *words, size_t size)
@@ -165,7 +165,7 @@ static void look_at_buffer(struct file *f)
 	went(LOOK_AT_BUFFER, f->ctx->buf ? 0 : -EINVAL);
 }
 
-/* --- one of them ---------------------------------------------------------------------------- */
+/* --- a random command ----------------------------------------------------------------------- */
 
 static void unload(struct file *f)
 {

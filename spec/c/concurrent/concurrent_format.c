@@ -50,7 +50,7 @@ static void decide(struct counts *counts, pfm_ovfl_ctrl_t *ctrl)
 	ctrl->mask_monitoring = !rng_below(&me.rng, 4);
 }
 
-/* --- one that has its buffer alone ------------------------------------------------------------ */
+/* --- formats that have only a buffer ---------------------------------------------------------- */
 
 static int getsize(uint32_t flags, void *arg, size_t *size)
 {
@@ -87,7 +87,7 @@ pfm_buffer_fmt_t visitor_format = {
 	.fmt_name = "visitor", .fmt_uuid = "visitor", .fmt_handler = handler, .fmt_getsize = getsize,
 };
 
-/* --- one that keeps something for each context ------------------------------------------------ */
+/* --- a format with fmt_ops, which has a state for each context -------------------------------- */
 
 static int create(struct pfm_buffer_fmt *fmt, uint32_t flags, uint16_t num_pmds, void *arg, size_t *size,
 		  void **self)

@@ -82,7 +82,7 @@ static void run(struct file *f)
 	if (f->armed && !f->timeout)
 		expire(f);
 	else if (rng_chance(&me.rng, 80))
-		settle(f);		/* otherwise later */
+		settle(f);		/* else the interrupt comes later */
 }
 
 /* --- context switches ----------------------------------------------------------------------- */

@@ -77,7 +77,7 @@ static void follow_write(struct file *f, const pfarg_pmd_t *req)
 		ledger_of(f, set->id)->value[pmd->num] = pmd->value;
 }
 
-/* Notes the registers that a read with a reset has reset: others than its own, too. */
+/* Notes all registers that a read with a reset has reset: the PMD, and those in its reset_pmds. */
 static void follow_reset(struct file *f, const pfarg_pmd_t *req)
 {
 	struct pfm_set *set = pfm_set_find(f->ctx, req->reg_set);

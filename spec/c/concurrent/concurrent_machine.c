@@ -34,7 +34,7 @@ void pmu_unlock(struct file *f)
 	pthread_mutex_unlock(&f->pmu);
 }
 
-/* Asserts PMU context; not if the target is lost, when no interrupt comes any more. */
+/* Asserts PMU context, unless the target is lost: then no interrupt comes any more. */
 static struct file *in_pmu(const struct pfm_context *ctx, const char *what)
 {
 	struct file *f = file_of(ctx);
@@ -447,7 +447,7 @@ static const struct pfm_machine_ops ops = {
 	.part = part,
 };
 
-/* --- its PMU: counters, buffers that one PMC controls, virtual PMDs in another word ------------ */
+/* --- the PMU: counters; buffers that one PMC controls; virtual PMDs, from PMD100 on --- */
 
 #define NUM_BUFFERS	3
 #define VIRT_READ	(NUM_PMDS - 10)

@@ -36,7 +36,7 @@ struct recorder {
 	uint16_t	num_pmds;
 	struct recorder_arg arg;		/* as last seen */
 	void		*buf;			/* of init, handler, restart and exit */
-	unsigned char	buf_at_exit;		/* its first byte, still there */
+	unsigned char	buf_at_exit;		/* the buffer's first byte when exit was called */
 	int		is_active;
 	struct handled	handled[MAX_CALLS];
 	unsigned int	num_handled;

@@ -82,7 +82,7 @@ static void notify_field(void)
 	run(500);
 	EQUAL(rec.handled[0].arg.ovfl_notify, 1);
 	EQUAL(rec.handled[1].arg.ovfl_notify, 0);
-	EQUAL(rec.handled[1].arg.any_notify, 1);	/* an extension: one of the simultaneous overflows asked */
+	EQUAL(rec.handled[1].arg.any_notify, 1);	/* own: PMD4 has OVFL_NOTIFY */
 	end(fd);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf_random.h - random programs and records for tests of the format "program", the same by a seed.
+ * bpf_random.h - random programs and records for tests of the format "program". Equal seeds give
+ * equal ones.
  */
 #ifndef LPFM_BPF_RANDOM_H
 #define LPFM_BPF_RANDOM_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * bpf_rules.c - checks the rules one by one, each in the simplest way, without results of others.
+ * bpf_rules.c - checks the rules for BPF programs one by one, each in the simplest way and without
+ * what the check of another rule has found.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -101,7 +102,7 @@ static bool leaves_the_program(const struct sock_filter *insns, unsigned int n, 
 	return is_jump(&insns[pc]) && (to[0] >= n || (ways == 2 && to[1] >= n));
 }
 
-/* Returns true if a way leads to a load of a scratch word without a store; jumps go forwards. */
+/* Returns true if a path leads to a load of a scratch word without a store; jumps go forwards. */
 static bool loads_unstored(const struct sock_filter *insns, unsigned int n, unsigned int word)
 {
 	bool reached[PFM_PROG_SMPL_MAX_INSNS + 1] = { true };

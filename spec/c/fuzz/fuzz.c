@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* fuzz.c - one input: a computer, some calls, the rules of harness_rules.c after each, the end. */
+/*
+ * fuzz.c - runs an input: creates a computer, makes the calls, checks the rules of harness_rules.c
+ * after each call, and closes all.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -26,7 +26,10 @@ static void broken(const struct pfm_bpf_insn *insns, unsigned int n, const char 
 	abort();
 }
 
-/* Runs over a record, which must not change, and over as much of it as pfm_bpf_reach() says. */
+/*
+ * Runs the program over a record, which must not change, and over a copy of only the bytes that
+ * pfm_bpf_reach() says it reads. Both verdicts must be equal.
+ */
 static void run_over(const struct pfm_bpf_insn *insns, unsigned int n, const pfm_prog_record_t *from)
 {
 	size_t reach = pfm_bpf_reach(insns, n);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* alloc_calls.c - every call of both interfaces, each with something to do. */
+/* alloc_calls.c - makes every call of perfmon.h and perfmonctl() so that each has work to do. */
 #include "alloc.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon/perfmon_prog_smpl.h"

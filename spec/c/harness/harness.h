@@ -25,7 +25,7 @@ struct rng {
 uint64_t rng_next(struct rng *r);
 uint32_t rng_below(struct rng *r, uint32_t n);			/* 0 .. n - 1 */
 bool rng_chance(struct rng *r, uint32_t percent);
-uint64_t rng_log(struct rng *r, uint64_t min, uint64_t max);	/* all magnitudes alike often */
+uint64_t rng_log(struct rng *r, uint64_t min, uint64_t max);	/* all magnitudes equally often */
 
 /* --- failing: harness.c --------------------------------------------------------------------- */
 

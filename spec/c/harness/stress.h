@@ -61,7 +61,8 @@ struct world {
 	unsigned int		num_pmds;
 	struct ledger		ledgers[MAX_LEDGERS];
 	unsigned int		num_ledgers;
-	uint32_t		system_wide;	/* percent of the contexts; loaded, the kinds exclude each other */
+	/* percentage of contexts that are system-wide; loaded ones exclude per-thread ones */
+	uint32_t		system_wide;
 	/* how much happened, for the summary */
 	uint64_t		overflows, switches, samples, messages, calls, refused, ctxsw, counting;
 };

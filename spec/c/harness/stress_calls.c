@@ -237,7 +237,7 @@ static void spawn(void)
 	world.pool.used = 0;
 	world.pool.kernel = kernel;
 	s.program = *program_make(&world.pool);
-	if (kernel) {	/* without children, which could be at any level */
+	if (kernel) {	/* has no children, as their sites could be at user level */
 		for (uint32_t i = 0; i < s.program.num_steps; i++)
 			if (world.pool.programs[0].steps[i].op == PFM_SIM_FORK ||
 			    world.pool.programs[0].steps[i].op == PFM_SIM_THREAD)

@@ -192,7 +192,7 @@ void __wrap_pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const u
 void __real_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind);
 
-/* 3.1.2: the reset_pmds of counters that wrapped and go on. */
+/* Called for the short resets of an overflow: of hits, and of PMDs in their reset_pmds (3.1.2). */
 void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits, enum pfm_reset kind)
 {
 	struct ledger *l = ledger_find(ctx);
@@ -208,7 +208,7 @@ void __wrap_pfm_reset_these(struct pfm_context *ctx, struct pfm_set *set, const 
 void __real_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind);
 
-/* The only PMD that overflowed, which has no reset_pmds. */
+/* Called for the reset of a PMD that is the only one to overflow, and that has no reset_pmds. */
 void __wrap_pfm_reset_pmd(struct pfm_context *ctx, struct pfm_set *set, struct pfm_pmd *pmd, enum pfm_reset kind)
 {
 	struct ledger *l = ledger_find(ctx);
@@ -248,7 +248,7 @@ static uint32_t flags_of(const struct ledger *l)
 	return l->format == FMT_2X ? h->hdr_buf_flags : h6->hdr_flags;
 }
 
-/* 3.6.4 */
+/* Returns the size of a sample (3.6.4). */
 static uint64_t sample_size(const struct ledger *l, const struct pfm_pmd *pmd)
 {
 	uint64_t body = pfm_bits_rank(pmd->smpl_pmds, PFM_MAX_PMDS) * sizeof(uint64_t);

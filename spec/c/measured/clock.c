@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* clock.c - asks for the time argv[1] times: in the vDSO, if the vDSO can read the clock source. */
+/* clock.c - reads the clock argv[1] times: in the vDSO, if the vDSO can read the clock source. */
 #include <stdlib.h>
 #include <time.h>
 

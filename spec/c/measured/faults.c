@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults.c - on one processor four threads, of which thread N, with the name pageN, touches N thousand new pages in
- * turns with the others. Then a child of fork() touches 5,000.
+ * faults.c - runs four threads, which take turns on one processor. Thread N, named pageN, touches N
+ * thousand new pages. Then a child of fork() touches 5,000.
  */
 #include <pthread.h>
 #include <sched.h>

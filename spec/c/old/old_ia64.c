@@ -171,7 +171,8 @@ static void ita_buffers(void)
 	ita.pfp_ita_counters[0].ism = PFMLIB_ITA_ISM_IA32;
 	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
 	EXPECT(pmc(11) == (1 | 1 << 7 | 4 << 16 | 2 << 24 | 1 << 28) && has_pmds(2, 3) && has_pmd(17));
-	EXPECT(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));	/* both work together here */
+	/* the branch trace buffer can be used together with the data EAR */
+	EXPECT(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));
 	EXPECT((pmc(out.pfp_pmds[0].reg_num) >> 20) == (3 | 1 << 4));
 	ita.pfp_ita_dear.ear_mode = 2;
 	EXPECT(dispatch_ita() == PFMLIB_ERR_INVAL);

@@ -22,7 +22,7 @@
 
 struct alt {
 	unsigned int	pmd;
-	unsigned char	uses[MAX_PMC];		/* PMCs that no other event can use then */
+	unsigned char	uses[MAX_PMC];		/* exclusive PMCs that the event takes */
 };
 
 struct choice {
@@ -56,7 +56,7 @@ static int is_netburst(void)
 	return strncmp(pmu.name, "netburst", 8) == 0;
 }
 
-/* On POWER5 no PMC belongs to one event: counters share all. */
+/* On POWER5 all counters share all PMCs: none belongs to one event. */
 static int is_power5(void)
 {
 	return strcmp(pmu.name, "power5") == 0;

@@ -85,7 +85,7 @@ struct thread {
 	uint64_t	round, left, ran;	/* left: ns left of its present site */
 	uint64_t	ip;			/* of its present or last site */
 	struct context	*ctx;			/* its context, or its root */
-	struct monitor	*heir;			/* INHERIT: what ctx has of it */
+	struct monitor	*heir;			/* INHERIT: the thread's own sets in ctx */
 };
 
 /* Kinds of contexts: of threads, of a CPU, of a thread and its children. */
@@ -221,8 +221,10 @@ void model_exit(struct thread *t);
 void model_birth(struct thread *parent, struct thread *child);
 
 /*
- * If an interrupt is due for the thread's or context's monitor, take it: after `skid` sites, or
- * before a timeout, a fork, a command, the thread's end or its leaving the CPU. ago: in ns.
+ * model_interrupt() takes the interrupt that is due for the thread's monitor, as of `ago` ns before
+ * now. model_interrupts() takes those that are due for a context, on each CPU. An interrupt comes
+ * after `skid` sites, or before a timeout, a fork, a command, the thread's end, or a switch to
+ * another thread.
  */
 void model_interrupt(struct thread *t, uint64_t ago);
 void model_interrupts(const struct context *c);

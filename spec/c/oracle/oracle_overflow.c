@@ -116,7 +116,7 @@ static void overflow(struct context *c, struct monitor *m, uint32_t ovfl, const 
 			s->switched = zero;
 			model_switch(c, m, model_next(m), false);
 		}
-		m->masked = lost;	/* ours: coverage.md, 3.4-e */
+		m->masked = lost;	/* our rule: coverage.md, 3.4-e */
 	}
 	trace("  context %td: set %u overflows: %#x, at zero %#x: notify %d%s, mask %d, block %d, reset %#x",
 	      c - contexts, s->id, ovfl, zero, v.notify && asked, lost ? " (lost)" : "", v.mask, v.block, v.reset);
@@ -218,7 +218,7 @@ static void passes(struct context *c, struct monitor *m, struct thread *t, uint6
 		if (m->interrupted)
 			interrupt_earlier(c, m, t, ns);
 		if (m->masked || c->blocked)
-			longjmp(world.tie, 1);	/* held within a window, or after the timeout */
+			longjmp(world.tie, 1);	/* open: is the timeout before the mask or hold? */
 		if (s->left || s != model_active(m))
 			continue;
 		s->switched = 0;

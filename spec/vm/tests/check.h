@@ -81,8 +81,9 @@ static bool check(bool good, const char *fmt, ...)
 }
 
 /*
- * Returns true if the kernel exports task_work_add() to modules. Only Debian's patches do that; they also add this
- * file to /proc. Where it is not exported, INHERIT, NOTIFY_BLOCK and records of formats are refused.
+ * Returns true if the kernel exports task_work_add() to modules. Only Debian's patches do that;
+ * they also add the setting unprivileged_userns_clone. If the function is not exported, INHERIT,
+ * NOTIFY_BLOCK and records of formats are refused.
  */
 __attribute__((unused))
 static bool exports_task_work(void)

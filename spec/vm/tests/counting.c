@@ -2,7 +2,7 @@
 /* counting.c - counts of known loops, of this thread and others, are exact to the instruction. */
 #include "check.h"
 
-/* Longer loops count exactly the instructions that they have more. */
+/* The count of a longer loop is larger by exactly the instructions that the loop has more. */
 static void self_is_exact(void)
 {
 	uint64_t fixed = 0, before = 0;

@@ -253,8 +253,8 @@ static void sets_switched_in_the_interrupt_lose_nothing(void)
 }
 
 /*
- * Returns true if each set's clock becomes negative again, which its resets make it: an overflow that comes while the
- * set is being left must not be forgotten.
+ * Returns true if PMD64, the clock, becomes negative again in each set, as its resets make it. It
+ * would stay positive if an overflow that comes while the set is being left were forgotten.
  */
 static bool none_is_stuck(int fd, int num_sets)
 {

@@ -126,7 +126,7 @@ static void obey(void)
 	}
 }
 
-/* Creates a process that ends, and one that works on order(); then does so, too. */
+/* Creates a process that ends, and one that works on order(), as this process then does, too. */
 static void two_and_one(uint64_t unused)
 {
 	pid_t pid = fork();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * lifetime.c - a context is loaded on another thread while the first still has work to do for it; commands meet
- * each other, slow memory, and other users of the PMU.
+ * lifetime.c - a context is loaded on another thread while the first one still has task work for
+ * it; commands run at the same time, wait for slow memory, and lose counters to other users.
  */
 #include <linux/userfaultfd.h>
 #include <pthread.h>

@@ -460,7 +460,7 @@ static void modules_come_and_go_under_load(void)
 	TRUE(made > 0 && all_went());
 }
 
-/* Waits for modprobes that the kernel started for workers; those were killed, and do not wait for them. */
+/* Waits for modprobes that the kernel started for workers, and that outlive a killed worker. */
 static bool modprobes_end(void)
 {
 	for (int ms = 0; ms < 10000; ms++) {

@@ -151,7 +151,7 @@ static void *mapper(void *none)
 	return none;
 }
 
-/* Runs in a process of its own, with which the mappings that threads have left go. */
+/* Runs in a process of its own: its end removes the mappings that its threads have left. */
 static void map_and_close(void)
 {
 	crew_starts(4, mapper);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_holds.c - threads that are held at a notification (3.5.14), or will be, are killed,
- * stopped, traced, restarted by many threads, left by contexts. None may stay held without one.
+ * hostile_holds.c - threads that are held at a notification (3.5.14), or are about to be, are
+ * killed, stopped and traced, many threads restart them, and contexts leave them. A thread that no
+ * context monitors may not stay held.
  */
 #include <sys/ptrace.h>
 
 #include "hostile.h"
 
-/* --- wrongblock: a hold that is on its way to one thread must not fall upon it, or be lost, later ------- */
+/* --- wrongblock: only the thread on which the context is loaded now may be held ------------- */
 
 struct echo {
 	pid_t	pid;

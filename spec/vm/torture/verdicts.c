@@ -92,8 +92,8 @@ static pfm_prog_record_t next_record(struct series *s, unsigned int n)
 }
 
 /*
- * Returns the offsets of the words of the record that are known beforehand, which place and time are not. Of the
- * values, these are all that may be sampled, one more, and the last.
+ * Returns the offsets of the words of the record that are known beforehand: all but address and
+ * time. Of the values, these are all that may be sampled, one more, and the last.
  */
 static unsigned int known_words(uint32_t *words)
 {
