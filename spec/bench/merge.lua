@@ -23,7 +23,7 @@ local function stacks(rank)
    for i = 1, STACKS do
       out[#out + 1] = word(DEPTH)
       for k = 1, DEPTH - 1 do out[#out + 1] = word(BASE + rank * 2 ^ 20 + (i * k % FUNCTIONS) * 256 + k) end
-      out[#out + 1] = word(BASE + rank * 2 ^ 20 + i) -- no other stack ends with this
+      out[#out + 1] = word(BASE + rank * 2 ^ 20 + i) -- no other stack ends with this address
    end
    return table.concat(out)
 end

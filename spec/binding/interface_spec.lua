@@ -13,8 +13,8 @@ local HEADERS = { "perfmon.h", "perfmonctl.h", "pfmlib.h" }
 -- Macros without arguments that are no integer constants.
 local NO_CONSTANT = { mmap = true, munmap = true }
 
--- How Lua has each call: the module's function "name" or the method "context:name"; or, if there is
--- a blank in the text, the reason why it has none.
+-- By C call: the module's function "name" or the method "context:name" that makes the call; a text
+-- with a blank is the reason why Lua does not have the call.
 local CALLS = {
    perfmonctl = "perfmonctl",
    pfm_create_context = "create", pfm_create_context_uuid = "create",
@@ -92,8 +92,9 @@ local FLAG_TOPICS = {
 
 -- --- structures ----------------------------------------------------------------------------------
 
--- By structure: the fields' prefix, which Lua omits; where they are documented; get(field), which
--- is nil if Lua lacks the field. By field: another name in Lua, or why it has none.
+-- Each structure's entry has the prefix of its fields, which Lua omits; the functions that document
+-- them; get(field), which is nil if Lua lacks the field. Fields are in it if they have another name
+-- in Lua, or, with the reason, none.
 local STRUCTURES, here
 
 local RESERVED = "reserved"

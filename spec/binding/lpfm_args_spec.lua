@@ -8,7 +8,7 @@ local handles = require "support.handles"
 assert(lpfm.machine(require "support.real"))
 local descriptors = handles.settled()
 
--- Returns values of all types; functions are called with each in each place.
+-- Returns values of all types. Functions are called with each of them as each of their arguments.
 local function samples()
    local values = { true, false, -1, 0, 1, 1.5, 0 / 0, 1 / 0, -1 / 0, 2 ^ 53, 2 ^ 64, "", "x", "1", {}, { 1 }, { {} },
       { x = 1 }, { { num = 64 } }, print, coroutine.create(function() end), io.stdout, lpfm.u64(1), lpfm.pmds { 64 },
@@ -119,7 +119,7 @@ describe("arguments of lpfm", function()
          says("string without zero bytes expected", fn, "page-faults\0x")
       end
       says("string without zero bytes expected", vector.get, vector, 1, "value\0x")
-      -- names and paths also come from recordings and from files of other programs
+      -- such names and paths may come from recordings and from files of other programs
       local symbols = require "lpfm.symbols"
       assert.same({ nil, "/bin/sh: its path has a zero byte" }, { symbols.object("/bin/sh\0x") })
       assert.is_nil(symbols.build_id("/bin/sh\0x"))

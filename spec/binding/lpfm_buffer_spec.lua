@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Views of the sampling buffer: all layouts of the default format, all ways through it.
+-- Views of the sampling buffer: all layouts of the default format, and all functions that read
+-- samples.
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
@@ -188,7 +189,7 @@ describe("a sampling buffer", function()
       ctx:close()
    end)
 
-   it("stays, as a view does, while the program runs others", function()
+   it("stays mapped, as a view does, while the program runs other programs", function()
       local ctx, buf = full({ format = "default", flags = { "MAP_SETS" } })
       local view = assert(ctx:view())
       local count, value = #buf, view:read(CPU_CLOCK)
@@ -233,7 +234,7 @@ describe("a sampling buffer", function()
       repeat
          collectgarbage()
       until lpfm.config().thread_sessions <= sessions or proc.clock() > deadline
-      assert.is_true(lpfm.config().thread_sessions <= sessions) -- fewer, if one was closing before
+      assert.is_true(lpfm.config().thread_sessions <= sessions) -- a context may have been closing before
    end)
 
    it("that does not fit what is programmed raises, and does not crash", function()

@@ -245,7 +245,8 @@ describe("the module", function()
       assert.equal(before.arg_size_max, assert(lpfm.config { arg_size_max = before.arg_size_max }).arg_size_max)
    end)
 
-   -- perfmon.ko counts those of all processes: another spec may load or unload a context between two looks.
+   -- perfmon.ko counts the sessions of all processes: another spec may load or unload a context
+   -- between two calls of config().
    it("counts sessions", function()
       local ctx, counts = assert(lpfm.create {}), {}
       for i = 1, 1000 do

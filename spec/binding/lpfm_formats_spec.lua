@@ -141,7 +141,7 @@ describe("a sampling format in Lua", function()
       assert.equal(100, tstamp)
       assert.equal(0, value)
       assert.equal(100, five)
-      assert.same({}, log) -- the script's own log is another table
+      assert.same({}, log) -- the format has a copy of `log` in its own Lua state
       assert(ctx:read(0).type == "OVFL")
       assert(ctx:restart())
       assert.equal("restart false", ctx:ask("log")[5])

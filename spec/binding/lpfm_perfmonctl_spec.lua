@@ -63,7 +63,7 @@ describe("perfmonctl", function()
          assert.same({ e2.num, e2.set, e2.value, e2.last_reset, e2.switch_cnt },
             { e.num, e.set, e.value, e.last_reset_val, e.ovflsw_thres })
       end
-      assert.same(old:read_pmds { 4, 5 }, by_calls) -- the same context through the other calls
+      assert.same(old:read_pmds { 4, 5 }, by_calls) -- read_pmds reads a context of perfmonctl, too
    end)
 
    it("starts, stops, restarts and unloads", function()

@@ -8,7 +8,8 @@ local effort = require "support.effort"
 
 local SECONDS = effort(30) -- of processor time
 
--- How often each command, and each event of interrupts, has to happen at least in 30 seconds.
+-- DONE: how often each command has to be made in 30 seconds, at least. HAPPENED: how often each of
+-- the things that interrupts cause has to happen.
 local DONE = { create = 50, close = 10, write_pmcs = 100, write_pmds = 100, read_pmds = 100, load = 100, unload = 20,
    start = 100, stop = 50, restart = 50, create_evtsets = 50, delete_evtsets = 10, getinfo_evtsets = 100,
    ["getinfo registers"] = 50, config = 20, formats = 20, ["read messages"] = 50, ["look at buffer"] = 20 }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The paper on version 2.2, section 8: fast user-level PMD read. spec/vm/tests/view.c tests what it
--- says of running counters of the reading thread, which the simulated computer does not have.
+-- The paper on version 2.2, section 8: fast user-level PMD read. spec/vm/tests/view.c tests
+-- running counters of the reading thread, which the simulated computer does not have.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 

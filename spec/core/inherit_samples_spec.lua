@@ -35,7 +35,8 @@ local function program(rnd, depth, ips)
    return out
 end
 
--- Formats: how a context is made with one, what the reference knows of it, what is in its buffer.
+-- For each format: the options of its context, the buffer that the reference uses (`oracle`), and
+-- how the samples of the context are read.
 
 local function read_all(ctx, into)
    for s in ctx:buffer():samples() do
@@ -249,14 +250,15 @@ describe("samples of a family", function()
       local msg = assert(ctx:read(0))
       assert.are.same({ "OVFL", tid + 1, tid, 0x1000 }, { msg.type, msg.tid, msg.pid, msg.ip })
       local before = sim.value(ctx, 5)
-      assert(m:run { ns = 1000 }) -- the threads that are not masked execute 1 and 10
+      assert(m:run { ns = 1000 }) -- the two threads that are not masked count 1 and 10
       assert.are.equal(before + 11, sim.value(ctx, 5))
       assert(ctx:restart())
       assert(m:run { ns = 100 })
       assert.are.equal(before + 11 + 11, sim.value(ctx, 5))
    end)
 
-   -- Uses a format that gives overflows `verdicts` and restarts `answers`, in order, then "RESET".
+   -- Uses a format of which handler() returns each of `verdicts` in turn, and restart() each of
+   -- `answers`; after the last one they return "RESET".
    local function deciding(verdicts, answers, depth, code)
       assert(lpfm.register_format { name = "deciding", msgq_depth = depth,
          init = function(self) self.overflows, self.active = 0, {} end,
@@ -318,7 +320,7 @@ describe("samples of a family", function()
       local m, ctx = deciding({ { "MASK", "NOTIFY" }, { "NOTIFY", "RESET" }, { "MASK", "NOTIFY" } }, {}, 4, code)
       assert(m:run { us = 1 })
       assert.are.equal(3, ctx:ask("overflows"))
-      assert.are.equal(2, messages(ctx)) -- one of the two that mask, and the other overflow's
+      assert.are.equal(2, messages(ctx)) -- one of both that mask, one of the other overflow
    end)
 
    it("are reset by a restart only if the format says so, also where a lost message has masked", function()

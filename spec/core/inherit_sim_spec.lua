@@ -103,7 +103,7 @@ describe("A context with INHERIT", function()
       assert.are.equal(before + 3 * 5, sim.value(ctx, 4))
    end)
 
-   it("its sum is what is written; then it goes on, with the living too", function()
+   it("has the sum that is written, to which the thread and its living children add what they count", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local tid = m:spawn { program = run(10, { fork = run(5) }, { fork = run(1000) },
          { loop = 1000, { ip = 0x2000, ns = 10 } }) }

@@ -173,7 +173,7 @@ describe("A program for perfmon 2.0 of Linux/ia64, compiled with include/lpfm/ia
 
    it("monitors itself with perfmonctl() and pfarg_reg_t", function()
       local cycles, instructions = out("self"):match("^(%d+) (%d+)\n$")
-      assert.is_true(tonumber(cycles) >= 4e6) -- 5 ms, less the first one, which was not whole
+      assert.is_true(tonumber(cycles) >= 4e6) -- 4 to 5 ms at 1 GHz: the first ms is not whole
       assert.is_true(math.abs(instructions / cycles - 1.082) < 0.01)
    end)
 

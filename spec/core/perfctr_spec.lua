@@ -33,7 +33,8 @@ local CASES = {
    owners = "signal their overflow to the owner thread, with SI_PMC_OVF and the set of those that overflowed",
    processes = "signal their overflow to other processes",
 }
--- Skipped on real machines: of two counters of the same faults, the first overflow suspends both.
+-- Skipped on real machines: if two counters count the same faults, the overflow of one suspends
+-- both before the other overflows.
 local EXACT = {
    together = "signal all that overflowed together",
 }

@@ -301,7 +301,8 @@ describe("a program", function()
    end)
 
    it("is refused if it loads otherwise, or has codes that are not known", function()
-      -- half-words and bytes; indirect; MSH; LDX|ABS, which the kernel has for its own use; a call
+      -- Loads of half-words and bytes, indirect loads, MSH, LDX|ABS, which the kernel uses
+      -- internally, eBPF's call, and two numbers that are no codes.
       for _, code in ipairs { 0x28, 0x30, 0x40, 0x48, 0x50, 0xb1, 0xa1, 0x21, 0x85, 0xff, 0x0100 } do
          sim.machine("itanium2")
          local bytes = string.char(code % 256, math.floor(code / 256)) .. ("\0"):rep(6) .. always(0)

@@ -8,7 +8,7 @@ local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 local sim = require "support.sim"
 
-local LEAST = 128 + 64 + 8 * 127 -- bytes: header, sample, frames; and a value of each PMD
+local LEAST = 128 + 64 + 8 * 127 -- bytes of header and largest sample, less 8 for each PMD
 local FREE = 72 + 4096 + 4 * 40  -- kept free for a MAP record with the longest path, and LOST of each reason
 local SECOND = { { map = "/bin/second", ip = 0x5000, size = 0x1000, offset = 0x200 }, { ip = 0x5000, ns = 10 } }
 
@@ -183,7 +183,8 @@ describe("records of the format stack", function()
 
    it("say what was lost, before what was not", function()
       local m = sim.machine("itanium2")
-      -- samples of 72 bytes: the 101st, the first of two at one time, fills the buffer
+      -- The 101st sample of 72 bytes fills the buffer. Two samples have each time stamp, so the
+      -- second of that time is lost.
       local size = 128 + 101 * 72 + (LEAST - 128 + 8 * #lpfm.pmds() + FREE) - 1
       local ctx = sim.context { format = "stack", buf_flags = { "RECORDS" }, buf_size = size }
       for _, num in ipairs { 4, 5 } do

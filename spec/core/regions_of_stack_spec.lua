@@ -15,7 +15,7 @@ local function size_of(regions, n, free)
    return 128 + 16 * regions + regions * (region - region % 8)
 end
 
--- Makes a context with such a buffer that samples each of n instructions of 10 ns.
+-- Starts a context of the format stack that samples each of n instructions of 10 ns.
 local function sampling(n, options)
    local m = sim.machine("itanium2")
    options.format, options.max_frames = "stack", FRAMES

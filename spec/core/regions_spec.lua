@@ -64,7 +64,7 @@ for _, machine in ipairs { real, LIVE } do
          told(result)
       end)
 
-      it("in themselves are calls, counted by the outermost", function()
+      it("within themselves are further calls, counted by the outermost", function()
          local result = run "recursive"
          assert.equal(10, region(result, "recursive").calls)
          counted(region(result, "recursive"), 100)

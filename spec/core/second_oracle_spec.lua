@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Random lives on simulated computers beside a model that was written from the specification's text alone.
+-- Makes random calls on simulated computers, and compares what they return with a model that was
+-- written from the specification's text alone (spec/c/oracle).
 -- One interpreter: the program is C.
 local c = require "support.c"
 local effort = require "support.effort"
@@ -18,7 +19,7 @@ describe("a second oracle", function()
       return tonumber(out:match("(%d+) " .. what)) or error(what .. ": " .. out)
    end
 
-   it("has what every call, message, sample and buffer has", function()
+   it("expects what every call, message, sample and buffer has", function()
       local runs = {}
       for i, seed in ipairs(SEEDS) do
          runs[i] = c.background(("%s %d %d"):format(program, seed, COMPARISONS))
@@ -34,7 +35,7 @@ describe("a second oracle", function()
       end
    end)
 
-   it("tells the same for the same seed, and lives one life again", function()
+   it("prints the same for the same seed, and repeats one of its sequences of calls", function()
       local first = c.sh(program .. " 7 100000")
       assert.are.equal(first, (c.sh(program .. " 7 100000")))
       assert.are_not.equal(first, (c.sh(program .. " 8 100000")))

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Random lives on simulated computers, under ASan and UBSan.
+-- Makes random calls on simulated computers, under ASan and UBSan, and checks after each call.
 -- One interpreter: the program is C.
 local c = require "support.c"
 local effort = require "support.effort"

@@ -6,7 +6,7 @@ local perf_files = {}
 
 local int = samples.int
 
---- Bits of PERF_SAMPLE_*.
+--- The bits of PERF_SAMPLE_*, by the names of the fields.
 perf_files.bits = { IP = 0, TID = 1, TIME = 2, ADDR = 3, READ = 4, CALLCHAIN = 5, ID = 6, CPU = 7, PERIOD = 8,
    STREAM_ID = 9, RAW = 10, BRANCH_STACK = 11, REGS_USER = 12, STACK_USER = 13, WEIGHT = 14, DATA_SRC = 15,
    IDENTIFIER = 16, TRANSACTION = 17, REGS_INTR = 18, PHYS_ADDR = 19, AUX = 20, CGROUP = 21, DATA_PAGE_SIZE = 22,

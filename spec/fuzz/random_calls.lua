@@ -40,7 +40,7 @@ local fields = { "num", "value", "flags", "set", "long_reset", "smpl_pmds", "for
    "timeout", "reset_pmds", "random_mask", "short_reset", "ip", "tid", "regions", "switch_cnt", "events", "plm", "pmu",
    "program", "loop", "ns", "name", "cpu", "id_next", "eventid", "random_seed", "format_arg", "last_reset", "keys" }
 
--- Without commands that bind to a thread or change the configuration.
+-- Commands of perfmonctl, without those that bind to a thread or change the configuration.
 local commands = { "PFM_CREATE_CONTEXT", "PFM_WRITE_PMCS", "PFM_WRITE_PMDS", "PFM_READ_PMDS", "PFM_START", "PFM_STOP",
    "PFM_RESTART", "PFM_UNLOAD_CONTEXT", "PFM_CREATE_EVTSETS", "PFM_DELETE_EVTSETS", "PFM_GETINFO_EVTSETS",
    "PFM_GETINFO_PMCS", "PFM_GETINFO_PMDS", "PFM_GET_CONFIG", "x" }

@@ -3,7 +3,8 @@
 -- One interpreter: the other release runs the specs under both.
 -- Engine: a root by debootstrap, with what the commands install there.
 
-local OTHER = { bookworm = "trixie" } -- by this computer's release; for others it is bookworm
+-- The release to test, by this computer's release; where this is another one, bookworm is tested.
+local OTHER = { bookworm = "trixie" }
 
 local function release_of(path)
    for line in io.lines(path) do

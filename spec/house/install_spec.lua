@@ -11,7 +11,7 @@ local san = build:match("/san$") ~= nil
 local root = os.tmpname()
 local prefix = root .. "/usr"
 
--- Commands after CLEAN have none of the specs' environment, and after MAKE none of an outer make.
+-- CLEAN removes the specs' environment from a command; MAKE removes that of an outer make, too.
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 local MAKE = CLEAN .. "-u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The house's plan: repl -> scripts -> lpfm -> kernel, never upward. spec/layers checks it, as part of make lint;
--- these are the ways to break it.
+-- The layers repl -> scripts -> lpfm -> kernel: each uses only those after it. spec/layers checks
+-- that as part of make lint; these tests break each of its rules.
 -- One interpreter: files are read.
 
 local c = require "support.c"

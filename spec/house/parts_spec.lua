@@ -24,8 +24,8 @@ local function refused(command, ...)
    for _, text in ipairs { ... } do assert.truthy(out:find(text, 1, true), out) end
 end
 
--- Installs lpfm with some parts, by default in a place for these; returns the beginning of its command lines, and the
--- prefix.
+-- Installs lpfm with some parts, by default in a folder that is named after them. Returns the words
+-- that command lines of this lpfm begin with, and the prefix.
 local function install(parts, place)
    local prefix = ("%s/%s"):format(root, place or parts == "" and "none" or parts)
    must(("%s -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL make LPFM_READY=1 %s LUA=%s PREFIX=%s PARTS=%s install")

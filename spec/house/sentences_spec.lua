@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The list of the documents' sentences: spec/sentences checks it, as part of make lint; these are the ways to break it.
+-- spec/sentences checks spec/sentences.txt, the list of the documents' sentences, as part of make
+-- lint; these tests break the list in each way.
 -- One interpreter: files are read.
 
 local c = require "support.c"

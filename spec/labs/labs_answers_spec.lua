@@ -27,7 +27,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- a busy computer makes no script wrong
+   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)
@@ -160,7 +160,7 @@ describe("what labs say", function()
       assert.equal(32, threads.figures.p6_distance)
       local stacks = session.new(assert(catalog.find "stacks"))
       stacks:run_up_to(#stacks.lab.pages)
-      assert.is_true(math.abs(stacks.figures.share - 100 * 1200 / 2760) < 1e-9) -- 120 of 276 steps
+      assert.is_true(math.abs(stacks.figures.share - 100 * 1200 / 2760) < 1e-9) -- copies: 120 of 276 steps
       assert.is_true(math.abs(stacks.figures.gain - 100 * 1100 / 2760) < 1e-9)
       assert.equal(math.floor(552000 / 97), stacks.figures.samples)
       assert.is_true(math.abs(stacks.figures.copy_percent - 100 * 1500 / 2760) < 0.5)

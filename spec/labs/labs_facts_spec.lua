@@ -25,7 +25,7 @@ local function played(name, params)
    return s, pages
 end
 
--- Returns a text as a student reads it.
+-- Returns the text of a template with the session's figures, on one line.
 local function said(s, template)
    return (text.fill(template, s.figures):gsub("%s+", " "))
 end

@@ -21,7 +21,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- a busy computer makes no script wrong
+   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)
@@ -277,13 +277,13 @@ describe("the judge", function()
       assert.same({ false, "with values=1 anything solves this task, so it does not count" }, { right, say })
       assert.is_true((judged(session.draw(lab, "anna"), lab.pages[#lab.pages].solution)))
       assert.is_true((judged({ values = 500 }, lab.pages[#lab.pages].solution)))
-      for _, name in ipairs { "statistics", "topdown", "waiting" } do -- trials are no parameter
+      for _, name in ipairs { "statistics", "topdown", "waiting" } do -- their trials are no parameter
          assert.has_error(function() session.new(assert(catalog.find(name)), { params = { trials = 0 } }) end,
             ("lab %s has no parameter 'trials'"):format(name))
       end
    end)
 
-   it("is the player's, too", function()
+   it("judges the script that a student names in a session, too", function()
       local s = task("counters", "by-hand")
       s.index = #s.lab.pages
       s:enter()

@@ -73,7 +73,7 @@ setup(function()
    assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
    machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
    stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- a busy computer makes no script wrong
+   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
 end)
 teardown(function()
    stdlib.setenv("XDG_STATE_HOME", state)

@@ -14,7 +14,7 @@ local machine
 
 setup(function()
    machine = lpfm.machine().name
-   judge.limit = 600 -- a busy computer makes no script wrong
+   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
 end)
 teardown(function() assert(lpfm.machine(machine)) end)
 
@@ -184,7 +184,7 @@ end]]):format(left_out, left_out, level)
       for name, verdict in pairs(all) do assert.is_true(verdict.right, name .. ": " .. verdict.say) end
    end)
 
-   it("says the same of a script whenever it is asked", function()
+   it("gives the same verdict on the same script each time", function()
       local source = warm(3, 0.05)
       local all = verdicts("statistics", "compare", { first = source, second = source, third = source })
       assert.same({ all.first.say, all.first.say }, { all.second.say, all.third.say })

@@ -99,7 +99,7 @@ describe("samples of a simulated thread", function()
    it("bring along what other counters grew by", function()
       local result = analyze.by(s, "symbol", { sums = { "fp_ops", "l2_misses" } })
       assert.same({ fp_ops = 0, l2_misses = 9000 }, result.rows[1].sums)
-      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums) -- the first adds none
+      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums) -- the first sample adds nothing
    end)
 
    it("are filtered by what they are, where they lie and when they were", function()
@@ -109,7 +109,7 @@ describe("samples of a simulated thread", function()
       assert.same({}, filtered { object = "other" })
       assert.same({ "a 100" }, filtered { to = 9.9e-6 })
       assert.same({ "b 200" }, filtered { from = 20e-6 })
-      assert.same({ "b 200", "a 100" }, filtered { to = "75%" }) -- of 39.9 us
+      assert.same({ "b 200", "a 100" }, filtered { to = "75%" }) -- the run takes 39.9 us
       assert.same({ "b 300" }, filtered { from = "25%" })
       assert.has_error(function() filtered { colour = "red" } end)
       assert.has_error(function() filtered { from = 2, to = 1 } end)
@@ -136,7 +136,7 @@ describe("samples of a simulated thread", function()
       assert.equal(1, #analyze.phases(s, "comm"))
       assert.equal(1, #analyze.phases(s, "symbol", { filter = { symbol = "b" } }))
       phases = analyze.phases(s, "symbol", { slices = 40, filter = { from = "50%" } })
-      near(19950e-9, phases[1].from) -- of the time chosen, not of the run
+      near(19950e-9, phases[1].from) -- phases are those of the filter's time, not of the run
       near(39900e-9, phases[#phases].to)
       phases = analyze.phases(s, "symbol", { slices = 40, filter = { to = "10%" } })
       near(0, phases[1].from)
@@ -202,7 +202,7 @@ describe("samples of a simulated thread", function()
    end)
 
    it("say how two counters go together", function()
-      local c = analyze.correlate(s, "fp_ops", "l2_misses") -- growth: a 20 and 10, b 0 and 30
+      local c = analyze.correlate(s, "fp_ops", "l2_misses") -- growth in a: 20, 10; in b: 0, 30
       assert.equal(399, c.n)
       near(-1, c.r)
       near(-1, c.slope)
@@ -217,7 +217,7 @@ describe("samples of a simulated thread", function()
          return n.l2_misses / n.fp_ops
       end })
       assert.same({ "b", "a" }, { list[1].symbol, list[2].symbol })
-      assert.same({ fp = 0 }, list[1].metrics) -- 9000 / 0 is none
+      assert.same({ fp = 0 }, list[1].metrics) -- 9000 / 0 has no value
       near(1.98, list[2].metrics.fp)
       near(0.5, list[2].metrics.misses)
       assert.has_error(function() analyze.derive(s, result, { x = "cycles / 2" }) end)
@@ -257,7 +257,7 @@ end)
 
 describe("a sample at the end of the chosen time", function()
    it("passes, whatever its time in seconds is rounded to", function()
-      local last = 68570561313141 -- as seconds, times 1e9, it is more
+      local last = 68570561313141 -- in ns; as seconds, times 1e9, it is rounded up
       local s = recording_of { pids = { 6 }, comms = { [6] = "main" },
          events = { { name = "cycles", pmd = 4, period = 1 } }, blocks = { make.block {
             { tid = 6, pid = 6, ip = 0x1000, tstamp = last - 5 }, { tid = 6, pid = 6, ip = 0x1000, tstamp = last } } } }
@@ -354,7 +354,7 @@ describe("statistics", function()
       assert.same({ 1, 1 }, statistics.adjust { 0.7, 0.9 })
    end)
 
-   it("calls chance a difference as seldom as it says", function()
+   it("takes chance for a difference as seldom as it says", function()
       local seed, wrong = 7, 0
       local function random()
          seed = (seed * 16807) % 2147483647

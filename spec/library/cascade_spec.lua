@@ -79,7 +79,7 @@ describe("a cascade (3.7.6)", function()
       assert.are.same({ LOADS_RETIRED = 8000 - time / 1000 }, counts(s[101]))
    end)
 
-   it("goes its way in each thread", function()
+   it("enters and leaves its stages in each thread by itself", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local tids = {}
       for i, n in ipairs { 500, 1500, 2500 } do

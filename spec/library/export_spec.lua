@@ -230,7 +230,7 @@ describe("speedscope's JSON", function()
       assert.same({ "cpu-clock, all threads", ("cpu-clock, prog (%d)"):format(PID), ('cpu-clock, w "1" (%d)'):format(
          PID + 1), "page-faults, all threads", ("page-faults, prog (%d)"):format(PID) }, names)
       assert.same({ "nanoseconds", "none" }, { out.profiles[1].unit, out.profiles[4].unit })
-      -- alpha at three places, be;ta, the kernel; only neighbours at one place are joined
+      -- only successive samples at one place are joined, and alpha was sampled at three places
       assert.same({ 1e6, 1e6, 1e6, 1e6, 1e6 }, out.profiles[2].weights)
       assert.equal(6e6, out.profiles[1].endValue)
    end)
@@ -475,7 +475,7 @@ describe("any export", function()
       assert.equal("some", stacks.event(self).name)
       export.write(self, "folded", scratch .. "/first")
       assert.equal("1", read(scratch .. "/first"):match(" (%d+)\n$"))
-      export.write(self, "flamegraph", scratch .. "/first") -- it refuses one without samples
+      export.write(self, "flamegraph", scratch .. "/first") -- raises for an event without samples
    end)
 
    it("is text where names are not", function()

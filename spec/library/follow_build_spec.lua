@@ -47,7 +47,8 @@ describe("counting a build process by process", function()
       assert(lpfm.machine("perf"))
       prepare()
       assert.equal(0, select(2, c.sh(make_command("alone")[3])))
-      for _ = 1, 3 do -- the kernel itself may lose records of threads that end together, and that is said
+      -- The kernel may lose records of threads that end together; then the build is measured again.
+      for _ = 1, 3 do
          c.sh(("rm -rf %s/ledger %s/followed"):format(folder, folder))
          result = count.run { command = make_command("followed"), threads = true, names = true,
             events = "page-faults,task-clock" }

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Programs in measurements: lpfm histogram, and record --where.
+-- BPF programs that measurements run at each overflow: lpfm histogram, and record --where.
 local stored = require "lpfm.samples"
 local c = require "support.c"
 local cjson = require "cjson"

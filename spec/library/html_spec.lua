@@ -369,7 +369,8 @@ describe("a browser", function()
       assert.same({ "Flame graph", true, true, true, true, 8 }, { unpack(seen, 1, 6) })
       assert.equal("operator<, in prog, total 30.30%, 20.000 ms, 20 samples; "
          .. "operator<, in prog, total 45.45%, 30.000 ms, 30 samples", seen[7])
-      assert.equal(1 + 5 + 4 + 1, seen[8]) -- all; what ran; four callers; main as operator<'s
+      -- all; five leaves; the callers of four of them; and main, which called the caller of END
+      assert.equal(1 + 5 + 4 + 1, seen[8])
    end)
 
    -- Returns each function's total, callers and callees; in recursion, of the outermost call alone.

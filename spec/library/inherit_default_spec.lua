@@ -195,7 +195,8 @@ describe("A running process", function()
       assert.truthy(out:find("/second second+", 1, true), out)
    end)
 
-   -- Measures a process that makes a thread once the measurement runs; it ends when both were seen.
+   -- Measures a process that makes a second thread once the measurement runs, and that ends when
+   -- the measurement has seen both threads.
    local function with_a_late_thread(measure)
       local fifo = scratch .. "/fifo"
       assert(select(2, c.sh("rm -f " .. fifo .. "; mkfifo " .. fifo)) == 0)

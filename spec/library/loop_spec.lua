@@ -149,7 +149,7 @@ describe("the event loop on the simulator", function()
       } do
          local ok, message = pcall(bad)
          assert.is_false(ok)
-         -- at the caller's line, not at one of the library
+         -- the error has the position of the caller, not one in the library
          assert.truthy(message:find("loop_spec.lua:%d+: loop"), message)
       end
       ctx:close()

@@ -57,7 +57,7 @@ describe("a profile counts", function()
    it("apart the samples that came together with one that filled the buffer", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(100, { loads = 1 }, 1000) }
-      local three = 128 + 2 * 64 + 64 + 8 * (#lpfm.pmds() + 1) -- bytes: full with the third sample
+      local three = 128 + 2 * 64 + 64 + 8 * (#lpfm.pmds() + 1) -- the third sample fills the buffer
       local result = profile.collect { tids = { tid }, events = "LOADS_RETIRED,IA64_INST_RETIRED", period = 1,
          buffer = three }
       assert.same({ 150, 50, 50, 0, 0 },

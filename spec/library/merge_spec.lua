@@ -393,7 +393,7 @@ describe("a merged file", function()
       assert.equal("lpfm report: odd file is not a recording of lpfm; none: No such file or directory\n", out)
    end)
 
-   it("and so does a script, whose samples are those of the other files", function()
+   it("and the other files give a script their samples where one cannot be read", function()
       write("odd file", read("r0"):sub(1, 60))
       local out, status = sh(program .. " script r0 'odd file' r1 2>&1 >/dev/null")
       assert.truthy(out:find("left out: odd file", 1, true), out)
@@ -458,7 +458,7 @@ describe("a merged file", function()
       assert.equal("function", type(open("all").sources[1]:each_block()))
    end)
 
-   it("does not matter in its sums: they are those of its recordings", function()
+   it("has the sums of its recordings", function()
       local all, sum = analyze.by(open("all"), "symbol"), {}
       for _, name in ipairs { "r0", "r1", "r2" } do
          for _, row in ipairs(analyze.by(open(name), "symbol").rows) do

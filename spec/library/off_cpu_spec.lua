@@ -46,7 +46,8 @@ local function schedule(threads, rounds)
    return list, waits
 end
 
--- Passes a part of the list to `its`: samples and records apart, as they are read from a buffer.
+-- Passes a part of the list to `its`, an object of off_cpu.new(): samples and records apart, as
+-- they are read from a buffer.
 local function tell(its, part)
    local samples, n = {}, 0
    local records_first = math.random(2) == 1

@@ -26,7 +26,8 @@ local function lines(...)
    return table.concat({ ... }, "\n")
 end
 
--- Thread 7 has a sample in each of 8 s, with a count that grows by 0, 10, 20, ...; 8 in the last 2.
+-- Thread 7 has a sample in each of 8 s, with a count that grows by 0, 10, 20, ...; thread 8 has one
+-- in each of the last 2 s.
 setup(function()
    assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
    local list = {}

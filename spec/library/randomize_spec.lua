@@ -35,7 +35,7 @@ local function samples(random, period, more)
    return out, result
 end
 
--- Returns the events from one sample to the next: an instruction is one, and takes 10 ns.
+-- Returns each sample's period in events. An instruction is one event, and takes 10 ns.
 local function distances(list)
    local out = {}
    for i = 1, #list do out[i] = -list[i].last_reset end
@@ -107,7 +107,7 @@ describe("randomized periods (3.4.2)", function()
       assert.are.equal("min-max, by the tool after each sample", result.randomized)
       assert.is_true(within(distances(list), 30, 70))
       local next_period, at = randomize.resolve { distribution = "min-max", min = 30, max = 70, seed = 9 }.next, 0
-      for i = 1, 1000 do -- to the event, exactly
+      for i = 1, 1000 do -- each sample is at its exact event
          local period = next_period()
          at = at + period
          assert.are.equal(-period, list[i].last_reset)
@@ -220,7 +220,7 @@ describe("the test of bias (3.4.2)", function()
       assert.is_truthy(err:find("too many to tell bias from chance", 1, true), err)
    end)
 
-   it("finds a bias that is larger than such differences, too", function()
+   it("finds a bias that is larger than the differences between runs, too", function()
       local times = 0
       local function changing()
          times = times + 1

@@ -39,7 +39,8 @@ local function open(path)
    return self
 end
 
--- In a shell: waits until there are so many files; asks the recorder for another; takes CPU time.
+-- Shell commands. UNTIL waits until there are so many files, ASK asks the recorder for another file,
+-- and BUSY takes CPU time.
 local UNTIL = "until [ $(ls %s.2* 2>/dev/null | wc -l) -ge %d ]; do :; done; "
 local ASK = "kill -USR2 $PPID; "
 local BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "

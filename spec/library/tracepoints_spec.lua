@@ -160,7 +160,7 @@ describe("script --format perf", function()
       assert.truthy(out:find(",filename=/%S*ls pid="), out)
    end)
 
-   it("does so of what came through a pipe", function()
+   it("prints the fields of tracepoints that came through a pipe", function()
       local file = dir .. "/pipe.data"
       compare(file, ("-e %s -o - >%s"):format(EVENTS, file))
       assert.equal(c.sh(("%s script -F event,trace -i %s"):format(program, file)),

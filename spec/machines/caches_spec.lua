@@ -10,7 +10,7 @@ local sim = require "support.sim"
 
 local KB, A, B, C = 1024, 0x1000000, 0x2000000, 0x3000000
 
--- Makes a computer with an L1D alone: "SIZE:WAYS:64".
+-- Makes a computer with no cache but an L1D of this shape, "SIZE:WAYS:64".
 local function computer(l1d, more)
    local options = { l1d = l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0 }
    for k, v in pairs(more or {}) do options[k] = v end
@@ -91,7 +91,7 @@ describe("a program that accesses memory", function()
    -- c[i][j] += a[i][k] * b[k][j], n x n doubles, and a cache of 12 KB = 192 lines, fully associative. n = 64: a matrix
    -- has 8 lines a row, 512 in all. For each i, j the walk along k takes 8 lines of a and, each a new row, 64 of b. The
    -- 8 lines of a's row stay for all j (8 + 64 + 1 < 192), those of b for 8 neighbours j, not for the next i, as 512
-   -- lines do not fit: n * 8 * 64 misses for b. c: a line each 8 j. a: 8 lines each i.
+   -- lines do not fit: n * 8 * 64 misses for b. A line of c misses each 8 j, 8 lines of a each i.
    it("computes a matrix product, row by column", function()
       local n, row = 64, 64 * 8
       local m = computer("12288:192:64", { explain = 1 })
@@ -106,7 +106,7 @@ describe("a program that accesses memory", function()
 
    -- In blocks of 16 x 16: 32 lines each (16 rows of 128 bytes), so that the blocks of all three fit in 192 lines, with
    -- those of the next step. For each pair ii, jj and each kk: 32 lines of a and 32 of b are new; c's stay for all kk.
-   -- (n/16)^2 * (n/16) * 32 = 2048 each for a and b, and (n/16)^2 * 32 = 512 for c: all of it once.
+   -- (n/16)^2 * (n/16) * 32 = 2048 each for a and b, and (n/16)^2 * 32 = 512 for c, each line once.
    it("computes it in blocks with the misses of a block each", function()
       local n, bs, row = 64, 16, 64 * 8
       local m = computer("12288:192:64", { explain = 1 })
@@ -139,7 +139,7 @@ describe("a program that accesses memory", function()
    end)
 
    it("takes a cycle an instruction and those that it waits for its misses", function()
-      local m = sim.machine("k8", { cachegrind = 1 }) -- memory 100, L2 10
+      local m = sim.machine("k8", { cachegrind = 1 }) -- cycles: memory 100, L2 10
       local lines = 1024 -- twice the L1D's, less than the L2's
       local truth = run(m, { { loop = 3, { loop = lines, { ip = 0x1000, load = { A, 64 } } } } })
       assert.are.equal(3 * lines, truth.l1d_misses.user)
@@ -175,7 +175,7 @@ describe("two CPUs that write", function()
       assert.are.equal(2 * n - 1, m:caches(0).L1D.invalidated + m:caches(1).L1D.invalidated)
    end)
 
-   it("do not when each has a line of its own", function()
+   it("keep their lines when each has one of its own", function()
       local m = writers(64)
       for cpu = 0, 1 do
          assert.are.equal(1, m:caches(cpu).L1D.store_misses)
@@ -202,7 +202,7 @@ describe("a branch", function()
       end
    end)
 
-   it("is wrong half the time when it is not, and its chance decides", function()
+   it("is predicted wrongly half the time when its data is not sorted, else as its chance says", function()
       for predictor = 0, 2 do
          local n = wrong(predictor, { { loop = 100000, { ip = 0x1000, taken = 0.5, seed = 3 } } })
          assert.is_true(math.abs(n - 50000) < 4 * 158, n) -- 4 sigma: sigma is the square root of n/4
@@ -286,7 +286,7 @@ describe("counters of what comes from the caches", function()
       return m, m:truth(tid), ctx
    end
 
-   it("are the same where they are looked at one by one, and beside what a program declares", function()
+   it("are the same beside counters with thresholds, and beside events that a program declares", function()
       for _, piece in ipairs { 1e9, 777 } do
          for _, declares in ipairs { false, true } do
             local m, truth, ctx = looked_at(piece, declares)
@@ -294,7 +294,7 @@ describe("counters of what comes from the caches", function()
             local overflows = 0
             for sample in ctx:buffer():samples() do
                overflows = overflows + 1
-               assert.is_true(sample.ip < 0x1008) -- a branch does not miss data
+               assert.is_true(sample.ip < 0x1008) -- the branch at 0x1008 accesses no data
             end
             assert.are.equal(l1d.load_misses + l1d.store_misses, misses)
             assert.are.equal(misses, sim.value(ctx, 0))
@@ -329,7 +329,8 @@ describe("Itanium 2's data address register", function()
    before_each(sim.begin)
    after_each(sim.finish)
 
-   -- 5: the D-EAR keeps the load that missed: its data address (PMD2), latency (PMD3), and instruction (PMD17).
+   -- The D-EAR keeps the load that missed: its data address (PMD2), latency (PMD3) and instruction
+   -- (PMD17).
    it("has the load that missed, its address and latency", function()
       local m = sim.machine("itanium2")
       local tid = m:spawn { program = { { loop = 1000,

@@ -14,8 +14,9 @@ local function dear(mode, umask) return { num = 11, value = USER + mode * 2 ^ 7 
 
 local function iear(cache, umask) return { num = 10, value = USER + umask * 2 ^ 5 + cache * 2 ^ 13 } end
 
--- tm: 3 all branches, 2 taken, 1 not taken. ptm (target), ppm (path): 3 all, 2 predicted rightly,
--- 1 wrongly. brt: 0 all types.
+-- Returns PMC12, which says what the branch trace buffer holds. tm: 3 all branches, 2 those that
+-- were taken, 1 those that were not. ptm (target), ppm (path): 3 all, 2 those predicted rightly,
+-- 1 those predicted wrongly. brt: 0 all types.
 local function btb(tm, ptm, ppm, brt)
    return { num = 12, value = USER + tm * 2 ^ 8 + ptm * 2 ^ 10 + ppm * 2 ^ 12 + (brt or 0) * 2 ^ 14 }
 end
@@ -204,7 +205,7 @@ describe("the branch trace buffer", function()
       end
    end)
 
-   it("holds branches that were not taken by themselves, eight of them, or those alone", function()
+   it("holds a branch that was not taken in one register, a taken one in two, or those not taken alone", function()
       local program = { { loop = 12, { ip = 0x1000, branch = 0x3000, taken = "TNN" } } }
       local ctx, count = measure(program, "branch_events", { btb(3, 3, 3) })
       assert.are.equal(12, count)
@@ -361,7 +362,7 @@ describe("the first Itanium", function()
          assert.are.equal(expected, count, "4 << " .. n)
          if expected > 0 then
             assert.are.equal(B + 64 * KB - 64, sim.value(ctx, 2))
-            assert.are.equal(n == 0 and 6 or 121, sim.value(ctx, 3)) -- bits 62, 63: no level of the TLB
+            assert.are.equal(n == 0 and 6 or 121, sim.value(ctx, 3)) -- bits 62, 63, the TLB's level, are 0
             assert.are.equal(0x1010 + 2 * 4 + 1, sim.value(ctx, 17)) -- bundle, slot 2, valid
          end
       end

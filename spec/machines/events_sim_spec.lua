@@ -250,7 +250,7 @@ describe("stat on the simulated models", function()
       assert.is_truthy(text:find("2.000  cycles/instruction  CPI", 1, true), text)
    end)
 
-   it("computes them exactly for a loop of 10 cycles, 5 instructions and 2 branches, on every model", function()
+   it("computes metrics exactly for a loop of 10 cycles, 5 instructions and 2 branches, on every model", function()
       for _, model in ipairs { "itanium2", "p6", "k8", "armv8" } do
          local cpi = measure(model, nil, "CPI").metrics[1].metrics
          assert.are.same({ 2, 0.5 }, { cpi[1].value, cpi[2].value }, model)

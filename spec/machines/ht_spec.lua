@@ -117,7 +117,7 @@ describe("HyperThreading", function()
       end
    end)
 
-   it("does so system-wide: a session on each logical processor", function()
+   it("lets a system-wide session count on each logical processor", function()
       local m = sim.machine("netburst", { ht = 1 })
       local contexts, tids = {}, {}
       for cpu = 0, 1 do
@@ -190,7 +190,7 @@ describe("events with HyperThreading", function()
          sim.machine(model)
          local whole = assert(lpfm.dispatch_events(two))
          assert.are.equal(2, #whole.pmds)
-         assert.is_true(math.max(unpack(whole.pmds)) >= 9) -- one counter of the other half
+         assert.is_true(math.max(unpack(whole.pmds)) >= 9) -- with ht=1 there are no PMD9-17
          sim.machine(model, { ht = 1 })
          local one = assert(lpfm.dispatch_events { plm = "u", events = { CYCLES } })
          assert.is_true(one.pmds[1] < 9)

@@ -48,7 +48,8 @@ local function text(list)
    return table.concat(out, " ")
 end
 
--- Returns n jumps, each to the next: with ns taking that time, without as executed instructions.
+-- Returns n jumps, each to the next one. With ns each takes that time; without ns each is an
+-- instruction that is executed.
 local function jumps(n, ns)
    local program = {}
    for i = 1, n do
@@ -156,7 +157,9 @@ describe("last branch records", function()
          for s in ctx:buffer():samples() do
             n = n + 1
             local list = records(model, function(num) return s:pmd(num - 30) end)
-            local number = 10 * n - 4 -- of the overflowing branch, from 0; the 3 until the interrupt are not held
+            -- The number, from 0, of the branch that overflowed. The 3 branches after it, until the
+            -- interrupt, are not held.
+         local number = 10 * n - 4
             for i = 0, math.min(#list, 7) - 1 do
                assert.are.equal(0x1000 * ((number - i) % 5 + 1), list[#list - i].from)
             end

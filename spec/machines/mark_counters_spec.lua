@@ -9,7 +9,8 @@ local A, B, KB = 0x1000000, 0x8000000, 1024
 local SKID = 4
 local QUIET = { dtlb = 0, itlb = 0 }
 
--- Programs the registers for events by name; `without`: MMCRA (PMC2) is 0, without the sample bit.
+-- Programs the registers for events by name. If `without` is true, MMCRA (PMC2) is 0, and so has no
+-- sample bit.
 local function program_events(ctx, events, attributes, without)
    local out = assert(lpfm.dispatch_events { events = events, plm = "u" })
    if without then
@@ -55,7 +56,8 @@ local function samples(work, event, period, options)
    return list
 end
 
--- A program's first instruction is marked, and misses unlike later ones: so FIRST precedes them.
+-- A program's first instruction is marked, and its fetch misses: FIRST takes this place, so that
+-- the instructions of the test do not.
 local FIRST = { ip = 0x1008, bytes = 4 }
 
 -- Returns n times: a load that hits, one that misses, and `others` further instructions.

@@ -280,7 +280,8 @@ describe("the perf machine", function()
             active, blind = active + info.act_duration, blind + info.gap
             clock = clock + ctx:read_pmds({ { num = TASK_CLOCK, set = id } })[1].value
          end
-         -- A sixth of the time is blind when idle. `gap` omits stops by the service thread's calls.
+         -- On an idle machine, a sixth of the time is in gaps. set_gap leaves out stops that calls
+         -- of the service thread cause.
          total = total + blind
          assert.is_true(math.abs(active - blind - clock) <= active / 10 + 1e5,
             ("%d ns active, %d blind, %d counted"):format(active, blind, clock))
@@ -289,7 +290,7 @@ describe("the perf machine", function()
       assert.is_true(total > 0 or failed ~= 0, "no gap in eight runs")
    end)
 
-   it("does not call the time blind in which events counted that other ones replaced", function()
+   it("does not add to set_gap the time in which events counted that a PMC write has replaced", function()
       local child, ctx = target("touch=100", "spin=200", "ready", "touch=2000"), switching(1, 1000)
       assert(ctx:create_evtsets { { id = 1 } })
       assert(ctx:load(child.pid))
@@ -397,7 +398,7 @@ describe("the perf machine", function()
       assert(ctx:stop())
       local by = ctx:buffer():count_by("ovfl_pmd")
       local info = ctx:getinfo_evtsets({ 0 })[1]
-      local lost, ran = info.lost, info.act_duration / 1e6 -- ms, with the time of interrupts
+      local lost, ran = info.lost, info.act_duration / 1e6 -- ms, which include interrupts
       for _, num in ipairs { TASK_CLOCK, CPU_CLOCK } do
          local n = by[num] or 0
          assert.is_true(n + lost >= 290 and n <= ran + 1, ("PMD%d: %d samples, %d lost, ran %g ms"):format(num, n, lost,

@@ -200,7 +200,7 @@ describe("an ordinary sample", function()
       end
    end)
 
-   it("does so by that word alone", function()
+   it("skids so by skid=model alone: other words, and model for other options, are refused", function()
       sim.refused("EINVAL", "option skid needs a number", lpfm.machine("sim:k8", { skid = "models" }))
       sim.refused("EINVAL", "option hz needs a number", lpfm.machine("sim:k8", { hz = "model" }))
    end)

@@ -117,7 +117,8 @@ describe("caches with :plru behind their shape", function()
       assert.are.equal(plru(8, 1, pages)[1], truth.dtlb_misses.user)
    end)
 
-   -- A loop over one line more than fits thrashes under LRU; the tree keeps hardly more of it.
+   -- A loop over one line more than a set holds always misses under LRU, and hardly less under the
+   -- tree.
    it("keep hardly more than LRU of a walk that is a line too long", function()
       local misses, lines = {}, {}
       for _, policy in ipairs { "", ":lru", ":plru" } do
@@ -460,7 +461,7 @@ end
 
 local VARIABLES = { x = A, y = B }
 
--- Runs such threads on the machine; `delays` returns the ns before each operation.
+-- Runs threads, as of outcomes(), on the machine; `delays` returns the ns before each operation.
 local function litmus(threads, stores, delays)
    local m, tids, names = computer { cpus = 2, explain = 1, store_buffer = stores }, {}, {}
    for t = 1, 2 do
@@ -504,7 +505,7 @@ describe("the option store_buffer", function()
       assert.are_not.equal("- -", (litmus(sb, 0)))
    end)
 
-   it("does not behind a fence or a locked operation", function()
+   it("lets one of the loads see the store where each is behind a fence or a locked operation", function()
       for stores = 1, 4 do
          local fence = { "fence" }
          assert.are_not.equal("- -", (litmus({ { st "x", fence, ld "y" }, { st "y", fence, ld "x" } }, stores)))
@@ -552,7 +553,8 @@ describe("the option store_buffer", function()
          for i = 1, 2000 do
             list[i] = { roll(2) == 0 and "store" or "load", A + 8 * roll(300), roll(3) == 0 and 4 or 8 }
          end
-         -- the model: a queue, which successive stores to a line leave together; an LRU cache
+         -- The model: a queue of stores, which successive stores to a line leave together; and an LRU
+         -- cache.
          local queue, cache, out = {}, {}, { accesses = 0, misses = 0, forwards = 0, stalls = 0 }
          for set = 0, 3 do cache[set] = {} end
          local function ask(addr)
@@ -649,7 +651,7 @@ describe("the option store_buffer", function()
    end)
 end)
 
--- --- all of them ---------------------------------------------------------------------------------
+-- --- all options ---------------------------------------------------------------------------------
 
 describe("the options of the memory and of interrupts", function()
    before_each(sim.begin)

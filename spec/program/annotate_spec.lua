@@ -59,7 +59,7 @@ describe("annotate", function()
          assert.truthy(l.file:find("spec/c/measured/inlined.c$"))
       end
       assert.equal(5, samples)
-      assert.is_true(lines[18] and lines[24]) -- code of both functions inlined there
+      assert.is_true(lines[18] and lines[24]) -- one line of each function inlined there
    end)
 
    it("weighs samples by what they stand for, as reports do", function()
@@ -103,7 +103,7 @@ describe("annotate", function()
          local text = shown("outer")
          assert.truthy(text:find("# Only the addresses of samples are shown: " .. reason, 1, true), text)
          assert.falsy(text:find(" |   %x+: %l"), text)
-         for _, line in ipairs(before.lines) do -- the recording has the lines of what was sampled
+         for _, line in ipairs(before.lines) do -- the recording itself has the lines of its samples
             local place = ("inlined.c:%d "):format(line.line)
             if line.samples > 0 then assert.truthy(text:find(place, 1, true), place .. text) end
          end

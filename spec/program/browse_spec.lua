@@ -127,7 +127,7 @@ describe("a report on a terminal", function()
       assert.equal("main outer inner", order())
       t:type("s")
       t:wait_for("sorted by self")
-      assert.equal("inner main outer", order()) -- each has a third, so by name
+      assert.equal("inner main outer", order()) -- each has a third of the samples, so names decide
       t:type("s")
       t:wait_until(function(s) return not s:find("sorted by self", 1, true) end, "the first order")
       assert.equal("main outer inner", order())

@@ -15,7 +15,8 @@ local function run(line, model)
    return c.sh(("%s %s %s"):format(model and "LPFM_MACHINE=sim:" .. model or "", program, line))
 end
 
--- A tenth of a second of CPU time and 40000 pages: many turns.
+-- The command takes a tenth of a second of CPU time and touches 40000 pages: event sets have many
+-- turns.
 local TWICE = "-e page-faults:u,page-faults:k,task-clock -- " .. usage .. " 50 40000 1"
 
 describe("lpfm stat in event sets", function()

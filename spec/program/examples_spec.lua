@@ -172,7 +172,7 @@ describe("examples that sample", function()
       assert.truthy(out:find("\n? *[%d.]+%%  inlined%.c:1[78] +%S"), out)
    end)
 
-   it("pauses.lua finds them, exactly", function()
+   it("pauses.lua finds the pauses of threads, exactly", function()
       local file = scratch .. "/pauses.data"
       local list = {}
       for i, ms in ipairs { 0, 1, 2, 40, 41, 60 } do list[i] = { tid = 5, ip = 64 * i, tstamp = ms * 1e6 } end
@@ -188,7 +188,7 @@ describe("examples that sample", function()
       local picture = scratch .. "/flame.svg"
       output(("flamegraph.lua %s %s 200"):format(picture, inlined))
       assert.truthy(read(picture):find(">outer<", 1, true))
-      -- The folder is none of the sources', as where the examples are installed.
+      -- The script runs in a folder outside the sources, as installed examples do.
       local out, status = c.sh(("example=$PWD/scripts/examples/flamegraph.lua && cd / && %s $example %s 2>&1"):format(
          program, picture))
       assert.equal(0, status, out)

@@ -166,7 +166,7 @@ describe("the library", function()
          local source = files.read(path)
          if source:find("usage = true", 1, true) then wrong[#wrong + 1] = path .. ": usage = true" end
          for _, token in ipairs(tokens.code(source)) do
-            -- [==[ ]==] holds code in another language; other programs than lpfm have options, too
+            -- strings in [==[ ]==] hold code in other languages; objdump has options of its own
             local foreign = token.text:find("^%[==%[") or token.text:find('^"objdump ')
             local text = token.kind == "string" and not foreign and token.text or ""
             if text:find("^.repl%.") or text:find("%f[%w-]%-%-%l%l+") or text:find("'lpfm %l+") then

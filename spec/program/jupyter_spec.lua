@@ -107,7 +107,7 @@ describe("a notebook", function()
          { run = "print('begun') r = stat('sleep 1000')", interrupt_at = "begun" },
          { run = "r == nil and 'before' or r.interrupted and 'in its midst'" }, { run = "kept" } }
       assert.equal("interrupted", out[1].error)
-      -- before the measurement has begun, or during it: then what was counted is there
+      -- The interrupt comes before the measurement has begun, or during it; then r has the counts.
       assert.equal(out[2].error == "interrupted" and "before" or "in its midst", out[3].data["text/plain"])
       assert.equal("7", out[4].data["text/plain"])
    end)

@@ -68,7 +68,7 @@ describe("the slow rank of a job is named", function()
    it("of GNU parallel's", function()
       if select(2, c.sh("command -v parallel")) ~= 0 then return pending("GNU parallel is not installed") end
       local out, status = sh(("parallel --will-cite -j4 -q %s ::: a b c d"):format(
-         STAT:format("PARALLEL_SEQ", 3))) -- a to d are arguments of the shell
+         STAT:format("PARALLEL_SEQ", 3))) -- a to d become arguments of sh, which does not use them
       compared(out, status, "Rank 2 on ")
    end)
 end)
@@ -112,7 +112,7 @@ describe("the recordings of a job of Slurm's", function()
       for rank = 0, 7 do assert.truthy(ranks:find((",page-faults,%d\n"):format(rank), 1, true), ranks) end
    end)
 
-   it("are without those of a node that died, which are named", function() -- the last one
+   it("are without those of a node that died, which are named", function() -- last, as it kills a node
       if why then return pending(why) end
       -- the node's daemon and recorders are killed: one file is missing, another is cut
       local died = ([[sh -c '[ $SLURM_PROCID = 4 ] || [ $SLURM_PROCID = 5 ] || exit 0

@@ -142,8 +142,8 @@ local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e 
    "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
 
 -- Returns of each sample that perf script or lpfm prints the line, and the frames in our programs.
--- In other code, and in what the linker made, the two may give different names: of such a line only
--- the part up to the address is kept, of such frames nothing.
+-- In other code, and in what the linker made, perf and lpfm may give different names: the line is cut
+-- behind the address, and the frame is left out.
 local function script_samples(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do
@@ -219,7 +219,7 @@ describe("report", function()
       assert.is_true(tried > #OPTIONS / 2, "options that perf took: " .. tried)
    end)
 
-   it("has them of a process that runs, of files that perf switches, and of a pipe", function()
+   it("has the numbers of a process that runs, of files that perf switches, and of a pipe", function()
       need_perf()
       local file = dir .. "/p.data"
       -- The process may have to wait for a processor: perf records it until it has run for ten ticks of the clock.

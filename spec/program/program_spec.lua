@@ -387,7 +387,7 @@ describe("lpfm stat", function()
    end
 
    it("includes children when told to", function()
-      -- ms that the first exec(2) takes in the kernel, before the counters are there
+      -- The first exec(2) takes some ms in the kernel before the counters count: `exec`.
       local some, all = counted_and_told(usage .. " 0 0 0")
       local exec = math.max(all - some, 0)
       local clock, cpu, got, faults = counted_and_told(
@@ -514,15 +514,15 @@ describe("lpfm record and report", function()
       assert.truthy(out:find("none lost", 1, true), out) -- late timers lose none
    end)
 
-   it("find them with randomized periods", function()
+   it("find the shares with randomized periods", function()
       check_shares("--random 0xffff", "%s -- " .. shares .. " 1.5 1")
    end)
 
-   it("find them in a running process", function()
+   it("find the shares in a running process", function()
       check_shares("-p $pid --timeout 1", shares .. " 600 1 & pid=$!; %s; s=$?; kill -USR1 $pid; wait; exit $s")
    end)
 
-   it("find them in four threads", function()
+   it("find the shares in four threads", function()
       local _, file = check_shares("--threads", "%s -- " .. shares .. " 0.6 4")
       local threads = 0
       for _ in pairs(percents(file, "-s thread")) do threads = threads + 1 end

@@ -99,7 +99,7 @@ describe("the prompt", function()
       t:stop()
       start()
       t:press("Up", "Up", "Enter")
-      t:press("Up", "Up", "Up", "Enter") -- one Up goes through the two lines of an entry
+      t:press("Up", "Up", "Up", "Enter") -- one Up moves between the two lines of the latest entry
       t:wait_for("\n103\n")
    end)
 

@@ -59,7 +59,7 @@ describe("lpfm script", function()
    it("prints them in the order of time, in whatever order buffers were emptied", function()
       local times, disordered = {}, os.tmpname()
       local w = assert(recording.create(disordered, { fixed = true, events = { { name = "cpu-clock", pmd = 65 } } }))
-      for _, part in ipairs { 3, 1, 4, 2 } do -- threads; of each, the later samples first
+      for _, part in ipairs { 3, 1, 4, 2 } do -- each thread's later samples are written first
          for half = 2, 1, -1 do
             local list = {}
             for i = 1, 5 do

@@ -518,7 +518,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local ctx = sim.context()
       assert(ctx:write_pmcs { { num = 11, value = 9 }, { num = 12, value = 9 } })
       local registers = code(0x1000)
-      registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) } -- code
+      registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) } -- code ranges
       assert(ctx:write_pmcs(registers))
       assert(ctx:write_pmds { { num = 2, value = 0 }, { num = 16, value = 0 }, { num = 8, value = 0 } })
       assert(ctx:load(m:spawn { program = { { loop = 10,
@@ -534,7 +534,8 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local function instruction(opcode, unit) return { ip = 0x1000, ns = 10, opcode = opcode, unit = unit } end
       local program = { { loop = 10, instruction(2 ^ 37, "b"), instruction(2 ^ 37, "m"), instruction(2 ^ 37 + 5, "b"),
          instruction(2 ^ 38, "b"), instruction(2 ^ 20, "i") } }
-      -- bits 59-46: opcode bits 40-27; 45-33: 12-0; the mask's (29-16, 15-3) are not compared
+      -- Bits 59-46 are compared with opcode bits 40-27, bits 45-33 with 12-0, but not where the
+      -- mask, bits 29-16 and 15-3, has a 1.
       local function matcher(ignored, units, inverted)
          local value = bits(56) + bits(2) + ignored
          for _, unit in ipairs(units) do value = value + bits(({ b = 60, f = 61, i = 62, m = 63 })[unit]) end

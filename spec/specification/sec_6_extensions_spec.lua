@@ -484,7 +484,7 @@ describe("6.5 Support for PMU preemption", function()
          assert(ctx:load(0))
          assert(ctx:start())
          of_thread(second)
-         assert(m:run { us = 3 }) -- from 1 to 2 us
+         assert(m:run { us = 3 }) -- the thread's context has the PMU from 1 to 2 us
          assert.are.same({ { type = "PREEMPTED", set = 0, cpu = 0, tid = second, lost_at = 1000, regained_at = 2000,
             blind = 1000 } }, preemptions(ctx))
          assert(m:run { us = 2 })
@@ -580,7 +580,7 @@ describe("6.5 Support for PMU preemption", function()
       of_thread(second)
       assert(m:run { us = 4 })
       assert.are.equal(2000, ctx:read(0).regained_at)
-      assert.are.equal(0, sim.value(ctx, 4)) -- 1000 until 1 us, 500 from 2 us
+      assert.are.equal(0, sim.value(ctx, 4)) -- it counts 1000 cycles until 1 us, 500 from 2 us on
    end)
 
    it("is for system-wide contexts", function()

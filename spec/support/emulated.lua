@@ -13,7 +13,8 @@ local function run(command)
    return output, tonumber(output:match("status (%d+)%s*$"))
 end
 
--- Returns why there is no such machine here (vm exits with 125); nil if there is. Other statuses are failures of vm.
+-- Returns why no emulated machine can run here (spec/vm/vm exits with 125); nil if one can. With
+-- any other exit status spec/vm/vm has failed.
 local function obstacle(kind)
    if os.getenv("LPFM_BUILD") == nil or io.open("/dev/perfmon") then
       return "inside such a machine already, or not started by spec/run"

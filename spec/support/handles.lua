@@ -21,7 +21,8 @@ local function count()
    return n
 end
 
--- libperfmon opens its own descriptors with the first context of a machine, and keeps them: that is done here.
+-- libperfmon opens descriptors of its own with the first context of a machine, and keeps them:
+-- these contexts make it open them before any test counts descriptors.
 local machine = lpfm.machine().name
 assert(lpfm.machine("sim"))
 assert(lpfm.create {}):close()

@@ -7,7 +7,7 @@ local PATIENCE = require "support.patience"
 local terminal = {}
 terminal.__index = terminal
 
-local LOOK = 0.02 -- s
+local LOOK = 0.02 -- s between two looks at the screen
 local servers = 0 -- numbers the servers, since the one before may not have ended yet
 
 --- Quotes a word for the shell.

@@ -100,7 +100,7 @@ describe("mappings that are recorded", function()
       return { records = records, blocks = { block(list) } }, expected
    end
 
-   it("hold from then on, until others take their place: as page by page, whatever was drawn", function()
+   it("hold from their record on, until others take their place, as in a model of single pages", function()
       for _ = 1, 60 do
          local fields, expected = draw(math.random(300))
          assert_places(expected, fields)

@@ -12,7 +12,7 @@ local sim = require "support.sim"
 local stacks = require "pfm.stacks"
 
 local KERNEL = -0x1000 -- an address of the kernel, in two's complement
-local LEAST = 128 + 64 + 8 * 127 -- bytes: header, sample, frames; and a value of each PMD
+local LEAST = 128 + 64 + 8 * 127 -- bytes of header and largest sample, less 8 for each PMD
 
 -- Returns a program; a round has 1 instruction in main, 2 in outer, 3 in inner, 1 in the kernel.
 local function calls(rounds)
@@ -310,7 +310,7 @@ describe("a recording with stacks", function()
       assert.same({ "all", 70, 0, { "main", 70, 10, { "outer", 60, 20, inner } } }, shape(stacks.tree(recorded())))
    end)
 
-   it("has it from the callees on", function()
+   it("has the tree of calls from the callees on", function()
       local tree = stacks.tree(recorded(), { order = "callee" })
       assert.same({ "all", 70, 0,
          { "inner", 30, 30, { "outer", 30, 0, { "main", 30, 0 } } },
@@ -545,7 +545,7 @@ describe("record -g of a program without frame pointers", function()
       shares_are_right(path)
    end)
 
-   it("does as it is told", function()
+   it("takes stacks in the way that is asked for, and refuses others than fp and dwarf", function()
       if not prog then pending("there is no compiler here") end
       assert.truthy(record(path, "-g fp", prog):find("call stacks by frame pointers\n", 1, true))
       assert.truthy(record(path, "-g dwarf", c.target "calls"):find("call stacks by DWARF\n", 1, true))

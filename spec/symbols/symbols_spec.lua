@@ -239,7 +239,7 @@ describe("debug information", function()
       assert.equal("/bin/xy: other", symbols.reason("/bin/x", "/bin/xy: other"))
    end)
 
-   it("tells such names in maps of made code, too", function()
+   it("tells names of C++ in map files of generated code, too", function()
       assert.equal("foo::bar()", (jitmap.parse("10 10 _ZN3foo3barEv\n"):func(0x10)))
    end)
 

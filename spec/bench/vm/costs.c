@@ -491,7 +491,8 @@ static double our_judged(double alone, const char *format, void *arg, size_t siz
 	must(!set_pmc(fd, 0, CYC, CYC_PMC(USER)) && !set_period(fd, 0, CYC, PERIOD, 0), "registers");
 	must(!load(fd, my_tid()) && !pfm_start(fd, NULL), "start");
 	cost = (timed_loop() - alone) / OVERFLOWS;
-	must(counts[size ? 0 : CYC] >= 5 * OVERFLOWS, "overflows");	/* hdr_runs, or tally's count */
+	/* The buffer begins with a program's hdr_runs, or is tally's array of overflows by PMD. */
+	must(counts[size ? 0 : CYC] >= 5 * OVERFLOWS, "overflows");
 	close(fd);
 	return cost;
 }
