@@ -23,7 +23,7 @@ local lines = {
       "--format speedscope", "--format firefox", "--format json", "--format csv", "--format sql" },
 }
 
--- --- chance --------------------------------------------------------------------------------------
+-- --- random numbers ------------------------------------------------------------------------------
 
 local state = 1
 

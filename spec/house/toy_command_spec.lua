@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- A command is a row and a module: with these two in a copy of repl/, a new command is everywhere.
--- And CONTRIBUTING.md's recipes in Lua, for a command, a key of reports and a lab, are followed to
--- the letter there: each touches as many files as CONTRIBUTING.md says.
+-- A new command, which is a row and a module in a copy of repl/, is in the help, the manual, the
+-- prompt and the completion. CONTRIBUTING.md's recipes in Lua, for a command, a key of reports and
+-- a lab, are followed to the letter in that copy: each touches as many files as it says there.
 -- One interpreter: the subject is programs as processes, made from a copy of the tree.
 
 local c = require "support.c"

@@ -274,7 +274,7 @@ for _, lab in ipairs(catalog.all()) do
          assert.same({ name = "lpfm", display_name = "lpfm", language = "lua" }, notebook.metadata.kernelspec)
          assert.equal(('course = lab("%s")'):format(lab.name), notebook.cells[2].source)
          local code, cells = "", 0
-         for _, cell in ipairs(notebook.cells) do -- nbformat requires both in code cells
+         for _, cell in ipairs(notebook.cells) do -- nbformat: only code cells have these fields
             local is_code = cell.cell_type == "code"
             assert.equal(is_code, cell.execution_count ~= nil)
             assert.equal(is_code, cell.outputs ~= nil)

@@ -133,7 +133,8 @@ end]]
 end)
 
 describe("lab statistics: compare", function()
-   -- A script to format with the runs that it makes of each program, and when it says "same".
+   -- A format of scripts. Its arguments are the number of runs of each program, and the condition
+   -- on which the script returns "same".
    local COMPARE = [[
 local statistics = require "pfm.statistics"
 return function(first, second)

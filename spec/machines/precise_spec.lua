@@ -99,7 +99,8 @@ describe("PEBS", function()
       assert.are.equal(-100, sim.value(ctx, 0)) -- 2000 events, a multiple of the period
    end)
 
-   -- 5 loads of a line each: from memory, the L1D, and after walks of 64 KB and 1 MB L2 and L3.
+   -- Each load_all() loads 5 lines: at first from memory, then from the L1D, after a walk of 64 KB
+   -- from the L2, and after one of 1 MB from the L3.
    it("says of loads on Nehalem their data, what answered them, and how long that took", function()
       local function load_all(ip) return { loop = 5, { ip = ip, load = { B, 64 } } } end
       local function walk(kb) return { loop = kb * KB / 64, { ip = 0x9000, store = { A, 64 } } } end

@@ -33,7 +33,8 @@ local function cycles_of(steps, into)
    return into
 end
 
--- Returns PerfEvtSel's count: cycles with cmask events or more (inv: fewer; edge: first of a row).
+-- Returns what PerfEvtSel counts: cycles with cmask events or more; with inv, cycles with fewer;
+-- with edge, only the first of successive ones.
 local function promised(cycles, cmask, inv, edge)
    local sum, before = 0, false
    for _, n in ipairs(cycles) do

@@ -12,7 +12,7 @@ local doc = require "pfm.doc"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
 
--- Returns the words for the end of a text, asking as the line editor does.
+-- Returns the words that the line editor would offer at the end of a text.
 local function words(text)
    local quote = complete.quote(text)
    local breaks = quote ~= "" and "[ \t\n\"',]" or "[ \t\n\"'+%-*/%%^#=<>~;,(){}%[%]]"

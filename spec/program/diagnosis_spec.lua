@@ -82,7 +82,7 @@ describe("a measurement that ends before its command", function()
       local out = run(("stat --timeout 0.3 -e task-clock -- %s 1.5 1"):format(shares))
       assert.falsy(out:find("Threads or children", 1, true), out)
       assert.truthy(out:find("The measurement ended before the command did", 1, true), out)
-      assert.truthy(out:find("\n +%d+%.%d%d +s user\n"), out) -- the kernel tells ticks of 10 ms
+      assert.truthy(out:find("\n +%d+%.%d%d +s user\n"), out) -- the kernel has ticks of 10 ms
       out = run(("record --timeout 0.3 -o %s/partial.data -- %s 1.5 1"):format(scratch, shares))
       assert.falsy(out:find("was not sampled", 1, true), out)
       assert.falsy((run(("report %s/partial.data"):format(scratch))):find("not sampled", 1, true))

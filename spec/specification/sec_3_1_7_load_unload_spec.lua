@@ -206,7 +206,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
          assert(m:act(tid))
          local ctx = counter { flags = { "SYSTEM_WIDE" } }
          sim.refused("EINVAL", "neither the caller", ctx:load(other))
-         sim.refused("EINVAL", "neither the caller", ctx:load(0)) -- 2.x: the current CPU, which is 1
+         sim.refused("EINVAL", "neither the caller", ctx:load(0)) -- 2.x takes the current CPU, 1
          assert(ctx:load(tid))
          assert(ctx:unload())
          assert(ctx:load(1))

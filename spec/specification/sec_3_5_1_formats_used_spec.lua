@@ -127,7 +127,7 @@ describe("3.5.6 Buffer content", function()
    after_each(sim.finish)
 
    it("'The first byte of the buffer ... contains format specific information': the header of each layout", function()
-      -- itanium2: a sample of 0 PMDs, at 100 ns
+      -- nothing has run: the buffer has a header and no sample
       local m = sim.machine()
       for format, header in pairs { default = 128, [UUID_06] = 40 } do
          local ctx = sim.context { format = format }

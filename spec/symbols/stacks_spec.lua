@@ -429,7 +429,8 @@ end
 local BUILD = os.getenv("LPFM_BUILD") or "build"
 local LPFM = BUILD .. "/lpfm"
 
--- Records some ten thousand samples of a program, dozens a round: shares vary by tenths of a point.
+-- Records some ten thousand samples of a program, dozens in each of its rounds, so that shares vary
+-- by tenths of a percentage point.
 local function record(path, how, prog)
    local line = ("LPFM_MACHINE=%s %s record %s -c 100000 -o %s -- %s 250"):format(real, LPFM, how, path, prog)
    local out, status = c.sh(line)

@@ -93,7 +93,7 @@ describe("a symbol table", function()
    it("of the kernel names functions to their last bytes, however long they are", function()
       local kernel, why = objects.object("[kernel]")
       if not kernel then return pending(why) end
-      local names, long, before = {}, 0, nil -- names by address: aliases
+      local names, long, before = {}, 0, nil -- names: aliases have one address
       local function number(hex) return tonumber(hex:sub(-8), 16) + (tonumber(hex:sub(1, -9), 16) - 2 ^ 32) * 2 ^ 32 end
       for symbol in io.lines("/proc/kallsyms") do
          local hex, kind, name = symbol:match("^(ffff%x+) (%S) (%S+)$") -- modules have a fourth word
