@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# build.mk - texts that the module holds for LuaJIT: declarations, made from the headers, and the step of
-# loops. The top Makefile includes it and sets its variables.
+# build.mk - texts that C files of the module include as strings: C declarations for LuaJIT, made
+# from the headers, and Lua files. The top Makefile includes it and sets its variables.
 
 CDEF_INC := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen
@@ -14,7 +14,7 @@ $(CDEF_INC): lpfm/ffi/cdef.h lpfm/ffi/objects.h lpfm/base/class.h lpfm/base/perf
 
 $(LUAS:%=$(BUILD)/%/obj/lpfm/ffi/cdef.o): $(CDEF_INC)
 
-# What C files hold of Lua.
+# Lua files that C files include as strings.
 STEP_INC := $(BUILD)/gen/step.inc
 ROWS_INC := $(BUILD)/gen/rows.inc
 

@@ -14,8 +14,9 @@
 #define END	{ NULL, 0, 0, 0, NULL, 0 }
 
 /*
- * The fields follow. If plain is set, a number may be given instead of a table, for the first field.
- * MARKED_STRUCT is for structures with PFM_REG_RETFL_* bits in the member "marks".
+ * STRUCT() defines the description of a structure; its last arguments are the fields. If plain is
+ * true, a number, the value of the first field, may be given instead of a table. MARKED_STRUCT() is
+ * for structures with PFM_REG_RETFL_* bits in the member "marks".
  */
 #define FIELDS(...) (const struct lpfm_field[]){ __VA_ARGS__, END }
 #define STRUCT(name, type, plain, ...) \

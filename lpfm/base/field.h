@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* field.h - sets t[name] of the table t on top of the stack. */
+/* field.h - functions that set the field `name` of the table on top of the stack. */
 #ifndef LPFM_FIELD_H
 #define LPFM_FIELD_H
 
 #include "base/u64.h"
 
-/* NULL sets nil. */
+/* Sets the field to nil if text is NULL. */
 static inline void lpfm_set_text(lua_State *L, const char *name, const char *text)
 {
 	lua_pushstring(L, text);

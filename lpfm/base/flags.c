@@ -76,9 +76,9 @@ static const struct lpfm_flag other_constants[] = {
 	FLAG(PFM_, VERSION), FLAG(PFM_, VERSION_MAJ), FLAG(PFM_, VERSION_MIN), FLAG(PFM_, MAX_PMCS),
 	FLAG(PFM_, MAX_PMDS), FLAG(PFM_, PMC_BV), FLAG(PFM_, PMD_BV), FLAG(PFM_, MAX_PMC_BITVECTOR),
 	FLAG(PFM_, MAX_PMD_BITVECTOR),
-	/* ALONE and whole_cpus of lpfm.perf_event */
+	/* the flags for which the fields alone and whole_cpus of lpfm.perf_event() stand */
 	FLAG(PFM_PERF_, ALONE), FLAG(PFM_PERF_, WHOLE_CPUS),
-	/* marks of the first bad element, by which messages name it */
+	/* marks of the first bad element of a vector; limits, versions, and verdicts of programs */
 	FLAG(PFM_REG_RETFL_, NOTAVAIL), FLAG(PFM_REG_RETFL_, EINVAL), FLAG(PFM_REG_RETFL_, NOSET),
 	FLAG(PFM_REG_RETFL_, MASK), FLAG(PFM_SET_RETFL_, EINVAL), FLAG(PFM_SET_RETFL_, NOSET),
 	FLAG(PFM_SET_RETFL_, MASK), FLAG(PFM_REG_, NO_CTRL), FLAG(PFM_REG_, NAME_LEN),

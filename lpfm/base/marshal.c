@@ -27,8 +27,8 @@ enum { MAX_DEPTH = 100 };
 struct packer {
 	lua_State		*L;
 	const struct lpfm_site	*site;
-	const char		*owner;		/* key of the function that is being packed */
-	/* name of its upvalue that is being packed, or NULL */
+	const char		*owner;		/* key of the function being packed; or NULL */
+	/* name of the function's upvalue that is being packed, or NULL */
 	const char		*upvalue;
 	int			buffer;		/* stack index of a userdata with the bytes */
 	/* stack index of a table that maps tables and functions to their numbers */

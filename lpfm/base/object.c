@@ -32,7 +32,7 @@ void lpfm_object_retire(void *object)
 	((struct lpfm_head *)object)->class = NULL;
 }
 
-/* The upvalue is the class. */
+/* The __gc of classes that have no other one. The upvalue is the class. */
 static int retire(lua_State *L)
 {
 	void *object = lpfm_object_test(L, 1, lua_touserdata(L, lua_upvalueindex(1)));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* perfmon.h - the interface, without its stand-in for mmap(): buffers are mapped by pfm_map_buffer(). */
+/*
+ * perfmon.h - includes the perfmon interface without the macro that replaces mmap(): this module
+ * maps sampling buffers by pfm_map_buffer().
+ */
 #ifndef LPFM_PERFMON_H
 #define LPFM_PERFMON_H
 

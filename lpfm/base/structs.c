@@ -432,8 +432,8 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const
 }
 
 /*
- * Fills in a record from a number, which stands for its first field: the common case, which needs
- * no full reading.
+ * Fills in a structure from a number, the value of its first field, as most vectors are given.
+ * Returns false if the element is not such a number: then lpfm_struct_read() must read it.
  */
 static inline bool fill_plain(lua_State *L, int idx, const struct lpfm_struct *rec, void *base)
 {

@@ -130,8 +130,8 @@ static void check_request(lua_State *L, const struct request *req, const struct 
 }
 
 /*
- * With the format "program", samples are those of its base. Its argument contains an address, so a
- * script cannot give it as bytes.
+ * Checks the options of the format "program", and makes the format of its base the format of the
+ * samples. The argument of "program" contains an address, so a script cannot give it as bytes.
  */
 static void settle_program(lua_State *L, struct request *req, const struct lpfm_site *site)
 {
@@ -267,8 +267,8 @@ static uint32_t buffer_flags(const struct request *req)
 }
 
 /*
- * Returns nil, "call: reason", errno to Lua. The reason is why, which comes from the format; if why
- * is NULL, it is that of the call. Frees why in any case.
+ * Returns nil, "call: reason", errno to Lua. The reason is why, with which the format has refused
+ * the context, and which is freed. If why is NULL, the reason is that of the errno.
  */
 static int refused(lua_State *L, const char *call, char *why)
 {

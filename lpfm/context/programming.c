@@ -16,9 +16,9 @@
 #include "context/context.h"
 #include "context/programming.h"
 
-/* The entries of the tables. A PMD's entry begins with the layout of its samples. */
+/* The entries of the tables in struct lpfm_programming. Each begins with its key. */
 struct set_entry {
-	uint32_t	key;		/* its number */
+	uint32_t	key;		/* number of the set */
 	pfarg_setdesc_t	arg;
 };
 
@@ -155,7 +155,7 @@ static void push_copy(lua_State *L, int idx)
 	}
 }
 
-/* However the options give the flags, the copy has them as a list of names. */
+/* In the copy, the flags are a list of names, even if the options give them as a number. */
 void lpfm_programming_keep(lua_State *L, int idx)
 {
 	const struct lpfm_context *ctx = lpfm_context_test(L, -1);

@@ -185,7 +185,7 @@ static bool take_mark(const struct lpfm_context *ctx, bool all)
  */
 static void note_error(lua_State *L)
 {
-	if (lua_isnil(L, -1)) { /* it would pass for no error */
+	if (lua_isnil(L, -1)) { /* nil means that there was no error */
 		lua_pop(L, 1);
 		lua_pushliteral(L, "on_message: the function raised nil");
 	}

@@ -22,7 +22,7 @@ struct plain {
 	char	text[PLAIN_MAX];
 };
 
-/* libiberty calls it with parts of the result, which may be NULL if len is 0. */
+/* Appends a part of the result. libiberty may pass NULL as part if len is 0. */
 static void append(const char *part, size_t len, void *plain)
 {
 	struct plain *p = plain;
@@ -83,7 +83,10 @@ static char *demangle_cpp(const char *name)
 	return result;
 }
 
-/* "camlModule__function_12" is Module.function_12; "$" and two digits stand for a character. */
+/*
+ * Demangles a name of OCaml: "camlModule__function_12" is Module.function_12. "$" and two
+ * hexadecimal digits stand for a character.
+ */
 static char *demangle_ocaml(const char *name)
 {
 	char *plain = malloc(strlen(name) + 1), *to = plain;

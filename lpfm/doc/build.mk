@@ -9,7 +9,7 @@ DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 
 # LDoc takes a file's first comment for its documentation, which the licence's line is not, and wants a
 # module before its submodules.
-# The folders stand for files that went.
+# Folders are prerequisites because their times change when a source file is removed.
 $(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_PUBLIC) $(DOC_PRIVATE) $(wildcard lpfm/*/ scripts/pfm/ scripts/pfm/*/ repl/*/)
 	@rm -rf $(@D) && mkdir -p $(@D)/files/{public,private}/{modules,submodules}
 	@sort_into() { for f in "$${@:2}"; do \
@@ -18,7 +18,7 @@ $(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_PUBLIC) $(DOC_PRIVATE) $(wild
 		sort_into public $(DOC_PUBLIC) && sort_into private $(DOC_PRIVATE)
 	@cp $< $@
 
-# ldoc FILES,OPTION...: over sorted files; what it says matters only when it fails
+# $(call ldoc,FILES,OPTIONS) runs ldoc on the sorted files; its output is shown only if it fails
 ldoc = (cd $(DOC_DIR)/src && ldoc --fatalwarnings -c ./config.ld $(2) $(1)) >$(DOC_DIR)/log 2>&1 || \
 	{ cat $(DOC_DIR)/log >&2; exit 1; }
 
@@ -33,5 +33,5 @@ doc: $(DOC_DIR)/src/config.ld
 	$(Q)LUA_PATH='scripts/?.lua;?.lua' $(LUA) repl/pages.lua $(DOC_DIR)/src/topics
 	@{ cat lpfm/doc/config.ld && echo 'topics = "topics"'; } >$(DOC_DIR)/src/pages.ld
 	$(Q)$(call ldoc,files/public,-c ./pages.ld --dir ../html)
-	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# where build.mk sorted a file is no name
+	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# a folder is no part of a name
 	@echo "$(DOC_DIR)/html/index.html"

@@ -239,7 +239,10 @@ static void read_ranges(lua_State *L, unsigned char *to, const struct ia64_range
 
 /* --- the table of options ------------------------------------------------------------------- */
 
-/* Reads the value on top if the option is one that is a list; returns false if it is not. */
+/*
+ * Reads the value on top if the option `key` is a list, of ranges or counters. Returns false if it
+ * is another option.
+ */
 static bool read_list(lua_State *L, struct lpfm_ia64 *x, const char *key, const struct lpfm_site *site)
 {
 	const struct ia64_options *o = x->options;
@@ -345,7 +348,7 @@ static void append_registers(lua_State *L, int pmcs, const pfmlib_ita2_output_rr
 	}
 }
 
-/* Pushes what is covered beyond the limits of each range. */
+/* Pushes, for each range, how many bytes are covered before and behind it. */
 static void push_excess(lua_State *L, const unsigned char *in, const struct ia64_ranges *r,
 			const pfmlib_ita2_output_rr_t *out)
 {

@@ -197,7 +197,7 @@ static bool describe(struct lpfm_luafmt *f, const struct request *req)
 	return f->fmt.fmt_name;
 }
 
-/* Pushes nil, "call: why", err; if why is NULL, it was lack of memory. Frees why in any case. */
+/* Pushes nil, "call: why", err; if why is NULL, memory has run out. Frees why. */
 static int fail_freeing(lua_State *L, const char *call, int err, char *why)
 {
 	char text[2048];

@@ -20,7 +20,7 @@ struct lpfm_luafmt {
 	/* protects all members below; it is a leaf: no call-back or other lock is taken inside */
 	pthread_mutex_t		lock;
 	lua_State		*F;
-	unsigned int		ticks;		/* hook counts of the call that is running */
+	unsigned int		ticks;		/* how often the hook has run in this call */
 	/* the PMDs in the table overflow.pmds */
 	uint64_t		pmds[PFM_PMD_BV];
 	/* atomic: the references of the handle, and of each use */

@@ -307,7 +307,10 @@ static void restrain(lua_State *F)
 	interpret(F);
 }
 
-/* Stores in the registry what the callbacks will need. */
+/*
+ * Stores what callbacks use: in the registry the traceback, the table `overflow` and f; as a global
+ * the function u64().
+ */
 static void furnish(lua_State *F, struct lpfm_luafmt *f)
 {
 	lua_getglobal(F, "debug");
@@ -326,7 +329,7 @@ static void furnish(lua_State *F, struct lpfm_luafmt *f)
 	lua_setfield(F, LUA_REGISTRYINDEX, "lpfm.luafmt");
 }
 
-/* LuaJIT's library; the symbol is NULL in PUC Lua. */
+/* LuaJIT's libraries bit and jit. In PUC Lua both symbols are NULL. */
 extern int luaopen_bit(lua_State *F) __attribute__((weak));
 extern int luaopen_jit(lua_State *F) __attribute__((weak));
 

@@ -32,7 +32,7 @@ struct perf_id {
 struct perf_part {
 	int		fd;
 	uint64_t	at, end;
-	bool		is_cut;		/* the file is truncated: its records should go on */
+	bool		is_cut;		/* the file ends before its records should end */
 };
 
 /* Bytes that were read or unpacked; those between `from` and `to` are still unused. */
@@ -55,8 +55,7 @@ struct perf_file {
 	bool			sorted;		/* the ids are sorted */
 	/* the records were read once, so all events are known */
 	bool			told;
-	/* the records */
-	/* the file itself, and the files of perf's threads */
+	/* where the records are: the file itself, and the files of perf's threads */
 	struct perf_part	*parts;
 	uint32_t		num_parts, part;
 	uint64_t		next;		/* offset of the next record in its part */

@@ -2,7 +2,7 @@
 /***
 Files of perf (perf.data): their header, and their records one after the other. `pfm.recording.perfdata` makes
 recordings of them.
-`values` is a list of names, from index 0: what samples may have besides the fields that all have.
+`values` is a list of names, from index 0: what samples may have in addition to the fields that all have.
 @module lpfm.perfdata
 @pragma nostrip
 */
@@ -340,8 +340,8 @@ static int file_set_base(lua_State *L)
 }
 
 /*
- * Returns a word of a record's body, counted from its start or, from 1, from its end; 0 if the
- * record is too short.
+ * Returns word `at` of a record's body. Words are counted from 0 from the start of the body, or
+ * from 1 from its end (from_end). Returns 0 if the record is too short, or if at is negative.
  */
 static uint64_t word_of(const struct perf_record *r, int at, bool from_end)
 {

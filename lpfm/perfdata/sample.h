@@ -6,8 +6,8 @@
 #include "perfdata/file.h"
 
 /*
- * What perf's samples may hold besides the fields that every sample of lpfm has. Recordings store
- * these values in this order.
+ * What perf's samples may hold in addition to the fields that every sample of lpfm has. Recordings
+ * store these values in this order.
  */
 enum perf_value {
 	PERF_VALUE_ADDR, PERF_VALUE_WEIGHT, PERF_VALUE_INS_LATENCY, PERF_VALUE_STAGE_CYCLES, PERF_VALUE_DATA_SRC,

@@ -15,7 +15,7 @@ $(PFMLIB_SRC:%.c=$(BUILD)/obj/%.o): $(BUILD)/obj/%.o: %.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -Ilpfm/pfmlib -c -o $@ $<
 
-# libpfm4's header has the name of ours, which this file must not find
+# This file includes libpfm4's pfmlib.h, and must not find ours, which has the same name.
 $(BUILD)/obj/$(PFMLIB_L4).o: $(PFMLIB_L4).c
 	@mkdir -p $(@D)
 	$(call say,cc $<)
@@ -38,7 +38,7 @@ $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o: lpfm/pfmlib/libpfm3/names.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# names that are not local to the library, with those that stand before libc's (kernel/user/interpose.c)
+# exported names, also of the functions that are called in place of libc's (kernel/user/interpose.c)
 $(BUILD)/libpfm3/names: $(LIBPFM3_MAP) lpfm/pfmlib/libpfm3/names.c lpfm/pfmlib/build.mk
 	@mkdir -p $(@D)
 	@{ sed -n 's/^\t\([a-z0-9_]*\*\{0,1\}\);$$/\1/p' $(LIBPFM3_MAP); \
@@ -53,7 +53,7 @@ $(BUILD)/libpfm3/libpfm.so.3: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/libpfm.map
 		-Wl,-Bsymbolic $(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(LIBPFM3_OBJ) -pthread -ldl
 	@ln -sf libpfm.so.3 $(@D)/libpfm.so
 
-# one object, which keeps to itself what is not for programs
+# libpfm.a has a single object, in which all names but the exported ones are local.
 $(BUILD)/libpfm3/libpfm.a: $(LIBPFM3_OBJ) $(BUILD)/libpfm3/names
 	$(call say,ar $@)
 	$(Q)$(CC) -r -nostdlib -o $(@D)/libpfm.o $(LIBPFM3_OBJ)

@@ -13,7 +13,7 @@
 
 #define PMUS	"/sys/bus/event_source/devices"
 #define COMMON	0x40	/* codes of the events that PMCEID0_EL0 and PMCEID1_EL0 have bits for */
-#define NEWER	0x31	/* the first of those that older kernels do not list */
+#define NEWER	0x31	/* code of the first event that older kernels do not list */
 #define SW_INCR	0x00	/* every processor has these two, and the kernel lists neither */
 #define CHAIN	0x1e
 

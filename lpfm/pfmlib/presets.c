@@ -441,7 +441,10 @@ static const struct entry common[] = {
 	{ 0 }
 };
 
-/* Names that are not in common, but in tables of families. pfm_generic_name() lists these first. */
+/*
+ * The generic names and presets that are not in the table `common`, but only in tables of families.
+ * pfm_generic_name() lists these first.
+ */
 static const char *const family_names[] = {
 	"cycles", "instructions", "ref-cycles", "bus-cycles", "cache-references", "cache-misses",
 	"branches", "branch-misses", "stalled-cycles", "stalled-cycles-frontend",

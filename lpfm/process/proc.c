@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* proc.c - the module lpfm.proc: processes, threads, CPUs, the clock, Ctrl-C. */
 /***
-What a monitoring tool needs from the system besides counters: processes, CPUs, signals.
+What a monitoring tool needs from the system apart from counters: processes, CPUs, signals.
 
 @module lpfm.proc
 */

@@ -207,7 +207,7 @@ static int next_record(lua_State *L)
 }
 
 /***
-Iterates over what is in a buffer of the format stack besides samples, with RECORDS (specification 6.3.2). Each is a
+Iterates over what is in a buffer of the format stack other than samples, with RECORDS (specification 6.3.2). Each is a
 table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 
 - MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)

@@ -40,7 +40,7 @@ struct lpfm_walk {
 	const struct lpfm_context *ctx;		/* NULL: the buffer is a recorded one */
 	const struct lpfm_table	*layouts;	/* each entry begins with a struct lpfm_layout */
 	bool			any_set;	/* sets without layouts have those of set 0 */
-	struct lpfm_layout	body;		/* the sample's; copied, as layouts change */
+	struct lpfm_layout	body;		/* the sample's layout: a copy, as layouts change */
 };
 
 /* Begins a walk over no samples; the caller then sets next, limit and count. */

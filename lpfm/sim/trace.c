@@ -157,12 +157,16 @@ const void *lpfm_sim_call_trace(lua_State *L, const char *path, uint64_t *size)
 
 /* --- a trace from valgrind ------------------------------------------------------------------ */
 
-/* What lackey_trace() reads, and what becomes readable when its writer has ended; or -1. */
+/*
+ * The descriptor that lackey_trace() reads; and one that becomes readable when the writer of the
+ * text has ended, -1 if there is none.
+ */
 static _Thread_local struct pollfd text, writer;
 
 /*
  * Returns true if there is no more to read: Ctrl-C came, or the writer has ended and all that it
- * wrote is read. Processes that it has left may hold the descriptor open.
+ * wrote is read. The end of the text does not tell, as processes that the writer leaves running may
+ * hold its descriptor open.
  */
 static int at_end(void)
 {

@@ -12,7 +12,7 @@
 #include "symbols/start.h"
 #include "symbols/table.h"
 
-enum { SLOTS = 4096 };		/* a power of two */
+enum { SLOTS = 4096 };		/* slots of the table of rows: a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };

@@ -13,7 +13,7 @@ struct symdwarf_unit;
 struct symdwarf {
 	Dwarf *dw;
 	Dwarf_Addr bias;		/* our address minus that in the debug information */
-	Dwarf_Die function;		/* the one that the last address was in; its cu is NULL before */
+	Dwarf_Die function;		/* function of the last address; cu NULL: none yet */
 	struct symdwarf_unit *units;	/* sorted by address */
 	size_t n, room;
 	bool ready;

@@ -44,7 +44,7 @@ static int no_memory(lua_State *L)
 	return luaL_error(L, "not enough memory");
 }
 
-/* Returns a pid or a time. */
+/* Returns argument idx, a pid or a time in ns. */
 static uint64_t number(lua_State *L, int idx)
 {
 	lua_Number v = luaL_checknumber(L, idx);

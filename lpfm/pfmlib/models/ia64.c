@@ -85,8 +85,8 @@ static uint64_t pmc_value(const struct ia64_event *e, unsigned int plm, bool pm,
 }
 
 /*
- * Montecito has one instruction set, 2. Lines are counted in each of the four states, by bits 27 -
- * 30.
+ * Returns the bits that only Montecito's PMCs have: the instruction set, which is always IA-64, and
+ * the MESI states, bits 27 to 30. An event that counts lines by state counts them in all four.
  */
 static uint64_t montecito_bits(const struct ia64_event *e)
 {

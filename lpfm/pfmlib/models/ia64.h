@@ -95,7 +95,7 @@ struct ia64_model {
 	uint8_t		fine_bits;
 	/* the bits of the branch buffer's PMC that select all branches */
 	uint16_t	all_branches;
-	/* a data EAR in TLB or ALAT mode spoils the branch buffer */
+	/* a data EAR in TLB or ALAT mode and the branch buffer exclude each other */
 	bool		dear_spoils_btb;
 	uint64_t	(*iear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);
 	uint64_t	(*dear)(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool pm);

@@ -19,7 +19,7 @@ static pfmlib_ita2_ear_t ear_of(const struct ia64_event *e)
 	return ear;
 }
 
-/* In these modes a misprediction would spoil the address, unless the branch buffer is off. */
+/* Returns true if the event uses the data EAR in a mode in which the branch buffer must be off. */
 static bool spoils_btb(const struct ia64_model *regs, const struct ia64_event *e)
 {
 	return regs->dear_spoils_btb && (e->buffer == IA64_DEAR_TLB || e->buffer == IA64_DEAR_ALAT);

@@ -127,7 +127,7 @@ static uint64_t match_value(const pfmlib_mont_opcm_t *m)
 	return reg.pmc_val;
 }
 
-/* PMC32 also says what code ranges restrict. */
+/* PMC32 also says whether a code range restricts events, and whether it is inverted. */
 static int first_matcher(struct ia64_dispatch *x)
 {
 	const pfmlib_mont_input_param_t *p = x->model_in;

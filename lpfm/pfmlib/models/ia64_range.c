@@ -39,8 +39,8 @@ static struct block around(uint64_t start, uint64_t end)
 }
 
 /*
- * Covers [c, end) or [start, c) with n blocks, the largest first; c is aligned, and the last block
- * may reach too far.
+ * Covers the `size` bytes that begin at c (up) or end there (!up) with at most n blocks, the
+ * largest first; c is aligned. Returns how many bytes the last block covers beyond them.
  */
 static uint64_t cover_side(struct cover *cv, uint64_t c, uint64_t size, unsigned int n, bool up)
 {

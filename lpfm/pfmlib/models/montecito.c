@@ -153,7 +153,10 @@ static int one_thread(struct ia64_dispatch *x)
 #define IPEAR_MODE	4
 #define IPEAR_DELAY_MAX	255
 
-/* The instructions that retire before a sample go to the trace buffer, instead of branches. */
+/*
+ * Sets up the IP-EAR: with it, the trace buffer holds the instructions that retire before a sample,
+ * and no branches.
+ */
 static int ip_ear(struct ia64_dispatch *x)
 {
 	const pfmlib_mont_input_param_t *p = x->model_in;

@@ -2,9 +2,9 @@
 /*
  * x86.c - which counters of an x86 core PMU an event can be on.
  *
- * PMC/PMD 0 to N-1 are the general counters. Numbers are those of libpfm 3 otherwise: PMD16 and up are Intel's fixed
- * counters, with four bits each in PMC16; PMC18 and up are MSRs that events share. The rules are the
- * manufacturers' as Linux applies them (arch/x86/events).
+ * PMC/PMD 0 to N-1 are the general counters. The other registers have libpfm 3's numbers: PMD16 and
+ * up are Intel's fixed counters, with four bits each in PMC16; PMC18 and up are MSRs that events
+ * share. The rules are the manufacturers', as Linux applies them (arch/x86/events).
  */
 #include <string.h>
 
@@ -206,7 +206,7 @@ static int fixed_counter(const struct family *f, const struct l4_pmu *pmu, uint6
 	return -1;
 }
 
-/* Returns true for the code of the fixed instruction counter, which has one since Ice Lake. */
+/* Returns true for the code that the fixed counter of instructions has since Ice Lake. */
 static bool is_fixed_inst(const struct pfl_model *m, const struct family *f, uint64_t evtsel)
 {
 	return (f->rules == icl_rules || f->rules == spr_rules) && m->ncounters > 8 &&

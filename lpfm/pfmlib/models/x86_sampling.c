@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86_sampling.c - what libpfm 3's own structures of x86 models say besides events: precise samples (PEBS) of Core and
- * Nehalem, Nehalem's last branch records, AMD's instruction-based sampling (IBS). It becomes PMCs and PMDs.
+ * x86_sampling.c - what libpfm 3's own structures of x86 models say apart from events: precise
+ * samples (PEBS) of Core and Nehalem, Nehalem's last branch records, AMD's instruction-based
+ * sampling (IBS). It becomes PMCs and PMDs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,8 +65,8 @@ static bool is_first_of_core(const pfmlib_input_param_t *in, unsigned int i)
 }
 
 /*
- * On Core only counter 0 samples precisely; on Nehalem all general counters do, so precise events
- * must be on these.
+ * On Core only counter 0 samples precisely, so the event loses its other alternatives. On
+ * Nehalem all general counters do, and precise events have no alternatives on other counters.
  */
 void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
 		    struct pfl_demand *d)
