@@ -21,8 +21,6 @@ struct demangler {
 	char		*out;
 	size_t		n;
 	unsigned int	depth, rules;
-	/* Rust: number of lifetimes bound by the enclosing binders */
-	uint64_t	lifetimes;
 	/* D: position of the back reference that is being followed */
 	size_t		followed;
 	bool		quiet;		/* what is read is not printed */

@@ -191,7 +191,7 @@ function buffer:entries()
    return registry["lpfm.fields"].compile(state, VALUES, entry), state
 end
 
---- Iterates over what is in a buffer of the format stack besides samples, with RECORDS, as it is in memory.
+--- Iterates over what is in a buffer of the format stack with RECORDS apart from samples, as it is in memory.
 -- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT", "LOST", "SWITCH") and a
 -- pointer: const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *, ..._event_t *, ..._lost_t *, ..._switch_t *
 -- @return its state
