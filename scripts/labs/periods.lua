@@ -13,7 +13,8 @@ local function header(kit)
    return size
 end
 
--- Returns the size of a buffer for n samples: full if the largest, with all PMDs, does not fit.
+-- Returns the size of a buffer that is full after n samples: when a sample with all PMDs would not
+-- fit.
 local function room_for(kit, n)
    return header(kit) + n * SAMPLE + VALUE * #lpfm.pmds()
 end

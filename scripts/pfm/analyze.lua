@@ -31,11 +31,12 @@ local analyze = {}
 -- get `total` (`samples`, `events`, `percent`), with all callees, by which they are then ordered
 -- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew;
 -- not a number where samples are of a recording without them
--- @treturn table `rows` of `cells`, each cell also by its key's name, `percent` (of its event's samples; of those of
--- its slice where rows are by time and something else), `samples`, `events`,
--- `pmd`, `event`, `sums`; `titles`; `totals` by PMD and `events` by name: the same for all samples;
--- `objects`, the samples in each; `missing` (objects without symbols); `cut` (samples missing from
--- damaged blocks)
+-- @treturn table `rows` of `cells`, each cell also by its key's name, `samples`, `events`
+-- (that they stand for), `percent` (of the events of all samples of its event; where rows are by
+-- time and another key, of those in its slice), `pmd`, `event`, `sums`; `titles`, of the keys;
+-- `totals` (by PMD) and `events` (by name), each with `samples`, `events` and `sums` of all
+-- samples; `objects`, how many samples lie in each; `missing`, the objects without symbols, each
+-- with `samples` and `why`; `cut`, how many samples are missing from damaged blocks
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
@@ -88,7 +89,8 @@ function analyze.test(self, wanted)
    if wanted.from or wanted.to then during = columns.during(self, wanted.from, wanted.to) end
    return function(s)
       if during then
-         local ns = math.floor(s.time * 1e9 + 0.5) -- without, one in some fifty first or last samples were not in time
+         -- rounded, since `time` is not exact: else the first or last sample could fall outside
+         local ns = math.floor(s.time * 1e9 + 0.5)
          if ns < during[2] or ns > during[3] then return false end
       end
       return not (chooses and not origin.matches(s, wanted)) and keys.pass(tests, s)
@@ -97,8 +99,9 @@ end
 
 --- Returns the times of a recording's first and last samples; for several recordings, those of all.
 -- @param self
--- @treturn number ns, of the clock that the machine gives samples; 0 without samples
--- @treturn number
+-- @treturn number the first sample's time, ns of the clock that the machine gives samples; 0
+-- without samples
+-- @treturn number the last sample's time, likewise
 -- @usage analyze.span(assert(recording.open "lpfm.data"))
 -- @function span
 analyze.span = columns.span
@@ -156,7 +159,7 @@ analyze.histogram = values.histogram
 --- Finds how two values correlate over the samples.
 -- @param self of `recording.open` or `recording.of`
 -- @param x as `what` of `analyze.histogram`
--- @param y
+-- @param y the same
 -- @tparam[opt] table options
 -- @bool[opt] options.raw the registers' values as they are
 -- @tparam[opt] table options.filter as of `analyze.histogram`

@@ -32,8 +32,8 @@ end
 -- @int spec.tid the thread
 -- @string[opt="L1D"] spec.cache its name in `m:caches()`
 -- @int[opt=0] spec.cpu
--- @treturn table a list of steps, 64 at most, each with the misses of every set; `step`: ns that each takes, `cache`,
--- `begun`: ns
+-- @treturn table a list of steps, 64 at most, each with the misses of every set; `step`: ns that
+-- each takes, `cache`: its name, `begun`: when the run began, ns of the machine's clock
 -- @raise if there is no such cache or thread
 -- @usage
 -- local before, caches = lpfm.machine().name, require "pfm.caches"

@@ -64,11 +64,12 @@ end
 -- @string spec.stages as "page-faults:1000 then cs:10 then cpu-clock"
 -- @tparam[opt] function record carries out a last stage that samples, by default `profile.collect`
 -- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured
--- time, the thread's own; of several threads the first), `lasted`, `uncounted` (ns of `lasted`),
--- `left_by`, `late` (its condition was met, but the next stage could not begin), `counts` (of
--- `event`, `unit`, `value`), `subjects`, `reached_by` (how many subjects reached it); a stage that
--- samples has `samples` instead of counts; `left_out`, the share of a command's CPU time that its
--- other threads and children spent, which are not part of the cascade
+-- time, the thread's own; of several threads the first), `lasted`, `uncounted` (ns of `lasted`
+-- in which its events were not counted), `left_by` (texts of conditions; by text, how many subjects
+-- left by it), `late` (its condition was met, but the next stage could not begin), `counts` (of
+-- `event`, `unit`, `value`), `subjects` (how many), `reached_by` (how many of these reached it); a
+-- stage that samples has `samples` instead of counts; `left_out`, the share of a command's CPU time
+-- that its other threads and children spent, which are not part of the cascade
 -- @usage
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)

@@ -533,7 +533,8 @@ end
 --- Counts while a function runs, in this thread.
 -- @tparam function fn
 -- @param list events, as for `count.run`
--- @tparam[opt] int tid another thread, as that of a simulated machine that the function lets run
+-- @tparam[opt] int tid the thread to count instead, such as a simulated one that the function lets
+-- run
 -- @treturn table of `count.run`; `results` is what fn returned
 -- @usage count.call(function() return ("x"):rep(1e6) end, "page-faults").events[1].value
 function count.call(fn, list, tid)

@@ -395,8 +395,9 @@ function doc.text(what, width)
    return #out > 0 and table.concat(out, "\n\n") or nil
 end
 
---- Returns help in any case: on a name or value; or the functions that mention the name, or similar
--- names. Without an argument, lists the public modules and the classes of objects.
+--- Returns help on a name or value. If a name is not documented, lists the functions that mention
+-- it, or suggests a similar name. Without an argument, lists the public modules and the classes of
+-- objects.
 -- @param[opt] what
 -- @treturn string
 -- @usage

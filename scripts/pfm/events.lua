@@ -199,7 +199,8 @@ local function names_for(word)
    return names, err
 end
 
--- Gives the events of a -e, list[first] on, its period or frequency unless they have their own.
+-- Gives the events of one option -e, which are those from list[first] on, the option's period or
+-- frequency, unless they have their own. Returns nil and a message if all of them have.
 local function give_rate(its, list, first)
    if not (its.period or its.frequency) then return true end
    local given = false
@@ -297,10 +298,11 @@ function events.read(list, one_kind, sampled)
    return out
 end
 
---- Reads a list of events that are to be counted together.
+--- Reads a list of events as if all cores were alike, and gives the events their registers.
 -- @param list "task-clock,page-faults:u" or an array of names
 -- @tparam[opt] boolean sampled as for `events.read`
--- @return an array of events, or nil and a message that names the bad one
+-- @return an array of events, of which those that get no registers have a `reason`; or nil and a
+-- message that names the bad one
 -- @usage events.parse("page-faults:u")[1].pmd --> 66
 function events.parse(list, sampled)
    local out, err = events.read(list, true, sampled)

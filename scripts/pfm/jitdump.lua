@@ -117,14 +117,14 @@ local function new(list)
    for _, load in ipairs(list) do
       table.sort(load.lines, function(a, b) return a.address < b.address end)
       reach = math.max(reach, load.start + load.size)
-      load.reach = reach -- the highest end of all up to here
+      load.reach = reach -- the highest end of this and all earlier entries
    end
    return setmetatable({ list = list }, dump)
 end
 
---- Returns the path of the dump that a mapping is of.
+--- Returns the path of a JIT compiler's dump from the path of its mapping in a process.
 -- @string path of the mapping
--- @return the file's path, or nil: it is no dump
+-- @return the dump's path, or nil: another file is mapped
 -- @usage jitdump.path_of("/tmp/jit-12.dump (deleted)") --> "/tmp/jit-12.dump"
 function jitdump.path_of(path)
    local name = path:gsub(" %(deleted%)$", "")

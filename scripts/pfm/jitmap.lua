@@ -27,7 +27,7 @@ local function sort_entries(list)
    local reach = 0
    for _, e in ipairs(list) do
       reach = math.max(reach, e.start + e.size)
-      e.reach = reach -- the highest end of all up to here
+      e.reach = reach -- the highest end of this and all earlier entries
    end
    return list
 end

@@ -373,8 +373,8 @@ local function begin(self)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)
-   -- CPUs start after the callback `begin`, which lists the processes: a process that ended in
-   -- between would have samples and no name
+   -- contexts of CPUs start after the callback `begin` has listed the processes: if they started
+   -- before, a process that ended in between would have samples, but no name
    local prepares = target.cpus and not target.command and not target.delay
    self.waits_until = (target.delay or prepares) and math.huge
    attach_first(self)
@@ -511,7 +511,7 @@ end
 --- Returns what a measurement waits for after `measure.turn`.
 -- @tparam table self
 -- @treturn table descriptors
--- @treturn number seconds, or math.huge
+-- @treturn number seconds to wait at most, or math.huge
 -- @usage
 -- local c = count.prepare { command = { "true" }, events = "page-faults" }
 -- local f = measure.begin({ command = { "true" }, background = true }, c.callbacks)

@@ -58,7 +58,8 @@ local function try_to_write(path)
    return is_empty
 end
 
--- The terminal sends Ctrl-C to the command, too; one that goes on gets SIGTERM, then SIGKILL.
+-- Waits for the command after Ctrl-C, which the terminal sends to the command, too. If the command
+-- goes on, it gets SIGTERM, then SIGKILL.
 local function stop(child)
    for _, signal in ipairs { "TERM", "KILL" } do
       local status = child:wait(PATIENCE)

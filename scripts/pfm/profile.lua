@@ -43,7 +43,7 @@ local SAMPLE, VALUE = stored.entry_size, 8 -- bytes, of the default format
 local MAX_RATE = "/proc/sys/kernel/perf_event_max_sample_rate"
 local REGIONS = 8              -- regions of a buffer that are drained at one time, at most
 local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings, shorter at first
-local SHORTEST = 10000          -- ns: the kernel's shortest timer; least random first period
+local SHORTEST = 10000          -- ns: the kernel's shortest timer; events: see staggered()
 local USUAL = 1000              -- samples a second, if neither period nor frequency is given
 local GUESS = 1000              -- software events a second, assumed until their rate is known
 local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
@@ -112,7 +112,7 @@ local function make_random(self, i)
       error(("random: '%s' needs a period around which to vary"):format(event.name), 0)
    end
    local mask = adapts and expect.whole("random: mask", copy.mask, 0)
-   if mask then copy.mean = math.max(self.periods[i], mask + 1) end -- this tool has chosen that period
+   if mask then copy.mean = math.max(self.periods[i], mask + 1) end -- lpfm chose the period
    local out = randomize.resolve(copy)
    self.periods[i] = out.base or self.periods[i]
    if out.by == "tool" then self.by_tool = true end
@@ -452,8 +452,9 @@ end
 
 local sampling = {}
 
--- Returns the program for threads that come later: each begins at a random point within its first
--- period. Otherwise, threads that live for less than a period would never be sampled.
+-- Returns the program for threads that come later: the first period of each is random, from
+-- SHORTEST to the usual period (if that is shorter, the usual one). Otherwise, threads that live
+-- for less than a period would never be sampled.
 local function staggered(self)
    local program, pmds = {}, {}
    for k, v in pairs(self.program) do program[k] = v end
@@ -820,10 +821,11 @@ local function handlers(self, on_tick)
       begin = function(child)
          if self.sink.begin then self.sink.begin(child) end
          note_all(self)
-         note_all(self) -- for the processes that began during the first, which reads all mappings
+         note_all(self) -- again, for processes that began while the first call read all mappings
       end,
       tick = function(elapsed)
-         if step == FIRST_LOOK then note_all(self) end -- records begin at the start
+         -- again: processes that began before the contexts started have no records
+         if step == FIRST_LOOK then note_all(self) end
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end
@@ -891,7 +893,7 @@ end
 
 --- Returns the handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
--- @tparam table sink see above
+-- @tparam table sink functions that take the samples, see `pfm.profile`
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
 -- @treturn table
 -- @usage
@@ -932,18 +934,20 @@ end
 
 --- Carries out a profile.
 -- @tparam table self of `profile.prepare`
--- @tparam table sink see above
+-- @tparam table sink functions that take the samples, see `pfm.profile`
 -- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
--- @treturn table of `pfm.measure.run`, its `late` as `not_begun`, and `samples`, `lost` (their records, in the
--- kernel's buffer), `throttled` (times that the kernel held sampling back: it allows `sample_rate` a second), `crowded`
--- (came together with one that filled the buffer), `untold` (records of what programs did that had no room), `late`
--- (periods over which a timer came too late for a sample), `full` (times a buffer was full), `missed` (about how
--- many samples, then), `unsampled` (a share of the CPU time), `alone` (why threads and children were left out),
--- `stages` (of `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the tool
--- draws the periods: the share of the time in which it did so and nothing was observed), `stacks`
--- (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were cut, of
--- `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that it tested),
--- `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
+-- @treturn table of `pfm.measure.run`, its `late` as `not_begun`, and `samples`, `lost` (samples
+-- that the kernel's ring had no room for), `throttled` (times that the kernel held sampling back:
+-- it allows `sample_rate` a second), `crowded` (samples lost because another sample of the same
+-- overflow filled the buffer), `untold` (records of what programs did that had no room), `late`
+-- (periods over which a timer came too late for a sample), `full` (times a buffer was full),
+-- `missed` (about how many samples were not taken while one was full), `unsampled` (a share of the
+-- CPU time), `alone` (why threads and children were left out), `stages` (of
+-- `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the
+-- tool draws the periods: the share of the time in which it did so and nothing was observed),
+-- `stacks` (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were
+-- cut, of `total`, with `copied` bytes of the stack), `overflows` (with `where`: those that it
+-- tested), `off_cpu` (of `pfm.measure.off_cpu`: how many samples)
 -- @usage
 -- local p, bytes = profile.prepare { command = { "ls", "/proc/self/fd" }, events = "page-faults", period = 1 }, 0
 -- p.spec.command = { "true" }
@@ -956,8 +960,9 @@ end
 
 --- Samples into memory.
 -- @tparam table spec as for `profile.prepare`
--- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid), `sizes`, `records`; with
--- call stacks also `stack_table`, for `recording.of`
+-- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid),
+-- `sizes` (how many values a sample has, by PMD), `records`; with call stacks also `stack_table`,
+-- for `recording.of`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)

@@ -151,10 +151,12 @@ end
 --- Makes the options of `lpfm.create`, with the program made for a target.
 -- @tparam[opt] table options fields for `lpfm.create` (base, buf_size, ...; base is default, or none where nothing is
 -- kept), and:
--- @tparam[opt] {int,...} options.smpl_pmds those of the PMD that samples
+-- @tparam[opt] {int,...} options.smpl_pmds the smpl_pmds of the PMD that overflows: they are
+-- recorded with each sample
 -- @tparam[opt] table options.pmds PMDs by names of events, where others than the usual count them
 -- @int[opt] options.pid the process in which the objects are mapped
--- @tparam[opt] table options.maps the same as of `symbols.parse_maps`
+-- @tparam[opt] table options.maps its mappings, as of `symbols.parse_maps`; by default those that
+-- /proc shows
 -- @treturn table
 -- @usage
 -- local program = require "pfm.program"

@@ -42,7 +42,8 @@ function render.number(n, decimals)
    return whole and sign .. group(whole) .. rest or text
 end
 
--- Formats a number in the first unit of which, rounded, it is at least one; else in the last.
+-- Formats a number in the largest unit in which it is, rounded, at least 1, else in the smallest
+-- unit.
 local function scaled(n, steps, digits)
    for i, step in ipairs(steps) do
       local lower = steps[i + 1]

@@ -344,7 +344,7 @@ end
 --- Visits all places that addresses had in a life of a process. A place in a file is visited once,
 -- in whichever lives it is mapped.
 -- @number life
--- @tparam table addresses of the user, sorted
+-- @tparam table addresses at user level, ascending
 -- @func visit is called with each place, as of `resolver:resolve`
 -- @usage
 -- local resolver = symbols.resolver { mapped = require("pfm.recording.programs").new({}, {}, {}) }

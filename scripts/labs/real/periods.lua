@@ -12,7 +12,8 @@ local function program(p)
    return { body }
 end
 
--- Makes a context with a buffer for p.buffer samples: full when the largest sample does not fit.
+-- Makes a context with a buffer that is full after p.buffer samples: when the largest sample would
+-- not fit.
 local function context(kit, p, flags)
    local empty = kit.context { format = "default", buf_size = 4096 }
    local header = empty.ctx:buffer():header().cur_offs

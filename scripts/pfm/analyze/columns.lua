@@ -40,7 +40,8 @@ function columns.options(options)
    return options
 end
 
---- Restricts a filter to one event, for what makes no sense of several together.
+--- Restricts a filter to one event if values are used that make no sense for several events
+-- together: intervals and periods.
 -- @param self
 -- @tparam ?table filter
 -- @tparam[opt] table values names; if neither "interval" nor "period" is among them, the filter stays

@@ -45,9 +45,9 @@ end
 -- The keys by name. `get` returns the cell of a sample; `choose`, where a filter does not compare
 -- the cell, returns the one to three texts that it compares; `where`: the key needs the sample's
 -- place in the program; `takes`: the fields of the sample that it needs, by default the one of its
--- own name; `number`: cells are numbers; `ranges`: a filter takes ranges of them, too, and calls
--- them so; `label`: the format of a cell in figures; `sliced`: the
--- key is a slice of time, which figures have as an axis.
+-- own name; `number`: cells are numbers; `ranges`: a filter takes ranges of cells, too, and its
+-- messages call them by this text; `label`: the format of a cell in figures; `sliced`: the key is a
+-- slice of time, which figures have as an axis.
 local rows = {
    symbol = { title = "symbol", where = true, get = function(s) return s.symbol end,
       choose = function(s) return s.symbol, symbols.source_name(s.symbol) end },

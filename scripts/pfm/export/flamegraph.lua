@@ -240,7 +240,8 @@ local function collect(self, wanted)
    return list, total
 end
 
--- Returns the first warning about a recording or an older one, and of how many it is one; nil if there is none.
+-- Returns the first of the warnings about a recording and its base, with their number; nil if there
+-- are none.
 local function warning_of(self, base)
    local list = {}
    for _, warning in ipairs(self:warnings()) do list[#list + 1] = warning end

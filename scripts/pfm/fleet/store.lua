@@ -32,7 +32,7 @@ local sorted_keys = require "pfm.util.sorted_keys"
 local store = {} -- also the class of opened stores
 store.__index = store
 
-local MOST = 50000 -- rows of a report; where there are fewer, their sums are those of all samples
+local MOST = 50000 -- rows of a report; if the database returns fewer, their sums are the totals
 
 --- Attributes that recordings can be given in place of their own.
 store.given = { "version", "host", "command", "kernel", "arch", "job" }
@@ -181,7 +181,7 @@ local function add(self, batch, item, there, given)
    if not within then return nil, err end
    for id, source in pairs(sources) do
       if not within[id] and (id == item.id or not there[id]) then
-         there[id] = true -- several files may hold it
+         there[id] = true -- another file may hold the same recording
          local ok, result = pcall(batch.add, batch, source, id, load_number(id), given)
          if not ok then error(("%s: %s"):format(item.path, result), 0) end
          item.loaded[id] = result
@@ -329,7 +329,7 @@ end
 
 local NONE = { samples = 0, events = 0 }
 
--- Makes a row of the database one of a report.
+-- Makes a row of a report from a row of the database.
 local function row_of(wanted, columns, cells, sums, children)
    local named, sides = {}, {}
    for i, name in ipairs(columns) do named[name] = query.shown(name, cells[i]) end

@@ -250,8 +250,8 @@ end
 
 local told = false
 
---- Returns the machine's line on its missing hardware PMU, once a run; later, or with a PMU, nil.
--- @return string or nil
+--- Returns the line of the machine's notes which says that there is no hardware PMU.
+-- @return string; nil if there is a PMU, or the line was returned before
 function contexts.no_hardware()
    local machine = host.machine()
    if told or machine.hw_counters > 0 then return nil end

@@ -10,7 +10,7 @@ local unistd = require "posix.unistd"
 
 local conventions = {}
 
-local SCRIPTS = 5              -- scripts that are interpreters of scripts: the kernel's limit
+local SCRIPTS = 5              -- scripts that are interpreters in turn: the kernel's limit
 local HEAD = 4096              -- bytes of a script that are looked at
 local C_LIBRARY = { ["libc"] = true, ["libm"] = true, ["libpthread"] = true, ["librt"] = true, ["libdl"] = true,
    ["ld-linux"] = true, ["ld-linux-x86-64"] = true, ["ld-linux-aarch64"] = true, ["libgcc_s"] = true, ["ld"] = true }

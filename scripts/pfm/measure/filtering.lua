@@ -52,8 +52,8 @@ function filtering:place()
 end
 
 --- Returns the program of a subject's context: the filter, around the format of its samples.
--- @tparam table made of the profile
--- @tparam {int,...} extra PMDs with each sample
+-- @tparam table made what `contexts.start` would take without the filter
+-- @tparam {int,...} extra PMDs recorded with each sample
 -- @tparam table subject
 -- @treturn table for `contexts.start`
 -- @usage

@@ -90,7 +90,9 @@ local function read_region(self, part, ahead)
    end
 end
 
--- Where each processor has a part of the buffer, a restart would not say of which part it gives back a region.
+-- Reads the new records of a part of the buffer. A restart gives a full region back, unless `all`
+-- is true. If the buffer has several parts, a restart does not say which part's region it gives
+-- back: then the part is read up to the end of the first full region, and no restart is made.
 local function read_part(self, part, all)
    local ahead = 0
    while part.buffer:header(ahead) do

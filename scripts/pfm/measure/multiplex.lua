@@ -221,7 +221,7 @@ end
 
 --- Says why an estimate is too uncertain to mean anything; returns nil if it is good enough.
 -- @param value the count
--- @tparam number share
+-- @tparam number share of `multiplex.value`
 -- @param err of `error_of`
 -- @treturn string or nil
 function multiplex.poor(value, share, err)

@@ -379,11 +379,12 @@ local function layout(self)
    return out
 end
 
---- Replaces the counts in values by those of a part, for a plan with a single set.
+--- Returns values with the counts of one thread in place of the sums over all threads, for a plan
+-- with a single set.
 -- @tparam table self of `plan.make`
--- @tparam table values of all parts together, of `plan.read`
--- @tparam table counts by PMD
--- @treturn table as of `plan.read`
+-- @tparam table values of `plan.read`, of all threads; they stay as they are
+-- @tparam table counts of the thread, by PMD
+-- @treturn table a copy, as of `plan.read`
 function plan.with_counts(self, values, counts)
    local out = { unpack(values) }
    for num, at in pairs(layout(self).at[1]) do out[at] = counts[num] or 0 end

@@ -7,13 +7,14 @@ local host = require "pfm.measure.host"
 
 local raw = {}
 
--- Each returns the bits of one kind of control register that choose levels. HEX leaves them out.
+-- Each of these functions returns the bits that choose levels in one kind of control register. The
+-- HEX of an event's name does not contain them.
 local function x86_levels(plm)
    return (plm:find("u") and 2 ^ 16 or 0) + (plm:find("k") and 2 ^ 17 or 0) + 2 ^ 20 + 2 ^ 22 -- INT, EN
 end
 
 local function arm_levels(plm)
-   return (plm:find("k") and 0 or 2 ^ 31) + (plm:find("u") and 0 or 2 ^ 30) -- bits that exclude
+   return (plm:find("k") and 0 or 2 ^ 31) + (plm:find("u") and 0 or 2 ^ 30) -- they exclude
 end
 
 local function itanium_levels(plm)

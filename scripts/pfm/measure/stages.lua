@@ -283,7 +283,8 @@ end
 -- @tparam {table,...} all of `stages.progress`
 -- @treturn {table,...} by stage, the same for all contexts: `began`, when the first of them began the
 -- stage; `subjects`, how many contexts there are; `reached_by`, how many of them reached the stage;
--- left_by[text], how many left the stage by that trigger; `uncounted`, the sum; `late` of any
+-- left_by[text], how many left the stage by that trigger; `uncounted`, ns in all contexts together;
+-- `late`, true if it is true in any context
 function stages.merge(all)
    local out = {}
    for _, progress in ipairs(all) do

@@ -2,8 +2,8 @@
 --- The expressions of `pfm.program`, as trees.
 --
 -- A node is a table: `op`, its operands as an array, and `at`, where it is in the text. The operators are named as
--- they are written; besides them there are num (`lo`, `hi`), name (`name`), pmd (`name` or `num`), call (`name`),
--- within (`x in {...}`), object (`x in 'libc'`), range (`a..b`).
+-- they are written; the other nodes are num (`lo`, `hi`), name (`name`), pmd (`name` or `num`),
+-- call (`name`), within (`x in {...}`), object (`x in 'libc'`), range (`a..b`).
 -- @module pfm.program.grammar
 
 local lpeg = require "lpeg"

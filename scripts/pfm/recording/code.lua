@@ -24,7 +24,8 @@ local function percent(part, whole)
    return whole.events > 0 and part.events / whole.events * 100 or 0
 end
 
--- Returns the functions that samples of an event lie in, the hottest first; and the sum of all.
+-- Returns the functions that samples of an event lie in, the hottest first; and the sums of their
+-- samples and events.
 local function functions_of(self, event)
    local by_id, out, total = {}, {}, { samples = 0, events = 0 }
    for _, row in ipairs(stacks.places(self)) do
@@ -82,13 +83,14 @@ end
 
 local function refuse(list, name, opts)
    if #list == 0 then error("there are no samples", 0) end
-   if name and opts.object and #matching(list, nil, opts.object) == 0 then name = nil end -- the object is to blame
+   -- if no sample lies in the object, the message names the object only
+   if name and opts.object and #matching(list, nil, opts.object) == 0 then name = nil end
    error(("no samples %slie in %s%s"):format(opts.event and "of " .. opts.event .. " " or "",
       name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
 end
 
--- Returns the functions to show, the event, and the sum of all its samples. If a function or an
--- object is chosen and no event, the event is the one with the most samples there.
+-- Returns the functions to show, the event, and the sums of all its samples and their events. If a
+-- function or an object is chosen and no event, the event is the one with the most samples there.
 local function choose(self, name, opts)
    local best, any = nil, {}
    for _, event in ipairs(opts.event and { stacks.event(self, opts.event) } or self.head.events) do

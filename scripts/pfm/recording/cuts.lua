@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Describes stacks that were cut: they end before the program's start.
+--- Describes call stacks that were cut: the program's outermost functions are missing.
 -- @module pfm.recording.cuts
 
 local render = require "pfm.render"

@@ -307,7 +307,7 @@ function programs:parent(life)
    return its and its.program.parent_life
 end
 
---- Says when the process last replaced generated code by other code, up to the begin of a life.
+--- Says when the process last replaced generated code by other code, up to the beginning of a life.
 -- @number life
 -- @treturn number ns; 0: it had replaced none
 function programs:since(life)

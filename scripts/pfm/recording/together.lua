@@ -19,7 +19,7 @@ local together = {} -- also the class of joined recordings
 together.__index = together
 
 local LIFE = 2 ^ 32     -- the number of a process's n-th life is pid + n * LIFE
-local LIVES = 2 ^ 21    -- n is less, in all recordings together: the numbers are below 2^53
+local LIVES = 2 ^ 21    -- n is below LIVES in all recordings together: numbers are below 2^53
 local SHOWN = 5         -- recordings named in a warning
 
 -- --- recordings as parts -------------------------------------------------------------------------

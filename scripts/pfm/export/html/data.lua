@@ -14,7 +14,8 @@ local stacks = require "pfm.recording.stacks"
 
 local data = {}
 
---- The bounds; a spec sets lower ones.
+--- The bounds of what a page shows; a spec sets lower ones. A cell has the samples of one event,
+-- stack, thread and slice of time; `name` is the length of a name.
 data.most = { cells = 120000, nodes = 30000, stacks = 30000, threads = 1000, slices = 240, name = 200 }
 local LEAST = { slices = 15, stacks = 500, threads = 50 } -- bounds are lowered to these at first
 local HALVED = { "slices", "stacks", "threads" }          -- in this order, until all fits
@@ -254,7 +255,7 @@ local function choose_threads(all, most)
    return numbers, kept
 end
 
--- Returns an event's cells, or nil if there are too many.
+-- Returns an event's cells and their number, or nil if there are more than `room`.
 local function cells_of(event, got, slices, room)
    local out, merged, n = { samples = {}, sums = {} }, data.most.slices / slices, 0
    for key, count in pairs(event.samples) do

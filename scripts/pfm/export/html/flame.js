@@ -27,7 +27,8 @@ const matchesFrame = (frame) => state.word !== ""
    && frames.name[frame].toLowerCase().includes(state.word.toLowerCase());
 const matches = (node) => node.frame >= 0 && matchesFrame(node.frame);
 
-// Returns the sum of all frames with a matching name; a match below a match is not counted again.
+// Returns the weight of all frames with a matching name; a match below a match is not counted
+// again.
 function found() {
    let sum = 0;
    const inside = new Uint8Array(nodes);

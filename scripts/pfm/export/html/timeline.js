@@ -23,7 +23,7 @@ function track(values, kind, label) {
    const most = values.reduce((a, b) => Math.max(a, b), 1);
    let path = "M0 1";
    values.forEach((n, i) => { path += "V" + (1 - n / most).toFixed(3) + "H" + (i + 1); });
-   const holder = make("div"); // of numbers alone
+   const holder = make("div"); // its HTML is made of numbers alone
    holder.innerHTML = '<svg preserveAspectRatio="none" viewBox="0 0 ' + slices + ' 1"><path d="' + path
       + 'V1Z"/></svg>';
    const svg = holder.firstChild;

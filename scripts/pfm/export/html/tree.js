@@ -4,7 +4,8 @@
 
 const LONGEST = 8; // frames of a cycle that is folded
 
-// Returns a path without repetitions: a a b c b c d -> a b c d. Functions and totals are the same.
+// Returns a path without repetitions: a a b c b c d -> a b c d. It still has each function, so that
+// totals stay the same.
 function folded(path) {
    const out = [];
    const repeats = (n) => {
@@ -31,7 +32,8 @@ function newNode(frame, above) {
    return { frame, above, children: new Map(), total: 0, samples: 0, self: 0, selfSamples: 0 };
 }
 
-// Makes the tree of the selected stacks; part(path) returns the frames from the root on, or null.
+// Makes the tree of the selected stacks; part(path) returns the frames from the root on, or null
+// to leave the stack out.
 function grow(name, part) {
    const root = newNode(-1, null);
    root.name = name;

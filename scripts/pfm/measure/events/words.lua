@@ -61,7 +61,7 @@ function words.split(text)
    end
 end
 
---- Splits a word from the letters for levels and precise samples: "a:u", "pmu/event/u", "a:upp".
+--- Splits the letters for levels and precise samples off a word: "a:u", "pmu/event/u", "a:upp".
 -- @string text
 -- @treturn string the word without them
 -- @treturn string or nil "u", "k", "uk"
@@ -90,7 +90,7 @@ end
 
 --- Splits off an event's own period or frequency, a term between its slashes: "cs/period=100/".
 -- @string base a word without levels
--- @treturn[1] string the word without that
+-- @treturn[1] string the word without the term
 -- @treturn[1] table `period` (events) or `frequency` (samples a second, or "max"), or nothing
 -- @return[2] nil
 -- @treturn[2] string message

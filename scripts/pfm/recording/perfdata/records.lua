@@ -119,7 +119,7 @@ function take.BUILD_ID(self, record)
    if record.build_id then self.features.build_ids[record.path] = record.build_id end
 end
 
-local TRACING = 1 -- the feature that a pipe has a record of its own for
+local TRACING = 1 -- the feature for which perf writes another record into a pipe
 local NAME = 2 -- the kind of EVENT_UPDATE that gives a name
 
 function take.EVENT_UPDATE(self, record)
