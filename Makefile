@@ -31,7 +31,7 @@ ifneq ($(filter-out jobs fleet notebook oprofile perfctr,$(PARTS)),)
 $(error PARTS are of jobs, fleet, notebook, oprofile and perfctr, not "$(PARTS)")
 endif
 
-# make splits names of files at blanks
+# make splits names of files at blanks.
 ifneq ($(words x$(DESTDIR)x$(PREFIX)x$(LIB)),1)
 $(error DESTDIR, PREFIX and LIB are without blanks, not "$(DESTDIR)", "$(PREFIX)" and "$(LIB)")
 endif
@@ -53,7 +53,7 @@ CHECK_DEPS := lua-busted tmux util-linux procps gdb luarocks sqlite3 gnuplot-nox
 	python3-ipykernel python3-jupyter-client python3-jsonschema protobuf-compiler valgrind chromium \
 	postgresql-client linux-perf
 ENGINES    := openmpi-bin slurmctld slurmd slurm-client parallel postgresql
-# not in every release: where apt does not know them, their tests are skipped
+# Not every release has these packages: if apt does not know them, their tests are skipped.
 OPTIONAL_ENGINES := clickhouse-server clickhouse-client
 LINT_DEPS  := lua-check clang sparse nodejs linux-headers-$(shell dpkg --print-architecture 2>/dev/null)
 BENCH_DEPS := linux-perf
@@ -106,7 +106,7 @@ help:
 
 # --- what must be there first -------------------------------------------------------------------
 
-# install_missing PACKAGE...: by apt, with sudo where one is not root
+# install_missing PACKAGE...: installs missing packages by apt, through sudo if not run by root
 define install_missing
 	@missing=; for p in $(1); do \
 		[ "$$(dpkg-query -W -f '$${db:Status-Status}' $$p 2>/dev/null)" = installed ] || missing="$$missing $$p"; \
@@ -117,7 +117,7 @@ define install_missing
 		install="spec/apt-get install -y --no-install-recommends -qq $$missing"; \
 		$$install >/dev/null 2>&1 || { spec/apt-get update -qq && $$install >/dev/null; }; }
 endef
-# of some packages, those that apt knows
+# known_to_apt PACKAGE...: prints those of the packages that apt knows
 known_to_apt = $$(apt-cache show --no-all-versions $(1) 2>/dev/null | sed -n 's/^Package: //p')
 
 deps-build:
@@ -131,10 +131,11 @@ deps-lint: deps-build
 deps-bench: deps-build
 	$(call install_missing,$(BENCH_DEPS))
 
-# pkg-config is asked when the rules below are read: only a make started after deps-build can answer
+# The rules behind the else run pkg-config when make reads them, so they are for a second make,
+# which starts after deps-build has installed the libraries.
 ifndef LPFM_READY
 
-# as many compilers as processors, where make was not told how many
+# If make was not told how many jobs to run, as many as there are processors.
 JOBS := $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 all: deps-build
@@ -200,7 +201,8 @@ MODULE_SRC := $(filter-out lpfm/pfmlib/%,$(wildcard lpfm/*.c lpfm/*/*.c))
 include lpfm/build.mk
 PROGRAM_SRC := $(wildcard repl/*.c)
 
-# LIB as it was: with another one, the program, which looks there, is made again
+# The file has the LIB of the last build. The program has LIB compiled in, so it is built again if
+# LIB is another one.
 $(BUILD)/given: FORCE
 	@mkdir -p $(@D); echo '$(LIB)' | cmp -s - $@ || { rm -f $@; echo '$(LIB)' >$@; }
 FORCE:
@@ -250,15 +252,17 @@ LIBDIR  := $(DESTDIR)$(PREFIX)/$(LIB)
 INCDIR  := $(DESTDIR)$(PREFIX)/include/lpfm/perfmon
 DATADIR := $(DESTDIR)$(PREFIX)/share/lpfm
 
-# install_pc FILE...: for pkg-config
+# install_pc FILE...: installs files for pkg-config, made from FILE.pc.in
 install_pc = umask 022 && for pc in $(1); do \
 	sed 's|@PREFIX@|$(PREFIX)|; s|@LIB@|$(LIB)|; s|@VERSION@|$(VERSION)|' $$pc.pc.in \
 		>$(LIBDIR)/pkgconfig/$${pc\#\#*/}.pc || exit; done
 
-# install_files WHERE...,TEST...: what find finds; others can read it whatever the umask is
+# install_files WHERE...,TEST...: installs the files that find(1) finds by these arguments; all users
+# can read them, whatever the umask is
 install_files = find $(1) -type f $(2) -print0 | xargs -0 -I{} install -D -m 644 {} $(DATADIR)/{}
 
-# install_completion FILE,TEXT: the shell asks the program, which knows the parts that are installed
+# install_completion FILE,TEXT: installs TEXT, by which a shell takes its completion from the
+# program, which knows the parts that are installed
 install_completion = printf '%b\n' '$(2)' | install -D -m 644 /dev/stdin $(DESTDIR)$(PREFIX)/share/$(1)
 
 install: install-core $(PARTS:%=install-%)
@@ -286,7 +290,7 @@ install-core: all install-lua
 	$(call install_completion,fish/vendor_completions.d/lpfm.fish,$(PREFIX)/bin/lpfm completion fish | source)
 	$(call install_completion,zsh/site-functions/_lpfm,#compdef lpfm\nsource <($(PREFIX)/bin/lpfm completion zsh)\n_lpfm "$$@")
 
-# A part that is written in Lua: its library, its commands, their manual pages.
+# Installs a part that is written in Lua: its library, its commands and their manual pages.
 SCRIPT_PARTS := jobs fleet notebook oprofile
 $(SCRIPT_PARTS:%=install-%): install-%: all
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
@@ -300,7 +304,8 @@ install-perfctr: all
 	install -m 644 kernel/include/perfctr/*.h $(INCDIR)/../perfctr/
 	$(call install_pc,kernel/perfctr/perfctr)
 
-# What an install into an empty folder leaves there goes, and the folders that are empty then.
+# Removes the files that an install into an empty folder makes there, and the folders that are then
+# empty.
 UNINSTALL := $(BUILD)/uninstall
 uninstall: all
 	@rm -rf $(UNINSTALL)
@@ -310,12 +315,13 @@ uninstall: all
 		xargs -0 rmdir --ignore-fail-on-non-empty 2>/dev/null || :
 	@rm -rf $(UNINSTALL)
 
-# What the program reads when it runs: the script library, and repl/ but for the maker of the man pages. Not the parts.
+# Installs what the program reads when it runs: the script library, and repl/ without the makers of
+# pages. Parts are left out.
 install-lua:
 	$(call install_files,scripts,$(SCRIPT_PARTS:%=! -path 'scripts/pfm/%/*'))
 	$(call install_files,repl,-name '*.lua' ! -path 'repl/parts/*' ! -name man.lua ! -name pages.lua)
 
-# Into a rock's tree: the module with its library beside it, and the script library.
+# Installs into a rock's tree: the module with its libraries beside it, and the script library.
 install-rock: all
 	install -d $(ROCK_LIBDIR) $(ROCK_LUADIR)
 	install -m 755 $(BUILD)/$(LUA)/lpfm.so $(LIBPERFMON) $(BUILD)/libperfmon.so.3 $(LIBPFMREGIONS) $(LIBPFMREGIONS).3 \
@@ -325,7 +331,7 @@ install-rock: all
 
 endif
 
-# --- perfmon.ko and the machine to try it in; packages; loads and the fuzzer ------------------------------
+# --- perfmon.ko and the machine to try it in; packages; the fuzzer ------------------------------
 
 -include kernel/linux/build.mk
 -include rockspec/build.mk

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # build.mk - texts that C files of the module include as strings: C declarations for LuaJIT, made
-# from the headers, and Lua files. The top Makefile includes it and sets its variables.
+# from the headers, and Lua files. The top Makefile includes this file and sets its variables.
 
 CDEF_INC := $(BUILD)/gen/cdef.inc
 INCLUDES += -I$(BUILD)/gen

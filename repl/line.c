@@ -33,7 +33,7 @@ static int hooks[HOOKS] = { LUA_NOREF, LUA_NOREF, LUA_NOREF, LUA_NOREF };
 static lua_State *state;	/* for readline's call-backs; edit_line() sets it */
 static char *got_line;
 static bool got_it;
-static bool struck;		/* Ctrl-C came while a hook ran */
+static bool struck;		/* Ctrl-C was pressed while a line is read */
 
 static bool smart_terminal(void)
 {
@@ -328,7 +328,7 @@ static void drop_line(void)
 	fputs("^C", stdout);
 	rl_free_line_state();
 	rl_callback_sigcleanup();
-	rl_callback_handler_remove();	/* ends bracketed paste while the cursor is in column 0 */
+	rl_callback_handler_remove();	/* ends bracketed paste, and moves the cursor to column 0 */
 	fputs("\n", stdout);
 }
 
@@ -405,7 +405,7 @@ static int wait_for_input(lua_State *L, struct waiting *w, bool editing)
 	left = (struct timespec){ w->ms / 1000, w->ms % 1000 * 1000000L };
 	sigemptyset(&ctrl_c);
 	sigaddset(&ctrl_c, SIGINT);
-	sigprocmask(SIG_BLOCK, &ctrl_c, &before);	/* ppoll() unblocks it: none is missed */
+	sigprocmask(SIG_BLOCK, &ctrl_c, &before);	/* ppoll() unblocks SIGINT */
 	struck = repl_take_interrupt() || struck;
 	errno = EINTR;
 	n = struck ? -1 : ppoll(w->fds, w->n, w->ms < 0 ? NULL : &left, &before);

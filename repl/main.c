@@ -77,7 +77,7 @@ static void stop_script(lua_State *L, lua_Debug *ar)
 			return;
 	} else {
 		rest(L);
-		if (!pending)		/* a coroutine which outlived the statement that was stopped */
+		if (!pending)		/* a coroutine has outlived the stopped statement */
 			return;
 	}
 	alarm(0);
@@ -102,7 +102,7 @@ static void look_for_presses(lua_State *L, lua_Debug *ar)
 
 /*
  * Removes the hook. In PUC Lua each coroutine has a hook of its own, and the signal handler cannot
- * tell which of them runs: at a prompt they inherit one that looks for Ctrl-C.
+ * tell which coroutine runs: at a prompt, coroutines inherit a hook that looks for Ctrl-C.
  */
 static void rest(lua_State *L)
 {
@@ -205,7 +205,7 @@ static void catch_sigint(void)
 
 	/*
 	 * A shell makes background commands ignore SIGINT, and the commands that they run must
-	 * ignore it, too. A prompt or a notebook must be interruptible in any case.
+	 * ignore it, too. A prompt or a notebook must be interruptible even so.
 	 */
 	if (!keep_alive && !sigaction(SIGINT, NULL, &before) && before.sa_handler == SIG_IGN)
 		return;
@@ -245,8 +245,8 @@ static int host_calm(lua_State *L)
 }
 
 /*
- * host.try(f, ...): as pcall, but removes the hook where f fails: a script's own hook, as of
- * debug.sethook(error, "", 1), would fail again in whatever handles the failure.
+ * host.try(f, ...): as pcall, but removes the hook if f fails: a hook that a script has set, as by
+ * debug.sethook(error, "", 1), would raise again in the code that handles the failure.
  */
 static int host_try(lua_State *L)
 {
@@ -447,8 +447,9 @@ static void nothing(int sig)
 }
 
 /*
- * Makes a write(2) beyond RLIMIT_FSIZE fail with EFBIG, which is reported as a full disk is. A
- * handler does that without an effect on measured commands: exec(2) removes it.
+ * Makes a write(2) beyond RLIMIT_FSIZE fail with EFBIG, which is reported as a full disk is,
+ * instead of ending the program by SIGXFSZ. Measured commands are not affected: exec(2) removes the
+ * handler.
  */
 static void catch_sigxfsz(void)
 {

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- man.lua - writes the manual pages lpfm(1) and lpfm-COMMAND(1), from the commands' rows and
--- options.   lpfm repl/man.lua VERSION FOLDER [PART]      PART: only the pages of its commands
+-- options; with PART, only the pages of that part's commands.
+--   lpfm repl/man.lua VERSION FOLDER [PART]
 
 local commands = require "repl.command.rows"
 local parts = require "repl.parts"

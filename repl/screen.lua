@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A full-screen terminal with names for keys. Its settings are restored in all cases.
+--- A full-screen terminal with names for keys. Its settings are restored after an error and at a
+-- fatal signal, too.
 -- @module repl.screen
 
 local render = require "pfm.render"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# Debian's packages of this tree: lpfm and its parts lpfm-jobs, -fleet, -notebook and -oprofile; the libraries libperfmon3 and
-# libperfctr3 with their -dev; perfmon-dkms; lpfm-doc. Part of the top Makefile.
+# Makes Debian's packages of this tree: lpfm and its parts lpfm-jobs, lpfm-fleet, lpfm-notebook and
+# lpfm-oprofile; the libraries libperfmon3 and libperfctr3 with their -dev packages; perfmon-dkms;
+# lpfm-doc. The top Makefile includes this file.
 DEB_DEPS := dpkg-dev debhelper dh-dkms chrpath fakeroot
 DEBS     := $(BUILD)/deb
 
@@ -9,7 +10,8 @@ DEBS     := $(BUILD)/deb
 deps-deb: deps-build
 	$(call install_missing,$(DEB_DEPS))
 
-# What git knows of, or all where there is no git, with debian/ where its tools look for it.
+# Builds from a copy of the files that git tracks (without git, of all files), in which debian/ is
+# at the top, where Debian's tools look for it.
 deb: deps-deb
 	@rm -rf $(DEBS)
 	@mkdir -p $(DEBS)/lpfm

@@ -7,7 +7,7 @@
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 MODDIR  := $(BUILD)/module
 MODULE_DIRS := core formats pmu include linux
-# without pahole a module has no BTF, and needs none
+# Without pahole(1) the modules are built without BTF, which they do not need.
 BTF      = $(if $(shell command -v pahole),,CONFIG_DEBUG_INFO_BTF_MODULES=)
 KMAKE    = $(MAKE) -C $(KDIR) M=$(abspath $(MODDIR))/linux $(BTF)
 
@@ -50,9 +50,9 @@ vm:
 	@FORMAT='$(FORMAT)' spec/vm/lpfm $(if $(LAB),lab $(LAB))
 
 # Boots the emulated machines many times, with one and with four processors, which takes some
-# minutes. With MORE=1 or MORE=2 only tests run that make check leaves out: with 1 more tests of the
-# same kind and tests on other kernels, with 2 those beside perf, on AMD's processors, and by
-# perf_event.
+# minutes. With MORE=1 or MORE=2, runs only tests that make check leaves out: with 1, more tests of
+# the same kind and tests on other kernels; with 2, tests while perf measures, on AMD's processors,
+# and by perf_event.
 check-vm: deps-check
 	@$(MAKE) LPFM_READY=1 all
 	@$(if $(MORE),LPFM_VM_MORE=$(MORE)) spec/run --build $(BUILD) --all --lua luajit 'vm_a*'

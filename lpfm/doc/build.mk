@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: MIT
-# The documentation, from the comments in the C module, the script library and the program: what help() says
-# (build/lua/pfm/manual.lua, private modules too) and the pages of LDoc (make doc, public modules only).
+# Makes the documentation from the comments in the C module, the script library and the program: the
+# texts of help() (build/lua/pfm/manual.lua, private modules too) and LDoc's pages (make doc, public
+# modules only).
 
 DOC_PUBLIC  := $(wildcard lpfm/*.c lpfm/*/*.c scripts/pfm/*.lua scripts/pfm/jobs/*.lua scripts/pfm/fleet/*.lua scripts/pfm/oprofile/*.lua)
 DOC_PRIVATE := $(filter-out $(DOC_PUBLIC),$(wildcard scripts/pfm/*/*.lua)) $(wildcard repl/command/*.lua repl/parts/*/*.lua repl/prompt/*.lua repl/lab/*.lua scripts/labs/kit.lua)
 DOC_DIR  := $(BUILD)/doc
 DOC_DATA := $(BUILD)/lua/pfm/manual.lua
 
-# LDoc takes a file's first comment for its documentation, which the licence's line is not, and wants a
-# module before its submodules.
-# Folders are prerequisites because their times change when a source file is removed.
+# Copies the sources without the line of the licence, as LDoc takes a file's first comment for its
+# documentation, and puts modules before their submodules, as LDoc requires. Folders are
+# prerequisites because their times change when a source file is removed.
 $(DOC_DIR)/src/config.ld: lpfm/doc/config.ld $(DOC_PUBLIC) $(DOC_PRIVATE) $(wildcard lpfm/*/ scripts/pfm/ scripts/pfm/*/ repl/*/)
 	@rm -rf $(@D) && mkdir -p $(@D)/files/{public,private}/{modules,submodules}
 	@sort_into() { for f in "$${@:2}"; do \
@@ -33,5 +34,5 @@ doc: $(DOC_DIR)/src/config.ld
 	$(Q)LUA_PATH='scripts/?.lua;?.lua' $(LUA) repl/pages.lua $(DOC_DIR)/src/topics
 	@{ cat lpfm/doc/config.ld && echo 'topics = "topics"'; } >$(DOC_DIR)/src/pages.ld
 	$(Q)$(call ldoc,files/public,-c ./pages.ld --dir ../html)
-	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# a folder is no part of a name
+	@sed -i 's/submodules\.//g' $(DOC_DIR)/html/*/*.html	# module names without the folder
 	@echo "$(DOC_DIR)/html/index.html"

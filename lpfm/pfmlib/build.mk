@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# build.mk - libpfmlib.so: events by name; libpfm.so and libpfm.a: all of libpfm 3, under its names. The top Makefile
-# includes it and sets its variables.
-# LIBPFM4=no builds it without libpfm4, with the tables of this folder alone.
+# build.mk - libpfmlib.so: events by name; libpfm.so and libpfm.a: all of libpfm 3, under its names.
+# The top Makefile includes this file and sets its variables. LIBPFM4=no builds the libraries
+# without libpfm4, with the tables of this folder alone.
 
 LIBPFM4     ?= yes
 PFMLIB_SRC  := $(filter-out %/libpfm4.c,$(wildcard lpfm/pfmlib/*.c lpfm/pfmlib/models/*.c))
@@ -27,7 +27,7 @@ $(PFMLIB_SO): $(PFMLIB_OBJ) lpfm/pfmlib/pfmlib.map lpfm/pfmlib/build.mk
 		$(if $(SAN),,-Wl$(,)--no-undefined) -o $@ $(PFMLIB_OBJ) $(if $(filter no,$(LIBPFM4)),,-Wl$(,)--no-as-needed -lpfm) -pthread -ldl
 	@ln -sf libpfmlib.so $@.3
 
-# --- libpfm 3 by name: in a folder of its own, for -lpfm is libpfm4 elsewhere ---------------------
+# --- libpfm 3 by its names: in a folder of its own, as elsewhere -lpfm means libpfm4 --------------
 
 LIBPFM3_OBJ := $(PERFMON_OBJ) $(PFMLIB_OBJ) $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o
 LIBPFM3     := $(BUILD)/libpfm3/libpfm.so.3 $(BUILD)/libpfm3/libpfm.a
@@ -38,7 +38,8 @@ $(BUILD)/obj/lpfm/pfmlib/libpfm3/names.o: lpfm/pfmlib/libpfm3/names.c
 	$(call say,cc $<)
 	$(Q)$(CC) $(ALLCFLAGS) -c -o $@ $<
 
-# exported names, also of the functions that are called in place of libc's (kernel/user/interpose.c)
+# The exported names, also of the functions that are called in place of libc's
+# (kernel/user/interpose.c).
 $(BUILD)/libpfm3/names: $(LIBPFM3_MAP) lpfm/pfmlib/libpfm3/names.c lpfm/pfmlib/build.mk
 	@mkdir -p $(@D)
 	@{ sed -n 's/^\t\([a-z0-9_]*\*\{0,1\}\);$$/\1/p' $(LIBPFM3_MAP); \

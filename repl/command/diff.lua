@@ -54,7 +54,7 @@ end
 local function open_all(list)
    local out, words = {}, {}
    for word in (list .. ","):gmatch("([^,]+),") do words[#words + 1] = word end
-   if input.is_there(list) then words = { list } end -- a name with commas
+   if input.is_there(list) then words = { list } end -- the name of one file has commas
    for _, path in ipairs(input.expand(words)) do
       local self, err = recording.open(path)
       if not self then error(err, 0) end
@@ -84,7 +84,7 @@ end
 local function describe(side, recordings)
    local lines = {}
    for _, self in ipairs(recordings) do
-      local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n -- a damaged file lacks some
+      local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n -- a damaged file lacks samples
       lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, render.plural(n, "sample"),
          render.what(self.head.what))
    end
@@ -224,9 +224,9 @@ function diff.main(argv)
    return 0
 end
 
---- Compares two recordings, or several of each kind, and says whether a difference can be chance.
+--- Compares old and new recordings, one or several, and says whether a difference can be chance.
 -- @string old a recording, or several separated by commas
--- @string[opt="lpfm.data"] new the same
+-- @string[opt="lpfm.data"] new a recording, or several separated by commas
 -- @string[opt="symbol"] by sort keys
 -- @treturn table of `pfm.analyze.diff`; the prompt shows it as text
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p

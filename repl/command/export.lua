@@ -100,7 +100,8 @@ local function refuse_stream(writer)
    end
 end
 
--- Writes the recording. Says which of several sampled events a format of one event left out, unless one was asked for.
+-- Writes the recording. If several events were sampled, the format holds one event, and the user
+-- chose none, says which events are left out.
 local function write(self, name, path, opts)
    export.write(self, name, path, opts)
    if opts.event or not export.format(name).one_event then return end

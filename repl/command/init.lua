@@ -10,7 +10,7 @@ local parts = require "repl.parts"
 local write_all = require "pfm.util.write_all"
 local slice = require "pfm.util.slice"
 
--- The fields are those of repl.command.rows, which older scripts have from here.
+-- Scripts for older versions take the fields of repl.command.rows from this module.
 local command = { rows = commands.rows, names = commands.names, module = commands.module }
 
 local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
@@ -177,7 +177,8 @@ local function close_output(status)
    return status ~= 0 and status or FAILURE
 end
 
---- Runs lpfm with a command line. Reports errors, and failed writes of the output, on standard error.
+--- Runs lpfm with a command line. Reports errors, and failed writes of the output, on standard
+-- error.
 -- @tparam {string,...} argv the command line
 -- @treturn number exit status
 function command.main(argv)

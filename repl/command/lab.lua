@@ -306,8 +306,8 @@ end
 local course = {}
 course.__index = course
 
--- Returns an object for lines and the pictures of a page: at the prompt pictures are text, in a
--- notebook HTML.
+-- Returns an object that shows lines and the pictures of the session's page. The prompt shows the
+-- pictures as text, a notebook as HTML.
 local function text_of(lines, s)
    local show = s and s.phase == "read" and s:page().show or nil
    local pictures = text.pictures(show, s and s.figures)
@@ -349,7 +349,7 @@ function course:hints(id)
    return text_of(s:lines(table.concat(s.lab.pages[page_with(self, id)].hints or { "There is no hint." }, "\n\n")))
 end
 
--- Opens a page: runs the pages before it, and defines its names as global variables.
+-- Opens a page: runs the pages before it, and makes the names that it sets up global variables.
 function course:open(index)
    self.session.index = index
    self.session:run_up_to(index - 1)

@@ -131,7 +131,7 @@ local function translate(self, word)
    local ours = self.meant[flag] or habits[flag]
    if not self.known[ours] then return word end
    if flag:find("^%-%-") then typed[ours] = flag end
-   local value = flag:find("^%-%-") and rest:sub(2) or rest -- "-x," has no "="
+   local value = flag:find("^%-%-") and rest:sub(2) or rest -- "-x,": no "=" precedes the value
    return ours .. (rest ~= "" and ours:find("^%-%-") and "=" or "") .. value
 end
 
@@ -320,7 +320,7 @@ function options.size(text, what)
    return n
 end
 
--- Parses a list of CPUs, which must be online: "0-3,5". The walk through a range ends at the first that is not.
+-- Parses a list of CPUs such as "0-3,5"; raises an error at the first CPU that is not online.
 local function cpu_list(text, online)
    local list, why = ranges.read(text, "CPUs")
    if not list then options.fail("--cpu: %s", why) end
@@ -338,7 +338,7 @@ local function cpu_list(text, online)
    return out
 end
 
-local MOST_IDS = 2 ^ 31 - 1 -- of pid_t
+local MOST_IDS = 2 ^ 31 - 1 -- the largest pid_t
 
 local function id_list(flag, what, parts)
    local out, seen, text = {}, {}, table.concat(parts, ",")
@@ -450,7 +450,7 @@ end
 
 --- Adds the options that say what is measured; `options.target` reads them.
 -- @tparam command c
--- @tparam[opt] boolean no_events without -e, and of one thread
+-- @tparam[opt] boolean no_events leave out -e, --threads and the options for privilege levels
 function options.add_target(c, no_events)
    if not no_events then add_events(c) end
    c:option("-p --pid", "PIDS", "Measure these processes, all their threads."):count("*")
@@ -564,8 +564,8 @@ function options.print(lines)
    io.stdout:write(render.clean(table.concat(lines, "\n")), "\n")
 end
 
---- Writes results, as `options.print` does. If the file cannot be written, they go to standard error before the error
--- is raised.
+--- Writes results, as `options.print` does. If the file cannot be written, the results go to
+-- standard error before the error is raised.
 -- @tparam {string,...} lines
 -- @string[opt] path as for `options.output`
 function options.write(lines, path)

@@ -47,8 +47,8 @@ local function values(ctx, list, flag)
    return ctx:read_pmds(vector)
 end
 
--- Returns the counts of the first thread and of its children. Where the machine cannot report those
--- of the children (ENDED), they are the sum less the thread's own.
+-- Returns the counts of the first thread and of its children. If the machine cannot report the
+-- counts of the children (ENDED), they are the context's counts less those of the thread.
 local function counts_of(ctx, list)
    local own, ended = assert(values(ctx, list, "OWN")), values(ctx, list, "ENDED")
    local sum = not ended and assert(values(ctx, list))

@@ -20,7 +20,7 @@ local command = {}
 
 local BLINK = 1    -- s between updates of the progress
 local PREFIX = "lpfm record: "
-local SHARE = 0.01 -- of the time; if nothing was observed in more of it, the report says so
+local SHARE = 0.01 -- if nothing was observed in a larger share of the time, the report says so
 
 -- Options of perf, and the option of lpfm for each.
 local meant = { ["-K"] = "--all-user", ["-U"] = "--all-kernel" }

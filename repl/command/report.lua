@@ -246,8 +246,8 @@ local KINDS = {
    { "derive", "percent_limit" },
 }
 
--- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
--- with a filter, --slice or --raw where nothing heeds it, or -x with text output.
+-- Raises an error if several kinds of output are chosen, or one with an option that it would not
+-- follow: --samples with a filter, --slice or --raw where nothing heeds it, or -x with text output.
 local function check_choice(args)
    local chosen
    for _, kind in ipairs(KINDS) do
@@ -347,8 +347,8 @@ end
 local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
    job = true, step = true }
 
---- Raises an error about a filter that selects no sample. If one condition by itself selects none, it is probably
--- mistyped, and the error names it; else it names all.
+--- Raises an error about a filter that selects no sample. If one condition by itself selects none,
+-- it is probably mistyped, and the error names it; else the error names all conditions.
 -- @tparam table self of `recording.open`
 -- @string by sort keys
 -- @tparam table filter

@@ -113,7 +113,7 @@ end
 
 local function run_script(chunk, name, arguments, self, iterate)
    rawset(_G, "recorded", self)
-   rawset(_G, "session", self) -- former name
+   rawset(_G, "session", self) -- the former name of `recorded`
    rawset(_G, "samples", iterate)
    local run = require("repl.chunk").run
    local status = run(chunk, name, arguments, 1)
@@ -121,7 +121,7 @@ local function run_script(chunk, name, arguments, self, iterate)
    return run(function() return run_handlers(iterate) end, name, arguments, 1)
 end
 
--- Loads a script. An empty file is refused: it is rather a recording that was never written.
+-- Loads a script. An empty file is refused: it is probably a recording that was never written.
 local function load_script(path)
    local found = stat.stat(path)
    if found and found.st_size == 0 and stat.S_ISREG(found.st_mode) ~= 0 then
@@ -191,7 +191,7 @@ end
 -- Returns a function for the script that returns an iterator of the selected samples; it can be
 -- called several times.
 local function iterator(self, args)
-   if args.event and not pcall(stacks.event, self, args.event) then -- else a name with commas: PMU/a=1,b=2/
+   if args.event and not pcall(stacks.event, self, args.event) then -- more than one event
       for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    end
    local wanted = selection.read(args)

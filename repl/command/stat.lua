@@ -86,7 +86,7 @@ local function late_note(result)
    return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
 end
 
--- Says how late the counting began after its stages.
+-- If the counting began later than the conditions of --from were met, says how much later.
 local function from_note(result)
    local delay = stages.delay(result.stages or {})
    return delay and { ("  Counting %s: what happened until then is missing."):format(delay) } or {}
@@ -103,7 +103,8 @@ local function sets_note(result)
    return out
 end
 
--- Says how many runs failed, which are in the means, and whether an interrupted one is left out.
+-- Says how many runs failed, and that the means include them; and whether the means leave out an
+-- interrupted run.
 local function runs_note(result)
    local out = {}
    if result.failed then
@@ -116,7 +117,8 @@ local function runs_note(result)
    return out
 end
 
--- Threads of a running process that are counted apart are found by looking for them.
+-- The note on a running process that is counted by thread, process or command: its new threads are
+-- found by looking for them.
 local LOOKED_FOR = { "  New threads are looked for ten times a second: what they do before they are found, and threads",
    "  that end before, are not counted (without --per-thread, --per-process and --per-command they are)." }
 
@@ -428,7 +430,8 @@ end
 
 local DETAILED = { "branch", "l1", "l3", "tlb" }
 
--- Returns the events that the options name, or nil; the metric groups; the events that -d adds to those.
+-- Returns the events that the options name, or nil; the metric groups; and the events that -d adds
+-- to them.
 local function asked_for(args)
    local names, groups = #args.event > 0 and args.event or nil, groups_of(args.metrics)
    if not args.detailed then return names, groups end
@@ -500,7 +503,7 @@ local function tell_missing(list)
    end
 end
 
--- Says of which clocks the counts are not what the names promise.
+-- Names the clocks that a privilege level was given for, as Linux counts them at all levels.
 local function tell_levels(list)
    local names = {}
    for _, e in ipairs(list) do
@@ -637,7 +640,7 @@ function stat.main(argv)
    local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
    tell_levels(list)
-   local out = options.output(args.output, true) -- does not truncate yet
+   local out = options.output(args.output, true) -- the file is not truncated yet
    if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)
    local function finish(result) return complete(group and group(result) or result) end
@@ -701,7 +704,7 @@ end
 -- @tparam[opt] string list events; or a table of choices beside a command line, as for `count.run`
 -- @tparam[opt] string groups metric groups, as in "cpi,cache"
 -- @tparam[opt] int tid while a function runs, count this thread instead of the caller
--- @treturn table of `count.run`, with `metrics` if groups were asked for; the prompt shows it as text
+-- @treturn table of `count.run`, with `metrics` if groups are given; the prompt shows it as text
 -- @usage stat("ls / >/dev/null", "page-faults").events[1].value
 function stat.call(what, list, groups, tid)
    check_measurable("stat", what, list, groups)

@@ -91,7 +91,7 @@ local function sink_of(self, on_begin)
          self.blocks[#self.blocks + 1], self.times[#self.times + 1] = block, self.now
          self.files:look()
       end,
-      stacks = function() end, -- new_live() has the table of stacks
+      stacks = function() end, -- new_live() has given the recording the table of stacks
       maps = function(pid, maps, time, before)
          for _, m in ipairs(maps) do m[5] = self.files:note(pid, m) end
          self.maps[#self.maps + 1] = { pid = pid, maps = maps, time = time, before = before }

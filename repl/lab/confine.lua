@@ -35,7 +35,7 @@ cd "$root"
 mkdir old proc tmp
 chmod 1777 tmp
 
-# add SOURCE PATH TYPE OPTIONS: a line of a table as fstab(5) describes it
+# add SOURCE PATH TYPE OPTIONS: adds a line to the table of mounts, in the format of fstab(5)
 add() {
 	table="$table
 $1 $at$2 $3 $4"
@@ -46,7 +46,7 @@ mount_all() {
 	table=
 }
 
-# quote PATH: quoted is the path as the table has it
+# quote PATH: sets quoted to the path, escaped for the table
 quote() {
 	quoted=$1
 	case $1 in
@@ -55,7 +55,7 @@ quote() {
 	esac
 }
 
-# show PATH: the path at its own place, read only
+# show PATH: adds a mount of the path, read only, at the same place below the root
 show() {
 	quote "$1"
 	if [ -d "$1" ]; then

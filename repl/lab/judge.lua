@@ -25,8 +25,8 @@ local CONTEXTS = 64 -- the number of contexts that a script may create
 --- The number of seconds that a script may take.
 judge.limit = 20
 
--- Returns a set of method names. A script may call those below of the judge's computer and
--- contexts: it may measure, but not read the expected result.
+-- Returns a set of method names. The sets COMPUTER and CONTEXT have the methods of the judge's
+-- computer and contexts that a script may call: it may measure, but not read the expected result.
 local function set_of(words)
    local out = {}
    for word in words:gmatch("%S+") do out[word] = true end

@@ -304,7 +304,7 @@ end
 local function in_question(word)
    local mark, name = word:match("^(%?*)(.*)$")
    local out, path = {}, name:match("^(.-)[.:][%w_]*$")
-   if name == "" then -- only pages and the prompt's names: all would be hundreds
+   if name == "" then -- only pages and the prompt's names, as all names are hundreds
       for _, list in ipairs { reference.topics(), globals.names() } do
          for _, found in ipairs(list) do out[#out + 1] = found end
       end

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- The global names that the prompt adds to Lua's, also for scripts that were saved there. The
--- commands are functions, and the library's modules have the last part of their names: `record("ls")`,
--- `record.run{...}`.
+-- commands are functions, and the library's modules have the last part of their names:
+-- `record("ls")`, `record.run{...}`.
 -- @module repl.prompt.globals
 
 local command = require "repl.command.rows"

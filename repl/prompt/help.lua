@@ -246,9 +246,10 @@ local function unknown(name)
    return ("no help on '%s'%s; topics: %s"):format(name, hint, table.concat(reference.topics(), ", "))
 end
 
--- Describes the value of a global name where the comments explain something else under that name: a
--- lab's `time` is not machine:time(). After a module, such as `caches`, what they explain follows;
--- Lua's own functions hide none of it.
+-- Describes the value of a global name. A value of the user or of a lab, such as a lab's `time`, is
+-- described instead of what LDoc comments explain under this name, machine:time(). If the value
+-- belongs to the library, as the module `caches` does, what comments explain follows. Returns nil
+-- for Lua's own functions, so that they do not hide what comments explain.
 local function global_text(name, width)
    local value = namespace.value(name)
    local own = reference.name_of(value)

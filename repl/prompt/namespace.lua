@@ -28,7 +28,8 @@ local function index_of(value)
    local index, module = rawget(meta, "__index"), rawget(meta, "module")
    if type(module) == "string" then return select(2, pcall(require, module)) end
    if type(index) ~= "function" then return index end
-   return debug.getinfo(index, "S").what == "C" and methods_of(index) or nil -- no tables that a Lua function uses
+   -- A table that a Lua function has as an upvalue need not be one of methods.
+   return debug.getinfo(index, "S").what == "C" and methods_of(index) or nil
 end
 
 -- Returns the tables in which Lua looks fields of a value up, in their order.

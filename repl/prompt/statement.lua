@@ -129,7 +129,7 @@ end
 function statement.run(compiled, text)
    keep_interruptible(compiled.fn)
    local results
-   -- If the statement ends with a C call, Ctrl-C raises in pack().
+   -- xpcall() must include pack(): if the statement ends with a C call, Ctrl-C raises in pack().
    local function call() results = pack(compiled.fn(keep_local)) end
    local before = programming.snapshot()
    local done, err = xpcall(call, traceback)

@@ -70,8 +70,8 @@ end
 
 --- Returns the tokens of a text, comments among them.
 -- @string text
--- @treturn table of `{kind=, text=, from=, to=, open=}`: `kind` is name, keyword, number, string, comment or op;
--- `open` is true for a string or comment that is not closed
+-- @treturn table of `{kind=, text=, from=, to=, open=}`: `kind` is name, keyword, number, string,
+-- comment or op; `open` is true for a string or comment that is not closed
 -- @usage tokens.of("x = 1")[1].text --> "x"
 function tokens.of(text)
    local out, at = {}, text:find("%S")

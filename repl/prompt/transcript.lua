@@ -23,9 +23,9 @@ local log = {}
 -- --- what was typed ------------------------------------------------------------------------------
 
 --- Remembers a statement.
--- @tparam table statement `text`; `expression` and `before` of `repl.prompt.chunk`; `ok`; `count` and `was_true` (how
--- many results, whether the first was true); `failure` (a message);
--- `changes`, what it did to contexts, of `repl.prompt.programming`
+-- @tparam table statement `text`; `expression` and `before` of `repl.prompt.chunk`; `ok`, true if
+-- it did not fail; `count`, the number of results; `was_true`, true if the first result is true;
+-- `failure`, a message; `changes`, what it did to contexts, of `repl.prompt.programming`
 function transcript.note(statement)
    log[#log + 1] = statement
 end
@@ -82,7 +82,8 @@ local function returns(text)
    return false
 end
 
--- Returns code that makes the outer locals of statements global, as the prompt does; "" without any.
+-- Returns code that makes the outer locals of statements global, as the prompt does; "" if there
+-- are none.
 local function keeping(statements)
    local out = {}
    for i, name in ipairs(chunk.outer_locals(statements)) do out[i] = ("\nrawset(_G, %q, %s)"):format(name, name) end

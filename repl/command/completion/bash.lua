@@ -10,7 +10,7 @@ local GLOBAL = { "--help", "--version", "--no-init", "-e" } -- allowed before a 
 local BASH = [=[
 # bash completion of lpfm, made by 'lpfm completion bash'
 
-# The words of a kind that complete a word.
+# Prints the words of a kind that complete a word.
 _lpfm_kind() {
 	case $1 in
 	any | function) ;;
@@ -20,13 +20,14 @@ _lpfm_kind() {
 	esac
 }
 
-# Offers the lines of its input, after a prefix.
+# Offers the lines of stdin, with a prefix in front of each.
 _lpfm_offer() {
 	local word
 	while IFS= read -r word; do COMPREPLY+=("$1$word"); done
 }
 
-# Offers the words of some kinds, separated by spaces, that complete a word, after a prefix.
+# _lpfm_words KINDS WORD PREFIX: offers the words of these kinds that complete WORD, with PREFIX in
+# front of each.
 _lpfm_words() {
 	local kind
 	for kind in $1; do _lpfm_offer "$3" < <(_lpfm_kind "$kind" "$2"); done
@@ -36,7 +37,8 @@ _lpfm_words() {
 	esac
 }
 
-# What the command has: sets options, takes (an option and the kind of its value, one after the other), words, mixed.
+# Sets what a command takes: options; takes, pairs of an option and the kind of its value; words,
+# the kinds of words; mixed, not empty if options may follow words.
 _lpfm_command() {
 	options= takes= words= mixed=
 	case $1 in
@@ -44,7 +46,7 @@ _lpfm_command() {
 	esac
 }
 
-# The kind of an option's value; fails if it has none.
+# Prints the kind of an option's value; fails if the option has none.
 _lpfm_value() {
 	local flag kind
 	set -- "$1" $takes
@@ -58,7 +60,8 @@ _lpfm_value() {
 	return 1
 }
 
-# A command's options and words, where its own command line may have begun: at[i] are the words of the line.
+# Completes the last of at, the words of the line: a word of lpfm's command, or of the program that
+# it is to run.
 _lpfm_arguments() {
 	local i kind own=1 only=
 	for ((i = 2; i < ${#at[@]} - 1; i++)); do
@@ -81,12 +84,13 @@ _lpfm_arguments() {
 	elif [[ $cur == -* ]]; then
 		_lpfm_offer "" < <(compgen -W "$options" -- "$cur")
 	else
-		[ $mixed ] && words=${words% command}	# which follows --
+		[ $mixed ] && words=${words% command}	# a command follows --
 		_lpfm_words "$words" "$cur"
 	fi
 }
 
-# The shell has split the line at : and = too (COMP_WORDBREAKS); here only blanks separate words.
+# Completes a command line. bash has split it at : and =, too (COMP_WORDBREAKS); here only blanks
+# separate words.
 _lpfm() {
 	local line=${COMP_LINE:0:COMP_POINT} at=() cur program options takes words mixed i
 	read -ra at <<<"$line"
@@ -101,7 +105,7 @@ _lpfm() {
 	else
 		_lpfm_words file "$cur"
 	fi
-	# what is left of the last break stays on the line
+	# bash replaces only what is behind the last : or =, so what is in front of it is removed
 	local done=${cur%"${cur##*[:=]}"}
 	[ "$done" ] && for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]=${COMPREPLY[i]#"$done"}; done
 	return 0

@@ -14,8 +14,8 @@ function __lpfm_words
 	$tokens[1] completion --words $argv[1] -- $word 2>/dev/null
 end
 
-# The words of another program's command line: after --, or from the first word that is neither an option nor the value
-# of one of those given.
+# Completes another program's command line, which begins after --, or at the first word that is
+# neither an option nor an option's value. The arguments are the options that take a value.
 function __lpfm_command
 	set -l tokens (commandline -opc)
 	set -l i 3

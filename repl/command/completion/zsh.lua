@@ -15,7 +15,7 @@ _lpfm_words() {
 	compadd -Q -S '' -a found
 }
 
-# Another program's command line, perhaps after --
+# Completes another program's command line; -- may be in front of it.
 _lpfm_command() {
 	[ "$words[1]" = -- ] && { shift words; (( CURRENT-- )); }
 	_normal

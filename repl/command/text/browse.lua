@@ -34,7 +34,7 @@ local HELP = {
 }
 local KEYS = "? help, q quits, Enter unfolds, e whole tree, s sorts, a code, / search, t, o"
 
--- --- pages: a title, lines, and a cursor -----------------------------------------------------------
+-- --- pages: a title, lines, and a cursor ---------------------------------------------------------
 
 local function clamp(n, low, high) return math.max(low, math.min(high, n)) end
 
@@ -458,8 +458,8 @@ local actions = {
 }
 
 --- Makes the view of a report, sorted and with its first page.
--- @tparam table view `self`, the recording; `sort(filter, by_self)`, which sorts the samples as
--- `pfm.analyze.by`, or by rows' own shares (`browse.by_self`);
+-- @tparam table view `self`, the recording; `sort(filter, by_self)`, which returns a result of
+-- `pfm.analyze.by`; if by_self is true, its rows are in the order of `browse.by_self`;
 -- `heading(result, words)`, the first line, with the filter in words; `lines_of(self, result,
 -- rows)`, the title of the columns, and a line for each row; `filter`; `warnings`; `keys`,
 -- functions `(view)` of further keys, and `help`, a line about these; `live`: sampling goes on

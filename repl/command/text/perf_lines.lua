@@ -44,8 +44,9 @@ local function frame_lines(out, where, address, more)
       render.printable(object_of(where)))
 end
 
--- Adds the lines of a stack, with offsets in the object where there is one. `where.address` of a
--- caller is its return address less 1. perf prints that in unwound stacks; elsewhere `more` adds 1.
+-- Adds the lines of a stack; an address in an object is shown as an offset in its file. A caller
+-- has its return address less 1 in `where.address`. perf prints this address in stacks that DWARF
+-- unwound, and the return address itself in others, for which `more` is 1.
 local function stack_lines(self, out, resolver, s)
    local places, before = chain.places(self, resolver, s.life, s.address, s.stack), 0
    for i, where in ipairs(places) do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The output of lpfm stat with the option regions: counts of a command's regions, as text, CSV and JSON.
+--- The output of lpfm stat with the option regions: counts of a command's regions, as text, CSV and
+-- JSON.
 -- @module repl.command.text.regions
 
 local measure = require "pfm.measure"

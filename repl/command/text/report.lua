@@ -101,7 +101,8 @@ local function count(node)
    return n
 end
 
--- Adds the nodes below a node; returns how many are left out, as they are below the limit.
+-- Adds the rows of the nodes below a node, except nodes of less than `limit` percent and what is
+-- below these; returns how many nodes are left out.
 local function add_nodes(rows, node, depth, limit)
    local hidden = 0
    for _, child in ipairs(node.children) do
@@ -116,7 +117,7 @@ local function add_nodes(rows, node, depth, limit)
    return hidden
 end
 
--- Removes the nodes below a node that are below the limit.
+-- Removes the nodes below a node that have less than `limit` percent.
 local function prune(node, limit)
    local kept = {}
    for _, child in ipairs(node.children) do
@@ -131,7 +132,8 @@ end
 --- The tree of calls.
 -- @param self recording
 -- @tparam table options of `stacks.tree`
--- @number[opt] limit percent of the smallest node; by default all are returned, and those of 0.5 shown
+-- @number[opt] limit percent of the smallest node in the lines and in the tree; by default the tree
+-- is whole, and the lines show nodes of 0.5 or more
 -- @treturn {string,...}
 -- @treturn table of `stacks.tree`
 function report_text.tree(self, options, limit)

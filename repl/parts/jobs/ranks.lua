@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The output of lpfm stat with the option ranks: counts of a job's ranks side by side, as text, CSV and JSON.
+--- The output of lpfm stat with the option ranks: counts of a job's ranks side by side, as text,
+-- CSV and JSON.
 -- @module repl.parts.jobs.ranks
 
 local input = require "repl.command.input"
@@ -80,7 +81,7 @@ local function outlier_line(rows, what)
    return { text .. ".", "  One run each cannot tell whether that is chance; stat -r measures several." }
 end
 
--- Says of which values the mean is if some ranks do not have the event.
+-- Says how many ranks (or hosts) the mean of an event is of, if not all have the event.
 local function partial_lines(members, rows, what)
    local out = {}
    for _, row in ipairs(rows) do
