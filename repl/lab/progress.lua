@@ -87,12 +87,12 @@ local TYPES = { attempts = "number", hints = "number", state = "string", log = "
 
 -- Says what in the file cannot have been written by `lpfm lab`; returns nil if nothing is wrong.
 local function oddity(kept)
-   if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its answers are none" end
+   if kept.answers ~= nil and type(kept.answers) ~= "table" then return "its 'answers' are not an object" end
    for id, entry in pairs(kept.answers or {}) do
-      if type(entry) ~= "table" then return ("the answer to '%s' is none"):format(tostring(id)) end
+      if type(entry) ~= "table" then return ("its answer to '%s' is not an object"):format(tostring(id)) end
       local is_odd = type(entry.answer) == "table"
       for name, kind in pairs(TYPES) do is_odd = is_odd or (entry[name] ~= nil and type(entry[name]) ~= kind) end
-      if is_odd then return ("what is kept of '%s' is no answer"):format(tostring(id)) end
+      if is_odd then return ("its answer to '%s' has a field of the wrong type"):format(tostring(id)) end
    end
 end
 
@@ -122,9 +122,9 @@ end
 --- Reads the progress of a lab.
 -- @string name
 -- @tparam[opt] boolean is_strict entries that would be left out are errors
--- @treturn[1] table `{ page=number, params=, seed=, answers={ [id]={ answer=, state=, attempts=, hints=, log={ {
--- answer= or skipped=, right=, time=, hints=, params=, seed= }, ... } } } }`; without a file, an
--- empty one
+-- @treturn[1] table `{ page=number, params=, seed=, answers={ [id]={ answer=, state=, attempts=,
+-- hints=, log={ { answer= or skipped=, right=, time=, hints=, params=, seed= }, ... } } } }`; if
+-- there is no file, without answers and with page 1
 -- @return[2] nil
 -- @treturn[2] string what is wrong with its file
 function progress.load(name, is_strict)
@@ -196,7 +196,8 @@ function progress.save(name, kept)
 end
 
 --- Saves the progress of a session, and the scripts that solve its tasks. If another session has
--- changed the file since this one read or wrote it, nothing is saved, as that would overwrite its answers.
+-- changed the file since this one read or wrote it, nothing is saved, as that would overwrite the
+-- answers of the other session.
 -- @tparam session session
 -- @return[1] true
 -- @return[2] nil
