@@ -126,7 +126,10 @@ static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 	return true;
 }
 
-/* If /proc cannot be read for lack of a descriptor, a later call credits the usage. */
+/*
+ * If /proc cannot be read for lack of a descriptor, a later call credits the usage. If the model is
+ * gone from /proc, the events on it tell what it did after /proc was last read.
+ */
 static void observe(struct sim_thread *t)
 {
 	struct sim_usage u;
@@ -139,11 +142,13 @@ static void observe(struct sim_thread *t)
 	if (!there && (errno == EMFILE || errno == ENFILE))
 		return;
 	if (there || find_renamed(t, &u)) {
-		credit(t, &u);
-		t->follow.ended = u.ended;
+		sim_life_compare(&t->follow, &u);
 	} else {
-		t->follow.ended = true;
+		u = (struct sim_usage){ .cpu = t->sim->num_cpus, .ended = true };
+		sim_life_last(&t->follow, &u);
 	}
+	credit(t, &u);
+	t->follow.ended = u.ended;
 }
 
 /* --- called by the computer while time moves ------------------------------------------------ */
@@ -364,7 +369,7 @@ static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usag
 		return ret;
 	(*out)->tid = tid;
 	(*out)->process->pid = u->pid;
-	sim_life_open(&(*out)->follow, u->pid, tid);
+	sim_life_open(&(*out)->follow, tid);
 	return 0;
 }
 

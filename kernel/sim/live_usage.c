@@ -2,8 +2,8 @@
 /*
  * live_usage.c - reads the usage of a thread of the host: CPU time, page faults, context switches.
  * For the calling thread it is exact to the ns; for others it is read from /proc, which lags by a
- * tick. /proc finds threads by their ids; an event on the thread shows whether an id still belongs
- * to it.
+ * tick, and from events on the thread, which tell its last usage after /proc has forgotten it. /proc
+ * finds threads by their ids; an event shows whether an id still belongs to the thread.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -148,7 +148,16 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u)
 	return true;
 }
 
-/* --- does an id still belong to the thread? ------------------------------------------------- */
+/* --- events on the thread ------------------------------------------------------------------- */
+
+#define COUNTS	(1 + SIM_FOLLOWED)	/* the CPU time, and each kind of event */
+#define LAG_NS	10000000
+
+static const uint64_t counted[SIM_FOLLOWED] = {
+	[SIM_FOLLOW_MINOR] = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+	[SIM_FOLLOW_MAJOR] = PERF_COUNT_SW_PAGE_FAULTS_MAJ,
+	[SIM_FOLLOW_SWITCHES] = PERF_COUNT_SW_CONTEXT_SWITCHES,
+};
 
 /*
  * Returns the size of a ring. The event needs a ring, because without one it always appears hung
@@ -159,24 +168,46 @@ static size_t ring_size(void)
 	return 2 * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-void sim_life_open(struct sim_follow *f, uint32_t pid, uint32_t tid)
+/* If the kernel permits no events in the kernel, those at user level are counted. */
+static int open_event(int leader, uint32_t tid, uint64_t config)
 {
 	struct perf_event_attr attr;
+	int fd;
+
+	perf_attr_dummy(&attr);
+	attr.config = config;
+	attr.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attr.comm = leader < 0;	/* records of exec(2) are written into the ring of the leader */
+	attr.exclude_kernel = 0;
+	fd = perf_open_on(&attr, (int)tid, -1, leader);
+	if (fd >= 0 || (errno != EACCES && errno != EPERM))
+		return fd;
+	attr.exclude_kernel = 1;
+	return perf_open_on(&attr, (int)tid, -1, leader);
+}
+
+void sim_life_open(struct sim_follow *f, uint32_t tid)
+{
 	void *at;
 
-	f->life = -1;
-	if (pid == (uint32_t)getpid())
-		return;
-	perf_attr_dummy(&attr);
-	attr.comm = 1;	/* records of exec(2) are written into the ring */
-	f->life = perf_open_on(&attr, (int)tid, -1, -1);
+	f->num_counts = 0;
+	f->life = open_event(-1, tid, PERF_COUNT_SW_DUMMY);
 	if (f->life < 0)
 		return;
 	at = mmap(NULL, ring_size(), PROT_READ | PROT_WRITE, MAP_SHARED, f->life, 0);
-	if (at == MAP_FAILED)
+	if (at == MAP_FAILED) {
 		sim_life_close(f);
-	else
-		f->life_map = at;
+		return;
+	}
+	f->life_map = at;
+	for (; f->num_counts < SIM_FOLLOWED; f->num_counts++) {
+		f->counts[f->num_counts] = open_event(f->life, tid, counted[f->num_counts]);
+		if (f->counts[f->num_counts] < 0)
+			break;
+	}
+	f->missed[0] = (int64_t)f->seen_ns;
+	for (int k = 0; k < SIM_FOLLOWED; k++)
+		f->missed[1 + k] = (int64_t)f->seen[k];
 }
 
 /* In a child after fork the ring is not mapped, and life_map is NULL. */
@@ -184,10 +215,56 @@ void sim_life_close(struct sim_follow *f)
 {
 	if (f->life_map)
 		munmap(f->life_map, ring_size());
+	while (f->num_counts)
+		close(f->counts[--f->num_counts]);
 	if (f->life >= 0)
 		close(f->life);
 	f->life_map = NULL;
 	f->life = -1;
+}
+
+/* Reads what the events on the model have counted. */
+static bool read_counts(const struct sim_follow *f, uint64_t counts[COUNTS])
+{
+	uint64_t words[4 + SIM_FOLLOWED] = { 0 };	/* nr, time enabled, time running, life's value */
+
+	if (f->life < 0 || perf_read_group(f->life, words, sizeof(words)) <= 0)
+		return false;
+	counts[0] = words[2];
+	memcpy(counts + 1, words + 4, SIM_FOLLOWED * sizeof(words[0]));
+	return true;
+}
+
+/*
+ * The events do not count what was before them, context switches themselves, or in the kernel if it
+ * forbids that. But their clock may run on while a hypervisor has taken the CPU away, and the CPU
+ * time in /proc lags by a tick of at most LAG_NS.
+ */
+void sim_life_compare(struct sim_follow *f, const struct sim_usage *u)
+{
+	uint64_t counts[COUNTS];
+	int64_t more;
+
+	if (!read_counts(f, counts))
+		return;
+	for (int k = 0; k < COUNTS; k++) {
+		more = (int64_t)((k ? u->events[k - 1] : u->ns) - counts[k]);
+		if (f->missed[k] < more)
+			f->missed[k] = more;
+		if (!k && f->missed[k] > more + LAG_NS)
+			f->missed[k] = more + LAG_NS;
+	}
+}
+
+void sim_life_last(const struct sim_follow *f, struct sim_usage *u)
+{
+	uint64_t counts[COUNTS];
+
+	if (!read_counts(f, counts))
+		return;
+	u->ns = counts[0] + (uint64_t)f->missed[0];
+	for (int k = 0; k < SIM_FOLLOWED; k++)
+		u->events[k] = counts[1 + k] + (uint64_t)f->missed[1 + k];
 }
 
 bool sim_life_ended(const struct sim_follow *f)

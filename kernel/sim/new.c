@@ -216,13 +216,12 @@ static int num_hw_counters(const struct pfm_pmu *pmu)
 }
 
 static const char live_limits[] =
-	"A thread is looked at each ms and at each call: what one that is not its process's first does after the last "
-	"look before its end is not counted.\n"
 	"NOTIFY_BLOCK blocks the simulated thread alone: the real one runs on, and what it does meanwhile is counted "
 	"after the restart.\n"
-	"Where the kernel refuses perf_event_open(2), a thread of another process is known by its number: after an "
-	"exec(2) of a thread that is not its process's first, the context of the first goes on with that one, and its "
-	"own ends.\n"
+	"Where the kernel refuses perf_event_open(2), a thread is looked at each ms and at each call: what it does "
+	"after the last look, before it is gone, is not counted. One of another process is known by its number: after "
+	"an exec(2) of a thread that is not its process's first, the context of the first goes on with that one, and "
+	"its own ends.\n"
 	"Children and other threads are not followed, not even by system-wide contexts: while they run, the simulated "
 	"CPU has its idle thread, which counts in the kernel (EXCL_IDLE leaves it out).\n"
 	"What the hardware counts, and the addresses in samples and messages, are a made-up program's, not the "

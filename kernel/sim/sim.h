@@ -530,9 +530,15 @@ struct sim_follow {
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];
 	/* if the model has ended: t->ran, and the round in which it first had this value */
 	uint64_t	held_ran, held_since;
-	/* an event on the model, which stays with it through exec(2); or -1 */
-	int		life;
+	/*
+	 * events on the model, which stay with it through exec(2), or -1: life has a ring and counts
+	 * nothing; counts[] are of its group
+	 */
+	int		life, counts[SIM_FOLLOWED];
+	unsigned int	num_counts;
 	void		*life_map;
+	/* CPU time of the model, and its numbers of events, beyond those that these have counted */
+	int64_t		missed[1 + SIM_FOLLOWED];
 };
 
 struct sim_thread {

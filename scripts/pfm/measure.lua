@@ -127,7 +127,7 @@ local function begin_counting(self)
       subject.held = nil
       subject.ctx:start() -- fails if the thread has ended; its END message follows
    end
-   self.waits_until = nil
+   self.waits_until, self.waiting = nil, nil
 end
 
 -- --- new threads and messages --------------------------------------------------------------------
@@ -165,8 +165,15 @@ end
 
 -- --- the loop of a measurement -------------------------------------------------------------------
 
+-- Returns true if the end of the command ends the measurement. Otherwise this is the end of its
+-- context, before which the command is not waited for: a simulated computer that follows it may find
+-- only in /proc what it did last.
+local function waits_for_child(self)
+   return self.child and (self.live == 0 or self.clock or self.waits_until ~= nil or self.target.inherit ~= nil)
+end
+
 local function child_ended(self)
-   if not self.child or self.status then return self.status ~= nil end
+   if self.status then return true end
    self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- gone after wait()
    self.status = self.child:wait(0)
    return self.status ~= nil
@@ -179,10 +186,7 @@ local function finished(self, now)
    end
    if self.enough then return true end
    if self.target.seconds and now >= self.started + self.target.seconds then return true end
-   if self.child then
-      return child_ended(self) and (self.live == 0 or self.clock or self.waits_until ~= nil
-         or self.target.inherit ~= nil)
-   end
+   if self.child then return waits_for_child(self) and child_ended(self) end
    if self.live == 0 then look_for_threads(self, now) end
    return self.live == 0
 end
@@ -198,13 +202,15 @@ local function next_tick(self, now)
    return self.tick_at - now
 end
 
--- Returns what a wait polls: the contexts, and the child if the kernel has a descriptor for it.
+-- Returns what a wait polls: the contexts, and the child if its end is waited for and the kernel has
+-- a descriptor for it.
 local function wake_list(self)
    local list = {}
    for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
-   local child_has_fd = self.child and pcall(self.child.fd, self.child)
+   local awaited = waits_for_child(self)
+   local child_has_fd = awaited and pcall(self.child.fd, self.child)
    if child_has_fd then list[#list + 1] = self.child end
-   self.blind = self.child and not child_has_fd
+   self.blind = awaited and not child_has_fd
    return list
 end
 

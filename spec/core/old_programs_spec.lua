@@ -140,11 +140,24 @@ describe("A live simulated machine", function()
       forked = "is the parent's alone after fork; the child has one of its own",
       forking = "is whole in a child, whenever the parent forks",
       other = "notifies of another thread's overflow while nobody calls",
+      last = "counts what threads did last, though they are gone when it looks at them",
       nobody = "attaches to threads that there are",
    }
    for case, sentence in pairs(CASES) do
       it(sentence, function() assert.are.equal("", run(program .. " " .. case, "sim:k8,live")) end)
    end
+
+   it("counts commands to their end, also where the kernel permits no event on them", function()
+      local lpfm_program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build",
+         os.getenv("LPFM_LUA") or "luajit")
+      local stat = ("%s 13 %s stat --json -e minor-faults -- %s 0 0 500"):format(c.target("denied"), lpfm_program,
+         c.target("tree"))
+      for _ = 1, 30 do
+         local out = run(stat, "sim:k8,live")
+         local faults = tonumber(out:match('"value":(%d+)'))
+         assert.is_true(faults and faults >= 500, out)
+      end
+   end)
 
    it("runs commands, as the real ones do: lpfm stat", function()
       if not lpfm.event("cycles", "k8") then return pending("libpfm4 has no tables of x86 here") end

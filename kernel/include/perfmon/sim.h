@@ -53,8 +53,10 @@
  * real thread that calls perfmon, or that a context is attached to, has a simulated thread, which
  * is updated every ms and at each call. It runs for the CPU time of the real thread, less what
  * updates took in that thread's calls. It has its page faults and context switches, spread evenly
- * over the time between two updates, and ends after it. If the kernel permits an event on the
- * real thread, exec(2), which can change the id, does not end the simulated one.
+ * over the time between two updates, and ends after it. If the kernel permits events on the real
+ * thread, exec(2), which can change the id, does not end the simulated one, and what the real thread
+ * did before its end is known. If not, what it did after the last update is lost if its parent
+ * waits for it before the next.
  * Other threads do not exist in the simulation, even for system-wide contexts: while they run,
  * the CPU has its idle thread, which counts in the kernel (PFM_SETFL_EXCL_IDLE). Hardware events
  * are invented: in each us, 900 ns at user level with 1010 instructions, 171 branches, 9 of them

@@ -188,6 +188,43 @@ static void other(void)
 	close(fd);
 }
 
+/* Burns MS when the pipe lets it, and ends at once. */
+static void *last_gasp(void *arg)
+{
+	const int *pipes = arg;
+	uint32_t tid = gettid_();
+	char c;
+
+	EXPECT(write(pipes[3], &tid, sizeof(tid)) == sizeof(tid) && read(pipes[0], &c, 1) == 1);
+	burn(MS);
+	return NULL;
+}
+
+/* What a thread did before it ended is counted, even if it is gone when the computer looks at it. */
+static void last(void)
+{
+	int pipes[4], fd;
+	uint32_t tid;
+	pthread_t t;
+	pid_t pid;
+
+	EXPECT(!pipe(pipes) && !pipe(pipes + 2));
+	for (int i = 0; i < 40; i++) {
+		pid = i % 2 ? fork() : 1;
+		if (!pid) {
+			last_gasp(pipes);
+			_exit(0);
+		}
+		EXPECT(i % 2 || !pthread_create(&t, NULL, last_gasp, pipes));
+		EXPECT(read(pipes[2], &tid, sizeof(tid)) == sizeof(tid));
+		fd = begin(tid, 0);
+		EXPECT(write(pipes[1], "", 1) == 1);
+		EXPECT(i % 2 ? waitpid(pid, NULL, 0) == pid : !pthread_join(t, NULL));
+		EXPECT(value(fd) >= MS / 2);
+		close(fd);
+	}
+}
+
 static void nobody(void)
 {
 	pfarg_ctx_t ctx = { 0 };
@@ -207,7 +244,7 @@ int main(int argc, char **argv)
 		void		(*run)(void);
 	} cases[] = {
 		{ "threads", threads }, { "forked", forked }, { "forking", forking }, { "other", other },
-		{ "nobody", nobody },
+		{ "last", last }, { "nobody", nobody },
 	};
 
 	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
