@@ -404,9 +404,9 @@ local function ticker(self, spec)
          for subject in pairs(self.live) do subject.ledger:read() end
          return LEDGER
       end
-      if time >= next_names then next_names = time + self:look_at_names() end
-      if time >= next_look then next_look = time + self:look() end
-      if time >= next_report then
+      if host.is_due(time, next_names) then next_names = time + self:look_at_names() end
+      if host.is_due(time, next_look) then next_look = time + self:look() end
+      if host.is_due(time, next_report) then
          self.tell(time)
          next_report = math.max(next_report + spec.interval, time)
       end

@@ -128,6 +128,7 @@ local function begin_counting(self)
       subject.ctx:start() -- fails if the thread has ended; its END message follows
    end
    self.waits_until, self.waiting = nil, nil
+   self.started = self.env.clock()
 end
 
 -- --- new threads and messages --------------------------------------------------------------------
@@ -185,7 +186,7 @@ local function finished(self, now)
       return true
    end
    if self.enough then return true end
-   if self.target.seconds and now >= self.started + self.target.seconds then return true end
+   if self.target.seconds and host.is_due(now, self.started + self.target.seconds) then return true end
    if self.child then return waits_for_child(self) and child_ended(self) end
    if self.live == 0 then look_for_threads(self, now) end
    return self.live == 0
@@ -193,11 +194,11 @@ end
 
 local function next_tick(self, now)
    if not self.callbacks.tick then return math.huge end
-   if now >= self.tick_at then
+   if host.is_due(now, self.tick_at) then
       local step, enough = self.callbacks.tick(now - self.started)
       self.enough = self.enough or enough == "enough"
       self.tick_at = self.tick_at + step
-      if self.tick_at <= now then self.tick_at = now + step end
+      if host.is_due(now, self.tick_at) then self.tick_at = now + step end
    end
    return self.tick_at - now
 end
@@ -234,12 +235,12 @@ end
 
 -- Looks for new threads and calls `tick`, if it is time; returns the seconds until the next tick.
 local function step(self, now)
-   if not self.look_at or now >= self.look_at then look_for_threads(self, now) end
+   if not self.look_at or host.is_due(now, self.look_at) then look_for_threads(self, now) end
    return self.waits_until and math.huge or next_tick(self, now)
 end
 
 local function over(self, now)
-   if self.waits_until and now >= self.waits_until then begin_counting(self) end
+   if self.waits_until and host.is_due(now, self.waits_until) then begin_counting(self) end
    return finished(self, now)
 end
 
@@ -388,10 +389,7 @@ local function begin(self)
    self.waits_until = target.delay and self.started
    let_go(self)
    if self.callbacks.begin then self.callbacks.begin(self.child) end
-   if prepares then
-      begin_counting(self)
-      self.started = self.env.clock()
-   end
+   if prepares then begin_counting(self) end
    self.tick_at = self.started
 end
 

@@ -65,7 +65,7 @@ end
 local function sim_poll(machine, list, seconds)
    local ready = lpfm.poll(list, 0) or {}
    if #ready > 0 then return ready end
-   machine:run { until_message = true, ns = math.max(1, math.ceil(math.min(seconds or STEP, STEP) * 1e9)) }
+   machine:run { until_message = true, ns = math.max(1, math.floor(math.min(seconds or STEP, STEP) * 1e9 + 0.5)) }
    return lpfm.poll(list, 0) or {}
 end
 
@@ -90,6 +90,16 @@ local function simulated(machine)
          return ctx:load(cpu)
       end,
    }
+end
+
+--- Returns true if the clock shows a time, to the nearest ns: sums and differences of seconds are a
+-- little more or less.
+-- @number now of the clock
+-- @number time
+-- @treturn bool
+-- @usage host.is_due(0.3, 0.1 + 0.2) --> true
+function host.is_due(now, time)
+   return now > time - 0.5e-9
 end
 
 --- Returns what `lpfm.machine` returns; raises the reason if nothing can be measured.
