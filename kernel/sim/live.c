@@ -416,7 +416,6 @@ void sim_live_publish(struct pfm_sim *sim)
 	pthread_mutex_unlock(&live_lock);
 }
 
-/* Called in a child after fork: contexts and the thread of pace() belong to the parent. */
 void sim_live_forget(void)
 {
 	my_turns = 0;
@@ -425,18 +424,4 @@ void sim_live_forget(void)
 	pthread_cond_init(&loaded, NULL);
 	num_loaded = 0;
 	pacing = false;
-	for (struct pfm_sim *sim = computers; sim; sim = sim->live_next) {
-		sim_lock_init(sim);
-		pfm_user_forget(&sim->machine);
-		for (unsigned int i = 0; i < sim->num_threads; i++) {
-			sim->threads[i]->ctx = NULL;
-			sim->threads[i]->follow.life_map = NULL;
-			if (sim->threads[i]->follow.on)
-				sim_life_close(&sim->threads[i]->follow);
-		}
-		for (uint32_t i = 0; i < sim->num_cpus; i++) {
-			sim->cpus[i].sys = NULL;
-			sim_pmu_bind(&sim->cpus[i], NULL);
-		}
-	}
 }

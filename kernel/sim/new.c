@@ -15,6 +15,8 @@
 static const struct cache_shapes no_caches = { .memory = 100, .mispredicted = 10 };
 
 static struct pfm_sim *current;	/* the computer that was made last, with a reference */
+static struct pfm_sim *computers;	/* all of them */
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The idle thread loops in the kernel, 10 ns per iteration. */
 static struct sim_program *idle_program(struct pfm_sim *sim)
@@ -70,8 +72,14 @@ static void find_counters(struct pfm_sim *sim)
 
 static void sim_free(struct pfm_sim *sim)
 {
+	struct pfm_sim **link = &computers;
 	struct sim_device *d, *next;
 
+	pthread_mutex_lock(&list_lock);
+	while (*link != sim)
+		link = &(*link)->next;
+	*link = sim->next;
+	pthread_mutex_unlock(&list_lock);
 	for (uint32_t i = 0; sim->cpus && i < sim->num_cpus; i++)
 		sim_program_put(sim->cpus[i].idle.prog);
 	for (d = sim->devices; d; d = next) {
@@ -105,6 +113,10 @@ static struct pfm_sim *sim_alloc(const struct sim_model *model)
 	sim->page_size = 4096;
 	sim->memlock = ~0ULL;
 	sim->tool.pid = SIM_TOOL_TID;
+	pthread_mutex_lock(&list_lock);
+	sim->next = computers;
+	computers = sim;
+	pthread_mutex_unlock(&list_lock);
 	return sim;
 }
 
@@ -206,6 +218,30 @@ void sim_put(struct pfm_sim *sim)
 		sim_free(sim);
 }
 
+static void forget_contexts(struct pfm_sim *sim)
+{
+	sim_lock_init(sim);
+	pfm_user_forget(&sim->machine);
+	for (unsigned int i = 0; i < sim->num_threads; i++)
+		sim_thread_forget(sim->threads[i]);
+	for (uint32_t i = 0; sim->cpus && i < sim->num_cpus; i++) {
+		sim->cpus[i].sys = NULL;
+		sim_pmu_bind(&sim->cpus[i], NULL);
+	}
+}
+
+/*
+ * Called in a child after fork: contexts belong to the parent, and the child's copies of the
+ * computers go on without them.
+ */
+static void forget(void)
+{
+	pthread_mutex_init(&list_lock, NULL);
+	sim_live_forget();
+	for (struct pfm_sim *sim = computers; sim; sim = sim->next)
+		forget_contexts(sim);
+}
+
 static int num_hw_counters(const struct pfm_pmu *pmu)
 {
 	int n = 0;
@@ -247,7 +283,7 @@ static const struct pfm_user_machine sim_kind = {
 	.model_name = model_name,
 	.begin_call = sim_live_begin,
 	.end_call = sim_live_end,
-	.forget = sim_live_forget,
+	.forget = forget,
 };
 
 PFM_REGISTER_MACHINE(sim_kind)

@@ -713,6 +713,7 @@ struct pfm_sim {
 	uint64_t		live_began;	/* start time in ns, by the host's clock */
 	struct sim_program	*live_prog;
 	struct pfm_sim		*live_next;
+	struct pfm_sim		*next;		/* in the list of all computers */
 };
 
 /* A context's simulated part, ctx->os. */
@@ -916,6 +917,8 @@ struct sim_thread *sim_thread_find(struct pfm_sim *sim, uint32_t tid);
 int sim_thread_new(struct pfm_sim *sim, struct sim_process *parent, struct sim_process *process,
 		   const struct sim_thread *model, struct sim_program *prog, struct sim_thread **out);
 void sim_thread_exit(struct sim_thread *t);
+/* called in a child after fork, which has no context: a thread that waited for one goes on */
+void sim_thread_forget(struct sim_thread *t);
 void sim_thread_op(struct sim_cpu *cpu, const struct sim_node *node);
 bool sim_process_reaches(const struct sim_process *p, const struct pfm_context *ctx);
 int sim_process_reach(struct sim_process *p, struct pfm_context *ctx);
@@ -932,7 +935,7 @@ void sim_live_publish(struct pfm_sim *sim);
 /* sim_live_begin() and sim_live_end() enclose every command; they are called with no lock held */
 void sim_live_begin(void);
 void sim_live_end(void);
-void sim_live_forget(void);		/* called in a child after fork */
+void sim_live_forget(void);		/* called in a child after fork, which has no thread of live.c */
 /* change is 1 if one more context is loaded, -1 if one less is */
 void sim_live_loaded(struct pfm_sim *sim, int change);
 /*

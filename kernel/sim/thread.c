@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "live.h"
 #include "sim.h"
 
 /* --- processes, and the contexts that they have descriptors of (3.1.1, 3.3.6) ----------------- */
@@ -188,6 +189,17 @@ void sim_thread_exit(struct sim_thread *t)
 		sim->actor = NULL;
 	t->process->threads--;
 	sim_sched_leave(t, PFM_SIM_DEAD);
+}
+
+void sim_thread_forget(struct sim_thread *t)
+{
+	t->ctx = NULL;
+	t->block = false;
+	if (t->state == PFM_SIM_BLOCKED)
+		sim_sched_ready(t);
+	t->follow.life_map = NULL;
+	if (t->follow.on)
+		sim_life_close(&t->follow);
 }
 
 static void end_others(struct sim_thread *t)

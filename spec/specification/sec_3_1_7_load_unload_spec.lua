@@ -552,6 +552,47 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
    end)
 end)
 
+describe("3.1.7 and children of fork(), which have a copy of the simulated computer:", function()
+   local CODE = [[
+      local lpfm, unistd, wait = require "lpfm", require "posix.unistd", require "posix.sys.wait"
+      local m = assert(lpfm.machine "sim:itanium2")
+      local function context(flags, tid, value)
+         local ctx = assert(lpfm.create { flags = flags })
+         assert(ctx:write_pmcs { { num = 4, value = m:encode("instructions", 4) } })
+         assert(ctx:write_pmds { { num = 4, value = value, flags = value < 0 and { "OVFL_NOTIFY" } or nil } })
+         assert(ctx:load(tid) and ctx:start())
+         return ctx
+      end
+      local tid = m:spawn { program = { { loop = 1000, { ip = 0x10, ns = 10 } } } }
+      local flags, target, value = %s
+      local ctx = context(flags, target, value)
+      m:run { ns = 5000 }
+      local pid = unistd.fork()
+      if pid == 0 then
+         local mine = context({}, tid, 0)
+         m:run { until_exit = tid }
+         io.stderr:write(tostring(mine:read_pmds { 4 }[1].value), "\n")
+         unistd._exit(0)
+      end
+      wait.wait(pid)
+      if value < 0 then assert(ctx:restart()) end
+      m:run { until_exit = tid }
+      io.stderr:write(tostring(ctx:read_pmds { 4 }[1].value), "\n")]]
+   for sentence, case in pairs {
+      ["the child attaches its own to a thread of its parent's"] = { "{}, tid, 0", "500\n1000\n" },
+      ["a thread that a context of its parent's has blocked goes on"] =
+         { '{ "NOTIFY_BLOCK" }, tid, -500', "500\n500\n" },
+      ["a system-wide context of its parent's is not in the way"] =
+         { '{ "SYSTEM_WIDE" }, m:threads()[1].cpu or 0, 0', "500\n1000\n" },
+   } do
+      it(sentence, function()
+         local out = c.sh(("timeout -k 5 60 %s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit",
+            CODE:format(case[1])))
+         assert.equal(case[2], out)
+      end)
+   end
+end)
+
 describe("3.1.7 and other processes, on real threads:", function()
    for _, machine in ipairs { "perf", "sim:core2,live" } do
       it("'the context is not inherited': none is in the way of a child's of fork(), on " .. machine, function()
