@@ -25,10 +25,7 @@
 --    ctx:close()
 -- end
 
-if not rawget(_G, "jit") then
-   error("pfm.ffi needs LuaJIT; in PUC Lua use the module lpfm: ctx:reader(v), buf:fields(...), "
-      .. "buf:count_by(...)", 0)
-end
+local samples = require "pfm.ffi.samples" -- raises an error in PUC Lua
 
 -- A Lua state can declare C types and give them metatables only once: if the module is loaded
 -- again, it returns the table of the first time.
@@ -41,17 +38,13 @@ local ffi = require "ffi"
 local bit = require "bit"
 local lpfm = require "lpfm"
 
-ffi.cdef(require "lpfm.cdef")
 ffi.cdef [[
    char *strerror(int);
    struct pfm_ffi_pmds { struct lpfm_vector *const c; pfarg_pmd_t *const data; const int n; };
    struct pfm_ffi_pmcs { struct lpfm_vector *const c; pfarg_pmc_t *const data; const int n; };
    struct pfm_ffi_context { struct lpfm_context *const c; };
    struct pfm_ffi_view { struct lpfm_view *const c; };
-   struct pfm_ffi_buffer { struct lpfm_context *const c; };
 ]]
-
-local samples = require "pfm.ffi.samples"
 
 local typed = {}
 

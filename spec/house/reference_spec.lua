@@ -149,6 +149,23 @@ describe("the reference", function()
       end
    end)
 
+   it("has no module that needs another one to be loaded first", function()
+      local support = require "support.c"
+      local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+      local names = {}
+      for path in io.popen("cd scripts && find pfm -name '*.lua'"):lines() do
+         names[#names + 1] = path:gsub("%.lua$", ""):gsub("/", ".")
+      end
+      for _, module in ipairs(reference) do
+         if module.name:find "^lpfm" and pcall(require, module.name) then names[#names + 1] = module.name end
+      end
+      assert.is_true(#names > 100, #names .. " modules")
+      for _, name in ipairs(names) do
+         local out = support.sh(("%s -e 'require \"%s\"'"):format(program, name))
+         if not (out:find("needs LuaJIT", 1, true) and not rawget(_G, "jit")) then assert.equal("", out, name) end
+      end
+   end)
+
    it("has every function that a module of the script library exports", function()
       local missing = {}
       for _, module in ipairs(reference) do

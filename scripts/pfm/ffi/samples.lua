@@ -1,13 +1,26 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of sampling buffers: the part of pfm.ffi that walks over samples. The walk is
--- a function of the module lpfm, which has LuaJIT compile it.
+--- Typed views of sampling buffers: the part of pfm.ffi that walks over samples, and declares the
+-- headers. The walk is a function of the module lpfm, which has LuaJIT compile it.
 -- @module pfm.ffi.samples
+
+if not rawget(_G, "jit") then
+   error("pfm.ffi needs LuaJIT; in PUC Lua use the module lpfm: ctx:reader(v), buf:fields(...), "
+      .. "buf:count_by(...)", 0)
+end
+
+-- A Lua state can declare C types and give them metatables only once: if the module is loaded
+-- again, it returns the table of the first time.
+local registry = debug.getregistry()
+if registry["pfm.ffi.samples"] then
+   return registry["pfm.ffi.samples"]
+end
 
 local ffi = require "ffi"
 local bit = require "bit"
 local lpfm = require "lpfm"
 
-local registry = debug.getregistry()
+ffi.cdef(require "lpfm.cdef")
+ffi.cdef "struct pfm_ffi_buffer { struct lpfm_context *const c; };"
 
 local samples = {}
 
@@ -220,4 +233,5 @@ for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "sn
    end
 end
 
+registry["pfm.ffi.samples"] = samples
 return samples
