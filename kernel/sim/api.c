@@ -135,7 +135,9 @@ static int simulates(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pm
 {
 	uint64_t code;
 
-	if (!pfm_pmu_pmd(sim->hw, pmd) || !counts(sim, pmd))
+	if (!pfm_pmu_pmd(sim->hw, pmd))
+		return pfm_refuse(-EINVAL, "%s has no PMD%d", sim->model->name, pmd);
+	if (!counts(sim, pmd))
 		return 1;
 	return (code_by(sim, pmd, pmcs, n, false, &code) || code_by(sim, pmd, pmcs, n, true, &code)) &&
 	       happens(sim, sim_model_events(sim, code));

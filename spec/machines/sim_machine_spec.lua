@@ -275,6 +275,29 @@ describe("the simulated computer", function()
    end)
 end)
 
+describe("pfm_sim_simulates", function()
+   it("tells a counter that stays at 0 from one that counts, and from a PMD that there is not", function()
+      if not rawget(_G, "jit") then return pending "declarations in C need LuaJIT" end
+      local code = [[
+         local lpfm, ffi = require "lpfm", require "ffi"
+         assert(lpfm.machine "sim:k8")
+         ffi.cdef(require "lpfm.cdef")
+         ffi.cdef "struct pfm_sim *pfm_sim_get(void); void pfm_sim_put(struct pfm_sim *);"
+         ffi.cdef "struct pfm_sim_pmc { uint32_t num; uint64_t value; };"
+         ffi.cdef "int pfm_sim_simulates(struct pfm_sim *, int, const struct pfm_sim_pmc *, int);"
+         local C = ffi.load "libperfmon.so.3"
+         local sim = C.pfm_sim_get()
+         local function ask(pmd, value)
+            local answer = C.pfm_sim_simulates(sim, pmd, ffi.new("struct pfm_sim_pmc", { num = 0, value = value }), 1)
+            return answer < 0 and ffi.string(C.pfm_explain()) or answer
+         end
+         io.stderr:write(table.concat({ ask(0, 0x5300c0), ask(0, 0x530099), ask(99, 0), ask(-1, 0) }, "; "), "\n")
+         C.pfm_sim_put(sim)]]
+      local out = c.sh(("%s -e '%s'"):format(os.getenv("LPFM_LUA") or "luajit", code))
+      assert.equal("1; 0; k8 has no PMD99; k8 has no PMD-1\n", out)
+   end)
+end)
+
 describe("a computer that follows threads", function()
    it("names the lack of descriptors, for which it cannot look at a thread", function()
       local code = [[

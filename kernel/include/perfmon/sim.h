@@ -261,9 +261,9 @@ int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int lev
 			struct pfm_sim_pmc *pmcs, int n);
 
 /*
- * Returns 1 if the simulation has the events of counter pmd, programmed by these PMCs. Returns 0 if
- * the model has no event for the code and no program produces it by its code (struct
- * pfm_sim_event): the counter would stay at 0.
+ * Returns 1 if the simulation has the events of counter pmd, programmed by these PMCs, and for a PMD
+ * that counts none. Returns 0 if the model has no event for the code and no program produces it by
+ * its code (struct pfm_sim_event): the counter would stay at 0. EINVAL: there is no such PMD.
  */
 int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n);
 
