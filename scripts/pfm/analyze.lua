@@ -16,6 +16,7 @@ local keys = require "pfm.analyze.keys"
 local origin = require "pfm.recording.origin"
 local tabulate = require "pfm.analyze.tabulate"
 local values = require "pfm.analyze.values"
+local expect = require "pfm.util.expect"
 
 local analyze = {}
 
@@ -180,5 +181,11 @@ analyze.correlate = values.correlate
 -- print(analyze.derive(s, analyze.by(s, "symbol"), { ms = "cpu_clock / 1e6" })[1].metrics.ms)
 -- @function derive
 analyze.derive = derive.metrics
+
+expect.signatures("analyze", analyze, {
+   read_keys = "by: string|table?; known: [string]?",
+   test = "self: {head}; wanted: table",
+   derive = "self: {head}; result: {rows}; formulas: table",
+})
 
 return analyze

@@ -201,4 +201,10 @@ function bias.test(spec)
    return out
 end
 
+expect.signatures("bias", bias, {
+   places = "result: {samples}",
+   left_out = "result: table; before: string?",
+   test = "spec: {target}",
+})
+
 return bias

@@ -3,13 +3,14 @@
 -- @module pfm.caches
 
 local plot = require "pfm.plot"
+local expect = require "pfm.util.expect"
 
 local caches = {}
 
 local COLUMNS, ROWS = 64, 32 -- of pictures, at most
 local STEP = 1000            -- ns of a step; halve() doubles it
 
-local function expect(result, message)
+local function must(result, message)
    if not result then error(message, 0) end
    return result
 end
@@ -44,7 +45,7 @@ end
 function caches.course(m, spec)
    local name, cpu = spec.cache or "L1D", spec.cpu or 0
    local course = { step = STEP, cache = name, begun = m:time() }
-   local before = expect(m:cache_sets(name, cpu))
+   local before = must(m:cache_sets(name, cpu))
    local over, message
    repeat
       over, message = m:run { until_exit = spec.tid, ns = course.step }
@@ -96,5 +97,11 @@ function caches.misses(course)
    return plot.lines({ line }, { title = ("misses of the %s"):format(course.cache), xlabel = "us",
       ylabel = ("in %g us"):format(course.step / 1000) })
 end
+
+expect.signatures("caches", caches, {
+   course = "m: {time}; spec: {tid}",
+   sets = "course: {cache,step,begun,1}",
+   misses = "course: {cache,step,begun}",
+})
 
 return caches

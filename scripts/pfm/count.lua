@@ -633,4 +633,11 @@ function count.times(n, spec)
    return out
 end
 
+expect.signatures("count", count, {
+   check = "call: string; spec: any?; also: [string]?",
+   so_far = "self: {plan}",
+   complete = "self: {plan}; outcome: {elapsed}",
+   merge = "runs: [{events}]+",
+})
+
 return count

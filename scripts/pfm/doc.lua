@@ -5,6 +5,7 @@
 
 local nearest = require "pfm.util.nearest"
 local sorted_keys = require "pfm.util.sorted_keys"
+local expect = require "pfm.util.expect"
 
 local doc = {}
 
@@ -415,5 +416,12 @@ function doc.help(what)
    if #found > 0 then return list_of(found, WIDTH) end
    return ("no help on '%s'%s"):format(what, nearest.hint(what, sorted_keys(get_index().keys)))
 end
+
+expect.signatures("doc", doc, {
+   text = "what: any?; width: number?",
+   entries = "name: string",
+   fields = "entry: {params}",
+   signature = "entry: {args}",
+})
 
 return doc

@@ -530,4 +530,16 @@ function events.default_counts()
    return list
 end
 
+expect.signatures("events", events, {
+   names_of = "list: [{base}]",
+   software_value = "event: table",
+   assign = "list: [{base}]",
+   named_places = "list: [{parts}]; taken: number?",
+   matching = "pattern: string",
+   definition = "name: string",
+   user_only = "event: {base}",
+   at_level = "list: [{base}]; plm: string",
+   pmcs = "list: [{pmcs}]",
+})
+
 return events

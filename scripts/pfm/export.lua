@@ -6,6 +6,7 @@ local fields = require "pfm.util.fields"
 local nearest = require "pfm.util.nearest"
 local output = require "pfm.util.output"
 local shell = require "pfm.util.shell"
+local expect = require "pfm.util.expect"
 
 local export = {}
 
@@ -96,5 +97,10 @@ function export.format_of(path)
    end
    return best
 end
+
+expect.signatures("export", export, {
+   write = "self: {head}; name: string; path: string?; opts: table?",
+   format_of = "path: string",
+})
 
 return export

@@ -104,7 +104,9 @@ local pmds_class = ffi.metatype("struct pfm_ffi_pmds", vector_meta)
 local pmcs_class = ffi.metatype("struct pfm_ffi_pmcs", vector_meta)
 
 local function new_vector(list, make, name, class)
-   local object = type(list) == "userdata" and list or make(list)
+   local ok, object = true, list
+   if type(list) ~= "userdata" then ok, object = pcall(make, list) end
+   if not ok then error(object, 3) end
    local c = memory(object, name, "struct lpfm_vector *", name)
    local v = class(c, ffi.cast("void *", c.data), c.n)
    objects[v] = object

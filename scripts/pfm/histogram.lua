@@ -10,6 +10,7 @@ local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local program = require "pfm.program"
 local render = require "pfm.render"
+local expect = require "pfm.util.expect"
 
 local histogram = {}
 
@@ -172,5 +173,9 @@ end
 
 --- Most buckets that a histogram has.
 histogram.MOST = lpfm.const.PFM_PROG_SMPL_MAX_BUCKETS
+
+expect.signatures("histogram", histogram, {
+   complete = "self: {spec}; outcome: table",
+})
 
 return histogram

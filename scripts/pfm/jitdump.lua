@@ -6,6 +6,7 @@
 -- @module pfm.jitdump
 
 local last_before = require "pfm.util.last_before"
+local expect = require "pfm.util.expect"
 local jitdump = {}
 
 local MAGIC = 0x4A695444 -- "JiTD"
@@ -280,5 +281,11 @@ function view.segments()
 end
 
 function view.build_id() end
+
+expect.signatures("jitdump", jitdump, {
+   path_of = "path: string",
+   read = "path: string",
+   stored = "object: {functions,lines}",
+})
 
 return jitdump

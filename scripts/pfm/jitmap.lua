@@ -8,6 +8,7 @@ local demangle = require("lpfm.symbols").demangle
 local last_before = require "pfm.util.last_before"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
+local expect = require "pfm.util.expect"
 
 local jitmap = {}
 
@@ -188,5 +189,14 @@ function jitmap.stop()
    jitmap.file:close()
    jitmap.handler, jitmap.file = nil, nil
 end
+
+expect.signatures("jitmap", jitmap, {
+   parse = "text: string",
+   path = "pid: number",
+   inner_path = "pid: number",
+   is_path = "path: string",
+   of = "pid: number; file: string?",
+   start = "path: string?",
+})
 
 return jitmap

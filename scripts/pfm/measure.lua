@@ -593,4 +593,14 @@ function measure.describe(target)
    return "'" .. render.command(target.command) .. "'"
 end
 
+expect.signatures("measure", measure, {
+   load = "ctx: {load}; subject: table",
+   turn = "self: {by_ctx}",
+   awaits = "self: {by_ctx}",
+   finish = "self: {by_ctx}",
+   contexts = "self: {by_ctx}",
+   left_out = "outcome: table",
+   describe = "target: table",
+})
+
 return measure

@@ -5,6 +5,7 @@
 
 local lpfm = require "lpfm"
 local output = require "pfm.util.output"
+local expect = require "pfm.util.expect"
 local proc = require "lpfm.proc"
 local stat = require "posix.sys.stat"
 local unistd = require "posix.unistd"
@@ -16,7 +17,7 @@ local LACKEY = { { "tool", "lackey" }, { "trace-mem", "yes" }, { "basic-counts",
 
 local PATIENCE = 2 -- s that an interrupted command gets to end by itself
 
-local function expect(result, message)
+local function must(result, message)
    if not result then error(message, 0) end
    return result
 end
@@ -29,7 +30,7 @@ local function held(command, fd)
    option("log-fd", fd)
    argv[#argv + 1] = "--"
    for _, word in ipairs(command) do argv[#argv + 1] = word end
-   return expect(proc.spawn(argv, { pass = fd }))
+   return must(proc.spawn(argv, { pass = fd }))
 end
 
 local function go(child)
@@ -40,7 +41,7 @@ local function go(child)
 end
 
 local function write(path, bytes)
-   local file = expect(io.open(path, "wb"))
+   local file = must(io.open(path, "wb"))
    local ok, message = file:write(bytes)
    if ok then ok, message = file:close() end
    if ok then return end
@@ -52,7 +53,7 @@ end
 local function try_to_write(path)
    local found = stat.stat(path)
    if found and stat.S_ISREG(found.st_mode) == 0 then return false end -- a pipe's reader would see its end
-   local file = expect(io.open(path, "ab"))
+   local file = must(io.open(path, "ab"))
    local is_empty = file:seek("end") == 0
    file:close()
    return is_empty
@@ -66,7 +67,7 @@ local function stop(child)
       if status then return status end
       child:kill(signal)
    end
-   return expect(child:wait())
+   return must(child:wait())
 end
 
 -- Reads what the command writes until it ends or Ctrl-C comes, and waits for it.
@@ -89,7 +90,7 @@ end
 
 local function trace(spec)
    local from, to = unistd.pipe()
-   expect(from, to)
+   must(from, to)
    local child = held(spec.command, to)
    local ok, message = pcall(go, child)
    unistd.close(to)
@@ -123,5 +124,9 @@ function memtrace.record(spec)
    return { file = spec.file, bytes = #outcome.bytes, interrupted = outcome.interrupted, status = outcome.status.status,
       signal = outcome.status.signal }
 end
+
+expect.signatures("memtrace", memtrace, {
+   record = "spec: {command}",
+})
 
 return memtrace

@@ -12,6 +12,7 @@ local host = require "pfm.measure.host"
 local events = require "pfm.events"
 local nearest = require "pfm.util.nearest"
 local sorted_keys = require "pfm.util.sorted_keys"
+local expect = require "pfm.util.expect"
 
 local metrics = {}
 
@@ -284,5 +285,13 @@ function metrics.evaluate(group, counts, shares)
    end
    return out
 end
+
+expect.signatures("metrics", metrics, {
+   group = "name: string; pmu: string?",
+   all = "pmu: string?",
+   working = "pmu: string?",
+   list = "pmu: string?",
+   evaluate = "group: {metrics}; counts: table; shares: table?",
+})
 
 return metrics

@@ -74,4 +74,8 @@ function pebs.records(buffer)
    end
 end
 
+expect.signatures("pebs", pebs, {
+   records = "buffer: {get}",
+})
+
 return pebs

@@ -236,4 +236,12 @@ function plot.recording(self, what, opts)
       title = ("%s: %s"):format(render.what(self.head.what or self.path), unit) })
 end
 
+expect.signatures("plot", plot, {
+   bars = "list: [table]; opts: table?",
+   lines = "series: [table]; opts: table?",
+   histogram = "values: [number]; opts: table?",
+   heat = "rows: [table]; opts: table?",
+   recording = "self: {head}; what: string?; opts: table?",
+})
+
 return plot

@@ -985,4 +985,16 @@ function profile.collect(spec)
    return outcome
 end
 
+expect.signatures("profile", profile, {
+   period_for = "event: table; frequency: number",
+   rate = "event: table; spec: table",
+   recorded_events = "self: {events,live}",
+   whole = "spec: table",
+   losses = "self: {events,live}",
+   divide = "self: {events,live}; elapsed: number",
+   handlers = "self: {events,live}; sink: table; on_tick: function?",
+   complete = "self: {events,live}; outcome: {elapsed}",
+   run = "self: {events,live}; sink: table; on_tick: function?",
+})
+
 return profile

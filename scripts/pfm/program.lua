@@ -257,4 +257,9 @@ function program.names()
    return { unpack(compile.names) }
 end
 
+expect.signatures("program", program, {
+   bucket = "expression: string|number|table; options: table?",
+   add = "sums: table; verdicts: {runs,kept,outside,buckets}",
+})
+
 return program

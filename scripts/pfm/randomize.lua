@@ -169,4 +169,10 @@ function randomize.read(text)
       tostring(what or text))
 end
 
+expect.signatures("randomize", randomize, {
+   base = "mean: number; mask: number",
+   resolve = "spec: table",
+   read = "text: string",
+})
+
 return randomize

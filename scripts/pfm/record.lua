@@ -94,4 +94,8 @@ function record.run(spec, path, on_tick, limits)
    return record.finish(r, outcome)
 end
 
+expect.signatures("record", record, {
+   finish = "r: {collector}; outcome: table",
+})
+
 return record

@@ -16,6 +16,7 @@ local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
 local writer = require "pfm.recording.writer"
+local expect = require "pfm.util.expect"
 
 local recording = {} -- also the class of opened recordings
 recording.__index = recording
@@ -296,5 +297,13 @@ function recording:warnings()
    end
    return out
 end
+
+expect.signatures("recording", recording, {
+   create = "path: string; head: table; later: boolean?",
+   is_one = "path: string",
+   open = "path: string",
+   together = "list: [{head}]; options: table?",
+   of = "fields: {head}",
+})
 
 return recording

@@ -2,7 +2,9 @@
 --- Numbers, times and tables as people read them; CSV and JSON as programs do.
 -- @module pfm.render
 
+local fail = require "pfm.util.fail"
 local need = require "pfm.util.need"
+local expect = require "pfm.util.expect"
 
 local render = {}
 
@@ -332,7 +334,9 @@ function render.json(value, as_is)
    json.encode_number_precision(14)
    json.encode_invalid_numbers("null")
    json.encode_sparse_array(true)
-   return (json.encode(with_marks(value, not as_is)):gsub('"\\u0001as is ([%d%-%[%]]+)"', "%1"))
+   local ok, text = pcall(json.encode, with_marks(value, not as_is))
+   if not ok then fail("render.json: %s", text) end
+   return (text:gsub('"\\u0001as is ([%d%-%[%]]+)"', "%1"))
 end
 
 --- Returns the value that JSON text describes.
@@ -419,5 +423,29 @@ function render.wrap(line, width, indent)
    out[#out + 1] = now
    return out
 end
+
+expect.signatures("render", render, {
+   number = "n: any?; decimals: number?",
+   time = "s: number",
+   bytes = "n: number",
+   printable = "text: string",
+   clean = "text: string",
+   what = "text: string",
+   rate = "n: number",
+   sparkline = "values: [number]; width: number",
+   cut = "text: string; columns: number",
+   shorten = "text: string; columns: number",
+   parse_size = "text: string",
+   width = "text: string",
+   align = "columns: [table]; rows: [table]; indent: string?",
+   csv = "values: table; n: number; sep: string?",
+   plural = "n: number; noun: string; nouns: string?",
+   chance = "p: number",
+   machine = "name: string",
+   where = "name: string?",
+   simulated = "name: string?",
+   command = "argv: [string]",
+   wrap = "line: string; width: number; indent: string?",
+})
 
 return render

@@ -12,6 +12,7 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 local fail = require "pfm.util.fail"
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
+local expect = require "pfm.util.expect"
 
 local stacks = {}
 
@@ -129,5 +130,11 @@ function stacks.tree(self, options)
    end)
    return finish(root, root.events)
 end
+
+expect.signatures("stacks", stacks, {
+   collect = "self: {head}; options: table?",
+   frames = "self: {head}; s: table",
+   tree = "self: {head}; options: table?",
+})
 
 return stacks

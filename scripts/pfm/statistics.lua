@@ -4,6 +4,7 @@
 -- @module pfm.statistics
 
 local fail = require "pfm.util.fail"
+local expect = require "pfm.util.expect"
 
 local statistics = {}
 
@@ -198,7 +199,9 @@ end
 -- @usage statistics.counts(1000, 1100, 0.5)
 function statistics.counts(x, y, share)
    local n = x + y
+   if not (share >= 0 and share <= 1) then fail("statistics.counts: share: expected one from 0 to 1, got %s", share) end
    if n == 0 then return 1 end
+   if share == 0 or share == 1 then return x == n * share and 1 or 0 end
    if n * math.min(share, 1 - share) < FEW and n < 1e5 then
       return exact(0, n, x, function(k)
          return log_choose(n, k) + k * math.log(share) + (n - k) * math.log(1 - share)
@@ -317,5 +320,20 @@ function statistics.compare(one, two)
    return { chi2 = chi2, freedom = freedom, distance = distance,
       chance = statistics.chi2(chi2, freedom) }
 end
+
+expect.signatures("statistics", statistics, {
+   mean = "values: [number]+",
+   t95 = "freedom: number",
+   interval = "values: [number]",
+   chi2 = "x: number; df: number",
+   normal = "z: number",
+   student = "t: number; df: number",
+   shares = "x: number; n: number; y: number; m: number",
+   counts = "x: number; y: number; share: number",
+   means = "a: [number]; b: [number]",
+   likelihood = "a: <number>; b: <number>",
+   adjust = "list: [number]",
+   compare = "one: <number>; two: <number>",
+})
 
 return statistics

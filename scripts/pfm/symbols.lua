@@ -10,6 +10,7 @@ local objects = require "lpfm.symbols"
 local proc = require "lpfm.proc"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
+local expect = require "pfm.util.expect"
 
 local symbols = {}
 
@@ -421,5 +422,18 @@ function symbols.frames(where)
    where.frames = frames
    return frames
 end
+
+expect.signatures("symbols", symbols, {
+   parse_maps = "text: string",
+   read_maps = "pid: number",
+   object = "path: string; id: string?; file: string?",
+   is_generated = "path: string",
+   reason = "path: string; why: string",
+   hex = "n: number",
+   resolver = "options: table?",
+   line = "where: table",
+   source_name = "name: string",
+   frames = "where: table",
+})
 
 return symbols

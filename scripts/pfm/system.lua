@@ -106,4 +106,8 @@ function system.count(spec)
    return result
 end
 
+expect.signatures("system", system, {
+   topology = "cpus: [number]?; root: string?",
+})
+
 return system

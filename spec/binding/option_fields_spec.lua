@@ -13,6 +13,28 @@ local function refused(message, fn, ...)
    assert.equal(message, type(err) == "table" and err.message or err)
 end
 
+describe("a wrong argument is named by", function()
+   it("functions of the script library", function()
+      local analyze, statistics = require "pfm.analyze", require "pfm.statistics"
+      refused("bias.test: spec: expected a table with 'target', got a table", require("pfm.bias").test, {})
+      refused("metrics.group: name: expected a string, got nil", require("pfm.metrics").group)
+      refused("statistics.mean: values: expected a list of one or more, each a number, got a table",
+         statistics.mean, {})
+      refused("statistics.compare: two: expected a table of values, each a number, got nil", statistics.compare, {})
+      refused("count.merge: runs: expected a list of one or more, each a table with 'events', got a table",
+         require("pfm.count").merge, { {} })
+      refused("caches.sets: course: expected a table with 'cache' and 'step' and 'begun' and an element 1, got a table",
+         require("pfm.caches").sets, {})
+      refused("analyze.read_keys: by: expected a string or table, got 7", analyze.read_keys, 7)
+   end)
+
+   it("none of those that were left out although they may be", function()
+      assert.equal(1, require("pfm.statistics").counts(5, 0, 1))
+      assert.equal(0, require("pfm.statistics").counts(5, 1, 1))
+      assert.equal("x", require("pfm.render").wrap("x", 9, nil)[1])
+   end)
+end)
+
 describe("a table of choices with a name that is not known is refused by", function()
    it("count.run, count.prepare and count.times", function()
       local count = require "pfm.count"

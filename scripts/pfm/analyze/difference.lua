@@ -14,9 +14,10 @@ local ALPHA = 0.05 -- default probability that a difference by chance is reporte
 -- --- differences ---------------------------------------------------------------------------------
 
 local function recordings_of(one_or_many)
-   if type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0 then return one_or_many end
-   columns.check(one_or_many)
-   return { one_or_many }
+   local many = type(one_or_many) == "table" and not one_or_many.head and #one_or_many > 0
+   local list = many and one_or_many or { one_or_many }
+   for i = 1, math.max(#list, 1) do columns.check(list[i]) end
+   return list
 end
 
 -- Returns the runs of a side, also those in merged files: the runs that match the filter, or all.

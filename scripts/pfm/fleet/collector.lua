@@ -24,6 +24,7 @@ local stdio = require "posix.stdio"
 local statvfs = require("posix.sys.statvfs").statvfs
 local store = require "pfm.fleet.store"
 local text_file = require "pfm.util.text_file"
+local expect = require "pfm.util.expect"
 local time = require "posix.time"
 
 local collector = {}
@@ -323,5 +324,9 @@ function collector:run()
    if not ok then error(err, 0) end
    return self.counts
 end
+
+expect.signatures("collector", collector, {
+   new = "options: {spec}",
+})
 
 return collector

@@ -28,6 +28,7 @@ local unistd = require "posix.unistd"
 local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
 local sorted_keys = require "pfm.util.sorted_keys"
+local expect = require "pfm.util.expect"
 
 local store = {} -- also the class of opened stores
 store.__index = store
@@ -447,5 +448,9 @@ function store:stacks(options)
    table.sort(out, function(a, b) return a.name < b.name end)
    return out, total, event, sums
 end
+
+expect.signatures("store", store, {
+   open = "url: string",
+})
 
 return store

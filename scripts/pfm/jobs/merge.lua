@@ -16,6 +16,7 @@ local write_all = require "pfm.util.write_all"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local schema = require "pfm.recording.schema"
+local expect = require "pfm.util.expect"
 local stat = require "posix.sys.stat"
 
 local merge = {}
@@ -221,5 +222,11 @@ function merge.files(paths, out)
    return { sources = #gathered.sources, twice = gathered.twice, problems = gathered.problems,
       unended = gathered.unended, bytes = write(gathered, out) }
 end
+
+expect.signatures("merge", merge, {
+   id = "path: string",
+   distinct = "recordings: [{head}]",
+   files = "paths: [string]; out: string",
+})
 
 return merge

@@ -5,6 +5,7 @@
 local render = require "pfm.render"
 local shape = require "pfm.util.shape"
 local statistics = require "pfm.statistics"
+local expect = require "pfm.util.expect"
 
 local ranks = {}
 
@@ -274,5 +275,12 @@ function ranks.outlier(rows)
    end
    return most, differ
 end
+
+expect.signatures("ranks", ranks, {
+   gather = "paths: [string]",
+   summary = "members: [{order,values}]",
+   by_host = "members: [{host,order,values}]",
+   outlier = "rows: [{n}]",
+})
 
 return ranks

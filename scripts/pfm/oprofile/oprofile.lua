@@ -4,6 +4,7 @@
 -- @module pfm.oprofile.oprofile
 
 local lpfm = require "lpfm"
+local expect = require "pfm.util.expect"
 
 local oprofile = {}
 
@@ -96,5 +97,11 @@ function oprofile.lost(buffer)
    end
    return lost
 end
+
+expect.signatures("oprofile", oprofile, {
+   argument = "spec: table",
+   samples = "buffer: {get}",
+   lost = "buffer: {get}",
+})
 
 return oprofile

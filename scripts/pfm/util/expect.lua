@@ -79,4 +79,111 @@ function expect.kind(what, value, kind)
    return value
 end
 
+-- --- signatures ----------------------------------------------------------------------------------
+
+local function has(value, name)
+   return value[name] ~= nil
+end
+
+-- Returns a test for a table, or what can be indexed as one, that has all of the fields.
+local function fields_test(names)
+   local list, words = {}, {}
+   for name in names:gmatch("[%w_]+") do
+      list[#list + 1] = tonumber(name) or name
+      words[#words + 1] = tonumber(name) and "an element " .. name or "'" .. name .. "'"
+   end
+   return function(value)
+      for _, name in ipairs(list) do
+         local ok, there = pcall(has, value, name)
+         if type(value) == "string" or not ok or not there then return false end
+      end
+      return true
+   end, "table with " .. table.concat(words, " and ")
+end
+
+local tests = { number = number_of, ["function"] = expect.callable, any = function() return true end }
+
+-- Returns a test for a value of one of some types, as "string|table".
+local function kind_test(kinds)
+   local list = {}
+   for kind in kinds:gmatch("%w+") do
+      list[#list + 1] = tests[kind] or function(value) return type(value) == kind end
+   end
+   return function(value)
+      for _, test in ipairs(list) do
+         if value ~= nil and test(value) then return true end
+      end
+      return false
+   end, (kinds:gsub("|", " or "))
+end
+
+local read
+
+-- Returns a test for a list whose elements pass a test; it may be empty unless it needs one.
+local function list_test(kind, one)
+   local test, words = read(kind)
+   return function(value)
+      if type(value) ~= "table" or (one and value[1] == nil) then return false end
+      for _, element in ipairs(value) do
+         if not test(element) then return false end
+      end
+      return true
+   end, ("list%s, each a %s"):format(one and " of one or more" or "", words)
+end
+
+-- Returns a test for a table whose values, by any keys, pass a test.
+local function values_test(kind)
+   local test, words = read(kind)
+   return function(value)
+      if type(value) ~= "table" then return false end
+      for _, element in pairs(value) do
+         if not test(element) then return false end
+      end
+      return true
+   end, ("table of values, each a %s"):format(words)
+end
+
+-- Returns the test for a type of a signature, and its words.
+function read(kind)
+   local of, plus = kind:match("^%[(.*)%](%+?)$")
+   if of then return list_test(of, plus == "+") end
+   of = kind:match("^<(.*)>$")
+   if of then return values_test(of) end
+   local names = kind:match("^{(.*)}$")
+   return (names and fields_test or kind_test)(names or kind)
+end
+
+local function check(call, checks, ...)
+   for i = 1, #checks do
+      local its, value = checks[i], (select(i, ...))
+      if not (its.optional and not value) and not its.test(value) then
+         fail("%s: %s: expected a %s, got %s", call, its.name, its.words, shown(value))
+      end
+   end
+end
+
+--- Has functions of a module check their arguments: an error names the wrong one, and comes before anything is done.
+-- @string name the module's
+-- @tparam table module
+-- @tparam {[string]=string,...} list for each function its first arguments and their types: "of: number; at: string?"
+-- (nil or false may stand for it); "a: string|table"; "a: {x,y}", what has these fields; "a: [number]", a list, and
+-- "a: [number]+", one that is not empty; "a: <number>", a table of numbers by any keys
+-- @usage
+-- local m = { half = function(n) return n / 2 end }
+-- expect.signatures("m", m, { half = "n: number" })
+-- print(pcall(m.half, "x")) --> false, "m.half: n: expected a number, got 'x'"
+function expect.signatures(name, module, list)
+   for key, text in pairs(list) do
+      local fn, call, checks = module[key], name .. "." .. key, {}
+      for argument, kind, optional in text:gmatch("([%w_]+): ([^;?]+)(%??)") do
+         local test, words = read(kind)
+         checks[#checks + 1] = { name = argument, test = test, words = words, optional = optional == "?" }
+      end
+      module[key] = function(...)
+         check(call, checks, ...)
+         return fn(...)
+      end
+   end
+end
+
 return expect
