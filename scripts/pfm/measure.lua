@@ -265,8 +265,8 @@ local function spawn(self)
    if not target.command then return end
    local how = { bound = not target.outlive }
    for k, v in pairs(target.spawn or {}) do how[k] = v end
-   local child, err = proc.spawn(target.command, how)
-   if not child then error(err, 0) end
+   local ok, child, err = pcall(proc.spawn, target.command, how)
+   if not ok or not child then error(err or child, 0) end
    self.child = child
    self.clock = target.tids ~= nil or target.cpus ~= nil
 end

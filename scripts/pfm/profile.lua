@@ -992,9 +992,9 @@ expect.signatures("profile", profile, {
    whole = "spec: table",
    losses = "self: {events,live}",
    divide = "self: {events,live}; elapsed: number",
-   handlers = "self: {events,live}; sink: table; on_tick: function?",
+   handlers = "self: {events,live}; sink: {block,maps,comm}; on_tick: function?",
    complete = "self: {events,live}; outcome: {elapsed}",
-   run = "self: {events,live}; sink: table; on_tick: function?",
+   run = "self: {events,live}; sink: {block,maps,comm}; on_tick: function?",
 })
 
 return profile

@@ -25,7 +25,17 @@ describe("a wrong argument is named by", function()
          require("pfm.count").merge, { {} })
       refused("caches.sets: course: expected a table with 'cache' and 'step' and 'begun' and an element 1, got a table",
          require("pfm.caches").sets, {})
+      refused("profile.run: sink: expected a table with 'block' and 'maps' and 'comm', got a table",
+         require("pfm.profile").run, require("pfm.profile").prepare { command = command }, {})
       refused("analyze.read_keys: by: expected a string or table, got 7", analyze.read_keys, 7)
+   end)
+
+   it("commands, and how they are to be started", function()
+      local run = require("pfm.count").run
+      refused("spawn: argv: element 1: a string without zero bytes expected", run,
+         { command = { "a\0b" }, events = "cs" })
+      refused("spawn: field 'cwd': string expected, got 5", run,
+         { command = command, events = "cs", spawn = { cwd = 5 } })
    end)
 
    it("none of those that were left out although they may be", function()
