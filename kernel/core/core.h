@@ -113,7 +113,7 @@ struct pfm_set {
 	uint64_t	gap;		/* ns of duration in which a switch was due and nothing was counted */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
-	/* registers that are in use, or for which pfm_set_reserve() has reserved room */
+	/* registers that are in use, or for which pfm_set_reserve_*() has reserved room */
 	uint64_t	capacity_of_pmcs[PFM_PMC_BV];
 	uint64_t	capacity_of_pmds[PFM_PMD_BV];
 	/* PMDs that overflowed and have not been reset yet */
@@ -405,17 +405,17 @@ static inline uint64_t pfm_switches_left(const struct pfm_set *set, const struct
 	return (set->flags & PFM_SETFL_OVFL_SWITCH) && pmd->is_counter ? pmd->switch_left : 0;
 }
 /*
- * Reserves room for registers that will come into use, so that pfm_set_use_*() cannot fail for
- * them. May sleep. Returns 0 or a negative errno.
+ * These reserve room for a register that will come into use, so that pfm_set_use_*() cannot fail
+ * for it. They may sleep. They return 0 or a negative errno.
  */
-int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
-		    const uint64_t *pmds);
+int pfm_set_reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
+int pfm_set_reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
 /*
  * These return the entry of a register, and bring the register into use if necessary. The value and
  * flags of a new PMC are 0; the caller must set them.
  */
 struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num);
-struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num);
+struct pfm_pmd *pfm_set_use_pmd(struct pfm_set *set, const struct pfm_reg *reg);
 
 /*
  * activate.c: stops monitoring and saves the last values (3.1.6, 3.1.8); called inside access(). A

@@ -206,8 +206,10 @@ static int copy_set(struct pfm_context *child_ctx, const struct pfm_set *from)
 	struct pfm_set *set = pfm_set_find(child_ctx, from->id);
 	int ret = set ? 0 : pfm_set_new(child_ctx, from->id, &set);
 
-	if (!ret)
-		ret = pfm_set_reserve(child_ctx, set, from->used_pmcs, from->used_pmds);
+	for (unsigned int i = 0; i < from->num_pmcs && !ret; i++)
+		ret = pfm_set_reserve_pmc(child_ctx, set, from->pmcs[i].num);
+	for (unsigned int i = 0; i < from->num_pmds && !ret; i++)
+		ret = pfm_set_reserve_pmd(child_ctx, set, from->pmds[i].num);
 	if (ret)
 		return ret;
 	set->flags = from->flags;
@@ -217,7 +219,7 @@ static int copy_set(struct pfm_context *child_ctx, const struct pfm_set *from)
 		*pfm_set_use_pmc(set, from->pmcs[i].num) = from->pmcs[i];
 	set->resets_others = child_ctx->fmt && from->resets_others;
 	for (unsigned int i = 0; i < from->num_pmds; i++) {
-		struct pfm_pmd *pmd = pfm_set_use_pmd(child_ctx, set, from->pmds[i].num);
+		struct pfm_pmd *pmd = pfm_set_use_pmd(set, from->pmds[i].reg);
 
 		if (child_ctx->fmt)
 			copy_pmd(pmd, &from->pmds[i], child_ctx->root->num_forks);

@@ -36,6 +36,16 @@ const struct pfm_reg *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned int num)
 	return find(pmu->pmds, pmu->num_pmds, num);
 }
 
+const struct pfm_reg *pfm_pmu_controlled(const struct pfm_pmu *pmu, uint16_t pmc, const struct pfm_reg *after)
+{
+	const struct pfm_reg *end = pmu->pmds + pmu->num_pmds;
+
+	for (const struct pfm_reg *pmd = after ? after + 1 : pmu->pmds; pmd < end; pmd++)
+		if (pmd->ctrl == pmc)
+			return pmd;
+	return NULL;
+}
+
 static void describe(pfarg_reginfo_t *info, const struct pfm_reg *reg)
 {
 	info->reg_type = reg->type;

@@ -50,5 +50,9 @@ struct pfm_pmu {
 /* Both return the register with that number, or NULL if there is none. */
 const struct pfm_reg *pfm_pmu_pmc(const struct pfm_pmu *pmu, unsigned int num);
 const struct pfm_reg *pfm_pmu_pmd(const struct pfm_pmu *pmu, unsigned int num);
+/* Returns the first PMD after "after" (NULL: of all) that the PMC controls, or NULL. */
+const struct pfm_reg *pfm_pmu_controlled(const struct pfm_pmu *pmu, uint16_t pmc, const struct pfm_reg *after);
+#define pfm_for_each_controlled(pmd, pmu, pmc) \
+	for ((pmd) = NULL; ((pmd) = pfm_pmu_controlled(pmu, pmc, pmd)); )
 
 #endif

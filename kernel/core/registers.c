@@ -37,17 +37,6 @@ static inline int check_word(uint32_t *flags, uint32_t known, bool reserved_ok)
 /* --- writing PMCs --------------------------------------------------------------------------- */
 
 /*
- * Adds the counters and buffer registers that PMC num controls to pmds, because they come into use
- * with the PMC.
- */
-static void controlled(const struct pfm_pmu *pmu, uint16_t num, uint64_t *pmds)
-{
-	for (unsigned int i = 0; i < pmu->num_pmds; i++)
-		if (pmu->pmds[i].ctrl == num)
-			pfm_bit_set(pmds, pmu->pmds[i].num);
-}
-
-/*
  * Refuses debug registers while a debugger uses them (5.6.2), because they cannot serve both the
  * debugger and range restrictions. Returns 0 or -EBUSY.
  */
@@ -69,8 +58,10 @@ static int check_debug(struct pfm_context *ctx, const struct pfm_reg *reg)
  */
 static bool knows_no_emul64(const struct pfm_pmu *pmu, const struct pfm_reg *reg)
 {
-	for (unsigned int i = 0; i < pmu->num_pmds; i++)
-		if (pmu->pmds[i].ctrl == reg->num && (pmu->pmds[i].kind & PFM_REG_C64))
+	const struct pfm_reg *pmd;
+
+	pfm_for_each_controlled(pmd, pmu, reg->num)
+		if (pmd->kind & PFM_REG_C64)
 			return reg->kind & PFM_REG_NO64;
 	return reg->type != PFM_REG_TYPE_IBR && reg->type != PFM_REG_TYPE_DBR;
 }
@@ -89,13 +80,16 @@ static int check_pmc_value(struct pfm_context *ctx, struct pfm_set *set, const s
 	return 0;
 }
 
+/* Reserves room for the PMC, and for the PMDs that it controls, which come into use with it. */
 static int reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
-	uint64_t pmcs[PFM_PMC_BV] = { 0 }, pmds[PFM_PMD_BV] = { 0 };
+	int ret = pfm_set_reserve_pmc(ctx, set, num);
+	const struct pfm_reg *pmd;
 
-	pfm_bit_set(pmcs, num);
-	controlled(ctx->pmu, num, pmds);
-	return pfm_set_reserve(ctx, set, pmcs, pmds);
+	pfm_for_each_controlled(pmd, ctx->pmu, num)
+		if (!ret)
+			ret = pfm_set_reserve_pmd(ctx, set, pmd->num);
+	return ret;
 }
 
 /* Returns true if *num is below max; then *num is below max in speculative execution, too. */
@@ -163,12 +157,12 @@ static void update_view(struct pfm_context *ctx, struct pfm_set *set)
  * Brings a PMD into use. If the set is on the PMU, the value is written to the PMU, where the
  * register may still have another set's value.
  */
-static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+static int use_pmd(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg)
 {
-	bool is_new = !pfm_bit(set->used_pmds, num);
+	bool is_new = !pfm_bit(set->used_pmds, reg->num);
 
-	pfm_set_use_pmd(ctx, set, num);
-	return is_new && on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, num) : 0;
+	pfm_set_use_pmd(set, reg);
+	return is_new && on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, reg->num) : 0;
 }
 
 /*
@@ -181,7 +175,7 @@ static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 	int first = 0;
 
 	pfm_for_each_bit(num, pmds) {
-		int ret = use_pmd(ctx, set, num);
+		int ret = use_pmd(ctx, set, pfm_pmu_pmd(ctx->pmu, num));
 
 		first = first ? first : ret;
 	}
@@ -190,15 +184,16 @@ static int use_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
 
 static int use_controlled(struct pfm_context *ctx, struct pfm_set *set, uint16_t num)
 {
-	const struct pfm_pmu *pmu = ctx->pmu;
+	const struct pfm_reg *pmd;
 	int first = 0;
 
-	for (unsigned int i = 0; i < pmu->num_pmds; i++)
-		if (pmu->pmds[i].ctrl == num) {
-			int ret = use_pmd(ctx, set, pmu->pmds[i].num);
+	pfm_for_each_controlled(pmd, ctx->pmu, num) {
+		int ret = use_pmd(ctx, set, pmd);
 
-			first = first ? first : ret;
-		}
+		first = first ? first : ret;
+		if (set->num_pmds == set->reserved_pmds)	/* no other PMD comes into use */
+			break;
+	}
 	return first;
 }
 
@@ -304,14 +299,18 @@ static int check_inherited(struct pfm_context *ctx, uint32_t flags)
 
 static int reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, const pfarg_pmd_t *req)
 {
-	uint64_t pmds[PFM_PMD_BV] = { 0 };
+	int ret = pfm_set_reserve_pmd(ctx, set, req->reg_num);
+	uint64_t others[PFM_PMD_BV];
+	unsigned int num;
 
-	pfm_bit_set(pmds, req->reg_num);
-	if (!(req->reg_flags & PFM_REGFL_VALUES)) {
-		pfm_bits_or(pmds, req->reg_smpl_pmds);
-		pfm_bits_or(pmds, req->reg_reset_pmds);
-	}
-	return pfm_set_reserve(ctx, set, NULL, pmds);
+	if (req->reg_flags & PFM_REGFL_VALUES)
+		return ret;
+	memcpy(others, req->reg_smpl_pmds, sizeof(others));
+	pfm_bits_or(others, req->reg_reset_pmds);
+	pfm_for_each_bit(num, others)
+		if (!ret)
+			ret = pfm_set_reserve_pmd(ctx, set, num);
+	return ret;
 }
 
 static int prepare_pmd(struct pfm_context *ctx, pfarg_pmd_t *req)
@@ -371,7 +370,7 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
-	struct pfm_pmd *pmd = pfm_set_use_pmd(ctx, set, req->reg_num);
+	struct pfm_pmd *pmd = pfm_set_use_pmd(set, reg);
 	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
 	int ret = 0;
 

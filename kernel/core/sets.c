@@ -231,17 +231,6 @@ static int grow(struct pfm_context *ctx, void *arg)
 	return 0;
 }
 
-/* Returns the number of bits that are set in "bits", which may be NULL, and not in "have". */
-static unsigned int count_new(const uint64_t *have, const uint64_t *bits)
-{
-	unsigned int n = 0;
-
-	for (int i = 0; bits && i < PFM_PMD_BV; i++)
-		if (bits[i] & ~have[i])
-			n += pfm_popcount(bits[i] & ~have[i]);
-	return n;
-}
-
 /*
  * If "want" registers do not fit into "room" elements, allocates a larger array and sets *array and
  * *new_room. Returns false if there is no memory.
@@ -273,35 +262,41 @@ static int move(struct pfm_context *ctx, struct pfm_set *set, unsigned int num_p
 	return ret;
 }
 
-int pfm_set_reserve(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *pmcs,
-		    const uint64_t *pmds)
+int pfm_set_reserve_pmc(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
 {
-	unsigned int num_pmcs = set->reserved_pmcs + count_new(set->capacity_of_pmcs, pmcs);
-	unsigned int num_pmds = set->reserved_pmds + count_new(set->capacity_of_pmds, pmds);
-	int ret = 0;
+	int ret;
 
-	if (num_pmcs > set->room_pmcs || num_pmds > set->room_pmds)
-		ret = move(ctx, set, num_pmcs, num_pmds);
+	if (pfm_bit(set->capacity_of_pmcs, num))
+		return 0;
+	ret = set->reserved_pmcs < set->room_pmcs ? 0 : move(ctx, set, set->reserved_pmcs + 1, 0);
 	if (ret)
 		return ret;
-	if (pmcs)
-		pfm_bits_or(set->capacity_of_pmcs, pmcs);
-	if (pmds)
-		pfm_bits_or(set->capacity_of_pmds, pmds);
-	set->reserved_pmcs = num_pmcs;
-	set->reserved_pmds = num_pmds;
+	pfm_bit_set(set->capacity_of_pmcs, num);
+	set->reserved_pmcs++;
+	return 0;
+}
+
+int pfm_set_reserve_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+{
+	int ret;
+
+	if (pfm_bit(set->capacity_of_pmds, num))
+		return 0;
+	ret = set->reserved_pmds < set->room_pmds ? 0 : move(ctx, set, 0, set->reserved_pmds + 1);
+	if (ret)
+		return ret;
+	pfm_bit_set(set->capacity_of_pmds, num);
+	set->reserved_pmds++;
 	return 0;
 }
 
 struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num)
 {
-	struct pfm_pmc *pmc = pfm_set_pmc(set, num);
-	unsigned int at;
+	unsigned int at = pfm_bits_rank(set->used_pmcs, num);
+	struct pfm_pmc *pmc = &set->pmcs[at];
 
-	if (pmc)
+	if (pfm_bit(set->used_pmcs, num))
 		return pmc;
-	at = pfm_bits_rank(set->used_pmcs, num);
-	pmc = &set->pmcs[at];
 	memmove(pmc + 1, pmc, (set->num_pmcs - at) * sizeof(*pmc));
 	memset(pmc, 0, sizeof(*pmc));
 	pmc->num = num;
@@ -310,15 +305,13 @@ struct pfm_pmc *pfm_set_use_pmc(struct pfm_set *set, unsigned int num)
 	return pmc;
 }
 
-struct pfm_pmd *pfm_set_use_pmd(struct pfm_context *ctx, struct pfm_set *set, unsigned int num)
+struct pfm_pmd *pfm_set_use_pmd(struct pfm_set *set, const struct pfm_reg *reg)
 {
+	unsigned int num = reg->num, at;
 	struct pfm_pmd *pmd = pfm_set_pmd(set, num);
-	const struct pfm_reg *reg;
-	unsigned int at;
 
 	if (pmd)
 		return pmd;
-	reg = pfm_pmu_pmd(ctx->pmu, num);
 	at = pfm_bits_rank(set->used_pmds, num);
 	pmd = &set->pmds[at];
 	memmove(pmd + 1, pmd, (set->num_pmds - at) * sizeof(*pmd));
