@@ -133,9 +133,12 @@ int lx_counter_need(struct lx_context *lx, u16 num)
 
 void lx_counters_free(struct lx_context *lx)
 {
-	while (lx->num_counters)
-		perf_event_release_kernel(lx->counters[--lx->num_counters].event);
-	memset(lx->slot, LX_NO_COUNTER, sizeof(lx->slot));
+	while (lx->num_counters) {
+		struct lx_counter *c = &lx->counters[--lx->num_counters];
+
+		perf_event_release_kernel(c->event);
+		lx->slot[c->num] = LX_NO_COUNTER;
+	}
 	lx->pmu = NULL;
 	lx->displaced = 0;
 }

@@ -10,7 +10,7 @@
 
 static bool has_uuid(const pfarg_ctx_t *ctx)
 {
-	return !pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id));
+	return !pfm_zeros(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id));
 }
 
 static int pick_format(struct pfm_ioc_create *req, const pfarg_ctx_t *ctx, struct pfm_buffer_fmt **fmt)

@@ -94,7 +94,8 @@ void lx_views_free(struct lx_context *lx)
 		list_del(&page->lru);
 		page_free(page);
 	}
-	xa_destroy(&lx->view.pages);
+	if (!xa_empty(&lx->view.pages))		/* a store that failed can leave nodes */
+		xa_destroy(&lx->view.pages);
 }
 
 /* --- mapping pages --------------------------------------------------------------------------- */

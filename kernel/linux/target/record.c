@@ -80,6 +80,8 @@ void lx_listen_end(struct lx_context *lx)
 /* Called when the context's events have been freed: no sample can come any more. */
 void lx_listen_free(struct lx_context *lx)
 {
+	if (!lx->target.seen_mappings)
+		return;
 	irq_work_sync(&lx->target.walk_work);
 	if (lx->root == lx)
 		pfm_os_free(lx->target.seen_mappings);

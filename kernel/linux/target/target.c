@@ -28,16 +28,18 @@ struct perf_event *lx_event_new(struct lx_context *lx, struct perf_event_attr *a
  */
 static int get_counters(struct lx_context *lx)
 {
-	u64 used[PFM_PMC_BV] = { 0 };
 	int ret = 0;
 
-	for (struct pfm_set *set = &lx->ctx->set0; set; set = set->next)
-		pfm_bits_or(used, set->used_pmcs);
-	for (int w = PFM_PMC_BV - 1; w >= 0; w--)
-		for (int bit; used[w] && !ret; used[w] &= ~BIT_ULL(bit)) {
-			bit = fls64(used[w]) - 1;
+	for (int w = PFM_PMC_BV - 1; w >= 0; w--) {
+		u64 used = 0;
+
+		for (struct pfm_set *set = &lx->ctx->set0; set; set = set->next)
+			used |= set->used_pmcs[w];
+		for (int bit; used && !ret; used &= ~BIT_ULL(bit)) {
+			bit = fls64(used) - 1;
 			ret = lx_counter_need(lx, w * 64 + bit);
 		}
+	}
 	return ret;
 }
 
