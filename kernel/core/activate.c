@@ -156,7 +156,7 @@ static bool has_restart(const struct pfm_buffer_fmt *fmt)
  * Asks the format for its decision at a restart (3.5.15). Without a format the decision is to reset
  * and go on.
  */
-static int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
+static inline int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	int err;
 
@@ -173,12 +173,10 @@ static int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_
 static void long_reset(struct pfm_context *ctx)
 {
 	struct pfm_set *set = ctx->active;
-	uint64_t due[PFM_PMD_BV];
 
 	WRITE_ONCE(ctx->owes, false);
-	memcpy(due, set->ovfl_pmds, sizeof(due));
+	pfm_reset_pmds(ctx, set, set->ovfl_pmds, PFM_RESET_LONG);
 	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
-	pfm_reset_pmds(ctx, set, due, PFM_RESET_LONG);
 }
 
 /*
@@ -204,7 +202,7 @@ static void mask_now(struct pfm_context *ctx)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
 }
 
-static int follow(struct pfm_context *ctx, const pfm_ovfl_ctrl_t *ctrl)
+static inline int follow(struct pfm_context *ctx, const pfm_ovfl_ctrl_t *ctrl)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
 

@@ -70,7 +70,6 @@ static void reload_thresholds(struct pfm_set *set)
 int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset kind)
 {
 	struct pfm_set *left = ctx->active;
-	uint64_t due[PFM_PMD_BV];
 	int ret;
 
 	/* first_set() in inherit.c reads this outside of PMU context */
@@ -84,9 +83,8 @@ int pfm_enter_set(struct pfm_context *ctx, struct pfm_set *set, enum pfm_reset k
 	reload_thresholds(set);
 	set->timeout_left = set->timeout;
 	set->runs++;
-	memcpy(due, set->ovfl_pmds, sizeof(due));
+	pfm_reset_pmds(ctx, set, set->ovfl_pmds, kind);
 	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
-	pfm_reset_pmds(ctx, set, due, kind);
 	return 0;
 }
 
