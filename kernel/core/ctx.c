@@ -188,10 +188,8 @@ static int build(struct pfm_context *ctx, void *fmt_arg)
  */
 static bool reserved_ok(const pfarg_ctx_t *req)
 {
-	bool parts = req->ctx_flags & PFM_FL_INHERIT;
-
-	return pfm_all_zero(req->ctx_reserved + parts,
-			    sizeof(req->ctx_reserved) - parts * sizeof(req->ctx_reserved[0]));
+	return (req->ctx_flags & PFM_FL_INHERIT || !req->ctx_reserved[0]) &&
+	       pfm_zeros(req->ctx_reserved + 1, sizeof(req->ctx_reserved) - sizeof(req->ctx_reserved[0]));
 }
 
 static int check_request(struct pfm_machine *m, const pfarg_ctx_t *req, struct pfm_buffer_fmt *fmt)

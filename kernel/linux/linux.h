@@ -592,7 +592,13 @@ void lx_inherit_load(struct lx_context *root);	/* called at the start of a load 
 bool lx_forks_pending(struct pfm_context *root);
 int lx_fork(struct pfm_context *child_ctx, void *child);
 void lx_release(struct pfm_context *child_ctx);
-void lx_count_dropped(struct lx_context *root);
+/* reports to the core the children for which no struct lx_fork_record was left */
+void lx_report_dropped(struct lx_context *root);
+static inline void lx_count_dropped(struct lx_context *root)
+{
+	if (atomic_read(&root->family.dropped))
+		lx_report_dropped(root);
+}
 
 /* counters.c */
 void lx_note_event(struct lx_context *lx, struct perf_event *event);

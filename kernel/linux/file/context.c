@@ -100,8 +100,7 @@ static int context_release(struct inode *inode, struct file *file)
 	if (lx->ctx)
 		pfm_do_close(lx->ctx);
 	lx->ctx = NULL;
-	lx_wake(lx);
-	mutex_unlock(&lx->lock);
+	lx_unlock(lx);
 	irq_work_sync(&lx->msgs.wake_work);
 	lx_context_put(lx);
 	return 0;

@@ -201,11 +201,8 @@ void lx_release(struct pfm_context *child_ctx)
 	lx_context_put(lx);
 }
 
-/* Reports to the core the children for which no struct lx_fork_record was left. */
-void lx_count_dropped(struct lx_context *root)
+void lx_report_dropped(struct lx_context *root)
 {
-	if (!atomic_read(&root->family.dropped))
-		return;
 	for (int n = atomic_xchg(&root->family.dropped, 0); n; n--)
 		pfm_fork_failed(root->ctx);
 }

@@ -101,8 +101,7 @@ static void end_target_ref(struct lx_target_ref *target_ref)
 			pfm_do_stop(lx->ctx);
 		pfm_target_exit(lx->ctx);
 	}
-	lx_wake(root);
-	mutex_unlock(&root->lock);
+	lx_unlock(root);
 	lx_target_ref_put(target_ref);
 }
 
@@ -336,8 +335,7 @@ static void cpu_is_gone(struct work_struct *work)
 		smp_store_release(&lx->msgs.over, true);
 		atomic_or(LX_WAKE_READERS, &lx->msgs.wake);
 	}
-	lx_wake(lx);
-	mutex_unlock(&lx->lock);
+	lx_unlock(lx);
 	lx_context_put(lx);
 }
 

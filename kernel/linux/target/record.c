@@ -50,7 +50,7 @@ static struct bucket *bucket_of(const struct task_struct *task, unsigned int cpu
  */
 int lx_listen(struct lx_context *lx)
 {
-	struct bucket *b = bucket_of(lx->target.task, lx->ctx->cpu);
+	struct bucket *b;
 
 	if (!lx->ctx->format_needs.records)
 		return 0;
@@ -58,6 +58,7 @@ int lx_listen(struct lx_context *lx)
 					     lx->root->target.seen_mappings;
 	if (!lx->target.seen_mappings)
 		return pfm_refuse(-ENOMEM, "no memory to remember the mappings that were recorded");
+	b = bucket_of(lx->target.task, lx->ctx->cpu);
 	raw_spin_lock_irq(&b->lock);
 	hlist_add_head(&lx->target.by_listener, &b->list);
 	raw_spin_unlock_irq(&b->lock);
@@ -67,11 +68,12 @@ int lx_listen(struct lx_context *lx)
 
 void lx_listen_end(struct lx_context *lx)
 {
-	struct bucket *b = bucket_of(lx->target.task, lx->ctx->cpu);
+	struct bucket *b;
 
 	if (!lx->target.seen_mappings)
 		return;
 	atomic_dec(&listening);
+	b = bucket_of(lx->target.task, lx->ctx->cpu);
 	raw_spin_lock_irq(&b->lock);
 	hlist_del(&lx->target.by_listener);
 	raw_spin_unlock_irq(&b->lock);
