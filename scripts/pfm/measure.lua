@@ -120,9 +120,9 @@ local function minus(times, before)
    return out
 end
 
--- Starts the held contexts: at the end of the delay, or for CPUs after the `begin` callback.
+-- Starts the held contexts: at the end of the delay; those of CPUs when all have been loaded.
 local function begin_counting(self)
-   self.used_before = self.child and not self.status and cpu_times(self.child.pid) or nil
+   self.used_before = self.gone and not self.status and cpu_times(self.child.pid) or nil
    for _, subject in pairs(self.by_ctx) do
       subject.held = nil
       subject.ctx:start() -- fails if the thread has ended; its END message follows
@@ -284,7 +284,12 @@ end
 
 local function end_all(self)
    local subjects = {}
-   for _, subject in pairs(self.by_ctx) do subjects[#subjects + 1] = subject end
+   for _, subject in pairs(self.by_ctx) do
+      subjects[#subjects + 1] = subject
+      -- all CPUs stop before the first is read and unloaded: it has the records of processes that
+      -- begin there, and other CPUs the samples
+      if subject.cpu then subject.ctx:stop() end
+   end
    for _, subject in ipairs(subjects) do
       read_messages(self, subject)
       remove(self, subject)
@@ -380,16 +385,16 @@ local function begin(self)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)
-   -- contexts of CPUs start after the callback `begin` has listed the processes: if they started
-   -- before, a process that ended in between would have samples, but no name
-   local prepares = target.cpus and not target.command and not target.delay
-   self.waits_until = (target.delay or prepares) and math.huge
+   -- all CPUs' contexts are loaded, and have records of new processes, before `prepare` lists the
+   -- others and the first context starts
+   self.waits_until = (target.delay or target.cpus) and math.huge
    attach_first(self)
+   if self.callbacks.prepare then self.callbacks.prepare() end
+   if target.cpus and not target.delay then begin_counting(self) end
    self.started = self.env.clock() + (target.delay or 0)
    self.waits_until = target.delay and self.started
    let_go(self)
    if self.callbacks.begin then self.callbacks.begin(self.child) end
-   if prepares then begin_counting(self) end
    self.tick_at = self.started
 end
 
@@ -443,9 +448,10 @@ end
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
 -- @tparam table callbacks `attach(subject)` returns a loaded and started context, or nil and a message;
--- `ended(subject)`: its context ends, read it now; optional `begin(child)`, `message(subject,
--- msg)`, which returns "enough" to end the measurement, `tick(seconds since the start)`, which
--- returns the seconds to the next, and "enough" as a second result to end it
+-- `ended(subject)`: its context ends, read it now; optional `prepare()`, before contexts of CPUs
+-- start, `begin(child)`, `message(subject, msg)`, which returns "enough" to end the measurement,
+-- `tick(seconds since the start)`, which returns the seconds to the next, and "enough" as a second
+-- result to end it
 -- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
 -- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
 -- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how

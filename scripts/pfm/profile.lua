@@ -818,14 +818,9 @@ local function handlers(self, on_tick)
       attach = function(subject) return sampling.attach(self, subject) end,
       message = function(subject, msg) sampling.message(self, subject, msg) end,
       ended = function(subject) sampling.ended(self, subject) end,
-      begin = function(child)
-         if self.sink.begin then self.sink.begin(child) end
-         note_all(self)
-         note_all(self) -- again, for processes that began while the first call read all mappings
-      end,
+      prepare = function() note_all(self) end,
+      begin = self.sink.begin,
       tick = function(elapsed)
-         -- again: processes that began before the contexts started have no records
-         if step == FIRST_LOOK then note_all(self) end
          look(self)
          drain_all(self, elapsed)
          if elapsed > 0 then adapt(self, elapsed) end

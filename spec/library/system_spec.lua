@@ -5,6 +5,8 @@ local c = require "support.c"
 local cjson = require "cjson"
 local count = require "pfm.count"
 local lpfm = require "lpfm"
+local measure = require "pfm.measure"
+local proc = require "lpfm.proc"
 local profile = require "pfm.profile"
 local sim = require "support.sim"
 local system = require "pfm.system"
@@ -215,6 +217,36 @@ describe("lpfm stat on this machine's CPUs", function()
 end)
 
 describe("This machine", function()
+   it("counts on no CPU before all are ready, and on none after the first is read", function()
+      lpfm.machine "perf"
+      local cpus, contexts, first, counts = proc.cpus(), {}, nil, {}
+      local function read(ctx) return tonumber(ctx:read_pmds { 65 }[1].value) end
+      local ok, err = pcall(measure.run, { cpus = cpus, seconds = 0.001 }, {
+         attach = function(subject)
+            local ctx = assert(lpfm.create { flags = { "SYSTEM_WIDE", "ANY_CPU" } })
+            assert(ctx:write_pmcs { { num = 65, value = 9 } })
+            assert(measure.load(ctx, subject))
+            if not subject.held then ctx:start() end
+            contexts[#contexts + 1] = ctx
+            return ctx
+         end,
+         prepare = function()
+            for _, ctx in ipairs(contexts) do assert.equal(0, read(ctx)) end
+         end,
+         ended = function(subject)
+            if not first then
+               for _, ctx in ipairs(contexts) do counts[ctx] = read(ctx) end
+            end
+            first = first or subject
+            assert.is_true(counts[subject.ctx] > 0)
+            assert.equal(counts[subject.ctx], read(subject.ctx))
+         end,
+      })
+      if tostring(err):find("perf_event_paranoid", 1, true) then return pending("only root may count CPUs here") end
+      assert.is_true(ok, err)
+      assert.is_truthy(first)
+   end)
+
    it("is sampled with the name of each process, also of those that end as the recording begins", function()
       local file = os.tmpname()
       local out, status = c.sh(([[(while :; do %s 0.03 1; done) >/dev/null 2>&1 & loop=$!; s=0
