@@ -37,10 +37,10 @@ end
 
 local function remove(self, subject)
    if not self.by_ctx[subject.ctx] then return end
-   self.by_ctx[subject.ctx] = nil
    self.live = self.live - 1
    self.waiting = nil
    self.callbacks.ended(subject)
+   self.by_ctx[subject.ctx] = nil
    subject.ctx:close()
    if self.processes and subject.tid then self.processes:note(subject.tid, false) end
 end

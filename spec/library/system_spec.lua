@@ -247,6 +247,21 @@ describe("This machine", function()
       assert.is_truthy(first)
    end)
 
+   it("is free again when a measurement's callback has raised an error", function()
+      lpfm.machine "perf"
+      local function attach(subject)
+         local ctx = assert(lpfm.create { flags = { "SYSTEM_WIDE", "ANY_CPU" } })
+         local ok, err, errno = measure.load(ctx, subject)
+         return ok and ctx, err, errno
+      end
+      local function failing() error("this callback fails", 0) end
+      for _ = 1, 2 do
+         local _, err = pcall(measure.run, { cpus = { 0 }, seconds = 0.001 }, { attach = attach, ended = failing })
+         if err:find("perf_event_paranoid", 1, true) then return pending("only root may count CPUs here") end
+         assert.equal("this callback fails", err)
+      end
+   end)
+
    it("is sampled with the name of each process, also of those that end as the recording begins", function()
       local file = os.tmpname()
       local out, status = c.sh(([[(while :; do %s 0.03 1; done) >/dev/null 2>&1 & loop=$!; s=0
