@@ -9,6 +9,8 @@
 /* A class of userdata. It is identified by its address; messages use its name. */
 struct lpfm_class {
 	const char *name;
+	/* releases what an object holds when it is collected; NULL: it holds nothing */
+	void (*release)(void *object);
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/errno.h"
+#include "base/field.h"
 
 #define ERROR(name) { #name, name }
 
@@ -35,9 +36,7 @@ ctx:close()
 void lpfm_open_errno(lua_State *L)
 {
 	lua_createtable(L, 0, LPFM_COUNT(errors));
-	for (size_t i = 0; i < LPFM_COUNT(errors); i++) {
-		lua_pushinteger(L, errors[i].value);
-		lua_setfield(L, -2, errors[i].name);
-	}
+	for (size_t i = 0; i < LPFM_COUNT(errors); i++)
+		lpfm_set_number(L, errors[i].name, errors[i].value);
 	lua_setfield(L, -2, "errno");
 }

@@ -27,18 +27,17 @@ void lpfm_registry_table(lua_State *L, const char *name)
 
 static const luaL_Reg no_functions[] = { { NULL, NULL } };
 
-void lpfm_object_retire(void *object)
+/* The upvalue is the class. */
+static int collect(lua_State *L)
 {
-	((struct lpfm_head *)object)->class = NULL;
-}
+	const struct lpfm_class *class = lua_touserdata(L, lua_upvalueindex(1));
+	struct lpfm_head *object = lpfm_object_test(L, 1, class);
 
-/* The __gc of classes that have no other one. The upvalue is the class. */
-static int retire(lua_State *L)
-{
-	void *object = lpfm_object_test(L, 1, lua_touserdata(L, lua_upvalueindex(1)));
-
-	if (object)
-		lpfm_object_retire(object);
+	if (object) {
+		object->class = NULL;
+		if (class->release)
+			class->release(object);
+	}
 	return 0;
 }
 
@@ -74,6 +73,15 @@ void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL
 	lua_pop(L, 1);
 }
 
+void lpfm_class_index(lua_State *L, const struct lpfm_class *class, lua_CFunction index)
+{
+	luaL_getmetatable(L, class->name);
+	lua_getfield(L, -1, "__index");
+	lua_pushcclosure(L, index, 1);
+	lua_setfield(L, -2, "__index");
+	lua_pop(L, 1);
+}
+
 void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
 		    const luaL_Reg *metas)
 {
@@ -82,7 +90,7 @@ void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg
 	lua_setfield(L, -2, "__index");
 	add_methods(L, methods ? methods : no_functions);
 	lua_pushlightuserdata(L, (void *)(uintptr_t)class);
-	lua_pushcclosure(L, retire, 1);
+	lua_pushcclosure(L, collect, 1);
 	lua_setfield(L, -2, "__gc");
 	luaL_register(L, NULL, metas ? metas : no_functions);
 	lua_pushstring(L, class->name);

@@ -7,11 +7,13 @@
 #include "base/module.h"
 
 /*
- * Makes the class's metatable. Methods are found by name unless metas has an __index. A __gc in
- * metas must end with lpfm_object_retire(); without one, a __gc that only does this is added.
+ * Makes the class's metatable. Methods are found by name unless metas has an __index. Its
+ * __gc calls the class's release(), after which no function accepts the object.
  */
 void lpfm_class_new(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods,
 		    const luaL_Reg *metas);
+/* Has fields read by a function that gets the table of the methods as its first upvalue. */
+void lpfm_class_index(lua_State *L, const struct lpfm_class *class, lua_CFunction index);
 /* Adds methods to a class. */
 void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL_Reg *methods);
 /*
@@ -20,7 +22,6 @@ void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL
  */
 void *lpfm_object_new(lua_State *L, size_t size);
 void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class);
-void lpfm_object_retire(void *object);
 /* Returns the object at idx; raises if it is not of this class. */
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
 

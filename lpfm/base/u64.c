@@ -16,7 +16,7 @@ LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
 
 #include "base/args.h"
 #include "base/object.h"
-#include "base/u64.h"
+#include "base/field.h"
 
 #define EXACT_MAX	(1LL << 53)
 
@@ -30,7 +30,7 @@ struct lpfm_u64 {
 	uint64_t		value;
 };
 
-static const struct lpfm_class u64_class = { "lpfm.u64" };
+static const struct lpfm_class u64_class = { "lpfm.u64", NULL };
 
 void lpfm_push_u64_object(lua_State *L, uint64_t value)
 {
@@ -322,6 +322,5 @@ void lpfm_open_u64(lua_State *L)
 	lua_pushnil(L);
 	lua_setfield(L, -2, "__gc");
 	lua_pop(L, 1);
-	lua_pushcfunction(L, u64_new);
-	lua_setfield(L, -2, "u64");
+	lpfm_set_function(L, "u64", u64_new);
 }

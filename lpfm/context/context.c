@@ -26,7 +26,12 @@ raises. A context is closed by close(), and when it is collected.
 #include "context/view.h"
 #include "format/register.h"
 
-const struct lpfm_class lpfm_context_class = { "lpfm.context" };
+static void collect(void *object)
+{
+	lpfm_context_put(((struct lpfm_context_object *)object)->ctx);
+}
+
+const struct lpfm_class lpfm_context_class = { "lpfm.context", collect };
 
 static struct lpfm_context *context_any(lua_State *L, int idx)
 {
@@ -133,18 +138,6 @@ static int context_close(lua_State *L)
 	release(context_any(L, 1));
 	lua_pushboolean(L, 1);
 	return 1;
-}
-
-static int context_gc(lua_State *L)
-{
-	struct lpfm_context_object *object = lpfm_object_test(L, 1, &lpfm_context_class);
-
-	if (!object)
-		return 0;
-	lpfm_context_put(object->ctx);
-	object->ctx = NULL;
-	lpfm_object_retire(object);
-	return 0;
 }
 
 /***
@@ -442,7 +435,6 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metas[] = {
-	{ "__gc", context_gc },
 	{ "__tostring", context_tostring },
 	{ NULL, NULL }
 };

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/marshal.h"
 #include "base/object.h"
@@ -374,6 +375,5 @@ static int lpfm_create(lua_State *L)
 
 void lpfm_open_create(lua_State *L)
 {
-	lua_pushcfunction(L, lpfm_create);
-	lua_setfield(L, -2, "create");
+	lpfm_set_function(L, "create", lpfm_create);
 }

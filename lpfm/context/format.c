@@ -46,24 +46,17 @@ static int context_format_error(lua_State *L)
 }
 
 /* An object that owns C memory until its contents have been converted into Lua values. */
-static const struct lpfm_class box_class = { "lpfm.box" };
-
 struct box {
 	struct lpfm_head	head;
 	char			*bytes;
 };
 
-static int box_gc(lua_State *L)
+static void release(void *box)
 {
-	struct box *b = lpfm_object_test(L, 1, &box_class);
-
-	if (!b)
-		return 0;
-	free(b->bytes);
-	b->bytes = NULL;
-	lpfm_object_retire(b);
-	return 0;
+	free(((struct box *)box)->bytes);
 }
+
+static const struct lpfm_class box_class = { "lpfm.box", release };
 
 /***
 Calls one of the functions in the table `calls` of a format written in Lua, with the context's self.
@@ -114,13 +107,8 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
-static const luaL_Reg box_metas[] = {
-	{ "__gc", box_gc },
-	{ NULL, NULL }
-};
-
 void lpfm_open_format(lua_State *L)
 {
-	lpfm_class_new(L, &box_class, NULL, box_metas);
+	lpfm_class_new(L, &box_class, NULL, NULL);
 	lpfm_context_methods(L, methods);
 }

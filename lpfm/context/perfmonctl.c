@@ -8,6 +8,7 @@
 
 #include "base/args.h"
 #include "base/describe.h"
+#include "base/field.h"
 #include "base/flags.h"
 #include "base/object.h"
 #include "base/result.h"
@@ -462,6 +463,5 @@ void lpfm_open_perfmonctl(lua_State *L)
 		lua_rawset(L, -3);
 	}
 	lua_pop(L, 1);
-	lua_pushcfunction(L, call_perfmonctl);
-	lua_setfield(L, -2, "perfmonctl");
+	lpfm_set_function(L, "perfmonctl", call_perfmonctl);
 }

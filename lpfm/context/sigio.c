@@ -381,7 +381,7 @@ static const luaL_Reg methods[] = {
 
 /* --- closing the Lua state ------------------------------------------------------------------ */
 
-static const struct lpfm_class guard_class = { "lpfm.sigio.guard" };
+static const struct lpfm_class guard_class = { "lpfm.sigio.guard", NULL };
 
 static int guard_gc(lua_State *L)
 {

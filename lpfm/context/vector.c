@@ -16,8 +16,8 @@ v:values(), v[i]. If the same vector is written afterwards, these values are wri
 #include "base/structs.h"
 #include "context/vector.h"
 
-const struct lpfm_class lpfm_pmds_class = { "lpfm.pmds" };
-const struct lpfm_class lpfm_pmcs_class = { "lpfm.pmcs" };
+const struct lpfm_class lpfm_pmds_class = { "lpfm.pmds", NULL };
+const struct lpfm_class lpfm_pmcs_class = { "lpfm.pmcs", NULL };
 
 static void note_write_flags(struct lpfm_vector *v)
 {
@@ -213,11 +213,7 @@ static const luaL_Reg metas[] = {
 static void class_new(lua_State *L, const struct lpfm_class *class)
 {
 	lpfm_class_new(L, class, methods, metas);
-	luaL_getmetatable(L, class->name);
-	lua_getfield(L, -1, "__index");
-	lua_pushcclosure(L, vector_index, 1);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	lpfm_class_index(L, class, vector_index);
 }
 
 void lpfm_open_vector(lua_State *L)

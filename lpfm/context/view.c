@@ -28,8 +28,6 @@ compiled code. Fields:
 #include "context/view.h"
 #include "perfmon/perfmon_fast.h"
 
-static const struct lpfm_class view_class = { "lpfm.view" };
-
 void lpfm_view_close(struct lpfm_view *v)
 {
 	struct lpfm_view **p = v->ctx ? &v->ctx->views : NULL;
@@ -42,6 +40,13 @@ void lpfm_view_close(struct lpfm_view *v)
 	if (v->view.page)
 		pfm_unmap_set(&v->view);
 }
+
+static void release(void *view)
+{
+	lpfm_view_close(view);
+}
+
+static const struct lpfm_class view_class = { "lpfm.view", release };
 
 static struct lpfm_view *view_open(lua_State *L)
 {
@@ -154,24 +159,12 @@ static int view_tostring(lua_State *L)
 	return 1;
 }
 
-static int view_gc(lua_State *L)
-{
-	struct lpfm_view *v = lpfm_object_test(L, 1, &view_class);
-
-	if (!v)
-		return 0;
-	lpfm_view_close(v);
-	lpfm_object_retire(v);
-	return 0;
-}
-
 static const luaL_Reg methods[] = {
 	{ "read", view_read },
 	{ NULL, NULL }
 };
 
 static const luaL_Reg metas[] = {
-	{ "__gc", view_gc },
 	{ "__tostring", view_tostring },
 	{ NULL, NULL }
 };
@@ -184,10 +177,6 @@ static const luaL_Reg of_contexts[] = {
 void lpfm_open_view(lua_State *L)
 {
 	lpfm_class_new(L, &view_class, methods, metas);
-	luaL_getmetatable(L, view_class.name);
-	lua_getfield(L, -1, "__index");
-	lua_pushcclosure(L, view_index, 1);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	lpfm_class_index(L, &view_class, view_index);
 	lpfm_context_methods(L, of_contexts);
 }

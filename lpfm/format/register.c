@@ -20,8 +20,6 @@
 
 /* --- handles: a format is there as long as the state that registered it -------------------- */
 
-static const struct lpfm_class format_class = { "lpfm.format" };
-
 struct format {
 	struct lpfm_head	head;
 	struct lpfm_luafmt	*f;		/* NULL after the format was unregistered */
@@ -41,16 +39,12 @@ static int drop(struct format *h)
 }
 
 /* Unregisters the format when its script ends. A format that is in use stays registered. */
-static int format_gc(lua_State *L)
+static void release(void *format)
 {
-	struct format *h = lpfm_object_test(L, 1, &format_class);
-
-	if (!h)
-		return 0;
-	drop(h);
-	lpfm_object_retire(h);
-	return 0;
+	drop(format);
 }
+
+static const struct lpfm_class format_class = { "lpfm.format", release };
 
 /* --- registering ---------------------------------------------------------------------------- */
 
@@ -377,14 +371,9 @@ static const luaL_Reg functions[] = {
 	{ NULL, NULL }
 };
 
-static const luaL_Reg format_metas[] = {
-	{ "__gc", format_gc },
-	{ NULL, NULL }
-};
-
 void lpfm_open_register(lua_State *L)
 {
-	lpfm_class_new(L, &format_class, NULL, format_metas);
+	lpfm_class_new(L, &format_class, NULL, NULL);
 	luaL_newmetatable(L, HANDLES);
 	lua_pop(L, 1);
 	luaL_register(L, NULL, functions);

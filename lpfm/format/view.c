@@ -60,7 +60,7 @@ static int push_controls(lua_State *F, const pfm_ovfl_ctrl_t *ctrl)
 
 /* --- self.buf ------------------------------------------------------------------------------- */
 
-static const struct lpfm_class buf_class = { "lpfm.format.buf" };
+static const struct lpfm_class buf_class = { "lpfm.format.buf", NULL };
 
 struct lpfm_fmt_buf {
 	struct lpfm_head	head;

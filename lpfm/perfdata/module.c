@@ -23,14 +23,19 @@ recordings of them.
 
 enum { FEATURE_MAX = 1 << 28, MORE_MAX = 3 };
 
-static const struct lpfm_class perfdata_class = { "lpfm.perfdata" };
-
 struct perfdata {
 	struct perf_file	file;
 	struct perf_sample	sample;		/* the sample that perfdata:next() returned last */
 	uint32_t		attr;		/* index of its event */
 	bool			has_sample;
 };
+
+static void release(void *self)
+{
+	perf_file_close(&((struct perfdata *)self)->file);
+}
+
+static const struct lpfm_class perfdata_class = { "lpfm.perfdata", release };
 
 static struct perfdata *check_file(lua_State *L)
 {
@@ -209,17 +214,6 @@ static int file_close(lua_State *L)
 	struct perfdata *self = lpfm_object_check(L, 1, &perfdata_class);
 
 	perf_file_close(&self->file);
-	return 0;
-}
-
-static int file_gc(lua_State *L)
-{
-	struct perfdata *self = lpfm_object_test(L, 1, &perfdata_class);
-
-	if (self) {
-		perf_file_close(&self->file);
-		lpfm_object_retire(self);
-	}
 	return 0;
 }
 
@@ -538,9 +532,8 @@ int luaopen_lpfm_perfdata(lua_State *L)
 		{ "is_ended", file_is_ended }, { "next", file_next }, { "rewind", file_rewind },
 		{ "set_base", file_set_base }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", file_gc }, { NULL, NULL } };
 
-	lpfm_class_new(L, &perfdata_class, methods, metas);
+	lpfm_class_new(L, &perfdata_class, methods, NULL);
 	lua_newtable(L);
 	lpfm_set_function(L, "open", perfdata_open);
 	lua_createtable(L, PERF_VALUES, 0);

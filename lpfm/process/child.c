@@ -33,7 +33,9 @@ Child processes.
 
 extern char **environ;
 
-static const struct lpfm_class child_class = { "lpfm.child" };
+static void release(void *child);
+
+static const struct lpfm_class child_class = { "lpfm.child", release };
 
 struct child {
 	struct lpfm_head	head;
@@ -677,8 +679,9 @@ static int child_fd(lua_State *L)
 }
 
 /* Releases the child. It is killed if it was never started; if it has ended, it is reaped. */
-static void release(struct child *c)
+static void release(void *child)
 {
+	struct child *c = child;
 	struct lpfm_process *p = c->process;
 	int sock = c->sock;
 
@@ -710,15 +713,6 @@ static int child_close(lua_State *L)
 	release(any_child(L));
 	lua_pushboolean(L, 1);
 	return 1;
-}
-
-static int child_gc(lua_State *L)
-{
-	struct child *c = any_child(L);
-
-	release(c);
-	lpfm_object_retire(c);
-	return 0;
 }
 
 /* The upvalue is the table of methods; pid is a field. */
@@ -760,7 +754,6 @@ static const luaL_Reg methods[] = {
 };
 
 static const luaL_Reg metas[] = {
-	{ "__gc", child_gc },
 	{ "__tostring", child_tostring },
 	{ NULL, NULL }
 };
@@ -769,9 +762,5 @@ void lpfm_open_child(lua_State *L)
 {
 	lpfm_note_descriptors();
 	lpfm_class_new(L, &child_class, methods, metas);
-	luaL_getmetatable(L, child_class.name);
-	lua_getfield(L, -1, "__index");
-	lua_pushcclosure(L, child_index, 1);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	lpfm_class_index(L, &child_class, child_index);
 }

@@ -29,13 +29,23 @@ scripts/pfm/recording/format.md says what the chunks of a recording hold.
 enum { HEAD_SIZE = 16, TAG_SIZE = 4, BODY_MAX = 1 << 30, WINDOW = 1 << 16 };
 
 static const char magic[4] = { (char)239, 'L', 'P', '1' };
-static const struct lpfm_class chunks_class = { "lpfm.chunks" };
 
 struct chunks {
 	struct lpfm_head head;
 	int fd;			/* -1: the file is closed */
 	uint64_t at;		/* offset of the next chunk */
 };
+
+static void release(void *chunks)
+{
+	struct chunks *f = chunks;
+
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
+
+static const struct lpfm_class chunks_class = { "lpfm.chunks", release };
 
 static struct chunks *check_chunks(lua_State *L, int idx)
 {
@@ -292,23 +302,7 @@ Closes the file; also done on collection.
 */
 static int chunks_close(lua_State *L)
 {
-	struct chunks *f = lpfm_object_check(L, 1, &chunks_class);
-	int fd = f->fd;
-
-	f->fd = -1;
-	if (fd >= 0)
-		close(fd);
-	return 0;
-}
-
-static int chunks_gc(lua_State *L)
-{
-	struct chunks *f = lpfm_object_test(L, 1, &chunks_class);
-
-	if (f) {
-		chunks_close(L);
-		lpfm_object_retire(f);
-	}
+	release(lpfm_object_check(L, 1, &chunks_class));
 	return 0;
 }
 
@@ -423,12 +417,11 @@ int luaopen_lpfm_chunks(lua_State *L)
 		{ "body", chunks_body }, { "close", chunks_close }, { "copy", chunks_copy }, { "go", chunks_go },
 		{ "next", chunks_next }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", chunks_gc }, { NULL, NULL } };
 	static const luaL_Reg functions[] = {
 		{ "open", chunks_open }, { "head", chunks_head }, { "crc32", chunks_crc32 }, { NULL, NULL }
 	};
 
-	lpfm_class_new(L, &chunks_class, methods, metas);
+	lpfm_class_new(L, &chunks_class, methods, NULL);
 	lua_newtable(L);
 	luaL_register(L, NULL, functions);
 	lua_pushstring(L, __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? "little" : "big");

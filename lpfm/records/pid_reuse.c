@@ -22,7 +22,12 @@ struct object {
 	bool			sorted;
 };
 
-static const struct lpfm_class lives_class = { "lpfm.lives" };
+static void release(void *object)
+{
+	free(((struct object *)object)->lives.list);
+}
+
+static const struct lpfm_class lives_class = { "lpfm.lives", release };
 
 static bool is_before(const struct life *a, uint64_t pid, uint64_t tstamp)
 {
@@ -161,24 +166,11 @@ static int lives_at_time(lua_State *L)
 	return 1;
 }
 
-static int lives_gc(lua_State *L)
-{
-	struct object *o = lpfm_object_test(L, 1, &lives_class);
-
-	if (!o)
-		return 0;
-	free(o->lives.list);
-	*o = (struct object){ .head = o->head };
-	lpfm_object_retire(o);
-	return 0;
-}
-
 void lpfm_open_lives(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
 		{ "at", lives_at_time }, { "begin", lives_begin }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", lives_gc }, { NULL, NULL } };
 
-	lpfm_class_new(L, &lives_class, methods, metas);
+	lpfm_class_new(L, &lives_class, methods, NULL);
 }

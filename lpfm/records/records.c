@@ -161,29 +161,21 @@ static bool push_record(lua_State *L, const unsigned char *at)
 	return true;
 }
 
-static const struct lpfm_class records_class = { "lpfm.records" };
-
 struct records {
 	struct lpfm_head	head;
 	struct lpfm_walk	walk;
 };
 
-static int records_gc(lua_State *L)
+static void release(void *records)
 {
-	struct records *r = lpfm_object_test(L, 1, &records_class);
-
-	if (!r)
-		return 0;
-	lpfm_context_put(r->walk.ctx);
-	lpfm_object_retire(r);
-	return 0;
+	lpfm_context_put(((struct records *)records)->walk.ctx);
 }
+
+static const struct lpfm_class records_class = { "lpfm.records", release };
 
 void lpfm_open_records(lua_State *L)
 {
-	static const luaL_Reg metas[] = { { "__gc", records_gc }, { NULL, NULL } };
-
-	lpfm_class_new(L, &records_class, NULL, metas);
+	lpfm_class_new(L, &records_class, NULL, NULL);
 }
 
 /* The upvalue is a struct records. */

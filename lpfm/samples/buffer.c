@@ -33,13 +33,18 @@ none of them, with IIP_HDR only ip.
 #include "samples/cursor.h"
 #include "samples/header.h"
 
-static const struct lpfm_class buffer_class = { "lpfm.buffer" };
-
 struct buffer {
 	struct lpfm_head	head;
 	struct lpfm_context	*ctx;
 	unsigned int		part;
 };
+
+static void release(void *buffer)
+{
+	lpfm_context_put(((struct buffer *)buffer)->ctx);
+}
+
+static const struct lpfm_class buffer_class = { "lpfm.buffer", release };
 
 /* Pushes a view of the context's buffer; the object at idx, unless that is 0, lives as long. */
 static void view_new(lua_State *L, int idx, struct lpfm_context *ctx, unsigned int part)
@@ -341,19 +346,7 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
-static int buffer_gc(lua_State *L)
-{
-	struct buffer *b = lpfm_object_test(L, 1, &buffer_class);
-
-	if (!b)
-		return 0;
-	lpfm_context_put(b->ctx);
-	lpfm_object_retire(b);
-	return 0;
-}
-
 static const luaL_Reg metas[] = {
-	{ "__gc", buffer_gc },
 	{ "__len", buffer_len },
 	{ "__tostring", buffer_tostring },
 	{ NULL, NULL }

@@ -52,7 +52,22 @@ struct counter {
 	unsigned char window[STORED_WINDOW];	/* a part of the block that is being counted */
 };
 
-static const struct lpfm_class counter_class = { "lpfm.counter" };
+static void release(void *counter)
+{
+	struct counter *t = counter;
+
+	for (int i = 0; i < KEYS_MAX; i++)
+		column_free(&t->keys[i]);
+	for (int i = 0; i < SUMS_MAX; i++)
+		column_free(&t->sums[i]);
+	for (int i = 0; i < TESTS_MAX; i++)
+		column_free(&t->tests[i].column);
+	column_free(&t->pair.x);
+	column_free(&t->pair.y);
+	free(t->slots);
+}
+
+static const struct lpfm_class counter_class = { "lpfm.counter", release };
 
 static struct counter *check_counter(lua_State *L)
 {
@@ -461,32 +476,6 @@ static int counter_moments(lua_State *L)
 	return 1;
 }
 
-static void counter_free(struct counter *t)
-{
-	for (int i = 0; i < KEYS_MAX; i++)
-		column_free(&t->keys[i]);
-	for (int i = 0; i < SUMS_MAX; i++)
-		column_free(&t->sums[i]);
-	for (int i = 0; i < TESTS_MAX; i++)
-		column_free(&t->tests[i].column);
-	column_free(&t->pair.x);
-	column_free(&t->pair.y);
-	free(t->slots);
-	t->slots = NULL;
-	t->room = t->used = 0;
-}
-
-static int counter_gc(lua_State *L)
-{
-	struct counter *t = lpfm_object_test(L, 1, &counter_class);
-
-	if (t) {
-		counter_free(t);
-		lpfm_object_retire(t);
-	}
-	return 0;
-}
-
 static int counter_len(lua_State *L)
 {
 	lua_pushnumber(L, (lua_Number)check_counter(L)->used);
@@ -498,7 +487,7 @@ void lpfm_open_counter(lua_State *L)
 	static const luaL_Reg methods[] = {
 		{ "add", counter_add }, { "rows", counter_rows }, { "moments", counter_moments }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", counter_gc }, { "__len", counter_len }, { NULL, NULL } };
+	static const luaL_Reg metas[] = { { "__len", counter_len }, { NULL, NULL } };
 
 	lpfm_class_new(L, &counter_class, methods, metas);
 }

@@ -21,8 +21,6 @@ buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else n
 #include "samples/refs.h"
 #include "samples/stack.h"
 
-static const struct lpfm_class cursor_class = { "lpfm.sample" };
-
 /* The keys of a sample: the fields of its header, and computed properties. */
 enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };
 
@@ -31,6 +29,13 @@ struct cursor {
 	struct lpfm_walk	walk;
 	struct lpfm_filter	filter;
 };
+
+static void release(void *cursor)
+{
+	lpfm_context_put(((struct cursor *)cursor)->walk.ctx);
+}
+
+static const struct lpfm_class cursor_class = { "lpfm.sample", release };
 
 /* Pushes a cursor before the first sample of the buffer at 1. */
 static struct cursor *cursor_new(lua_State *L)
@@ -313,19 +318,7 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL }
 };
 
-static int sample_gc(lua_State *L)
-{
-	struct cursor *c = lpfm_object_test(L, 1, &cursor_class);
-
-	if (!c)
-		return 0;
-	lpfm_context_put(c->walk.ctx);
-	lpfm_object_retire(c);
-	return 0;
-}
-
 static const luaL_Reg metas[] = {
-	{ "__gc", sample_gc },
 	{ "__tostring", sample_tostring },
 	{ NULL, NULL }
 };
@@ -334,9 +327,5 @@ void lpfm_open_cursor(lua_State *L)
 {
 	lpfm_open_stack(L);
 	lpfm_class_new(L, &cursor_class, methods, metas);
-	luaL_getmetatable(L, cursor_class.name);
-	lua_getfield(L, -1, "__index");
-	lua_pushcclosure(L, sample_index, 1);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	lpfm_class_index(L, &cursor_class, sample_index);
 }

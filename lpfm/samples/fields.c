@@ -11,8 +11,6 @@
 #include "samples/buffer.h"
 #include "samples/refs.h"
 
-static const struct lpfm_class fields_class = { "lpfm.fields" };
-
 enum { FIELDS_MAX = 16 };
 
 /* The part of the state that a compiled loop (ffi/step.lua) uses, before LPFM_STEP. */
@@ -36,6 +34,13 @@ struct fields {
 	bool			words;		/* next_words() can be used */
 	struct lpfm_ref		list[];
 };
+
+static void release(void *fields)
+{
+	lpfm_context_put(((struct fields *)fields)->walk.ctx);
+}
+
+static const struct lpfm_class fields_class = { "lpfm.fields", release };
 
 static inline struct fields *self(lua_State *L)
 {
@@ -236,19 +241,7 @@ int lpfm_buffer_fields(lua_State *L)
 
 /* --- opening -------------------------------------------------------------------------------- */
 
-static int fields_gc(lua_State *L)
-{
-	struct fields *f = lpfm_object_test(L, 1, &fields_class);
-
-	if (!f)
-		return 0;
-	lpfm_context_put(f->walk.ctx);
-	lpfm_object_retire(f);
-	return 0;
-}
-
 static const luaL_Reg metas[] = {
-	{ "__gc", fields_gc },
 	{ "next_fields", next_fields },
 	{ "next_words", next_words },
 	{ NULL, NULL }

@@ -17,7 +17,7 @@ without values, in bytes.
 #include "samples/stack_table.h"
 #include "samples/stored_walk.h"
 
-static const struct lpfm_class each_class = { "lpfm.each" };
+static const struct lpfm_class each_class = { "lpfm.each", NULL };
 
 /* What each() iterates over. */
 struct each {

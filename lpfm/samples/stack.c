@@ -17,7 +17,7 @@ the cursor; s.stack:copy() stays.
 #include "samples/cursor.h"
 #include "samples/stack.h"
 
-static const struct lpfm_class stack_class = { "lpfm.stack" };
+static const struct lpfm_class stack_class = { "lpfm.stack", NULL };
 
 struct stack {
 	struct lpfm_head	head;
@@ -191,9 +191,5 @@ void lpfm_open_stack(lua_State *L)
 	};
 
 	lpfm_class_new(L, &stack_class, methods, metas);
-	luaL_getmetatable(L, stack_class.name);
-	lua_getfield(L, -1, "__index");
-	lua_pushcclosure(L, stack_index, 1);
-	lua_setfield(L, -2, "__index");
-	lua_pop(L, 1);
+	lpfm_class_index(L, &stack_class, stack_index);
 }

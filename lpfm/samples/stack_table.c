@@ -53,7 +53,16 @@ struct table {
 	uint64_t		ended[SYMUNWIND_NUM_ENDS];
 };
 
-static const struct lpfm_class table_class = { "lpfm.stack_table" };
+static void release(void *table)
+{
+	struct table *t = table;
+
+	free(t->words);
+	free(t->at);
+	free(t->slots);
+}
+
+static const struct lpfm_class table_class = { "lpfm.stack_table", release };
 
 static struct table *self(lua_State *L)
 {
@@ -684,20 +693,6 @@ static int table_len(lua_State *L)
 	return 1;
 }
 
-static int table_gc(lua_State *L)
-{
-	struct table *t = lpfm_object_test(L, 1, &table_class);
-
-	if (!t)
-		return 0;
-	free(t->words);
-	free(t->at);
-	free(t->slots);
-	*t = (struct table){ .head = t->head };
-	lpfm_object_retire(t);
-	return 0;
-}
-
 void lpfm_open_stack_table(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
@@ -706,7 +701,7 @@ void lpfm_open_stack_table(lua_State *L)
 		{ "fresh", table_fresh }, { "load", table_load }, { "note", table_note },
 		{ "samples", table_samples }, { NULL, NULL }
 	};
-	static const luaL_Reg metas[] = { { "__gc", table_gc }, { "__len", table_len }, { NULL, NULL } };
+	static const luaL_Reg metas[] = { { "__len", table_len }, { NULL, NULL } };
 
 	lpfm_class_new(L, &table_class, methods, metas);
 }

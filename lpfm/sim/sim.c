@@ -51,27 +51,18 @@ struct lpfm_sim {
 	struct pfm_sim		*sim;
 };
 
-static const struct lpfm_class sim_class = { "lpfm.sim" };
+static void release(void *object)
+{
+	pfm_sim_put(((struct lpfm_sim *)object)->sim);
+}
+
+static const struct lpfm_class sim_class = { "lpfm.sim", release };
 
 static struct pfm_sim *this_sim(lua_State *L)
 {
 	struct lpfm_sim *s = lpfm_object_check(L, lua_upvalueindex(1), &sim_class);
 
 	return s->sim;
-}
-
-static int sim_gc(lua_State *L)
-{
-	struct lpfm_sim *s = lpfm_object_test(L, 1, &sim_class);
-	struct pfm_sim *sim;
-
-	if (!s)
-		return 0;
-	sim = s->sim;
-	s->sim = NULL;
-	lpfm_object_retire(s);
-	pfm_sim_put(sim);
-	return 0;
 }
 
 /* --- fields of an argument table ------------------------------------------------------------- */
@@ -862,18 +853,13 @@ static const luaL_Reg sim_methods[] = {
 	{ NULL, NULL }
 };
 
-static const luaL_Reg sim_metas[] = {
-	{ "__gc", sim_gc },
-	{ NULL, NULL }
-};
-
 /* Pushes methods that refer to the simulated computer that is the current machine now. */
 void lpfm_push_sim(lua_State *L)
 {
 	struct lpfm_sim *s;
 
 	lua_newtable(L);
-	lpfm_class_new(L, &sim_class, NULL, sim_metas);
+	lpfm_class_new(L, &sim_class, NULL, NULL);
 	s = lpfm_object_new(L, sizeof(*s));
 	lpfm_object_arm(L, s, &sim_class);
 	s->sim = pfm_sim_get();

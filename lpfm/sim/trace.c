@@ -21,29 +21,19 @@ struct lpfm_trace {
 	struct pfm_sim_trace	*trace;
 };
 
-static const struct lpfm_class trace_class = { "lpfm.trace" };
-
-static int trace_gc(lua_State *L)
+static void release(void *object)
 {
-	struct lpfm_trace *t = lpfm_object_test(L, 1, &trace_class);
-	struct pfm_sim_trace *trace;
-
-	if (!t)
-		return 0;
-	trace = t->trace;
-	t->trace = NULL;
-	lpfm_object_retire(t);
-	pfm_sim_trace_free(trace);
-	return 0;
+	pfm_sim_trace_free(((struct lpfm_trace *)object)->trace);
 }
+
+static const struct lpfm_class trace_class = { "lpfm.trace", release };
 
 /* Pushes a new object for a trace; its member trace is NULL if there is no memory. */
 static struct lpfm_trace *new_trace(lua_State *L)
 {
-	static const luaL_Reg metas[] = { { "__gc", trace_gc }, { NULL, NULL } };
 	struct lpfm_trace *t;
 
-	lpfm_class_new(L, &trace_class, NULL, metas);
+	lpfm_class_new(L, &trace_class, NULL, NULL);
 	t = lpfm_object_new(L, sizeof(*t));
 	lpfm_object_arm(L, t, &trace_class);
 	t->trace = pfm_sim_trace_new();

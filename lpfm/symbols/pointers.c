@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "base/field.h"
 #include "symbols/pointers.h"
 
 struct file {
@@ -344,16 +345,13 @@ static int needs(lua_State *L)
 	lua_newtable(L);
 	lua_setfield(L, -2, "paths");
 	add_dynamic(L, f.elf);
-	lua_pushboolean(L, imports_start(f.elf));
-	lua_setfield(L, -2, "starts");
+	lpfm_set_bool(L, "starts", imports_start(f.elf));
 	close_file(&f);
 	return 1;
 }
 
 void symbols_open_pointers(lua_State *L)
 {
-	lua_pushcfunction(L, frame_pointers);
-	lua_setfield(L, -2, "frame_pointers");
-	lua_pushcfunction(L, needs);
-	lua_setfield(L, -2, "needs");
+	lpfm_set_function(L, "frame_pointers", frame_pointers);
+	lpfm_set_function(L, "needs", needs);
 }

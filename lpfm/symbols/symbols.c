@@ -14,24 +14,34 @@ This module knows one object at a time; `pfm.symbols` finds the objects that pro
 
 #include "base/args.h"
 #include "base/field.h"
-#include "base/module.h"
+#include "base/object.h"
 #include "demangle/demangle.h"
 #include "symbols/object.h"
 #include "symbols/pointers.h"
 #include "symbols/unwinder.h"
 
-#define OBJECT_TYPE "lpfm.symbols.object"
 #define INLINE_MAX 16
 #define EXACT (1ULL << 53)
 #define NOWHERE (1ULL << 62)	/* an address that is neither a user's nor the kernel's */
 
 struct object {
+	struct lpfm_head head;
 	struct symobj *o;	/* NULL: the object is closed */
 };
 
+static void release(void *object)
+{
+	struct object *self = object;
+
+	symobj_close(self->o);
+	self->o = NULL;
+}
+
+static const struct lpfm_class object_class = { "lpfm.symbols.object", release };
+
 static struct symobj *check_object(lua_State *L)
 {
-	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+	struct object *self = lpfm_object_check(L, 1, &object_class);
 
 	if (!self->o)
 		luaL_error(L, "the object is closed");
@@ -70,7 +80,7 @@ searched by path
 static int symbols_object(lua_State *L)
 {
 	const char *path = luaL_checkstring(L, 1), *file = luaL_optstring(L, 2, path);
-	struct object *self = lua_newuserdata(L, sizeof(*self));
+	struct object *self = lpfm_object_new(L, sizeof(*self));
 	char why[SYMOBJ_ERROR_LEN];
 
 	if (lpfm_has_zero(L, 1) || (file != path && lpfm_has_zero(L, 2))) {
@@ -79,10 +89,7 @@ static int symbols_object(lua_State *L)
 		lua_pushfstring(L, "%s: its path has a zero byte", path);
 		return 2;
 	}
-	self->o = NULL;
-	luaL_getmetatable(L, OBJECT_TYPE);
-	luaL_checktype(L, -1, LUA_TTABLE);	/* a script may have changed the registry */
-	lua_setmetatable(L, -2);
+	lpfm_object_arm(L, self, &object_class);
 	self->o = symobj_open(path, file, why);
 	if (self->o)
 		return 1;
@@ -343,17 +350,13 @@ o:close()
 */
 static int object_close(lua_State *L)
 {
-	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
-	struct symobj *o = self->o;
-
-	self->o = NULL;
-	symobj_close(o);
+	release(lpfm_object_check(L, 1, &object_class));
 	return 0;
 }
 
 static int object_tostring(lua_State *L)
 {
-	struct object *self = luaL_checkudata(L, 1, OBJECT_TYPE);
+	struct object *self = lpfm_object_check(L, 1, &object_class);
 
 	if (self->o)
 		lua_pushfstring(L, "symbols of an object (%d functions)",
@@ -396,26 +399,19 @@ static const luaL_Reg methods[] = {
 	{ NULL, NULL },
 };
 
-static void set_functions(lua_State *L, const luaL_Reg *f)
-{
-	for (; f->name; f++)
-		lpfm_set_function(L, f->name, f->func);
-}
-
-__attribute__((visibility("default"))) int luaopen_lpfm_symbols(lua_State *L);
+LPFM_EXPORT int luaopen_lpfm_symbols(lua_State *L);
 
 int luaopen_lpfm_symbols(lua_State *L)
 {
-	luaL_newmetatable(L, OBJECT_TYPE);
+	static const luaL_Reg metas[] = { { "__tostring", object_tostring }, { NULL, NULL } };
+	static const luaL_Reg functions[] = {
+		{ "object", symbols_object }, { "build_id", symbols_build_id },
+		{ "demangle", symbols_demangle }, { NULL, NULL }
+	};
+
+	lpfm_class_new(L, &object_class, methods, metas);
 	lua_newtable(L);
-	set_functions(L, methods);
-	lua_setfield(L, -2, "__index");
-	lpfm_set_function(L, "__gc", object_close);
-	lpfm_set_function(L, "__tostring", object_tostring);
-	lua_newtable(L);
-	lpfm_set_function(L, "object", symbols_object);
-	lpfm_set_function(L, "build_id", symbols_build_id);
-	lpfm_set_function(L, "demangle", symbols_demangle);
+	luaL_register(L, NULL, functions);
 	symbols_open_pointers(L);
 	symbols_open_unwinder(L);
 	return 1;

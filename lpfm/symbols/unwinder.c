@@ -6,37 +6,36 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "base/field.h"
+#include "base/object.h"
 #include "symbols/unwind.h"
 #include "symbols/unwinder.h"
 
-#define UNWINDER_TYPE "lpfm.symbols.unwinder"
 #define FRAMES_MAX 512
 #define EXACT 9007199254740992.0	/* 2^53 */
 
 struct unwinder {
-	struct symunwind *u;	/* NULL: the unwinder is closed */
+	struct lpfm_head head;
+	struct symunwind *u;
 };
+
+static void release(void *unwinder)
+{
+	symunwind_close(((struct unwinder *)unwinder)->u);
+}
+
+static const struct lpfm_class unwinder_class = { "lpfm.symbols.unwinder", release };
 
 static struct symunwind *check_unwinder(lua_State *L)
 {
-	struct unwinder *self = luaL_checkudata(L, 1, UNWINDER_TYPE);
-
-	if (!self->u)
-		luaL_error(L, "the unwinder is closed");
-	return self->u;
+	return ((struct unwinder *)lpfm_object_check(L, 1, &unwinder_class))->u;
 }
 
 struct symunwind *symbols_unwinder_at(lua_State *L, int idx)
 {
-	struct unwinder *self = lua_touserdata(L, idx);
-	bool is_one = self && lua_getmetatable(L, idx);
+	struct unwinder *self = lpfm_object_test(L, idx, &unwinder_class);
 
-	if (!is_one)
-		return NULL;
-	luaL_getmetatable(L, UNWINDER_TYPE);
-	is_one = lua_rawequal(L, -1, -2);
-	lua_pop(L, 2);
-	return is_one ? self->u : NULL;
+	return self ? self->u : NULL;
 }
 
 static int no_memory(lua_State *L)
@@ -110,11 +109,8 @@ static int unwinder_new(lua_State *L)
 	struct unwinder *self;
 
 	lua_settop(L, 2);
-	self = lua_newuserdata(L, sizeof(*self));
-	self->u = NULL;
-	luaL_getmetatable(L, UNWINDER_TYPE);
-	luaL_checktype(L, -1, LUA_TTABLE);	/* a script may have changed the registry */
-	lua_setmetatable(L, -2);
+	self = lpfm_object_new(L, sizeof(*self));
+	lpfm_object_arm(L, self, &unwinder_class);
 	self->u = symunwind_open(lua_toboolean(L, 2));
 	if (!self->u)
 		return no_memory(L);
@@ -228,15 +224,6 @@ static int unwinder_frames(lua_State *L)
 	return 2;
 }
 
-static int unwinder_gc(lua_State *L)
-{
-	struct unwinder *self = luaL_checkudata(L, 1, UNWINDER_TYPE);
-
-	symunwind_close(self->u);
-	self->u = NULL;
-	return 0;
-}
-
 void symbols_open_unwinder(lua_State *L)
 {
 	static const luaL_Reg methods[] = {
@@ -244,15 +231,6 @@ void symbols_open_unwinder(lua_State *L)
 		{ "knows", unwinder_knows }, { "maps", unwinder_maps }, { NULL, NULL }
 	};
 
-	luaL_newmetatable(L, UNWINDER_TYPE);
-	lua_newtable(L);
-	luaL_register(L, NULL, methods);
-	lua_setfield(L, -2, "__index");
-	lua_pushcfunction(L, unwinder_gc);
-	lua_setfield(L, -2, "__gc");
-	lua_pushliteral(L, UNWINDER_TYPE);
-	lua_setfield(L, -2, "__metatable");
-	lua_pop(L, 1);
-	lua_pushcfunction(L, unwinder_new);
-	lua_setfield(L, -2, "unwinder");
+	lpfm_class_new(L, &unwinder_class, methods, NULL);
+	lpfm_set_function(L, "unwinder", unwinder_new);
 }
