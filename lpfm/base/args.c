@@ -109,6 +109,53 @@ const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site)
 	return lpfm_to_string(L, idx, site);
 }
 
+void lpfm_check_fields(lua_State *L, int idx, const char *call, const char *const *names)
+{
+	luaL_checktype(L, idx, LUA_TTABLE);
+	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
+		struct lpfm_site site = { .call = call };
+		const char *const *known = names;
+
+		site.field = lpfm_field_name(L, -2, &site);
+		while (*known && strcmp(*known, site.field))
+			known++;
+		if (!*known)
+			lpfm_bad(L, &site, "unknown field");
+	}
+}
+
+bool lpfm_get_field(lua_State *L, int idx, const char *name)
+{
+	lua_pushstring(L, name);
+	lua_rawget(L, idx < 0 ? idx - 1 : idx);
+	if (!lua_isnil(L, -1))
+		return true;
+	lua_pop(L, 1);
+	return false;
+}
+
+bool lpfm_bool_field(lua_State *L, int idx, const char *name)
+{
+	bool on;
+
+	if (!lpfm_get_field(L, idx, name))
+		return false;
+	on = lua_toboolean(L, -1);
+	lua_pop(L, 1);
+	return on;
+}
+
+const char *lpfm_text_field(lua_State *L, int idx, const char *call, const char *name)
+{
+	const char *text;
+
+	if (!lpfm_get_field(L, idx, name))
+		return NULL;
+	text = lpfm_to_string(L, -1, &(struct lpfm_site){ .call = call, .field = name });
+	lua_pop(L, 1);
+	return text;
+}
+
 static bool number_to_u64(double d, uint64_t *value)
 {
 	if (!(d >= -9223372036854775808.0 && d < 18446744073709551616.0))

@@ -29,6 +29,13 @@ const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt);
 const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site);
 /* Returns the key at idx of a table of fields; raises if it is no string. */
 const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site);
+/* Checks that the value at idx is a table without fields other than these; NULL ends the list. */
+void lpfm_check_fields(lua_State *L, int idx, const char *call, const char *const *names);
+/* Pushes a field of the table at idx. Returns false, and pushes nothing, if it is nil. */
+bool lpfm_get_field(lua_State *L, int idx, const char *name);
+bool lpfm_bool_field(lua_State *L, int idx, const char *name);
+/* Returns a string field of the table at idx, which keeps the string alive; NULL if it is nil. */
+const char *lpfm_text_field(lua_State *L, int idx, const char *call, const char *name);
 
 /*
  * Returns a 64-bit value from an integral number, a u64 object, a decimal or hexadecimal string, or

@@ -206,54 +206,16 @@ static int lpfm_machines(lua_State *L)
 
 /* --- lpfm.perf_event ------------------------------------------------------------------------ */
 
-static void check_fields(lua_State *L)
-{
-	static const char *const known[] = { "type", "config", "config1", "config2", "filter", "cpus", "alone",
-					     "whole_cpus", "precise" };
-	const struct lpfm_site site = { .call = "perf_event" };
-
-	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
-		const char *key = lpfm_field_name(L, -2, &site);
-		size_t i = 0;
-
-		while (i < LPFM_COUNT(known) && strcmp(known[i], key) != 0)
-			i++;
-		if (i == LPFM_COUNT(known))
-			lpfm_bad(L, &site, "unknown field '%s'", key);
-	}
-}
-
 static uint64_t field_u64(lua_State *L, const char *name)
 {
 	const struct lpfm_site site = { .call = "perf_event", .field = name };
 	uint64_t value;
 
-	lua_getfield(L, 1, name);
-	value = lua_isnil(L, -1) ? 0 : lpfm_to_u64(L, -1, &site);
+	if (!lpfm_get_field(L, 1, name))
+		return 0;
+	value = lpfm_to_u64(L, -1, &site);
 	lua_pop(L, 1);
 	return value;
-}
-
-/* Returns a string field of the table at 1, or NULL; the table keeps the string alive. */
-static const char *field_text(lua_State *L, const char *name)
-{
-	const struct lpfm_site site = { .call = "perf_event", .field = name };
-	const char *text;
-
-	lua_getfield(L, 1, name);
-	text = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
-	lua_pop(L, 1);
-	return text;
-}
-
-static uint32_t field_flag(lua_State *L, const char *name, uint32_t flag)
-{
-	bool on;
-
-	lua_getfield(L, 1, name);
-	on = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return on ? flag : 0;
 }
 
 static uint32_t field_u32(lua_State *L, const char *name, uint32_t most)
@@ -270,12 +232,10 @@ static uint32_t field_u32(lua_State *L, const char *name, uint32_t most)
 /* Returns the flags that the field "precise" stands for; 0 if the field is missing. */
 static uint32_t field_precise(lua_State *L)
 {
-	bool given;
-
-	lua_getfield(L, 1, "precise");
-	given = !lua_isnil(L, -1);
+	if (!lpfm_get_field(L, 1, "precise"))
+		return 0;
 	lua_pop(L, 1);
-	return given ? PFM_PERF_PRECISE(field_u32(L, "precise", 3)) : 0;
+	return PFM_PERF_PRECISE(field_u32(L, "precise", 3));
 }
 
 /***
@@ -311,19 +271,20 @@ ctx:close()
 */
 static int lpfm_perf_event(lua_State *L)
 {
+	static const char *const fields[] = { "type", "config", "config1", "config2", "filter", "cpus", "alone",
+					      "whole_cpus", "precise", NULL };
 	pfm_perf_event_t event = { 0 };
 	uint64_t value;
 
-	luaL_checktype(L, 1, LUA_TTABLE);
-	check_fields(L);
+	lpfm_check_fields(L, 1, "perf_event", fields);
 	event.type = field_u32(L, "type", UINT32_MAX);
 	event.config = field_u64(L, "config");
 	event.config1 = field_u64(L, "config1");
 	event.config2 = field_u64(L, "config2");
-	event.filter = field_text(L, "filter");
-	event.cpus = field_text(L, "cpus");
-	event.flags = field_flag(L, "alone", PFM_PERF_ALONE) | field_flag(L, "whole_cpus", PFM_PERF_WHOLE_CPUS) |
-		      field_precise(L);
+	event.filter = lpfm_text_field(L, 1, "perf_event", "filter");
+	event.cpus = lpfm_text_field(L, 1, "perf_event", "cpus");
+	event.flags = (lpfm_bool_field(L, 1, "alone") ? PFM_PERF_ALONE : 0) | field_precise(L) |
+		      (lpfm_bool_field(L, 1, "whole_cpus") ? PFM_PERF_WHOLE_CPUS : 0);
 	if (pfm_perf_event(&event, &value))
 		return lpfm_fail(L, "perf_event");
 	lua_pushnumber(L, (lua_Number)value);

@@ -163,58 +163,31 @@ static void read_unavail(lua_State *L, int idx, struct request *r, const char *c
 	lua_pop(L, 1);
 }
 
-static const char *read_pmu(lua_State *L, int idx, const char *call)
-{
-	struct lpfm_site site = { .call = call, .field = "pmu" };
-	const char *pmu;
-
-	lua_getfield(L, idx, "pmu");
-	if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING)
-		lpfm_bad_value(L, &site, "name of a PMU model", -1);
-	pmu = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
-	lua_pop(L, 1);
-	return pmu;
-}
-
-static void check_fields(lua_State *L, int idx, const char *call, bool options)
-{
-	static const char *const names[] = { "events", "plm", "unavail", "pmu", "system_wide" };
-	struct lpfm_site site = { .call = call };
-
-	luaL_checktype(L, idx, LUA_TTABLE);
-	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lpfm_field_name(L, -2, &(struct lpfm_site){ .call = call });
-		bool known = options && lpfm_ia64_knows(key);
-
-		for (size_t i = 0; i < LPFM_COUNT(names); i++)
-			known |= strcmp(key, names[i]) == 0;
-		site.field = key;
-		if (!known)
-			lpfm_bad(L, &site, "unknown field");
-	}
-}
-
 /*
  * Reads the options at idx as a request into a userdata, which is pushed; *ret receives the
  * library's status.
  */
 static struct request *read_request(lua_State *L, int idx, const char *call, bool options, int *ret)
 {
+	/* the options of Itaniums come first; they are in ia64_options.c */
+	static const char *const names[] = {
+		"itanium", "itanium2", "montecito", "events", "plm", "unavail", "pmu", "system_wide", NULL
+	};
 	struct lpfm_site site = { .call = call, .field = "plm" };
 	struct request *r;
 
 	lpfm_events_refresh(L);
-	check_fields(L, idx, call, options);
+	lpfm_check_fields(L, idx, call, options ? names : names + 3);
 	r = lua_newuserdata(L, sizeof(*r));
 	memset(r, 0, sizeof(*r));
-	lua_getfield(L, idx, "plm");
-	r->in.pfp_dfl_plm = lua_isnil(L, -1) ? PFM_PLM3 : to_levels(L, -1, &site);
-	lua_pop(L, 1);
-	lua_getfield(L, idx, "system_wide");
-	r->in.pfp_flags = lua_toboolean(L, -1) ? PFMLIB_PFP_SYSTEMWIDE : 0;
-	lua_pop(L, 1);
+	r->in.pfp_dfl_plm = PFM_PLM3;
+	if (lpfm_get_field(L, idx, "plm")) {
+		r->in.pfp_dfl_plm = to_levels(L, -1, &site);
+		lua_pop(L, 1);
+	}
+	r->in.pfp_flags = lpfm_bool_field(L, idx, "system_wide") ? PFMLIB_PFP_SYSTEMWIDE : 0;
 	read_unavail(L, idx, r, call);
-	*ret = read_events(L, idx, r, read_pmu(L, idx, call), call);
+	*ret = read_events(L, idx, r, lpfm_text_field(L, idx, call, "pmu"), call);
 	return r;
 }
 
@@ -595,7 +568,7 @@ static int addable_events(lua_State *L)
 	if (ret == PFMLIB_SUCCESS && r->in.pfp_event_count)
 		ret = pfm_dispatch_events(&r->in, NULL, &r->out, NULL);
 	if (ret == PFMLIB_SUCCESS)
-		ret = pfm_get_pmu_info_byname(read_pmu(L, 1, call), &info);
+		ret = pfm_get_pmu_info_byname(lpfm_text_field(L, 1, call, "pmu"), &info);
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, call, ret);
 	lua_newtable(L);

@@ -91,48 +91,6 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e)
 		lua_pushstring(L, name);
 }
 
-/* --- options -------------------------------------------------------------------------------- */
-
-/* Checks the options at idx: raises on a field that is not in names. */
-static void check_options(lua_State *L, int idx, const char *call, const char *const *names)
-{
-	struct lpfm_site site = { .call = call };
-
-	luaL_checktype(L, idx, LUA_TTABLE);
-	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lpfm_field_name(L, -2, &(struct lpfm_site){ .call = call });
-		size_t i = 0;
-
-		while (names[i] && strcmp(names[i], key) != 0)
-			i++;
-		site.field = key;
-		if (!names[i])
-			lpfm_bad(L, &site, "unknown field");
-	}
-}
-
-/* Returns the field "pmu" of the options at idx, or NULL; the string stays in the table. */
-static const char *option_pmu(lua_State *L, int idx, const char *call)
-{
-	struct lpfm_site site = { .call = call, .field = "pmu" };
-	const char *pmu;
-
-	lua_getfield(L, idx, "pmu");
-	pmu = lua_isnil(L, -1) ? NULL : lpfm_to_string(L, -1, &site);
-	lua_pop(L, 1);
-	return pmu;
-}
-
-static bool option_bool(lua_State *L, int idx, const char *name)
-{
-	bool on;
-
-	lua_getfield(L, idx, name);
-	on = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return on;
-}
-
 /* --- lists of names ------------------------------------------------------------------------- */
 
 static int same_char(char a, char b)
@@ -261,10 +219,10 @@ static int events(lua_State *L)
 	lpfm_events_refresh(L);
 	lua_settop(L, 2);
 	if (!lua_isnil(L, 2)) {
-		check_options(L, 2, "events", names);
-		pmu = option_pmu(L, 2, "events");
-		masks = option_bool(L, 2, "masks");
-		generic = option_bool(L, 2, "generic");
+		lpfm_check_fields(L, 2, "events", names);
+		pmu = lpfm_text_field(L, 2, "events", "pmu");
+		masks = lpfm_bool_field(L, 2, "masks");
+		generic = lpfm_bool_field(L, 2, "generic");
 	}
 	if (pfm_get_pmu_info_byname(pmu, &info) != PFMLIB_SUCCESS)
 		return lpfm_fail_errno(L, ENOENT, "events: no PMU model %s", pmu);

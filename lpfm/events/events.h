@@ -34,8 +34,7 @@ extern const luaL_Reg lpfm_pmu_functions[];
  */
 int lpfm_event_error_number(const char *name);
 
-/* ia64.c: returns true if the field of a request has options for an Itanium. */
-bool lpfm_ia64_knows(const char *field);
+/* ia64.c */
 /*
  * lpfm_ia64_new() reads the options of the request at idx into a userdata with the library's
  * model_in and model_out, and pushes it; returns NULL if the request has no such options.

@@ -318,14 +318,6 @@ static struct lpfm_ia64 *read_options(lua_State *L, int idx, const char *call, c
 	return x;
 }
 
-bool lpfm_ia64_knows(const char *field)
-{
-	for (const struct ia64_options *o = lpfm_ia64_options; o->name; o++)
-		if (!strcmp(o->name, field))
-			return true;
-	return false;
-}
-
 struct lpfm_ia64 *lpfm_ia64_new(lua_State *L, int idx, const char *call, const pfmlib_input_param_t *in)
 {
 	struct lpfm_ia64 *x = NULL;

@@ -184,16 +184,6 @@ static int event_code(lua_State *L)
 
 /* --- the library ---------------------------------------------------------------------------- */
 
-static bool flag_of(lua_State *L, const char *name)
-{
-	bool on;
-
-	lua_getfield(L, 1, name);
-	on = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return on;
-}
-
 /***
 Makes the event library log to stderr. LIBPFM_DEBUG and LIBPFM_VERBOSE in the environment take
 precedence.
@@ -216,8 +206,8 @@ static int event_options(lua_State *L)
 		if (strcmp(key, "debug") != 0 && strcmp(key, "verbose") != 0)
 			lpfm_bad(L, &site, "unknown field '%s' (known: debug, verbose)", key);
 	}
-	options.pfm_debug = flag_of(L, "debug");
-	options.pfm_verbose = flag_of(L, "verbose");
+	options.pfm_debug = lpfm_bool_field(L, 1, "debug");
+	options.pfm_verbose = lpfm_bool_field(L, 1, "verbose");
 	lua_pushboolean(L, pfm_set_options(&options) == PFMLIB_SUCCESS);
 	return 1;
 }

@@ -67,54 +67,16 @@ static struct pfm_sim *this_sim(lua_State *L)
 
 /* --- fields of an argument table ------------------------------------------------------------- */
 
-/* Checks that argument idx is a table without fields other than these; NULL ends the list. */
-static void check_fields(lua_State *L, int idx, const char *call, const char *const *names)
-{
-	struct lpfm_site site = { .call = call };
-
-	luaL_checktype(L, idx, LUA_TTABLE);
-	for (lua_pushnil(L); lua_next(L, idx); lua_pop(L, 1)) {
-		const char *key = lpfm_field_name(L, -2, &site);
-		int i = 0;
-
-		while (names[i] && strcmp(names[i], key))
-			i++;
-		if (!names[i])
-			lpfm_bad(L, &site, "unknown field '%s'", key);
-	}
-}
-
-static bool get_field(lua_State *L, int idx, const char *name)
-{
-	lua_pushstring(L, name);
-	lua_rawget(L, idx);
-	if (!lua_isnil(L, -1))
-		return true;
-	lua_pop(L, 1);
-	return false;
-}
-
 static int64_t int_field(lua_State *L, int idx, const char *call, const char *name, int64_t max,
 			 int64_t dflt)
 {
 	struct lpfm_site site = { .call = call, .field = name };
 
-	if (!get_field(L, idx, name))
+	if (!lpfm_get_field(L, idx, name))
 		return dflt;
 	dflt = lpfm_to_int(L, -1, &site, 0, max);
 	lua_pop(L, 1);
 	return dflt;
-}
-
-static bool bool_field(lua_State *L, int idx, const char *name)
-{
-	bool on;
-
-	if (!get_field(L, idx, name))
-		return false;
-	on = lua_toboolean(L, -1);
-	lua_pop(L, 1);
-	return on;
 }
 
 static uint32_t tid_at(lua_State *L, int idx, const char *call)
@@ -130,13 +92,13 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 	struct lpfm_site site = { .call = call, .field = "affinity" };
 	uint64_t cpus[PFM_PMD_BV] = { 0 };
 
-	if (get_field(L, idx, "affinity")) {
+	if (lpfm_get_field(L, idx, "affinity")) {
 		if (!lua_istable(L, -1))
 			lpfm_bad_value(L, &site, "list of CPUs", -1);
 		lpfm_to_bits(L, -1, &site, cpus, 64);
 		lua_pop(L, 1);
 	}
-	if (get_field(L, idx, "cpu")) {
+	if (lpfm_get_field(L, idx, "cpu")) {
 		site.field = "cpu";
 		cpus[0] |= 1ULL << lpfm_to_int(L, -1, &site, 0, 63);
 		lua_pop(L, 1);
@@ -173,14 +135,14 @@ static int sim_spawn(lua_State *L)
 	struct pfm_sim_spawn spawn = { 0 };
 	int tid;
 
-	check_fields(L, 2, "spawn", fields);
+	lpfm_check_fields(L, 2, "spawn", fields);
 	spawn.affinity = affinity_of(L, 2, "spawn");
 	spawn.uid = (uint32_t)int_field(L, 2, "spawn", "uid", UINT32_MAX, 1000);
 	spawn.gid = (uint32_t)int_field(L, 2, "spawn", "gid", UINT32_MAX, 1000);
 	spawn.process = (uint32_t)int_field(L, 2, "spawn", "process", UINT32_MAX, 0);
-	spawn.kernel = bool_field(L, 2, "kernel");
+	spawn.kernel = lpfm_bool_field(L, 2, "kernel");
 	lua_settop(L, 2);
-	if (get_field(L, 2, "name"))
+	if (lpfm_get_field(L, 2, "name"))
 		spawn.name = lpfm_check_string(L, -1);
 	lua_pushliteral(L, "program");
 	lua_rawget(L, 2);
@@ -342,7 +304,7 @@ static int sim_interrupt(lua_State *L)
 	uint64_t start, period;
 	uint32_t cpu;
 
-	check_fields(L, 2, "interrupt", fields);
+	lpfm_check_fields(L, 2, "interrupt", fields);
 	cpu = (uint32_t)int_field(L, 2, "interrupt", "cpu", 63, 0);
 	start = (uint64_t)int_field(L, 2, "interrupt", "start", INT64_C(1) << 53,
 				    (int64_t)pfm_sim_time(sim));
@@ -407,19 +369,19 @@ static int sim_run(lua_State *L)
 	uint64_t ns, limit;
 	int ret;
 
-	check_fields(L, 2, "run", fields);
+	lpfm_check_fields(L, 2, "run", fields);
 	ns = duration(L, 2);
 	limit = ns == UINT64_MAX ? DEFAULT_LIMIT : ns;
 	lua_settop(L, 2);
-	if (get_field(L, 2, "until_message")) {
+	if (lpfm_get_field(L, 2, "until_message")) {
 		bool any = lua_isboolean(L, 3) && lua_toboolean(L, 3);
 
 		ret = pfm_sim_run_until_message(sim, any ? PFM_SIM_ANY_CONTEXT : lpfm_context_fd(L, 3), limit);
-	} else if (get_field(L, 2, "until_exit")) {
+	} else if (lpfm_get_field(L, 2, "until_exit")) {
 		site.field = "until_exit";
 		ret = pfm_sim_run_until_exit(sim, (uint32_t)lpfm_to_int(L, 3, &site, 0, UINT32_MAX),
 					     limit);
-	} else if (bool_field(L, 2, "until_idle")) {
+	} else if (lpfm_bool_field(L, 2, "until_idle")) {
 		ret = pfm_sim_run_until_idle(sim, limit);
 	} else {
 		if (ns == UINT64_MAX)
@@ -613,7 +575,7 @@ static int sim_truth(lua_State *L)
 	if (lua_istable(L, 2)) {
 		int64_t cpu, idle;
 
-		check_fields(L, 2, "truth", fields);
+		lpfm_check_fields(L, 2, "truth", fields);
 		cpu = int_field(L, 2, "truth", "cpu", 63, -1);
 		idle = int_field(L, 2, "truth", "idle", 63, 0);
 		n = cpu >= 0 ? pfm_sim_truth_cpu(sim, (uint32_t)cpu, counts, LPFM_COUNT(counts))
