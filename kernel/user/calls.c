@@ -159,6 +159,13 @@ static int create(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt
 	return pfm_result(ret);
 }
 
+static int check_vector(struct pfm_machine *m, const void *v, int n, size_t size)
+{
+	int ret = pfm_check_vector(m, n, size);
+
+	return ret || v ? ret : pfm_refuse(-EFAULT, "the vector is NULL");
+}
+
 static int no_pointer(const char *what)
 {
 	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
@@ -269,9 +276,7 @@ int name(int fd, type *v, int n)						\
 	if (pfm_linux_vector(fd, nr, n, v, &ret))				\
 		return ret;							\
 	d = pfm_desc_enter(fd, &saved);						\
-	ret = d ? pfm_check_vector(d->ctx->machine, n, sizeof(*v)) : -EBADF;	\
-	if (!ret && !v)								\
-		ret = pfm_refuse(-EFAULT, "the vector is NULL");		\
+	ret = d ? check_vector(d->ctx->machine, v, n, sizeof(*v)) : -EBADF;	\
 	if (!ret)								\
 		ret = fn(d->ctx, v, n);						\
 	pfm_desc_leave(d, &saved);						\
@@ -287,10 +292,8 @@ VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR
 /* Checks the vector, and reads the PMDs through the core. */
 static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 {
-	int ret = pfm_check_vector(ctx->machine, n, sizeof(*v));
+	int ret = check_vector(ctx->machine, v, n, sizeof(*v));
 
-	if (!ret && !v)
-		ret = pfm_refuse(-EFAULT, "the vector is NULL");
 	return ret ? ret : pfm_do_read_pmds(ctx, v, n);
 }
 
@@ -411,9 +414,7 @@ int name(type *v, int n)							\
 		return -1;							\
 	if (pfm_linux_is(m))							\
 		return pfm_linux_ask_vector(nr, n, v);				\
-	ret = pfm_check_vector(m, n, sizeof(*v));				\
-	if (!ret && !v)								\
-		ret = pfm_refuse(-EFAULT, "the vector is NULL");		\
+	ret = check_vector(m, v, n, sizeof(*v));				\
 	return pfm_result(ret ? ret : fn(m, v, n));				\
 }
 

@@ -17,7 +17,16 @@
 #include "desc.h"
 #include "module_client.h"
 
-typedef int (*command_fn)(int fd, void *arg, int n);
+/*
+ * How a command is carried out: with its argument; or by a call that takes none, which needs a
+ * loaded context; or element by element, each of size bytes.
+ */
+struct command {
+	int	(*with)(int fd, void *arg, int n);
+	int	(*without)(int fd);
+	int	(*each)(int fd, void *element);
+	size_t	size;
+};
 
 /* --- results -------------------------------------------------------------------------------- */
 
@@ -45,12 +54,11 @@ static int wants_none(const void *arg, int n)
 }
 
 /* Refuses an empty vector with EINVAL, and one that is NULL or too big with EFAULT (3.1.2). */
-static int wants_vector(int fd, const void *arg, int n, size_t size)
+static int wants_vector(const void *arg, int n, size_t size)
 {
 	struct pfm_machine *m = pfm_current_machine();
 	pfarg_config_t cfg;
 
-	(void)fd;
 	if (n <= 0) {
 		pfm_refuse(0, "the vector must have at least 1 element, not %d", n);
 		return fail(EINVAL);
@@ -138,11 +146,6 @@ static int load_context(int fd, void *arg, int n)
 	return pfm_load_context(fd, &load);
 }
 
-static int unload_context(int fd, void *arg, int n)
-{
-	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_unload_context(fd);
-}
-
 static int start(int fd, void *arg, int n)
 {
 	pfarg_start_t start = { 0 };
@@ -155,16 +158,6 @@ static int start(int fd, void *arg, int n)
 		return pfm_start(fd, NULL);
 	start.start_set = ((struct pfm06_start *)arg)->start_set;
 	return pfm_start(fd, &start);
-}
-
-static int stop(int fd, void *arg, int n)
-{
-	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_stop(fd);
-}
-
-static int restart(int fd, void *arg, int n)
-{
-	return wants_none(arg, n) || wants_loaded(fd) ? -1 : pfm_restart(fd);
 }
 
 /* --- registers ------------------------------------------------------------------------------ */
@@ -233,15 +226,16 @@ static int write_pmcs(int fd, void *arg, int n)
 	struct pfm06_pmc *v = arg;
 	int ret = 0;
 
-	if (!pmu || wants_vector(fd, arg, n, sizeof(*v)))
+	if (!pmu || wants_vector(arg, n, sizeof(*v)))
 		return -1;
 	for (int i = 0; i < n && !ret; i++)
 		ret = write_pmc(fd, pmu, &v[i]);
 	return ret;
 }
 
-static int write_pmd(int fd, struct pfm06_pmd *req)
+static int write_pmd(int fd, void *element)
 {
+	struct pfm06_pmd *req = element;
 	pfarg_pmd_t pmd = {
 		.reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value,
 		.reg_flags = PFM_REGFL_VALUES, .reg_long_reset = req->reg_long_reset,
@@ -258,18 +252,6 @@ static int write_pmd(int fd, struct pfm06_pmd *req)
 	}
 	ret = pfm_write_pmds(fd, &pmd, 1);
 	req->reg_flags |= pmd.reg_flags & PFM_REG_RETFL_MASK;
-	return ret;
-}
-
-static int write_pmds(int fd, void *arg, int n)
-{
-	struct pfm06_pmd *v = arg;
-	int ret = 0;
-
-	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
-		return -1;
-	for (int i = 0; i < n && !ret; i++)
-		ret = write_pmd(fd, &v[i]);
 	return ret;
 }
 
@@ -301,7 +283,7 @@ static int read_pmds(int fd, void *arg, int n)
 	pfarg_pmd_t *pmds;
 	int ret = 0, good = 0, known = 0;
 
-	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
+	if (!pfm_pmu_of(fd) || wants_vector(arg, n, sizeof(*v)))
 		return -1;
 	while (known < n && !(v[known].reg_flags & ~(PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET)))
 		known++;
@@ -338,8 +320,9 @@ static int read_pmds(int fd, void *arg, int n)
 
 /* --- event sets ----------------------------------------------------------------------------- */
 
-static int create_evtset(int fd, struct pfm06_setdesc *req)
+static int create_evtset(int fd, void *element)
 {
+	struct pfm06_setdesc *req = element;
 	pfarg_setdesc_t d = { .set_id = req->set_id, .set_id_next = req->set_id_next,
 			      .set_flags = req->set_flags };
 	int ret;
@@ -355,8 +338,9 @@ static int create_evtset(int fd, struct pfm06_setdesc *req)
 	return ret;
 }
 
-static int delete_evtset(int fd, struct pfm06_setdesc *req)
+static int delete_evtset(int fd, void *element)
 {
+	struct pfm06_setdesc *req = element;
 	pfarg_setdesc_t d = { .set_id = req->set_id };
 	int ret;
 
@@ -368,30 +352,9 @@ static int delete_evtset(int fd, struct pfm06_setdesc *req)
 	return ret;
 }
 
-static int each_set(int fd, void *arg, int n, int (*fn)(int, struct pfm06_setdesc *))
+static int getinfo_evtset(int fd, void *element)
 {
-	struct pfm06_setdesc *v = arg;
-	int ret = 0;
-
-	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
-		return -1;
-	for (int i = 0; i < n && !ret; i++)
-		ret = fn(fd, &v[i]);
-	return ret;
-}
-
-static int create_evtsets(int fd, void *arg, int n)
-{
-	return each_set(fd, arg, n, create_evtset);
-}
-
-static int delete_evtsets(int fd, void *arg, int n)
-{
-	return each_set(fd, arg, n, delete_evtset);
-}
-
-static int getinfo_evtset(int fd, struct pfm06_setinfo *req)
-{
+	struct pfm06_setinfo *req = element;
 	pfarg_setinfo_t info = { .set_id = req->set_id };
 	int ret;
 
@@ -410,25 +373,13 @@ static int getinfo_evtset(int fd, struct pfm06_setinfo *req)
 	return 0;
 }
 
-static int getinfo_evtsets(int fd, void *arg, int n)
-{
-	struct pfm06_setinfo *v = arg;
-	int ret = 0;
-
-	if (!pfm_pmu_of(fd) || wants_vector(fd, arg, n, sizeof(*v)))
-		return -1;
-	for (int i = 0; i < n && !ret; i++)
-		ret = getinfo_evtset(fd, &v[i]);
-	return ret;
-}
-
 /* --- the PMU and the configuration ---------------------------------------------------------- */
 
 static int getinfo_regs(void *arg, int n, int (*fn)(pfarg_reginfo_t *, int))
 {
 	struct pfm06_reginfo *v = arg;
 
-	if (wants_vector(0, arg, n, sizeof(*v)))
+	if (wants_vector(arg, n, sizeof(*v)))
 		return -1;
 	for (int i = 0; i < n; i++) {
 		pfarg_reginfo_t info = { .reg_num = v[i].reg_num, .reg_flags = v[i].reg_flags };
@@ -497,24 +448,39 @@ static int set_config(int fd, void *arg, int n)
 
 /* --- dispatching a command ------------------------------------------------------------------ */
 
-static const command_fn commands[] = {
-	[PFM_WRITE_PMCS] = write_pmcs,
-	[PFM_WRITE_PMDS] = write_pmds,
-	[PFM_READ_PMDS] = read_pmds,
-	[PFM_STOP] = stop,
-	[PFM_START] = start,
-	[PFM_CREATE_CONTEXT] = create_context,
-	[PFM_RESTART] = restart,
-	[PFM_LOAD_CONTEXT] = load_context,
-	[PFM_UNLOAD_CONTEXT] = unload_context,
-	[PFM_CREATE_EVTSETS] = create_evtsets,
-	[PFM_DELETE_EVTSETS] = delete_evtsets,
-	[PFM_GETINFO_EVTSETS] = getinfo_evtsets,
-	[PFM_GETINFO_PMCS] = getinfo_pmcs,
-	[PFM_GETINFO_PMDS] = getinfo_pmds,
-	[PFM_SET_CONFIG] = set_config,
-	[PFM_GET_CONFIG] = get_config,
+static const struct command commands[] = {
+	[PFM_WRITE_PMCS] = { .with = write_pmcs },
+	[PFM_WRITE_PMDS] = { .each = write_pmd, .size = sizeof(struct pfm06_pmd) },
+	[PFM_READ_PMDS] = { .with = read_pmds },
+	[PFM_STOP] = { .without = pfm_stop },
+	[PFM_START] = { .with = start },
+	[PFM_CREATE_CONTEXT] = { .with = create_context },
+	[PFM_RESTART] = { .without = pfm_restart },
+	[PFM_LOAD_CONTEXT] = { .with = load_context },
+	[PFM_UNLOAD_CONTEXT] = { .without = pfm_unload_context },
+	[PFM_CREATE_EVTSETS] = { .each = create_evtset, .size = sizeof(struct pfm06_setdesc) },
+	[PFM_DELETE_EVTSETS] = { .each = delete_evtset, .size = sizeof(struct pfm06_setdesc) },
+	[PFM_GETINFO_EVTSETS] = { .each = getinfo_evtset, .size = sizeof(struct pfm06_setinfo) },
+	[PFM_GETINFO_PMCS] = { .with = getinfo_pmcs },
+	[PFM_GETINFO_PMDS] = { .with = getinfo_pmds },
+	[PFM_SET_CONFIG] = { .with = set_config },
+	[PFM_GET_CONFIG] = { .with = get_config },
 };
+
+static int run(const struct command *c, int fd, void *arg, int n)
+{
+	int ret = 0;
+
+	if (c->with)
+		return c->with(fd, arg, n);
+	if (c->without)
+		return wants_none(arg, n) || wants_loaded(fd) ? -1 : c->without(fd);
+	if (!pfm_pmu_of(fd) || wants_vector(arg, n, c->size))
+		return -1;
+	for (int i = 0; i < n && !ret; i++)
+		ret = c->each(fd, (char *)arg + (size_t)i * c->size);
+	return ret;
+}
 
 /*
  * Returns the errno to report. If there is no machine, it is ENOSYS, as in a kernel without
@@ -531,11 +497,11 @@ int perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	size_t num = sizeof(commands) / sizeof(commands[0]);
 
-	if (cmd < 0 || (size_t)cmd >= num || !commands[cmd]) {
+	if (cmd < 0 || (size_t)cmd >= num || !(commands[cmd].with || commands[cmd].without || commands[cmd].each)) {
 		pfm_refuse(0, "unknown command %#x", (unsigned int)cmd);
 		return fail(EINVAL);
 	}
-	if (commands[cmd](fd, arg, narg) >= 0)
+	if (run(&commands[cmd], fd, arg, narg) >= 0)
 		return 0;
 	return fail(errno_of(cmd, errno));
 }

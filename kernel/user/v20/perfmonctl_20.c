@@ -193,26 +193,6 @@ static int each_reg(int fd, void *arg, int n, int (*fn)(int, struct pfm20_reg *)
 	return ret;
 }
 
-static int write_pmcs(int fd, void *arg, int n)
-{
-	return each_reg(fd, arg, n, write_pmc);
-}
-
-static int write_pmds(int fd, void *arg, int n)
-{
-	return each_reg(fd, arg, n, write_pmd);
-}
-
-static int read_pmds(int fd, void *arg, int n)
-{
-	return each_reg(fd, arg, n, read_pmd);
-}
-
-static int reset_values(int fd, void *arg, int n)
-{
-	return each_reg(fd, arg, n, reset_value);
-}
-
 static int write_breaks(int fd, void *arg, int n, uint16_t first)
 {
 	struct pfm20_dbreg *v = arg;
@@ -254,12 +234,12 @@ int pfm_perfmonctl_20(int fd, int cmd, void *arg, int narg)
 	switch (cmd) {
 	case PFM_CREATE_CONTEXT:	return create_context(fd, arg, narg);
 	case PFM_LOAD_CONTEXT:		return load_context(fd, arg, narg);
-	case PFM_WRITE_PMCS:		return write_pmcs(fd, arg, narg);
-	case PFM_WRITE_PMDS:		return write_pmds(fd, arg, narg);
-	case PFM_READ_PMDS:		return read_pmds(fd, arg, narg);
+	case PFM_WRITE_PMCS:		return each_reg(fd, arg, narg, write_pmc);
+	case PFM_WRITE_PMDS:		return each_reg(fd, arg, narg, write_pmd);
+	case PFM_READ_PMDS:		return each_reg(fd, arg, narg, read_pmd);
 	case PFM_WRITE_IBRS:		return write_breaks(fd, arg, narg, IBR);
 	case PFM_WRITE_DBRS:		return write_breaks(fd, arg, narg, DBR);
-	case PFM_GET_PMC_RESET_VAL:	return reset_values(fd, arg, narg);
+	case PFM_GET_PMC_RESET_VAL:	return each_reg(fd, arg, narg, reset_value);
 	case PFM_GET_FEATURES:		return features(arg, narg);
 	case PFM_DEBUG:			return 0;
 	case PFM_START:
