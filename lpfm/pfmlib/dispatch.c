@@ -170,7 +170,7 @@ static void put_pmd(const struct pfl_model *m, pfmlib_output_param_t *out, unsig
 	pfl_verbose("PMD%u (0x%llx)", num, reg->reg_addr);
 }
 
-static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
+pfmlib_reg_t *pfl_find_pmc(pfmlib_output_param_t *out, unsigned int num)
 {
 	for (unsigned int i = 0; i < out->pfp_pmc_count; i++)
 		if (out->pfp_pmcs[i].reg_num == num)
@@ -181,7 +181,7 @@ static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
 /* Adds a counter's field to a PMC that several counters share, which is output once. */
 static void put_field(const struct pfl_model *m, pfmlib_output_param_t *out, unsigned int num, uint64_t field)
 {
-	pfmlib_reg_t *reg = find_pmc(out, num);
+	pfmlib_reg_t *reg = pfl_find_pmc(out, num);
 
 	if (reg)
 		reg->reg_value |= field;
@@ -203,7 +203,7 @@ static void write_output(const struct job *j, const unsigned int *choice, pfmlib
 	}
 	for (unsigned int i = 0; i < j->n; i++)
 		for (unsigned int s = 0; s < j->d[i].nshared; s++)
-			if (!find_pmc(out, j->d[i].shared[s].pmc))
+			if (!pfl_find_pmc(out, j->d[i].shared[s].pmc))
 				put_pmc(j->m, out, j->d[i].shared[s].pmc, j->d[i].shared[s].value);
 }
 

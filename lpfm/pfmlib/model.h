@@ -262,6 +262,9 @@ PFL_OWN_MODELS(PFL_DECLARE_MODEL)
 /* Models of libpfm4: x86.c, netburst.c and arm.c have their rules for counters. */
 extern const struct pfl_ops pfl_x86_ops, pfl_netburst_ops, pfl_arm_ops;
 
+/* dispatch.c: returns the PMC of the output with that number; NULL if there is none. */
+pfmlib_reg_t *pfl_find_pmc(pfmlib_output_param_t *out, unsigned int num);
+
 /* x86_sampling.c: narrow() and finish() of x86 models. */
 void pfl_x86_narrow(const struct pfl_model *m, const pfmlib_input_param_t *in, const void *model_in, unsigned int i,
 		    struct pfl_demand *d);

@@ -173,13 +173,10 @@ static void table_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs,
 {
 	const struct tbl *t = m->data;
 
-	for (unsigned int i = 0; i < 32; i++) {
-		if (!(t->counters >> i & 1))
-			continue;
-		pfm_regmask_set(pmcs, i);
-		pfm_regmask_set(pmds, i);
-		pfm_regmask_set(counters, i);
-	}
+	for (unsigned int i = 0; i < 32; i++)
+		if (t->counters >> i & 1)
+			pfm_regmask_set(counters, i);
+	*pmcs = *pmds = *counters;
 }
 
 static uint64_t table_address(const struct pfl_model *m, bool pmd, unsigned int n)

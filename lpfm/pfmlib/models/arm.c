@@ -33,13 +33,10 @@ static void arm_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfm
 {
 	const struct l4_pmu *pmu = m->data;
 
-	for (unsigned int i = 0; i <= CYCLE_COUNTER; i++) {
-		if (i >= pmu->counters && i != CYCLE_COUNTER)
-			continue;
-		pfm_regmask_set(pmcs, i);
-		pfm_regmask_set(pmds, i);
+	for (unsigned int i = 0; i < pmu->counters && i < CYCLE_COUNTER; i++)
 		pfm_regmask_set(counters, i);
-	}
+	pfm_regmask_set(counters, CYCLE_COUNTER);
+	*pmcs = *pmds = *counters;
 }
 
 static uint64_t arm_address(const struct pfl_model *m, bool pmd, unsigned int n)

@@ -161,17 +161,9 @@ bool ia64_pm(const struct ia64_dispatch *x)
 	return x->in->pfp_flags & PFMLIB_PFP_SYSTEMWIDE;
 }
 
-pfmlib_reg_t *ia64_find_pmc(pfmlib_output_param_t *out, unsigned int num)
-{
-	for (unsigned int i = 0; i < out->pfp_pmc_count; i++)
-		if (out->pfp_pmcs[i].reg_num == num)
-			return &out->pfp_pmcs[i];
-	return NULL;
-}
-
 int ia64_add_pmc(struct ia64_dispatch *x, unsigned int num, uint64_t value)
 {
-	pfmlib_reg_t *reg = ia64_find_pmc(x->out, num);
+	pfmlib_reg_t *reg = pfl_find_pmc(x->out, num);
 
 	if (pfm_regmask_isset(&x->in->pfp_unavail_pmcs, num) || pfl_machine_lacks(x->model, num))
 		return pfl_explain(PFMLIB_ERR_NOASSIGN, "PMC %u is needed and not available", num);
@@ -226,7 +218,7 @@ int ia64_tune_counters(struct ia64_dispatch *x)
 {
 	for (unsigned int i = 0; i < x->in->pfp_event_count && i < x->model->ncounters; i++) {
 		const pfmlib_ita2_counter_t *c = &x->counters[i];
-		pfmlib_reg_t *reg = ia64_find_pmc(x->out, x->out->pfp_pmds[i].reg_num);
+		pfmlib_reg_t *reg = pfl_find_pmc(x->out, x->out->pfp_pmds[i].reg_num);
 
 		if (c->thres > IA64_THRESHOLD_MAX || (unsigned int)c->ism > PFMLIB_ITA2_ISM_IA64)
 			return pfl_explain(PFMLIB_ERR_INVAL, "counter %u: invalid threshold or instruction set", i);

@@ -131,7 +131,6 @@ int ia64_finish(const struct pfl_model *m, const pfmlib_input_param_t *in, const
 /* Append a PMC, or change it, which fails with NOASSIGN if it is not available; and a PMD. */
 int ia64_add_pmc(struct ia64_dispatch *x, unsigned int num, uint64_t value);
 void ia64_add_pmd(struct ia64_dispatch *x, unsigned int num);
-pfmlib_reg_t *ia64_find_pmc(pfmlib_output_param_t *out, unsigned int num);
 bool ia64_pm(const struct ia64_dispatch *x);
 
 int ia64_check_qualifiers(struct ia64_dispatch *x);

@@ -391,7 +391,7 @@ static uint64_t data_value(const unsigned int by[MAX_PAIRS])
 
 bool ia64_code_is_fine(pfmlib_output_param_t *out, const struct ia64_model *regs)
 {
-	const pfmlib_reg_t *reg = ia64_find_pmc(out, regs->code_pmc);
+	const pfmlib_reg_t *reg = pfl_find_pmc(out, regs->code_pmc);
 
 	return reg && reg->reg_value >> 13 & 1;
 }

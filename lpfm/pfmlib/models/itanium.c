@@ -151,7 +151,7 @@ static int code_ranges(struct ia64_dispatch *x)
 /* The data EAR's register enables data ranges, even if the EAR is not in use. */
 static int data_ranges(struct ia64_dispatch *x)
 {
-	pfmlib_reg_t *dear = ia64_find_pmc(x->out, x->regs->dear_pmc);
+	pfmlib_reg_t *dear = pfl_find_pmc(x->out, x->regs->dear_pmc);
 	unsigned int n;
 	int ret;
 

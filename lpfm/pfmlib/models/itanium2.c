@@ -20,12 +20,9 @@ static void ita2_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs,
 			   pfmlib_regmask_t *pmds, pfmlib_regmask_t *counters)
 {
 	(void)m;
-	for (unsigned int i = FIRST; i < PMU_ITA2_NUM_PMCS; i++)
-		pfm_regmask_set(pmcs, i);
-	for (unsigned int i = 0; i < PMU_ITA2_NUM_PMDS; i++)
-		pfm_regmask_set(pmds, i);
-	for (unsigned int i = FIRST; i < FIRST + PMU_ITA2_NUM_COUNTERS; i++)
-		pfm_regmask_set(counters, i);
+	ia64_add_range(pmcs, FIRST, PMU_ITA2_NUM_PMCS - 1);
+	ia64_add_range(pmds, 0, PMU_ITA2_NUM_PMDS - 1);
+	ia64_add_range(counters, FIRST, FIRST + PMU_ITA2_NUM_COUNTERS - 1);
 }
 
 /* --- rules on sets of events ---------------------------------------------------------------- */
@@ -156,7 +153,7 @@ static uint64_t dear_value(const pfmlib_ita2_ear_t *ear, unsigned int plm, bool 
 /* Sets the bit of PMC4 that powers all counters. */
 static int power(struct ia64_dispatch *x)
 {
-	pfmlib_reg_t *pmc4 = ia64_find_pmc(x->out, 4);
+	pfmlib_reg_t *pmc4 = pfl_find_pmc(x->out, 4);
 
 	if (pmc4)
 		pmc4->reg_value |= 1 << 23;

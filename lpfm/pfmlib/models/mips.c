@@ -106,11 +106,9 @@ static int mips_encode(const struct pfl_model *m, unsigned int idx, const pfmlib
 static void mips_registers(const struct pfl_model *m, pfmlib_regmask_t *pmcs, pfmlib_regmask_t *pmds,
 			   pfmlib_regmask_t *counters)
 {
-	for (unsigned int i = 0; i < m->ncounters; i++) {
-		pfm_regmask_set(pmcs, i);
-		pfm_regmask_set(pmds, i);
+	for (unsigned int i = 0; i < m->ncounters; i++)
 		pfm_regmask_set(counters, i);
-	}
+	*pmcs = *pmds = *counters;
 }
 
 /* Returns the address: 25, the register of coprocessor 0, times 8, plus the select. */

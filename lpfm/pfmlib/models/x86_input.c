@@ -82,16 +82,6 @@ static int amend_amd64(const struct pfl_model *m, const pfmlib_amd64_input_param
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, amd, PFL_COUNT(amd));
 }
 
-static int amend_core(const struct pfl_model *m, const pfmlib_core_input_param_t *in, unsigned int i,
-		      pfmlib_event_t *e)
-{
-	const pfmlib_core_counter_t *c = in->pfp_core_counters;
-
-	if (i >= PMU_CORE_NUM_COUNTERS)
-		return PFMLIB_SUCCESS;
-	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
-}
-
 static int amend_atom(const struct pfl_model *m, const pfmlib_intel_atom_input_param_t *in, unsigned int i,
 		      pfmlib_event_t *e)
 {
@@ -116,25 +106,20 @@ static int amend_nhm(const struct pfl_model *m, const pfmlib_nhm_input_param_t *
 	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
 }
 
-static int amend_gen_ia32(const struct pfl_model *m, const pfmlib_gen_ia32_input_param_t *in, unsigned int i,
-			  pfmlib_event_t *e)
-{
-	const pfmlib_gen_ia32_counter_t *c = in->pfp_gen_ia32_counters;
-
-	if (i >= PMU_GEN_IA32_MAX_COUNTERS)
-		return PFMLIB_SUCCESS;
-	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, PFL_COUNT(intel));
+#define AMEND(model, most, num)								\
+static int amend_##model(const struct pfl_model *m, const pfmlib_##model##_input_param_t *in,	\
+			 unsigned int i, pfmlib_event_t *e)				\
+{											\
+	const pfmlib_##model##_counter_t *c = in->pfp_##model##_counters;		\
+											\
+	if (i >= (most))								\
+		return PFMLIB_SUCCESS;							\
+	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, num);	\
 }
 
-static int amend_p6(const struct pfl_model *m, const pfmlib_i386_p6_input_param_t *in, unsigned int i,
-		    pfmlib_event_t *e)
-{
-	const pfmlib_i386_p6_counter_t *c = in->pfp_i386_p6_counters;
-
-	if (i >= PMU_I386_P6_NUM_COUNTERS)
-		return PFMLIB_SUCCESS;
-	return amend(m, e, (struct input){ c[i].cnt_mask, c[i].flags }, intel, 2);
-}
+AMEND(core, PMU_CORE_NUM_COUNTERS, PFL_COUNT(intel))
+AMEND(gen_ia32, PMU_GEN_IA32_MAX_COUNTERS, PFL_COUNT(intel))
+AMEND(i386_p6, PMU_I386_P6_NUM_COUNTERS, 2)
 
 /* Software events have no modifiers, and none may be requested. */
 int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int i, pfmlib_event_t *e)
@@ -157,7 +142,7 @@ int pfl_x86_amend(const struct pfl_model *m, const void *model_in, unsigned int 
 	case PFMLIB_I386_PM_PMU:
 	case PFMLIB_INTEL_PII_PMU:
 	case PFMLIB_INTEL_PPRO_PMU:
-		return amend_p6(m, model_in, i, e);
+		return amend_i386_p6(m, model_in, i, e);
 	default:
 		return pfl_explain(PFMLIB_ERR_INVAL, "%s has no input of its own", m->name);
 	}

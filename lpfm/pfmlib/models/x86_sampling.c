@@ -12,19 +12,11 @@
 #include "perfmon/pfmlib_core.h"
 #include "perfmon/pfmlib_intel_nhm.h"
 
-static pfmlib_reg_t *find_pmc(pfmlib_output_param_t *out, unsigned int num)
-{
-	for (unsigned int i = 0; i < out->pfp_pmc_count; i++)
-		if (out->pfp_pmcs[i].reg_num == num)
-			return &out->pfp_pmcs[i];
-	return NULL;
-}
-
 /* Sets a PMC, and replaces the value that an event has given it. */
 static int put_pmc(const struct pfl_model *m, const pfmlib_input_param_t *in, pfmlib_output_param_t *out,
 		   unsigned int num, uint64_t addr, uint64_t value)
 {
-	pfmlib_reg_t *reg = find_pmc(out, num);
+	pfmlib_reg_t *reg = pfl_find_pmc(out, num);
 
 	if (pfm_regmask_isset((pfmlib_regmask_t *)&in->pfp_unavail_pmcs, num) || pfl_machine_lacks(m, num))
 		return pfl_explain(PFMLIB_ERR_NOASSIGN, "PMC %u is needed and not available", num);
@@ -97,7 +89,7 @@ static int nhm_pebs(const struct pfl_model *m, const pfmlib_input_param_t *in, c
 
 	for (unsigned int i = 0; i < in->pfp_event_count; i++) {
 		unsigned int pmd = out->pfp_pmds[i].reg_num;
-		const pfmlib_reg_t *event = find_pmc(out, pmd);
+		const pfmlib_reg_t *event = pfl_find_pmc(out, pmd);
 
 		if (!event || !pfm_nhm_is_pebs((pfmlib_event_t *)&in->pfp_events[i]))
 			continue;
