@@ -10,6 +10,7 @@ event of another PMU model.
 @submodule lpfm
 */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -93,59 +94,25 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e)
 
 /* --- lists of names ------------------------------------------------------------------------- */
 
-static int same_char(char a, char b)
+/* Matches a pattern of the shell, or a part of the name; '-' is the same as '_'. */
+static bool matches(lua_State *L, const char *name, const char *pattern)
 {
-	return strncasecmp(&a, &b, 1) == 0 || (a == '-' && b == '_') || (a == '_' && b == '-');
-}
+	bool does;
 
-/* Matches a pattern: '*' stands for any characters, '?' for one. */
-static bool glob(const char *p, const char *s)
-{
-	const char *star = NULL, *retry = NULL;
-
-	while (*s) {
-		if (*p == '*') {
-			star = p++;
-			retry = s;
-		} else if (*p == '?' || (*p && same_char(*p, *s))) {
-			p++;
-			s++;
-		} else if (star) {
-			p = star + 1;
-			s = ++retry;
-		} else {
-			return false;
-		}
-	}
-	while (*p == '*')
-		p++;
-	return !*p;
-}
-
-static bool contains(const char *s, const char *part)
-{
-	for (; *s; s++) {
-		size_t i = 0;
-
-		while (part[i] && s[i] && same_char(part[i], s[i]))
-			i++;
-		if (!part[i])
-			return true;
-	}
-	return !*part;
-}
-
-static bool matches(const char *name, const char *pattern)
-{
 	if (!pattern)
 		return true;
-	return strpbrk(pattern, "*?") ? glob(pattern, name) : contains(name, pattern);
+	pattern = luaL_gsub(L, pattern, "-", "_");
+	name = luaL_gsub(L, name, "-", "_");
+	does = strpbrk(pattern, "*?") ? !fnmatch(pattern, name, FNM_CASEFOLD | FNM_NOESCAPE) :
+					strcasestr(name, pattern) != NULL;
+	lua_pop(L, 2);
+	return does;
 }
 
 /* Appends the string on top to the list at "list" if it matches; pops the string. */
 static void append_match(lua_State *L, int list, const char *pattern)
 {
-	if (matches(lua_tostring(L, -1), pattern))
+	if (matches(L, lua_tostring(L, -1), pattern))
 		lua_rawseti(L, list, (int)lua_objlen(L, list) + 1);
 	else
 		lua_pop(L, 1);
