@@ -319,3 +319,16 @@ void lpfm_push_bits(lua_State *L, const uint64_t *bv)
 		lua_rawseti(L, -2, ++n);
 	}
 }
+
+void lpfm_push_hex(lua_State *L, const unsigned char *bytes, size_t n)
+{
+	static const char digits[] = "0123456789abcdef";
+	luaL_Buffer b;
+
+	luaL_buffinit(L, &b);
+	for (size_t i = 0; i < n; i++) {
+		luaL_addchar(&b, digits[bytes[i] >> 4]);
+		luaL_addchar(&b, digits[bytes[i] & 15]);
+	}
+	luaL_pushresult(&b);
+}

@@ -61,5 +61,7 @@ int64_t lpfm_arg_timeout(lua_State *L, int idx, const char *call);
 void lpfm_to_bits(lua_State *L, int idx, const struct lpfm_site *site, uint64_t *bv,
 		  unsigned int limit);
 void lpfm_push_bits(lua_State *L, const uint64_t *bv);
+/* Pushes the hexadecimal digits of n bytes. */
+void lpfm_push_hex(lua_State *L, const unsigned char *bytes, size_t n);
 
 #endif

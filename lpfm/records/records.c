@@ -28,8 +28,29 @@ static const char *const hows[] = {
 
 /* --- the kinds of records ------------------------------------------------------------------- */
 
-/* Fills in the table on top from a record of size bytes; fields beyond its end are left out. */
-typedef void (*fill_fn)(lua_State *L, const unsigned char *at, size_t size);
+union record {
+	pfm_stack_smpl_event_t	event;
+	pfm_stack_smpl_map_t	map;
+	pfm_stack_smpl_exec_t	exec;
+	pfm_stack_smpl_fork_t	fork;
+	pfm_stack_smpl_count_t	count;
+	pfm_stack_smpl_lost_t	lost;
+	pfm_stack_smpl_switch_t	move;
+};
+
+static const struct {
+	const char	*name;
+	size_t		size;
+} kinds[] = {
+	[PFM_STACK_SMPL_MAP] = { "MAP", sizeof(pfm_stack_smpl_map_t) },
+	[PFM_STACK_SMPL_EXEC] = { "EXEC", sizeof(pfm_stack_smpl_exec_t) },
+	[PFM_STACK_SMPL_FORK] = { "FORK", sizeof(pfm_stack_smpl_fork_t) },
+	[PFM_STACK_SMPL_EXIT] = { "EXIT", sizeof(pfm_stack_smpl_event_t) },
+	[PFM_STACK_SMPL_LOST] = { "LOST", sizeof(pfm_stack_smpl_lost_t) },
+	[PFM_STACK_SMPL_RENAME] = { "RENAME", sizeof(pfm_stack_smpl_exec_t) },
+	[PFM_STACK_SMPL_COUNT] = { "COUNT", sizeof(pfm_stack_smpl_count_t) },
+	[PFM_STACK_SMPL_SWITCH] = { "SWITCH", sizeof(pfm_stack_smpl_switch_t) },
+};
 
 static void set_text(lua_State *L, const char *name, const char *text, size_t max)
 {
@@ -40,104 +61,46 @@ static void set_text(lua_State *L, const char *name, const char *text, size_t ma
 
 static void set_build_id(lua_State *L, const pfm_stack_smpl_map_t *map)
 {
-	static const char digits[] = "0123456789abcdef";
-	char hex[2 * PFM_STACK_SMPL_BUILD_ID];
 	size_t n = map->build_id_size;
 
 	if (!n || n > PFM_STACK_SMPL_BUILD_ID)
 		return;
-	for (size_t i = 0; i < n; i++) {
-		hex[2 * i] = digits[map->build_id[i] >> 4];
-		hex[2 * i + 1] = digits[map->build_id[i] & 15];
+	lpfm_push_hex(L, map->build_id, n);
+	lua_setfield(L, -2, "build_id");
+}
+
+/* Fills in the table on top from a record, and from the n bytes that follow it. */
+static void fill(lua_State *L, const union record *r, const char *tail, size_t n)
+{
+	switch (r->event.rec.rec_type) {
+	case PFM_STACK_SMPL_MAP:
+		lpfm_set_u64(L, "addr", r->map.addr);
+		lpfm_set_nat(L, "len", r->map.len);
+		lpfm_set_nat(L, "offset", r->map.offset);
+		set_text(L, "path", tail, n);
+		set_build_id(L, &r->map);
+		break;
+	case PFM_STACK_SMPL_EXEC:
+	case PFM_STACK_SMPL_RENAME:
+		set_text(L, "comm", r->exec.comm, sizeof(r->exec.comm));
+		break;
+	case PFM_STACK_SMPL_FORK:
+		lpfm_set_nat(L, "ppid", r->fork.ppid);
+		lpfm_set_nat(L, "ptid", r->fork.ptid);
+		break;
+	case PFM_STACK_SMPL_COUNT:
+		lpfm_set_nat(L, "num", r->count.pmd);
+		lpfm_set_u64(L, "value", r->count.value);
+		break;
+	case PFM_STACK_SMPL_LOST:
+		lpfm_set_nat(L, "count", r->lost.count);
+		lpfm_set_text(L, "why", r->lost.why < LPFM_COUNT(reasons) ? reasons[r->lost.why] : "?");
+		break;
+	case PFM_STACK_SMPL_SWITCH:
+		lpfm_set_text(L, "how", r->move.how < LPFM_COUNT(hows) ? hows[r->move.how] : "?");
+		break;
 	}
-	lpfm_set_bytes(L, "build_id", hex, 2 * n);
 }
-
-static void fill_map(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_map_t map = { 0 };
-
-	if (size < sizeof(map))
-		return;
-	memcpy(&map, at, sizeof(map));
-	lpfm_set_u64(L, "addr", map.addr);
-	lpfm_set_nat(L, "len", map.len);
-	lpfm_set_nat(L, "offset", map.offset);
-	set_text(L, "path", (const char *)at + sizeof(map), size - sizeof(map));
-	set_build_id(L, &map);
-}
-
-static void fill_exec(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_exec_t exec;
-
-	if (size < sizeof(exec))
-		return;
-	memcpy(&exec, at, sizeof(exec));
-	set_text(L, "comm", exec.comm, sizeof(exec.comm));
-}
-
-static void fill_fork(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_fork_t made;
-
-	if (size < sizeof(made))
-		return;
-	memcpy(&made, at, sizeof(made));
-	lpfm_set_nat(L, "ppid", made.ppid);
-	lpfm_set_nat(L, "ptid", made.ptid);
-}
-
-static void fill_count(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_count_t count;
-
-	if (size < sizeof(count))
-		return;
-	memcpy(&count, at, sizeof(count));
-	lpfm_set_nat(L, "num", count.pmd);
-	lpfm_set_u64(L, "value", count.value);
-}
-
-static void fill_exit(lua_State *L, const unsigned char *at, size_t size)
-{
-	(void)L, (void)at, (void)size;
-}
-
-static void fill_lost(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_lost_t lost;
-
-	if (size < sizeof(lost))
-		return;
-	memcpy(&lost, at, sizeof(lost));
-	lpfm_set_nat(L, "count", lost.count);
-	lpfm_set_text(L, "why", lost.why < LPFM_COUNT(reasons) ? reasons[lost.why] : "?");
-}
-
-static void fill_switch(lua_State *L, const unsigned char *at, size_t size)
-{
-	pfm_stack_smpl_switch_t s;
-
-	if (size < sizeof(s))
-		return;
-	memcpy(&s, at, sizeof(s));
-	lpfm_set_text(L, "how", s.how < LPFM_COUNT(hows) ? hows[s.how] : "?");
-}
-
-static const struct {
-	const char	*name;
-	fill_fn		fill;
-} kinds[] = {
-	[PFM_STACK_SMPL_MAP] = { "MAP", fill_map },
-	[PFM_STACK_SMPL_EXEC] = { "EXEC", fill_exec },
-	[PFM_STACK_SMPL_FORK] = { "FORK", fill_fork },
-	[PFM_STACK_SMPL_EXIT] = { "EXIT", fill_exit },
-	[PFM_STACK_SMPL_LOST] = { "LOST", fill_lost },
-	[PFM_STACK_SMPL_RENAME] = { "RENAME", fill_exec },
-	[PFM_STACK_SMPL_COUNT] = { "COUNT", fill_count },
-	[PFM_STACK_SMPL_SWITCH] = { "SWITCH", fill_switch },
-};
 
 /* --- iterating over records ----------------------------------------------------------------- */
 
@@ -146,18 +109,22 @@ static const struct {
  */
 static bool push_record(lua_State *L, const unsigned char *at)
 {
-	pfm_stack_smpl_event_t e;
+	union record r;
+	size_t size, known;
 
-	memcpy(&e.rec, at, sizeof(e.rec));
-	if (e.rec.rec_type >= LPFM_COUNT(kinds) || !kinds[e.rec.rec_type].name || e.rec.rec_size < sizeof(e))
+	memcpy(&r.event.rec, at, sizeof(r.event.rec));
+	size = r.event.rec.rec_size;
+	if (r.event.rec.rec_type >= LPFM_COUNT(kinds) || !kinds[r.event.rec.rec_type].name || size < sizeof(r.event))
 		return false;
-	memcpy(&e, at, sizeof(e));
+	known = kinds[r.event.rec.rec_type].size;
+	memcpy(&r, at, size < known ? sizeof(r.event) : known);
 	lua_createtable(L, 0, 9);
-	lpfm_set_text(L, "kind", kinds[e.rec.rec_type].name);
-	lpfm_set_nat(L, "pid", e.pid);
-	lpfm_set_nat(L, "tid", e.tid);
-	lpfm_set_nat(L, "tstamp", e.tstamp);
-	kinds[e.rec.rec_type].fill(L, at, e.rec.rec_size);
+	lpfm_set_text(L, "kind", kinds[r.event.rec.rec_type].name);
+	lpfm_set_nat(L, "pid", r.event.pid);
+	lpfm_set_nat(L, "tid", r.event.tid);
+	lpfm_set_nat(L, "tstamp", r.event.tstamp);
+	if (size >= known)	/* fields beyond the end of the record are left out */
+		fill(L, &r, (const char *)at + known, size - known);
 	return true;
 }
 

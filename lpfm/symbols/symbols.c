@@ -290,19 +290,6 @@ static int object_trouble(lua_State *L)
 	return 1;
 }
 
-static void push_hex(lua_State *L, const unsigned char *bytes, int len)
-{
-	static const char digits[] = "0123456789abcdef";
-	luaL_Buffer b;
-
-	luaL_buffinit(L, &b);
-	for (int i = 0; i < len; i++) {
-		luaL_addchar(&b, digits[bytes[i] >> 4]);
-		luaL_addchar(&b, digits[bytes[i] & 15]);
-	}
-	luaL_pushresult(&b);
-}
-
 /***
 The build id in hexadecimal.
 @function object:build_id
@@ -316,7 +303,7 @@ static int object_build_id(lua_State *L)
 	const unsigned char *id = symobj_build_id(check_object(L), &len);
 
 	if (id)
-		push_hex(L, id, len);
+		lpfm_push_hex(L, id, (size_t)len);
 	else
 		lua_pushnil(L);
 	return 1;
@@ -336,7 +323,7 @@ static int symbols_build_id(lua_State *L)
 	int len = lpfm_has_zero(L, 1) ? 0 : symobj_read_build_id(path, id);
 
 	if (len)
-		push_hex(L, id, len);
+		lpfm_push_hex(L, id, (size_t)len);
 	else
 		lua_pushnil(L);
 	return 1;
