@@ -8,16 +8,6 @@
 #include "desc.h"
 #include "sim.h"
 
-/* Runs body with the computer's lock held, and turns its negative errno into -1 with errno. */
-#define LOCKED(sim, body) ({			\
-	int ret_;				\
-						\
-	sim_lock(sim);				\
-	ret_ = (body);				\
-	sim_unlock(sim);			\
-	pfm_result(ret_);			\
-})
-
 struct pfm_sim *pfm_sim_get(void)
 {
 	struct pfm_machine *m = pfm_current_machine();
@@ -40,7 +30,7 @@ void pfm_sim_put(struct pfm_sim *sim)
 
 int pfm_sim_set(struct pfm_sim *sim, const char *option, uint64_t value)
 {
-	return LOCKED(sim, sim_options_set(sim, option, value));
+	return SIM_LOCKED(sim, sim_options_set(sim, option, value));
 }
 
 uint64_t pfm_sim_time(struct pfm_sim *sim)
@@ -93,7 +83,7 @@ static int encode(struct pfm_sim *sim, const char *name, unsigned int levels, in
 int pfm_sim_encode(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 		   uint64_t *pmc_value)
 {
-	return LOCKED(sim, encode(sim, event, levels, pmd, pmc_value));
+	return SIM_LOCKED(sim, encode(sim, event, levels, pmd, pmc_value));
 }
 
 /*
@@ -145,7 +135,7 @@ static int simulates(const struct pfm_sim *sim, int pmd, const struct pfm_sim_pm
 
 int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n)
 {
-	return LOCKED(sim, simulates(sim, pmd, pmcs, n));
+	return SIM_LOCKED(sim, simulates(sim, pmd, pmcs, n));
 }
 
 static int encode_pmcs(struct pfm_sim *sim, const char *name, unsigned int levels, int pmd,
@@ -170,7 +160,7 @@ static int encode_pmcs(struct pfm_sim *sim, const char *name, unsigned int level
 int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int levels, int pmd,
 			struct pfm_sim_pmc *pmcs, int n)
 {
-	return LOCKED(sim, encode_pmcs(sim, event, levels, pmd, pmcs, n));
+	return SIM_LOCKED(sim, encode_pmcs(sim, event, levels, pmd, pmcs, n));
 }
 
 /* --- threads -------------------------------------------------------------------------------- */
@@ -216,7 +206,7 @@ static int spawn(struct pfm_sim *sim, const struct pfm_sim_spawn *s)
 
 int pfm_sim_spawn(struct pfm_sim *sim, const struct pfm_sim_spawn *s)
 {
-	return LOCKED(sim, spawn(sim, s));
+	return SIM_LOCKED(sim, spawn(sim, s));
 }
 
 static struct sim_thread *alive(struct pfm_sim *sim, uint32_t tid)
@@ -241,7 +231,7 @@ static int kill_thread(struct pfm_sim *sim, uint32_t tid)
 
 int pfm_sim_kill(struct pfm_sim *sim, uint32_t tid)
 {
-	return LOCKED(sim, kill_thread(sim, tid));
+	return SIM_LOCKED(sim, kill_thread(sim, tid));
 }
 
 static void describe(const struct sim_thread *t, struct pfm_sim_thread *info)
@@ -271,7 +261,7 @@ static int list_threads(struct pfm_sim *sim, struct pfm_sim_thread *threads, int
 
 int pfm_sim_threads(struct pfm_sim *sim, struct pfm_sim_thread *threads, int n)
 {
-	return LOCKED(sim, list_threads(sim, threads, n));
+	return SIM_LOCKED(sim, list_threads(sim, threads, n));
 }
 
 static int act(struct pfm_sim *sim, uint32_t tid)
@@ -286,7 +276,7 @@ static int act(struct pfm_sim *sim, uint32_t tid)
 
 int pfm_sim_act(struct pfm_sim *sim, uint32_t tid)
 {
-	return LOCKED(sim, act(sim, tid));
+	return SIM_LOCKED(sim, act(sim, tid));
 }
 
 static int share(struct pfm_sim *sim, uint32_t tid, struct pfm_context *ctx, int access)
@@ -347,7 +337,7 @@ static int add_device(struct pfm_sim *sim, uint32_t cpu, uint64_t start, uint64_
 int pfm_sim_interrupt(struct pfm_sim *sim, uint32_t cpu, uint64_t start_ns, uint64_t period_ns,
 		      const struct pfm_sim_program *program)
 {
-	return LOCKED(sim, add_device(sim, cpu, start_ns, period_ns, program));
+	return SIM_LOCKED(sim, add_device(sim, cpu, start_ns, period_ns, program));
 }
 
 /* --- running the computer ------------------------------------------------------------------- */
@@ -523,7 +513,7 @@ static int truth(struct pfm_sim *sim, uint32_t tid, struct pfm_sim_count *counts
 
 int pfm_sim_truth(struct pfm_sim *sim, uint32_t tid, struct pfm_sim_count *counts, int n)
 {
-	return LOCKED(sim, truth(sim, tid, counts, n));
+	return SIM_LOCKED(sim, truth(sim, tid, counts, n));
 }
 
 static int truth_cpu(struct pfm_sim *sim, uint32_t cpu, bool idle, struct pfm_sim_count *counts, int n)
@@ -536,10 +526,10 @@ static int truth_cpu(struct pfm_sim *sim, uint32_t cpu, bool idle, struct pfm_si
 
 int pfm_sim_truth_cpu(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_count *counts, int n)
 {
-	return LOCKED(sim, truth_cpu(sim, cpu, false, counts, n));
+	return SIM_LOCKED(sim, truth_cpu(sim, cpu, false, counts, n));
 }
 
 int pfm_sim_truth_idle(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_count *counts, int n)
 {
-	return LOCKED(sim, truth_cpu(sim, cpu, true, counts, n));
+	return SIM_LOCKED(sim, truth_cpu(sim, cpu, true, counts, n));
 }

@@ -72,12 +72,7 @@ static int caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, i
 
 int pfm_sim_caches(struct pfm_sim *sim, uint32_t cpu, struct pfm_sim_cache *to, int n)
 {
-	int ret;
-
-	sim_lock(sim);
-	ret = caches(sim, cpu, to, n);
-	sim_unlock(sim);
-	return pfm_result(ret);
+	return SIM_LOCKED(sim, caches(sim, cpu, to, n));
 }
 
 static int cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n)
@@ -99,12 +94,7 @@ static int cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint6
 
 int pfm_sim_cache_sets(struct pfm_sim *sim, uint32_t cpu, const char *name, uint64_t *misses, int n)
 {
-	int ret;
-
-	sim_lock(sim);
-	ret = cache_sets(sim, cpu, name, misses, n);
-	sim_unlock(sim);
-	return pfm_result(ret);
+	return SIM_LOCKED(sim, cache_sets(sim, cpu, name, misses, n));
 }
 
 /* --- causes of misses, by site -------------------------------------------------------------- */
@@ -193,12 +183,7 @@ static int explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
 
 int pfm_sim_explain(struct pfm_sim *sim, uint64_t ip, struct pfm_sim_why *why)
 {
-	int ret;
-
-	sim_lock(sim);
-	ret = explain(sim, ip, why);
-	sim_unlock(sim);
-	return pfm_result(ret);
+	return SIM_LOCKED(sim, explain(sim, ip, why));
 }
 
 static int saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store)
@@ -216,12 +201,7 @@ static int saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store)
 
 int pfm_sim_saw(struct pfm_sim *sim, uint64_t ip, uint64_t *store)
 {
-	int ret;
-
-	sim_lock(sim);
-	ret = saw(sim, ip, store);
-	sim_unlock(sim);
-	return pfm_result(ret);
+	return SIM_LOCKED(sim, saw(sim, ip, store));
 }
 
 static uint64_t misses_of(const struct pfm_sim_why *why)
@@ -262,12 +242,7 @@ static int sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
 
 int pfm_sim_sites(struct pfm_sim *sim, struct pfm_sim_site *to, int n)
 {
-	int ret;
-
-	sim_lock(sim);
-	ret = sites(sim, to, n);
-	sim_unlock(sim);
-	return pfm_result(ret);
+	return SIM_LOCKED(sim, sites(sim, to, n));
 }
 
 /* --- traces --------------------------------------------------------------------------------- */

@@ -744,6 +744,15 @@ static inline struct sim_ctx *sim_ctx_of(const struct pfm_context *ctx)
 void sim_lock_init(struct pfm_sim *sim);
 void sim_lock(struct pfm_sim *sim);
 void sim_unlock(struct pfm_sim *sim);
+/* Runs body with the computer's lock held, and turns its negative errno into -1 with errno. */
+#define SIM_LOCKED(sim, body) ({		\
+	int ret_;				\
+						\
+	sim_lock(sim);				\
+	ret_ = (body);				\
+	sim_unlock(sim);			\
+	pfm_result(ret_);			\
+})
 /*
  * sim_enter() and sim_leave() enclose a call into the core on ctx, a root or a child context.
  * sim_enter() returns false if ctx is NULL or its root has been freed; then sim_leave() is not

@@ -9,25 +9,7 @@
 #define X86_INV	(1ULL << 23)
 
 static const struct sim_encoding k8_encodings[] = {
-	{ 0x76, 0xff, SIM_EV_CYCLES, 0 },		/* CPU_CLK_UNHALTED */
-	{ 0xc0, 0xff, SIM_EV_INSTRUCTIONS, 0 },	/* RETIRED_INSTRUCTIONS */
-	{ 0xc1, 0xff, SIM_EV_UOPS, 0 },		/* RETIRED_UOPS */
-	{ 0xc2, 0xff, SIM_EV_BRANCHES, 0 },	/* RETIRED_BRANCH_INSTRUCTIONS */
-	{ 0xc3, 0xff, SIM_EV_BRANCH_MISSES, 0 },	/* RETIRED_MISPREDICTED_BRANCH_INSTRUCTIONS */
-	{ 0xc4, 0xff, SIM_EV_BRANCHES_TAKEN, 0 },	/* RETIRED_TAKEN_BRANCH_INSTRUCTIONS */
-	{ 0x00, 0xff, SIM_EV_FP_OPS, 0 },		/* DISPATCHED_FPU */
-	{ 0xd1, 0xff, SIM_EV_STALLS, 0 },		/* DISPATCH_STALLS */
-	{ 0x40, 0xff, SIM_EV_L1D_ACCESSES, 0 },	/* DATA_CACHE_ACCESSES */
-	{ 0x41, 0xff, SIM_EV_L1D_MISSES, 0 },	/* DATA_CACHE_MISSES */
-	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES, 0 },	/* INSTRUCTION_CACHE_FETCHES */
-	{ 0x81, 0xff, SIM_EV_L1I_MISSES, 0 },	/* INSTRUCTION_CACHE_MISSES */
-	{ 0x7d, 0xff, SIM_EV_L2_ACCESSES, 0 },	/* REQUESTS_TO_L2 */
-	{ 0x7e, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_CACHE_MISS */
-	{ 0x46, 0xff, SIM_EV_DTLB_MISSES, 0 },	/* L1_DTLB_MISS_AND_L2_DTLB_MISS */
-	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* L1_ITLB_MISS_AND_L2_ITLB_MISS */
-	{ 0x6c, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* SYSTEM_READ_RESPONSES */
-	{ 0xcf, 0xff, SIM_EV_INTERRUPTS, 0 },	/* INTERRUPTS_TAKEN */
-	{ 0x267, 0x2ff, SIM_EV_PREFETCHES, 0 },	/* DATA_PREFETCHES:ATTEMPTED */
+	SIM_AMD_ENCODINGS(0xff),
 	/* the processor has no event for these two: the codes are ones that it does not know */
 	{ 0xfe, 0xff, SIM_EV_FORWARDS, 0 },
 	{ 0xff, 0xff, SIM_EV_PREFETCHES_UNUSED, 0 },

@@ -16,18 +16,9 @@ static uint64_t at_most(uint64_t value, unsigned int bits)
 	return value < most ? value : most;
 }
 
-static uint64_t data_latency(const struct sim_node *miss)
+static uint64_t latency_of(const struct sim_node *miss, const uint32_t *max)
 {
-	uint32_t max = miss->max_data[miss->level];
-
-	return max ? max - 1 : 0;
-}
-
-static uint64_t fetch_latency(const struct sim_node *miss)
-{
-	uint32_t max = miss->max_fetch[miss->level];
-
-	return max ? max - 1 : 0;
+	return max[miss->level] ? max[miss->level] - 1 : 0;
 }
 
 /*
@@ -115,7 +106,7 @@ static bool branch2(uint64_t pmc, unsigned int branch)
  */
 static void put_data2(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
-	*latency = or_more(data_latency(miss), 13) | (walked ? STAT_VHPT : STAT_CACHE) << 14;
+	*latency = or_more(latency_of(miss, miss->max_data), 13) | (walked ? STAT_VHPT : STAT_CACHE) << 14;
 	*ip = (miss->ip & ~0xfULL) | 1ULL << 3 | (miss->ip & 3);
 }
 
@@ -126,7 +117,7 @@ static void put_data2(const struct sim_node *miss, bool walked, uint64_t *latenc
 static void put_fetch2(const struct sim_node *miss, bool walked, uint64_t *addr, uint64_t *latency)
 {
 	*addr = (miss->ip & ~0x1fULL) | (walked ? STAT_VHPT : STAT_CACHE);
-	*latency = or_more(fetch_latency(miss), 12);
+	*latency = or_more(latency_of(miss, miss->max_fetch), 12);
 }
 
 const struct sim_layout sim_layout_itanium2 = {
@@ -161,7 +152,7 @@ static struct sim_ear either(uint64_t pmc)
  */
 static void put_data(const struct sim_node *miss, bool walked, uint64_t *latency, uint64_t *ip)
 {
-	*latency = at_most(data_latency(miss), 12) | (walked ? LEVEL_VHPT << 62 : 0);
+	*latency = at_most(latency_of(miss, miss->max_data), 12) | (walked ? LEVEL_VHPT << 62 : 0);
 	*ip = (miss->ip & ~0xfULL) | (miss->ip & 3) << 2 | 1;
 }
 
@@ -173,7 +164,7 @@ static void put_fetch(const struct sim_node *miss, bool walked, uint64_t *addr, 
 {
 	(void)walked;
 	*addr = (miss->ip & ~0x1fULL) | 1;
-	*latency = at_most(fetch_latency(miss), 12);
+	*latency = at_most(latency_of(miss, miss->max_fetch), 12);
 }
 
 /*

@@ -84,19 +84,26 @@ static const struct sim_node *walk(const struct sim_node *node, unsigned int kin
 	return node->walks & kind && plm_allows(pmc, node->level) && sim_filter_passes(f, node) ? node : NULL;
 }
 
+/* Returns the miss that a register with this PMC records at the node; NULL if there is none. */
+static const struct sim_node *recorded(const struct sim_cpu *cpu, const struct sim_program *prog,
+				       const struct sim_node *node, bool data, uint64_t pmc, uint64_t code,
+				       struct sim_ear ear)
+{
+	struct sim_filter f;
+
+	restricted_as(cpu, code, &f);
+	if (ear.threshold != SIM_NO_LATENCY)
+		return last_miss(prog, node, data, pmc, ear.threshold, &f);
+	return ear.walks ? walk(node, data ? SIM_WALK_DATA : SIM_WALK_FETCH, pmc, &f) : NULL;
+}
+
 static void trace_data(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node)
 {
 	const struct sim_traces *at = traces_of(cpu);
 	uint64_t pmc = cpu->pmcs[at->data.pmc];
 	struct sim_ear ear = at->layout->data(pmc);
-	const struct sim_node *miss = NULL;
-	struct sim_filter f;
+	const struct sim_node *miss = recorded(cpu, prog, node, true, pmc, at->data.code, ear);
 
-	restricted_as(cpu, at->data.code, &f);
-	if (ear.threshold != SIM_NO_LATENCY)
-		miss = last_miss(prog, node, true, pmc, ear.threshold, &f);
-	else if (ear.walks)
-		miss = walk(node, SIM_WALK_DATA, pmc, &f);
 	if (!miss)
 		return;
 	cpu->pmds[at->data.addr] = miss->data_addr;
@@ -108,14 +115,8 @@ static void trace_fetch(struct sim_cpu *cpu, const struct sim_program *prog, con
 	const struct sim_traces *at = traces_of(cpu);
 	uint64_t pmc = cpu->pmcs[at->fetch.pmc];
 	struct sim_ear ear = at->layout->fetch(pmc);
-	const struct sim_node *miss = NULL;
-	struct sim_filter f;
+	const struct sim_node *miss = recorded(cpu, prog, node, false, pmc, at->fetch.code, ear);
 
-	restricted_as(cpu, at->fetch.code, &f);
-	if (ear.threshold != SIM_NO_LATENCY)
-		miss = last_miss(prog, node, false, pmc, ear.threshold, &f);
-	else if (ear.walks)
-		miss = walk(node, SIM_WALK_FETCH, pmc, &f);
 	if (miss)
 		at->layout->put_fetch(miss, ear.walks, &cpu->pmds[at->fetch.addr], &cpu->pmds[at->fetch.latency]);
 }
