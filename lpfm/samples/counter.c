@@ -52,18 +52,23 @@ struct counter {
 	unsigned char window[STORED_WINDOW];	/* a part of the block that is being counted */
 };
 
+static void each_column(struct counter *t, void (*visit)(struct column *c))
+{
+	for (int i = 0; i < KEYS_MAX; i++)
+		visit(&t->keys[i]);
+	for (int i = 0; i < SUMS_MAX; i++)
+		visit(&t->sums[i]);
+	for (int i = 0; i < TESTS_MAX; i++)
+		visit(&t->tests[i].column);
+	visit(&t->pair.x);
+	visit(&t->pair.y);
+}
+
 static void release(void *counter)
 {
 	struct counter *t = counter;
 
-	for (int i = 0; i < KEYS_MAX; i++)
-		column_free(&t->keys[i]);
-	for (int i = 0; i < SUMS_MAX; i++)
-		column_free(&t->sums[i]);
-	for (int i = 0; i < TESTS_MAX; i++)
-		column_free(&t->tests[i].column);
-	column_free(&t->pair.x);
-	column_free(&t->pair.y);
+	each_column(t, column_free);
 	free(t->slots);
 }
 
@@ -356,18 +361,6 @@ The former name of @{lpfm.samples.counter}.
 
 /* --- counting ------------------------------------------------------------------------------- */
 
-static void forget_columns(struct counter *t)
-{
-	for (int i = 0; i < KEYS_MAX; i++)
-		column_forget(&t->keys[i]);
-	for (int i = 0; i < SUMS_MAX; i++)
-		column_forget(&t->sums[i]);
-	for (int i = 0; i < TESTS_MAX; i++)
-		column_forget(&t->tests[i].column);
-	column_forget(&t->pair.x);
-	column_forget(&t->pair.y);
-}
-
 /***
 Counts the samples of a block.
 @function counter:add
@@ -392,7 +385,7 @@ static int counter_add(lua_State *L)
 		stored_walk_string(L, 2, &s, &t->layouts);
 	else
 		stored_walk_file(L, 2, &s, &t->layouts, t->window);
-	forget_columns(t);
+	each_column(t, column_forget);
 	for (; stored_walk_next(&s); found++)
 		if (count_sample(t, &s.walk))
 			return luaL_error(L, "not enough memory");
