@@ -11,17 +11,14 @@ both. Calls that fail return nil, a message and errno; misuse raises.
 */
 #include <dlfcn.h>
 
-#include "base/errno.h"
 #include "base/field.h"
 #include "base/flags.h"
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/create.h"
-#include "context/format.h"
 #include "context/program.h"
 #include "context/programming.h"
 #include "context/vector.h"
-#include "context/view.h"
 #include "events/events.h"
 #include "format/register.h"
 #include "samples/buffer.h"

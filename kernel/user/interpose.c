@@ -27,7 +27,6 @@
 #include "inherited.h"
 #include "interpose.h"
 #include "fast_read.h"
-#include "sysfs.h"
 
 /* --- libc's functions ----------------------------------------------------------------------- */
 

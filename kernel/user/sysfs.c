@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
-#include "sysfs.h"
+#include "interpose.h"
 #include "user.h"
 
 #define ROOT	"/sys/kernel/perfmon"

@@ -23,5 +23,7 @@ void lpfm_push_flags(lua_State *L, uint32_t value, const struct lpfm_flag *flags
 /* Pushes the name of the value, or the number if it has none. */
 void lpfm_push_type(lua_State *L, uint32_t value, const struct lpfm_flag *types);
 void lpfm_open_flags(lua_State *L);
+/* Adds lpfm.errno, the numbers of errors by name. */
+void lpfm_open_errno(lua_State *L);
 
 #endif

@@ -21,9 +21,7 @@ raises. A context is closed by close(), and when it is collected.
 #include "base/result.h"
 #include "base/u64.h"
 #include "context/context.h"
-#include "context/format.h"
 #include "context/programming.h"
-#include "context/view.h"
 #include "format/register.h"
 
 static void collect(void *object)

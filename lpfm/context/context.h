@@ -49,12 +49,24 @@ void lpfm_open_context(lua_State *L);
 int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx);
 bool lpfm_machine_is_sim(const char *name);
 
+/* Unmaps the view, and removes it from its context's list. */
+void lpfm_view_close(struct lpfm_view *v);
+/* Returns why the format has ended the context's session, or NULL. */
+const char *lpfm_fmt_error(const struct lpfm_context *ctx);
+/*
+ * If the format has ended the context's session, pushes nil, "call: the format failed: traceback",
+ * EIO, and returns the number of results; returns 0 otherwise.
+ */
+int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *call);
+
 /* These add to the module what the files with their names implement. */
 void lpfm_open_registers(lua_State *L);
 void lpfm_open_evtsets(lua_State *L);
 void lpfm_open_message(lua_State *L);
 void lpfm_open_sigio(lua_State *L);
 void lpfm_open_perfmonctl(lua_State *L);
+void lpfm_open_view(lua_State *L);
+void lpfm_open_format(lua_State *L);
 /* push_sim pushes a table of the additional methods that the simulator's machine has. */
 void lpfm_open_machine(lua_State *L, void (*push_sim)(lua_State *L));
 

@@ -20,7 +20,6 @@
 #include "context/create.h"
 #include "context/program.h"
 #include "context/programming.h"
-#include "format/known.h"
 #include "format/register.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon/perfmon_stack_smpl.h"

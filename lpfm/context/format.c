@@ -13,7 +13,6 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "context/context.h"
-#include "context/format.h"
 #include "format/register.h"
 
 const char *lpfm_fmt_error(const struct lpfm_context *ctx)

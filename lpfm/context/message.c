@@ -15,7 +15,6 @@
 #include "base/result.h"
 #include "base/wait.h"
 #include "context/context.h"
-#include "context/format.h"
 
 static void push_preempted(lua_State *L, const pfarg_preempted_msg_t *msg)
 {

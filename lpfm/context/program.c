@@ -13,7 +13,7 @@
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/program.h"
-#include "format/known.h"
+#include "format/register.h"
 #include "perfmon/perfmon_nway_smpl.h"
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/buffer.h"

@@ -25,7 +25,6 @@ compiled code. Fields:
 #include "base/result.h"
 #include "base/u64.h"
 #include "context/context.h"
-#include "context/view.h"
 #include "perfmon/perfmon_fast.h"
 
 void lpfm_view_close(struct lpfm_view *v)

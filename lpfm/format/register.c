@@ -13,10 +13,35 @@
 #include "base/object.h"
 #include "base/result.h"
 #include "base/structs.h"
-#include "format/known.h"
 #include "format/register.h"
+#include "perfmon/perfmon_nway_smpl.h"
+#include "perfmon/perfmon_prog_smpl.h"
+#include "perfmon/perfmon_stack_smpl.h"
 
 #define HANDLES "lpfm.formats"
+
+/* --- the formats of which this module can read the buffers ------------------------------------ */
+
+static const struct {
+	enum lpfm_format	format;
+	const char		*name;
+	pfm_uuid_t		uuid;
+} formats[] = {
+	{ LPFM_DFL_2X, PFM_DFL_SMPL_NAME, PFM_DFL_SMPL_UUID },
+	{ LPFM_DFL_06, PFM_DEFAULT_SMPL_NAME, PFM_DEFAULT_SMPL_UUID },
+	{ LPFM_NWAY, PFM_NWAY_SMPL_NAME, PFM_NWAY_SMPL_UUID },
+	{ LPFM_STACK, PFM_STACK_SMPL_NAME, PFM_STACK_SMPL_UUID },
+	{ LPFM_PROGRAM, PFM_PROG_SMPL_NAME, PFM_PROG_SMPL_UUID },
+};
+
+enum lpfm_format lpfm_format_kind(const char *name, const unsigned char *uuid)
+{
+	for (size_t i = 0; i < LPFM_COUNT(formats); i++)
+		if (name ? !strcmp(name, formats[i].name) :
+		    !memcmp(uuid, formats[i].uuid, sizeof(pfm_uuid_t)))
+			return formats[i].format;
+	return LPFM_RAW_BUFFER;
+}
 
 /* --- handles: a format is there as long as the state that registered it -------------------- */
 

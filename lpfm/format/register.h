@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "base/module.h"
+#include "ffi/objects.h"
 #include "fmt.h"
 #include "machine.h"
 
@@ -83,5 +84,11 @@ struct lpfm_luafmt *lpfm_luafmt_of(const pfm_buffer_fmt_t *fmt);
 /* --- register.c: the script's side ------------------------------------------------------------ */
 
 void lpfm_open_register(lua_State *L);
+
+/*
+ * Returns which layout a format's buffer has. The format is given by its name or, if that is NULL,
+ * by its UUID.
+ */
+enum lpfm_format lpfm_format_kind(const char *name, const unsigned char *uuid);
 
 #endif

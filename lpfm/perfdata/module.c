@@ -18,7 +18,7 @@ recordings of them.
 #include "base/field.h"
 #include "base/object.h"
 #include "perfdata/bytes.h"
-#include "perfdata/record.h"
+#include "perfdata/sample.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 
 enum { FEATURE_MAX = 1 << 28, MORE_MAX = 3 };

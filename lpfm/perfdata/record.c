@@ -8,7 +8,7 @@
 
 #include "base/field.h"
 #include "perfdata/bytes.h"
-#include "perfdata/record.h"
+#include "perfdata/sample.h"
 
 #define CONTEXT_DEFERRED	((uint64_t)-640)	/* older headers lack this constant */
 

@@ -28,7 +28,6 @@ none of them, with IIP_HDR only ip.
 #include "base/u64.h"
 #include "context/context.h"
 #include "context/programming.h"
-#include "records/records.h"
 #include "samples/buffer.h"
 #include "samples/cursor.h"
 #include "samples/header.h"

@@ -25,12 +25,17 @@ unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call);
 /* Methods of buffers. */
 int lpfm_buffer_fields(lua_State *L);
 int lpfm_buffer_count_by(lua_State *L);
+int lpfm_buffer_records(lua_State *L);
 /* Makes the class of the loops' states. The module's table is on top of the stack. */
 void lpfm_open_fields(lua_State *L);
+void lpfm_open_records(lua_State *L);
 
 int lpfm_encode_head(lua_State *L);	/* lpfm.samples.head() */
 int lpfm_encode_sample(lua_State *L);	/* lpfm.samples.sample() */
 int lpfm_counter_new(lua_State *L);	/* lpfm.samples.counter() */
 void lpfm_open_counter(lua_State *L);
+int lpfm_stack_table_new(lua_State *L);		/* lpfm.samples.stack_table() */
+int lpfm_stack_samples(lua_State *L);		/* lpfm.samples.samples() */
+void lpfm_open_stack_table(lua_State *L);
 
 #endif

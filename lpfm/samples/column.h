@@ -6,7 +6,7 @@
 #ifndef LPFM_COLUMN_H
 #define LPFM_COLUMN_H
 
-#include "records/pid_reuse.h"
+#include "samples/pid_reuse.h"
 #include "samples/walk.h"
 
 /* A field of enum lpfm_smpl_field, or one of these: */

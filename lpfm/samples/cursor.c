@@ -19,7 +19,6 @@ buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else n
 #include "samples/buffer.h"
 #include "samples/cursor.h"
 #include "samples/refs.h"
-#include "samples/stack.h"
 
 /* The keys of a sample: the fields of its header, and computed properties. */
 enum { KEY_PMDS = LPFM_SMPL_FIELDS, KEY_INDEX, KEY_STACK, KEY_KIND, KEYS };

@@ -11,10 +11,9 @@ without values, in bytes.
 #include "base/field.h"
 #include "base/object.h"
 #include "base/u64.h"
-#include "records/pid_reuse.h"
+#include "samples/pid_reuse.h"
 #include "samples/buffer.h"
 #include "samples/header.h"
-#include "samples/stack_table.h"
 #include "samples/stored_walk.h"
 
 static const struct lpfm_class each_class = { "lpfm.each", NULL };

@@ -15,7 +15,6 @@ the cursor; s.stack:copy() stays.
 #include "base/u64.h"
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/cursor.h"
-#include "samples/stack.h"
 
 static const struct lpfm_class stack_class = { "lpfm.stack", NULL };
 

@@ -15,7 +15,6 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "base/u64.h"
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/buffer.h"
-#include "samples/stack_table.h"
 #include "samples/walk.h"
 #include "symbols/unwind.h"
 #include "symbols/unwinder.h"

@@ -9,13 +9,17 @@
 
 #include "symbols/cfi.h"
 #include "symbols/expression.h"
-#include "symbols/start.h"
 #include "symbols/table.h"
 
+enum { STARTS = 4 };		/* most ranges of code that calls main(), and of code with which threads begin */
 enum { SLOTS = 4096 };		/* slots of the table of rows: a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };
+
+struct range {
+	uint64_t	from, to;	/* addresses; the range is empty if both are equal */
+};
 
 /* A segment of the file that is loaded as code. */
 struct segment {
@@ -31,7 +35,7 @@ struct symcfi {
 	bool		is_32bit;
 	uint64_t	entry;		/* address at which programs begin */
 	bool		has_starts, has_functions;
-	struct symstart	starts[SYMSTART_RANGES];
+	struct range	starts[STARTS];
 	struct symtab	functions;
 	struct segment	*segments;
 	size_t		num_segments;
@@ -116,12 +120,123 @@ bool symcfi_bias(const struct symcfi *c, uint64_t start, uint64_t offset, uint64
 	return false;
 }
 
+/* --- code that begins programs and threads ---------------------------------------------------- */
+
+/*
+ * The code of a C library that calls main(), and the code with which threads begin: a full symbol
+ * table names both. A stripped library names only the functions that it exports. In
+ * glibc, the internal functions that make those calls lie before __libc_start_main() and
+ * pthread_create(), and no exported function lies between. So the ranges of these two functions are
+ * extended down to the exported function before them. In musl the same is done even with a full
+ * symbol table, because several of its functions are named like that with which threads begin.
+ */
+static const char *const own[] = {
+	"__libc_start_call_main", "start_thread", "__libc_start_main", "__libc_start_main_impl"
+};
+static const char musl[] = "libc_start_main_stage2";
+static const char *const exported[] = { "__libc_start_main", "pthread_create" };
+
+#define NUM(list)	(sizeof(list) / sizeof((list)[0]))
+
+struct table {
+	Elf_Data	*data;
+	Elf		*elf;
+	GElf_Word	names;
+};
+
+static bool open_table(struct table *t, Elf *elf, GElf_Word type)
+{
+	GElf_Shdr sh;
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		*t = (struct table){ elf_getdata(scn, NULL), elf, sh.sh_link };
+		return t->data;
+	}
+	return false;
+}
+
+/*
+ * Returns the name of the first function that is defined, from symbol *i on, and moves *i past it.
+ * Returns NULL if there is none.
+ */
+static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
+{
+	while (gelf_getsym(t->data, (*i)++, sym)) {
+		unsigned int type = GELF_ST_TYPE(sym->st_info);
+		const char *name;
+
+		if (sym->st_shndx == SHN_UNDEF || (type != STT_FUNC && type != STT_GNU_IFUNC))
+			continue;
+		name = elf_strptr(t->elf, t->names, sym->st_name);
+		if (name)
+			return name;
+	}
+	return NULL;
+}
+
+/* Finds the function with that name. Returns false if there is none. */
+static bool find_function(const struct table *t, const char *name, struct range *range)
+{
+	GElf_Sym sym;
+	const char *found;
+
+	for (int i = 1; (found = next_function(t, &i, &sym));) {
+		if (strcmp(found, name))
+			continue;
+		*range = (struct range){ sym.st_value, sym.st_value + sym.st_size };
+		return true;
+	}
+	return false;
+}
+
+static bool is_exported(const GElf_Sym *sym)
+{
+	return GELF_ST_BIND(sym->st_info) != STB_LOCAL && GELF_ST_VISIBILITY(sym->st_other) != STV_HIDDEN;
+}
+
+/* Extends the range down to the end of the exported function before it. */
+static void extend_down(const struct table *t, struct range *range)
+{
+	uint64_t end = 0;
+	GElf_Sym sym;
+
+	for (int i = 1; next_function(t, &i, &sym);) {
+		uint64_t to = sym.st_value + sym.st_size;
+
+		if (is_exported(&sym) && sym.st_value < range->from && to > end)
+			end = to;
+	}
+	if (end && end < range->from)
+		range->from = end;
+}
+
+static void find_starts(Elf *elf, struct range ranges[STARTS])
+{
+	struct table t;
+	size_t n = 0;
+	bool has_symbols = open_table(&t, elf, SHT_SYMTAB);
+
+	memset(ranges, 0, STARTS * sizeof(*ranges));
+	if (has_symbols && !find_function(&t, musl, ranges)) {
+		for (size_t i = 0; i < NUM(own); i++)
+			n += find_function(&t, own[i], &ranges[n]);
+		return;
+	}
+	for (size_t i = 0; i < NUM(exported) && (has_symbols || open_table(&t, elf, SHT_DYNSYM)); i++) {
+		if (!find_function(&t, exported[i], &ranges[n]))
+			continue;
+		extend_down(&t, &ranges[n++]);
+	}
+}
+
 bool symcfi_is_start(struct symcfi *c, uint64_t addr)
 {
 	if (!c->has_starts)
-		symstart_find(c->elf, c->starts);
+		find_starts(c->elf, c->starts);
 	c->has_starts = true;
-	for (size_t i = 0; i < SYMSTART_RANGES; i++)
+	for (size_t i = 0; i < STARTS; i++)
 		if (addr >= c->starts[i].from && addr < c->starts[i].to)
 			return true;
 	return false;

@@ -16,7 +16,7 @@
 
 #include "base/args.h"
 #include "base/field.h"
-#include "symbols/pointers.h"
+#include "symbols/unwinder.h"
 
 struct file {
 	int	fd;

@@ -17,7 +17,6 @@ This module knows one object at a time; `pfm.symbols` finds the objects that pro
 #include "base/object.h"
 #include "demangle/demangle.h"
 #include "symbols/object.h"
-#include "symbols/pointers.h"
 #include "symbols/unwinder.h"
 
 #define INLINE_MAX 16

@@ -13,4 +13,7 @@ struct symunwind *symbols_unwinder_at(lua_State *L, int idx);
 /* Adds unwinder() to the module's table, which is on top. */
 void symbols_open_unwinder(lua_State *L);
 
+/* pointers.c: adds frame_pointers() and needs() to the module's table, which is on top. */
+void symbols_open_pointers(lua_State *L);
+
 #endif

@@ -11,7 +11,7 @@ names that a thread has one after the other are lives of its number in the same 
 
 #include "base/args.h"
 #include "base/object.h"
-#include "records/pid_reuse.h"
+#include "samples/pid_reuse.h"
 
 enum { LIFE_SHIFT = 32, FIRST_ROOM = 64 };
 

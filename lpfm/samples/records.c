@@ -13,7 +13,6 @@
 #include "base/u64.h"
 #include "context/context.h"
 #include "perfmon/perfmon_stack_smpl.h"
-#include "records/records.h"
 #include "samples/buffer.h"
 #include "samples/walk.h"
 
