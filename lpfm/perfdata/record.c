@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/sysmacros.h>
 
+#include "base/args.h"
 #include "base/field.h"
 #include "perfdata/bytes.h"
 #include "perfdata/sample.h"
@@ -74,15 +75,12 @@ static void take_text(lua_State *L, struct bytes *b, const char *name)
 
 static void push_build_id(lua_State *L, const char *name, const unsigned char *id, size_t n)
 {
-	char text[2 * BUILD_ID_MAX + 1];
-
 	while (n && !id[n - 1])		/* perf fills up shorter ids with zeros */
 		n--;
 	if (!n)
 		return;
-	for (size_t i = 0; i < n; i++)
-		snprintf(text + 2 * i, 3, "%02x", id[i]);
-	lpfm_set_bytes(L, name, text, 2 * n);
+	lpfm_push_hex(L, id, n);
+	lua_setfield(L, -2, name);
 }
 
 static void take_build_id(lua_State *L, struct bytes *b, const char *name)
