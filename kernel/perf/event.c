@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* event.c - perf_event_open(2), and the system calls on its descriptors. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>

@@ -4,9 +4,6 @@
  * description. In the logical PMU the hardware's PMCs and PMDs come first, then software counters
  * and virtual PMDs, then the registers of named.c.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
 #include <stdio.h>
 #include <time.h>

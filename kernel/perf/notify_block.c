@@ -7,9 +7,6 @@
  * by its value and suppresses it. All other signals pass. While the target is held, the tracer
  * waits for a change of "hold" and "end".
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <pthread.h>
 #include <signal.h>
 #include <sys/ptrace.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* ring.c - the buffers into which the kernel writes records of overflows. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <linux/capability.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>

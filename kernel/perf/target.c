@@ -3,9 +3,6 @@
  * target.c - binds a context to a thread or a CPU, and notices that the thread has ended. A dummy
  * event on the thread measures its run time, and hangs up when the thread has ended.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

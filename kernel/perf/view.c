@@ -5,9 +5,6 @@
  * the PMU. Where no event's page is mapped there is a page of zeros, which says that the counter
  * cannot be read directly: so even while events are closed, a read finds mapped memory.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #define PFM_NO_MMAP_REDIRECT
 #include <unistd.h>
 

@@ -5,9 +5,6 @@
  * tick, and from events on the thread, which tell its last usage after /proc has forgotten it. /proc
  * finds threads by their ids; an event shows whether an id still belongs to the thread.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* cgroup.c - pfm_set_cgroup(): restricts a system-wide context to the tasks of a cgroup. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <unistd.h>
 

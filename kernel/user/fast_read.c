@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* fast_read.c - reads counters by one system call; fast_read.h describes how. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,9 +3,6 @@
  * inherited.c - finds out which children of fork() still have a context's descriptor; see
  * inherited.h.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>

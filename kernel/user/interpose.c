@@ -8,9 +8,6 @@
  * refused (3.3.3). sysfs.c opens files of /sys/kernel/perfmon that do not exist. Everything else is
  * left to libc.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* machine_ops.c - the operations of the machine contract that all machines in user space share. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <poll.h>
 #include <linux/sockios.h>

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* map.c - maps the sampling buffer (3.5.4) and views into the program's address space. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>

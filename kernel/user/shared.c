@@ -11,9 +11,6 @@
  * is a file in /run that all may read, and that is valid only if root owns it and no other user can
  * write it.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>

@@ -4,9 +4,6 @@
  * same contents as those of perfmon.ko: configuration and sessions, pmu_desc/, formats/. A file is
  * made when it is opened, and can only be read.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

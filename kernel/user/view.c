@@ -3,9 +3,6 @@
  * view.c - views (2.2): pfm_map_set() maps them on every machine. pfm_read_view() reads them when
  * pfm_read_fast() of perfmon_fast.h, which is inlined into programs, cannot.
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <linux/perf_event.h>
 #include <unistd.h>
 
