@@ -3,6 +3,8 @@
 #ifndef LPFM_FIELD_H
 #define LPFM_FIELD_H
 
+#include <string.h>
+
 #include "base/u64.h"
 
 /* Sets the field to nil if text is NULL. */
@@ -16,6 +18,12 @@ static inline void lpfm_set_bytes(lua_State *L, const char *name, const void *by
 {
 	lua_pushlstring(L, bytes, n);
 	lua_setfield(L, -2, name);
+}
+
+/* Sets a text of at most max bytes, which may lack the terminating 0. */
+static inline void lpfm_set_text_of(lua_State *L, const char *name, const char *text, size_t max)
+{
+	lpfm_set_bytes(L, name, text, strnlen(text, max));
 }
 
 static inline void lpfm_set_number(lua_State *L, const char *name, lua_Number value)

@@ -203,7 +203,6 @@ static void read_last(struct bytes *b, const struct perf_event_attr *attr, struc
 		s->values[PERF_VALUE_TRANSACTION] = bytes_u64(b);
 	if (type & PERF_SAMPLE_REGS_INTR)
 		read_regs(b, attr->sample_regs_intr, &abi, &regs);
-	s->has_intr_regs = abi != 0;
 	if (type & PERF_SAMPLE_PHYS_ADDR)
 		s->values[PERF_VALUE_PHYS_ADDR] = bytes_u64(b);
 	if (type & PERF_SAMPLE_CGROUP)

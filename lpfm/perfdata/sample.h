@@ -40,7 +40,6 @@ struct perf_sample {
 	struct perf_words counts;		/* PERF_SAMPLE_READ: values and ids alternate */
 	const unsigned char *raw;		/* the fields of a tracepoint */
 	uint64_t	raw_size, aux_size;
-	bool		has_intr_regs;
 };
 
 /*

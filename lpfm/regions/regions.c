@@ -148,17 +148,11 @@ static int finish(lua_State *L)
 	return 1;
 }
 
-/* Strings in the file may lack the terminating 0. */
-static void set_string(lua_State *L, const char *field, const char *text, size_t size)
-{
-	lpfm_set_bytes(L, field, text, strnlen(text, size));
-}
-
 static void push_record(lua_State *L, const struct pfm_regions_result *result, const struct block *b,
 			const struct record *rec)
 {
 	lua_createtable(L, 0, 10);
-	set_string(L, "name", rec->name, sizeof(rec->name));
+	lpfm_set_text_of(L, "name", rec->name, sizeof(rec->name));
 	lpfm_set_u64(L, "calls", rec->calls);
 	lpfm_set_u64(L, "inside", rec->inside);
 	lpfm_set_u64(L, "strays", rec->strays);
@@ -182,8 +176,8 @@ static void push_block(lua_State *L, const struct pfm_regions_result *result, co
 	lpfm_set_u64(L, "owner", b->owner);
 	lpfm_set_u64(L, "pid", b->pid);
 	lpfm_set_u64(L, "tid", b->tid);
-	set_string(L, "comm", b->comm, sizeof(b->comm));
-	set_string(L, "why", b->why, sizeof(b->why));
+	lpfm_set_text_of(L, "comm", b->comm, sizeof(b->comm));
+	lpfm_set_text_of(L, "why", b->why, sizeof(b->why));
 	lpfm_set_bool(L, "ended", b->ended != 0);
 	lua_createtable(L, (int)b->used, 0);
 	for (uint32_t i = 0; i < b->used; i++) {
@@ -222,7 +216,7 @@ static int read_file(lua_State *L)
 				       strerror(errno));
 	lua_createtable(L, 0, 3);
 	lpfm_set_u64(L, "lost", result.head->lost);
-	set_string(L, "why", result.head->why, sizeof(result.head->why));
+	lpfm_set_text_of(L, "why", result.head->why, sizeof(result.head->why));
 	lua_newtable(L);
 	for (uint64_t i = 0; i < result.blocks; i++) {
 		b = pfm_regions_block(&result, i);

@@ -4,22 +4,11 @@
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/header.h"
 
-static void read_2x(const pfm_dfl_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
-{
-	*hdr = (struct lpfm_smpl_hdr){
-		.count = __atomic_load_n(&h->hdr_count, __ATOMIC_ACQUIRE),
-		.cur_offs = h->hdr_cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
-		.version = h->hdr_version, .flags = h->hdr_buf_flags, .first = sizeof(*h),
-	};
-}
-
-static void read_06(const pfm_default_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr)
-{
-	*hdr = (struct lpfm_smpl_hdr){
-		.count = __atomic_load_n(&h->hdr_count, __ATOMIC_ACQUIRE),
-		.cur_offs = h->hdr_cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
-		.version = h->hdr_version, .flags = h->hdr_flags, .first = sizeof(*h),
-	};
+/* Reads a header of the default format of 2.x, of 0.6, or of stack, which have the flags in buf_flags. */
+#define READ_HDR(h, buf_flags) (struct lpfm_smpl_hdr){ \
+	.count = __atomic_load_n(&(h)->hdr_count, __ATOMIC_ACQUIRE), \
+	.cur_offs = (h)->hdr_cur_offs, .overflows = (h)->hdr_overflows, .size = (h)->hdr_buf_size, \
+	.version = (h)->hdr_version, .flags = (h)->buf_flags, .first = sizeof(*(h)), \
 }
 
 /*
@@ -54,12 +43,9 @@ static bool read_stack(const pfm_stack_smpl_hdr_t *h, struct lpfm_smpl_hdr *hdr,
 
 	if (ahead > num_full || ahead >= PFM_STACK_SMPL_MAX_REGIONS)
 		return false;
-	*hdr = (struct lpfm_smpl_hdr){
-		.count = __atomic_load_n(&h->hdr_count, __ATOMIC_ACQUIRE),
-		.cur_offs = h->hdr_cur_offs, .overflows = h->hdr_overflows, .size = h->hdr_buf_size,
-		.version = h->hdr_version, .flags = h->hdr_buf_flags, .first = sizeof(*h), .lost = h->hdr_lost,
-		.regions = h->hdr_num_regions,
-	};
+	*hdr = READ_HDR(h, hdr_buf_flags);
+	hdr->lost = h->hdr_lost;
+	hdr->regions = h->hdr_num_regions;
 	if (hdr->regions) {
 		unsigned int at = (h->hdr_tail + ahead) % hdr->regions % PFM_STACK_SMPL_MAX_REGIONS;
 
@@ -77,11 +63,11 @@ void lpfm_smpl_hdr_read(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, cons
 	if (format == LPFM_NWAY)
 		read_nway(buf, hdr);
 	else if (format == LPFM_DFL_06)
-		read_06(buf, hdr);
+		*hdr = READ_HDR((const pfm_default_smpl_hdr_t *)buf, hdr_flags);
 	else if (format == LPFM_STACK)
 		read_stack(buf, hdr, 0);
 	else
-		read_2x(buf, hdr);
+		*hdr = READ_HDR((const pfm_dfl_smpl_hdr_t *)buf, hdr_buf_flags);
 }
 
 bool lpfm_smpl_hdr_ahead(struct lpfm_smpl_hdr *hdr, enum lpfm_format format, const void *buf, unsigned int ahead)

@@ -51,13 +51,6 @@ static const struct {
 	[PFM_STACK_SMPL_SWITCH] = { "SWITCH", sizeof(pfm_stack_smpl_switch_t) },
 };
 
-static void set_text(lua_State *L, const char *name, const char *text, size_t max)
-{
-	const char *end = memchr(text, 0, max);
-
-	lpfm_set_bytes(L, name, text, end ? (size_t)(end - text) : max);
-}
-
 static void set_build_id(lua_State *L, const pfm_stack_smpl_map_t *map)
 {
 	size_t n = map->build_id_size;
@@ -76,12 +69,12 @@ static void fill(lua_State *L, const union record *r, const char *tail, size_t n
 		lpfm_set_u64(L, "addr", r->map.addr);
 		lpfm_set_nat(L, "len", r->map.len);
 		lpfm_set_nat(L, "offset", r->map.offset);
-		set_text(L, "path", tail, n);
+		lpfm_set_text_of(L, "path", tail, n);
 		set_build_id(L, &r->map);
 		break;
 	case PFM_STACK_SMPL_EXEC:
 	case PFM_STACK_SMPL_RENAME:
-		set_text(L, "comm", r->exec.comm, sizeof(r->exec.comm));
+		lpfm_set_text_of(L, "comm", r->exec.comm, sizeof(r->exec.comm));
 		break;
 	case PFM_STACK_SMPL_FORK:
 		lpfm_set_nat(L, "ppid", r->fork.ppid);

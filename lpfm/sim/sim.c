@@ -177,6 +177,7 @@ static int sim_kill(lua_State *L)
 static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 {
 	static const char *const states[] = { "ready", "running", "sleeping", "blocked", "dead", "waiting" };
+	const uint64_t cpus[PFM_PMD_BV] = { t->affinity };
 
 	lua_createtable(L, 0, 12);
 	lpfm_set_number(L, "tid", t->tid);
@@ -190,13 +191,7 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 	lpfm_set_nat(L, "ran", t->ran_ns);
 	lpfm_set_u64(L, "ip", t->ip);
 	lpfm_set_text(L, "name", t->name);
-	lua_newtable(L);
-	for (int cpu = 0, n = 0; cpu < 64; cpu++) {
-		if (t->affinity >> cpu & 1) {
-			lua_pushinteger(L, cpu);
-			lua_rawseti(L, -2, ++n);
-		}
-	}
+	lpfm_push_bits(L, cpus);
 	lua_setfield(L, -2, "affinity");
 }
 
