@@ -50,7 +50,7 @@ static int run(struct pfm_context *ctx)
 	return pfm_counting(ctx) ? perf_start(ctx) : 0;
 }
 
-int perf_resume_group(struct pfm_context *ctx)
+static int resume_group(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 	int ret = 0;
@@ -104,7 +104,7 @@ int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *)
 		return ret;
 	perf_quiet(ctx);
 	ret = fn(ctx, arg);
-	err = perf_resume_group(ctx);
+	err = resume_group(ctx);
 	if (err && !was_started)
 		undo_start(ctx);
 	if (!ret)
@@ -117,7 +117,7 @@ void perf_records_came(struct pfm_context *ctx)
 	int err;
 
 	perf_drain(ctx, perf_prompt(ctx));
-	err = perf_resume_group(ctx);
+	err = resume_group(ctx);
 	if (err)
 		perf_of(ctx)->error = err;
 }

@@ -316,7 +316,7 @@ void perf_freeze(struct pfm_context *ctx)
 }
 
 /*
- * Only notes that counting continues: perf_resume_group() starts the counters when the core has
+ * Only notes that counting continues: resume_group() starts the counters when the core has
  * finished.
  */
 void perf_resume(struct pfm_context *ctx)

@@ -29,7 +29,8 @@ static struct perf_named *at(unsigned int i)
 	return &chunks[i / CHUNK][i % CHUNK];
 }
 
-const struct perf_named *perf_named_of(uint64_t value)
+/* Returns NULL if there is no such event. */
+static const struct perf_named *named_of(uint64_t value)
 {
 	uint64_t place = value >> PERF_NAMED_SHIFT;
 
@@ -173,7 +174,7 @@ bool perf_is_named(uint16_t num)
 
 int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t value)
 {
-	const struct perf_named *e = perf_named_of(value);
+	const struct perf_named *e = named_of(value);
 
 	if (!(value >> PERF_NAMED_SHIFT))
 		return 0;
@@ -191,7 +192,7 @@ int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t v
  */
 bool perf_named_plan(const struct pfm_context *ctx, struct perf_plan *plan, uint64_t value)
 {
-	const struct perf_named *e = perf_named_of(value);
+	const struct perf_named *e = named_of(value);
 
 	plan->no_user = !(value & PFM_SW_USER);
 	plan->no_kernel = !(value & PFM_SW_KERNEL);

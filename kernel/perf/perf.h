@@ -252,7 +252,6 @@ unsigned int perf_hw_probe(void);
 #define PERF_NAMED_RSVD		(~(uint64_t)(0xffff0000U | PFM_SW_USER | PFM_SW_KERNEL))
 struct perf_named;
 int perf_named_add(const pfm_perf_event_t *event, uint64_t *value);
-const struct perf_named *perf_named_of(uint64_t value);	/* returns NULL if there is no such event */
 void perf_named_append(struct pfm_reg *pmcs, uint16_t *num_pmcs, struct pfm_reg *pmds, uint16_t *num_pmds);
 bool perf_is_named(uint16_t num);
 int perf_named_check_pmc(const struct pfm_context *ctx, uint16_t num, uint64_t value);
@@ -332,7 +331,6 @@ void perf_family_rebase_one(struct pfm_context *ctx, struct pfm_set *set, uint16
 
 /* access.c */
 int perf_access(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg);
-int perf_resume_group(struct pfm_context *ctx);	/* called when the core's function has returned */
 void perf_records_came(struct pfm_context *ctx);
 /* Returns true if the format needs each sample at once. */
 static inline bool perf_prompt(const struct pfm_context *ctx)

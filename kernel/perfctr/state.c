@@ -12,9 +12,6 @@
 #include "object.h"
 #include "user.h"
 
-#ifndef F_SEAL_FUTURE_WRITE
-#define F_SEAL_FUTURE_WRITE 0x10
-#endif
 
 _Static_assert(sizeof(struct vperfctr_state) <= 4096, "a page");
 

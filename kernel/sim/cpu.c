@@ -19,7 +19,7 @@ static struct sim_cursor *cursor_of(struct sim_cpu *cpu)
 	return cpu->intr ? &cpu->intr_cursor : &cpu->cur->cursor;
 }
 
-bool sim_cpu_irqs_off(const struct sim_cpu *cpu)
+static bool irqs_off(const struct sim_cpu *cpu)
 {
 	return cpu->intr ? cpu->intr_cursor.irqs_off : cpu->cur->cursor.irqs_off;
 }
@@ -27,7 +27,7 @@ bool sim_cpu_irqs_off(const struct sim_cpu *cpu)
 /* Returns true if an overflow interrupt can be taken now. */
 bool sim_cpu_interrupted(const struct sim_cpu *cpu)
 {
-	return cpu->is_pending && !cpu->skid_left && !sim_cpu_irqs_off(cpu);
+	return cpu->is_pending && !cpu->skid_left && !irqs_off(cpu);
 }
 
 /* --- running the program -------------------------------------------------------------------- */
@@ -60,12 +60,6 @@ static void predict(struct sim_cpu *cpu)
 	run.budget = budget;
 	cpu->stop_at = sim_cursor_move(&run) == SIM_TIME ? SIM_NEVER : cpu->at + (budget - run.budget);
 	cpu->stop_known = true;
-}
-
-void sim_cpu_predict(struct sim_cpu *cpu)
-{
-	if (!cpu->stop_known)
-		predict(cpu);
 }
 
 static void tally_unit(struct sim_tally *tally, const struct sim_program *prog,
@@ -111,7 +105,8 @@ void sim_cpu_account(struct sim_cpu *cpu, uint64_t ns)
 		sim_ctx_of(cpu->ctx)->excluded += ns;
 }
 
-enum sim_stop sim_cpu_run(struct sim_cpu *cpu)
+/* Runs up to sim->now. Returns SIM_TIME if it got there, else why it stopped before. */
+static enum sim_stop run_to_now(struct sim_cpu *cpu)
 {
 	uint64_t budget = cpu->sim->now - cpu->at;
 	enum sim_stop stop;
@@ -132,7 +127,7 @@ enum sim_stop sim_cpu_run(struct sim_cpu *cpu)
 void sim_cpu_sync(struct sim_cpu *cpu)
 {
 	if (cpu->at < cpu->sim->now)
-		sim_cpu_run(cpu);
+		run_to_now(cpu);
 }
 
 /* --- overflow interrupts -------------------------------------------------------------------- */
@@ -253,7 +248,8 @@ uint64_t sim_timer_clock(const struct pfm_context *ctx)
 	return sc->target ? sc->target->ran : sim_of(ctx)->now;
 }
 
-uint64_t sim_cpu_timer_at(struct sim_cpu *cpu)
+/* Returns when the set timeout expires, or SIM_NEVER. */
+static uint64_t timer_at(struct sim_cpu *cpu)
 {
 	const struct sim_ctx *sc = cpu->ctx ? sim_ctx_of(cpu->ctx) : NULL;
 
@@ -317,10 +313,10 @@ static bool take_one(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now;
 	struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
-	bool timer = sim_cpu_timer_at(cpu) <= now, dev = d && d->at <= now;
+	bool timer = timer_at(cpu) <= now, dev = d && d->at <= now;
 	bool slice = !cpu->intr && sim_sched_slice_at(cpu) <= now;
 	bool live = sim_live_at(cpu) <= now;
-	bool masked = sim_cpu_irqs_off(cpu);
+	bool masked = irqs_off(cpu);
 
 	if (cpu->waiting != (masked && (timer || dev || slice))) {
 		cpu->waiting = !cpu->waiting;
@@ -389,7 +385,7 @@ void sim_cpu_handle(struct sim_cpu *cpu)
 		if (sim_cpu_interrupted(cpu))
 			take_overflow(cpu);
 		was_pending = cpu->is_pending;
-		switch (sim_cpu_run(cpu)) {
+		switch (run_to_now(cpu)) {
 		case SIM_WRAP:
 		case SIM_STEPPED:
 			stepped(cpu, was_pending);
@@ -427,9 +423,9 @@ uint64_t sim_cpu_due(struct sim_cpu *cpu)
 {
 	uint64_t now = cpu->sim->now, first = SIM_NEVER;
 	const struct sim_device *d = cpu->intr ? NULL : next_device(cpu);
-	bool masked = sim_cpu_irqs_off(cpu);
+	bool masked = irqs_off(cpu);
 
-	earlier(&first, sim_cpu_timer_at(cpu), now, masked);
+	earlier(&first, timer_at(cpu), now, masked);
 	earlier(&first, sim_live_at(cpu), now, masked);
 	if (d)
 		earlier(&first, d->at, now, masked);
@@ -444,7 +440,8 @@ uint64_t sim_cpu_next(struct sim_cpu *cpu)
 
 	if (sim_cpu_interrupted(cpu))
 		return now;
-	sim_cpu_predict(cpu);
+	if (!cpu->stop_known)
+		predict(cpu);
 	first = sim_cpu_due(cpu);
 	if (cpu->stop_at < first)
 		first = cpu->stop_at;

@@ -290,10 +290,7 @@ static bool execute(struct batch *b, const struct sim_node *node, struct sim_exe
 
 static void describe(struct sim_node *now, const struct sim_executed *done)
 {
-	uint32_t latency = done->data_wait ? done->data_wait : done->fetch_wait;
-
 	now->ip = done->ip;
-	now->latency = latency ? latency + 1 : 0;
 	if (done->data) {
 		now->flags |= PFM_SIM_DATA;
 		now->data_addr = done->data_addr;

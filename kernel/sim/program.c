@@ -220,7 +220,6 @@ static int read_site(struct compiler *c, struct sim_node *node, const struct pfm
 	node->ip = step->ip;
 	node->data_addr = step->data_addr;
 	node->target = step->target;
-	node->latency = step->latency;
 	if (step->flags & PFM_SIM_DATA)
 		node->max_data[node->level] = step->latency + 1;
 	if (step->flags & PFM_SIM_FETCH)

@@ -51,7 +51,7 @@ static struct sim_thread *first_for(const struct sim_cpu *cpu)
 	return NULL;
 }
 
-bool sim_sched_contended(const struct sim_cpu *cpu)
+static bool contended(const struct sim_cpu *cpu)
 {
 	return first_for(cpu);
 }
@@ -170,7 +170,7 @@ void sim_sched_rotate(struct sim_cpu *cpu)
 {
 	struct sim_thread *t = cpu->cur;
 
-	if (!sim_sched_contended(cpu))
+	if (!contended(cpu))
 		return;
 	enqueue(t);
 	dispatch(cpu);
@@ -184,7 +184,7 @@ uint64_t sim_sched_slice_at(const struct sim_cpu *cpu)
 {
 	uint64_t slice = cpu->sim->slice, late;
 
-	if (cpu->cur->idle || !sim_sched_contended(cpu))
+	if (cpu->cur->idle || !contended(cpu))
 		return SIM_NEVER;
 	if (cpu->slice_end >= cpu->at)
 		return cpu->slice_end;

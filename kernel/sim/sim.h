@@ -66,7 +66,6 @@ struct sim_node {
 	/* index of the last site of an iteration; for a site its own index */
 	uint32_t	last;
 	uint32_t	first, num_kids;	/* a loop's children in program->kids */
-	uint32_t	latency;
 	/* by level: the longest latency of a miss in the node, + 1; 0: there is no miss */
 	uint32_t	max_data[PFM_SIM_LEVELS], max_fetch[PFM_SIM_LEVELS];
 	/* index in program->subs, for fork, thread and exec */
@@ -847,17 +846,12 @@ bool sim_ibs_on(const struct sim_cpu *cpu);
  */
 bool sim_ibs_sample(struct sim_cpu *cpu, const struct sim_executed *done, uint64_t cycles);
 /* cpu.c */
-void sim_cpu_predict(struct sim_cpu *cpu);
-/* Runs up to sim->now. Returns SIM_TIME if it got there, else why it stopped before. */
-enum sim_stop sim_cpu_run(struct sim_cpu *cpu);
 void sim_cpu_sync(struct sim_cpu *cpu);		/* runs to sim->now; no stop may be due */
-bool sim_cpu_irqs_off(const struct sim_cpu *cpu);
 /* returns true if an overflow has interrupted the CPU, but has not been handled yet */
 bool sim_cpu_interrupted(const struct sim_cpu *cpu);
 void sim_cpu_overflow(struct sim_cpu *cpu);	/* takes the pending interrupt */
 void sim_cpu_handle(struct sim_cpu *cpu);	/* handles everything that is due on the CPU now */
 uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* returns when something will be due again */
-uint64_t sim_cpu_timer_at(struct sim_cpu *cpu);	/* when the set timeout expires, or SIM_NEVER */
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 
@@ -912,7 +906,6 @@ void sim_sched_ready(struct sim_thread *t);
 void sim_sched_leave(struct sim_thread *t, enum pfm_sim_state state);
 /* switches to the next thread that waits for this CPU, if any */
 void sim_sched_rotate(struct sim_cpu *cpu);
-bool sim_sched_contended(const struct sim_cpu *cpu);
 /* the next end of a slice at which a thread waits */
 uint64_t sim_sched_slice_at(const struct sim_cpu *cpu);
 void sim_sched_sleep(struct sim_thread *t, uint64_t until);

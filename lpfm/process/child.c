@@ -543,7 +543,11 @@ static int child_go(lua_State *L)
 			       "the process was ended before" : strerror(err));
 }
 
-void lpfm_add_status(lua_State *L, int status)
+/*
+ * Adds the fields status (exit status), or signal and signal_name, for a wait4() status to the
+ * table on top.
+ */
+static void add_status(lua_State *L, int status)
 {
 	if (WIFEXITED(status)) {
 		lpfm_set_number(L, "status", WEXITSTATUS(status));
@@ -625,7 +629,7 @@ static int child_wait(lua_State *L)
 	if (!done)
 		return lpfm_timeout(L);
 	lua_createtable(L, 0, 3);
-	lpfm_add_status(L, p->status);
+	add_status(L, p->status);
 	push_usage(L, &p->usage);
 	lua_setfield(L, -2, "rusage");
 	return 1;

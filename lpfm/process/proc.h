@@ -12,12 +12,6 @@ int lpfm_to_signal(lua_State *L, int idx, const char *call);
 /* Returns the signal's name without "SIG", or NULL if this module has no name for it. */
 const char *lpfm_signal_name(int sig);
 
-/*
- * Adds the fields status (exit status), or signal and signal_name, for a wait4() status to the
- * table on top.
- */
-void lpfm_add_status(lua_State *L, int status);
-
 /* child.c: proc.spawn() */
 int lpfm_proc_spawn(lua_State *L);
 void lpfm_open_child(lua_State *L);

@@ -26,7 +26,7 @@ const struct ia64_event *ia64_of_model(const struct pfl_model *wanted, unsigned 
 	return at(m, idx);
 }
 
-const struct ia64_event *ia64_located(unsigned int event)
+static const struct ia64_event *located(unsigned int event)
 {
 	const struct pfl_model *m;
 	unsigned int idx;
@@ -38,7 +38,7 @@ const struct ia64_event *ia64_located(unsigned int event)
 
 const struct ia64_event *ia64_of(const pfmlib_event_t *e)
 {
-	return ia64_located(e->event);
+	return located(e->event);
 }
 
 void ia64_event(const struct pfl_model *m, unsigned int idx, struct pfl_event *ev)

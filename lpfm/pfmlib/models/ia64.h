@@ -52,7 +52,6 @@ const struct ia64_event *ita2_at(unsigned int i);
  * Returns the event behind an event index of the library; NULL if it is of another architecture, or
  * of a model other than m.
  */
-const struct ia64_event *ia64_located(unsigned int event);
 const struct ia64_event *ia64_of_model(const struct pfl_model *m, unsigned int event);
 const struct ia64_event *ia64_of(const pfmlib_event_t *e);
 
