@@ -11,12 +11,6 @@
  */
 int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 
-/*
- * errnos.c: returns the errno that perfmonctl() reports when command cmd has failed with err: an
- * errno from the list that the specification has for the command.
- */
-int pfm_listed_errno(int cmd, int err);
-
 /* Returns the PMU of the context of fd; NULL with errno. */
 const struct pfm_pmu *pfm_pmu_of(int fd);
 
