@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "demangle/demangle.h"
-#include "demangle/dlang.h"
 
 enum { MANGLED_MAX = 16384, PLAIN_MAX = 65536, HASH_DIGITS = 16 };
 

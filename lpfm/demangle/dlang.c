@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "demangle/demangle.h"
 #include "demangle/demangler.h"
-#include "demangle/dlang.h"
 
 static void read_type(struct demangler *d);
 static void read_qualified(struct demangler *d, bool is_symbol);

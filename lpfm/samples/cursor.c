@@ -62,12 +62,6 @@ static inline const struct cursor *on_sample(lua_State *L, int idx)
 	return c;
 }
 
-/* Returns the cursor's walk. */
-static const struct lpfm_walk *self(lua_State *L)
-{
-	return &on_sample(L, 1)->walk;
-}
-
 const struct lpfm_walk *lpfm_cursor_walk(lua_State *L, int idx)
 {
 	return &on_sample(L, idx)->walk;
@@ -157,7 +151,7 @@ ctx:close()
 */
 static int sample_pmd(lua_State *L)
 {
-	const struct lpfm_walk *w = self(L);
+	const struct lpfm_walk *w = lpfm_cursor_walk(L, 1);
 	unsigned int i = (unsigned int)lpfm_arg_int(L, 2, "pmd", "index", 1, w->body.n) - 1;
 	unsigned int num = 0;
 
@@ -192,7 +186,7 @@ ctx:close()
 */
 static int sample_values(lua_State *L)
 {
-	push_values(L, self(L));
+	push_values(L, lpfm_cursor_walk(L, 1));
 	return 1;
 }
 
@@ -219,7 +213,7 @@ ctx:close()
 */
 static int sample_copy(lua_State *L)
 {
-	const struct lpfm_walk *w = self(L);
+	const struct lpfm_walk *w = lpfm_cursor_walk(L, 1);
 
 	lua_createtable(L, 0, LPFM_SMPL_FIELDS + 2);
 	for (int i = 0; i < LPFM_SMPL_FIELDS; i++)
