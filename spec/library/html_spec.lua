@@ -172,6 +172,20 @@ describe("a page", function()
       assert.near(9, d.step * d.slices, 0.1)
    end)
 
+   it("has no time line where no two moments are known, and says why", function()
+      local function timeline(self) return written(self):match('id="h%-time">(.-)</section>') end
+      local unordered = made(true)
+      unordered.head.no_time = true
+      unordered.path = "old.data"
+      for why, self in pairs { ["None: there are no samples of two moments."] = made(false, { { 0x1000 } }, { 1 }),
+         ["None: the samples in old.data do not tell when they were taken."] = unordered } do
+         local text = timeline(self)
+         assert.truthy(text:find(why, 1, true) and text:find("<div hidden>", 1, true), text)
+      end
+      local text = timeline(made(true))
+      assert.falsy(text:find("None", 1, true) or text:find("<div hidden>", 1, true), text)
+   end)
+
    it("loads nothing", function()
       local text = written(made(true))
       assert.is_nil(text:find("https?:"))

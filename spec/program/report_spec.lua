@@ -150,6 +150,23 @@ describe("lpfm report", function()
       end
    end)
 
+   it("invents no rate and no duration where all samples are of one moment, or where there are none", function()
+      local one, none = record("moment", 1, 0), record("empty", 0, 0)
+      for _, figure in ipairs { "time", "heat" } do
+         local out, status = run(("plot %s %s"):format(figure, one))
+         assert.equal(1, status, out)
+         assert.truthy(out:find("a rate takes samples of two moments: those of 'cpu-clock' in " .. one, 1, true), out)
+      end
+      assert.truthy(must("report --phases " .. one):find("how long the phase lasted is not known", 1, true))
+      assert.falsy(must("report --phases " .. file):find("not known", 1, true))
+      local phases = must("report --phases " .. none)
+      assert.truthy(phases:find("# no samples match", 1, true) and not phases:find("0.000000", 1, true), phases)
+      for _, path in ipairs { one, none } do
+         local out = must("report --correlate period,page-faults --raw " .. path)
+         assert.truthy(out:find(": two at least are needed", 1, true), out)
+      end
+   end)
+
    it("prints an empty list in JSON as a list", function()
       local empty = record("empty", 0, 0)
       for _, line in ipairs { "report --json", "report --phases --json", "diff --json " .. empty } do

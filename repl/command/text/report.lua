@@ -44,7 +44,12 @@ function report_text.phases(self, by, options)
       n = n + phase.samples
    end
    local lines = render.align({ { title = "from s", right = true }, { title = "to s", right = true },
-      { title = "samples", right = true }, { title = by or "symbol" } }, rows, "  ")
+      { title = "samples", right = true }, { title = by or "symbol" } }, n > 0 and rows or {}, "  ")
+   if n == 0 then
+      lines[#lines + 1] = "# no samples match"
+   elseif found[1].from == found[#found].to then
+      lines[#lines + 1] = "# the samples are of one moment: how long the phase lasted is not known"
+   end
    return name_event(lines, self, n, found[1] and found[1].event), found
 end
 
@@ -85,8 +90,8 @@ end
 function report_text.correlation(self, x, y, options)
    local c = analyze.correlate(self, x, y, options)
    if not c.r then
-      return name_event({ ("# %s: %s or %s does not vary"):format(render.plural(c.n, "sample"), x, y) }, self, c.n,
-         c.event), c
+      local why = c.n < 2 and "two at least are needed" or ("%s or %s does not vary"):format(x, y)
+      return name_event({ ("# %s: %s"):format(render.plural(c.n, "sample"), why) }, self, c.n, c.event), c
    end
    local lines = { ("# %s of %s, %s: means %s, %s"):format(render.plural(c.n, "sample"), x, y, value(c.mean_x),
       value(c.mean_y)) }

@@ -9,6 +9,7 @@ local data = require "pfm.export.html.data"
 local escape = require "pfm.export.escape"
 local lpfm = require "lpfm"
 local render = require "pfm.render"
+local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 
@@ -57,12 +58,13 @@ local PAGE = [[
 <div class="flame" id="callers" role="group" aria-label="Callers"></div>
 <div class="flame" id="callees" role="group" aria-label="The function and its callees"></div></section>
 <section aria-labelledby="h-time"><h2 id="h-time">Time line</h2>
+<p class="soft">@UNTIMED@</p><div@TIMELINE@>
 <div class="tools"><span class="soft">Drag over it, or:</span>
 <label>from <input type="number" id="from" min="0"></label> <label>to <input type="number" id="to" min="0"></label> s
 <button type="button" id="whole">whole run</button></div>
 <div class="tracks"><div id="lines"></div><div class="cover" id="cover"><div id="ticks"></div>
 <div class="brush" id="brush" hidden></div></div></div>
-<p class="soft" id="unseen"></p></section>
+<p class="soft" id="unseen"></p></div></section>
 @RECORDINGS@
 <section aria-labelledby="h-functions"><h2 id="h-functions">Functions</h2><div id="functions"></div></section>
 <div class="pair">
@@ -145,6 +147,14 @@ local function json(value)
    return (render.json(value):gsub("<", "\\u003c"))
 end
 
+-- Returns why a page has no time line, or nil if it has one.
+local function untimed(self)
+   local known, why = pcall(samples.need_times, self)
+   if not known then return why end
+   local first, last = analyze.span(self)
+   return first == last and "there are no samples of two moments" or nil
+end
+
 local function number_of(self, event)
    for i, e in ipairs(self.head.events) do
       if e == event then return i - 1 end
@@ -179,11 +189,13 @@ function html.write(self, out, options)
    local event, result = stacks.event(self, options.event), analyze.by(self, "symbol")
    local content, left = data.of(self)
    content.event = number_of(self, event)
+   local why = untimed(self)
    local parts = {
       POLICY = POLICY, TITLE = escape(options.title or render.what(self.head.what or self.path)),
       STYLE = part "style.css",
       BY = escape(("A profile of %s"):format(summary.date(self))), FACTS = facts(self, result),
       WARNINGS = warnings(all_warnings(self, result, left)), HOW = self:has_stacks() and CALLS or PLACES,
+      UNTIMED = why and escape("None: " .. why .. ".") or "", TIMELINE = why and " hidden" or "",
       RECORDINGS = self.sources and RECORDINGS or "", CODE = code.html(self, event.name),
       FOOT = escape("Made by " .. lpfm._VERSION), DATA = json(content), SCRIPT = scripts(),
    }

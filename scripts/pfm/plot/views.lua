@@ -85,6 +85,9 @@ local function slice(self, list, event, n)
    samples.need_times(self)
    local first, last = math.huge, -math.huge
    for _, s in ipairs(list) do first, last = math.min(first, s.time), math.max(last, s.time) end
+   if first == last then
+      fail("a rate takes samples of two moments: those of '%s' in %s are of one", event.name, self.path)
+   end
    local out, width = {}, math.max((last - first) / n, SHORTEST)
    local scale = (event.unit == "ns" and 1e-9 or 1) / width
    for _, s in ipairs(list) do
