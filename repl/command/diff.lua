@@ -10,6 +10,7 @@ local render = require "pfm.render"
 local options = require "repl.command.options"
 local recording = require "pfm.recording"
 local report = require "repl.command.report"
+local report_text = require "repl.command.text.report"
 local summary = require "pfm.recording.summary"
 
 local diff = {}
@@ -151,26 +152,26 @@ local function print_text(result, args, old, new)
    return lines
 end
 
-local function flat(row)
-   return { event = row.event, old_percent = row.old.percent, new_percent = row.new.percent, change = row.percent,
+local function flat(result, row)
+   local out = { event = row.event, old_percent = row.old.percent, new_percent = row.new.percent, change = row.percent,
       old_events = row.old.events, new_events = row.new.events, old_samples = row.old.samples,
       new_samples = row.new.samples, ratio = row.ratio, p = row.p, significant = row.significant }
+   for i, title in ipairs(result.titles) do out[title] = row.cells[i] end
+   return out
 end
 
 local COLUMNS = { "old_percent", "new_percent", "change", "old_events", "new_events", "old_samples", "new_samples",
    "ratio", "p", "event" }
 
 local function print_csv(result, args, old, new)
-   local head, lines = { unpack(COLUMNS) }, {}
-   for _, title in ipairs(result.titles) do head[#head + 1] = title end
+   local head, lines = report_text.heads(COLUMNS, result.titles), {}
    for _, list in ipairs { old, new } do
       for _, self in ipairs(list) do lines[1] = lines[1] or summary.simulated(self) end
    end
    lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs((visible(args, result))) do
-      local values, cells = flat(row), {}
-      for i, name in ipairs(COLUMNS) do cells[i] = values[name] end
-      for i, cell in ipairs(row.cells) do cells[#COLUMNS + i] = cell end
+      local values, cells = flat(result, row), {}
+      for i, name in ipairs(head) do cells[i] = values[name] end
       lines[#lines + 1] = render.csv(cells, #head, args.x)
    end
    return lines
@@ -178,10 +179,7 @@ end
 
 local function print_json(result, args, old, new)
    local rows = {}
-   for i, row in ipairs((visible(args, result))) do
-      rows[i] = flat(row)
-      for k, title in ipairs(result.titles) do rows[i][title] = row.cells[k] end
-   end
+   for i, row in ipairs((visible(args, result))) do rows[i] = flat(result, row) end
    local function heads(recordings)
       local out = {}
       for i, self in ipairs(recordings) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
@@ -207,6 +205,7 @@ function diff.main(argv)
    if #words > 2 then
       options.fail("unexpected argument '%s': several runs are separated by commas", words[3])
    end
+   args.sort = selection.keys(args.sort)
    local wanted = { filter = selection.read(args), absolute = args.absolute, alpha = alpha_of(args) }
    local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
    local result = options.checked(analyze.diff, old, new, args.sort, wanted)

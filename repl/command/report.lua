@@ -114,16 +114,24 @@ local function print_text(self, result, args)
    return lines
 end
 
+-- Returns the values of a row by the names of the columns.
+local function values_of(result, row)
+   local out = { percent = row.percent, samples = row.samples, events = row.events, event = row.event,
+      children = row.total and row.total.percent }
+   for i, title in ipairs(result.titles) do out[title] = row.cells[i] end
+   return out
+end
+
 local function print_csv(self, result, args)
-   local head, rows = { "percent", "samples", "events", "event" }, visible(args, result)
-   if with_total(rows) then table.insert(head, 1, "children") end
-   for _, title in ipairs(result.titles) do head[#head + 1] = title end
-   local lines = { summary.simulated(self) }
+   local rows, fixed = visible(args, result), { "percent", "samples", "events", "event" }
+   if with_total(rows) then table.insert(fixed, 1, "children") end
+   local head, lines = report_text.heads(fixed, result.titles), { summary.simulated(self) }
    lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs(rows) do
-      local cells = { ("%.4f"):format(row.percent), row.samples, row.events, row.event }
-      if row.total then table.insert(cells, 1, ("%.4f"):format(row.total.percent)) end
-      for _, cell in ipairs(row.cells) do cells[#cells + 1] = cell end
+      local values, cells = values_of(result, row), {}
+      values.percent = ("%.4f"):format(values.percent)
+      values.children = values.children and ("%.4f"):format(values.children)
+      for i, name in ipairs(head) do cells[i] = values[name] end
       lines[#lines + 1] = render.csv(cells, #head, args.x)
    end
    return lines
@@ -131,12 +139,7 @@ end
 
 local function print_json(self, result, args)
    local rows = {}
-   for i, row in ipairs((visible(args, result))) do
-      local out = { percent = row.percent, samples = row.samples, events = row.events,
-         event = row.event, children = row.total and row.total.percent }
-      for k, title in ipairs(result.titles) do out[title] = row.cells[k] end
-      rows[i] = out
-   end
+   for i, row in ipairs((visible(args, result))) do rows[i] = values_of(result, row) end
    local warnings = summary.warnings(self, result)
    return { render.json {
       head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil,
@@ -246,8 +249,8 @@ local KINDS = {
    { "derive", "percent_limit" },
 }
 
--- Raises an error if several kinds of output are chosen, or one with an option that it would not
--- follow: --samples with a filter, --slice or --raw where nothing heeds it, or -x with text output.
+-- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
+-- with a filter, --slice, --raw or a key where it tells nothing, or -x with text output.
 local function check_choice(args)
    local chosen
    for _, kind in ipairs(KINDS) do
@@ -265,8 +268,13 @@ local function check_choice(args)
    if args.samples and next(selection.read(args)) then
       options.fail("--samples prints every sample; it cannot be combined with a filter")
    end
-   if args.slice and not args.phases and not (args.sort or ""):find("%f[%w]time%f[%W]") then
+   local function sorts_by(key) return ((args.sort or ""):find("%f[%w]" .. key .. "%f[%W]")) end
+   if args.slice and not args.phases and not sorts_by "time" then
       options.fail("--slice is the width of the slices of -s time and of --phases; neither is asked for")
+   end
+   local meaningless = args.phases and (sorts_by "time" and "time" or sorts_by "event" and "event")
+   if meaningless then
+      options.fail("--phases and -s %s exclude each other: phases are stretches of time, of one event", meaningless)
    end
    if args.raw and not args.histogram and not args.correlate then
       options.fail("--raw is for the values of --histogram and --correlate; neither is asked for")
@@ -420,6 +428,7 @@ end
 function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
    table.insert(words, args.input)
+   args.sort = selection.keys(args.sort)
    local paths = #words > 0 and words or nil
    local done = extensions.run("report", args, paths, check_limit)
    if done then return done end

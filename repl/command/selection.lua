@@ -2,6 +2,7 @@
 --- The options that select samples, for all commands that read recordings.
 -- @module repl.command.selection
 
+local analyze = require "pfm.analyze"
 local options = require "repl.command.options"
 
 local selection = {}
@@ -42,6 +43,20 @@ function selection.habits(own)
       for theirs, ours in pairs(map) do out[theirs] = ours end
    end
    return out
+end
+
+--- Returns sort keys without those that come again.
+-- @string[opt] text names with commas
+-- @treturn ?string
+function selection.keys(text)
+   if not text then return nil end
+   local out, taken = {}, {}
+   for name in (text .. ","):gmatch("%s*([^,]*)%s*,") do
+      local key = analyze.key(name) or name
+      out[#out + 1] = not taken[key] and name or nil
+      taken[key] = true
+   end
+   return table.concat(out, ",")
 end
 
 --- Makes a filter of the options.

@@ -11,6 +11,7 @@ local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local report = require "repl.command.report"
 local screen = require "repl.screen"
+local selection = require "repl.command.selection"
 local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local slice = require "pfm.util.slice"
@@ -338,7 +339,7 @@ function top.main(argv)
    local args, words = top.options():parse(argv)
    if args.output then options.fail("--output: updates go to standard output: lpfm top --once > FILE") end
    local spec = spec_of(args, words)
-   local by = args.sort or "object,symbol"
+   local by = selection.keys(args.sort) or "object,symbol"
    options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)
    local view = {
       by = by, what = render.what(measure.describe(spec)) .. render.where(host.simulated()), once = args.once,

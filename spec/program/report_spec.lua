@@ -178,6 +178,14 @@ describe("lpfm report", function()
       assert.truthy(none:find('"metrics":{"x":null}', 1, true), none)
    end)
 
+   it("prints no column twice", function()
+      local function head(line) return must(line):match("^# On the simulated machine[^\n]*\n([^\n]+)") end
+      assert.equal("percent,samples,events,event,comm", head("report -x, -s event,comm,event " .. file))
+      assert.equal("percent,samples,events,event,symbol", head("report -x, -s symbol,sym,symbol " .. file))
+      assert.truthy(head(("diff -x, -s comm,event %s %s"):format(file, file)):find(",p,event,comm$"))
+      assert.truthy(must("report -s symbol,symbol " .. file):find("percent  samples  symbol\n", 1, true))
+   end)
+
    it("refuses a filter that lets nothing through, with the nearest name", function()
       for filter, hint in pairs { ["--time 200%,300%"] = "", ["--object othr"] = "",
          ["--symbol alhpa"] = "; did you mean 'alpha'?",
@@ -236,6 +244,7 @@ describe("lpfm report", function()
       for line, words in pairs { ["--time 1"] = "--time", ["--time 2,1"] = "before it begins",
          ["--time x,"] = "'x' is not a time", ["--slice 0"] = "--slice: '0'", ["--slice 1h"] = "--slice: '1h'",
          ["--phases --samples"] = "exclude each other", ["--phases --top 1"] = "--phases and --top exclude",
+         ["--phases -s comm,event"] = "--phases and -s event exclude", ["--phases -s time"] = "--phases and -s time",
          ["--samples --top 1"] = "--samples and --top exclude", ["--samples --json"] = "--samples and --json exclude",
          ["--histogram interval -s object"] = "--histogram and --sort exclude",
          ["--raw"] = "--raw is for the values of --histogram and --correlate",

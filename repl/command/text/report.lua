@@ -26,6 +26,17 @@ local function name_event(lines, self, n, event)
    return lines
 end
 
+--- The heads of separated values: columns that are always there, then the keys that are not among them.
+-- @tparam {string,...} fixed
+-- @tparam {string,...} titles of the keys
+-- @treturn {string,...}
+function report_text.heads(fixed, titles)
+   local out, taken = {}, {}
+   for i, head in ipairs(fixed) do out[i], taken[head] = head, true end
+   for _, title in ipairs(titles) do out[#out + 1] = not taken[title] and title or nil end
+   return out
+end
+
 --- The phases of a recording.
 -- @param self recording
 -- @string by keys

@@ -9,6 +9,7 @@ local options = require "repl.command.options"
 local output = require "pfm.util.output"
 local progress = require "repl.command.text.progress"
 local render = require "pfm.render"
+local report_text = require "repl.command.text.report"
 local store = require "pfm.fleet.store"
 
 local stored = {}
@@ -239,20 +240,17 @@ local function json_lines(self, result)
 end
 
 local function csv_lines(_, result, args)
-   local head = result.old and { "old_percent", "percent", "old_samples", "samples", "old_events", "events", "event" }
+   local fixed = result.old and { "old_percent", "percent", "old_samples", "samples", "old_events", "events", "event" }
       or { "percent", "samples", "events", "event" }
-   if result.rows[1] and result.rows[1].total and not result.old then table.insert(head, 1, "children") end
-   local numbers = #head
-   for _, title in ipairs(result.titles) do head[#head + 1] = title end
+   if result.rows[1] and result.rows[1].total and not result.old then table.insert(fixed, 1, "children") end
+   local head = report_text.heads(fixed, result.titles)
    local lines = { render.csv(head, #head, args.x) }
    for _, row in ipairs(result.rows) do
       local values, cells = flat(result, row), {}
-      for i = 1, numbers do
-         local value = values[head[i]]
-         cells[i] = head[i]:find("percent") and ("%.4f"):format(value) or head[i] == "children"
-            and ("%.4f"):format(value) or value
+      for i, name in ipairs(head) do
+         local is_share = name == "percent" or name == "old_percent" or name == "children"
+         cells[i] = is_share and ("%.4f"):format(values[name]) or values[name]
       end
-      for i, cell in ipairs(row.cells) do cells[numbers + i] = cell end
       lines[#lines + 1] = render.csv(cells, #head, args.x)
    end
    return lines
