@@ -276,6 +276,10 @@ local function check_choice(args)
    if meaningless then
       options.fail("--phases and -s %s exclude each other: phases are stretches of time, of one event", meaningless)
    end
+   if args.no_children and args.call_graph and args.call_graph ~= "callee" then
+      options.fail("-g %s and --no-children exclude each other: its tree counts samples in callers, too; -g callee "
+         .. "begins with the functions that have them", args.call_graph)
+   end
    if args.raw and not args.histogram and not args.correlate then
       options.fail("--raw is for the values of --histogram and --correlate; neither is asked for")
    end

@@ -250,6 +250,8 @@ describe("lpfm report", function()
          ["--raw"] = "--raw is for the values of --histogram and --correlate",
          ["-s symbol --slice 1"] = "--slice is the width of the slices of -s time and of --phases",
          ["--correlate interval,period --slice 1"] = "--correlate and --slice exclude",
+         ["-g caller --no-children"] = "-g caller and --no-children exclude each other",
+         ["-g callee --no-children"] = "there are no call stacks",
          ["-g caller --top 1"] = "--call-graph and --top exclude",
          ["--derive a=samples --percent-limit 1"] = "--derive and --percent-limit exclude",
          ["--derive a=samples --phases"] = "exclude each other", ["--derive a=samples -x,"] = "--derive prints text",
