@@ -399,11 +399,11 @@ local function begin(self)
 end
 
 local function complete(self)
-   if self.child and self.gone and not self.status then
-      self.partial, self.used = true, cpu_times(self.child.pid)
-   end
+   self.partial = self.child and self.gone and not self.status
+   self.used = self.partial and cpu_times(self.child.pid)
    self.elapsed = math.max(self.env.clock() - self.started, 0)
    end_all(self)
+   self.partial = self.partial or self.child and self.enough -- a message "enough" may be read after the command's end
 end
 
 local function carry_out(self)

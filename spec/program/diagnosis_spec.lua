@@ -4,6 +4,9 @@
 
 local c = require "support.c"
 local cjson = require "cjson"
+local files = require "support.files"
+local lpfm = require "lpfm"
+local measure = require "pfm.measure"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
@@ -86,6 +89,25 @@ describe("a measurement that ends before its command", function()
       out = run(("record --timeout 0.3 -o %s/partial.data -- %s 1.5 1"):format(scratch, shares))
       assert.falsy(out:find("was not sampled", 1, true), out)
       assert.falsy((run(("report %s/partial.data"):format(scratch))):find("not sampled", 1, true))
+   end)
+
+   it("is one that its limit ended, also if the command has ended before that is noticed", function()
+      local function until_gone(child)
+         repeat
+            local stat = assert(files.read(("/proc/%d/stat"):format(child.pid)))
+         until stat:match("%) (%a)") == "Z"
+      end
+      local outcome = measure.run({ command = { "true" }, inherit = false }, {
+         attach = function(subject)
+            local ctx = assert(lpfm.create {})
+            assert(ctx:write_pmcs { { num = 66, value = 9 } })
+            assert(ctx:write_pmds { { num = 66, value = -1, flags = { "OVFL_NOTIFY" } } })
+            assert(measure.load(ctx, subject) and ctx:start())
+            return ctx
+         end,
+         begin = until_gone, message = function() return "enough" end, ended = function() end,
+      })
+      assert.same({ true, true }, { outcome.enough, outcome.partial })
    end)
 
    it("says nothing false after SIGINT or SIGTERM, either", function()
