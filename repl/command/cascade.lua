@@ -73,6 +73,9 @@ function command.text(result, target)
       stage_lines(stage, result.stages[i - 1], lines)
    end
    lines[#lines + 1] = ""
+   if result.not_begun then
+      lines[#lines + 1] = ("  Nothing was counted: %s."):format(options.never_began(result))
+   end
    lines[#lines + 1] = ("  %s elapsed; the other times are those in which %s ran."):format(render.time(result.elapsed),
       target.cpus and "the CPU" or "the thread")
    local left_out = result.left_out or result.unsampled

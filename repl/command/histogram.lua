@@ -41,6 +41,7 @@ end
 local function tail(result, others)
    local out = { (" %s, %s counted"):format(render.plural(result.overflows, "overflow"),
       render.number(result.counted)) }
+   if result.late then out[2] = " nothing was counted: " .. options.never_began(result) end
    local function add(n, text)
       if n > 0 then out[#out + 1] = (" %s %s"):format(render.number(n), text) end
    end

@@ -586,6 +586,14 @@ function options.moved(file)
       file.path, file.path)
 end
 
+--- Says that a measurement ended during its delay.
+-- @tparam table outcome with `status` or `signal`, if a command has ended
+-- @treturn string
+function options.never_began(outcome)
+   return ("the %s ended before --delay had passed"):format((outcome.status or outcome.signal) and "command"
+      or "measurement")
+end
+
 --- Checks the conditions of when to count (`from`, `until`, `switch_after`), and raises an error if
 -- one is malformed.
 -- @tparam table args

@@ -277,12 +277,12 @@ local function summary(file, outcome)
       line = line .. "; sampling never began: " .. obstacle
    elseif stages.delay(outcome.stages or {}) then
       line = line .. "; sampling " .. stages.delay(outcome.stages)
+   elseif outcome.not_begun then
+      line = line .. "; " .. options.never_began(outcome)
    elseif outcome.samples == 0 and (outcome.overflows or 0) > 0 then
       line = line .. ", none of which met the condition"
    elseif outcome.samples == 0 and outcome.off_cpu then
       line = line .. "; no thread left its CPU, or ran for long enough to be sampled"
-   elseif outcome.not_begun then
-      line = line .. "; the command ended before --delay had passed"
    elseif outcome.samples == 0 and not outcome.unsampled then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end

@@ -83,7 +83,7 @@ local function warnings(result)
 end
 
 local function late_note(result)
-   return result.late and { "  The command ended before --delay had passed; nothing was counted." } or {}
+   return result.late and { ("  Nothing was counted: %s."):format(options.never_began(result)) } or {}
 end
 
 -- If the counting began later than the conditions of --from were met, says how much later.
@@ -277,7 +277,10 @@ end
 
 -- Prints the warnings to stderr, for output formats that have no place for them.
 local function remark(result, target)
-   local lines = warnings(result)
+   local lines = stat_text.end_note(result)
+   stat_text.append(lines, late_note(result))
+   if stages.obstacle(result.stages or {}) then stat_text.append(lines, stat_text.reasons(result)) end
+   stat_text.append(lines, warnings(result))
    stat_text.append(lines, from_note(result))
    stat_text.append(lines, runs_note(result))
    if target.inherit ~= false then stat_text.append(lines, hint(result, target)) end

@@ -195,7 +195,7 @@ local function show_text(view)
    local result = sort(view, view.rows or ROWS)
    local lines = { heading(view, result.all, result.idle, math.huge), "" }
    for _, line in ipairs(lines_of(nil, result, result.rows)) do lines[#lines + 1] = line end
-   if #result.rows == 0 then lines[#lines + 1] = " no samples yet" end
+   if #result.rows == 0 then lines[#lines + 1] = " " .. (view.empty or "no samples yet") end
    lines[#lines + 1] = ""
    options.print(lines)
    io.stdout:flush()
@@ -269,7 +269,10 @@ local function watch(view, spec)
    view.live = new_live(self, view.window)
    view.stacks = stacks_of(self)
    local sink = sink_of(view.live, function(child) view.child = child end)
-   local function run() view.live.now = profile.run(self, sink, on_tick(view)).elapsed end
+   local function run()
+      local outcome = profile.run(self, sink, on_tick(view))
+      view.live.now, view.empty = outcome.elapsed, outcome.not_begun and options.never_began(outcome)
+   end
    if view.full then view.pages = pages_of(view) end
    local ok, err = pcall(view.full and screen.run or run, run, true)
    if not ok then error(spec.cpus and may_watch(err) or err, 0) end

@@ -37,6 +37,15 @@ local function target_of(spec)
    return out
 end
 
+-- Takes back that the first stage was reached, if the measurement ended during its delay.
+local function unreached(outcome, late)
+   for _, stage in ipairs(late and outcome.stages or {}) do
+      stage.reached, stage.reached_by, stage.began = false, 0, nil
+   end
+   outcome.not_begun = late
+   return outcome
+end
+
 -- Carries out the stages before a profile, which is the last stage.
 local function sample(spec, list, record)
    local last, texts, copy = list[#list], {}, {}
@@ -50,7 +59,7 @@ local function sample(spec, list, record)
    table.insert(outcome.stages, { text = last.text, reached = reached, samples = outcome.samples, counts = {},
       began = not before and 0 or reached and before.began + before.lasted / before.reached_by or nil,
       left_by = {}, subjects = outcome.subjects, lasted = 0, uncounted = 0 })
-   return outcome
+   return unreached(outcome, outcome.not_begun)
 end
 
 local FIELDS = fields.join(measure.fields, { "stages", "random", "with", "buffer", "g" })
@@ -63,13 +72,14 @@ end
 -- @tparam table spec a target, as for `measure.run`, and:
 -- @string spec.stages as "page-faults:1000 then cs:10 then cpu-clock"
 -- @tparam[opt] function record carries out a last stage that samples, by default `profile.collect`
--- @treturn table of `measure.run`, and `stages`: by stage `text`, `reached`, `began` (ns of measured
--- time, the thread's own; of several threads the first), `lasted`, `uncounted` (ns of `lasted`
--- in which its events were not counted), `left_by` (texts of conditions; by text, how many subjects
--- left by it), `late` (its condition was met, but the next stage could not begin), `counts` (of
--- `event`, `unit`, `value`), `subjects` (how many), `reached_by` (how many of these reached it); a
--- stage that samples has `samples` instead of counts; `left_out`, the share of a command's CPU time
--- that its other threads and children spent, which are not part of the cascade
+-- @treturn table of `measure.run`, its `late` as `not_begun`, and `stages`: by stage `text`,
+-- `reached`, `began` (ns of measured time, the thread's own; of several threads the first),
+-- `lasted`, `uncounted` (ns of `lasted` in which its events were not counted), `left_by` (texts of
+-- conditions; by text, how many subjects left by it), `late` (its condition was met, but the next
+-- stage could not begin), `counts` (of `event`, `unit`, `value`), `subjects` (how many),
+-- `reached_by` (how many of these reached it); a stage that samples has `samples` instead of
+-- counts; `left_out`, the share of a command's CPU time that its other threads and children spent,
+-- which are not part of the cascade
 -- @usage
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)
@@ -90,7 +100,7 @@ function cascade.run(spec, record)
    })
    outcome.stages = stages.merge(progress)
    outcome.left_out = spec.command and not (spec.tids or spec.cpus) and measure.left_out(outcome) or nil
-   return outcome
+   return unreached(outcome, outcome.late)
 end
 
 return cascade

@@ -331,7 +331,7 @@ local function row_of(self, event, values)
       row.poor = taken > 0 and ("other users of the PMU had its counter for %.0f%% of the time"):format(taken * 100)
          or multiplex.poor(value, share, row.error)
    end
-   if self.obstacle then row.value, row.state, row.reason = nil, "not counted", self.obstacle end
+   if self.obstacle or self.never then row.value, row.state, row.reason = nil, "not counted", self.obstacle end
    return row
 end
 
@@ -421,8 +421,12 @@ local function parsed(list)
    return read
 end
 
--- Notes how far the stages before the counting came.
+-- Notes whether the counting began at all, and how far the stages before it came.
 function counting:conclude(outcome)
+   self.never = outcome.late
+   for _, part in ipairs(outcome.late and self.per or {}) do
+      for i in ipairs(part.values) do part.values[i] = false end
+   end
    if not self.stages then return end
    outcome.stages = stages.merge(self.progress)
    self.obstacle = stages.obstacle(outcome.stages)

@@ -110,6 +110,22 @@ describe("a measurement that ends before its command", function()
       assert.same({ true, true }, { outcome.enough, outcome.partial })
    end)
 
+   it("has counted nothing where that is its delay, and says so in each command and format", function()
+      local never = "the command ended before --delay had passed"
+      for line, words in pairs { ["stat -r 2"] = "<not counted>", ["stat -x,"] = "<not counted>,,page-faults",
+         ["stat -I 10"] = "", ["stat --per-thread"] = "<not counted>",
+         ["record --off-cpu -o " .. scratch .. "/none.data"] = "0 samples",
+         ["top --once -c 1"] = "0 samples", ["histogram cpu -c 1"] = "0 overflows" } do
+         local out = run(("%s -D 60000 -e page-faults -- true"):format(line))
+         assert.truthy(out:find(never, 1, true) and out:find(words, 1, true), line .. ": " .. out)
+         assert.falsy(out:find("nan", 1, true), out)
+      end
+      local out = run("cascade -D 60000 page-faults:1 then cs -- true")
+      assert.truthy(out:find("1. page-faults:1: not reached", 1, true) and out:find(never, 1, true), out)
+      out = run("stat -x, --from page-faults:1e9 -e page-faults -- true")
+      assert.truthy(out:find("stage 1, 'page-faults:1e9', did not come to its end", 1, true), out)
+   end)
+
    it("says nothing false after SIGINT or SIGTERM, either", function()
       for _, signal in ipairs { "INT", "TERM" } do
          local out = run(("record -o %s/cut.data -- sh -c '%s 0.2 1; kill -%s $PPID; exec %s 600 1'"):format(scratch,

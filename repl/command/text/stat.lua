@@ -128,7 +128,7 @@ end
 -- @treturn {string,...}
 function stat_text.time_lines(result)
    local rows = { { ("%.9f"):format(result.elapsed), "s elapsed" } }
-   if result.elapsed_stddev then
+   if result.elapsed_stddev and result.elapsed > 0 then
       rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(render.plus_minus, result.elapsed_stddev / result.elapsed * 100)
    end
    if result.rusage then
