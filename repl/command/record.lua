@@ -50,7 +50,7 @@ function command.options()
    c:option("--call-graph", "HOW", "The same: fp (frame pointers), dwarf or dwarf,SIZE (copies of the stack).")
    c:flag("--off-cpu", "Record where threads wait, too, with call stacks: see below.")
    c:option("--buffer", "SIZE", "Size of the sampling buffer, e.g. 256K or 1M.")
-   c:option("--max-size", "SIZE", "Stop recording when the file has grown to SIZE, e.g. 100M.")
+   c:option("--max-size", "SIZE", "Stop recording when the samples have grown to SIZE, e.g. 100M: see below.")
    c:option("--switch-output", "HOW", "Go on in another file at SIGUSR2, or after a SIZE (100M) or TIME (30s).",
       "signal")
    c:option("--switch-max-files", "N", "With --switch-output, keep the latest N files.")
@@ -75,7 +75,9 @@ function command.options()
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
       .. "--switch-output: each file can be reported alone, and its name is that of -o with the time behind it, as\n"
       .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Sizes have a unit, B, K, M or G,\n"
-      .. "and so have times: s, m, h or d. --max-size is that of all files together.\n"
+      .. "and so have times: s, m, h or d. --max-size is that of all files together. It is looked at when the buffer\n"
+      .. "is read, four times a second and when a part of it is full: what came until then is in the file, too, and\n"
+      .. "so are the names of functions, which are written at the end.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
@@ -261,8 +263,10 @@ local function summary(file, outcome)
    local line = ("%s%s %s, %s"):format(render.plural(outcome.samples, "sample"),
       render.where(outcome.simulated), place(file, outcome), command.losses(outcome))
    if outcome.overflows then line = ("%s; of %s"):format(line, render.plural(outcome.overflows, "overflow")) end
-   if outcome.full_file then line = line .. ("; it ended when the file%s had grown to --max-size"):format(
-      #(outcome.files or {}) > 1 and "s" or "") end
+   if outcome.full_file then
+      line = line .. ("; it ended when the file%s had grown to --max-size, which is looked at when the buffer is read; "
+         .. "names of functions came on top"):format(#(outcome.files or {}) > 1 and "s" or "")
+   end
    if outcome.stacks then
       local why = outcome.stacks.why
       line = ("%s; call stacks by %s%s"):format(line, outcome.stacks.how, why and ": " .. why or "")

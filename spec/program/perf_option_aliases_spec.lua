@@ -254,6 +254,8 @@ describe("record --max-size", function()
       local out, status = run(line:format "--max-size 8K")
       assert.equal(3, status, out)
       assert.truthy(out:find("it ended when the file had grown to --max-size", 1, true), out)
+      assert.truthy(out:find("looked at when the buffer is read; names of functions came on top", 1, true), out)
+      assert.truthy(run("record --help"):find("what came until then is in the file, too", 1, true))
       assert.is_nil(whole:find("--max-size", 1, true), whole)
       local function samples(text) return tonumber((text:match("([%d,]+) samples? in"):gsub(",", ""))) end
       assert.is_true(samples(out) < samples(whole), out .. whole)
