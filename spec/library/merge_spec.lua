@@ -8,6 +8,7 @@ local browser = require "support.browser"
 local c = require "support.c"
 local chunks = require "lpfm.chunks"
 local handmade = require "support.handmade"
+local lock = require "pfm.util.lock"
 local lpfm = require "lpfm"
 local merge = require "pfm.jobs.merge"
 local record = require "pfm.record"
@@ -262,6 +263,24 @@ describe("merging", function()
       assert.truthy(out:find("killed did not end properly", 1, true), out)
       assert.truthy(table.concat(open("all"):warnings(), "\n"):find("did not end properly", 1, true))
       assert.equal(2, #open("all").sources)
+   end)
+
+   it("is refused while another process merges into the file, and goes over what a killed one left", function()
+      make("a", head(), { 1 })
+      write("all.part", ("what a process that was killed has left"):rep(1000))
+      merge.files(paths { "a" }, dir .. "/all")
+      local before = read("all")
+      assert.is_nil(io.open(dir .. "/all.part"))
+      local other = assert(io.open(dir .. "/all.part", "wb"))
+      assert.is_true(lock(other))
+      local out, status = sh(program .. " merge a -o all")
+      assert.equal(1, status, out)
+      assert.truthy(out:find("cannot write all: another process is merging into it", 1, true), out)
+      assert.is_true(before == read("all"))
+      assert(io.open(dir .. "/all.part"), "the other process's file"):close()
+      other:close()
+      assert.equal(0, select(2, sh(program .. " merge a -o all")))
+      assert.is_nil(io.open(dir .. "/all.part"))
    end)
 
    it("leaves the file that was there where it cannot write", function()

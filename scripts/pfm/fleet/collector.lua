@@ -9,10 +9,10 @@
 
 local dirent = require "posix.dirent"
 local errno = require "posix.errno"
-local fcntl = require "posix.fcntl"
 local fail = require "pfm.util.fail"
 local fields = require "pfm.util.fields"
 local launcher = require "pfm.util.launcher"
+local lock = require "pfm.util.lock"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local write_all = require "pfm.util.write_all"
@@ -20,7 +20,6 @@ local record = require "pfm.record"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
-local stdio = require "posix.stdio"
 local statvfs = require("posix.sys.statvfs").statvfs
 local store = require "pfm.fleet.store"
 local text_file = require "pfm.util.text_file"
@@ -136,14 +135,11 @@ local function adopt(self, name)
 end
 
 -- Refuses a spool that another process has: its unfinished recording is not left over, and its counts would be lost.
-local function lock(self)
+local function claim(self)
    local file, err = io.open(path_in(self, LOCK), "a")
    if not file then fail("cannot write %s", err) end
    self.lock = file
-   local _, _, code = fcntl.fcntl(stdio.fileno(file), fcntl.F_SETLK, { l_type = fcntl.F_WRLCK })
-   if code == errno.EAGAIN or code == errno.EACCES then -- a file system may have no locks
-      fail("another collector records into %s", self.folder)
-   end
+   if not lock(file) then fail("another collector records into %s", self.folder) end
 end
 
 local function open_spool(self)
@@ -154,7 +150,7 @@ local function open_spool(self)
    elseif stat.S_ISDIR(info.st_mode) == 0 then
       fail("%s is no folder; recordings that are made again and again need one", self.folder)
    end
-   lock(self)
+   claim(self)
    load_counts(self)
    for _, name in ipairs(dirent.dir(self.folder)) do
       if name:find("%.part$") then adopt(self, name) end

@@ -8,9 +8,11 @@
 -- @module pfm.jobs.merge
 
 local chunks = require "lpfm.chunks"
+local errno = require "posix.errno"
 local fileno = require("posix.stdio").fileno
 local identity = require "pfm.recording.identity"
 local layout = require "pfm.recording.layout"
+local lock = require "pfm.util.lock"
 local objects = require "pfm.jobs.merge.objects"
 local write_all = require "pfm.util.write_all"
 local reader = require "pfm.recording.reader"
@@ -18,6 +20,7 @@ local render = require "pfm.render"
 local schema = require "pfm.recording.schema"
 local expect = require "pfm.util.expect"
 local stat = require "posix.sys.stat"
+local unistd = require "posix.unistd"
 
 local merge = {}
 
@@ -170,21 +173,52 @@ local function write_file(gathered, out)
    append(out, "DONE", ('{"sources":%d}'):format(#gathered.sources))
 end
 
--- Writes into a file beside the result and renames it: the result may be one of the inputs, and no reader sees a part.
-local function write(gathered, path)
-   local part, there = path .. ".part", stat.stat(path)
+-- Returns the device and inode of the file at a path, or nil; and its bytes.
+local function file_at(path)
+   local found = stat.stat(path)
+   if found then return ("%.0f %.0f"):format(found.st_dev, found.st_ino), found.st_size end
+end
+
+-- Opens a file without emptying it, and makes it if there is none.
+local function open_or_make(path)
+   local out, err, code = io.open(path, "r+b")
+   if not out then out, err, code = io.open(path, "wbx") end
+   if not out and code ~= errno.EEXIST then error("cannot write " .. err, 0) end
+   return out
+end
+
+-- Opens the file beside the result that becomes it: the result may be one of the inputs, and no reader sees a part.
+-- It is locked, as of two processes that merge into one file the later would replace what the other has written.
+local function claim(path)
+   local there = stat.stat(path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
-   local out, err = io.open(part, "wb")
-   if not out then error("cannot write " .. err, 0) end
+   local part = path .. ".part"
+   while true do
+      local out = open_or_make(part)
+      if out and not lock(out) then
+         out:close()
+         error(("cannot write %s: another process is merging into it"):format(path), 0)
+      end
+      local id, bytes = file_at(part)
+      local own = out and id == file_at(("/proc/self/fd/%d"):format(fileno(out)))
+      if own and bytes == 0 then return out, part end
+      if own then os.remove(part) end -- a process that was killed left it
+      if out then out:close() end
+   end
+end
+
+-- Writes the recordings, and puts the file in its place; returns what was gathered, and the bytes.
+local function make(paths, out, part, path)
+   local gathered = gather(paths)
+   if #gathered.sources == 0 then
+      error("there is nothing to merge: " .. table.concat(gathered.problems, "; "), 0)
+   end
    local ok, why = pcall(write_file, gathered, out)
    local bytes = out:seek()
-   local closed, late = out:close()
-   if ok and closed then ok, why = os.rename(part, path) else why = why or late end
-   if not ok or not closed then
-      os.remove(part)
-      error(("cannot write %s: %s"):format(path, tostring(why):gsub("^.*: ", "")), 0)
-   end
-   return bytes
+   if ok then ok, why = unistd.fsync(fileno(out)) end
+   if ok then ok, why = os.rename(part, path) end
+   if not ok then error(("cannot write %s: %s"):format(path, tostring(why):gsub("^.*: ", "")), 0) end
+   return gathered, bytes
 end
 
 --- Returns a recording's id, which merging keeps: files with the same chunks are one recording.
@@ -209,18 +243,19 @@ merge.distinct = identity.distinct
 -- @string out the file; it may be one of them
 -- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
 -- (in words: what was left out, and why), `unended` (recordings in the file without a proper end)
--- @raise where there is nothing to merge, or the file cannot be written
+-- @raise where there is nothing to merge, the file cannot be written, or another process is merging into it
 -- @usage
 -- local record, merge = require "pfm.record", require "pfm.jobs.merge"
 -- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")
 -- print(merge.files({ "one.data", "one.data" }, "all.data").sources) --> 1
 function merge.files(paths, out)
-   local gathered = gather(paths)
-   if #gathered.sources == 0 then
-      error("there is nothing to merge: " .. table.concat(gathered.problems, "; "), 0)
-   end
+   local file, part = claim(out)
+   local ok, gathered, bytes = pcall(make, paths, file, part, out)
+   if not ok then os.remove(part) end
+   file:close()
+   if not ok then error(gathered, 0) end
    return { sources = #gathered.sources, twice = gathered.twice, problems = gathered.problems,
-      unended = gathered.unended, bytes = write(gathered, out) }
+      unended = gathered.unended, bytes = bytes }
 end
 
 expect.signatures("merge", merge, {
