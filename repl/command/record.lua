@@ -9,6 +9,7 @@ local extensions = require "repl.parts"
 local launcher = require "pfm.util.launcher"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
+local proc = require "lpfm.proc"
 local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
 local record = require "pfm.record"
@@ -74,10 +75,11 @@ function command.options()
       .. "and raw events (rHEX) and those of cpu/.../.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
       .. "--switch-output: each file can be reported alone, and its name is that of -o with the time behind it, as\n"
-      .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Sizes have a unit, B, K, M or G,\n"
-      .. "and so have times: s, m, h or d. --max-size is that of all files together. It is looked at when the buffer\n"
-      .. "is read, four times a second and when a part of it is full: what came until then is in the file, too, and\n"
-      .. "so are the names of functions, which are written at the end.\n"
+      .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Without the\n"
+      .. "option, SIGUSR2 changes nothing. Sizes have a unit, B, K, M or G, and so have times: s, m, h or d.\n"
+      .. "--max-size is that of all files together. It is looked at when the buffer is read, four times a second and\n"
+      .. "when a part of it is full: what came until then is in the file, too, and so are the names of functions,\n"
+      .. "which are written at the end.\n"
       .. "Ctrl-C stops the recording and keeps the file.\nThe exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
@@ -346,6 +348,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(join_how(argv))
+   assert(proc.catch "USR2") -- it ends no recording, also where no other file is to begin at it
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    local function prepared() return spec_of(args, options.target(args, words)) end
    local done = extensions.run("record", args, prepared)

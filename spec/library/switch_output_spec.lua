@@ -70,6 +70,17 @@ describe("record --switch-output", function()
       assert.is_nil(io.open(out), "the last file has the time behind its name, too")
    end)
 
+   it("begins a file at SIGUSR2 only where that is asked for: else the signal changes nothing", function()
+      local line = "record -e page-faults -c 1 %s -o %s -- sh -c 'kill -USR2 $PPID; ls / >/dev/null; kill -USR2 $$'"
+      for _, option in ipairs { "--switch-output=1G", "" } do
+         local said, status = run(line:format(option, out))
+         assert.equal(128 + 12, status, said) -- of the command itself, which has the signal as before
+         local self = open(option == "" and out or parts()[1])
+         assert.same({ 1, 12 }, { #parts(), self.ends.signal })
+         assert.is_true(self.ends.samples > 0, said)
+      end
+   end)
+
    it("takes an option without a value and what follows for the command", function()
       local said, status = run(("record -o %s --switch-output sh -c 'exit 7'"):format(out))
       assert.equal(7, status, said)
