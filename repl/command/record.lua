@@ -278,6 +278,8 @@ local function summary(file, outcome)
    if (outcome.masked or 0) > SHARE then
       line = line .. ("; nothing was observed for %.0f%% of the time"):format(outcome.masked * 100)
    end
+   local taken = outcome.taken > SHARE
+   if taken then line = line .. ("; for %.0f%% of the time %s"):format(outcome.taken * 100, measure.OTHERS) end
    local obstacle = stages.obstacle(outcome.stages or {})
    if obstacle then
       line = line .. "; sampling never began: " .. obstacle
@@ -289,7 +291,7 @@ local function summary(file, outcome)
       line = line .. ", none of which met the condition"
    elseif outcome.samples == 0 and outcome.off_cpu then
       line = line .. "; no thread left its CPU, or ran for long enough to be sampled"
-   elseif outcome.samples == 0 and not outcome.unsampled then
+   elseif outcome.samples == 0 and not outcome.unsampled and not taken then
       line = line .. "; too few events for a sample: try a smaller -c or a larger -F"
    end
    local cut = (outcome.stacks or {}).cuts

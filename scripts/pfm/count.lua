@@ -24,7 +24,6 @@ local HINT_SHARE, HINT_NS = 0.03, 2e6 -- uncounted CPU time is hinted at if it i
 local FEW = 8                         -- with more contexts, the switching interval does not adapt
 local FIRST_NAMES, LAST_NAMES = 0.001, 0.1 -- s between looks at the threads' names
 local LEDGER = 0.02                   -- s between looks at what ended threads have counted
-local TAKEN = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI watchdog"
 
 -- --- one measurement -----------------------------------------------------------------------------
 
@@ -321,7 +320,7 @@ local function row_of(self, event, values)
       reason = "the counter stayed at 0 while the program ran: this machine's PMU does not count it"
    elseif not value and not reason then
       state = "not counted"
-      reason = taken > 0 and TAKEN or share and "its event set never had its turn" or nil
+      reason = taken > 0 and measure.OTHERS or share and "its event set never had its turn" or nil
    end
    local row = { event = event.name, base = event.base, unit = event.unit, value = value, state = state,
       reason = reason }

@@ -550,6 +550,10 @@ function measure.finish(self)
    return result(self)
 end
 
+--- Why an event can have no counter for a time, in words.
+measure.OTHERS = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI "
+   .. "watchdog"
+
 --- Why CPU time can be missing where threads and children are measured, in words.
 measure.TAKEN = "programs spend it while they are loaded and exit; and the kernel takes the counters from one that "
    .. "gets other rights as it starts (set-user-ID), or has a file that may not be read"

@@ -437,6 +437,7 @@ end
 local function settle(self, subject)
    if self.stages then self.progress[#self.progress + 1] = stages.progress(self.stages, subject.ctx) end
    local info = add_losses(self, subject, self)
+   self.active, self.blind = self.active + (info.act_duration or 0), self.blind + (info.blind or 0)
    if self.inherits then
       self.ran = self.ran + (info.act_duration or 0)
       return
@@ -786,7 +787,7 @@ function profile.prepare(spec)
       spec.g = spec.g or true
    end
    local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0,
-      late = 0, throttled = 0, full = 0, crowded = 0, rates = {},
+      late = 0, throttled = 0, full = 0, crowded = 0, rates = {}, active = 0, blind = 0,
       held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }, sampler)
    self.stages = stages.leading(spec.from)
    if self.stages then
@@ -919,6 +920,7 @@ function profile.complete(self, outcome)
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
    outcome.alone, outcome.inherited = self.alone, self.inherits
+   outcome.taken = self.active > 0 and self.blind / self.active or 0
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
    outcome.stacks = self.stacks and self.stacks:outcome()
@@ -937,7 +939,8 @@ end
 -- overflow filled the buffer), `untold` (records of what programs did that had no room), `late`
 -- (periods over which a timer came too late for a sample), `full` (times a buffer was full),
 -- `missed` (about how many samples were not taken while one was full), `unsampled` (a share of the
--- CPU time), `alone` (why threads and children were left out), `stages` (of
+-- CPU time), `taken` (the share of the time in which other users of the PMU had a counter, see
+-- `measure.OTHERS`), `alone` (why threads and children were left out), `stages` (of
 -- `pfm.measure.stages.merge`) that led to it, `randomized` (how, in words), `masked` (where the
 -- tool draws the periods: the share of the time in which it did so and nothing was observed),
 -- `stacks` (`how` the call stacks were taken, `why` so, `cuts`: samples by where their stacks were

@@ -7,6 +7,7 @@ local cjson = require "cjson"
 local files = require "support.files"
 local lpfm = require "lpfm"
 local measure = require "pfm.measure"
+local record = require "repl.command.record"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
@@ -78,6 +79,25 @@ describe("what may not be read", function()
       end
       c.sh("rm -f " .. denied)
    end)
+end)
+
+it("record names other users of the PMU that had its counter, as stat does, and blames no period then", function()
+   local job = record.job({ command = { "true" }, events = "page-faults", period = 1e9 }, scratch .. "/taken.data")
+   local ended = job.callbacks.ended
+   function job.callbacks.ended(subject)
+      local ctx = subject.ctx
+      local function getinfo() return { { act_duration = 1000, blind = 700 } } end
+      subject.ctx = setmetatable({ getinfo_evtsets = getinfo }, { __index = function(_, name)
+         return function(_, ...) return ctx[name](ctx, ...) end
+      end })
+      ended(subject)
+   end
+   local said = tostring(job.complete(measure.run(job.target, job.callbacks)))
+   assert.truthy(said:find("; for 70% of the time " .. measure.OTHERS, 1, true), said)
+   assert.falsy(said:find("too few events", 1, true), said)
+   said = run(("record -e page-faults -c 1000000000 -o %s/few.data -- true"):format(scratch))
+   assert.truthy(said:find("too few events", 1, true), said)
+   assert.falsy(said:find("other users", 1, true), said)
 end)
 
 describe("a measurement that ends before its command", function()
