@@ -342,6 +342,21 @@ end
 measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inherit", "itself", "outlive", "delay",
    "seconds", "spawn", "background", "words" }
 
+-- The lists in a target, and what checks an element of each.
+local LISTS = {
+   { "command", function(what, word) expect.kind(what, word, "string") end },
+   { "tids", function(what, tid) expect.whole(what, tid, 1, 2 ^ 31 - 1) end },
+   { "cpus", function(what, cpu) expect.whole(what, cpu, 0, 1023) end },
+}
+
+local function check_list(field, list, check)
+   if type(list) ~= "table" or #list == 0 then
+      error(("%s: expected a list that is not empty, got %s"):format(field,
+         type(list) == "table" and "an empty one" or "a " .. type(list)), 0)
+   end
+   for i, element in ipairs(list) do check(("%s: element %d"):format(field, i), element) end
+end
+
 --- Raises an error where a target cannot be measured: it names nothing, or a simulated computer
 -- runs no commands.
 -- @tparam table target
@@ -349,20 +364,9 @@ measure.fields = { "command", "tids", "whole", "cpus", "call", "threads", "inher
 -- measure.check { command = { "true" } }
 function measure.check(target)
    expect.kind("target", target, "table")
-   for _, field in ipairs { "command", "tids", "cpus" } do
-      local list = target[field]
-      if list ~= nil and (type(list) ~= "table" or #list == 0) then
-         error(("%s: expected a list that is not empty, got %s"):format(field,
-            type(list) == "table" and "an empty one" or "a " .. type(list)), 0)
-      end
-      for i, element in ipairs(list or {}) do
-         local what = ("%s: element %d"):format(field, i)
-         if field == "command" then
-            expect.kind(what, element, "string")
-         else
-            expect.whole(what, element, field == "tids" and 1 or 0, field == "tids" and 2 ^ 31 - 1 or 1023)
-         end
-      end
+   for _, its in ipairs(LISTS) do
+      local field, check = unpack(its)
+      if target[field] ~= nil then check_list(field, target[field], check) end
    end
    if target.call ~= nil then expect.kind("call", target.call, "function") end
    expect.number("seconds", target.seconds)
