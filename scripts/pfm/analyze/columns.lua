@@ -44,16 +44,13 @@ end
 -- together: intervals and periods.
 -- @param self
 -- @tparam ?table filter
--- @tparam[opt] table values names; if neither "interval" nor "period" is among them, the filter stays
--- @treturn table the filter, with the first event that has samples if it has none
--- @treturn ?string name of the event
-function columns.of_one_event(self, filter, values)
-   local out, several = {}, #self.head.events > 1
+-- @treturn table the filter, with the first event that has samples if it has none and there are several
+-- @treturn ?string name of the event, if there are several
+function columns.of_one_event(self, filter)
+   local out = {}
    for name, value in pairs(filter or {}) do out[name] = value end
-   if not several then return out end
-   for _, value in ipairs(values or { "period" }) do
-      if value == "interval" or value == "period" then out.event = stacks.event(self, out.event).name end
-   end
+   if #self.head.events < 2 then return out end
+   out.event = stacks.event(self, out.event).name
    return out, out.event
 end
 

@@ -45,6 +45,16 @@ local function where_of(self, filter)
    return where
 end
 
+-- Returns the filter for values, and the name of the event if the samples of one of several are taken: intervals and
+-- periods are those of one event, other values are in the samples of all.
+local function filter_for(self, filter, ...)
+   for _, value in ipairs { ... } do
+      if value == "interval" or value == "period" then return columns.of_one_event(self, filter) end
+   end
+   filter = filter or {}
+   return filter, #self.head.events > 1 and filter.event or nil
+end
+
 -- Returns where a bin of powers of two begins; see log_bin() in lpfm/samples/column.c.
 local function log_start(bin, bits)
    local step = 2 ^ bits
@@ -100,7 +110,7 @@ function values.histogram(self, what, options)
    columns.check(self)
    options = columns.options(options)
    self = together.choose(self, options.filter)
-   local filter, event = columns.of_one_event(self, options.filter, { what })
+   local filter, event = filter_for(self, options.filter, what)
    local binned, plain = columns.column(self, what, options.raw), columns.column(self, what, options.raw)
    local width, from = options.width, options.from or 0
    if width then binned.step, binned.from = width, from else binned.bits = FINE end
@@ -122,7 +132,7 @@ function values.correlate(self, x, y, options)
    columns.check(self)
    options = columns.options(options)
    self = together.choose(self, options.filter)
-   local filter, event = columns.of_one_event(self, options.filter, { x, y })
+   local filter, event = filter_for(self, options.filter, x, y)
    local m = self:group_by({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
       where = where_of(self, filter) }):moments()
    local out = { event = event, n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }
