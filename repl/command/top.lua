@@ -109,22 +109,30 @@ end
 
 -- --- an update -----------------------------------------------------------------------------------
 
--- Merges rows that differ only in the thread, and leaves out those of the idle task. Returns the
--- rows, the events of the idle task, and all events.
-local function without_threads(sorted)
-   local by_id, out, idle, all = {}, {}, 0, 0
+-- Merges rows that differ only in the thread, and leaves out those of the idle task. Returns the rows, which name
+-- their event if `several` are sampled, and by event the events of the idle task, and all.
+local function without_threads(sorted, several)
+   local by_id, out, idle, all = {}, {}, {}, {}
    for _, row in ipairs(sorted.rows) do
-      all = all + row.events
+      local event = row.event
+      all[event], idle[event] = (all[event] or 0) + row.events, idle[event] or 0
       if row.cells[1]:sub(1, #IDLE) == IDLE then
-         idle = idle + row.events
+         idle[event] = idle[event] + row.events
       else
          local cells = { unpack(row.cells, 2) }
-         local id = table.concat(cells, "\0") .. "\0" .. row.pmd
-         local known = by_id[id] or { cells = cells, samples = 0, events = 0, total = row.total and { events = 0 } }
+         local id = table.concat(cells, "\0") .. "\0" .. event
+         local known = by_id[id] or { cells = cells, event = event, samples = 0, events = 0,
+            total = row.total and { events = 0 } }
          if not by_id[id] then by_id[id], out[#out + 1] = known, known end
          known.samples, known.events = known.samples + row.samples, known.events + row.events
          if row.total then known.total.events = known.total.events + row.total.events end
       end
+   end
+   for _, row in ipairs(out) do
+      local whole = all[row.event] - idle[row.event]
+      row.percent = row.events / whole * 100
+      if row.total then row.total.percent = row.total.events / whole * 100 end
+      row.event = several and row.event or nil
    end
    return out, idle, all
 end
@@ -133,24 +141,21 @@ end
 -- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @tparam[opt] table filter of `report.sort`
--- @treturn table of `cells`, `percent` (of samples that are not idle), `samples` and, with call
--- stacks, `total` (which includes called functions); the highest first
--- @treturn number share of the idle samples
+-- @treturn table of `cells`, `percent` (of samples of the event that are not idle), `samples` and, with call
+-- stacks, `total` (which includes called functions), with several events `event`; the highest first
+-- @treturn number share of the idle samples of the first event
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)
    self.ran = nil -- computed again from newer records
-   local sorted = report.sort(self, "thread," .. by, { children = true, filter = filter })
-   local rows, idle, all = without_threads(sorted)
-   for _, row in ipairs(rows) do
-      row.percent = row.events / (all - idle) * 100
-      if row.total then row.total.percent = row.total.events / (all - idle) * 100 end
-   end
+   local sorted, events = report.sort(self, "thread," .. by, { children = true, filter = filter }), self.head.events
+   local rows, idle, all = without_threads(sorted, #events > 1)
    table.sort(rows, function(a, b)
-      if a.total and a.total.events ~= b.total.events then return a.total.events > b.total.events end
-      if a.events ~= b.events then return a.events > b.events end
-      return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
+      if a.total and a.total.percent ~= b.total.percent then return a.total.percent > b.total.percent end
+      if a.percent ~= b.percent then return a.percent > b.percent end
+      return (a.event or "") .. table.concat(a.cells, "\0") < (b.event or "") .. table.concat(b.cells, "\0")
    end)
-   return rows, all > 0 and idle / all or 0, { unpack(sorted.titles, 2) }
+   local first = events[1] and events[1].name
+   return rows, (all[first] or 0) > 0 and idle[first] / all[first] or 0, { unpack(sorted.titles, 2) }
 end
 
 -- Returns the heading; a long command line is cut to leave room for the rest.
@@ -182,10 +187,13 @@ local function lines_of(_, result, rows)
       columns[1].title = "self"
       table.insert(columns, 1, { title = "children", right = true })
    end
+   local named = rows[1] and rows[1].event and not table.concat(result.titles, ","):find("event")
+   if named then columns[#columns + 1] = { title = "event" } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
    local cells = {}
    for i, row in ipairs(rows) do
-      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), unpack(row.cells) }
+      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), named and row.event or row.cells[1],
+         unpack(row.cells, named and 1 or 2) }
       if stacked then table.insert(cells[i], 1, ("%.2f%%"):format(row.total.percent)) end
    end
    return render.align(columns, cells, " ")

@@ -32,6 +32,24 @@ describe("lpfm top", function()
       }, rows)
    end)
 
+   it("has shares of each event by itself, and names it, where there are several", function()
+      local list = {}
+      for _, s in ipairs { { 0, 64, 65 }, { 7, 64, 65 }, { 7, -4096, 66 }, { 7, 64, 66 }, { 7, 64, 66 } } do
+         list[#list + 1] = { tid = s[1], pid = s[1], ip = s[2], pmd = s[3] }
+      end
+      handmade.write(scratch, { what = "a test", fixed = true,
+         events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1e6 },
+            { name = "page-faults", pmd = 66, period = 1 } } }, { samples = list })
+      local rows, idle = top.rows(assert(recording.open(scratch)), "object")
+      local seen = {}
+      for i, row in ipairs(rows) do seen[i] = ("%.1f %s %s"):format(row.percent, row.event, row.cells[1]) end
+      assert.same({ "100.0 cpu-clock [unknown]", "66.7 page-faults [unknown]", "33.3 page-faults [kernel]" }, seen)
+      assert.equal(1 / 2, idle)
+      local out = c.sh(("%s top --once -e page-faults,minor-faults -c 10 -s comm -- true"):format(program))
+      assert.truthy(out:find("percent  ?samples  ?event +comm\n 100.00%% +%d+ +%l+%-faults +true"), out)
+      assert.truthy(out:find("100.00%%[^\n]+ minor%-faults") and out:find("100.00%%[^\n]+ page%-faults"), out)
+   end)
+
    it("shows a process once", function()
       local line = "%s 20 1 >/dev/null & %s top --once -d 0.5 -s symbol -p $!; s=$?; kill $!; exit $s"
       local out, status = c.sh(line:format(shares, program))
