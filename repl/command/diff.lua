@@ -68,6 +68,9 @@ end
 
 -- --- output --------------------------------------------------------------------------------------
 
+local NOT_COMPARED = { unsampled = "%s: %s was not sampled there, so it is not compared",
+   none = "%s: no samples of %s there, so shares are not compared (--absolute compares counts)" }
+
 -- The warnings about the recordings, each with the file's name.
 local function warnings_of(result, lists)
    local out = {}
@@ -77,7 +80,7 @@ local function warnings_of(result, lists)
       end
    end
    for _, pair in ipairs(result.unsampled) do
-      out[#out + 1] = ("%s: %s was not sampled there, so it is not compared"):format(pair.run.path, pair.event)
+      out[#out + 1] = (NOT_COMPARED[pair.why]):format(pair.run.path, pair.event)
    end
    return out
 end
@@ -149,6 +152,7 @@ local function print_text(result, args, old, new)
    lines[#lines + 1] = "#"
    for _, line in ipairs(text_lines(result, rows, args)) do lines[#lines + 1] = line end
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
+   if #result.rows == 0 and #result.unsampled == 0 then lines[#lines + 1] = "# no samples match" end
    return lines
 end
 

@@ -119,8 +119,8 @@ analyze.span = columns.span
 -- @number[opt=0.05] options.alpha a difference is significant when chance shows it less often
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
 -- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
--- greatest difference first; `titles`; `unsampled`, pairs of an `event` and a `run` that did not sample it: such an
--- event has no rows
+-- greatest difference first; `titles`; `unsampled`, pairs of an `event` and a `run`, with `why`: it is "unsampled"
+-- there, or shares are compared and there are "none": such an event has no rows
 -- @usage analyze.diff(recording.open "lpfm.data", recording.open "lpfm.data").rows[1].symbol
 -- @function diff
 analyze.diff = difference.find

@@ -167,6 +167,18 @@ describe("lpfm report", function()
       end
    end)
 
+   it("compares no shares with a recording that has no samples, and finds one count more no difference", function()
+      local one, none = record("moment", 1, 0), record("empty", 0, 0)
+      for _, pair in ipairs { one .. " " .. none, none .. " " .. one } do
+         local out = must("diff " .. pair)
+         assert.truthy(out:find(none .. ": no samples of cpu-clock there, so shares are not compared", 1, true), out)
+         assert.falsy(out:find("%", 1, true), out)
+         out = must("diff --absolute " .. pair)
+         assert.truthy(out:find("%d +[+-]1000000 +%S+ +1%.0000 +alpha\n"), out)
+      end
+      assert.truthy(must(("diff %s %s"):format(none, none)):find("# no samples match", 1, true))
+   end)
+
    it("prints an empty list in JSON as a list", function()
       local empty = record("empty", 0, 0)
       for _, line in ipairs { "report --json", "report --phases --json", "diff --json " .. empty } do

@@ -72,11 +72,15 @@ local function side_of(found, row, side)
    return out
 end
 
+-- Returns how many events a sample of a side stands for: without samples, as many as one of the other side.
+local function per_sample(side, other)
+   local known = side.total_samples > 0 and side or other
+   return known.total_events / known.total_samples
+end
+
 -- Returns the share of the samples that the old side has by the null hypothesis: nothing has changed.
 local function expected_share(old, new, runs)
-   local a = old.total_samples > 0 and old.total_events / old.total_samples or 1
-   local b = new.total_samples > 0 and new.total_events / new.total_samples or 1
-   local rate_old, rate_new = runs.old / a, runs.new / b
+   local rate_old, rate_new = runs.old / per_sample(old, new), runs.new / per_sample(new, old)
    return rate_old / (rate_old + rate_new)
 end
 
@@ -105,26 +109,27 @@ local function compare(found, runs, options)
    end
 end
 
--- Returns true if a run sampled an event: its head lists the event, or a sample is of the event.
-local function samples_event(self, totals, event)
+-- Says why an event of a run cannot be compared: "unsampled", as its head does not list the event; "none", as it has no
+-- samples of it, of which shares could be. Counts can be compared then: they are 0. Returns nil if it can be.
+local function obstacle(self, totals, event, absolute)
+   if totals[event] then return nil end
    for _, e in ipairs(self.head.events) do
-      if e.name == event then return true end
+      if e.name == event then return not absolute and "none" or nil end
    end
-   return totals[event] ~= nil
+   return "unsampled"
 end
 
--- Takes out the rows of events that a run did not sample: how they differ is not known. Returns the pairs of such an
--- event and such a run.
-local function take_unsampled(found, sides)
+-- Takes out the rows of events that cannot be compared. Returns the pairs of such an event and a run that is the
+-- reason, with `why`.
+local function take_unsampled(found, sides, absolute)
    local said, out, rows = {}, {}, {}
    for _, row in ipairs(found.rows) do
       if said[row.event] == nil then
          said[row.event] = false
          for _, side in ipairs { "old", "new" } do
             for run, self in ipairs(sides[side]) do
-               if not samples_event(self, found.totals[side][run], row.event) then
-                  said[row.event], out[#out + 1] = true, { event = row.event, run = self }
-               end
+               local why = obstacle(self, found.totals[side][run], row.event, absolute)
+               if why then said[row.event], out[#out + 1] = true, { event = row.event, run = self, why = why } end
             end
          end
       end
@@ -141,7 +146,7 @@ function difference.find(old, new, by, options)
    local sides = { old = runs_of(old, options.filter), new = runs_of(new, options.filter) }
    add_side(found, "old", sides.old, by, options)
    add_side(found, "new", sides.new, by, options)
-   local unsampled = take_unsampled(found, sides)
+   local unsampled = take_unsampled(found, sides, options.absolute)
    compare(found, { old = #sides.old, new = #sides.new }, options)
    local field = options.absolute and "change" or "percent"
    table.sort(found.rows, function(a, b)
