@@ -148,6 +148,7 @@ describe("lpfm report", function()
          assert.equal(1, status, out)
          assert.truthy(out:find("there are no samples of 'cpu-clock' to draw", 1, true), figure .. ": " .. out)
       end
+      assert.truthy(run("annotate -i " .. empty):find("there are no samples in " .. empty, 1, true))
    end)
 
    it("invents no rate and no duration where all samples are of one moment, or where there are none", function()

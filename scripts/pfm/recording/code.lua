@@ -81,8 +81,10 @@ local function matching(list, name, object)
    return out, n
 end
 
-local function refuse(list, name, opts)
-   if #list == 0 then error("there are no samples", 0) end
+local function refuse(self, list, name, opts)
+   if #list == 0 then
+      error(("there are no samples %sin %s"):format(opts.event and "of " .. opts.event .. " " or "", self.path), 0)
+   end
    -- if no sample lies in the object, the message names the object only
    if name and opts.object and #matching(list, nil, opts.object) == 0 then name = nil end
    error(("no samples %slie in %s%s"):format(opts.event and "of " .. opts.event .. " " or "",
@@ -101,7 +103,7 @@ local function choose(self, name, opts)
       end
       for _, f in ipairs(list) do any[#any + 1] = f end
    end
-   if not best then refuse(any, name, opts) end
+   if not best then refuse(self, any, name, opts) end
    return best.list, best.event, best.all
 end
 
