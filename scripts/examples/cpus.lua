@@ -5,12 +5,9 @@ local proc, recording = require "lpfm.proc", require "pfm.recording"
 
 local seconds = tonumber(arg[1] or 5) or error(arg[1] .. ": seconds are expected", 0)
 local p = profile.collect { cpus = proc.cpus(), seconds = seconds, frequency = 200 }
-local maps = {}
-for pid, list in pairs(p.maps) do
-   for _, m in ipairs(list) do maps[#maps + 1] = { pid = pid, maps = m } end
-end
 local s = recording.of { head = { what = "all CPUs", fixed = true, events = {
-   { name = "cpu-clock", pmd = 65, unit = "ns", period = 5e6 } } }, blocks = p.blocks, maps = maps, comms = p.comms }
+   { name = "cpu-clock", pmd = 65, unit = "ns", period = 5e6 } } },
+   blocks = p.blocks, maps = p.maps, comms = p.comms, records = p.records }
 local map = plot.recording(s, "heat", { by = "comm", top = 15, slices = 50 })
 print(map)
 if arg[2] then map:save(arg[2]) end

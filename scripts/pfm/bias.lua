@@ -10,6 +10,7 @@ local expect = require "pfm.util.expect"
 local fields = require "pfm.util.fields"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
+local programs = require "pfm.recording.programs"
 local statistics = require "pfm.statistics"
 local render = require "pfm.render"
 local profile = require "pfm.profile"
@@ -29,8 +30,8 @@ local SEEDS = { 14, 1, 7 }
 -- --- profiles ------------------------------------------------------------------------------------
 
 -- Names where a sample lies, alike in every run, although load addresses differ between runs.
-local function place_of(resolver, pid, ip)
-   local where = resolver:resolve(pid, ip)
+local function place_of(resolver, life, ip)
+   local where = resolver:resolve(life, ip)
    if where.missing == "no mapping" then return ("0x%x"):format(ip) end
    return ("%s %s+0x%x"):format(where.object, where.func, where.offset)
 end
@@ -43,13 +44,12 @@ end
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
 -- for place, samples in pairs(require("pfm.bias").places(profile)) do print(place, samples) end
 function bias.places(result)
-   local groups, resolver, out, all = stored.counter("pid", "ip"), symbols.resolver(), {}, 0
+   local ran, out, all = programs.new(result.records, result.maps, {}), {}, 0
+   local groups = stored.counter { keys = { { "pid", lives = ran.lives }, "ip" } }
+   local resolver = symbols.resolver { mapped = ran }
    for _, block in ipairs(result.blocks) do groups:add(block, result.sizes) end
-   for pid, list in pairs(result.maps) do
-      for _, maps in ipairs(list) do resolver:add(pid, maps) end
-   end
-   for pid, ip, n in groups:rows() do
-      local place = place_of(resolver, pid, ip)
+   for life, ip, n in groups:rows() do
+      local place = place_of(resolver, life, ip)
       out[place], all = (out[place] or 0) + n, all + n
    end
    return out, all

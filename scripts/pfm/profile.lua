@@ -958,9 +958,8 @@ end
 
 --- Samples into memory.
 -- @tparam table spec as for `profile.prepare`
--- @treturn table of `profile.run`, and `blocks`, `maps` (by pid, a list), `comms` (by tid),
--- `sizes` (how many values a sample has, by PMD), `records`; with call stacks also `stack_table`,
--- for `recording.of`
+-- @treturn table of `profile.run`, and `sizes` (how many values a sample has, by PMD); for
+-- `recording.of` also `blocks`, `maps`, `comms`, `records` and, with call stacks, `stack_table`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)
@@ -971,9 +970,8 @@ function profile.collect(spec)
       programs = function(rows)
          for _, row in ipairs(rows) do records[#records + 1] = row end
       end,
-      maps = function(pid, m)
-         maps[pid] = maps[pid] or {}
-         table.insert(maps[pid], m)
+      maps = function(pid, m, time, before)
+         maps[#maps + 1] = { pid = pid, maps = m, time = time, before = before }
       end,
       comm = function(tid, _, name) comms[tid] = name end,
    })

@@ -4,6 +4,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local analyze = require "pfm.analyze"
+local bias = require "pfm.bias"
 local c = require "support.c"
 local files = require "support.files"
 local proc = require "lpfm.proc"
@@ -62,6 +63,15 @@ describe("A command", function()
          if row.percent > 20 then rows = rows + 1 end
       end
       assert.equal(2, rows)
+   end)
+
+   it("has places with names in its children, too", function()
+      local result, heavy = profile.collect { command = { "sh", "-c", shares .. " 0.3 1 >/dev/null; :" },
+         inherit = true, events = "task-clock", period = 1e6 }, 0
+      for place, n in pairs((bias.places(result))) do
+         if place:find("/shares heavy+", 1, true) then heavy = heavy + n end
+      end
+      assert.is_true(heavy > result.samples / 2, ("%d of %d samples in heavy()"):format(heavy, result.samples))
    end)
 
    it("is sampled without a loss, while lpfm does not run, if --buffer is large enough", function()

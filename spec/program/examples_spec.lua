@@ -201,6 +201,14 @@ describe("examples that sample", function()
       assert.truthy(read(scratch .. "/cpus.svg"):find("<svg", 1, true))
    end)
 
+   it("cpus.lua names programs that begin while it measures", function()
+      local out, status = c.sh(([[while :; do %s 0.02 1 >%s/shares.out; done & trap "kill $!" EXIT
+         %s scripts/examples/cpus.lua 2]]):format(c.target("shares"), scratch, program))
+      assert.equal(0, status, out)
+      local named, nameless = out:find("\n *shares "), out:find("\n *%? ")
+      assert.truthy(named and (not nameless or named < nameless), out)
+   end)
+
    it("misses.lua samples a simulated program: three misses here for one there", function()
       assert.truthy(output("misses.lua"):find("^samples of L2 misses\n0x1000 [^\n]* 147\n0x1020 [^\n]* 428\n$"))
    end)
