@@ -85,7 +85,8 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 			return lpfm_fail_errno(L, EPROTO, "read: another reader has taken %d bytes of a message",
 					       (int)(sizeof(*msg) - (size_t)got));
 		if (!got)
-			return lpfm_fail_errno(L, EPIPE, "read: the context is gone");
+			return lpfm_fail_errno(L, EPIPE, "read: no message comes any more: the context is gone, or "
+					       "its CPU offline");
 		if (errno != EINTR && errno != EAGAIN)
 			return lpfm_fail_errno(L, errno, "read: %s", strerror(errno));
 	}
@@ -101,7 +102,8 @@ tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
 @treturn[2] string "timeout", or "no message ..." on the simulator, where no time passes
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed
+@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed, EPIPE when
+no message comes any more, because the monitored CPU has gone offline (machine linux)
 @usage
 local ctx = assert(require("lpfm").create {})
 local msg, why = ctx:read(0)

@@ -133,11 +133,12 @@ end
 
 -- --- new threads and messages --------------------------------------------------------------------
 
+-- Reads the messages of a subject. A CPU that goes offline ends its subject without END (EPIPE).
 local function read_messages(self, subject)
    while true do
-      local msg = subject.ctx:read(0)
-      if not msg then return end
-      if msg.type == "END" then
+      local msg, _, errno = subject.ctx:read(0)
+      if not msg and errno ~= lpfm.errno.EPIPE then return end
+      if not msg or msg.type == "END" then
          remove(self, subject)
          return
       end
