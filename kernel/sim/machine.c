@@ -164,6 +164,9 @@ static int attach_cpu(struct pfm_sim *sim, struct pfm_context *ctx, uint32_t id,
 		ctx->cpu = who->cpu;
 	else if (id == who->cpu || ((ctx->flags & PFM_FL_ANY_CPU) && id < sim->num_cpus))
 		ctx->cpu = id;
+	else if (ctx->flags & PFM_FL_ANY_CPU)
+		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller, %u, nor one of the %u CPUs", id,
+				  who->tid, sim->num_cpus);
 	else
 		return pfm_refuse(-EINVAL, "load_pid %u is neither the caller, %u, nor its CPU, %u" PFM_ANY_CPU_HINT,
 				  id, who->tid, who->cpu);

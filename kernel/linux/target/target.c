@@ -218,6 +218,9 @@ static int find_cpu(struct pfm_context *ctx, u32 load_pid)
 		ctx->cpu = here;
 	else if (load_pid == here || (ctx->flags & PFM_FL_ANY_CPU && load_pid < nr_cpu_ids && cpu_online(load_pid)))
 		ctx->cpu = pfm_os_index(load_pid, nr_cpu_ids);
+	else if (ctx->flags & PFM_FL_ANY_CPU)
+		return pfm_refuse(-EINVAL, "load_pid %u is neither the calling thread, %d, nor a CPU that is online",
+				  load_pid, task_pid_vnr(current));
 	else
 		return pfm_refuse(-EINVAL, "load_pid must be the calling thread, %d, or the CPU on which it runs, %u"
 				  PFM_ANY_CPU_HINT, task_pid_vnr(current), here);

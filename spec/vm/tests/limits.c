@@ -333,6 +333,8 @@ static void a_cpu_that_goes_takes_its_session(void)
 		sched_yield();
 	} while (cfg.cf_sys_sessions);
 	FAILS(pfm_stop(fd), EINVAL);
+	FAILS(load(fd, last), EINVAL);
+	check(strstr(pfm_explain(), "online") != NULL, "it says %s", pfm_explain());
 	count = get_pmd(fd, 0, 0);
 	TRUE(count >= 2000000);
 	set_online(last, true);
