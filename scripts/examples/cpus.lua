@@ -7,7 +7,7 @@ local seconds = tonumber(arg[1] or 5) or error(arg[1] .. ": seconds are expected
 local p = profile.collect { cpus = proc.cpus(), seconds = seconds, frequency = 200 }
 local s = recording.of { head = { what = "all CPUs", fixed = true, events = {
    { name = "cpu-clock", pmd = 65, unit = "ns", period = 5e6 } } },
-   blocks = p.blocks, maps = p.maps, comms = p.comms, records = p.records }
+   blocks = p.blocks, maps = p.mapped, comms = p.comms, records = p.records }
 local map = plot.recording(s, "heat", { by = "comm", top = 15, slices = 50 })
 print(map)
 if arg[2] then map:save(arg[2]) end

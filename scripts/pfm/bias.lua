@@ -44,7 +44,7 @@ end
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
 -- for place, samples in pairs(require("pfm.bias").places(profile)) do print(place, samples) end
 function bias.places(result)
-   local ran, out, all = programs.new(result.records, result.maps, {}), {}, 0
+   local ran, out, all = programs.new(result.records, result.mapped, {}), {}, 0
    local groups = stored.counter { keys = { { "pid", lives = ran.lives }, "ip" } }
    local resolver = symbols.resolver { mapped = ran }
    for _, block in ipairs(result.blocks) do groups:add(block, result.sizes) end

@@ -958,12 +958,13 @@ end
 
 --- Samples into memory.
 -- @tparam table spec as for `profile.prepare`
--- @treturn table of `profile.run`, and `sizes` (how many values a sample has, by PMD); for
--- `recording.of` also `blocks`, `maps`, `comms`, `records` and, with call stacks, `stack_table`
+-- @treturn table of `profile.run`, and `sizes` (how many values a sample has, by PMD), `maps` (by
+-- pid, a list); for `recording.of` also `blocks`, `comms`, `records`, `mapped` (its `maps`) and, with
+-- call stacks, `stack_table`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)
-   local blocks, maps, comms, sizes, records = {}, {}, {}, {}, {}
+   local blocks, maps, mapped, comms, sizes, records = {}, {}, {}, {}, {}, {}
    local outcome = profile.run(self, {
       block = function(block) blocks[#blocks + 1] = block end,
       stacks = function() end, -- the result's stack_table has them
@@ -971,12 +972,14 @@ function profile.collect(spec)
          for _, row in ipairs(rows) do records[#records + 1] = row end
       end,
       maps = function(pid, m, time, before)
-         maps[#maps + 1] = { pid = pid, maps = m, time = time, before = before }
+         maps[pid] = maps[pid] or {}
+         table.insert(maps[pid], m)
+         mapped[#mapped + 1] = { pid = pid, maps = m, time = time, before = before }
       end,
       comm = function(tid, _, name) comms[tid] = name end,
    })
    for _, e in ipairs(profile.recorded_events(self)) do sizes[e.pmd] = #self.with + (self.stacks and 1 or 0) end
-   outcome.stack_table, outcome.records = self.stacks and self.stacks.table, records
+   outcome.stack_table, outcome.records, outcome.mapped = self.stacks and self.stacks.table, records, mapped
    outcome.blocks, outcome.maps, outcome.comms, outcome.sizes = blocks, maps, comms, sizes
    return outcome
 end
