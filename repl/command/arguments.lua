@@ -2,7 +2,7 @@
 --- Checks the arguments of the prompt's functions before anything is done.
 -- @module repl.command.arguments
 
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 
 local arguments = {}
 
@@ -35,7 +35,7 @@ end
 -- @tparam ?table options
 -- @tparam {string,...} known
 function arguments.known(call, options, known)
-   fields.check(call, options, known, "option")
+   expect.fields(call, options, known, "option")
 end
 
 return arguments

@@ -9,7 +9,7 @@ local options = require "repl.command.options"
 local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 
 local command = {}
 
@@ -129,7 +129,7 @@ end
 -- Splits the words at "--".
 local function apart(argv)
    for i, word in ipairs(argv) do
-      if word == "--" then return slice(argv, 1, i - 1), slice(argv, i + 1) end
+      if word == "--" then return tables.slice(argv, 1, i - 1), tables.slice(argv, i + 1) end
    end
    return argv, {}
 end

@@ -3,12 +3,12 @@
 -- @module repl.command.histogram
 
 local arguments = require "repl.command.arguments"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 local histogram = require "pfm.histogram"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local render = require "pfm.render"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 
 local command = {}
 
@@ -110,7 +110,7 @@ local function parse(argv)
    local at, expression = #argv - #words + 1, table.remove(words, 1)
    if not expression then options.fail("expected an expression, as in lpfm histogram cpu -- ./prog") end
    if not words[1] or words[1]:sub(1, 1) ~= "-" then return args, expression, words end
-   local others = slice(argv)
+   local others = tables.slice(argv)
    table.remove(others, at)
    args, words = command.options():parse(others)
    return args, expression, words
@@ -152,7 +152,7 @@ function command.call(what, expression)
       for k, v in pairs(t) do spec[k] = v end
    end
    if spec.inherit == nil then spec.inherit = true end
-   fields.check("histogram", spec, histogram.fields)
+   expect.fields("histogram", spec, histogram.fields)
    return setmetatable(histogram.run(spec), {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,
    })

@@ -7,8 +7,8 @@ local script = require "repl.chunk"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
 local parts = require "repl.parts"
-local write_all = require "pfm.util.write_all"
-local slice = require "pfm.util.slice"
+local text_file = require "pfm.util.text_file"
+local tables = require "pfm.util.tables"
 
 -- Scripts for older versions take the fields of repl.command.rows from this module.
 local command = { rows = commands.rows, names = commands.names, module = commands.module }
@@ -53,7 +53,7 @@ local function help(argv)
    elseif topics.pages[name] then
       require("repl.prompt.help").call(name)
    else
-      local known = slice(commands.names)
+      local known = tables.slice(commands.names)
       for _, topic in ipairs(topics.names) do known[#known + 1] = topic end
       local hint = nearest.hint(name, known)
       if hint == "" then hint = "; 'lpfm help topics' lists the topics" end
@@ -143,8 +143,8 @@ local function dispatch(argv)
    local first = argv[1]
    if not first then return prompt {} end
    if first:sub(1, 1) == "-" then return run_flag(argv) end
-   if first == "help" then return help(slice(argv, 2)) end
-   if is_command(first) then return run_command(first, slice(argv, 2)) end
+   if first == "help" then return help(tables.slice(argv, 2)) end
+   if is_command(first) then return run_command(first, tables.slice(argv, 2)) end
    return run_file(argv)
 end
 
@@ -171,7 +171,7 @@ end
 -- Returns the status if all output was written; otherwise reports the failure and returns a status
 -- other than 0.
 local function close_output(status)
-   local flushed, err = write_all(io.stdout)
+   local flushed, err = text_file.write(io.stdout)
    if flushed and not require("repl.host").output_lost() then return status end
    io.stderr:write("lpfm: cannot write the output: ", err or "an earlier part of it was lost", "\n")
    return status ~= 0 and status or FAILURE

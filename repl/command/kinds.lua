@@ -4,7 +4,7 @@
 -- @module repl.command.kinds
 
 local parts = require "repl.parts"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local kinds = {}
 
@@ -91,7 +91,7 @@ function words.group() return require("pfm.metrics").names() end
 function words.pmu() return names_in(require("lpfm").pmus()) end
 function words.format() return require("pfm.export").names end
 function words.expression() return require("pfm.program").names() end
-function words.figure() return sorted_keys(require("pfm.plot").views) end
+function words.figure() return tables.keys(require("pfm.plot").views) end
 function words.figure_key() return require("pfm.analyze").keys(true) end
 function words.section() return require("repl.command.list").sections() end
 function words.field() return require("repl.command.script").fields() end
@@ -137,7 +137,7 @@ for kind, list in pairs(parts.kinds()) do words[kind] = function() return list e
 -- "function".
 -- @treturn {string,...} sorted
 function kinds.names()
-   local out = sorted_keys(words)
+   local out = tables.keys(words)
    table.sort(out)
    return out
 end

@@ -7,9 +7,9 @@ local arguments = require "repl.command.arguments"
 local catalog = require "repl.command.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
-local glob = require "pfm.util.glob"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 local options = require "repl.command.options"
 local contexts = require "pfm.measure.contexts"
 local host = require "pfm.measure.host"
@@ -138,8 +138,8 @@ local function text_of(row)
 end
 
 local function matches(row, pattern)
-   if pattern and glob.is(pattern) then
-      return row.name ~= nil and row.name:lower():find(glob.pattern(pattern:lower())) ~= nil
+   if pattern and name_list.has_wildcards(pattern) then
+      return row.name ~= nil and row.name:lower():find(name_list.pattern(pattern:lower())) ~= nil
    end
    return not pattern or text_of(row):find(pattern:lower(), 1, true) ~= nil
 end
@@ -159,7 +159,7 @@ end
 
 local function split_words(words)
    for _, s in ipairs(sections) do
-      if s.name == words[1] then return s, options.only_word(slice(words, 2), "pattern") end
+      if s.name == words[1] then return s, options.only_word(tables.slice(words, 2), "pattern") end
    end
    return nil, options.only_word(words, "pattern")
 end

@@ -5,9 +5,9 @@
 
 local executable = require "pfm.measure.executable"
 local launcher = require "pfm.util.launcher"
-local need = require "pfm.util.need"
-local write_all = require "pfm.util.write_all"
-local ranges = require "pfm.util.ranges"
+local need = require("pfm.util.expect").module
+local text_file = require "pfm.util.text_file"
+local name_list = require "pfm.util.name_list"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -322,7 +322,7 @@ end
 
 -- Parses a list of CPUs such as "0-3,5"; raises an error at the first CPU that is not online.
 local function cpu_list(text, online)
-   local list, why = ranges.read(text, "CPUs")
+   local list, why = name_list.ranges(text, "CPUs")
    if not list then options.fail("--cpu: %s", why) end
    local out, seen, is = {}, {}, {}
    for _, cpu in ipairs(online) do is[cpu] = true end
@@ -572,7 +572,7 @@ function options.write(lines, path)
    local text = render.clean(table.concat(lines, "\n"))
    local opened, file = pcall(options.output, path)
    local ok, err = opened, file
-   if opened then ok, err = write_all(file, text, "\n") end
+   if opened then ok, err = text_file.write(file, text, "\n") end
    if ok then return end
    if file ~= io.stderr then io.stderr:write(text, "\n") end
    error(opened and ("cannot write %s: %s"):format(path or "the results", err) or err, 0)

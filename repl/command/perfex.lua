@@ -7,7 +7,7 @@
 local arguments = require "repl.command.arguments"
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local render = require "pfm.render"
@@ -69,7 +69,7 @@ end
 -- local result = require("repl.command.perfex").run { command = { "sh", "-c", "true; true" }, events = "page-faults" }
 -- print(result.events[2].value, result.events[2].children)
 function command.run(spec)
-   fields.check("perfex.run", spec, { "command", "events" })
+   expect.fields("perfex.run", spec, { "command", "events" })
    local list = wanted(spec.events)
    local how, rows = spec_of(list), nil
    local outcome = measure.run({ command = spec.command }, {

@@ -10,7 +10,7 @@ local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local stacks = require "pfm.recording.stacks"
 local views = require "pfm.plot.views"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local command = {}
 
@@ -36,7 +36,7 @@ function command.options()
 end
 
 local function figures()
-   return sorted_keys(plot.views)
+   return tables.keys(plot.views)
 end
 
 local NONE = "there is no figure '%s'%s (figures: %s), and no recording of that name"

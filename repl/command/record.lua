@@ -4,7 +4,7 @@
 
 local arguments = require "repl.command.arguments"
 local cuts = require "pfm.recording.cuts"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 local extensions = require "repl.parts"
 local launcher = require "pfm.util.launcher"
 local measure = require "pfm.measure"
@@ -387,7 +387,7 @@ local function spec_for(what, more)
    end
    path, copy.output = path or copy.output or "lpfm.data", nil
    if copy.inherit == nil then copy.inherit = true end
-   fields.check("record", copy, profile.fields)
+   expect.fields("record", copy, profile.fields)
    return copy, path
 end
 

@@ -15,8 +15,7 @@ local stacks = require "pfm.recording.stacks"
 local stat = require "posix.sys.stat"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
-local slice = require "pfm.util.slice"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local script = {}
 
@@ -54,7 +53,7 @@ local DEFAULT = "comm,tid,cpu,time,period,event,address,offset,object"
 --- Returns the names of the fields that the option `fields` takes.
 -- @treturn {string,...} sorted
 function script.fields()
-   return sorted_keys(fields)
+   return tables.keys(fields)
 end
 
 -- Returns a function that shows a value that was recorded with each sample. A value that is a
@@ -169,7 +168,7 @@ end
 local function parse(argv)
    local args, words = script.options():parse(argv)
    if args.input or not words[1] or not recording.is_one(words[1]) then return args, words end
-   local moved, files = slice(argv, 1, #argv - #words), {}
+   local moved, files = tables.slice(argv, 1, #argv - #words), {}
    while words[#files + 1] and recording.is_one(words[#files + 1]) do files[#files + 1] = words[#files + 1] end
    for i = #files + 1, #words do moved[#moved + 1] = words[i] end
    args, words = script.options():parse(moved)
@@ -185,7 +184,7 @@ local function pick(args, words)
       return chunk, "-E", words
    end
    local path = args.script or words[1]
-   return path and load_script(path), path, slice(words, args.script and 1 or 2)
+   return path and load_script(path), path, tables.slice(words, args.script and 1 or 2)
 end
 
 -- Returns a function for the script that returns an iterator of the selected samples; it can be

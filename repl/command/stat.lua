@@ -16,7 +16,7 @@ local options = require "repl.command.options"
 local region_text = require "repl.command.text.regions"
 local parts = require "pfm.measure.parts"
 local contexts = require "pfm.measure.contexts"
-local write_all = require "pfm.util.write_all"
+local text_file = require "pfm.util.text_file"
 local regions = require "pfm.measure.regions"
 local stages = require "pfm.measure.stages"
 local stat_text = require "repl.command.text.stat"
@@ -243,7 +243,7 @@ local function is_terminal(out)
 end
 
 local function try_to_write(out, lines)
-   return write_all(out, render.clean(table.concat(lines, "\n")), "\n")
+   return text_file.write(out, render.clean(table.concat(lines, "\n")), "\n")
 end
 
 -- Opens the file anew, without what was in it. Returns true, nil and the new file; or false, why

@@ -14,7 +14,7 @@ local screen = require "repl.screen"
 local selection = require "repl.command.selection"
 local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 
 local top = {}
 
@@ -329,7 +329,7 @@ end
 
 -- Returns the command with its output discarded, since that would spoil the screen.
 local function silenced(command)
-   local out = slice(command)
+   local out = tables.slice(command)
    for i, word in ipairs { "/bin/sh", "-c", 'exec "$@" >/dev/null 2>&1', "sh" } do table.insert(out, i, word) end
    return out
 end

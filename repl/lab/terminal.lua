@@ -7,7 +7,7 @@
 local line = require "repl.line"
 local progress = require "repl.lab.progress"
 local terminal = require "pfm.util.terminal"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local lab_terminal = {}
 
@@ -34,7 +34,7 @@ local function open_prompt(session)
    session.wants_prompt = false
    local given = session:globals(say)
    require("repl.prompt.loop").main { no_init = true, names = given,
-      banner = COMES_BACK .. "\nNames: " .. table.concat(sorted_keys(given), ", ") }
+      banner = COMES_BACK .. "\nNames: " .. table.concat(tables.keys(given), ", ") }
    require("labs.kit").finish()
    line.on {}
    say { "", ("Back in lab %s."):format(session.lab.name) }

@@ -13,7 +13,7 @@ local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local reference = require "repl.prompt.reference"
 local tokens = require "repl.prompt.tokens"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local complete = {}
 
@@ -90,8 +90,8 @@ local function fields_at(site)
    local entry = site.call and reference.entry(site.call)
    local after = site.after and site.after.text or "{"
    if not entry or not (after == "{" or after == "," or after == ";") then return {} end
-   if site.level == 1 then return sorted_keys(entry.fields or {}) end
-   return site.level == 2 and not site.field and sorted_keys(entry.entries or {}) or {}
+   if site.level == 1 then return tables.keys(entry.fields or {}) end
+   return site.level == 2 and not site.field and tables.keys(entry.entries or {}) or {}
 end
 
 local NUMBERS = { num = true, value = true, set = true, id = true, period = true, seconds = true }
@@ -145,7 +145,7 @@ local function of_result(path, sep)
    local key = reference.key(path)
    local entry = key and reference.entry(key)
    local class = entry and entry.usage:match("%-> (%a+)")
-   local out = sorted_keys(entry and entry.returns or {})
+   local out = tables.keys(entry and entry.returns or {})
    for _, method in ipairs(class and reference.methods(class) or {}) do out[#out + 1] = method:match("[%w_]+$") end
    for i, name in ipairs(out) do out[i] = sep .. name end
    return out
@@ -257,8 +257,8 @@ local flag_topics = { ["lpfm.create"] = "context", ["context:write_pmcs"] = "pmc
 -- field; for flags, nil and the list of their names; nil alone if nothing is known.
 local function expected(site)
    local topic = site.field == "flags" and flag_topics[site.call]
-   if topic then return nil, sorted_keys(require("lpfm").flags[topic] or {}) end
-   if site.field == "buf_flags" then return nil, sorted_keys(require("lpfm").flags.buffer) end
+   if topic then return nil, tables.keys(require("lpfm").flags[topic] or {}) end
+   if site.field == "buf_flags" then return nil, tables.keys(require("lpfm").flags.buffer) end
    if site.field and fields[site.field] then return fields[site.field] end
    local call = site.call or site.path
    return site.level == 0 and call and argument_kind(call, site.argument) or nil

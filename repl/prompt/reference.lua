@@ -8,7 +8,7 @@ local doc = require "pfm.doc"
 local namespace = require "repl.prompt.namespace"
 local globals = require "repl.prompt.globals"
 local topics = require "repl.prompt.topics"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local reference = {}
 
@@ -24,7 +24,7 @@ end
 --- Lists the names of the pages, sorted.
 -- @treturn table
 function reference.topics()
-   return sorted_keys(topics.pages)
+   return tables.keys(topics.pages)
 end
 
 local function by_name(list)
@@ -85,7 +85,7 @@ end
 --- Lists the names of all calls that are described.
 -- @treturn table sorted
 function reference.keys()
-   return sorted_keys(all_items())
+   return tables.keys(all_items())
 end
 
 -- --- classes -------------------------------------------------------------------------------------

@@ -14,7 +14,6 @@ local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
-local write_all = require "pfm.util.write_all"
 
 local transcript = {}
 
@@ -244,7 +243,7 @@ function transcript.write(path, wanted)
    local text = transcript.script(wanted) -- made before io.open() empties the file
    local file, err = io.open(path, "w")
    if not file then error("cannot write " .. err, 0) end
-   local ok, why = write_all(file, text)
+   local ok, why = text_file.write(file, text)
    file:close()
    if not ok then error(("cannot write %s: %s"):format(path, why), 0) end
    local render = require "pfm.render"

@@ -17,7 +17,7 @@ local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local watch = {}
 
@@ -291,7 +291,7 @@ local function check_options(options)
    for name, value in pairs(options) do
       if not known_options[name] then
          error(("watch: unknown option '%s'%s"):format(tostring(name),
-            require("pfm.util.nearest").hint(tostring(name), sorted_keys(known_options))), 0)
+            require("pfm.util.nearest").hint(tostring(name), tables.keys(known_options))), 0)
       end
       if type(value) ~= known_options[name] then
          error(("watch: option '%s': expected a %s, got a %s"):format(name, known_options[name], type(value)), 0)

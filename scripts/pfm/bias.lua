@@ -7,7 +7,6 @@
 
 local stored = require "lpfm.samples"
 local expect = require "pfm.util.expect"
-local fields = require "pfm.util.fields"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
 local programs = require "pfm.recording.programs"
@@ -175,7 +174,7 @@ end
 -- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
 -- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
 function bias.test(spec)
-   fields.check("bias.test", spec, { "target", "event", "period", "on_run" })
+   expect.fields("bias.test", spec, { "target", "event", "period", "on_run" })
    local self = { target = spec.target, event = spec.event or "cpu-clock",
       period = expect.whole("period", spec.period) or 1e6, runs = 0,
       on_run = spec.on_run }

@@ -3,7 +3,8 @@
 -- Each stage but the last is an event set that the kernel leaves when a trigger of it overflows.
 -- @module pfm.cascade
 
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 local measure = require "pfm.measure"
 local contexts = require "pfm.measure.contexts"
 local stages = require "pfm.measure.stages"
@@ -62,7 +63,7 @@ local function sample(spec, list, record)
    return unreached(outcome, outcome.not_begun)
 end
 
-local FIELDS = fields.join(measure.fields, { "stages", "random", "with", "buffer", "g" })
+local FIELDS = tables.join(measure.fields, { "stages", "random", "with", "buffer", "g" })
 
 local function collect(spec)
    return require("pfm.profile").collect(spec)
@@ -84,7 +85,7 @@ end
 -- local stages = "page-faults:50 then cs:1 then page-faults"
 -- print(require("pfm.cascade").run{command = {"true"}, stages = stages}.stages[2].began)
 function cascade.run(spec, record)
-   fields.check("cascade.run", spec, FIELDS)
+   expect.fields("cascade.run", spec, FIELDS)
    measure.check(spec)
    local list = read(spec.stages)
    if list[#list].sample then return sample(spec, list, record or collect) end

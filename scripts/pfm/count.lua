@@ -13,7 +13,7 @@ local cgroup = require "pfm.measure.cgroup"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
 local expect = require "pfm.util.expect"
-local known_fields = require "pfm.util.fields"
+local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
 local ledger = require "pfm.measure.ledger"
@@ -441,7 +441,7 @@ local function handlers(self, spec)
    }
 end
 
-local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval", "on_interval", "switch", "from",
+local FIELDS = tables.join(measure.fields, { "events", "cgroup", "interval", "on_interval", "switch", "from",
    "until", "parts", "names" })
 
 --- Raises an error where a table for `count.run` has an unknown field.
@@ -451,7 +451,7 @@ local FIELDS = known_fields.join(measure.fields, { "events", "cgroup", "interval
 -- @usage count.check("count.run", { command = { "true" }, events = "page-faults" })
 function count.check(call, spec, also)
    expect.kind(call, spec, "table")
-   known_fields.check(call, spec, also and known_fields.join(FIELDS, also) or FIELDS)
+   expect.fields(call, spec, also and tables.join(FIELDS, also) or FIELDS)
 end
 
 --- Prepares a count; `count.run` also carries it out and completes it.

@@ -4,8 +4,8 @@
 -- @module pfm.doc
 
 local nearest = require "pfm.util.nearest"
-local sorted_keys = require "pfm.util.sorted_keys"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local doc = {}
 
@@ -414,7 +414,7 @@ function doc.help(what)
    if type(what) ~= "string" then return ("a %s, which is not documented"):format(type(what)) end
    local found = search(what)
    if #found > 0 then return list_of(found, WIDTH) end
-   return ("no help on '%s'%s"):format(what, nearest.hint(what, sorted_keys(get_index().keys)))
+   return ("no help on '%s'%s"):format(what, nearest.hint(what, tables.keys(get_index().keys)))
 end
 
 expect.signatures("doc", doc, {

@@ -11,7 +11,7 @@
 
 local lpfm = require "lpfm"
 local expect = require "pfm.util.expect"
-local glob = require "pfm.util.glob"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local host = require "pfm.measure.host"
 local named = require "pfm.measure.events.named"
@@ -20,7 +20,7 @@ local raw = require "pfm.measure.raw"
 local tracepoints = require "pfm.measure.events.tracepoints"
 local wildcards = require "pfm.measure.events.wildcards"
 local words = require "pfm.measure.events.words"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local events = {}
 
@@ -47,7 +47,7 @@ end
 -- @treturn table sorted
 -- @usage print(table.concat(events.names(), " "))
 function events.names()
-   return sorted_keys(by_name)
+   return tables.keys(by_name)
 end
 
 --- Lists the software events with their descriptions.
@@ -193,7 +193,7 @@ end
 -- Returns the names that a word with wildcards matches, or the word itself.
 local function names_for(word)
    local base, plm, precise = words.levels(word)
-   if not glob.is(base) then return { word } end
+   if not name_list.has_wildcards(base) then return { word } end
    local names, err = wildcards.expand(base, canonical_names())
    for i, name in ipairs(names or {}) do names[i] = name .. words.letters(plm, precise) end
    return names, err

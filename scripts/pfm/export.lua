@@ -2,11 +2,10 @@
 --- Recordings in the formats that other tools read.
 -- @module pfm.export
 
-local fields = require "pfm.util.fields"
-local nearest = require "pfm.util.nearest"
-local output = require "pfm.util.output"
-local shell = require "pfm.util.shell"
 local expect = require "pfm.util.expect"
+local nearest = require "pfm.util.nearest"
+local text_file = require "pfm.util.text_file"
+local shell = require "pfm.util.shell"
 
 local export = {}
 
@@ -43,7 +42,7 @@ local function destination(writer, path)
    if path and (writer.filter or writer.consumer) then open(path):close() end -- raises an error if it cannot be written
    if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
    if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
-   local file = output.checked(path and open(path) or io.stdout, path or "the output")
+   local file = text_file.checked(path and open(path) or io.stdout, path or "the output")
    return file, function() file:close() end
 end
 
@@ -73,11 +72,11 @@ function export.write(self, name, path, opts)
    if writer.consumer and not path then
       error("a database cannot go to a pipe or the screen: it needs the name of a file", 0)
    end
-   fields.check("export", opts, OPTIONS, "option")
+   expect.fields("export", opts, OPTIONS, "option")
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)
-   if path and not (done and ok) then output.remove(path) end
+   if path and not (done and ok) then text_file.remove(path) end
    if not done then error(why, 0) end -- the message of the program that reads the output tells more
    if not ok then error(err, 0) end
 end

@@ -5,17 +5,17 @@
 local lpfm = require "lpfm"
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 local measure = require "pfm.measure"
 local profile = require "pfm.profile"
 local program = require "pfm.program"
 local render = require "pfm.render"
-local expect = require "pfm.util.expect"
 
 local histogram = {}
 
 --- The names of a histogram's fields.
-histogram.fields = fields.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
+histogram.fields = tables.join(measure.fields, { "bucket", "where", "buckets", "event", "period" })
 
 -- --- how contexts are programmed -----------------------------------------------------------------
 
@@ -92,7 +92,7 @@ end
 -- @treturn table with `event`, `period`, `program`
 -- @usage print(require("pfm.histogram").prepare({ command = { "true" }, bucket = "cpu" }).period) --> 1000000
 function histogram.prepare(spec)
-   fields.check("histogram.run", spec, histogram.fields)
+   expect.fields("histogram.run", spec, histogram.fields)
    measure.check(spec)
    spec = profile.whole(spec)
    local self = { spec = spec, sums = { runs = 0, outside = 0, buckets = {} }, lost = 0 }

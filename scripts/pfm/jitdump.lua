@@ -5,8 +5,8 @@
 -- its dump, by which the dump is found. Code replaces older code at the same address.
 -- @module pfm.jitdump
 
-local last_before = require "pfm.util.last_before"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 local jitdump = {}
 
 local MAGIC = 0x4A695444 -- "JiTD"
@@ -188,7 +188,7 @@ end
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):loads(4096) --> 0
 function dump:loads(address)
    local list, out = self.list, {}
-   local i = last_before(list, "start", address)
+   local i = tables.last_before(list, "start", address)
    while i > 0 and list[i].reach > address do
       if address < list[i].start + list[i].size then out[#out + 1] = list[i] end
       i = i - 1

@@ -5,7 +5,7 @@
 -- @module pfm.jitmap
 
 local demangle = require("lpfm.symbols").demangle
-local last_before = require "pfm.util.last_before"
+local tables = require "pfm.util.tables"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
 local expect = require "pfm.util.expect"
@@ -58,7 +58,7 @@ end
 -- @usage jitmap.parse("1000 40 made"):func(0x1010)
 function map:func(address)
    local list, best = self.list, nil
-   local i = last_before(list, "start", address)
+   local i = tables.last_before(list, "start", address)
    while i > 0 and list[i].reach > address do
       local e = list[i]
       if address < e.start + e.size and (not best or e.order > best.order) then best = e end

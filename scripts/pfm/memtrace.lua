@@ -4,8 +4,8 @@
 -- @module pfm.memtrace
 
 local lpfm = require "lpfm"
-local output = require "pfm.util.output"
 local expect = require "pfm.util.expect"
+local text_file = require "pfm.util.text_file"
 local proc = require "lpfm.proc"
 local stat = require "posix.sys.stat"
 local unistd = require "posix.unistd"
@@ -45,7 +45,7 @@ local function write(path, bytes)
    local ok, message = file:write(bytes)
    if ok then ok, message = file:close() end
    if ok then return end
-   output.remove(path)
+   text_file.remove(path)
    error(("cannot write %s: %s"):format(path, message), 0)
 end
 
@@ -117,7 +117,7 @@ function memtrace.record(spec)
    proc.on_interrupt(true)
    local ok, outcome = pcall(trace, spec)
    proc.on_interrupt(false)
-   if was_empty and not (ok and outcome.bytes) then output.remove(spec.file) end
+   if was_empty and not (ok and outcome.bytes) then text_file.remove(spec.file) end
    if not ok then error(outcome, 0) end
    if not outcome.bytes then error(nothing(spec, outcome), 0) end
    write(spec.file, outcome.bytes)

@@ -11,8 +11,8 @@ local lpfm = require "lpfm"
 local host = require "pfm.measure.host"
 local events = require "pfm.events"
 local nearest = require "pfm.util.nearest"
-local sorted_keys = require "pfm.util.sorted_keys"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local metrics = {}
 
@@ -57,7 +57,7 @@ local function variables(variant)
       local formula = expand(m[2], variant.terms)
       for name in pairs(variant.events) do needed[name] = needed[name] or mentions(formula, name) or nil end
    end
-   return sorted_keys(needed)
+   return tables.keys(needed)
 end
 
 -- Finds an event; another PMU's, as "power/energy-pkg/", does not depend on the core's model.

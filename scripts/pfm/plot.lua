@@ -4,7 +4,6 @@
 -- A figure prints itself (`print(plot.bars{...})`) and saves itself (`figure:save("out.svg")`).
 -- @module pfm.plot
 
-local check_fields = require("pfm.util.fields").check
 local expect = require "pfm.util.expect"
 local render = require "pfm.render"
 local terminal = require "pfm.util.terminal"
@@ -111,7 +110,7 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").bars({{"parse", 83.4}, {"hash", 15}}, {unit = "%"}))
 function plot.bars(list, opts)
-   check_fields("plot.bars", opts, OPTIONS.bars, "option")
+   expect.fields("plot.bars", opts, OPTIONS.bars, "option")
    local rows = {}
    for i, row in ipairs(list) do
       rows[i] = { label = tostring(row[1]), value = check_number(row[2], "bars: value " .. i) }
@@ -126,7 +125,7 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").lines{{name = "misses", {0, 5}, {1, 7}, {2, 3}}})
 function plot.lines(series, opts)
-   check_fields("plot.lines", opts, OPTIONS.lines, "option")
+   expect.fields("plot.lines", opts, OPTIONS.lines, "option")
    for k, s in ipairs(series) do
       for i, p in ipairs(s) do
          check_number(p[1], ("lines: series %d, x of point %d"):format(k, i))
@@ -159,7 +158,7 @@ end
 -- @usage print(require("pfm.plot").histogram({1, 2, 2, 3, 9}, {bins = 5}))
 function plot.histogram(values, opts)
    opts = opts or {}
-   check_fields("plot.histogram", opts, OPTIONS.histogram, "option")
+   expect.fields("plot.histogram", opts, OPTIONS.histogram, "option")
    if #values == 0 then error("histogram: there are no values", 2) end
    check_count(opts.bins, "bins")
    local low, high = math.huge, -math.huge
@@ -187,7 +186,7 @@ end
 -- @treturn figure
 -- @usage print(require("pfm.plot").heat({{label = "CPU 0", 1, 5, 2}, {label = "CPU 1", 0, 0, 9}}))
 function plot.heat(rows, opts)
-   check_fields("plot.heat", opts, OPTIONS.heat, "option")
+   expect.fields("plot.heat", opts, OPTIONS.heat, "option")
    for k, row in ipairs(rows) do
       if row.label == nil then error(("heat: row %d has no label"):format(k), 2) end
       if #row ~= #rows[1] then error(("heat: row %d has %d values, the first %d"):format(k, #row, #rows[1]), 2) end
@@ -220,7 +219,7 @@ plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = 
 function plot.recording(self, what, opts)
    local from = require "pfm.plot.views"
    opts = opts or {}
-   check_fields("plot.recording", opts, OPTIONS.recording, "option")
+   expect.fields("plot.recording", opts, OPTIONS.recording, "option")
    if what ~= nil and not plot.views[what] then
       error(("plot.recording: there is no figure '%s'; there are bars, time, heat, ranks and histogram"):format(
          tostring(what)), 0)

@@ -27,7 +27,7 @@ local stages = require "pfm.measure.stages"
 local stored = require "lpfm.samples"
 local symbols = require "pfm.symbols"
 local expect = require "pfm.util.expect"
-local fields = require "pfm.util.fields"
+local tables = require "pfm.util.tables"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
@@ -628,8 +628,8 @@ local function check_usable(self)
 end
 
 --- The names of a profile's fields.
-profile.fields = fields.join(measure.fields, { "events", "period", "frequency", "from", "random", "with", "buffer",
-   "g", "records", "where", "off_cpu" })
+profile.fields = tables.join(measure.fields, { "events", "period", "frequency", "from", "random", "with",
+   "buffer", "g", "records", "where", "off_cpu" })
 
 -- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use SHORTEST.
 local function check_clock(event, period, rate)
@@ -731,8 +731,8 @@ local RANDOM = { "mask", "seed", "distribution", "mean", "min", "max", "text" }
 
 local function check_fields(spec)
    expect.kind("profile.run", spec, "table")
-   fields.check("profile.run", spec, profile.fields)
-   fields.check("profile.run: random", spec.random, RANDOM)
+   expect.fields("profile.run", spec, profile.fields)
+   expect.fields("profile.run: random", spec.random, RANDOM)
 end
 
 --- Makes `inherit` and `threads`, which mean the same, into what `measure.run` takes.

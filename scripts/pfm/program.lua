@@ -20,7 +20,6 @@ local lpfm = require "lpfm"
 local compile = require "pfm.program.compile"
 local events = require "pfm.events"
 local expect = require "pfm.util.expect"
-local fields = require "pfm.util.fields"
 local grammar = require "pfm.program.grammar"
 local symbols = require "pfm.symbols"
 
@@ -93,7 +92,7 @@ end
 -- @usage print(require("pfm.program").new({ where = "cpu == 1" })) --> where cpu == 1
 function program.new(spec)
    expect.kind("program", spec, "table")
-   fields.check("program", spec, { "where", "bucket", "buckets" })
+   expect.fields("program", spec, { "where", "bucket", "buckets" })
    local self = setmetatable({ trees = {}, events = {}, objects = {}, has = {},
       buckets = expect.whole("buckets", spec.buckets, 1, lpfm.const.PFM_PROG_SMPL_MAX_BUCKETS) }, class)
    if spec.where == nil and spec.bucket == nil then error("program: expected where, bucket, or both", 2) end

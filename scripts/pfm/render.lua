@@ -2,9 +2,9 @@
 --- Numbers, times and tables as people read them; CSV and JSON as programs do.
 -- @module pfm.render
 
-local fail = require "pfm.util.fail"
-local need = require "pfm.util.need"
 local expect = require "pfm.util.expect"
+
+local fail, need = expect.fail, expect.module
 
 local render = {}
 

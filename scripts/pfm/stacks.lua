@@ -9,10 +9,11 @@ local analyze = require "pfm.analyze"
 local chain = require "pfm.recording.chain"
 local collected = require "pfm.recording.stacks"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
-local fail = require "pfm.util.fail"
+local expect = require "pfm.util.expect"
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
-local expect = require "pfm.util.expect"
+
+local fail = expect.fail
 
 local stacks = {}
 

@@ -3,8 +3,9 @@
 -- probabilities of what was seen, or anything as unlikely, if there were no difference.
 -- @module pfm.statistics
 
-local fail = require "pfm.util.fail"
 local expect = require "pfm.util.expect"
+
+local fail = expect.fail
 
 local statistics = {}
 

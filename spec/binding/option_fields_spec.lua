@@ -2,7 +2,7 @@
 -- Tables of options: the error for an unknown field names the nearest known one; the error for a
 -- wrong value names its field.
 
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 
 local command = { "true" }
 
@@ -200,10 +200,10 @@ it("count.run and profile.collect take lists of names and of events that were re
    assert.is_true(profiled.samples > 0)
 end)
 
-describe("fields.check", function()
+describe("expect.fields", function()
    it("takes what is known, and nothing", function()
-      fields.check("f", { a = 1 }, { "a", "b" })
-      fields.check("f", nil, { "a" })
-      refused("f: unknown option 'c'", fields.check, "f", { c = 1 }, { "alpha" }, "option")
+      expect.fields("f", { a = 1 }, { "a", "b" })
+      expect.fields("f", nil, { "a" })
+      refused("f: unknown option 'c'", expect.fields, "f", { c = 1 }, { "alpha" }, "option")
    end)
 end)

@@ -40,10 +40,10 @@ describe("a file that takes no more", function()
    it("is told of at each write, also in a loop that LuaJIT compiles", function()
       local script = scratch .. "/writes.lua"
       files.write(script, [[
-         local write_all = require "pfm.util.write_all"
+         local write = require("pfm.util.text_file").write
          local file, taken, refused = io.open(arg[1], "wb"), 0, 0
          for i = 1, 1000 do
-            if write_all(file, ("x"):rep(256), ("y"):rep(256)) then taken = taken + 1 else refused = refused + 1 end
+            if write(file, ("x"):rep(256), ("y"):rep(256)) then taken = taken + 1 else refused = refused + 1 end
          end
          print(taken, refused)]])
       local out = c.sh(("trap '' XFSZ; prlimit --fsize=102400 %s %s %s/limited"):format(

@@ -4,7 +4,7 @@
 
 local commands = require "repl.command.rows"
 local kinds = require "repl.command.kinds"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 local topics = require "repl.prompt.topics"
 
 local common = {}
@@ -32,7 +32,7 @@ end
 --- The names that `lpfm help` explains: all commands, and the topics that are not commands.
 -- @treturn string separated by spaces
 function common.explained()
-   local out = slice(commands.names)
+   local out = tables.slice(commands.names)
    for _, name in ipairs(topics.names) do
       if not commands.rows[name] then out[#out + 1] = name end
    end

@@ -6,7 +6,7 @@ local analyze = require "pfm.analyze"
 local annotate = require "repl.command.annotate"
 local render = require "pfm.render"
 local screen = require "repl.screen"
-local slice = require "pfm.util.slice"
+local tables = require "pfm.util.tables"
 
 local browse = {}
 
@@ -451,7 +451,7 @@ local actions = {
    t = function(view) choose(view, "tid", "thread", thread_of) end,
    o = function(view) choose(view, "object", "object", itself) end,
    ["?"] = function(view)
-      local lines = slice(HELP)
+      local lines = tables.slice(HELP)
       lines[#lines + 1] = view.help
       push_lines(view, "The keys", lines)
    end,

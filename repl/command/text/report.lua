@@ -5,7 +5,7 @@
 local analyze = require "pfm.analyze"
 local render = require "pfm.render"
 local collected = require "pfm.recording.stacks"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 local stacks = require "pfm.stacks"
 
 local report_text = {}
@@ -172,7 +172,7 @@ end
 -- @treturn {string,...}
 -- @treturn table of `analyze.derive`
 function report_text.derived(self, result, formulas, top)
-   local names, rows = sorted_keys(formulas), {}
+   local names, rows = tables.keys(formulas), {}
    local columns = { { title = "samples", right = true } }
    for i, name in ipairs(names) do columns[i + 1] = { title = name, right = true } end
    for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end

@@ -6,7 +6,7 @@ local flamegraph = require "pfm.export.flamegraph"
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
-local output = require "pfm.util.output"
+local text_file = require "pfm.util.text_file"
 local progress = require "repl.command.text.progress"
 local render = require "pfm.render"
 local report_text = require "repl.command.text.report"
@@ -128,12 +128,12 @@ function stored.draw(args, format)
    local file, err = io.stdout, nil
    if path then file, err = io.open(path, "wb") end
    if not file then error("cannot write " .. err, 0) end
-   local out = output.checked(file, path or "the output")
+   local out = text_file.checked(file, path or "the output")
    local ok, why = pcall(function()
       pictures[format](list, out, args, total, event, totals)
       out:close()
    end)
-   if path and not ok then output.remove(path) end
+   if path and not ok then text_file.remove(path) end
    if not ok then error(why, 0) end
    return 0
 end

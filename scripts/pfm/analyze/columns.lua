@@ -3,13 +3,13 @@
 -- @module pfm.analyze.columns
 
 local expect = require "pfm.util.expect"
-local fields = require "pfm.util.fields"
 local nearest = require "pfm.util.nearest"
-local fail = require "pfm.util.fail"
 local layout = require "pfm.recording.layout"
 local samples = require "pfm.recording.samples"
 local shape = require "pfm.util.shape"
 local stacks = require "pfm.recording.stacks"
+
+local fail = expect.fail
 
 local columns = {}
 
@@ -28,7 +28,7 @@ local OPTIONS = { "filter", "slice", "slices", "children", "sums", "absolute", "
 -- @treturn table the options, empty where there are none
 -- @raise where they are no table, are mistyped, or have a number that is none
 function columns.options(options)
-   fields.check("options", options, OPTIONS)
+   expect.fields("options", options, OPTIONS)
    options = options or {}
    if options.filter then expect.kind("filter", options.filter, "table") end
    if options.sums then expect.kind("sums", options.sums, "table") end

@@ -2,7 +2,7 @@
 --- Metrics computed from the counts of a table's rows.
 -- @module pfm.analyze.derive
 
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 
 local derive = {}
 

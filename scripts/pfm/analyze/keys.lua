@@ -5,12 +5,12 @@
 -- @module pfm.analyze.keys
 
 local expect = require "pfm.util.expect"
-local fail = require "pfm.util.fail"
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local origin = require "pfm.recording.origin"
-local ranges = require "pfm.util.ranges"
 local symbols = require "pfm.symbols"
+
+local fail = expect.fail
 
 local keys = {}
 
@@ -134,7 +134,7 @@ function keys.tests(filter)
       local key = not known[name] and keys.of(name)
       if key and not key.sliced then
          local list, why
-         if key.ranges then list, why = ranges.read(tostring(text):gsub(",%s*$", ""), key.ranges) end
+         if key.ranges then list, why = name_list.ranges(tostring(text):gsub(",%s*$", ""), key.ranges) end
          if why then fail("%s: %s", name, why) end
          out[#out + 1] = { name = name, key = key, values = values_in(text), ranges = list }
       elseif not known[name] then
@@ -156,7 +156,7 @@ function keys.pass(tests, s)
       local text, other, whole = (test.key.choose or test.key.get)(s)
       local values, passes = test.values
       if test.ranges then
-         passes = ranges.has(test.ranges, tonumber(text) or -1)
+         passes = name_list.in_ranges(test.ranges, tonumber(text) or -1)
       else
          passes = values[text] or values[other or text] or values[whole or text]
       end

@@ -3,7 +3,7 @@
 -- @module pfm.analyze.phases
 
 local columns = require "pfm.analyze.columns"
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local keys = require "pfm.analyze.keys"
 local render = require "pfm.render"
 local statistics = require "pfm.statistics"

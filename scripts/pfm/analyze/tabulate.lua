@@ -11,7 +11,8 @@ local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local together = require "pfm.recording.together"
-local fail = require "pfm.util.fail"
+
+local fail = expect.fail
 
 local tabulate = {}
 

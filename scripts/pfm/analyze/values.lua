@@ -5,7 +5,7 @@
 local columns = require "pfm.analyze.columns"
 local origin = require "pfm.recording.origin"
 local statistics = require "pfm.statistics"
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local shape = require "pfm.util.shape"
 local together = require "pfm.recording.together"
 

@@ -9,13 +9,11 @@
 
 local dirent = require "posix.dirent"
 local errno = require "posix.errno"
-local fail = require "pfm.util.fail"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 local launcher = require "pfm.util.launcher"
 local lock = require "pfm.util.lock"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
-local write_all = require "pfm.util.write_all"
 local record = require "pfm.record"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
@@ -23,8 +21,9 @@ local stat = require "posix.sys.stat"
 local statvfs = require("posix.sys.statvfs").statvfs
 local store = require "pfm.fleet.store"
 local text_file = require "pfm.util.text_file"
-local expect = require "pfm.util.expect"
 local time = require "posix.time"
+
+local fail = expect.fail
 
 local collector = {}
 collector.__index = collector
@@ -83,7 +82,7 @@ local function replace_counts(self)
    local file, _, code = io.open(path .. ".new", "w")
    local ok = file
    if file then
-      ok, _, code = write_all(file, render.json(self.counts), "\n")
+      ok, _, code = text_file.write(file, render.json(self.counts), "\n")
       file:close()
    end
    if ok then os.rename(path .. ".new", path) else os.remove(path .. ".new") end
@@ -269,7 +268,7 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- print(one:run().recordings)
 -- os.execute "rm -r spool"
 function collector.new(options)
-   fields.check("collector.new", options, FIELDS)
+   expect.fields("collector.new", options, FIELDS)
    if options.every < (options.spec.seconds or math.huge) then
       fail("recordings of %g s cannot begin every %g s", options.spec.seconds or 0, options.every)
    end

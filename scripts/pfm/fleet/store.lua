@@ -14,8 +14,7 @@
 local batches = require "pfm.fleet.store.batch"
 local client = require "pfm.fleet.store.client"
 local collected = require "pfm.recording.stacks"
-local fail = require "pfm.util.fail"
-local fields = require "pfm.util.fields"
+local expect = require "pfm.util.expect"
 local hash = require "pfm.fleet.store.hash"
 local identity = require "pfm.recording.identity"
 local proc = require "lpfm.proc"
@@ -27,8 +26,9 @@ local time = require "posix.time"
 local unistd = require "posix.unistd"
 local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
-local sorted_keys = require "pfm.util.sorted_keys"
-local expect = require "pfm.util.expect"
+local sorted_keys = require("pfm.util.tables").keys
+
+local fail = expect.fail
 
 local store = {} -- also the class of opened stores
 store.__index = store
@@ -249,7 +249,7 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 -- end)
 function store:load(paths, options)
    options = options or {}
-   fields.check("load", options, LOADING, "option")
+   expect.fields("load", options, LOADING, "option")
    local result = { files = 0, samples = 0, there = 0, refused = {}, warnings = {}, left = 0 }
    local from, done, err = 1, true, nil
    while done and from <= #paths do
@@ -361,7 +361,7 @@ local ASKING = { "where", "against", "children", "limit" }
 -- local ok = s and pcall(function() return store.open("postgresql://127.0.0.1:1/"):report("host,symbol") end)
 function store:report(by, options)
    options = options or {}
-   fields.check("report", options, ASKING, "option")
+   expect.fields("report", options, ASKING, "option")
    local wanted = query.read_keys(by or "symbol")
    local sides = { tests_of(self, options.where) }
    if options.against then table.insert(sides, 1, tests_of(self, options.against)) end
@@ -428,7 +428,7 @@ end
 -- end)
 function store:stacks(options)
    options = options or {}
-   fields.check("stacks", options, PICTURE, "option")
+   expect.fields("stacks", options, PICTURE, "option")
    local tests, places, out, total = tests_of(self, options.where), {}, {}, 0
    local event, sums = event_of(self, tests, options.event)
    for _, row in ipairs(ask(self, query.places(self.database, tests, event))) do

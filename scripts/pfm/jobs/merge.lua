@@ -14,7 +14,7 @@ local identity = require "pfm.recording.identity"
 local layout = require "pfm.recording.layout"
 local lock = require "pfm.util.lock"
 local objects = require "pfm.jobs.merge.objects"
-local write_all = require "pfm.util.write_all"
+local text_file = require "pfm.util.text_file"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
 local schema = require "pfm.recording.schema"
@@ -140,12 +140,12 @@ local function checked(ok, err)
 end
 
 local function append(out, tag, body)
-   checked(write_all(out, chunks.head(tag, body), body))
+   checked(text_file.write(out, chunks.head(tag, body), body))
 end
 
 -- Copies a chunk as it is; returns false if the file has become too short for it.
 local function copy_chunk(file, at, length, out)
-   checked(write_all(out)) -- file:copy() writes to the descriptor, past the buffer
+   checked(text_file.write(out)) -- file:copy() writes to the descriptor, past the buffer
    return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 

@@ -9,7 +9,7 @@
 
 local layout = require "pfm.recording.layout"
 local stored = require "lpfm.samples"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local off_cpu = {}
 off_cpu.__index = off_cpu
@@ -110,7 +110,7 @@ local step = {}
 
 -- A lost record may be a thread's return and its next departure: all threads that are away are forgotten.
 function step.LOST(self)
-   for _, tid in ipairs(sorted_keys(self.away)) do forget(self, tid) end
+   for _, tid in ipairs(tables.keys(self.away)) do forget(self, tid) end
 end
 
 -- A thread that ends is running. A little later it leaves the CPU for the last time, which is no

@@ -3,7 +3,7 @@
 -- @module pfm.plot.views
 
 local analyze = require "pfm.analyze"
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"

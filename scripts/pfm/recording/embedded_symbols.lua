@@ -9,8 +9,7 @@ local jitdump = require "pfm.jitdump"
 local jitmap = require "pfm.jitmap"
 local programs = require "pfm.recording.programs"
 local symbols = require "pfm.symbols"
-local last_before = require "pfm.util.last_before"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
 
@@ -153,8 +152,8 @@ local function addresses_of(self)
       by_pid[pid] = user
       if of_stacks then of_stacks:note(stack, ip, user, kernel) else (ip < 0 and kernel or user)[ip] = true end
    end
-   for pid, user in pairs(by_pid) do by_pid[pid] = sorted_keys(user) end
-   return by_pid, sorted_keys(kernel)
+   for pid, user in pairs(by_pid) do by_pid[pid] = tables.keys(user) end
+   return by_pid, tables.keys(kernel)
 end
 
 -- Visits the places of samples and of the calls in their stacks, in everything that was ever mapped
@@ -233,7 +232,7 @@ local embedded = {}
 embedded.__index = embedded
 
 local function exactly(list, address)
-   local row = list[last_before(list, 1, address)]
+   local row = list[tables.last_before(list, 1, address)]
    return row and row[1] == address and row or nil
 end
 
@@ -245,7 +244,7 @@ function embedded:address(offset)
 end
 
 function embedded:func(address)
-   local f = self.value.functions[last_before(self.value.functions, 1, address)]
+   local f = self.value.functions[tables.last_before(self.value.functions, 1, address)]
    if f and (f[2] == 0 or address - f[1] < f[2]) then return f[3], f[1], f[2] end
 end
 

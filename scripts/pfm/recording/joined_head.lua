@@ -2,7 +2,7 @@
 --- Computes the common head and the common end of many recordings.
 -- @module pfm.recording.joined_head
 
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
 

@@ -6,7 +6,7 @@
 -- from a record exists from the record's time on; one from /proc may be older.
 -- @module pfm.recording.mappings
 
-local last_before = require "pfm.util.last_before"
+local tables = require "pfm.util.tables"
 local mappings = {}
 mappings.__index = mappings
 
@@ -37,7 +37,7 @@ end
 -- --- spans: stretches of addresses in which all is the same, by their start ------------------------
 
 local function span_at(self, address)
-   local span = self.spans[last_before(self.spans, "start", address)]
+   local span = self.spans[tables.last_before(self.spans, "start", address)]
    return span and address < span.stop and span or nil
 end
 
@@ -63,11 +63,11 @@ end
 -- For memory without a file, a range of which nothing is known counts as mapped in this way, too.
 local function had(self, row, start, stop, n)
    local spans, at = self.spans, start
-   local i = last_before(spans, "start", start)
+   local i = tables.last_before(spans, "start", start)
    if i == 0 or spans[i].stop <= start then i = i + 1 end
    while at < stop do
       local span = spans[i]
-      local entry = span and span.start <= at and span[last_before(span, "n", n)]
+      local entry = span and span.start <= at and span[tables.last_before(span, "n", n)]
       local to = span and (span.start <= at and span.stop or span.start) or stop
       if entry and not is_same(entry.row, row) then return false end
       if not entry and not self.parent and not mappings.is_anonymous(row[4]) then return false end
@@ -94,9 +94,9 @@ function mappings:add(row, told)
    self.list[self.n] = row
    local entry = { n = self.n, row = row, told = told }
    local spans, at, stop = self.spans, row[1], row[2]
-   local i = last_before(spans, "start", at)
+   local i = tables.last_before(spans, "start", at)
    if i > 0 and spans[i].start < at and spans[i].stop > at then split(spans, i, at) end
-   i = last_before(spans, "start", at)
+   i = tables.last_before(spans, "start", at)
    if i == 0 or spans[i].start < at then i = i + 1 end
    while at < stop do
       local span = spans[i]
@@ -126,7 +126,7 @@ end
 -- was read from /proc, and is among the first `doubt`: it may have been there before.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
-   local k = span and last_before(span, "n", n) or 0
+   local k = span and tables.last_before(span, "n", n) or 0
    if k > 0 then
       local after = span[k + 1]
       if after and after.told and after.n <= doubt then return false end
@@ -163,7 +163,7 @@ function mappings:ever(address)
    local out, stop, its = {}, math.huge, self
    while its do
       local spans = its.spans
-      local i = last_before(spans, "start", address)
+      local i = tables.last_before(spans, "start", address)
       local span, after = spans[i], spans[i + 1]
       if span and address < span.stop then
          for _, entry in ipairs(span) do out[#out + 1] = entry.row end

@@ -3,7 +3,6 @@
 -- @module pfm.recording.origin
 
 local name_list = require "pfm.util.name_list"
-local ranges = require "pfm.util.ranges"
 local render = require "pfm.render"
 
 local origin = {}
@@ -40,7 +39,7 @@ local read_text, read_ranks
 
 local function ranks_in(text)
    if text ~= read_text then
-      local list, why = ranges.read(text, "ranks")
+      local list, why = name_list.ranges(text, "ranks")
       if not list then error("rank: " .. why, 0) end
       read_text, read_ranks = text, list
    end
@@ -55,7 +54,7 @@ end
 -- @usage require("pfm.recording.origin").matches({ rank = 2 }, { rank = "0-3" }) --> true
 function origin.matches(from, filter)
    local ranks = filter.rank ~= nil and ranks_in(tostring(filter.rank))
-   if ranks and not (from.rank and ranges.has(ranks, from.rank)) then return false end
+   if ranks and not (from.rank and name_list.in_ranges(ranks, from.rank)) then return false end
    for _, name in ipairs(origin.names) do
       if name ~= "rank" and filter[name] ~= nil and not one_of(tostring(filter[name]), from[name]) then return false end
    end

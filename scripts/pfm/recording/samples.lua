@@ -3,7 +3,7 @@
 -- @module pfm.recording.samples
 
 local stored = require "lpfm.samples"
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"

@@ -7,7 +7,7 @@ local objects = require "lpfm.symbols"
 local render = require "pfm.render"
 local shell = require "pfm.util.shell"
 local symbols = require "pfm.symbols"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local summary = {}
 
@@ -81,7 +81,7 @@ local function troubled_objects(self, out)
    for _, o in pairs(self.symbols or {}) do
       if o.trouble then said[("no source lines or inlined functions of %s: %s"):format(o.path, o.trouble)] = true end
    end
-   for _, text in ipairs(sorted_keys(said)) do out[#out + 1] = text end
+   for _, text in ipairs(tables.keys(said)) do out[#out + 1] = text end
 end
 
 local MUCH = 0.05 -- of the samples

@@ -7,13 +7,13 @@
 -- @module pfm.recording.together
 
 local clocks = require "pfm.recording.clocks"
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local layout = require "pfm.recording.layout"
 local origin = require "pfm.recording.origin"
 local joined_head = require "pfm.recording.joined_head"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
-local last_before = require "pfm.util.last_before"
+local tables = require "pfm.util.tables"
 
 local together = {} -- also the class of joined recordings
 together.__index = together
@@ -48,7 +48,7 @@ end
 -- @treturn table `self`, the recording; `from`, of `origin.of`
 -- @treturn number
 function together:part_at(life)
-   local part = self.parts[last_before(self.parts, "first", math.floor(life / LIFE))]
+   local part = self.parts[tables.last_before(self.parts, "first", math.floor(life / LIFE))]
    return part, life - part.first * LIFE
 end
 
@@ -58,7 +58,7 @@ local stack_table = {}
 stack_table.__index = stack_table
 
 local function stack_at(self, number)
-   local part = self.parts[last_before(self.parts, "stacks", number - 1)]
+   local part = self.parts[tables.last_before(self.parts, "stacks", number - 1)]
    return part.self.stack_table, number - part.stacks
 end
 

@@ -6,7 +6,7 @@ local chunks = require "lpfm.chunks"
 local errno = require "posix.errno"
 local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
-local write_all = require "pfm.util.write_all"
+local text_file = require "pfm.util.text_file"
 local render = require "pfm.render"
 local stat = require "posix.sys.stat"
 local stdlib = require "posix.stdlib"
@@ -92,7 +92,7 @@ local function copy_bytes(from, to, bytes)
       local part, err = from:read(math.min(bytes, PART))
       if not part then return nil, err or "what was recorded is gone" end
       bytes = bytes - #part
-      local ok, why = write_all(to, part)
+      local ok, why = text_file.write(to, part)
       if not ok then return nil, why end
    end
    return true
@@ -129,13 +129,13 @@ local function move(self, why)
 end
 
 local function append(self, ...)
-   local ok, err, code = write_all(self.file, ...)
+   local ok, err, code = text_file.write(self.file, ...)
    if code == errno.EFBIG then -- it would be too large in any folder
       error(("cannot write %s: %s (see ulimit -f); what was recorded before is in it"):format(self.path, err), 0)
    end
    if not ok then
       move(self, err)
-      ok, err = write_all(self.file, ...)
+      ok, err = text_file.write(self.file, ...)
       if not ok then move(self, err) end
    end
    for i = 1, select("#", ...) do self.sound = self.sound + #select(i, ...) end

@@ -3,9 +3,18 @@
 -- an error from inside the library.
 -- @module pfm.util.expect
 
-local fail = require "pfm.util.fail"
+local nearest = require "pfm.util.nearest"
 
 local expect = {}
+
+--- Raises an error without a position: the message is complete, and needs no line of the library.
+-- @string message a format of `string.format`
+-- @param ... its arguments
+function expect.fail(message, ...)
+   error(message:format(...), 0)
+end
+
+local fail = expect.fail
 
 --- Returns a value as messages show it.
 -- @param value
@@ -77,6 +86,40 @@ function expect.kind(what, value, kind)
       fail("%s: expected a %s, got %s", what, kind, shown(value))
    end
    return value
+end
+
+--- Raises an error where a value is no table, or the table has an unknown name, which would be ignored silently; the
+-- message has the nearest known one.
+-- @string call name of the function that takes the table
+-- @tparam ?table t nil: all that is in it is left out
+-- @tparam {string,...} known
+-- @string[opt="field"] what such a name is
+-- @usage pcall(expect.fields, "count.run", { commnd = {} }, { "command" }) -- ... did you mean 'command'?
+function expect.fields(call, t, known, what)
+   if t then expect.kind(call, t, "table") end
+   local set = {}
+   for _, name in ipairs(known) do set[name] = true end
+   for name in pairs(t or {}) do
+      if not set[name] then
+         fail("%s: unknown %s '%s'%s", call, what or "field", tostring(name), nearest.hint(tostring(name), known))
+      end
+   end
+end
+
+--- Loads a module of another package, or names the Debian package to install.
+-- @string module
+-- @string package the Debian package that has it
+-- @return what `require` returns
+-- @raise why the module cannot be loaded; if no file can be opened at all, that reason
+-- @usage expect.module("cjson", "lua-cjson")
+function expect.module(module, package)
+   local ok, found = pcall(require, module)
+   if ok then return found end
+   if not found:find(("module '%s' not found"):format(module), 1, true) then error(found, 0) end
+   local file, why = io.open("/dev/null")
+   if not file then fail("the Lua module %s cannot be loaded: %s", module, why:match(": (.*)")) end
+   file:close()
+   fail("the Lua module %s is missing (Debian: apt install %s)", module, package)
 end
 
 -- --- signatures ----------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 local render = require "pfm.render"
 local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 local stacks = require "pfm.recording.stacks"
 
 local data = {}
@@ -321,7 +321,7 @@ end
 -- Returns cells as columns, counted from 0; `events` only if no fixed period gives the sums.
 local function columns_of(cells, period)
    local out = { node = {}, thread = {}, slice = {}, samples = {}, events = not period and {} or nil }
-   for i, key in ipairs(sorted_keys(cells.samples)) do
+   for i, key in ipairs(tables.keys(cells.samples)) do
       local node, thread, slice = unpack_key(key)
       out.node[i], out.thread[i], out.slice[i], out.samples[i] = node - 1, thread - 1, slice, cells.samples[key]
       if not period then out.events[i] = cells.sums[key] end

@@ -2,7 +2,6 @@
 --- Runs the client program of a database.
 -- @module pfm.fleet.store.client
 
-local write_all = require "pfm.util.write_all"
 local text_file = require "pfm.util.text_file"
 
 local client = {}
@@ -16,7 +15,7 @@ local function run_with(command, parts, output)
       status), "w") -- its errno is not set
    local ok = pipe
    for _, part in ipairs(parts) do
-      if ok then ok, err = write_all(pipe, part) end
+      if ok then ok, err = text_file.write(pipe, part) end
    end
    if pipe then pipe:close() end
    local number, why = code():match("%d+"), said():gsub("%s+$", "")

@@ -4,7 +4,7 @@
 
 local analyze = require "pfm.analyze"
 local tables = require "pfm.fleet.store.tables"
-local sorted_keys = require "pfm.util.sorted_keys"
+local sorted_keys = require("pfm.util.tables").keys
 
 local query = {}
 

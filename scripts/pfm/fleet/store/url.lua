@@ -3,7 +3,7 @@
 -- kind may be missing.
 -- @module pfm.fleet.store.url
 
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local nearest = require "pfm.util.nearest"
 
 local url = {}

@@ -7,10 +7,9 @@
 -- today), now, -90m, -24h, -7d; a day with = is all of it.
 -- @module pfm.fleet.store.where
 
-local fail = require "pfm.util.fail"
+local fail = require("pfm.util.expect").fail
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
-local ranges = require "pfm.util.ranges"
 local tables = require "pfm.fleet.store.tables"
 
 local where = {}
@@ -119,7 +118,7 @@ local function number_test(name, op, text)
       if not text:find("^%d+$") then fail("where: '%s%s%s': '%s' is not a number", name, op, text, text) end
       return ("%s %s %s"):format(name, op, text)
    end
-   local list, why = ranges.read(text, name .. "s", "|")
+   local list, why = name_list.ranges(text, name .. "s", "|")
    if not list then fail("where: %s", why) end
    local any = {}
    for i, range in ipairs(list) do any[i] = range_test(name, range) end

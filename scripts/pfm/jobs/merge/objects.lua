@@ -4,7 +4,7 @@
 -- @module pfm.jobs.merge.objects
 
 local render = require "pfm.render"
-local sorted_keys = require "pfm.util.sorted_keys"
+local tables = require "pfm.util.tables"
 
 local objects = {}
 objects.__index = objects
@@ -117,7 +117,7 @@ end
 --- Iterates over the bodies of the SYMS chunks.
 -- @return an iterator of strings, in the order of keys
 function objects:bodies()
-   local keys, i = sorted_keys(self.by_key), 0
+   local keys, i = tables.keys(self.by_key), 0
    return function()
       i = i + 1
       return keys[i] and body_of(keys[i], self.by_key[keys[i]])

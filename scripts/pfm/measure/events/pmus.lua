@@ -5,8 +5,7 @@
 -- and `cpumask`, if the PMU counts whole CPUs, or `cpus`, if it counts threads on these CPUs.
 -- @module pfm.measure.events.pmus
 
-local folder = require "pfm.measure.events.folder"
-local glob = require "pfm.util.glob"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
 
@@ -31,7 +30,7 @@ end
 -- @treturn {string,...} sorted
 function pmus.names()
    local out = {}
-   for _, name in ipairs(folder.names(root()) or {}) do
+   for _, name in ipairs(text_file.names(root()) or {}) do
       if not OWN[name] and tonumber(line_of(name, "type") or "") then out[#out + 1] = name end
    end
    return out
@@ -70,7 +69,7 @@ end
 -- @treturn {string,...} sorted
 function pmus.events(pmu)
    local out = {}
-   for _, name in ipairs(folder.names(("%s/%s/events"):format(root(), pmu)) or {}) do
+   for _, name in ipairs(text_file.names(("%s/%s/events"):format(root(), pmu)) or {}) do
       if not name:find("%.") then out[#out + 1] = name end
    end
    return out
@@ -80,7 +79,7 @@ end
 -- @string pmu
 -- @treturn {string,...} sorted
 function pmus.terms(pmu)
-   return folder.names(("%s/%s/format"):format(root(), pmu)) or {}
+   return text_file.names(("%s/%s/format"):format(root(), pmu)) or {}
 end
 
 --- Returns the terms that a named event stands for.
@@ -246,8 +245,8 @@ end
 function pmus.matching(pattern, event)
    local out = {}
    for _, pmu in ipairs(pmus.names()) do
-      for _, name in ipairs(pmu:find(glob.pattern(pattern)) and pmus.events(pmu) or {}) do
-         if name:find(glob.pattern(event)) then out[#out + 1] = ("%s/%s/"):format(pmu, name) end
+      for _, name in ipairs(pmu:find(name_list.pattern(pattern)) and pmus.events(pmu) or {}) do
+         if name:find(name_list.pattern(event)) then out[#out + 1] = ("%s/%s/"):format(pmu, name) end
       end
    end
    return out

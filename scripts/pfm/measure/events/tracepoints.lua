@@ -2,8 +2,7 @@
 --- The kernel's tracepoints by name, SYSTEM:NAME, as tracefs has them.
 -- @module pfm.measure.events.tracepoints
 
-local folder = require "pfm.measure.events.folder"
-local glob = require "pfm.util.glob"
+local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
 
@@ -39,7 +38,7 @@ end
 local function systems()
    local denied
    for _, root in ipairs(candidates()) do
-      local names, why = folder.names(root .. "/events")
+      local names, why = text_file.names(root .. "/events")
       if names and #names > 0 then return root .. "/events", names end
       if why == "denied" then denied = denied or root end
    end
@@ -54,7 +53,7 @@ end
 
 local function list(root, system)
    local out = {}
-   for _, name in ipairs(folder.names(root .. "/" .. system) or {}) do
+   for _, name in ipairs(text_file.names(root .. "/" .. system) or {}) do
       if name ~= "enable" and name ~= "filter" then out[#out + 1] = name end
    end
    return out
@@ -75,7 +74,7 @@ end
 -- @treturn boolean
 function tracepoints.is_system(system)
    local root = systems()
-   return root ~= nil and folder.names(root .. "/" .. system) ~= nil
+   return root ~= nil and text_file.names(root .. "/" .. system) ~= nil
 end
 
 local function attr_of(root, system, name)
@@ -90,7 +89,7 @@ end
 
 -- Returns the message about an unknown name, with the nearest known one.
 local function unknown(root, all, system, name)
-   if not folder.names(root .. "/" .. system) then
+   if not text_file.names(root .. "/" .. system) then
       local near = nearest.find(system, all)
       return ("there are no tracepoints '%s:...'%s"):format(system, near and ("; did you mean '%s:...'?"):format(near)
          or "")
@@ -128,8 +127,8 @@ function tracepoints.matching(pattern)
    if not root then return nil, all end
    local out = {}
    for _, s in ipairs(all) do
-      for _, n in ipairs(s:find(glob.pattern(system)) and list(root, s) or {}) do
-         if n:find(glob.pattern(name)) then out[#out + 1] = s .. ":" .. n end
+      for _, n in ipairs(s:find(name_list.pattern(system)) and list(root, s) or {}) do
+         if n:find(name_list.pattern(name)) then out[#out + 1] = s .. ":" .. n end
       end
    end
    return out
@@ -142,7 +141,7 @@ function tracepoints.systems()
    if not root then return nil, all end
    local out = {}
    for _, name in ipairs(all) do
-      if folder.names(root .. "/" .. name) then out[#out + 1] = name end
+      if text_file.names(root .. "/" .. name) then out[#out + 1] = name end
    end
    return out
 end

@@ -7,7 +7,7 @@ local host = require "pfm.measure.host"
 local named = require "pfm.measure.events.named"
 local pmus = require "pfm.measure.events.pmus"
 local tracepoints = require "pfm.measure.events.tracepoints"
-local glob = require "pfm.util.glob"
+local name_list = require "pfm.util.name_list"
 
 local wildcards = {}
 
@@ -63,7 +63,7 @@ end
 local function others_like(word, software)
    local out, all = {}, { unpack(software) }
    for _, name in ipairs(software) do
-      if name:find(glob.pattern(word:lower())) then out[#out + 1] = name end
+      if name:find(name_list.pattern(word:lower())) then out[#out + 1] = name end
    end
    for _, name in ipairs(hardware(word)) do out[#out + 1] = name end
    if #out > 0 then return out end

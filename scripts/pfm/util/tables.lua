@@ -1,0 +1,58 @@
+-- SPDX-License-Identifier: MIT
+--- Lists and tables: parts of them, joined ones, their keys, and the binary search of sorted lists.
+-- @module pfm.util.tables
+
+local tables = {}
+
+--- Copies a part of a list of any length: `unpack` takes no more than the interpreter's C stack holds, some 8,000
+-- values.
+-- @tparam table list
+-- @int[opt=1] from
+-- @int[opt=#list] to
+-- @treturn table
+-- @usage tables.slice({ "a", "b", "c" }, 2) --> { "b", "c" }
+function tables.slice(list, from, to)
+   local out = {}
+   for i = from or 1, to or #list do out[#out + 1] = list[i] end
+   return out
+end
+
+--- Joins lists.
+-- @tparam table ... lists
+-- @treturn table
+-- @usage tables.join({ "command" }, { "events" }) --> { "command", "events" }
+function tables.join(...)
+   local out = {}
+   for _, list in ipairs { ... } do
+      for _, value in ipairs(list) do out[#out + 1] = value end
+   end
+   return out
+end
+
+--- Lists the keys of a table in their order.
+-- @tparam table t with keys that can be compared
+-- @treturn table
+-- @usage print(table.concat(tables.keys { b = 1, a = 2 }, " ")) --> a b
+function tables.keys(t)
+   local out = {}
+   for key in pairs(t) do out[#out + 1] = key end
+   table.sort(out)
+   return out
+end
+
+--- Finds the last element which has a field of at most a value; returns its position.
+-- @tparam table list of tables, sorted by the field
+-- @param field its name or number
+-- @number value
+-- @treturn number 0: there is none
+-- @usage tables.last_before({ { at = 1 }, { at = 5 } }, "at", 4) --> 1
+function tables.last_before(list, field, value)
+   local low, high = 0, #list
+   while low < high do
+      local mid = math.ceil((low + high) / 2)
+      if list[mid][field] <= value then low = mid else high = mid - 1 end
+   end
+   return low
+end
+
+return tables
