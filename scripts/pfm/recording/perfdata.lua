@@ -8,14 +8,15 @@
 
 local events = require "pfm.recording.perfdata.events"
 local features = require "pfm.recording.perfdata.features"
+local layout = require "pfm.recording.layout"
 local perfdata = require "lpfm.perfdata"
 local records = require "pfm.recording.perfdata.records"
-local remarks = require "pfm.recording.perfdata.remarks"
+local render = require "pfm.render"
 local samples = require "pfm.recording.perfdata.samples"
 local stat = require "posix.sys.stat"
 local objects = require "lpfm.symbols"
 local system = require "posix.sys.utsname"
-local this_machine = require "pfm.recording.perfdata.this_machine"
+local text_file = require "pfm.util.text_file"
 
 local reader = {}
 
@@ -68,6 +69,44 @@ local function without_names(path, why)
    return { path = path, functions = {}, segments = {}, lines = {}, frames = {}, files = {}, missing = why }
 end
 
+-- Returns the path of an object in perf's cache of build ids; nil if it is not there, or has another build id.
+local function stored(id)
+   local home = os.getenv("HOME")
+   local path = home and ("%s/.debug/.build-id/%s/%s/elf"):format(home, id:sub(1, 2), id:sub(3))
+   return path and stat.stat(path) and objects.build_id(path) == id and path or nil
+end
+
+-- Returns the running kernel's build id from its notes: sizes of name and id, type 3, "GNU".
+local function kernel_build_id()
+   local notes = text_file.all("/sys/kernel/notes") or ""
+   local at = notes:find("\4%z%z%z.%z%z%z\3%z%z%zGNU%z")
+   if not at then return nil end
+   local size = notes:byte(at + 4)
+   return (notes:sub(at + 16, at + 15 + size):gsub(".", function(c) return ("%02x"):format(c:byte()) end))
+end
+
+-- Returns where the running kernel has a symbol, in hexadecimal; nil if that may not be read.
+local function kernel_address(symbol)
+   local file = io.open("/proc/kallsyms", "r")
+   for line in file and file:lines() or function() end do
+      local address, name = line:match("^(%x+) %S (%S+)$")
+      if name == symbol then
+         file:close()
+         return address:find("[^0]") and address or nil
+      end
+   end
+   if file then file:close() end
+end
+
+-- Returns true if the kernel that was recorded runs here, at the same addresses. If addresses may
+-- not be read here, the build id alone decides.
+local function has_kernel(kernel)
+   local own = kernel.symbol and kernel_address(kernel.symbol)
+   if own and tonumber(own, 16) ~= kernel.address then return false end
+   if not kernel.build_id then return own ~= nil end
+   return kernel.build_id == kernel_build_id()
+end
+
 -- Returns true if an inode that was mapped differs from that of the file now at the path, on the
 -- same device: stat(2) gives another device for files of an overlay, with inodes of its own.
 local function was_replaced(inodes, found)
@@ -91,9 +130,8 @@ local function check_object(self, path, object)
    end
    local own = object.build_id and objects.build_id(path)
    if not object.build_id or own == object.build_id then return end
-   local stored = this_machine.stored(object.build_id)
-   recording.elsewhere[path] = stored
-   if own and not stored then
+   recording.elsewhere[path] = stored(object.build_id)
+   if own and not recording.elsewhere[path] then
       recording.symbols[path] = without_names(path, "the build that was recorded is not here")
    end
 end
@@ -102,7 +140,66 @@ local function check_objects(self)
    local recording = self.recording
    recording.is_here = self.features.host == system.uname().nodename
    for path, object in pairs(recording.objects) do check_object(self, path, object) end
-   recording.same_kernel = this_machine.has_kernel(self.kernel)
+   recording.same_kernel = has_kernel(self.kernel)
+end
+
+-- --- remarks -------------------------------------------------------------------------------------
+
+local function say(self, format, ...)
+   table.insert(self.recording.remarks, format:format(...))
+end
+
+local SHOWN = { raw = "the raw data of samples is not shown",
+   intr_regs = "the registers in samples are not shown", aux = "the hardware trace in samples is not shown",
+   unknown = "samples have fields that lpfm does not know" }
+
+local function remark_fields(self)
+   for _, name in ipairs { "raw", "intr_regs", "aux", "unknown" } do
+      if self.fields[name] and not (name == "raw" and self.recording.traces) then say(self, "%s", SHOWN[name]) end
+   end
+   local names = {}
+   for i, with in ipairs(self.recording.head.with or {}) do names[i] = with.name end
+   if self.has_values then say(self, "samples have values: lpfm script -F %s shows them", table.concat(names, ",")) end
+   if #self.samples == 0 then return end
+   if not self.fields.time then say(self, "samples do not tell when: their order in the file stands for it") end
+   if not self.fields.tid then say(self, "samples do not tell of which thread they are") end
+   if not self.fields.ip then say(self, "samples do not tell where they are") end
+end
+
+local COUNTED = {
+   { "unsound", "record", "not sound: left out" }, { "guests", "sample", "of guests or the hypervisor: left out" },
+   { "narrow", "stack", "of processes of 32 bits: not unwound" },
+   { "halved", "stack", "without the user's part: its record is missing" },
+   { "foreign", "stack", "with the registers of another machine: not unwound" },
+}
+
+local function remark_counts(self)
+   for _, c in ipairs(COUNTED) do
+      local n = self.counts[c[1]]
+      if n then say(self, "%s %s", render.plural(n, c[2]), c[3]) end
+   end
+   if self.lost > 0 then
+      say(self, "%s lost while recording: samples, or what programs did", render.plural(self.lost, "record"))
+   end
+   if self.counts.throttled then
+      say(self, "the kernel's limit held samples back %s", render.plural(self.counts.throttled, "time"))
+   end
+   for i, what in ipairs(self.others) do self.others[i] = ("%s (%d)"):format(what, self.others[what]) end
+   if #self.others > 0 then say(self, "not shown of what the file holds: %s", table.concat(self.others, ", ")) end
+   for name, n in pairs(self.crowd) do
+      say(self, "%s of %s left out: there are more than %d events", render.plural(n, "sample"), name, layout.EVENTS)
+   end
+end
+
+local function add_remarks(self)
+   if self.ended then say(self, "%s", self.ended) end
+   if not self.file:is_ended() then say(self, "perf did not end the file: names and the last samples are missing") end
+   if self.base then
+      say(self, "times are from second %.0f of the machine's clock on: they are more than a number holds exactly",
+         self.base / 1e9)
+   end
+   remark_counts(self)
+   remark_fields(self)
 end
 
 -- --- opening -------------------------------------------------------------------------------------
@@ -140,7 +237,7 @@ local function read_all(self)
    recording.head = make_head(self)
    recording.ends = { samples = #self.samples, lost = self.lost_samples }
    recording.time_base = self.base
-   remarks.add(self)
+   add_remarks(self)
 end
 
 --- Opens a file of perf's.

@@ -2,6 +2,7 @@
 --- What a file of perf says of the machine, the command and the events: the features of its header.
 -- @module pfm.recording.perfdata.features
 
+local values = require "pfm.recording.perfdata.field_values"
 local tracepoints = require "pfm.recording.perfdata.tracepoints"
 
 local features = {}
@@ -14,10 +15,8 @@ local SIZED = 2 ^ 15 -- flag of a build id's record: it has a size
 
 -- Returns a number of n bytes at a place, in this machine's order; nil if the bytes end before.
 local function number(bytes, at, n)
-   if at + n - 1 > #bytes then return nil end
-   local value, big = 0, require("lpfm.chunks").byte_order == "big"
-   for i = 0, n - 1 do value = value * 256 + bytes:byte(big and at + i or at + n - 1 - i) end
-   return value
+   local is_there = at + n - 1 <= #bytes
+   return is_there and values.number(bytes:sub(at, at + n - 1), require("lpfm.chunks").byte_order == "big") or nil
 end
 
 -- Reads a text that follows its length; returns the text, and the place after it.

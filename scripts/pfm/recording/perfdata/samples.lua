@@ -3,7 +3,6 @@
 -- @module pfm.recording.perfdata.samples
 
 local stored = require "lpfm.samples"
-local branches = require "pfm.recording.perfdata.branches"
 local layout = require "pfm.recording.layout"
 local objects = require "lpfm.symbols"
 local records = require "pfm.recording.perfdata.records"
@@ -14,6 +13,7 @@ local EXACT = 2 ^ 53
 local BLOCK = 4096                          -- samples
 local GUEST = 3                             -- from this CPU mode on: hypervisors and guests
 local CURRENT, WORD = 2, 8                  -- PERF_SAMPLE_REGS_ABI_64; bytes
+local BRANCH = 24                           -- bytes of an entry of a branch stack: from, to, flags
 
 local count, each = records.count, records.each
 
@@ -92,6 +92,37 @@ local function frames_of(self, sample, event)
    return unwound ~= "" and kernel_part(chain) .. unwound or chain
 end
 
+-- --- branches ------------------------------------------------------------------------------------
+
+-- Returns a word of 64 bits in hexadecimal.
+local function hex(text, at)
+   local out, big = {}, require("lpfm.chunks").byte_order == "big"
+   for i = 0, WORD - 1 do out[i + 1] = ("%02x"):format(text:byte(big and at + i or at + WORD - 1 - i)) end
+   return (table.concat(out):gsub("^0+(%x)", "%1"))
+end
+
+local function mark(flags, bit, letter)
+   return math.floor(flags / bit) % 2 == 1 and letter or "-"
+end
+
+-- Returns the flags of a branch as perf script prints them: M or P, X, A, and the cycles since the last branch.
+local function describe(flags)
+   local missed = mark(flags, 1, "M")
+   return ("%s/%s/%s/%d"):format(missed ~= "-" and missed or mark(flags, 2, "P"), mark(flags, 4, "X"),
+      mark(flags, 8, "A"), math.floor(flags / 16) % 65536)
+end
+
+-- Returns the branches before a sample, in words, as `perf script -F brstack` prints them:
+-- "0xFROM/0xTO/P/-/-/CYCLES ...": M mispredicted, P predicted, X in a transaction, A an abort.
+local function branches_text(text)
+   local out = {}
+   for at = 1, #text, BRANCH do
+      local flags = tonumber(hex(text, at + 2 * WORD):sub(-8), 16)
+      out[#out + 1] = ("0x%s/0x%s/%s"):format(hex(text, at), hex(text, at + WORD), describe(flags))
+   end
+   return table.concat(out, " ")
+end
+
 -- --- samples -------------------------------------------------------------------------------------
 
 -- Returns the number of a branch stack among those of all samples, from 1; 0 if a sample has none.
@@ -100,7 +131,7 @@ local function branches_of(self, sample)
    if not words then return 0 end
    local list = self.recording.branches
    if not self.seen[words] then
-      list[#list + 1] = branches.text(words)
+      list[#list + 1] = branches_text(words)
       self.seen[words] = #list
    end
    return self.seen[words]
