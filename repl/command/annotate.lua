@@ -2,7 +2,6 @@
 --- lpfm annotate: a function's source lines and instructions with their shares of the samples.
 -- @module repl.command.annotate
 
-local arguments = require "repl.command.arguments"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local input = require "repl.command.input"
@@ -183,7 +182,7 @@ end
 -- @treturn table of `code.functions`; the prompt shows it as text
 -- @usage record("ls -lR /etc >/dev/null"); annotate()
 function annotate.call(name, path)
-   arguments.check("annotate", 'annotate("main", "lpfm.data")', { name, "string?", "the name of a function" },
+   options.arguments("annotate", 'annotate("main", "lpfm.data")', { name, "string?", "the name of a function" },
       { path, "string?", "the name of a recording" })
    local self = input.open(path)
    return setmetatable(code.functions(self, name), {

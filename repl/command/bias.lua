@@ -2,7 +2,6 @@
 --- lpfm bias: tests whether a sampling period is in step with a program.
 -- @module repl.command.bias
 
-local arguments = require "repl.command.arguments"
 local bias = require "pfm.bias"
 local options = require "repl.command.options"
 local render = require "pfm.render"
@@ -103,7 +102,7 @@ end
 -- @treturn table of `bias.test`; the prompt shows it as text
 -- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
 function command.call(what)
-   arguments.check("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })
+   options.arguments("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })
    local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what
    return setmetatable(bias.test(spec), {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,

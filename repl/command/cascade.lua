@@ -2,7 +2,6 @@
 --- lpfm cascade: counts or samples in stages.
 -- @module repl.command.cascade
 
-local arguments = require "repl.command.arguments"
 local cascade = require "pfm.cascade"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
@@ -172,7 +171,7 @@ end
 -- @treturn table of `cascade.run`; the prompt shows it as text
 -- @usage cascade("ls / >/dev/null", "page-faults:50 then cs")
 function command.call(what, list)
-   arguments.check("cascade", 'cascade("./prog", "page-faults:1000 then cs:10")',
+   options.arguments("cascade", 'cascade("./prog", "page-faults:1000 then cs:10")',
       { what, "string|table|function", "a command line" }, { list, "string|table?", "stages" })
    local spec = type(what) == "string" and { command = options.shell(what) } or what
    local copy = {}

@@ -2,7 +2,6 @@
 --- lpfm diff: compares two recordings, and says whether differences can be chance.
 -- @module repl.command.diff
 
-local arguments = require "repl.command.arguments"
 local analyze = require "pfm.analyze"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
@@ -234,7 +233,7 @@ end
 -- @treturn table of `pfm.analyze.diff`; the prompt shows it as text
 -- @usage require("repl.command.diff").call("lpfm.data", "lpfm.data").rows[1].p
 function diff.call(old, new, by)
-   arguments.check("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },
+   options.arguments("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },
       { new, "string?", "the names of recordings" }, { by, "string?", "sort keys" })
    local a, b = open_all(old), open_all(new or "lpfm.data")
    return setmetatable(analyze.diff(a, b, by), {

@@ -2,7 +2,6 @@
 --- lpfm export: converts recordings to the formats of other tools.
 -- @module repl.command.export
 
-local arguments = require "repl.command.arguments"
 local export = require "pfm.export"
 local extensions = require "repl.parts"
 local input = require "repl.command.input"
@@ -150,7 +149,7 @@ end
 -- @usage record("ls -lR /etc >/dev/null"); export("out.svg"); export { output = "out.folded", ids = true }
 function command.call(path, file, opts)
    if type(path) == "table" and file == nil and opts == nil then path, file, opts = path.output, path.file, path end
-   arguments.check("export", 'export("out.svg")', { path, "string", "the name of the output" },
+   options.arguments("export", 'export("out.svg")', { path, "string", "the name of the output" },
       { file, "string?", "the name of a recording" }, { opts, "table?", "a table of options" })
    local chosen = {}
    for k, v in pairs(opts or {}) do chosen[k] = v end

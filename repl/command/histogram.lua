@@ -2,7 +2,6 @@
 --- lpfm histogram: counts overflows by the value that an expression has at each of them.
 -- @module repl.command.histogram
 
-local arguments = require "repl.command.arguments"
 local expect = require "pfm.util.expect"
 local histogram = require "pfm.histogram"
 local options = require "repl.command.options"
@@ -144,7 +143,7 @@ end
 -- @treturn table of `histogram.run`; the prompt shows it as text
 -- @usage histogram("ls -lR /etc >/dev/null", { bucket = "time / 1000000 % 10", event = "page-faults" })
 function command.call(what, expression)
-   arguments.check("histogram", 'histogram("./prog", "cpu")', { what, "string|table", "a command line or a table" },
+   options.arguments("histogram", 'histogram("./prog", "cpu")', { what, "string|table", "a command line or a table" },
       { expression, "string|table?", "an expression or a table" })
    local spec = {}
    for _, t in ipairs { type(what) == "string" and { command = options.shell(what) } or what,

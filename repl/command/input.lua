@@ -5,12 +5,14 @@
 local identity = require "pfm.recording.identity"
 local options = require "repl.command.options"
 local posix_glob = require "posix.glob"
-local progress = require "repl.command.text.progress"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
 local stat = require("posix.sys.stat").stat
+local terminal = require "pfm.util.terminal"
 
 local input = {}
+
+local BLINK = 1 -- s between updates of the progress, and before the first
 
 --- Adds the option that names the recording, `args.input`.
 -- @tparam command c of `options.command`
@@ -80,6 +82,27 @@ local function open_all(paths)
    return recording.together(list, { damage = damage })
 end
 
+--- Shows on a terminal, at intervals, how many things are done.
+-- @string who the beginning of the line
+-- @number total number of things
+-- @string nouns what the things are: "files"
+-- @treturn function `(n)` shows that n are done; without n, it clears the line
+function input.counter(who, total, nouns)
+   if not terminal.shows(2) then return function() end end
+   local clock = require("lpfm.proc").clock
+   local last, shown = clock(), false
+   return function(n)
+      if not n then
+         if shown then io.stderr:write("\r", (" "):rep(70), "\r") end
+         return
+      end
+      local now = clock()
+      if now - last < BLINK then return end
+      last, shown = now, true
+      io.stderr:write(("\r%s: %s of %s %s "):format(who, render.number(n), render.number(total), nouns))
+   end
+end
+
 --- Opens the recording of a command, or several as one. If some of several cannot be read, they are
 -- left out and listed in `damage`. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
@@ -94,7 +117,7 @@ function input.open(path, who)
       self, err = recording.open(paths[1])
    end
    if not self then error(err, 0) end
-   if who then self.progress = progress.counter(who, (self.ends or {}).samples or math.huge, "samples") end
+   if who then self.progress = input.counter(who, (self.ends or {}).samples or math.huge, "samples") end
    return self
 end
 

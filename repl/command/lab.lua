@@ -2,7 +2,6 @@
 --- lpfm lab: a course on performance measurement.
 -- @module repl.command.lab
 
-local arguments = require "repl.command.arguments"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
 local judge = require "repl.lab.judge"
@@ -12,6 +11,7 @@ local render = require "pfm.render"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
 local terminal = require "pfm.util.terminal"
+local tables = require "pfm.util.tables"
 local text = require "repl.lab.text"
 
 local command = {}
@@ -226,8 +226,70 @@ local printers = {
    { "notebook", function(lab, params) return { sheet.notebook(lab, params) } end },
 }
 
-local function hold(lab, params, args)
-   local lab_terminal = require "repl.lab.terminal"
+-- --- a lab at a terminal -------------------------------------------------------------------------
+
+-- A lab at a terminal, or on any two streams of text, prints each page as lines and reads each answer as a line. It
+-- never moves the cursor, so that it works with screen readers and dumb terminals.
+
+local INTERRUPTED = 130
+local COMES_BACK = "lpfm's prompt. check(value) checks an answer, hint() helps, Ctrl-D goes back."
+
+local function say(lines)
+   for _, line in ipairs(lines) do io.stdout:write(line, "\n") end
+   io.stdout:flush()
+end
+
+-- Saves the session's progress; the first failure is reported, later ones are not.
+local function keep(s)
+   local ok, err = progress.keep(s)
+   if not ok and not s.complained then
+      s.complained = true
+      say { "(Your progress is not kept: " .. tostring(err) .. ".)" }
+   end
+end
+
+-- Runs the prompt with the session's names, which remain defined after it; the next page sets up
+-- its own.
+local function open_prompt(s)
+   s.wants_prompt = false
+   local given = s:globals(say)
+   require("repl.prompt.loop").main { no_init = true, names = given,
+      banner = COMES_BACK .. "\nNames: " .. table.concat(tables.keys(given), ", ") }
+   require("labs.kit").finish()
+   require("repl.line").on {}
+   say { "", ("Back in lab %s."):format(s.lab.name) }
+   keep(s)
+end
+
+-- Reads and handles one line; returns true if it ended the session.
+local function turn(s)
+   local reply, why = require("repl.line").read("lab> ")
+   if not reply then
+      if why == "interrupted" then return "interrupted" end
+      reply = "quit"
+      io.stdout:write("\n")
+   end
+   say(s:reply(reply))
+   keep(s)
+   if s.wants_prompt then open_prompt(s) end
+   return s.over
+end
+
+-- Holds a session until it ends; returns the exit status.
+local function hold(s)
+   keep(s)
+   say(s:enter())
+   repeat
+      local over = turn(s)
+      if over == "interrupted" then
+         keep(s)
+         return INTERRUPTED
+      end
+   until over
+   return 0
+end
+
+local function open(lab, params, args)
    if args.restart then progress.forget(lab.name) end
    local kept, err = progress.load(lab.name)
    if not kept then
@@ -242,9 +304,9 @@ local function hold(lab, params, args)
    if args.at and kept.page > #lab.pages then
       options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
    end
-   local s = options.checked(session.new, lab, { kept = kept, params = params, width = lab_terminal.width(),
-      more = catalog.more_of(lab) })
-   return options.checked(lab_terminal.hold, s)
+   local s = options.checked(session.new, lab, { kept = kept, params = params,
+      width = terminal.is_terminal() and (terminal.size()) or 80, more = catalog.more_of(lab) })
+   return options.checked(hold, s)
 end
 
 -- Raises an error if an option that concerns one lab is used without a lab's name.
@@ -298,7 +360,7 @@ function command.main(argv)
          output) or 0
    end
    if args.output then options.fail("--output: expected --sheet, --handout, --teacher, --notebook or --grade") end
-   return hold(lab, params, args)
+   return open(lab, params, args)
 end
 
 -- --- at the prompt -------------------------------------------------------------------------------
@@ -376,7 +438,7 @@ end
 -- @usage lab("bias"):hints("fixed")
 function command.call(name, params)
    if name == nil then return text_of(command.list()) end
-   arguments.check("lab", 'lab("bias")', { name, "string", "the name of a lab" })
+   options.arguments("lab", 'lab("bias")', { name, "string", "the name of a lab" })
    local lab, err = catalog.find(name)
    if not lab then error(err, 0) end
    local kept = assert(progress.load(lab.name))

@@ -3,8 +3,6 @@
 -- @module repl.command.list
 
 local lpfm = require "lpfm"
-local arguments = require "repl.command.arguments"
-local catalog = require "repl.command.catalog"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local name_list = require "pfm.util.name_list"
@@ -13,6 +11,7 @@ local tables = require "pfm.util.tables"
 local options = require "repl.command.options"
 local contexts = require "pfm.measure.contexts"
 local host = require "pfm.measure.host"
+local metrics = require "pfm.metrics"
 
 local list = {}
 
@@ -26,18 +25,93 @@ local function marked(rows, what)
    return rows
 end
 
+-- Returns the names of the events in order, and the unit masks of each.
+local function names_and_masks(pmu)
+   local all, err = lpfm.events(nil, { pmu = pmu, masks = true })
+   if not all then error((err:gsub("^events: ", "")), 0) end
+   local names, masks = {}, {}
+   for _, name in ipairs(all) do
+      local base, mask = name:match("^([^:]+):(.+)$")
+      if base then
+         table.insert(masks[base], mask)
+      else
+         names[#names + 1], masks[name] = name, {}
+      end
+   end
+   return names, masks
+end
+
+-- Describes an event; if the event needs a unit mask, with its first one.
+local function describe(name, masks, pmu)
+   local event = lpfm.event(name, pmu)
+   for _, mask in ipairs(event and {} or masks) do
+      event = lpfm.event(name .. ":" .. mask, pmu)
+      if event then break end
+   end
+   return event or { desc = "", masks = {}, modifiers = {}, counters = {} }
+end
+
+--- Lists the hardware events.
+-- @string[opt] pmu a model
+-- @treturn {table,...} `name`, `description`, `code`, `counters`, `masks`, `modifiers`
+function list.events(pmu)
+   local out = {}
+   local names, masks = names_and_masks(pmu)
+   for _, name in ipairs(names) do
+      local event = describe(name, masks[name], pmu)
+      if not event.software then
+         out[#out + 1] = { name = name, description = event.desc, code = event.code, counters = event.counters,
+            masks = event.masks, modifiers = event.modifiers }
+      end
+   end
+   return out
+end
+
+-- Returns an event's name without its model.
+local function short(event)
+   return (event.name:gsub("^[%w_]+::", ""))
+end
+
+-- Returns the event or the formula over events that a generic name stands for.
+local function expansion(event)
+   if not event.formula then return short(event) end
+   return (event.formula:gsub("%$(%d+)", function(i) return short(event.terms[tonumber(i)]) end))
+end
+
+--- Lists the generic names and PAPI's presets.
+-- @string[opt] pmu a model
+-- @treturn {table,...} `name`, `description`: the event or formula
+function list.generic(pmu)
+   local own, out = {}, {}
+   for _, name in ipairs((lpfm.events(nil, { pmu = pmu }))) do own[name] = true end
+   for _, name in ipairs((lpfm.events(nil, { pmu = pmu, generic = true }))) do
+      local event = not own[name] and lpfm.event(name, pmu)
+      local software = event and (event.software or event.terms and event.terms[1].software)
+      if event and not software then out[#out + 1] = { name = name, description = expansion(event) } end
+   end
+   return out
+end
+
 local function event_rows(pmu)
    local out = pmu and {} or events.software()
-   for _, row in ipairs(catalog.events(pmu)) do out[#out + 1] = row end
+   for _, row in ipairs(list.events(pmu)) do out[#out + 1] = row end
    return marked(out, "event")
 end
 
 local function generic_rows(pmu)
-   return marked(catalog.generic(pmu), "generic")
+   return marked(list.generic(pmu), "generic")
 end
 
+-- Returns the metric groups, with their `formulas`, and why the PMU cannot count one.
 local function metric_rows(pmu)
-   return marked(catalog.metrics(pmu), "metric")
+   local out = {}
+   for i, entry in ipairs(metrics.all(pmu)) do
+      out[i] = { name = entry.name, description = entry.text, reason = entry.reason, formulas = {} }
+      for k, m in ipairs(entry.group and entry.group.metrics or {}) do
+         out[i].formulas[k] = { name = m.name:gsub("^%s+", ""), formula = m.formula, unit = m.unit, text = m.text }
+      end
+   end
+   return marked(out, "metric")
 end
 
 -- Returns rows for tracepoints or PMU events of sysfs, without the details, which are read only for
@@ -57,7 +131,12 @@ local function pmu_event_rows()
 end
 
 local function pmu_rows()
-   return marked(catalog.pmus(), "pmu")
+   local out = {}
+   for i, pmu in ipairs(lpfm.pmus()) do
+      out[i] = { name = pmu.name, description = pmu.desc, counters = pmu.counters, events = pmu.events,
+         present = pmu.present, current = pmu.current }
+   end
+   return marked(out, "pmu")
 end
 
 local function software_names()
@@ -371,7 +450,7 @@ end
 -- @treturn table of rows; the prompt shows it as text
 -- @usage list("fault")
 function list.call(pattern, pmu)
-   arguments.check("list", 'list("fault")', { pattern, "string?", "a word to look for" },
+   options.arguments("list", 'list("fault")', { pattern, "string?", "a word to look for" },
       { pmu, "string?", "the name of a PMU model" })
    if pmu then check_pmu(pmu) end
    local found, n = collect({ pattern }, pmu)

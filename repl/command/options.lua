@@ -605,6 +605,32 @@ function options.check_conditions(args)
    end
 end
 
+-- --- at the prompt -------------------------------------------------------------------------------
+
+-- Returns true if a value is of one of the kinds: "string?" permits nil, "string|table" either
+-- type.
+local function fits(value, kinds)
+   if value == nil and kinds:find("?", 1, true) then return true end
+   for kind in kinds:gmatch("%a+") do
+      if type(value) == kind then return true end
+   end
+   return false
+end
+
+--- Checks the arguments of a function of the prompt; raises an error unless each has its kind.
+-- @string call the function's name
+-- @string example a correct call
+-- @param ... for each argument, {value, kinds, what it means}
+function options.arguments(call, example, ...)
+   for i, argument in ipairs { ... } do
+      local value, kinds, what = argument[1], argument[2], argument[3]
+      if not fits(value, kinds) then
+         error(("%s: argument %d: expected %s, got %s: %s"):format(call, i, what,
+            value == nil and "nothing" or "a " .. type(value), example), 0)
+      end
+   end
+end
+
 -- Words that begin the shell's own constructs and commands: `exec` cannot be put before them.
 local constructs = {}
 for word in ("! { ( [[ case cd do eval exec exit export for function if set time trap ulimit umask until wait while")

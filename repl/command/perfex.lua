@@ -4,7 +4,6 @@
 -- the flag INHERIT it counts the children, and by OWN it keeps the counts of the thread apart.
 -- @module repl.command.perfex
 
-local arguments = require "repl.command.arguments"
 local contexts = require "pfm.measure.contexts"
 local events = require "pfm.events"
 local expect = require "pfm.util.expect"
@@ -136,7 +135,7 @@ end
 -- @treturn table of `command.run`; the prompt shows it as text
 -- @usage perfex("ls / >/dev/null; true", "page-faults").events[1].value
 function command.call(what, list)
-   arguments.check("perfex", 'perfex("make", "page-faults")', { what, "string", "a command line" },
+   options.arguments("perfex", 'perfex("make", "page-faults")', { what, "string", "a command line" },
       { list, "string?", "events" })
    return setmetatable(command.run { command = options.shell(what), events = list or "page-faults" }, {
       __tostring = function(self) return table.concat(command.text(self), "\n") end,

@@ -3,7 +3,6 @@
 -- @module repl.command.plot
 
 local analyze = require "pfm.analyze"
-local arguments = require "repl.command.arguments"
 local input = require "repl.command.input"
 local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
@@ -86,7 +85,7 @@ end
 -- @treturn figure; the prompt draws it
 -- @usage record("ls -lR /etc >/dev/null"); plot("time")
 function command.call(what, path)
-   arguments.check("plot", 'plot("time", "lpfm.data")', { what, "string?", "a figure" },
+   options.arguments("plot", 'plot("time", "lpfm.data")', { what, "string?", "a figure" },
       { path, "string?", "the name of a recording" })
    if what and not plot.views[what] then what, path = nil, file_of(what, path) end
    return plot.recording(input.open(path), what)

@@ -2,7 +2,6 @@
 --- lpfm record: samples a command, threads or CPUs into a file.
 -- @module repl.command.record
 
-local arguments = require "repl.command.arguments"
 local cuts = require "pfm.recording.cuts"
 local expect = require "pfm.util.expect"
 local extensions = require "repl.parts"
@@ -378,7 +377,7 @@ end
 -- Returns the spec of a recording and the name of its file, for the arguments that a script or the
 -- prompt has passed: a shell command line or a table, and the file or a table of options.
 local function spec_for(what, more)
-   arguments.check("record", 'record("./prog")', { what, "string|table", "a command line or a table" },
+   options.arguments("record", 'record("./prog")', { what, "string|table", "a command line or a table" },
       { more, "string|table?", "a file or a table" })
    local spec = type(what) == "string" and { command = options.shell(what) } or what
    local copy, path = {}, type(more) ~= "table" and more or nil

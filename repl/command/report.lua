@@ -2,11 +2,11 @@
 --- lpfm report: shows how the samples of a recording are distributed.
 -- @module repl.command.report
 
-local arguments = require "repl.command.arguments"
 local browse = require "repl.command.text.browse"
 local analyze = require "pfm.analyze"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local export = require "pfm.export"
+local expect = require "pfm.util.expect"
 local extensions = require "repl.parts"
 local input = require "repl.command.input"
 local selection = require "repl.command.selection"
@@ -477,9 +477,9 @@ end
 -- @usage report("lpfm.data", "object").rows[1].cells[1]
 function report.call(path, by, wanted)
    if type(path) == "table" and #path == 0 then path, by, wanted = path.file, path.sort, path end
-   arguments.check("report", 'report("lpfm.data", "symbol")', { path, "string|table?", "the name of a recording" },
+   options.arguments("report", 'report("lpfm.data", "symbol")', { path, "string|table?", "the name of a recording" },
       { by, "string?", "sort keys" }, { wanted, "table?", "a table of options" })
-   arguments.known("report", wanted, { "file", "sort", "g", "filter", "children", "event", "sums", "slice" })
+   expect.fields("report", wanted, { "file", "sort", "g", "filter", "children", "event", "sums", "slice" }, "option")
    local self = input.open(path)
    wanted = setmetatable({}, { __index = wanted or {} })
    if wanted.g then return tree_of(self, by, wanted) end

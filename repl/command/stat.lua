@@ -2,13 +2,11 @@
 --- lpfm stat: counts events while a command runs.
 -- @module repl.command.stat
 
-local arguments = require "repl.command.arguments"
 local count = require "pfm.count"
 local events = require "pfm.events"
 local render = require "pfm.render"
 local measure = require "pfm.measure"
 local metrics = require "pfm.metrics"
-local interval_text = require "repl.command.text.interval"
 local extensions = require "repl.parts"
 local host = require "pfm.measure.host"
 local launcher = require "pfm.util.launcher"
@@ -289,7 +287,7 @@ end
 
 -- Returns functions that write results in the requested format.
 local function printer(args, target, out)
-   local write, intervals = new_writer(args, out), interval_text.new(INTERVAL_COLUMNS, is_terminal(out))
+   local write, intervals = new_writer(args, out), stat_text.growing(INTERVAL_COLUMNS, is_terminal(out))
    local first = true
    return {
       written = write,
@@ -680,7 +678,7 @@ local function check_measurable(call, what, list, groups)
       error(("%s: expected a command line, a function or a table, got a %s: %s(\"ls\")"):format(call, type(what), call),
          0)
    end
-   arguments.check(call, call .. '("ls", "page-faults", "cpi")', { what, "string|function|table", "what to measure" },
+   options.arguments(call, call .. '("ls", "page-faults", "cpi")', { what, "string|function|table", "what to measure" },
       { list, "string|table?", "a list of events" }, { groups, "string?", "metric groups" })
 end
 

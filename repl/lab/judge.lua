@@ -5,17 +5,21 @@
 -- values.
 -- @module repl.lab.judge
 
-local sandbox = require "repl.lab.sandbox"
 local compiler = require "labs.compiler"
 local confine = require "repl.lab.confine"
+local dirent = require "posix.dirent"
 local fcntl = require "posix.fcntl"
 local kit = require "labs.kit"
 local lpfm = require "lpfm"
 local namespace = require "repl.prompt.namespace"
+local poll = require "posix.poll"
 local proc = require "lpfm.proc"
+local signal = require "posix.signal"
 local socket = require "posix.sys.socket"
 local stdlib = require "posix.stdlib"
+local text_file = require "pfm.util.text_file"
 local unistd = require "posix.unistd"
+local wait = require "posix.sys.wait"
 local wire = require "repl.lab.wire"
 
 local judge = {}
@@ -24,6 +28,100 @@ local CONTEXTS = 64 -- the number of contexts that a script may create
 
 --- The number of seconds that a script may take.
 judge.limit = 20
+
+-- --- a function in a child process ---------------------------------------------------------------
+
+-- Processes that the function starts cannot trace the child. They end with it, even if they made sessions and groups
+-- of their own or outlived their parents.
+local BLOCK = 65536
+local START = 600 -- s until the function says that it has begun
+local BEGUN = "!"
+
+-- Calls the function in the child process, sends its result to the parent, and ends the child
+-- without the exit handlers that the parent has set.
+local function carry_out(fn, into, quiet)
+   unistd.setpid("s") -- Ctrl-C and the terminal are left to the parent
+   signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+   local null = assert(fcntl.open("/dev/null", fcntl.O_RDWR))
+   for fd = 0, quiet and 2 or 0 do unistd.dup2(null, fd) end
+   local ok, text = pcall(function()
+      return wire.dump { result = fn(function() unistd.write(into, BEGUN) end) }
+   end)
+   if not ok then text = wire.dump { err = tostring(text) } end
+   while #text > 0 do text = text:sub((unistd.write(into, text) or #text) + 1) end
+   unistd._exit(0)
+end
+
+-- Reads what the child sends, up to end of file. Returns nil at the deadline, which is `seconds`
+-- after the function last said that its time begins.
+local function read_all(from, seconds)
+   local parts, deadline = {}, proc.clock() + START
+   while true do
+      local left = deadline - proc.clock()
+      if left <= 0 then return nil end
+      if poll.rpoll(from, math.ceil(left * 1000)) == 1 then
+         local part = unistd.read(from, BLOCK)
+         if not part or part == "" then return table.concat(parts) end
+         local marks = parts[1] and 0 or #part:match("^" .. BEGUN .. "*")
+         if marks > 0 then deadline = proc.clock() + seconds end
+         if marks < #part then parts[#parts + 1] = part:sub(marks + 1) end
+      end
+   end
+end
+
+-- Returns the children of this process.
+local function children()
+   local out, me = {}, unistd.getpid()
+   for pid in dirent.files("/proc") do
+      local line = pid:find("^%d+$") and text_file.all("/proc/" .. pid .. "/stat")
+      if line and tonumber(line:match("%) %a (%d+)")) == me then out[tonumber(pid)] = true end
+   end
+   return out
+end
+
+-- Kills all children except those in `before`, also those that this process adopts when their
+-- parents end.
+local function end_children(before)
+   while true do
+      local found = false
+      for pid in pairs(children()) do
+         if not before[pid] then
+            found = true
+            signal.kill(pid, signal.SIGKILL)
+            wait.wait(pid)
+         end
+      end
+      if not found then return end
+   end
+end
+
+-- Calls a function in a child process. It is given a function, which it calls when its time, `seconds`, begins, or
+-- begins anew; it returns one value that `wire.dump` accepts. Returns that value; or nil and why there is none: it did
+-- not end in time, raised an error, or ended the process. If `quiet` is true, its output is discarded.
+local function in_child(fn, seconds, quiet)
+   io.stdout:flush()
+   local from, into = assert(unistd.pipe())
+   fcntl.fcntl(into, fcntl.F_SETFD, fcntl.FD_CLOEXEC) -- programs that fn starts do not inherit it
+   local before, adopted, shielded = children(), proc.adopt(true) == true, proc.shield(true) == true
+   local pid = assert(unistd.fork())
+   if pid == 0 then
+      unistd.close(from)
+      carry_out(fn, into, quiet)
+   end
+   unistd.close(into)
+   local ok, text = pcall(read_all, from, seconds)
+   unistd.close(from)
+   end_children(before)
+   proc.adopt(adopted)
+   proc.shield(shielded)
+   if not ok then error(text, 0) end
+   if not text then return nil, ("it did not end within %g s"):format(seconds) end
+   local is_whole, got = pcall(wire.load, text)
+   if not is_whole then return nil, wire.gone end
+   return got.result, got.err
+end
+
+-- --- the judge -----------------------------------------------------------------------------------
 
 -- Returns a set of method names. The sets COMPUTER and CONTEXT have the methods of the judge's
 -- computer and contexts that a script may call: it may measure, but not read the expected result.
@@ -71,7 +169,7 @@ local weakness -- why the strongest way does not work; nil if it works
 -- reason.
 local function works(one)
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
-   local got, err = sandbox.call(function()
+   local got, err = in_child(function()
       return start(one, judge.limit, root_dir):first()("run", "return 7", "probe", lpfm.create)
    end, judge.limit, true)
    os.remove(root_dir)
@@ -126,7 +224,7 @@ local function judged(s, page, sources, options)
    if not way then find_way() end
    local limit = options.limit or judge.limit
    local root_dir = assert(stdlib.mkdtemp("/tmp/lpfm-script-XXXXXX"))
-   local verdicts, why = sandbox.call(function(begin)
+   local verdicts, why = in_child(function(begin)
       local first, out = start(way, limit * #sources, root_dir):first(), {}
       first "ready"
       kit.try_format = function(...) return first("kit", "try_format", ...) end

@@ -3,7 +3,7 @@
 
 local c = require "support.c"
 local cjson = require "cjson"
-local interval_text = require "repl.command.text.interval"
+local stat_text = require "repl.command.text.stat"
 
 local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
 
@@ -20,7 +20,7 @@ end
 describe("the table of intervals", function()
    it("has a header above its first lines and with each screenful: 24 lines where no terminal tells", function()
       local since, headers = 0, 0
-      for _, line in ipairs(lines_of(interval_text.new(COLUMNS, true), 40, "17")) do
+      for _, line in ipairs(lines_of(stat_text.growing(COLUMNS, true), 40, "17")) do
          since = since + 1
          if line:find("count", 1, true) then
             assert.is_true(headers == 0 or since > 20, line)
@@ -33,14 +33,14 @@ describe("the table of intervals", function()
 
    it("has one header where it goes to a file", function()
       local headers = 0
-      for _, line in ipairs(lines_of(interval_text.new(COLUMNS, false), 40, "17")) do
+      for _, line in ipairs(lines_of(stat_text.growing(COLUMNS, false), 40, "17")) do
          if line:find("count", 1, true) then headers = headers + 1 end
       end
       assert.equal(1, headers)
    end)
 
    it("keeps its columns where a longer number made room for itself", function()
-      local t = interval_text.new(COLUMNS, false)
+      local t = stat_text.growing(COLUMNS, false)
       local first = t:lines { { "1,000,000", "page-faults" } }
       local second = t:lines { { "1", "page-faults" } }
       assert.equal(first[2]:find("page", 1, true), second[1]:find("page", 1, true))

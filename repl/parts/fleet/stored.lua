@@ -5,9 +5,9 @@
 local flamegraph = require "pfm.export.flamegraph"
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
+local input = require "repl.command.input"
 local options = require "repl.command.options"
 local text_file = require "pfm.util.text_file"
-local progress = require "repl.command.text.progress"
 local render = require "pfm.render"
 local report_text = require "repl.command.text.report"
 local store = require "pfm.fleet.store"
@@ -69,7 +69,7 @@ function stored.load(args, files)
    local clock = require("lpfm.proc").clock
    local given = stored.read_given(args.set)
    local self = options.checked(store.open, args.to)
-   local started, shown = clock(), progress.counter("lpfm export", #files, "recordings")
+   local started, shown = clock(), input.counter("lpfm export", #files, "recordings")
    given.progress = shown
    function given.waiting(err, seconds)
       say("%s does not answer: %s; waiting for it, at most %.0f s", self.name, err, seconds)

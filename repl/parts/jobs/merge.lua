@@ -2,7 +2,6 @@
 --- lpfm merge: many recordings in one file.
 -- @module repl.parts.jobs.merge
 
-local arguments = require "repl.command.arguments"
 local input = require "repl.command.input"
 local merge = require "pfm.jobs.merge"
 local options = require "repl.command.options"
@@ -66,7 +65,7 @@ end
 -- @treturn table of `merge.files`; the prompt shows it as text
 -- @usage record("true", "one.data"); merge({ "one.data" }, "all.data")
 function command.call(paths, out)
-   arguments.check("merge", 'merge({ "one.data", "two.data" }, "all.data")',
+   options.arguments("merge", 'merge({ "one.data", "two.data" }, "all.data")',
       { paths, "table", "a list of the names of recordings" }, { out, "string", "the name of the file" })
    return setmetatable(merge.files(paths, out), { __tostring = function(result) return summary(result, out) end })
 end
