@@ -8,11 +8,11 @@
 -- Recordings come from `recording.open`, or from `recording.of` for samples that were never in a file.
 -- @module pfm.analyze
 
-local derive = require "pfm.analyze.derive"
 local difference = require "pfm.analyze.difference"
 local phases = require "pfm.analyze.phases"
 local columns = require "pfm.analyze.columns"
 local keys = require "pfm.analyze.keys"
+local fail = require("pfm.util.expect").fail
 local origin = require "pfm.recording.origin"
 local tabulate = require "pfm.analyze.tabulate"
 local values = require "pfm.analyze.values"
@@ -170,6 +170,60 @@ analyze.histogram = values.histogram
 -- @function correlate
 analyze.correlate = values.correlate
 
+-- --- derived metrics -----------------------------------------------------------------------------
+
+local function identifier(name)
+   return (name:gsub("[^%w_]", "_"))
+end
+
+local function compile(name, formula)
+   if type(formula) == "function" then return formula end
+   local chunk, err = loadstring("return " .. formula, "=" .. name)
+   if not chunk then fail("the formula of %s: %s", name, (err:gsub("^[^:]*:%d+: ", ""))) end
+   return function(counts)
+      local used = setmetatable({}, { __index = function(_, variable)
+         if counts[variable] == nil then fail("the formula of %s: there is no count '%s'", name, variable) end
+         return counts[variable]
+      end })
+      return setfenv(chunk, used)()
+   end
+end
+
+local function finite(x)
+   return type(x) == "number" and x == x and x ~= math.huge and x ~= -math.huge
+end
+
+-- Returns the count 0 for each name: a row that has no samples of an event has this count.
+local function no_counts(self, result)
+   local zero = { samples = 0 }
+   for _, e in ipairs(self.head.events) do zero[identifier(e.name)] = 0 end
+   for _, total in pairs(result.totals) do
+      for name in pairs(total.sums) do zero[identifier(name)] = 0 end
+   end
+   return zero
+end
+
+local function counts_by_cells(self, result)
+   local zero, list, by_id = no_counts(self, result), {}, {}
+   for _, row in ipairs(result.rows) do
+      local id = table.concat(row.cells, "\0")
+      local out = by_id[id]
+      if not out then
+         out = { cells = row.cells, counts = {} }
+         for name, n in pairs(zero) do out.counts[name] = n end
+         for _, key in ipairs(result.keys) do out[key] = row[key] end
+         by_id[id], list[#list + 1] = out, out
+      end
+      local event = identifier(row.event)
+      out.counts[event] = out.counts[event] + row.events
+      out.counts.samples = out.counts.samples + row.samples
+      for name, sum in pairs(row.sums) do
+         if identifier(name) ~= event then out.counts[identifier(name)] = out.counts[identifier(name)] + sum end
+      end
+   end
+   return list
+end
+
 --- Computes metrics from the counts of each row: events sampled, and those of `sums`.
 -- @param self the recording
 -- @tparam table result of `analyze.by`, not by event
@@ -179,8 +233,19 @@ analyze.correlate = values.correlate
 -- by zero leaves none); in the result's order
 -- @usage local s = assert(recording.open "lpfm.data")
 -- print(analyze.derive(s, analyze.by(s, "symbol"), { ms = "cpu_clock / 1e6" })[1].metrics.ms)
--- @function derive
-analyze.derive = derive.metrics
+function analyze.derive(self, result, formulas)
+   local compute = {}
+   for name, formula in pairs(formulas) do compute[name] = compile(name, formula) end
+   local list = counts_by_cells(self, result)
+   for _, row in ipairs(list) do
+      row.metrics = {}
+      for name, fn in pairs(compute) do
+         local value = fn(row.counts)
+         row.metrics[name] = finite(value) and value or nil
+      end
+   end
+   return list
+end
 
 expect.signatures("analyze", analyze, {
    read_keys = "by: string|table?; known: [string]?",

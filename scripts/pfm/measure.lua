@@ -11,16 +11,37 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
-local processes = require "pfm.measure.processes"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 
 local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
+local LOOKS = 0.1    -- s between looks for new threads in /proc, which, unlike tracing, does not disturb a process
 local STEP = 0.01    -- s between looks at a child for which the kernel gives no descriptor (pidfd)
 local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time is reported if it is more than both
 local PATIENCE, SAVING = 2, 60 -- s from Ctrl-C to SIGTERM; SAVING if the command handles SIGINT
+
+-- --- running processes ---------------------------------------------------------------------------
+
+-- Returns true if new threads of a process are looked for.
+local function is_watched(self, pid)
+   for _, its in ipairs(self.watched or {}) do
+      if its == pid then return true end
+   end
+   return false
+end
+
+-- Returns the threads of the watched processes that were not noted yet.
+local function fresh_threads(self)
+   local out = {}
+   for _, pid in ipairs(self.watched) do
+      for _, tid in ipairs(proc.threads(pid) or {}) do
+         if not self.known[tid] then out[#out + 1] = { tid = tid, pid = pid } end
+      end
+   end
+   return out
+end
 
 -- --- subjects ------------------------------------------------------------------------------------
 
@@ -42,7 +63,7 @@ local function remove(self, subject)
    self.callbacks.ended(subject)
    self.by_ctx[subject.ctx] = nil
    subject.ctx:close()
-   if self.processes and subject.tid then self.processes:note(subject.tid, false) end
+   if self.watched and subject.tid then self.known[subject.tid] = nil end -- its id may be reused
 end
 
 -- Returns the numbers in a list that are process ids, not the ids of other threads.
@@ -56,19 +77,18 @@ end
 
 -- Returns the threads that get contexts of their own for an id of `tids`.
 local function threads_of(self, tid, pid)
-   local whole = self.processes and self.processes:has(tid) and not self.target.process
+   local whole = is_watched(self, tid) and not self.target.process
    return whole and proc.threads(pid) or { tid }
 end
 
 local function first_subjects(self)
-   local target, out, seen = self.target, {}, {}
+   local target, out = self.target, {}
    for _, tid in ipairs(target.tids or {}) do
       local pid = self.env.process_of(tid)
       if not pid then error(("there is no thread or process %d"):format(tid), 0) end
       for _, t in ipairs(threads_of(self, tid, pid)) do
-         if not seen[t] then out[#out + 1] = { tid = t, pid = self.env.pid_of(t) } end
-         seen[t] = true
-         if self.processes then self.processes:note(t, true) end
+         if not self.known[t] then out[#out + 1] = { tid = t, pid = self.env.pid_of(t) } end
+         self.known[t] = true
       end
    end
    for _, cpu in ipairs(target.cpus or {}) do out[#out + 1] = { cpu = cpu } end
@@ -79,12 +99,12 @@ end
 local function attach_first(self)
    if self.target.itself then return end
    local whole = pids_in(self, self.target.whole)
-   self.processes = #whole > 0 and processes.new(whole) or nil
+   self.watched = #whole > 0 and whole or nil
    local first, gone = first_subjects(self), nil
    for _, subject in ipairs(first) do
       local ok, err, errno = add(self, subject)
       -- a thread of a process may end at any time
-      if not ok and not (errno == lpfm.errno.ESRCH and self.processes) then error(err, 0) end
+      if not ok and not (errno == lpfm.errno.ESRCH and self.watched) then error(err, 0) end
       gone = gone or err
    end
    if self.live == 0 then error(gone, 0) end
@@ -157,10 +177,10 @@ end
 
 -- Adds threads that processes have created since the last look, unless contexts are inherited.
 local function look_for_threads(self, now)
-   if not self.processes or self.target.inherit then return end
-   self.look_at = now + processes.STEP
-   for _, thread in ipairs(self.processes:fresh()) do
-      self.processes:note(thread.tid, true)
+   if not self.watched or self.target.inherit then return end
+   self.look_at = now + LOOKS
+   for _, thread in ipairs(fresh_threads(self)) do
+      self.known[thread.tid] = true
       newcomer(self, thread)
    end
 end
@@ -433,7 +453,7 @@ local function result(self)
 end
 
 local function new(target, callbacks)
-   return { target = target, callbacks = callbacks, by_ctx = {}, live = 0, followed = 0, unmeasured = 0 }
+   return { target = target, callbacks = callbacks, by_ctx = {}, known = {}, live = 0, followed = 0, unmeasured = 0 }
 end
 
 --- Measures a target.

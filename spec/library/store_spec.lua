@@ -3,7 +3,6 @@
 
 local c = require "support.c"
 local client = require "pfm.fleet.store.client"
-local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
 
 local DAY = 86400
@@ -62,16 +61,16 @@ end)
 
 describe("a URL", function()
    it("is taken apart, and shown without its password", function()
-      local url = urls.parse("postgres://me:a%40b@db.example:77/profiles")
+      local url = client.parse("postgres://me:a%40b@db.example:77/profiles")
       assert.same({ kind = "postgresql", user = "me", password = "a@b", host = "db.example", port = "77",
          database = "profiles", name = "postgres://me@db.example:77/profiles" }, url)
       assert.same({ kind = "clickhouse", host = "::1", name = "clickhouse://[::1]/" },
-         urls.parse("clickhouse://[::1]/"))
+         client.parse("clickhouse://[::1]/"))
    end)
 
    it("of another kind is refused", function()
       for _, text in ipairs { "mysql://x/y", "db.example", "postgresql://h:port/x", "clickhouse://h/a/b" } do
-         local ok, err = pcall(urls.parse, text)
+         local ok, err = pcall(client.parse, text)
          assert.is_false(ok)
          assert.truthy(err:find(text, 1, true), err)
       end

@@ -15,7 +15,6 @@ local batches = require "pfm.fleet.store.batch"
 local client = require "pfm.fleet.store.client"
 local collected = require "pfm.recording.stacks"
 local expect = require "pfm.util.expect"
-local hash = require "pfm.fleet.store.hash"
 local identity = require "pfm.recording.identity"
 local proc = require "lpfm.proc"
 local query = require "pfm.fleet.store.query"
@@ -24,7 +23,6 @@ local shell = require "pfm.util.shell"
 local tables = require "pfm.fleet.store.tables"
 local time = require "posix.time"
 local unistd = require "posix.unistd"
-local urls = require "pfm.fleet.store.url"
 local where = require "pfm.fleet.store.where"
 local sorted_keys = require("pfm.util.tables").keys
 
@@ -46,7 +44,7 @@ store.given = { "version", "host", "command", "kernel", "arch", "job" }
 -- @usage local ok, why = pcall(require("pfm.fleet.store").open, "mysql://db")
 -- print(why) --> ... unknown kind of database 'mysql' ...
 function store.open(url)
-   local parsed = urls.parse(url)
+   local parsed = client.parse(url)
    local database = require("pfm.fleet.store." .. parsed.kind).new(parsed)
    return setmetatable({ url = parsed, name = parsed.name, database = database, known = {}, most = MOST }, store)
 end
@@ -119,7 +117,7 @@ local function load_number(id)
       file:close()
    end
    attempts = attempts + 1
-   return hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, proc.clock(), random))
+   return client.hash(("%s %d %d %.9f %s"):format(id, unistd.getpid(), attempts, proc.clock(), random))
 end
 
 -- Waits until the database answers; returns nil and the given error if it does not in time.

@@ -4,7 +4,6 @@
 -- @module pfm.fleet.store.batch
 
 local client = require "pfm.fleet.store.client"
-local hash = require "pfm.fleet.store.hash"
 local origin = require "pfm.recording.origin"
 local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
@@ -32,7 +31,7 @@ local function number_of(self, lines, prefix, cells)
    local key = prefix .. table.concat(cells, "\0")
    local number = self.known[key] or self.fresh[key]
    if not number then
-      number = hash(key)
+      number = client.hash(key)
       self.fresh[key] = number
       lines[#lines + 1] = client.line { number, unpack(cells) }
    end

@@ -1,10 +1,50 @@
 -- SPDX-License-Identifier: MIT
---- Runs the client program of a database.
+--- What all databases have in common: their names, the client program, lines of values, and numbers for texts.
 -- @module pfm.fleet.store.client
 
+local fail = require("pfm.util.expect").fail
+local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
 
 local client = {}
+
+-- --- names of databases --------------------------------------------------------------------------
+
+-- Names are postgresql://USER:PASSWORD@HOST:PORT/DATABASE, clickhouse://... likewise; every part but the kind may be
+-- missing.
+local KINDS = { "postgresql", "clickhouse" }
+local modules = { postgresql = "postgresql", postgres = "postgresql", clickhouse = "clickhouse" }
+
+local function decoded(text)
+   if not text or text == "" then return nil end
+   return (text:gsub("%%(%x%x)", function(digits) return string.char(tonumber(digits, 16)) end))
+end
+
+--- Parses the URL of a database.
+-- @string text
+-- @treturn table `kind`, postgresql or clickhouse; where they are given, `user`, `password`, `host`, `port`,
+-- `database`; `name`, what may be shown: without the password
+-- @raise on other texts
+-- @usage assert(client.parse("clickhouse://db.example/profiles").database == "profiles")
+function client.parse(text)
+   local kind, rest = text:match("^(%a+)://(.*)$")
+   if not kind then fail("'%s' is not the URL of a database, as postgresql://HOST/DATABASE", text) end
+   if not modules[kind] then
+      fail("'%s': unknown kind of database '%s'%s (kinds: %s)", text, kind, nearest.hint(kind, KINDS),
+         table.concat(KINDS, ", "))
+   end
+   local place, database = rest:match("^([^/]*)/?(.*)$")
+   local login, server = place:match("^(.*)@([^@]*)$")
+   local host, port = (server or place):match("^(%[[^%]]*%]):?(%d*)$")
+   if not host then host, port = (server or place):match("^([^:]*):?(%d*)$") end
+   if not host or database:find("[/?#]") then fail("'%s' is not %s://USER@HOST:PORT/DATABASE", text, kind) end
+   local user, password = (login or ""):match("^([^:]*):?(.*)$")
+   return { kind = modules[kind], user = decoded(user), password = decoded(password),
+      host = decoded((host:gsub("[%[%]]", ""))), port = decoded(port), database = decoded(database),
+      name = ("%s://%s%s/%s"):format(kind, user ~= "" and user .. "@" or "", server or place, database) }
+end
+
+-- --- the client program --------------------------------------------------------------------------
 
 -- Runs a command with `parts` as its input. Its output goes to a file, not a pipe, so that a signal
 -- which this process catches cannot cut it short; a write that is cut short fails.
@@ -95,6 +135,26 @@ function client.numbers(cell)
    local out = {}
    for number in cell:gmatch("%d+") do out[#out + 1] = number end
    return out
+end
+
+-- --- numbers for texts ---------------------------------------------------------------------------
+
+-- Primes below 10^9; products stay below 2^53.
+local FIRST, SECOND = 999999937, 999999893
+local BY_FIRST, BY_SECOND = 7368787, 5915587
+
+--- Returns the number of a text: equal texts have equal numbers on every machine, so that a database needs no other
+-- agreement about them. Of 10 million texts two have the same number once in 20,000 times.
+-- @string text
+-- @treturn string decimal, below 10^18: what signed 64-bit columns hold
+-- @usage assert(client.hash("main") == client.hash("main"))
+function client.hash(text)
+   local a, b = 1, 1
+   for i = 1, #text do
+      local c = text:byte(i) + 1
+      a, b = (a * BY_FIRST + c) % FIRST, (b * BY_SECOND + c) % SECOND
+   end
+   return ("%d%09d"):format(a, b)
 end
 
 return client
