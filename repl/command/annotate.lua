@@ -185,9 +185,7 @@ function annotate.call(name, path)
    options.arguments("annotate", 'annotate("main", "lpfm.data")', { name, "string?", "the name of a function" },
       { path, "string?", "the name of a recording" })
    local self = input.open(path)
-   return setmetatable(code.functions(self, name), {
-      __tostring = function() return table.concat(annotate.lines(self, name, {}), "\n") end,
-   })
+   return options.shown(code.functions(self, name), function() return annotate.lines(self, name, {}) end)
 end
 
 return annotate

@@ -104,9 +104,7 @@ end
 function command.call(what)
    options.arguments("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })
    local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what
-   return setmetatable(bias.test(spec), {
-      __tostring = function(self) return table.concat(command.text(self), "\n") end,
-   })
+   return options.shown(bias.test(spec), command.text)
 end
 
 return command

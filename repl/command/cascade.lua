@@ -162,7 +162,8 @@ function command.main(argv)
    options.write(lines, not samples and args.output or nil)
    local moved = file and file.moved
    if moved then io.stderr:write("lpfm cascade: ", options.moved(file), "\n") end
-   return result.signal and 128 + result.signal or moved and (result.status or 0) == 0 and 1 or result.status or 0
+   local status = options.status(result)
+   return moved and status == 0 and 1 or status
 end
 
 --- Counts or samples in stages: each begins when the one before has counted its events.
@@ -178,9 +179,7 @@ function command.call(what, list)
    for k, v in pairs(spec) do copy[k] = v end
    copy.stages = list or copy.stages
    if not copy.stages then error('cascade: expected stages: cascade("./prog", "page-faults:1000 then cs:10")', 0) end
-   return setmetatable(cascade.run(copy), {
-      __tostring = function(self) return table.concat(command.text(self, spec), "\n") end,
-   })
+   return options.shown(cascade.run(copy), function(self) return command.text(self, spec) end)
 end
 
 return command

@@ -124,23 +124,15 @@ local function numbers_of(row, absolute)
 end
 
 local function text_lines(result, rows, args)
-   local columns, cells = {}, {}
-   for i, title in ipairs { "old", "new", "change", "events x", "p" } do
-      columns[i] = { title = title, right = true }
-   end
-   columns[6] = { title = "" }
-   local show_event = wants_event(result)
-   if show_event then columns[7] = { title = "event" } end
-   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
-   for i, row in ipairs(rows) do
-      local old, new, change = numbers_of(row, args.absolute)
-      local line = { old, new, change, row.ratio and ("%.3f"):format(row.ratio) or "-", render.chance(row.p),
-         row.significant and "*" or "" }
-      if show_event then line[7] = row.event end
-      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
-      cells[i] = line
-   end
-   return render.align(columns, cells, "  ")
+   local columns = {
+      { "old", function(row) return (numbers_of(row, args.absolute)) end },
+      { "new", function(row) return (select(2, numbers_of(row, args.absolute))) end },
+      { "change", function(row) return (select(3, numbers_of(row, args.absolute))) end },
+      { "events x", function(row) return row.ratio and ("%.3f"):format(row.ratio) or "-" end },
+      { "p", function(row) return render.chance(row.p) end },
+      { "", function(row) return row.significant and "*" or "" end },
+   }
+   return report_text.rows(columns, result.titles, rows, wants_event(result))
 end
 
 local function print_text(result, args, old, new)
@@ -219,10 +211,7 @@ function diff.main(argv)
    end
    local lines = args.json and print_json or args.x and print_csv or print_text
    options.print(lines(result, args, old, new))
-   if lines ~= print_text then
-      io.stdout:flush()
-      for _, w in ipairs(warnings_of(result, { old, new })) do io.stderr:write("lpfm diff: ", render.clean(w), "\n") end
-   end
+   if lines ~= print_text then options.warn("lpfm diff", warnings_of(result, { old, new })) end
    return 0
 end
 
@@ -236,9 +225,8 @@ function diff.call(old, new, by)
    options.arguments("diff", 'diff("old.data", "new.data")', { old, "string", "the names of recordings" },
       { new, "string?", "the names of recordings" }, { by, "string?", "sort keys" })
    local a, b = open_all(old), open_all(new or "lpfm.data")
-   return setmetatable(analyze.diff(a, b, by), {
-      __tostring = function(result) return table.concat(print_text(result, { top = "20" }, a, b), "\n") end,
-   })
+   return options.shown(analyze.diff(a, b, by),
+      function(result) return print_text(result, { top = "20" }, a, b) end)
 end
 
 return diff

@@ -133,7 +133,7 @@ function command.main(argv)
    options.check_program({ bucket = spec.bucket, where = spec.where }, spec)
    local result = histogram.run(spec)
    options.write(args.json and { json_line(result) } or command.text(result), args.output)
-   return result.signal and 128 + result.signal or result.status or 0
+   return options.status(result)
 end
 
 --- Counts a histogram.
@@ -152,9 +152,7 @@ function command.call(what, expression)
    end
    if spec.inherit == nil then spec.inherit = true end
    expect.fields("histogram", spec, histogram.fields)
-   return setmetatable(histogram.run(spec), {
-      __tostring = function(self) return table.concat(command.text(self), "\n") end,
-   })
+   return options.shown(histogram.run(spec), command.text)
 end
 
 return command

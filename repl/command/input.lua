@@ -136,8 +136,7 @@ end
 -- @string who name of the command, which begins the messages
 function input.finish(self, who)
    if self.progress then self.progress() end
-   io.stdout:flush()
-   for _, warning in ipairs(self:warnings()) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
+   options.warn(who, self:warnings())
 end
 
 --- Separates the words of a command line into recordings and a word of a known kind.

@@ -454,11 +454,9 @@ function list.call(pattern, pmu)
       { pmu, "string?", "the name of a PMU model" })
    if pmu then check_pmu(pmu) end
    local found, n = collect({ pattern }, pmu)
-   return setmetatable(flat(found), {
-      __tostring = function()
-         return n == 0 and pattern and no_match(pattern, pmu) or table.concat(text_lines(found, true), "\n")
-      end,
-   })
+   return options.shown(flat(found), function()
+      return n == 0 and pattern and { no_match(pattern, pmu) } or text_lines(found, true)
+   end)
 end
 
 return list

@@ -578,6 +578,21 @@ function options.write(lines, path)
    error(opened and ("cannot write %s: %s"):format(path or "the results", err) or err, 0)
 end
 
+--- Writes warnings to standard error, after what was printed so far.
+-- @string who name of the command, which begins the lines
+-- @tparam {string,...} warnings
+function options.warn(who, warnings)
+   io.stdout:flush()
+   for _, warning in ipairs(warnings) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
+end
+
+--- Returns the exit status of a command that has measured another: that of the measured one.
+-- @tparam table result `status` or `signal`
+-- @treturn number
+function options.status(result)
+   return result.signal and 128 + result.signal or result.status or 0
+end
+
 --- Says where a recording is that could not be written to its file.
 -- @tparam table file of `record.run`, with `moved`
 -- @treturn string
@@ -629,6 +644,14 @@ function options.arguments(call, example, ...)
             value == nil and "nothing" or "a " .. type(value), example), 0)
       end
    end
+end
+
+--- Makes a result a value that the prompt shows as text.
+-- @tparam table result
+-- @func lines `(result)` returns its lines
+-- @treturn table the result
+function options.shown(result, lines)
+   return setmetatable(result, { __tostring = function(self) return table.concat(lines(self), "\n") end })
 end
 
 -- Words that begin the shell's own constructs and commands: `exec` cannot be put before them.

@@ -111,10 +111,6 @@ function command.options()
    return c
 end
 
-local function status_of(result)
-   return result.signal and 128 + result.signal or result.status or 0
-end
-
 --- Runs the command line.
 -- @tparam table argv
 -- @treturn number exit status, the command's
@@ -126,7 +122,7 @@ function command.main(argv)
    local result = options.checked(command.run, { command = words,
       events = #args.event > 0 and table.concat(args.event, ",") or "page-faults" })
    options.write(args.json and { render.json(result) } or command.text(result), args.output)
-   return status_of(result)
+   return options.status(result)
 end
 
 --- Counts a command and, separately, its children.
@@ -137,9 +133,7 @@ end
 function command.call(what, list)
    options.arguments("perfex", 'perfex("make", "page-faults")', { what, "string", "a command line" },
       { list, "string?", "events" })
-   return setmetatable(command.run { command = options.shell(what), events = list or "page-faults" }, {
-      __tostring = function(self) return table.concat(command.text(self), "\n") end,
-   })
+   return options.shown(command.run { command = options.shell(what), events = list or "page-faults" }, command.text)
 end
 
 return command

@@ -308,11 +308,11 @@ local function summary(file, outcome)
 end
 
 local function exit_status(file, outcome)
-   if outcome.signal then return 128 + outcome.signal end
+   local status = options.status(outcome)
    for _, its in ipairs(outcome.files or { file }) do
-      if its.moved and (outcome.status or 0) == 0 then return 1 end
+      if its.moved and status == 0 then return 1 end
    end
-   return outcome.status or 0
+   return status
 end
 
 -- Prints a message; on a terminal its lines are broken between words.
@@ -391,7 +391,7 @@ local function spec_for(what, more)
 end
 
 local function printable(outcome, file)
-   return setmetatable(outcome, { __tostring = function() return summary(file, outcome) end })
+   return options.shown(outcome, function() return { summary(file, outcome) } end)
 end
 
 --- Samples a command into a file.

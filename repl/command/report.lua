@@ -77,30 +77,8 @@ local function with_event(self, result)
    return #self.head.events > 1 and not (table.concat(result.titles, ","):find("event"))
 end
 
--- With call stacks, rows have a total, which includes called functions, beside their own share.
-local function with_total(rows)
-   return rows[1] and rows[1].total
-end
-
 local function text_lines(self, result, rows)
-   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
-   if with_total(rows) then
-      columns[1].title = "self"
-      table.insert(columns, 1, { title = "children", right = true })
-   end
-   local show_event = with_event(self, result)
-   if show_event then columns[#columns + 1] = { title = "event" } end
-   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
-   local cells = {}
-   for i, row in ipairs(rows) do
-      local line = { row.total and ("%.2f%%"):format(row.total.percent) }
-      line[#line + 1] = ("%.2f%%"):format(row.percent)
-      line[#line + 1] = render.number(row.samples)
-      if show_event then line[#line + 1] = row.event end
-      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
-      cells[i] = line
-   end
-   return render.align(columns, cells, "  ")
+   return report_text.rows(report_text.shares(rows), result.titles, rows, with_event(self, result))
 end
 
 local function print_text(self, result, args)
@@ -124,7 +102,7 @@ end
 
 local function print_csv(self, result, args)
    local rows, fixed = visible(args, result), { "percent", "samples", "events", "event" }
-   if with_total(rows) then table.insert(fixed, 1, "children") end
+   if rows[1] and rows[1].total then table.insert(fixed, 1, "children") end
    local head, lines = report_text.heads(fixed, result.titles), { summary.simulated(self) }
    lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs(rows) do
@@ -145,11 +123,6 @@ local function print_json(self, result, args)
       head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil,
       samples = summary.samples(result), rows = rows,
    } }
-end
-
-local function warn_aside(self, result)
-   io.stdout:flush()
-   for _, w in ipairs(summary.warnings(self, result)) do io.stderr:write("lpfm report: ", render.clean(w), "\n") end
 end
 
 local function cells_of(self, s)
@@ -423,7 +396,7 @@ local function print_report(self, args, wanted)
    else
       options.print(lines_for(args)(self, result, args))
    end
-   if args.x or args.samples then warn_aside(self, result) end
+   if args.x or args.samples then options.warn("lpfm report", summary.warnings(self, result)) end
 end
 
 --- Runs the command line.
@@ -462,7 +435,7 @@ end
 local function tree_of(self, by, wanted)
    local options_of = { order = wanted.g, by = by, filter = wanted.filter, event = wanted.event }
    local lines, tree = report_text.tree(self, options_of)
-   return setmetatable(tree, { __tostring = function() return table.concat(lines, "\n") end })
+   return options.shown(tree, function() return lines end)
 end
 
 --- Shows how the samples of a recording are distributed.
@@ -484,9 +457,8 @@ function report.call(path, by, wanted)
    wanted = setmetatable({}, { __index = wanted or {} })
    if wanted.g then return tree_of(self, by, wanted) end
    if wanted.children == nil then wanted.children = true end
-   return setmetatable(report.sort(self, by, wanted), {
-      __tostring = function(result) return table.concat(print_text(self, result, { top = "20" }), "\n") end,
-   })
+   return options.shown(report.sort(self, by, wanted),
+      function(result) return print_text(self, result, { top = "20" }) end)
 end
 
 return report

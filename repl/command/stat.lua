@@ -515,9 +515,10 @@ local function tell_levels(list)
    io.stderr:write("lpfm stat: ", table.concat(names, ", "), ": Linux counts clocks at all levels together\n")
 end
 
-local function exit_status(result)
-   if result.signal then return 128 + result.signal end
-   return result.status or 0
+-- Returns the exit status of the command, or 1 if results were lost that `write` should have written.
+local function exit_status(result, write)
+   local status = options.status(result)
+   return write.lost and status == 0 and 1 or status
 end
 
 local function cpu_groups(target, by)
@@ -564,8 +565,7 @@ local function repeats(spec, args, target, print, complete)
    local result = count.times(n, spec)
    complete(result)
    if spec.interval then print.remark(result) else print.final(result) end
-   local status = exit_status(result)
-   return print.written.lost and status == 0 and 1 or status
+   return exit_status(result, print.written)
 end
 
 -- --- regions -------------------------------------------------------------------------------------
@@ -599,8 +599,7 @@ local function measure_regions(args, target, list, complete, write)
    else
       write(region_text.text(result, target))
    end
-   local status = exit_status(result)
-   return write.lost and status == 0 and 1 or status
+   return exit_status(result, write)
 end
 
 -- --- the command line ----------------------------------------------------------------------------
@@ -695,9 +694,7 @@ local function merged(what, list)
 end
 
 local function printable(result, target)
-   return setmetatable(result, {
-      __tostring = function(self) return table.concat(stat.text(self, target), "\n") end,
-   })
+   return options.shown(result, function(self) return stat.text(self, target) end)
 end
 
 --- Counts events while a command or a function runs.

@@ -10,6 +10,7 @@ local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local report = require "repl.command.report"
+local report_text = require "repl.command.text.report"
 local screen = require "repl.screen"
 local selection = require "repl.command.selection"
 local recording = require "pfm.recording"
@@ -181,22 +182,9 @@ end
 
 -- Returns the title of the columns, and a line for each row.
 local function lines_of(_, result, rows)
-   local columns = { { title = "percent", right = true }, { title = "samples", right = true } }
-   local stacked = rows[1] and rows[1].total
-   if stacked then
-      columns[1].title = "self"
-      table.insert(columns, 1, { title = "children", right = true })
-   end
-   local named = rows[1] and rows[1].event and not table.concat(result.titles, ","):find("event")
-   if named then columns[#columns + 1] = { title = "event" } end
-   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
-   local cells = {}
-   for i, row in ipairs(rows) do
-      cells[i] = { ("%.2f%%"):format(row.percent), render.number(row.samples), named and row.event or row.cells[1],
-         unpack(row.cells, named and 1 or 2) }
-      if stacked then table.insert(cells[i], 1, ("%.2f%%"):format(row.total.percent)) end
-   end
-   return render.align(columns, cells, " ")
+   local first = rows[1]
+   local named = first and first.event and not table.concat(result.titles, ","):find("event")
+   return report_text.rows(report_text.shares(rows), result.titles, rows, named, " ")
 end
 
 local function show_text(view)

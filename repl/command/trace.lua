@@ -40,7 +40,7 @@ function command.main(argv)
    io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
       render.number(result.bytes), result.file))
    if result.interrupted then return INTERRUPTED end
-   return result.signal and 128 + result.signal or result.status or 0
+   return options.status(result)
 end
 
 return command

@@ -37,6 +37,42 @@ function report_text.heads(fixed, titles)
    return out
 end
 
+--- Returns the columns of rows' shares for `report_text.rows`. With call stacks, rows have a total, which includes
+-- called functions, beside their own share.
+-- @tparam {table,...} rows
+-- @treturn {table,...} pairs of a title and a function that returns the text of a row
+function report_text.shares(rows)
+   local out = { { "percent", function(row) return ("%.2f%%"):format(row.percent) end },
+      { "samples", function(row) return render.number(row.samples) end } }
+   if rows[1] and rows[1].total then
+      out[1][1] = "self"
+      table.insert(out, 1, { "children", function(row) return ("%.2f%%"):format(row.total.percent) end })
+   end
+   return out
+end
+
+--- Makes lines of rows: numbers, the event if it is wanted, and the cells.
+-- @tparam {table,...} columns of the numbers, as of `report_text.shares`
+-- @tparam {string,...} titles of the rows' `cells`
+-- @tparam {table,...} rows
+-- @tparam[opt] boolean with_event
+-- @string[opt="  "] indent
+-- @treturn {string,...}
+function report_text.rows(columns, titles, rows, with_event, indent)
+   local heads, cells = {}, {}
+   for i, column in ipairs(columns) do heads[i] = { title = column[1], right = column[1] ~= "" } end
+   if with_event then heads[#heads + 1] = { title = "event" } end
+   for _, title in ipairs(titles) do heads[#heads + 1] = { title = title } end
+   for i, row in ipairs(rows) do
+      local line = {}
+      for k, column in ipairs(columns) do line[k] = column[2](row) end
+      if with_event then line[#line + 1] = row.event end
+      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
+      cells[i] = line
+   end
+   return render.align(heads, cells, indent or "  ")
+end
+
 --- The phases of a recording.
 -- @param self recording
 -- @string by keys
@@ -172,24 +208,18 @@ end
 -- @treturn {string,...}
 -- @treturn table of `analyze.derive`
 function report_text.derived(self, result, formulas, top)
-   local names, rows = tables.keys(formulas), {}
-   local columns = { { title = "samples", right = true } }
-   for i, name in ipairs(names) do columns[i + 1] = { title = name, right = true } end
-   for _, title in ipairs(result.titles) do columns[#columns + 1] = { title = title } end
+   local names = tables.keys(formulas)
+   local columns = { { "samples", function(row) return render.number(row.counts.samples) end } }
+   for i, name in ipairs(names) do columns[i + 1] = { name, function(row) return value(row.metrics[name]) end } end
    local list = analyze.derive(self, result, formulas)
    local hidden = 0
    while #list > (top or math.huge) do
       hidden, list[#list] = hidden + 1, nil
    end
-   for i, row in ipairs(list) do
-      rows[i] = { render.number(row.counts.samples) }
-      for k, name in ipairs(names) do
-         rows[i][k + 1] = value(row.metrics[name])
-         row.metrics[name] = row.metrics[name] or render.null
-      end
-      for _, cell in ipairs(row.cells) do rows[i][#rows[i] + 1] = cell end
+   local lines = report_text.rows(columns, result.titles, list)
+   for _, row in ipairs(list) do
+      for _, name in ipairs(names) do row.metrics[name] = row.metrics[name] or render.null end
    end
-   local lines = render.align(columns, rows, "  ")
    if hidden > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(hidden, "more row")) end
    return lines, list
 end

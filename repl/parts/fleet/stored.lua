@@ -169,24 +169,13 @@ local function conditions(args, texts)
    return out
 end
 
-local function percent(value)
-   return ("%.2f%%"):format(value)
-end
-
 -- Returns the columns: for each its title, and a function that returns the text of a row.
 local function columns_of(result)
-   local first = result.rows[1]
-   local out = { { "percent", function(row) return percent(row.percent) end } }
-   if result.old then
-      out = { { "old", function(row) return percent(row.old.percent) end },
-         { "new", function(row) return percent(row.percent) end },
-         { "change", function(row) return ("%+.2f"):format(row.percent - row.old.percent) end } }
-   elseif first and first.total then
-      out = { { "children", function(row) return percent(row.total.percent) end },
-         { "self", function(row) return percent(row.percent) end } }
-   end
-   out[#out + 1] = { "samples", function(row) return render.number(row.samples) end }
-   return out
+   local out = report_text.shares(result.rows)
+   if not result.old then return out end
+   return { { "old", function(row) return ("%.2f%%"):format(row.old.percent) end },
+      { "new", function(row) return ("%.2f%%"):format(row.percent) end },
+      { "change", function(row) return ("%+.2f"):format(row.percent - row.old.percent) end }, out[#out] }
 end
 
 local function has_several(events)
@@ -207,20 +196,11 @@ local function header(self, result, args)
 end
 
 local function text_lines(self, result, args)
-   local columns, titles, cells = columns_of(result), {}, {}
    local with_event = has_several(result.totals.events) and not table.concat(result.titles, ","):find("event")
-   for i, column in ipairs(columns) do titles[i] = { title = column[1], right = true } end
-   if with_event then titles[#titles + 1] = { title = "event" } end
-   for _, title in ipairs(result.titles) do titles[#titles + 1] = { title = title } end
-   for i, row in ipairs(result.rows) do
-      local line = {}
-      for k, column in ipairs(columns) do line[k] = column[2](row) end
-      if with_event then line[#line + 1] = row.event end
-      for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
-      cells[i] = line
-   end
    local lines = header(self, result, args)
-   for _, line in ipairs(render.align(titles, cells, "  ")) do lines[#lines + 1] = line end
+   for _, line in ipairs(report_text.rows(columns_of(result), result.titles, result.rows, with_event)) do
+      lines[#lines + 1] = line
+   end
    if result.more > 0 then lines[#lines + 1] = ("# and %s"):format(render.plural(result.more, "more row")) end
    return lines
 end
