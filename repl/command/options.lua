@@ -3,7 +3,7 @@
 -- measured.
 -- @module repl.command.options
 
-local executable = require "pfm.measure.executable"
+local host = require "pfm.measure.host"
 local launcher = require "pfm.util.launcher"
 local need = require("pfm.util.expect").module
 local text_file = require "pfm.util.text_file"
@@ -534,7 +534,7 @@ end
 --- Says on standard error if the kernel does not let the command be measured.
 -- @tparam {string,...} words the command
 function options.warn_of_rights(words)
-   local obstacle = executable.obstacle(words)
+   local obstacle = host.obstacle(words)
    if obstacle then io.stderr:write("lpfm: ", render.clean(obstacle), "\n") end
 end
 

@@ -59,10 +59,60 @@ local own = {
    quit = function() error(globals.quitting, 0) end,
 }
 
+-- --- writing texts in pieces: a single write of a long text would be one C call, which Ctrl-C cannot interrupt -------
+
+local PIECE = 2 ^ 14 -- bytes, which even a slow terminal takes quickly
+local jit = rawget(_G, "jit")
+
+local function is_long(value)
+   return type(value) == "string" and #value > PIECE
+end
+
+local function any_long(...)
+   for i = 1, select("#", ...) do
+      if is_long((select(i, ...))) then return true end
+   end
+   return false
+end
+
+-- Returns a write method for files that writes in pieces. The JIT is off for it, so that Ctrl-C can
+-- interrupt it between two pieces.
+local function in_pieces(write)
+   local function write_pieces(file, ...)
+      if not any_long(...) then return write(file, ...) end
+      for i = 1, select("#", ...) do
+         local value = select(i, ...)
+         for at = 1, is_long(value) and #value or 1, PIECE do
+            local ok, err, errno = write(file, is_long(value) and value:sub(at, at + PIECE - 1) or value)
+            if not ok then return ok, err, errno end
+         end
+      end
+      return write(file)
+   end
+   if jit then jit.off(write_pieces) end
+   return write_pieces
+end
+
+local function print_in_pieces(...)
+   for i = 1, select("#", ...) do io.stdout:write(i > 1 and "\t" or "", tostring((select(i, ...)))) end
+   io.stdout:write("\n")
+end
+
+-- Makes print, io.write and the write method of files write in pieces.
+local function write_in_pieces()
+   if print == print_in_pieces then return end
+   local methods = getmetatable(io.stdout).__index
+   methods.write = in_pieces(methods.write)
+   rawset(io, "write", function(...) return io.output():write(...) end)
+   rawset(_G, "print", print_in_pieces)
+end
+
+-- --- the names --------------------------------------------------------------------------------------
+
 --- Defines the global names, and makes tostring() of contexts describe how they are programmed.
 function globals.provide()
    require("repl.prompt.counters").install()
-   require("repl.prompt.pieces").install()
+   write_in_pieces()
    for _, row in ipairs(command.rows) do
       if row.call then rawset(_G, row.name, function_of(row)) end
    end

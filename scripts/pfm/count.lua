@@ -9,7 +9,6 @@ local measure = require "pfm.measure"
 local multiplex = require "pfm.measure.multiplex"
 local plan = require "pfm.measure.plan"
 local contexts = require "pfm.measure.contexts"
-local cgroup = require "pfm.measure.cgroup"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
 local expect = require "pfm.util.expect"
@@ -128,7 +127,7 @@ end
 local function cgroup_of(target)
    if not target.cgroup then return nil end
    if not target.cpus then error("cgroup: it is counted on CPUs: -a or -C", 0) end
-   local path, err = cgroup.folder(target.cgroup)
+   local path, err = host.cgroup(target.cgroup)
    return path or error(err, 0)
 end
 

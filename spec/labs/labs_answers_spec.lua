@@ -11,7 +11,6 @@ local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
 local judge = require "repl.lab.judge"
-local number = require "repl.lab.number"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
@@ -61,7 +60,7 @@ describe("a number", function()
          ["2*1000"] = 2000, ["2^10"] = 1024, ["(1 + 2) * 3"] = 9, ["~2000"] = 2000, ["about 2000"] = 2000,
          ["2000 instructions"] = 2000, ["2 million"] = 2e6, ["0x7d0"] = 2000, ["-5"] = -5, ["50 %"] = 50,
          ["2 \195\151 3"] = 6 } do
-         assert.equal(value, number.read(text), text)
+         assert.equal(value, answers.number(text), text)
       end
    end)
 
@@ -69,11 +68,11 @@ describe("a number", function()
       local units = { { "20 us", "ms", 0.02 }, { "20us", "ns", 20000 }, { "4.3 s", "ms", 4300 }, { "4,3 s", "s", 4.3 },
          { "1 KiB", "bytes", 1024 }, { "64 bytes", "bytes", 64 }, { "5 %", "%", 5 }, { "5", "%", 5 } }
       for _, one in ipairs(units) do
-         local got = number.read(one[1], one[2])
+         local got = answers.number(one[1], one[2])
          assert.is_true(got ~= nil and math.abs(got - one[3]) < 1e-9 * one[3], one[1])
       end
       for text, unit in pairs { ["20 us"] = false, ["3 KiB"] = "ms", ["5 s"] = "bytes", ["7 %"] = "ms" } do
-         local got, err = number.read(text, unit or nil)
+         local got, err = answers.number(text, unit or nil)
          assert.is_nil(got, text)
          assert.truthy(err:find("not in", 1, true), err)
       end
@@ -82,20 +81,20 @@ describe("a number", function()
    it("is none where it is not one, and nothing of it is run", function()
       for _, text in ipairs { "", "twice", "a thousand", "3 dozen", "1 2", "os.exit()", "1--2", "inf", "nan", "1e999",
          "x", "0x", "{}", "print", "('x'):rep(9)", "1;2", "2 = 2", "not 1" } do
-         local got, err = number.read(text)
+         local got, err = answers.number(text)
          assert.is_nil(got, text)
          assert.truthy(err:find("number is expected", 1, true), err)
       end
-      assert.truthy(select(2, number.read "300m"):find("million", 1, true))
+      assert.truthy(select(2, answers.number "300m"):find("million", 1, true))
    end)
 
    it("is the value of any sum and product of numbers, however they are written", function()
       for _ = 1, 300 do
          local a, b = math.random(0, 10 ^ math.random(9)), math.random(1, 10 ^ math.random(6))
-         assert.equal(a, number.read(render.number(a)), "with separators")
-         assert.equal(a * b, number.read(("%d*%d"):format(a, b)))
-         assert.equal(a + b, number.read(("%s + %s"):format(render.number(a), render.number(b))))
-         assert.equal(a, number.read(("0x%x"):format(a)))
+         assert.equal(a, answers.number(render.number(a)), "with separators")
+         assert.equal(a * b, answers.number(("%d*%d"):format(a, b)))
+         assert.equal(a + b, answers.number(("%s + %s"):format(render.number(a), render.number(b))))
+         assert.equal(a, answers.number(("0x%x"):format(a)))
       end
    end)
 

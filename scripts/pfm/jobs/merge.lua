@@ -17,7 +17,6 @@ local objects = require "pfm.jobs.merge.objects"
 local text_file = require "pfm.util.text_file"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
-local schema = require "pfm.recording.schema"
 local expect = require "pfm.util.expect"
 local stat = require "posix.sys.stat"
 local unistd = require "posix.unistd"
@@ -31,7 +30,7 @@ local HEAD_SIZE = identity.HEAD_SIZE
 -- Returns the value in a chunk; nil if a chunk with this tag may not hold it.
 local function value_at(file, place, tag)
    local value = render.from_json(file:body(place.at, place.length))
-   return schema[tag](value) and value or nil
+   return layout.checks[tag](value) and value or nil
 end
 
 -- Returns the sources (recordings) of a merged file; each ends where the next begins.

@@ -3,7 +3,7 @@
 -- C library need not: its callers are found otherwise, and it seldom calls back.
 -- @module pfm.measure.conventions
 
-local executable = require "pfm.measure.executable"
+local host = require "pfm.measure.host"
 local objects = require "lpfm.symbols"
 local symbols = require "pfm.symbols"
 local unistd = require "posix.unistd"
@@ -69,7 +69,7 @@ local function interpreter_of(path)
    if not line then return nil end
    local program, rest = line:match("^%s*(%S+)%s*(.*)$")
    if program and base_name(program) == "env" then
-      return executable.find(rest:gsub("^%-S%s*", ""):match("^[^%s=]+") or "") or program
+      return host.find(rest:gsub("^%-S%s*", ""):match("^[^%s=]+") or "") or program
    end
    return program
 end
@@ -79,7 +79,7 @@ local function program_of(command)
    local line = command[2] == "-c" and command[3] or ""
    local word = not line:find("[|;&`$()\n]") and line:match("^exec ([^%s'\"]+)")
    local name = line:find('^exec "$@"') and command[5] or word or command[1]
-   return executable.find(name), name
+   return host.find(name), name
 end
 
 local function of_command(command)

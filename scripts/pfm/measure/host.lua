@@ -12,6 +12,7 @@
 -- @module pfm.measure.host
 
 local lpfm = require "lpfm"
+local nearest = require "pfm.util.nearest"
 local proc = require "lpfm.proc"
 local text_file = require "pfm.util.text_file"
 
@@ -125,6 +126,96 @@ end
 function host.now()
    local machine = host.machine()
    return machine.run and simulated(machine) or real
+end
+
+-- --- commands and cgroups --------------------------------------------------------------------------
+
+local NOSUID = 2 -- ST_NOSUID of statvfs(3)
+
+--- Finds a program as execvp(3) does.
+-- @string name
+-- @treturn ?string path
+-- @usage print(host.find("sh"))
+function host.find(name)
+   if name:find("/", 1, true) then return name end
+   local unistd = require "posix.unistd"
+   for folder in (os.getenv("PATH") or ""):gmatch("[^:]+") do
+      if unistd.access(folder .. "/" .. name, "x") then return folder .. "/" .. name end
+   end
+end
+
+local function has(mode, bit)
+   return math.floor(mode / bit) % 2 == 1
+end
+
+local function gains_rights(path, its)
+   local stat, unistd = require "posix.sys.stat", require "posix.unistd"
+   local user = has(its.st_mode, stat.S_ISUID) and its.st_uid ~= unistd.geteuid()
+   local group = has(its.st_mode, stat.S_ISGID) and has(its.st_mode, stat.S_IXGRP) and its.st_gid ~= unistd.getegid()
+   local at = (user or group) and require("posix.sys.statvfs").statvfs(path)
+   return at and not has(at.f_flag, NOSUID) and (user and "set-user-ID" or "set-group-ID")
+end
+
+--- Says why the kernel takes the counters from a command as it starts. Programs that the command
+-- starts are not looked at.
+-- @tparam {string,...} command
+-- @treturn ?string a sentence; nil if the kernel does not
+-- @usage print(host.obstacle { "true" }) --> nil
+function host.obstacle(command)
+   local stat, unistd = require "posix.sys.stat", require "posix.unistd" -- counting needs no luaposix
+   local path = host.find(command[1])
+   local its = path and unistd.access(path, "x") and stat.stat(path)
+   local rights = its and gains_rights(path, its)
+   if rights then
+      return ("%s is %s: the kernel takes the counters from it if it gets other rights as it starts"):format(path,
+         rights)
+   end
+   if its and not unistd.access(path, "r") then
+      return path .. " may be executed, but not read: the kernel takes the counters from it as it starts"
+   end
+end
+
+-- Returns where cgroup v1 with the controller perf_event is mounted, else where v2 is.
+local function hierarchy()
+   local second
+   for line in (text_file.all("/proc/mounts") or ""):gmatch("[^\n]+") do
+      local path, kind, choices = line:match("^%S+ (%S+) (%S+) (%S+)")
+      if kind == "cgroup" and ("," .. choices .. ","):find(",perf_event,", 1, true) then return path end
+      if kind == "cgroup2" then second = second or path end
+   end
+   return second
+end
+
+local function is_folder(path)
+   local stat = require "posix.sys.stat"
+   local its = stat.stat(path)
+   return its ~= nil and stat.S_ISDIR(its.st_mode) ~= 0
+end
+
+local function siblings(path)
+   local out, parent = {}, path:match("^(.*)/[^/]*$")
+   local ok, list = pcall(require("posix.dirent").dir, parent)
+   for _, name in ipairs(ok and list or {}) do
+      if name:sub(1, 1) ~= "." and is_folder(parent .. "/" .. name) then out[#out + 1] = name end
+   end
+   return out
+end
+
+--- Returns the folder of a cgroup.
+-- @string name below the hierarchy, as "system.slice/cron.service", or the folder itself, from "/" on
+-- @treturn[1] string
+-- @return[2] nil
+-- @treturn[2] string message
+function host.cgroup(name)
+   local root = hierarchy()
+   if not root then
+      return nil, "cgroup: none of the mounted hierarchies has perf_event: 'mount -t cgroup2 none /sys/fs/cgroup' does"
+   end
+   local path = name:sub(1, #root) == root and name or root .. "/" .. name:gsub("^/+", "")
+   path = path:gsub("/+$", "")
+   if is_folder(path) then return path end
+   return nil, ("cgroup: there is no '%s' below %s%s"):format(name, root,
+      nearest.hint(path:match("[^/]*$"), siblings(path)))
 end
 
 return host

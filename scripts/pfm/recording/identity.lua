@@ -4,7 +4,7 @@
 
 local chunks = require "lpfm.chunks"
 local render = require "pfm.render"
-local schema = require "pfm.recording.schema"
+local layout = require "pfm.recording.layout"
 local stat = require "posix.sys.stat"
 
 local identity = {}
@@ -105,7 +105,7 @@ function identity.of(path)
    if not file then return nil end
    local found = identity.look_over(file)
    local head = found and identity.head_at(file, found.head)
-   local id = head and schema.HEAD(head) and identity.id(file, found, head) or nil
+   local id = head and layout.checks.HEAD(head) and identity.id(file, found, head) or nil
    file:close()
    return id
 end

@@ -6,7 +6,6 @@ local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
-local schema = require "pfm.recording.schema"
 
 local reader = {}
 
@@ -57,7 +56,7 @@ end
 -- Records of unknown kinds are skipped.
 function take.PROG(self, value)
    for _, row in ipairs(value) do
-      if schema.kinds[row[1]] then self.records[#self.records + 1] = row end
+      if layout.checks.kinds[row[1]] then self.records[#self.records + 1] = row end
       if row[1] == "EXEC" then self.comms[row[4]] = self.comms[row[4]] or row[5] end
       if row[1] == "RENAME" then self.comms[row[4]] = row[5] end
    end
@@ -80,7 +79,7 @@ end
 
 -- Checks a chunk's value; of a head only the type: `reader.check` says what is wrong with a head.
 local function check_value(tag, value)
-   local sound, partly = schema[tag](value)
+   local sound, partly = layout.checks[tag](value)
    if tag == "HEAD" then return type(value) == "table", partly end
    return sound, partly
 end
@@ -123,14 +122,14 @@ end
 
 -- Keeps the symbols that sources share, by their keys.
 local function take_shared(shared, value)
-   local sound = schema.SYMS(value) and value.key ~= nil
+   local sound = layout.checks.SYMS(value) and value.key ~= nil
    if sound then shared[value.key] = value end
    return sound
 end
 
 -- Begins a source, which is one recording of the file, with the shared symbols that it uses.
 local function begin_source(self, sources, shared, value, new)
-   if not schema.SRCE(value) then return nil end
+   if not layout.checks.SRCE(value) then return nil end
    local source = new(self.path)
    source.id = value.id
    for _, key in ipairs(value.objects) do
@@ -183,7 +182,7 @@ local function refusal(self)
       return ("was recorded on a %s-endian machine; this one is %s-endian"):format(tostring(head.byte_order),
          chunks.byte_order)
    end
-   if not schema[head.merged and "MERGED" or "HEAD"](head) then
+   if not layout.checks[head.merged and "MERGED" or "HEAD"](head) then
       return "is damaged: its head does not say what was sampled"
    end
 end
