@@ -66,15 +66,6 @@ local function unknown(name, err)
    return err .. hint
 end
 
-local function is_generic(name)
-   for _, g in ipairs { "cycles", "cpu-cycles", "instructions", "branches", "branch-instructions", "branch-misses",
-      "cache-references", "cache-misses", "ref-cycles", "bus-cycles", "stalled-cycles-frontend",
-      "stalled-cycles-backend" } do
-      if g == name:lower() then return true end
-   end
-   return false
-end
-
 -- Returns true if an event is one of this machine's PMU; "model::NAME" may name another PMU's. Else
 -- returns false and the reason.
 local function is_ours(name, event)
@@ -94,7 +85,7 @@ local function known_hardware(name)
    local event, err = lpfm.event(name)
    if event then return is_ours(name, event) end
    if host.machine().hw_counters > 0 then return false, (err:gsub("^event: ", "")) end
-   if is_generic(name) then return true end
+   if named.is_generic(name) then return true end
    for _, pmu in ipairs(lpfm.pmus()) do
       if pmu.present and not pmu.current and lpfm.event(name, pmu.name) then return true end
    end
@@ -355,14 +346,18 @@ local function assign_by_name(all)
    if #fit > 0 then dispatch(fit) end
 end
 
+local function of_kind(list, kind)
+   local out = {}
+   for _, e in ipairs(list) do
+      if (e.code and "raw" or e.kind) == kind then out[#out + 1] = e end
+   end
+   return out
+end
+
 -- Assigns counters to the hardware's events. Events by libpfm4's names come first, since they can
 -- be bound to certain counters; raw events take counters that are left.
 local function assign_hardware(list)
-   local names, codes, taken = {}, {}, {}
-   for _, e in ipairs(list) do
-      local to = e.code and codes or names
-      if e.kind == "hardware" then to[#to + 1] = e end
-   end
+   local names, codes, taken = of_kind(list, "hardware"), of_kind(list, "raw"), {}
    if host.machine().hw_counters == 0 then
       for _, e in ipairs(names) do e.reason = events.why_not() end
       for _, e in ipairs(codes) do e.reason = events.why_not() end
@@ -385,21 +380,9 @@ function events.software_value(event)
 end
 
 local function assign_software(list)
-   local all = {}
-   for _, e in ipairs(list) do
-      if e.kind == "software" then all[#all + 1] = e end
-   end
-   for _, e in ipairs(mark_absent(all)) do
+   for _, e in ipairs(mark_absent(of_kind(list, "software"))) do
       if not e.reason then e.pmd, e.pmcs = e.num, { { num = e.num, value = events.software_value(e) } } end
    end
-end
-
-local function assign_others(list)
-   local all = {}
-   for _, e in ipairs(list) do
-      if e.kind == "named" then all[#all + 1] = e end
-   end
-   named.assign(all)
 end
 
 local function check_clashes(list)
@@ -422,7 +405,7 @@ end
 function events.assign(list)
    assign_software(list)
    assign_hardware(list)
-   assign_others(list)
+   named.assign(of_kind(list, "named"))
    return check_clashes(list)
 end
 

@@ -111,60 +111,32 @@ local function add_processor(self, list, unavail)
    return ok, err
 end
 
--- Returns a list for each software counter, of the events that it counts. They differ in their
+-- Adds sets until there are n.
+local function need_sets(self, n)
+   for s = #self.sets + 1, n do self.sets[s] = { pmcs = {}, pmds = {} } end
+end
+
+-- Returns the software counters and their users, as `events.named_places` does. The events of a counter differ in their
 -- privilege levels, so that they take turns. Returns nil and a message if two of them are the same.
 local function by_counter(list)
    local counters, of = {}, {}
    for _, e in ipairs(countable(list, "software")) do
       if not of[e.num] then
-         of[e.num] = {}
+         of[e.num] = { num = e.num, users = {} }
          counters[#counters + 1] = of[e.num]
       end
-      for _, other in ipairs(of[e.num]) do
-         if events.software_value(other) == events.software_value(e) then
-            local words = other.name == e.name and "'%s' is given twice"
+      local users, value = of[e.num].users, events.software_value(e)
+      for _, user in ipairs(users) do
+         local other = user.events[1].name
+         if user.value == value then
+            local words = other == e.name and "'%s' is given twice"
                or "'%s' and '%s' are one event, counted by one register; name it once"
-            return nil, words:format(other.name, e.name)
+            return nil, words:format(other, e.name)
          end
       end
-      table.insert(of[e.num], e)
+      users[#users + 1] = { value = value, events = { e } }
    end
    return counters
-end
-
-local function add_counter(self, users)
-   for k, e in ipairs(users) do
-      local sets = {}
-      for s = k, #self.sets, #users do
-         sets[#sets + 1] = s
-         table.insert(self.sets[s].pmcs, { num = e.num, value = events.software_value(e) })
-         table.insert(self.sets[s].pmds, e.num)
-      end
-      self.terms[e] = { { num = e.num, sets = sets } }
-   end
-end
-
-local function add_software(self, list)
-   local counters, err = by_counter(list)
-   if not counters then return nil, err end
-   for _, users in ipairs(counters) do
-      while #self.sets < #users do self.sets[#self.sets + 1] = { pmcs = {}, pmds = {} } end
-      if #users > 1 and not self.why then
-         self.why = ("'%s' and '%s' are counted by one register"):format(users[1].name, users[2].name)
-      end
-   end
-   for _, users in ipairs(counters) do add_counter(self, users) end
-   return true
-end
-
-local function given_twice(users)
-   for _, user in ipairs(users) do
-      local names = {}
-      for _, e in ipairs(user.events) do
-         if names[e.name] and names[e.name] ~= e then return e.name end
-         names[e.name] = e
-      end
-   end
 end
 
 -- Adds a register and its users (see `events.named_places`), which take turns in the sets.
@@ -183,6 +155,31 @@ local function add_place(self, place)
    end
 end
 
+local function add_software(self, list)
+   local counters, err = by_counter(list)
+   if not counters then return nil, err end
+   for _, counter in ipairs(counters) do
+      local users = counter.users
+      need_sets(self, #users)
+      if #users > 1 and not self.why then
+         self.why = ("'%s' and '%s' are counted by one register"):format(users[1].events[1].name,
+            users[2].events[1].name)
+      end
+   end
+   for _, counter in ipairs(counters) do add_place(self, counter) end
+   return true
+end
+
+local function given_twice(users)
+   for _, user in ipairs(users) do
+      local names = {}
+      for _, e in ipairs(user.events) do
+         if names[e.name] and names[e.name] ~= e then return e.name end
+         names[e.name] = e
+      end
+   end
+end
+
 -- Returns the registers of tracepoints and events of sysfs, and adds the sets that they need.
 local function add_named(self, list, its)
    local taken = its and its.event.kind == "named" and its.event.pmd
@@ -190,7 +187,7 @@ local function add_named(self, list, its)
    for _, place in ipairs(places) do
       local twice = given_twice(place.users)
       if twice then return nil, ("'%s' is given twice"):format(twice) end
-      while #self.sets < #place.users do self.sets[#self.sets + 1] = { pmcs = {}, pmds = {} } end
+      need_sets(self, #place.users)
       if #place.users > 1 then self.why = self.why or ("there are %d registers for such events"):format(#places) end
    end
    return places
@@ -209,7 +206,7 @@ end
 
 -- Adds the events that the trigger's counter counts; the counter is in every set.
 local function add_same(self, same, its)
-   if #same > 0 and #self.sets == 0 then self.sets[1] = { pmcs = {}, pmds = {} } end
+   need_sets(self, math.min(#same, 1))
    for _, event in ipairs(same) do
       local term = { num = its.event.pmd, sets = {} }
       for s, set in ipairs(self.sets) do

@@ -26,6 +26,13 @@ local AT_USER_LEVEL = { syscalls = true, raw_syscalls = true }
 --- The number of registers for named events.
 named.registers = LAST - FIRST + 1
 
+--- Returns true if a name is that of a generic event of perf_event.
+-- @string name
+-- @treturn boolean
+function named.is_generic(name)
+   return generic[name:lower()] ~= nil
+end
+
 --- Returns true if the machine can count named events.
 -- @treturn[1] boolean true
 -- @return[2] nil
