@@ -127,10 +127,8 @@ end
 
 -- Splits the words at "--".
 local function apart(argv)
-   for i, word in ipairs(argv) do
-      if word == "--" then return tables.slice(argv, 1, i - 1), tables.slice(argv, i + 1) end
-   end
-   return argv, {}
+   local i = tables.find(argv, "--") or #argv + 1
+   return tables.slice(argv, 1, i - 1), tables.slice(argv, i + 1)
 end
 
 local function stages_of(words, measured)

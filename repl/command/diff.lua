@@ -11,6 +11,7 @@ local recording = require "pfm.recording"
 local report = require "repl.command.report"
 local report_text = require "repl.command.text.report"
 local summary = require "pfm.recording.summary"
+local tables = require "pfm.util.tables"
 
 local diff = {}
 
@@ -108,9 +109,7 @@ end
 -- it.
 local function wants_event(result)
    local first = result.rows[1] and result.rows[1].event
-   for _, title in ipairs(result.titles) do
-      if title == "event" then return false end
-   end
+   if tables.find(result.titles, "event") then return false end
    for _, row in ipairs(result.rows) do
       if row.event ~= first then return true end
    end

@@ -131,10 +131,7 @@ end
 -- Returns the machine that --machine names; nil without the option.
 local function machine_of(args)
    local name = args.machine
-   if name == nil or name == "sim" then return name end
-   for _, real in ipairs(catalog.real) do
-      if name == real then return name end
-   end
+   if name == nil or name == "sim" or tables.find(catalog.real, name) then return name end
    options.fail("--machine: expected sim, %s, got '%s'", table.concat(catalog.real, " or "), name)
 end
 
@@ -142,10 +139,8 @@ end
 -- can run there.
 local function placed(lab, machine)
    if machine then return options.expect(catalog.on(lab, machine)) end
-   for _, real in ipairs(catalog.real) do
-      if os.getenv("LPFM_MACHINE") == real then return catalog.on(lab, real) or lab end
-   end
-   return lab
+   local _, real = tables.find(catalog.real, os.getenv("LPFM_MACHINE"))
+   return real and catalog.on(lab, real) or lab
 end
 
 -- Returns the chosen lab, or all labs; on a real machine, those that have pages for it.
@@ -165,9 +160,7 @@ local DAMAGED = 3 -- exit status
 -- Returns the report that --as names.
 local function report_of(args)
    local name = args.as or (args.class and "csv" or "json")
-   for _, known in ipairs(grade.reports) do
-      if known == name then return name end
-   end
+   if tables.find(grade.reports, name) then return name end
    options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
 end
 

@@ -237,10 +237,8 @@ function list.sections()
 end
 
 local function split_words(words)
-   for _, s in ipairs(sections) do
-      if s.name == words[1] then return s, options.only_word(tables.slice(words, 2), "pattern") end
-   end
-   return nil, options.only_word(words, "pattern")
+   local _, section = tables.find(sections, words[1], "name")
+   return section, options.only_word(section and tables.slice(words, 2) or words, "pattern")
 end
 
 local function collect(words, pmu)

@@ -5,6 +5,7 @@
 
 local lpfm = require "lpfm"
 local text = require "repl.lab.text"
+local tables = require "pfm.util.tables"
 
 local answers = {}
 
@@ -214,13 +215,6 @@ function answers.tolerance(page)
    return page.within and ("Within %g %% of the right number is right."):format(100 * page.within) or nil
 end
 
-local function same_hex(given, wanted)
-   for _, value in ipairs(given) do
-      if value == lpfm.u64(wanted) then return true end
-   end
-   return false
-end
-
 --- The value of a lab's field, which may be a function of the figures, the name of a figure, or the
 -- value.
 -- @param what
@@ -241,7 +235,7 @@ function answers.equal(given, wanted, page)
    local kind = page.kind or "number"
    if kind == "words" then return same_words(given, words_of(wanted), page.any_order) end
    if kind == "choice" then return given == tonumber(wanted) end
-   if kind == "hex" then return same_hex(given, wanted) end
+   if kind == "hex" then return tables.find(given, lpfm.u64(wanted)) ~= nil end
    return same_number(given, wanted, page)
 end
 

@@ -5,6 +5,7 @@
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local counters = {}
 
@@ -61,13 +62,6 @@ local function period_of(pmd)
    return reset and reset < 0 and -reset or nil
 end
 
-local function is_counter(reg)
-   for _, kind in ipairs(reg.kind) do
-      if kind == "C64" then return true end
-   end
-   return false
-end
-
 -- Returns the PMDs in use, in order, with those that were not written but are controlled by a
 -- written PMC of the same set.
 local function with_controlled(programming)
@@ -78,7 +72,7 @@ local function with_controlled(programming)
    for _, pmc in ipairs(programming.pmcs) do
       for _, reg in ipairs(lpfm.pmds()) do
          local key = (pmc.set or 0) .. " " .. reg.num
-         if is_counter(reg) and (reg.ctrl or reg.num) == pmc.num and not seen[key] then
+         if tables.find(reg.kind, "C64") and (reg.ctrl or reg.num) == pmc.num and not seen[key] then
             out[#out + 1], seen[key] = { num = reg.num, set = pmc.set }, true
          end
       end

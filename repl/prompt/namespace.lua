@@ -4,6 +4,7 @@
 
 local parts = require "repl.parts"
 local tokens = require "repl.prompt.tokens"
+local tables = require "pfm.util.tables"
 
 local namespace = {}
 
@@ -93,13 +94,6 @@ namespace.c_modules = { "chunks", "perfdata", "proc", "regions", "samples", "sym
 
 local former = { blocks = "lpfm.samples", bucket = "pfm.bucket", launcher = "pfm.launcher", where = "pfm.where" }
 
-local function has(list, wanted)
-   for _, value in ipairs(list) do
-      if value == wanted then return true end
-   end
-   return false
-end
-
 --- Finds the module that a global name of the prompt stands for: pfm.NAME, pfm.PART.NAME, or else
 -- lpfm.NAME.
 -- @string name
@@ -107,7 +101,7 @@ end
 function namespace.module(name)
    namespace.modules()
    if places_of[name] then return places_of[name] end
-   return has(namespace.c_modules, name) and "lpfm." .. name or former[name]
+   return tables.find(namespace.c_modules, name) and "lpfm." .. name or former[name]
 end
 
 -- Returns true if a value loads the library's modules as fields on demand.

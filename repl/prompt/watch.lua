@@ -232,10 +232,8 @@ end
 
 local function thread_is_gone(view, tid)
    if not view.sim then return text_file.line(("/proc/%d/comm"):format(tid)) == nil end
-   for _, thread in ipairs(view.sim:threads()) do
-      if thread.tid == tid then return thread.state == "dead" end
-   end
-   return true
+   local _, thread = tables.find(view.sim:threads(), tid, "tid")
+   return not thread or thread.state == "dead"
 end
 
 -- Returns why the view ends, because the job or all threads have ended; nil if it goes on.

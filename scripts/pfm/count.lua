@@ -30,9 +30,8 @@ local counting = {}
 counting.__index = counting
 
 local function with_task_clock(list)
-   for _, e in ipairs(list) do
-      if e.base == "task-clock" then return list, e end
-   end
+   local _, given = tables.find(list, "task-clock", "base")
+   if given then return list, given end
    local hidden = assert(events.read "task-clock")[1]
    hidden.hidden = true
    local out = { unpack(list) }

@@ -100,9 +100,8 @@ end
 local function library_software(base)
    local event = lpfm.event(base)
    if not event or not event.software then return nil end
-   for _, sw in ipairs(software) do
-      if sw.num == event.counters[1] then return sw end
-   end
+   local _, sw = tables.find(software, event.counters[1], "num")
+   if sw then return sw end
    return nil, ("'%s' is a register to read, not an event to count"):format(base)
 end
 
@@ -227,14 +226,6 @@ local function add(word, name, its, out, one_kind)
    return true
 end
 
--- Is the event in the list already? One that several wildcards match is added once.
-local function is_there(out, name)
-   for _, event in ipairs(out) do
-      if event.name == name then return true end
-   end
-   return false
-end
-
 local function read_part(text, its, out, one_kind)
    local list, err = words.split(text)
    if not list then return nil, err end
@@ -243,7 +234,7 @@ local function read_part(text, its, out, one_kind)
       names, err = names_for(word.text)
       if not names then return nil, err end
       for _, name in ipairs(names) do
-         local ok = name ~= word.text and is_there(out, name)
+         local ok = name ~= word.text and tables.find(out, name, "name") -- several wildcards match it: it is added once
          if not ok then ok, err = add(word, name, its, out, one_kind) end
          if not ok then return nil, err end
       end

@@ -6,6 +6,7 @@ local expect = require "pfm.util.expect"
 local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
 local shell = require "pfm.util.shell"
+local tables = require "pfm.util.tables"
 
 local export = {}
 
@@ -23,9 +24,7 @@ local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", c
 -- @usage print(require("pfm.export").format("svg").summary)
 function export.format(name)
    name = aliases[name] or name
-   for _, known in ipairs(names) do
-      if known == name then return require("pfm.export." .. name), name end
-   end
+   if tables.find(names, name) then return require("pfm.export." .. name), name end
 end
 
 -- --- writing -------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
+local tables = require "pfm.util.tables"
 
 local measure = {}
 
@@ -23,14 +24,6 @@ local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time is reported if it i
 local PATIENCE, SAVING = 2, 60 -- s from Ctrl-C to SIGTERM; SAVING if the command handles SIGINT
 
 -- --- running processes ---------------------------------------------------------------------------
-
--- Returns true if new threads of a process are looked for.
-local function is_watched(self, pid)
-   for _, its in ipairs(self.watched or {}) do
-      if its == pid then return true end
-   end
-   return false
-end
 
 -- Returns the threads of the watched processes that were not noted yet.
 local function fresh_threads(self)
@@ -77,7 +70,7 @@ end
 
 -- Returns the threads that get contexts of their own for an id of `tids`.
 local function threads_of(self, tid, pid)
-   local whole = is_watched(self, tid) and not self.target.process
+   local whole = tables.find(self.watched or {}, tid) and not self.target.process -- new threads are looked for
    return whole and proc.threads(pid) or { tid }
 end
 

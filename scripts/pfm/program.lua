@@ -22,6 +22,7 @@ local events = require "pfm.events"
 local expect = require "pfm.util.expect"
 local grammar = require "pfm.program.grammar"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 
 local program = {}
 
@@ -119,10 +120,8 @@ local function index_in(smpl_pmds, pmds)
    table.sort(sorted)
    return function(node)
       local num = pmd_of(node, pmds)
-      for i, pmd in ipairs(sorted) do
-         if pmd == num then return i end
-      end
-      grammar.raise(node.at, "PMD%d is not among the smpl_pmds of the PMD that samples", num)
+      return tables.find(sorted, num)
+         or grammar.raise(node.at, "PMD%d is not among the smpl_pmds of the PMD that samples", num)
    end
 end
 

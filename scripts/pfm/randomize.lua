@@ -7,6 +7,7 @@
 
 local expect = require "pfm.util.expect"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local randomize = {}
 
@@ -114,9 +115,7 @@ local function check(its)
 end
 
 local function known(name)
-   for _, n in ipairs(NAMES) do
-      if n == name then return true end
-   end
+   if tables.find(NAMES, name) then return true end
    error(("random: there is no distribution '%s'; there are %s"):format(tostring(name), table.concat(NAMES, ", ")), 0)
 end
 

@@ -4,6 +4,7 @@
 
 local commands = require "repl.command.rows"
 local common = require "repl.command.completion.common"
+local tables = require "pfm.util.tables"
 
 local FISH = [=[
 # fish completion of lpfm, made by 'lpfm completion fish'
@@ -43,13 +44,6 @@ complete -c lpfm -n __fish_use_subcommand -s e -x -d 'run Lua code'
 complete -c lpfm -n '__fish_seen_subcommand_from help' -f -a '@EXPLAINED@'
 @COMMANDS@]=]
 
-local function has(list, wanted)
-   for _, value in ipairs(list) do
-      if value == wanted then return true end
-   end
-   return false
-end
-
 local function quoted(text)
    return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end
@@ -88,7 +82,7 @@ local function fish_command(row, c, lines)
       if kind == "command" then
          lines[#lines + 1] = ("%s -a '(__lpfm_command %s)'"):format(where, table.concat(taking(c), " "))
       elseif kind ~= "file" and kind ~= "function" then
-         lines[#lines + 1] = ("%s %s%s"):format(where, has(row.words, "file") and "" or "-f ", fish_words(kind))
+         lines[#lines + 1] = ("%s %s%s"):format(where, tables.find(row.words, "file") and "" or "-f ", fish_words(kind))
       end
    end
 end

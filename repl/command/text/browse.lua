@@ -265,16 +265,10 @@ local function same_as(row)
    return row and table.concat(row.cells, "\0") .. "\0" .. (row.event or "")
 end
 
-local function index_of(titles, wanted)
-   for i, title in ipairs(titles) do
-      if title == wanted then return i end
-   end
-end
-
 -- Returns the rows as they are shown: names of objects are shortened and, if both symbol and object
 -- are among the keys, [k] marks functions of the kernel and [.] others.
 local function shown_rows(result)
-   local symbol, object, out = index_of(result.titles, "symbol"), index_of(result.titles, "object"), {}
+   local symbol, object, out = tables.find(result.titles, "symbol"), tables.find(result.titles, "object"), {}
    for i, row in ipairs(result.rows) do
       row.symbol = symbol and row.cells[symbol]
       local cells = { unpack(row.cells) }

@@ -11,6 +11,7 @@ local text_file = require "pfm.util.text_file"
 local render = require "pfm.render"
 local report_text = require "repl.command.text.report"
 local store = require "pfm.fleet.store"
+local tables = require "pfm.util.tables"
 
 local stored = {}
 
@@ -33,9 +34,7 @@ function stored.read_given(list)
    local out = {}
    for _, text in ipairs(list) do
       local name, value = text:match("^%s*(%a+)=(.*)$")
-      local known
-      for _, given in ipairs(store.given) do known = known or given == name end
-      if not known then
+      if not tables.find(store.given, name) then
          options.fail("--set: '%s' is not NAME=VALUE%s (names: %s)", text, nearest.hint(name or text, store.given),
             table.concat(store.given, ", "))
       end

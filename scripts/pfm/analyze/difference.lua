@@ -6,6 +6,7 @@ local columns = require "pfm.analyze.columns"
 local origin = require "pfm.recording.origin"
 local statistics = require "pfm.statistics"
 local tabulate = require "pfm.analyze.tabulate"
+local tables = require "pfm.util.tables"
 
 local difference = {}
 
@@ -113,10 +114,8 @@ end
 -- samples of it, of which shares could be. Counts can be compared then: they are 0. Returns nil if it can be.
 local function obstacle(self, totals, event, absolute)
    if totals[event] then return nil end
-   for _, e in ipairs(self.head.events) do
-      if e.name == event then return not absolute and "none" or nil end
-   end
-   return "unsampled"
+   if not tables.find(self.head.events, event, "name") then return "unsampled" end
+   return not absolute and "none" or nil
 end
 
 -- Takes out the rows of events that cannot be compared. Returns the pairs of such an event and a run that is the

@@ -11,6 +11,7 @@ local programs = require "pfm.recording.programs"
 local samples = require "pfm.recording.samples"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local together = require "pfm.recording.together"
+local tables = require "pfm.util.tables"
 
 local fail = expect.fail
 
@@ -207,12 +208,6 @@ local function finish(result)
    return result
 end
 
-local function is_one_of(name, names)
-   for _, n in ipairs(names) do
-      if n == name then return true end
-   end
-end
-
 local function needs_where(wanted, tests)
    for _, name in ipairs(wanted) do
       if keys.of(name).where then return true end
@@ -265,7 +260,7 @@ function tabulate.by(self, by, options)
       options = setmetatable({ children = false }, { __index = options })
    end
    local result = { rows = {}, by_id = {}, by_place = {}, totals = {}, events = {}, missing = {}, objects = {},
-      titles = {}, keys = wanted, wholes = {}, sliced = #wanted > 1 and is_one_of("time", wanted),
+      titles = {}, keys = wanted, wholes = {}, sliced = #wanted > 1 and tables.find(wanted, "time") ~= nil,
       places = options.children and places_of(self, resolver) or nil }
    for i, name in ipairs(wanted) do result.titles[i] = keys.of(name).title end
    result.cut = scan(self, wanted, options, resolver, function(s)

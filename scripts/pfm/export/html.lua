@@ -12,6 +12,7 @@ local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
+local tables = require "pfm.util.tables"
 
 local html = { summary = "a page for a browser: flame graph, time line, tables, code; it needs nothing else",
    extensions = { "html", "htm" } }
@@ -155,12 +156,6 @@ local function untimed(self)
    return first == last and "there are no samples of two moments" or nil
 end
 
-local function number_of(self, event)
-   for i, e in ipairs(self.head.events) do
-      if e == event then return i - 1 end
-   end
-end
-
 -- Reads a file of this folder, which is searched for like a Lua module.
 local function part(name)
    for template in package.path:gmatch("[^;]+") do
@@ -188,7 +183,7 @@ function html.write(self, out, options)
    options = options or {}
    local event, result = stacks.event(self, options.event), analyze.by(self, "symbol")
    local content, left = data.of(self)
-   content.event = number_of(self, event)
+   content.event = tables.find(self.head.events, event) - 1
    local why = untimed(self)
    local parts = {
       POLICY = POLICY, TITLE = escape(options.title or render.what(self.head.what or self.path)),

@@ -15,6 +15,7 @@ local lpfm = require "lpfm"
 local nearest = require "pfm.util.nearest"
 local proc = require "lpfm.proc"
 local text_file = require "pfm.util.text_file"
+local tables = require "pfm.util.tables"
 
 local host = {}
 
@@ -57,9 +58,7 @@ end
 local STEP = 1 -- s of simulated time without an event, after which the host's signals are looked at
 
 local function thread_of(machine, tid)
-   for _, thread in ipairs(machine:threads()) do
-      if thread.tid == tid then return thread end
-   end
+   return select(2, tables.find(machine:threads(), tid, "tid"))
 end
 
 -- Simulated time passes only in this function.

@@ -8,6 +8,7 @@ local lpfm = require "lpfm"
 local events = require "pfm.events"
 local groups = require "pfm.measure.groups"
 local raw = require "pfm.measure.raw"
+local tables = require "pfm.util.tables"
 
 local plan = {}
 
@@ -257,13 +258,6 @@ function plan.first_set(self, list)
    return set_id(self, list, 1)
 end
 
-local function holds(set, num)
-   for _, n in ipairs(set.pmds) do
-      if n == num then return true end
-   end
-   return false
-end
-
 -- Adds a set's registers, under the set's id.
 local function of_set(self, set, id, out)
    local limit = self.limit
@@ -280,7 +274,7 @@ local function add_trigger(self, set, id, out)
    local its = self.trigger
    local pmd = { num = its.event.pmd, set = id, value = -its.n, short_reset = -its.n, long_reset = -its.n,
       switch_cnt = 1 }
-   if holds(set, pmd.num) then
+   if tables.find(set.pmds, pmd.num) then
       for i, other in ipairs(out.pmds) do
          if other.num == pmd.num and other.set == id then out.pmds[i] = pmd end
       end
@@ -368,7 +362,7 @@ local function layout(self)
       for s, set in ipairs(self.sets) do
          local id = set_id(self, list, s)
          for _, num in ipairs(set.pmds) do ask(num, id, out.at[s][num]) end
-         if self.trigger and not holds(set, self.trigger.event.pmd) then ask(self.trigger.event.pmd, id) end
+         if self.trigger and not tables.find(set.pmds, self.trigger.event.pmd) then ask(self.trigger.event.pmd, id) end
          out.ids[#out.ids + 1], out.of[#out.of + 1] = id, s
       end
    end

@@ -4,6 +4,7 @@
 
 local lpfm = require "lpfm"
 local host = require "pfm.measure.host"
+local tables = require "pfm.util.tables"
 
 local raw = {}
 
@@ -35,20 +36,14 @@ function raw.code(base)
    return hex and #hex <= 8 and tonumber(hex, 16) or nil
 end
 
-local function counts(pmd)
-   for _, kind in ipairs(pmd.kind) do
-      if kind == "C64" then return pmd.type ~= "SW" end
-   end
-   return false
-end
-
 -- Returns the hardware counters with a control register that takes any event, as `pmd` and `pmc`.
 local function general_counters()
    local pmcs, out = {}, {}
    for _, pmc in ipairs(lpfm.pmcs()) do pmcs[pmc.num] = pmc end
    for _, pmd in ipairs(lpfm.pmds()) do
       local pmc = pmd.ctrl and pmcs[pmd.ctrl]
-      if counts(pmd) and pmc and levels_of(pmc) then out[#out + 1] = { pmd = pmd.num, pmc = pmc } end
+      local counts = pmd.type ~= "SW" and tables.find(pmd.kind, "C64")
+      if counts and pmc and levels_of(pmc) then out[#out + 1] = { pmd = pmd.num, pmc = pmc } end
    end
    return out
 end

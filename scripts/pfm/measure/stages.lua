@@ -9,6 +9,7 @@ local plan = require "pfm.measure.plan"
 local contexts = require "pfm.measure.contexts"
 local render = require "pfm.render"
 local trigger = require "pfm.measure.trigger"
+local tables = require "pfm.util.tables"
 
 local stages = {}
 
@@ -213,10 +214,8 @@ local function infos_of(list, ctx)
 end
 
 local function goal_of(stage, event)
-   for _, its in ipairs(stage.triggers) do
-      if its.event == event then return its.n end
-   end
-   return 0
+   local _, its = tables.find(stage.triggers, event, "event")
+   return its and its.n or 0
 end
 
 local function counts_of(stage, set, ctx)

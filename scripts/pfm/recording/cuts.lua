@@ -3,6 +3,7 @@
 -- @module pfm.recording.cuts
 
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local cuts = {}
 
@@ -44,10 +45,8 @@ end
 -- @treturn string
 -- @usage require("pfm.recording.cuts").place("table") --> "in code without an unwind table"
 function cuts.place(word, bytes)
-   for _, kind in ipairs(kinds) do
-      if kind[1] == word then return (kind[2](bytes or 0)) end
-   end
-   return "for a reason that this version does not know"
+   local _, kind = tables.find(kinds, word, 1)
+   return kind and (kind[2](bytes or 0)) or "for a reason that this version does not know"
 end
 
 --- Says how many stacks are incomplete, and why.

@@ -4,6 +4,7 @@
 
 local name_list = require "pfm.util.name_list"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local origin = {}
 
@@ -25,13 +26,6 @@ function origin.of(self)
    out.recording = self.given or out.rank and "rank " .. render.number(out.rank) or ("%s %s"):format(host or "?", when)
    for name, value in pairs(out) do out[name] = name == "rank" and value or render.printable(tostring(value)) end
    return out
-end
-
-local function one_of(text, value)
-   for _, part in ipairs(name_list.read(text)) do
-      if part == value then return true end
-   end
-   return false
 end
 
 -- Ranks are read once, since the same text comes with each sample.
@@ -56,7 +50,8 @@ function origin.matches(from, filter)
    local ranks = filter.rank ~= nil and ranks_in(tostring(filter.rank))
    if ranks and not (from.rank and name_list.in_ranges(ranks, from.rank)) then return false end
    for _, name in ipairs(origin.names) do
-      if name ~= "rank" and filter[name] ~= nil and not one_of(tostring(filter[name]), from[name]) then return false end
+      local given = name ~= "rank" and filter[name] ~= nil and name_list.read(tostring(filter[name]))
+      if given and not tables.find(given, from[name]) then return false end
    end
    return true
 end

@@ -40,6 +40,19 @@ function tables.keys(t)
    return out
 end
 
+--- Finds the first element that is a value, or has it in a field.
+-- @tparam table list
+-- @param value
+-- @param[opt] field its name or number
+-- @treturn ?int position; nil: there is none
+-- @return the element
+-- @usage tables.find({ "a", "b" }, "b") --> 2
+function tables.find(list, value, field)
+   for i, element in ipairs(list) do
+      if element == value or field and element[field] == value then return i, element end
+   end
+end
+
 --- Finds the last element which has a field of at most a value; returns its position.
 -- @tparam table list of tables, sorted by the field
 -- @param field its name or number

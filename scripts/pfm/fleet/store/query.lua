@@ -3,8 +3,9 @@
 -- @module pfm.fleet.store.query
 
 local analyze = require "pfm.analyze"
-local tables = require "pfm.fleet.store.tables"
 local sorted_keys = require("pfm.util.tables").keys
+local find = require("pfm.util.tables").find
+local tables = require "pfm.fleet.store.tables"
 
 local query = {}
 
@@ -72,12 +73,6 @@ local function split(words, wanted)
    return own, names, places
 end
 
-local function has_event(list)
-   for _, name in ipairs(list) do
-      if name == "event" then return true end
-   end
-end
-
 local function list(...)
    local out = {}
    for _, part in ipairs { ... } do
@@ -89,7 +84,7 @@ end
 -- Returns a query that sums samples by these keys, the event and one more column.
 local function sums(self, own, names, column, sides)
    local parts = {}
-   if not has_event(own) then own = { "event", unpack(own) } end
+   if not find(own, "event") then own = { "event", unpack(own) } end
    for i, tests in ipairs(sides) do
       parts[i] = ("SELECT %s, %d AS side, sum(samples) AS sn, sum(events) AS se %s GROUP BY %s"):format(
          list(own, column), i, self.source(tests), list("event", names, column))

@@ -8,6 +8,7 @@ local lpfm = require "lpfm"
 local host = require "pfm.measure.host"
 local pmus = require "pfm.measure.events.pmus"
 local tracepoints = require "pfm.measure.events.tracepoints"
+local tables = require "pfm.util.tables"
 
 local named = {}
 
@@ -66,9 +67,7 @@ end
 
 -- Finds a generic event on one kind of core, which sysfs need not describe, or else sysfs's event.
 local function find_pmu_event(pmu, text)
-   for _, kind in ipairs(generic[text] and pmus.core_kinds() or {}) do
-      if kind == pmu then return { { attr = on_kind(pmu, text) } } end
-   end
+   if generic[text] and tables.find(pmus.core_kinds(), pmu) then return { { attr = on_kind(pmu, text) } } end
    return pmus.find(pmu, text)
 end
 
