@@ -137,9 +137,7 @@ for kind, list in pairs(parts.kinds()) do words[kind] = function() return list e
 -- "function".
 -- @treturn {string,...} sorted
 function kinds.names()
-   local out = tables.keys(words)
-   table.sort(out)
-   return out
+   return tables.keys(words)
 end
 
 --- The words of a kind that can complete a word.

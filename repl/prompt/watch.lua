@@ -17,6 +17,7 @@ local counters = require "repl.prompt.counters"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
 local host = require "pfm.measure.host"
+local expect = require "pfm.util.expect"
 local tables = require "pfm.util.tables"
 
 local watch = {}
@@ -286,11 +287,8 @@ end
 local known_options = { interval = "number", seconds = "number", count = "number", step = "number", pmds = "table" }
 
 local function check_options(options)
+   expect.fields("watch", options, tables.keys(known_options), "option")
    for name, value in pairs(options) do
-      if not known_options[name] then
-         error(("watch: unknown option '%s'%s"):format(tostring(name),
-            require("pfm.util.nearest").hint(tostring(name), tables.keys(known_options))), 0)
-      end
       if type(value) ~= known_options[name] then
          error(("watch: option '%s': expected a %s, got a %s"):format(name, known_options[name], type(value)), 0)
       end

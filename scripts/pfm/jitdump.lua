@@ -5,6 +5,7 @@
 -- its dump, by which the dump is found. Code replaces older code at the same address.
 -- @module pfm.jitdump
 
+local jitmap = require "pfm.jitmap"
 local expect = require "pfm.util.expect"
 local tables = require "pfm.util.tables"
 local jitdump = {}
@@ -110,17 +111,8 @@ local dump = {}
 dump.__index = dump
 
 local function new(list)
-   table.sort(list, function(a, b)
-      if a.start ~= b.start then return a.start < b.start end
-      return a.order < b.order
-   end)
-   local reach = 0
-   for _, load in ipairs(list) do
-      table.sort(load.lines, function(a, b) return a.address < b.address end)
-      reach = math.max(reach, load.start + load.size)
-      load.reach = reach -- the highest end of this and all earlier entries
-   end
-   return setmetatable({ list = list }, dump)
+   for _, load in ipairs(list) do table.sort(load.lines, tables.by "address") end
+   return setmetatable({ list = jitmap.sorted(list) }, dump)
 end
 
 --- Returns the path of a JIT compiler's dump from the path of its mapping in a process.
@@ -174,10 +166,7 @@ function jitdump.stored(object)
          end
       end
    end
-   table.sort(list, function(a, b)
-      if a.time ~= b.time then return a.time < b.time end
-      return a.order < b.order
-   end)
+   table.sort(list, tables.by("time", "order"))
    for i, load in ipairs(list) do load.order = i end
    return new(list)
 end

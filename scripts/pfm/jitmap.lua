@@ -19,12 +19,12 @@ local LARGEST = 2 ^ 28 -- bytes of a file that is read
 local map = {}
 map.__index = map
 
--- Sorts by address. If several entries have one address, the last counts: new code has replaced the older.
-local function sort_entries(list)
-   table.sort(list, function(a, b)
-      if a.start ~= b.start then return a.start < b.start end
-      return a.order < b.order
-   end)
+--- Sorts code by address, and in `order` at one address: there the last counts, for new code has replaced the older.
+-- @tparam {table,...} list each `start`, `size`, `order`; gets `reach`
+-- @treturn table the list
+-- @usage jitmap.sorted({ { start = 8, size = 4, order = 1 } })[1].reach --> 12
+function jitmap.sorted(list)
+   table.sort(list, tables.by("start", "order"))
    local reach = 0
    for _, e in ipairs(list) do
       reach = math.max(reach, e.start + e.size)
@@ -47,7 +47,7 @@ function jitmap.parse(text)
             name = (demangle((name:gsub("%z", "?"))):gsub("%c", "?")) }
       end
    end
-   return setmetatable({ list = sort_entries(list) }, map)
+   return setmetatable({ list = jitmap.sorted(list) }, map)
 end
 
 -- A map has the methods of lpfm.symbols' objects; its addresses are the process's.
@@ -197,6 +197,7 @@ expect.signatures("jitmap", jitmap, {
    is_path = "path: string",
    of = "pid: number; file: string?",
    start = "path: string?",
+   sorted = "list: [{start,size,order}]",
 })
 
 return jitmap

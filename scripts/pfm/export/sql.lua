@@ -115,28 +115,15 @@ local function schema(self)
    return (SCHEMA:gsub("@(%u+)@", function(name) return parts[name] end))
 end
 
--- Numbers a thread once for each name that it had, and writes it when it is new.
-local function thread_numbers(put)
+-- Numbers what samples have in two fields, and writes it when it is new.
+local function numbering(first, second, put)
    local ids, n = {}, 0
    return function(s)
-      local key = s.thread .. "\0" .. s.comm
+      local key = s[first] .. "\0" .. s[second]
       if not ids[key] then
          n = n + 1
          ids[key] = n
-         put(n, s.tid, s.comm)
-      end
-      return ids[key]
-   end
-end
-
-local function symbol_numbers(put)
-   local ids, n = {}, 0
-   return function(s)
-      local key = s.symbol .. "\0" .. s.object
-      if not ids[key] then
-         n = n + 1
-         ids[key] = n
-         put(n, s.symbol, stacks.base_name(s.object), s.object)
+         put(n, s)
       end
       return ids[key]
    end
@@ -148,9 +135,11 @@ local function write_samples(self, out, only)
    local numbers = {} -- of recordings, by name
    for i, part in ipairs(self.parts or {}) do numbers[part.from.recording] = i end
    local put_symbol, flush_symbols = inserter(out, "symbols", 4)
-   local symbol = symbol_numbers(put_symbol)
+   local symbol = numbering("symbol", "object", function(n, s)
+      put_symbol(n, s.symbol, stacks.base_name(s.object), s.object)
+   end)
    local put_thread, flush_threads = inserter(out, "threads", 3)
-   local thread = thread_numbers(put_thread)
+   local thread = numbering("thread", "comm", function(n, s) put_thread(n, s.tid, s.comm) end) -- each name of a thread
    for i, e in ipairs(self.head.events) do ids[e.name] = i end
    for s in samples.each(self, nil, only) do
       local file, line = symbols.line(s.where)

@@ -158,12 +158,6 @@ step["in"] = function(self, e, out)
    self.away[e.tid] = nil
 end
 
-local function before(a, b)
-   if a.time ~= b.time then return a.time < b.time end
-   if a.order ~= b.order then return a.order < b.order end
-   return a.i < b.i
-end
-
 -- Adds samples of the threads that do not run again: how long they were away when the recording ended.
 local function put_still(self, out)
    for tid, its in pairs(self.away) do
@@ -195,7 +189,7 @@ end
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }):finished()) --> "" 0
 function off_cpu:finished(time)
    local queue, out, n = self.queue, {}, 0
-   table.sort(queue, before)
+   table.sort(queue, tables.by("time", "order", "i"))
    for _, e in ipairs(queue) do
       if time and e.time > time then break end
       if self.began or e.what == "EXEC" then step[e.what](self, e, out) end

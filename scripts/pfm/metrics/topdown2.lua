@@ -1,4 +1,6 @@
 -- SPDX-License-Identifier: MIT
+local tables = require "pfm.util.tables"
+
 local file = { text = "The slots of group topdown, each kind in two (top-down, level 2)." }
 
 local function merged(first, second)
@@ -8,17 +10,11 @@ local function merged(first, second)
    return out
 end
 
-local function joined(first, second)
-   local out = { unpack(first) }
-   for _, term in ipairs(second) do out[#out + 1] = term end
-   return out
-end
-
 for _, model in ipairs(require "pfm.metrics.slots") do
    local first, second = model.first, model.second
    if second then
       file[#file + 1] = { pmu = model.pmu, events = merged(first.events, second.events),
-         terms = joined(first.terms, second.terms), metrics = second.metrics }
+         terms = tables.join(first.terms, second.terms), metrics = second.metrics }
    end
 end
 

@@ -10,6 +10,7 @@ local shell = require "pfm.util.shell"
 local stacks = require "pfm.recording.stacks"
 local stat = require("posix.sys.stat").stat
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 
 local code = {}
 
@@ -186,10 +187,7 @@ local function lines_of(instructions, total)
       if l then add(l, i) end
    end
    for _, l in ipairs(out) do l.percent = percent(l, total) end
-   table.sort(out, function(a, b)
-      if a.file ~= b.file then return a.file < b.file end
-      return a.line < b.line
-   end)
+   table.sort(out, tables.by("file", "line"))
    return out
 end
 

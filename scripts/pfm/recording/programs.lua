@@ -9,6 +9,7 @@
 
 local stored = require "lpfm.samples"
 local mappings = require "pfm.recording.mappings"
+local tables = require "pfm.util.tables"
 
 local programs = {}
 programs.__index = programs
@@ -61,11 +62,7 @@ local function in_order(records, maps, code)
       put(time, "MAPS", i, { maps = m })
       last[m.pid] = time
    end
-   table.sort(list, function(a, b)
-      if a.time ~= b.time then return a.time < b.time end
-      if a.order ~= b.order then return a.order < b.order end
-      return a.i < b.i
-   end)
+   table.sort(list, tables.by("time", "order", "i"))
    return list
 end
 
@@ -208,11 +205,7 @@ local function namings(records, names)
    for i, c in ipairs(names) do
       if c.time then list[#list + 1] = { tid = c.tid, time = c.time, order = ORDER.RENAME, i = i, name = c.comm } end
    end
-   table.sort(list, function(a, b)
-      if a.time ~= b.time then return a.time < b.time end
-      if a.order ~= b.order then return a.order < b.order end
-      return a.i < b.i
-   end)
+   table.sort(list, tables.by("time", "order", "i"))
    return list
 end
 

@@ -9,6 +9,7 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 local layout = require "pfm.recording.layout"
 local origin = require "pfm.recording.origin"
 local programs = require "pfm.recording.programs"
+local tables = require "pfm.util.tables"
 
 local samples = {}
 
@@ -179,10 +180,7 @@ local function in_order(self, read, sizes)
       local raw = stored.each(read(i), sizes)()
       if raw then list[#list + 1] = { i = i, time = raw.tstamp } end
    end
-   table.sort(list, function(a, b)
-      if a.time ~= b.time then return a.time < b.time end
-      return a.i < b.i
-   end)
+   table.sort(list, tables.by("time", "i"))
    return list
 end
 

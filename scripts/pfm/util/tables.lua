@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: MIT
---- Lists and tables: parts of them, joined ones, their keys, and the binary search of sorted lists.
+--- Lists and tables: parts of them, joined ones, their keys, what sorts them, and searches in them.
 -- @module pfm.util.tables
 
 local tables = {}
@@ -66,6 +66,20 @@ function tables.last_before(list, field, value)
       if list[mid][field] <= value then low = mid else high = mid - 1 end
    end
    return low
+end
+
+--- Returns a comparison for `table.sort`: by a field; if elements have the same there, by the next field.
+-- @param first its name or number
+-- @param[opt] second
+-- @param[opt] third
+-- @treturn function
+-- @usage table.sort({ { at = 5 }, { at = 1 } }, tables.by "at")
+function tables.by(first, second, third)
+   return function(a, b)
+      if a[first] ~= b[first] or not second then return a[first] < b[first] end
+      if a[second] ~= b[second] or not third then return a[second] < b[second] end
+      return a[third] < b[third]
+   end
 end
 
 return tables
