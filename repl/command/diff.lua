@@ -4,7 +4,6 @@
 
 local analyze = require "pfm.analyze"
 local input = require "repl.command.input"
-local selection = require "repl.command.selection"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local recording = require "pfm.recording"
@@ -32,10 +31,10 @@ function diff.options()
    c:option("--percent-limit", "P", ("Hide insignificant differences below P points (default: %g)."):format(SMALL))
    c:flag("--significant", "Show significant differences only.")
    c:option("--alpha", "P", ("Call a difference significant if p is below P (default: %g)."):format(ALPHA))
-   selection.add_options(c)
+   input.add_filters(c)
    c:option("-x", "SEP", "Print separated values.")
    c:flag("--json", "Print JSON.")
-   c:habits(selection.habits { ["-p"] = "--absolute", ["--period"] = "--absolute", ["-t"] = "-x" },
+   c:habits(input.habits { ["-p"] = "--absolute", ["--period"] = "--absolute", ["-t"] = "-x" },
       { "--stdio", "-q", "--quiet", "-v", "--verbose", "-b", "--baseline-only" },
       { ["-c"] = COMPARED, ["--compute"] = COMPARED, ["-f"] = WORDS, ["-i"] = WORDS, ["--file"] = WORDS,
          ["--input"] = WORDS, ["-o"] = "the greatest difference comes first; for another order, use -x and sort(1)" })
@@ -199,8 +198,8 @@ function diff.main(argv)
    if #words > 2 then
       options.fail("unexpected argument '%s': several runs are separated by commas", words[3])
    end
-   args.sort = selection.keys(args.sort)
-   local wanted = { filter = selection.read(args), absolute = args.absolute, alpha = alpha_of(args) }
+   args.sort = input.keys(args.sort)
+   local wanted = { filter = input.filter(args), absolute = args.absolute, alpha = alpha_of(args) }
    local old, new = open_all(words[1]), open_all(words[2] or "lpfm.data")
    local result = options.checked(analyze.diff, old, new, args.sort, wanted)
    if #result.rows == 0 and #result.unsampled == 0 then

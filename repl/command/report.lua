@@ -9,7 +9,6 @@ local export = require "pfm.export"
 local expect = require "pfm.util.expect"
 local extensions = require "repl.parts"
 local input = require "repl.command.input"
-local selection = require "repl.command.selection"
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local options = require "repl.command.options"
@@ -157,7 +156,7 @@ function report.options()
    input.add_option(c)
    c:option("--top", "N", "Show the first N rows.")
    c:option("--percent-limit", "P", "Show rows of at least P percent.")
-   selection.add_options(c)
+   input.add_filters(c)
    c:option("-g --call-graph", "ORDER", "Show the tree of calls: from each caller on, or from each callee (record -g).")
    c:flag("--no-children", "Count each sample in its own function only, not in the callers, too.")
    c:option("--slice", "SECONDS", "Width of the slices of -s time (default: 1).")
@@ -172,7 +171,7 @@ function report.options()
    c:flag("--plain", "Print the report, as into a pipe, even on a terminal.")
    c:option("--html", "FILE", "Write a page for a browser: flame graph, time line, tables, code. -e: this event first.")
    c:flag("--samples", "Print every sample as separated values.")
-   c:habits(selection.habits(meant), needless, advice)
+   c:habits(input.habits(meant), needless, advice)
    c:epilog("Several recordings, or a file of many, are reported as one: -s rank,symbol or host, node, job, step and\n"
       .. "recording tell them apart.\n"
       .. "Percentages are of the events that the samples stand for; with -s time,KEY, of their slice. Samples with\n"
@@ -238,7 +237,7 @@ local function check_choice(args)
          end
       end
    end
-   if args.samples and next(selection.read(args)) then
+   if args.samples and next(input.filter(args)) then
       options.fail("--samples prints every sample; it cannot be combined with a filter")
    end
    local function sorts_by(key) return ((args.sort or ""):find("%f[%w]" .. key .. "%f[%W]")) end
@@ -346,7 +345,7 @@ function report.check_found(self, by, filter)
          error("no samples match " .. given[1], 0)
       end
    end
-   for _, name in ipairs(selection.names) do
+   for _, name in ipairs(input.filters) do
       local seen = {}
       for _, row in ipairs(filter[name] and NAMED[name] and report.sort(self, name).rows or {}) do
          if row.cells[1] ~= "-" then seen[#seen + 1] = row.cells[1] end
@@ -405,7 +404,7 @@ end
 function report.main(argv)
    local args, words = report.options():parse(join_order(argv))
    table.insert(words, args.input)
-   args.sort = selection.keys(args.sort)
+   args.sort = input.keys(args.sort)
    local paths = #words > 0 and words or nil
    local done = extensions.run("report", args, paths, check_limit)
    if done then return done end
@@ -413,7 +412,7 @@ function report.main(argv)
       return write_page(args, paths)
    end
    check_limit(args)
-   local wanted = { filter = selection.read(args), slice = seconds_of(args.slice), children = not args.no_children }
+   local wanted = { filter = input.filter(args), slice = seconds_of(args.slice), children = not args.no_children }
    check_choice(args)
    local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)

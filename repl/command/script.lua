@@ -11,7 +11,6 @@ local samples = require "pfm.recording.samples"
 local analyze = require "pfm.analyze"
 local input = require "repl.command.input"
 local recording = require "pfm.recording"
-local selection = require "repl.command.selection"
 local stacks = require "pfm.recording.stacks"
 local stat = require "posix.sys.stat"
 local summary = require "pfm.recording.summary"
@@ -231,8 +230,8 @@ function script.options()
    c:option("-F --fields", "FIELDS", "Print these (default: " .. DEFAULT .. "); also pid, symbol, line.")
    c:option("-s --script", "FILE", "Run this script.")
    c:option("-E --eval", "CODE", "Run CODE instead of a script.")
-   selection.add_options(c)
-   c:habits(selection.habits {}, needless, advice)
+   input.add_filters(c)
+   c:habits(input.habits {}, needless, advice)
    c:epilog("A script has samples(), which iterates over tables with the fields event, time (s), pid, tid, comm,\n"
       .. "process, cpu, address, period, symbol, offset, object, the values recorded with a sample, and rank, host,\n"
       .. "node, job, step and recording, where it comes from; and recorded, the opened recording.\n"
@@ -274,7 +273,7 @@ local function iterator(self, args)
    if args.event and not pcall(stacks.event, self, args.event) then -- more than one event
       for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    end
-   local wanted = selection.read(args)
+   local wanted = input.filter(args)
    if not next(wanted) then return function() return samples.each(self) end end
    local passes = options.checked(analyze.test, self, wanted)
    return function()

@@ -6,13 +6,13 @@ local browse = require "repl.command.text.browse"
 local files = require "pfm.recording.files"
 local render = require "pfm.render"
 local host = require "pfm.measure.host"
+local input = require "repl.command.input"
 local measure = require "pfm.measure"
 local options = require "repl.command.options"
 local profile = require "pfm.profile"
 local report = require "repl.command.report"
 local report_text = require "repl.command.text.report"
 local screen = require "repl.screen"
-local selection = require "repl.command.selection"
 local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local tables = require "pfm.util.tables"
@@ -338,7 +338,7 @@ function top.main(argv)
    local args, words = top.options():parse(argv)
    if args.output then options.fail("--output: updates go to standard output: lpfm top --once > FILE") end
    local spec = spec_of(args, words)
-   local by = selection.keys(args.sort) or "object,symbol"
+   local by = input.keys(args.sort) or "object,symbol"
    options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)
    local view = {
       by = by, what = render.what(measure.describe(spec)) .. render.where(host.simulated()), once = args.once,

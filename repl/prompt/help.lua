@@ -6,9 +6,9 @@
 local doc = require "pfm.doc"
 local render = require "pfm.render"
 local namespace = require "repl.prompt.namespace"
-local pager = require "repl.prompt.pager"
 local nearest = require "pfm.util.nearest"
 local reference = require "repl.prompt.reference"
+local show = require "repl.prompt.show"
 
 local help = {}
 
@@ -306,7 +306,7 @@ function help.call(what)
    for line in (help.text(what, math.min(width, WIDTH)) .. "\n"):gmatch("([^\n]*)\n") do
       lines[#lines + 1] = wrap(line, width)
    end
-   pager.print(table.concat(lines, "\n") .. "\n")
+   show.page(table.concat(lines, "\n") .. "\n")
 end
 
 return help

@@ -2,8 +2,10 @@
 --- Formats any value for people.
 -- @module repl.prompt.show
 
-local pager = require "repl.prompt.pager"
 local render = require "pfm.render"
+local shell = require "pfm.util.shell"
+local signal = require "posix.signal"
+local terminal = require "pfm.util.terminal"
 
 local show = {}
 
@@ -279,13 +281,51 @@ function show.text(value)
    return pairs_text(value)
 end
 
+local PAGER = "less -FRX" -- -F quits if the text fits, -X leaves it on the screen
+
+-- Returns true if a text and the next prompt have more lines than the terminal.
+local function is_long(text)
+   local columns, most = terminal.size()
+   local lines = 0
+   for line in text:gmatch("([^\n]*)\n") do
+      lines = lines + math.max(1, math.ceil(#line / columns))
+      if lines >= most then return true end
+   end
+   return false
+end
+
+-- Returns the pager's command, or nil if there is none or PAGER is empty.
+local function command()
+   local wanted = os.getenv("PAGER") or PAGER
+   local word = wanted:match("^%s*(%S+)")
+   if not word or word == "cat" then return nil end
+   return shell.has(shell.quote(word)) and wanted
+end
+
+--- Prints a text, with a pager ($PAGER, or less) if it is longer than the terminal. The pager may leave before it has
+-- read all of it.
+-- @string text whole lines
+function show.page(text)
+   local wanted = terminal.is_terminal(true) and is_long(text) and command()
+   if not wanted then
+      io.stdout:write(text)
+      return
+   end
+   io.stdout:flush()
+   local before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+   local pipe = io.popen(wanted, "w")
+   pipe:write(text)
+   pipe:close()
+   signal.signal(signal.SIGPIPE, before)
+end
+
 --- Prints values as the prompt does.
 -- @prompt show
 -- @param ...
 function show.print(...)
    local parts = {}
    for i = 1, select("#", ...) do parts[i] = show.text((select(i, ...))) end
-   if #parts > 0 then pager.print(table.concat(parts, "\t") .. "\n") end
+   if #parts > 0 then show.page(table.concat(parts, "\t") .. "\n") end
 end
 
 return show

@@ -14,14 +14,21 @@ function shell.quote(path)
    return "'" .. path:gsub("'", "'\\''") .. "'"
 end
 
+--- Returns true if there is a program.
+-- @string name as a word for the shell
+-- @treturn boolean
+function shell.has(name)
+   local pipe = io.popen("command -v " .. name .. " 2>/dev/null")
+   local found = pipe:read("*l")
+   pipe:close()
+   return found ~= nil
+end
+
 --- Raises an error where a program is missing.
 -- @string name
 -- @string[opt] package the Debian package, if its name differs
 function shell.need(name, package)
-   local pipe = io.popen("command -v " .. name .. " 2>/dev/null")
-   local found = pipe:read("*l")
-   pipe:close()
-   if not found then
+   if not shell.has(name) then
       error(("this needs the program %s (Debian: apt install %s)"):format(name, package or name), 0)
    end
 end
