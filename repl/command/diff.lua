@@ -11,6 +11,7 @@ local report = require "repl.command.report"
 local report_text = require "repl.command.text.report"
 local summary = require "pfm.recording.summary"
 local tables = require "pfm.util.tables"
+local expect = require "pfm.util.expect"
 
 local diff = {}
 
@@ -56,8 +57,7 @@ local function open_all(list)
    for word in (list .. ","):gmatch("([^,]+),") do words[#words + 1] = word end
    if input.is_there(list) then words = { list } end -- the name of one file has commas
    for _, path in ipairs(input.expand(words)) do
-      local self, err = recording.open(path)
-      if not self then error(err, 0) end
+      local self = expect.value(recording.open(path))
       out[#out + 1] = self
    end
    if #out == 0 then options.fail("expected a recording, got '%s'", list) end

@@ -13,6 +13,7 @@ local sheet = require "repl.lab.sheet"
 local terminal = require "pfm.util.terminal"
 local tables = require "pfm.util.tables"
 local text = require "repl.lab.text"
+local expect = require "pfm.util.expect"
 
 local command = {}
 
@@ -432,8 +433,7 @@ end
 function command.call(name, params)
    if name == nil then return text_of(command.list()) end
    options.arguments("lab", 'lab("bias")', { name, "string", "the name of a lab" })
-   local lab, err = catalog.find(name)
-   if not lab then error(err, 0) end
+   local lab = expect.value(catalog.find(name))
    local kept = assert(progress.load(lab.name))
    kept.params = params or kept.params
    return setmetatable({ session = session.new(lab, { kept = kept, params = kept.params, notebook = true }) }, course)

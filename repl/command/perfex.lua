@@ -17,8 +17,7 @@ local TSC = "task-clock" -- the CPU time, in ns
 
 -- Reads the names of events, and puts the event that stands for the TSC in front.
 local function wanted(names)
-   local list, err = events.read(names or {})
-   if not list then error(err, 0) end
+   local list = expect.value(events.read(names or {}))
    local clock = assert(events.read(TSC))[1]
    local out = { clock }
    for _, e in ipairs(list) do
@@ -29,8 +28,7 @@ end
 
 -- Puts all events into one set, so that none is multiplexed.
 local function spec_of(list)
-   local ok, err = events.assign(list)
-   if not ok then error(err, 0) end
+   expect.value(events.assign(list))
    contexts.usable(list)
    for _, e in ipairs(list) do
       if e.reason then error(("'%s': %s"):format(e.name, e.reason), 0) end

@@ -16,6 +16,7 @@ local stat = require "posix.sys.stat"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 local tables = require "pfm.util.tables"
+local expect = require "pfm.util.expect"
 
 local script = {}
 
@@ -259,8 +260,7 @@ end
 -- Returns the script to run, and its arguments.
 local function pick(args, words)
    if args.eval then
-      local chunk, err = loadstring(args.eval, "=-E")
-      if not chunk then error(err, 0) end
+      local chunk = expect.value(loadstring(args.eval, "=-E"))
       return chunk, "-E", words
    end
    local path = args.script or words[1]

@@ -20,6 +20,8 @@ local stages = require "pfm.measure.stages"
 local stat_text = require "repl.command.text.stat"
 local system = require "pfm.system"
 local terminal = require "pfm.util.terminal"
+local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local stat = {}
 
@@ -97,7 +99,7 @@ local function sets_note(result)
    if has_error(result) then
       out[2] = ("  The true count is within the %s in brackets in 95%% of the cases."):format(render.plus_minus)
    end
-   stat_text.append(out, warnings(result))
+   tables.append(out, warnings(result))
    return out
 end
 
@@ -148,19 +150,19 @@ function stat.text(result, target)
    local runs = result.runs and (" (%s)"):format(render.plural(result.runs, "run")) or ""
    local lines = { render.simulated(result.simulated),
       (" Counts of %s%s%s:"):format(render.what(measure.describe(target)), scope(target, result), runs), "" }
-   stat_text.append(lines, event_lines(result))
+   tables.append(lines, event_lines(result))
    lines[#lines + 1] = ""
-   stat_text.append(lines, stat_text.metric_lines(result))
-   stat_text.append(lines, stat_text.time_lines(result))
+   tables.append(lines, stat_text.metric_lines(result))
+   tables.append(lines, stat_text.time_lines(result))
    local notes = stat_text.end_note(result)
-   stat_text.append(notes, late_note(result))
-   stat_text.append(notes, stat_text.reasons(result))
-   stat_text.append(notes, from_note(result))
-   stat_text.append(notes, sets_note(result))
-   stat_text.append(notes, runs_note(result))
-   stat_text.append(notes, hint(result, target))
+   tables.append(notes, late_note(result))
+   tables.append(notes, stat_text.reasons(result))
+   tables.append(notes, from_note(result))
+   tables.append(notes, sets_note(result))
+   tables.append(notes, runs_note(result))
+   tables.append(notes, hint(result, target))
    if #notes > 0 then lines[#lines + 1] = "" end
-   stat_text.append(lines, notes)
+   tables.append(lines, notes)
    lines[#lines + 1] = ""
    return lines
 end
@@ -276,12 +278,12 @@ end
 -- Prints the warnings to stderr, for output formats that have no place for them.
 local function remark(result, target)
    local lines = stat_text.end_note(result)
-   stat_text.append(lines, late_note(result))
-   if stages.obstacle(result.stages or {}) then stat_text.append(lines, stat_text.reasons(result)) end
-   stat_text.append(lines, warnings(result))
-   stat_text.append(lines, from_note(result))
-   stat_text.append(lines, runs_note(result))
-   if target.inherit ~= false then stat_text.append(lines, hint(result, target)) end
+   tables.append(lines, late_note(result))
+   if stages.obstacle(result.stages or {}) then tables.append(lines, stat_text.reasons(result)) end
+   tables.append(lines, warnings(result))
+   tables.append(lines, from_note(result))
+   tables.append(lines, runs_note(result))
+   if target.inherit ~= false then tables.append(lines, hint(result, target)) end
    for _, line in ipairs(lines) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
 end
 
@@ -451,8 +453,7 @@ end
 
 -- Returns the index of an event in the list, and appends the event if it is missing.
 local function place(list, name)
-   local event, err = events.read(name)
-   if not event then error(err, 0) end
+   local event = expect.value(events.read(name))
    event = event[1]
    for i, e in ipairs(list) do
       if e.base:lower() == event.base:lower() and e.plm == event.plm then return i end
@@ -491,8 +492,7 @@ end
 
 -- Returns the events to count, and a function that adds the metrics to a result.
 local function prepare(names, groups, also, of_regions)
-   local list, err = events.read(names or default_events(groups, of_regions))
-   if not list then error(err, 0) end
+   local list = expect.value(events.read(names or default_events(groups, of_regions)))
    for _, name in ipairs(also or {}) do place(list, name) end
    local places = add_groups(list, groups)
    return list, function(result) return evaluate(result, places, groups) end

@@ -10,6 +10,7 @@ local lpfm = require "lpfm"
 local render = require "pfm.render"
 local text = require "repl.lab.text"
 local text_file = require "pfm.util.text_file"
+local tables = require "pfm.util.tables"
 
 local session = {}
 session.__index = session
@@ -168,15 +169,10 @@ function session:page()
    return self.lab.pages[self.index]
 end
 
-local function add(out, lines)
-   for _, line in ipairs(lines) do out[#out + 1] = line end
-   return out
-end
-
 -- Adds lines, after an empty one.
 local function add_apart(out, lines)
    if out[#out] and out[#out] ~= "" and #lines > 0 then out[#out + 1] = "" end
-   return add(out, lines)
+   return tables.append(out, lines)
 end
 
 -- Returns a text with its figures filled in, wrapped, optionally with words in front of it.
@@ -252,16 +248,19 @@ function session:enter()
    local page = self:page()
    self:run_up_to(self.index) -- even a question, before the prediction, may name figures
    self.phase, self.shown_hints = kind_of(page), 0
-   local out = add({ "" }, render.wrap(heading(self), self.width))
-   add(out, { ("-"):rep(widest(out)), "" })
-   for _, change in ipairs(changes(self)) do add(out, add(render.wrap(change, self.width), { "" })) end
-   add(out, self:lines(page.text))
+   local out = tables.append({ "" }, render.wrap(heading(self), self.width))
+   tables.append(out, { ("-"):rep(widest(out)), "" })
+   for _, change in ipairs(changes(self)) do
+      tables.append(out, render.wrap(change, self.width))
+      out[#out + 1] = ""
+   end
+   tables.append(out, self:lines(page.text))
    local question = answers.question(page)
    if question then
       add_apart(out, self:lines(question, page.ask and "Question:" or page.task and "Task:" or "Try it:"))
    end
-   add(out, self:choices(page))
-   if self.phase == "read" and page.run then add(out, self:results(page)) end
+   tables.append(out, self:choices(page))
+   if self.phase == "read" and page.run then tables.append(out, self:results(page)) end
    return add_apart(out, render.wrap(request(self), self.width))
 end
 
@@ -275,7 +274,7 @@ function session:results(page)
    local out = { "" }
    if page.show then
       out[2] = "The machine says:"
-      add(out, text.figures(page.show, self.figures, not self.is_notebook and self:view() or nil))
+      tables.append(out, text.figures(page.show, self.figures, not self.is_notebook and self:view() or nil))
    end
    return add_apart(out, self:lines(page.after))
 end
@@ -386,7 +385,7 @@ local function answer(self, page, reply)
    if is_script(page) then keep_script(self, page, file_of(reply), right) end
    note(self, page, reply, right)
    local out = { answers.echo(reply, page) }
-   if page.ask then add(out, self:results(page)) end
+   if page.ask then tables.append(out, self:results(page)) end
    if is_script(page) then
       add_apart(out, render.wrap(verdict(right) .. " " .. say:gsub("^%l", string.upper), self.width))
    else
@@ -416,7 +415,7 @@ local function go(self, by)
    if index > #self.lab.pages then
       self.kept.done, self.kept.page, self.over = true, 1, true -- the next session begins on page 1
       local out = { "", ("That was lab %s. 'lpfm lab' shows what comes next."):format(self.lab.name) }
-      return add(out, self.more and render.wrap(self.more, self.width) or {})
+      return tables.append(out, self.more and render.wrap(self.more, self.width) or {})
    end
    self.index = math.max(1, index)
    self.kept.page = self.index

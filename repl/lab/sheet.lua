@@ -8,6 +8,7 @@ local grade = require "repl.lab.grade"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
 local text = require "repl.lab.text"
+local tables = require "pfm.util.tables"
 
 local sheet = {}
 
@@ -27,11 +28,6 @@ function sheet.figures(lab, params)
       s:run(i)
       for _, line in ipairs(text.figures(page.show, s.figures, PLAIN)) do out[#out + 1] = line:sub(4) end
    end
-   return out
-end
-
-local function append(out, more)
-   for _, line in ipairs(more) do out[#out + 1] = line end
    return out
 end
 
@@ -157,7 +153,7 @@ local function for_teacher(page, figures)
    for i, choice in ipairs(page.choices or {}) do
       out[#out + 1] = paragraphs(("%s) %s"):format(letter(i), (choice.say:gsub("^%s+", ""))), figures)
    end
-   return '<div class="say">\n' .. table.concat(append(out, hints), "\n") .. "\n</div>"
+   return '<div class="say">\n' .. table.concat(tables.append(out, hints), "\n") .. "\n</div>"
 end
 
 -- Returns the kind of a page, for its heading.
@@ -256,7 +252,7 @@ local function cells_of(page, i, figures, out)
    local lines = markdown(page.text, figures)
    local question = answers.question(page)
    if question then
-      append(lines, markdown(question, figures, ("**%s.**"):format(name_of(page))))
+      tables.append(lines, markdown(question, figures, ("**%s.**"):format(name_of(page))))
    end
    for k, choice in ipairs(page.choices or {}) do
       lines[#lines + 1] = ("%s) %s"):format(letter(k), text.fill(choice[1], figures))

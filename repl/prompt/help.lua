@@ -9,15 +9,12 @@ local namespace = require "repl.prompt.namespace"
 local nearest = require "pfm.util.nearest"
 local reference = require "repl.prompt.reference"
 local show = require "repl.prompt.show"
+local tables = require "pfm.util.tables"
 
 local help = {}
 
 local INDENT = "   "
 local WIDTH = 100
-
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
-end
 
 -- --- lines ---------------------------------------------------------------------------------------
 
@@ -140,7 +137,7 @@ local function hardware_event(name)
    if #(event.counters or {}) > 0 then
       lines[#lines + 1] = ("%scounted by PMD %s"):format(INDENT, table.concat(event.counters, ", "))
    end
-   append(lines, mask_lines(event))
+   tables.append(lines, mask_lines(event))
    local machine = lpfm.machine()
    if machine and machine.hw_counters == 0 and not event.software then
       lines[#lines + 1] = INDENT .. "This machine has no hardware counters to count it with."
@@ -232,9 +229,9 @@ end
 
 local function everything()
    local out = reference.topics()
-   append(out, reference.keys())
-   append(out, require("pfm.events").names())
-   append(out, namespace.of(_G))
+   tables.append(out, reference.keys())
+   tables.append(out, require("pfm.events").names())
+   tables.append(out, namespace.of(_G))
    for _, name in ipairs(namespace.modules()) do out[#out + 1] = namespace.module(name) end
    return out
 end

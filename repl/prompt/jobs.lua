@@ -10,6 +10,7 @@ local proc = require "lpfm.proc"
 local measure = require "pfm.measure"
 local render = require "pfm.render"
 local text_file = require "pfm.util.text_file"
+local expect = require "pfm.util.expect"
 
 local jobs = {}
 
@@ -133,8 +134,7 @@ end
 function job:kill(signal)
    local child = not is_over(self) and self.run.child
    if child then
-      local ok, err = child:kill(signal)
-      if not ok then error(err, 0) end
+      expect.value(child:kill(signal))
    end
    return self
 end

@@ -14,6 +14,7 @@ local namespace = require "repl.prompt.namespace"
 local programming = require "repl.prompt.programming"
 local text_file = require "pfm.util.text_file"
 local tokens = require "repl.prompt.tokens"
+local tables = require "pfm.util.tables"
 
 local transcript = {}
 
@@ -133,10 +134,6 @@ local function commented(text)
    return "-- " .. trimmed(text):gsub("\n", "\n-- ")
 end
 
-local function append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
-end
-
 local function tid_text(p, targets)
    return p.target and targets[p.target.tid]
 end
@@ -146,7 +143,7 @@ local function failed_lines(s, contexts, targets)
    for _, c in ipairs(contexts) do
       local change = s.changes[c.value]
       if change then
-         append(lines, programming.calls(c.name, change.before, change.now, tid_text(change.now, targets)))
+         tables.append(lines, programming.calls(c.name, change.before, change.now, tid_text(change.now, targets)))
       end
    end
    return table.concat(lines, "\n")
@@ -186,14 +183,14 @@ local function context_script(wanted)
    local contexts = named_contexts(wanted)
    local targets, target_lines = target_names(contexts)
    local lines = { header("The programming of " .. table.concat(wanted, ", ")), 'local lpfm = require "lpfm"' }
-   append(lines, target_lines)
+   tables.append(lines, target_lines)
    lines[#lines + 1] = machine_line()
    for _, c in ipairs(contexts) do
       local p = c.value:programming()
       lines[#lines + 1] = ""
       local list = c.name:match("^(.-)%[")
       if list then lines[#lines + 1] = ("%s = %s or {}"):format(list, list) end
-      append(lines, programming.calls(c.name, nil, p, tid_text(p, targets)))
+      tables.append(lines, programming.calls(c.name, nil, p, tid_text(p, targets)))
    end
    return lines
 end
@@ -208,7 +205,7 @@ local function transcript_script(environment_machine)
    local contexts = named_contexts()
    local targets, target_lines = target_names(contexts)
    local lines = { header "A transcript", 'require("repl.prompt.globals").provide()' }
-   append(lines, target_lines)
+   tables.append(lines, target_lines)
    lines[#lines + 1] = environment_machine
    lines[#lines + 1] = ""
    for _, s in ipairs(log) do

@@ -69,8 +69,7 @@ end
 local function read(row)
    if row.buffer then return row.buffer:header().count end
    local c = row.counter
-   local got, err = row.ctx:read_pmds { { num = c.num, set = c.set } }
-   if not got then error(err, 0) end
+   local got = expect.value(row.ctx:read_pmds { { num = c.num, set = c.set } })
    local ok, value = pcall(number_of, got[1].value)
    return ok and value or 0
 end

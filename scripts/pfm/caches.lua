@@ -10,11 +10,6 @@ local caches = {}
 local COLUMNS, ROWS = 64, 32 -- of pictures, at most
 local STEP = 1000            -- ns of a step; halve() doubles it
 
-local function must(result, message)
-   if not result then error(message, 0) end
-   return result
-end
-
 -- Merges steps in pairs, so that a long run has no more of them than a short one.
 local function halve(course)
    local half = {}
@@ -45,7 +40,7 @@ end
 function caches.course(m, spec)
    local name, cpu = spec.cache or "L1D", spec.cpu or 0
    local course = { step = STEP, cache = name, begun = m:time() }
-   local before = must(m:cache_sets(name, cpu))
+   local before = expect.value(m:cache_sets(name, cpu))
    local over, message
    repeat
       over, message = m:run { until_exit = spec.tid, ns = course.step }

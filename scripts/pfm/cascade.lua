@@ -13,9 +13,7 @@ local cascade = {}
 
 local function read(what)
    if type(what) == "table" and type(what[1]) == "table" then return what end
-   local list, err = stages.read(what)
-   if not list then error(err, 0) end
-   return list
+   return expect.value(stages.read(what))
 end
 
 -- If the last stage has a condition, adds a stage that counts the condition's events until the end.

@@ -413,9 +413,7 @@ end
 
 local function parsed(list)
    if not list then error("no events given", 0) end
-   local read, err = events.read(list)
-   if not read then error(err, 0) end
-   return read
+   return expect.value(events.read(list))
 end
 
 -- Notes whether the counting began at all, and how far the stages before it came.

@@ -20,8 +20,7 @@ histogram.fields = tables.join(measure.fields, { "bucket", "where", "buckets", "
 -- --- how contexts are programmed -----------------------------------------------------------------
 
 local function one_event(spec)
-   local list, err = events.parse(spec.event or "cpu-clock", true)
-   if not list then error(err, 0) end
+   local list = expect.value(events.parse(spec.event or "cpu-clock", true))
    if #list ~= 1 then error("a histogram is of one event, and there are " .. #list, 0) end
    return list[1]
 end
@@ -35,8 +34,7 @@ local function choose_events(self, spec)
    local period, rate = profile.rate(self.event, spec)
    self.period = period or profile.period_for(self.event, rate)
    local all = { self.event, unpack(self.program:parse_events()) }
-   local ok, err = events.assign(all)
-   if not ok then error(err, 0) end
+   expect.value(events.assign(all))
    contexts.usable(all)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot count '%s': %s"):format(e.name, e.reason), 0) end

@@ -17,11 +17,6 @@ local LACKEY = { { "tool", "lackey" }, { "trace-mem", "yes" }, { "basic-counts",
 
 local PATIENCE = 2 -- s that an interrupted command gets to end by itself
 
-local function must(result, message)
-   if not result then error(message, 0) end
-   return result
-end
-
 -- Creates the command, which does not run yet, with its trace going to descriptor fd.
 local function held(command, fd)
    local argv = { "valgrind", "-q" }
@@ -30,7 +25,7 @@ local function held(command, fd)
    option("log-fd", fd)
    argv[#argv + 1] = "--"
    for _, word in ipairs(command) do argv[#argv + 1] = word end
-   return must(proc.spawn(argv, { pass = fd }))
+   return expect.value(proc.spawn(argv, { pass = fd }))
 end
 
 local function go(child)
@@ -41,7 +36,7 @@ local function go(child)
 end
 
 local function write(path, bytes)
-   local file = must(io.open(path, "wb"))
+   local file = expect.value(io.open(path, "wb"))
    local ok, message = file:write(bytes)
    if ok then ok, message = file:close() end
    if ok then return end
@@ -53,7 +48,7 @@ end
 local function try_to_write(path)
    local found = stat.stat(path)
    if found and stat.S_ISREG(found.st_mode) == 0 then return false end -- a pipe's reader would see its end
-   local file = must(io.open(path, "ab"))
+   local file = expect.value(io.open(path, "ab"))
    local is_empty = file:seek("end") == 0
    file:close()
    return is_empty
@@ -67,7 +62,7 @@ local function stop(child)
       if status then return status end
       child:kill(signal)
    end
-   return must(child:wait())
+   return expect.value(child:wait())
 end
 
 -- Reads what the command writes until it ends or Ctrl-C comes, and waits for it.
@@ -90,7 +85,7 @@ end
 
 local function trace(spec)
    local from, to = unistd.pipe()
-   must(from, to)
+   expect.value(from, to)
    local child = held(spec.command, to)
    local ok, message = pcall(go, child)
    unistd.close(to)

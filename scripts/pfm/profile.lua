@@ -608,8 +608,7 @@ end
 -- --- the measurement -----------------------------------------------------------------------------
 
 local function prepare_events(list, what, sampled)
-   local parsed, err = events.parse(list, sampled)
-   if not parsed then error(err, 0) end
+   local parsed = expect.value(events.parse(list, sampled))
    for _, e in ipairs(parsed) do
       if e.reason then error(("%s '%s': %s"):format(what, e.name, e.reason), 0) end
    end
@@ -619,8 +618,7 @@ end
 local function check_usable(self)
    local all = { unpack(self.events) }
    for _, e in ipairs(self.with) do all[#all + 1] = e end
-   local ok, err = events.assign(all)
-   if not ok then error(err, 0) end
+   expect.value(events.assign(all))
    contexts.usable(all)
    for _, e in ipairs(all) do
       if e.reason then error(("cannot sample '%s': %s"):format(e.name, e.reason), 0) end

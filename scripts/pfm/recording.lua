@@ -130,9 +130,7 @@ function recording.of(fields)
 end
 
 local function open_again(self)
-   local file, err = chunks.open(self.path)
-   if not file then error(err, 0) end
-   return file
+   return expect.value(chunks.open(self.path))
 end
 
 --- Returns a reader of the sound blocks of samples.

@@ -6,6 +6,7 @@
 local measure = require "pfm.measure"
 local render = require "pfm.render"
 local stat_text = require "repl.command.text.stat"
+local tables = require "pfm.util.tables"
 
 local regions = {}
 
@@ -51,7 +52,7 @@ local function region_lines(region)
    local columns = { { title = "threads" }, { title = "calls", right = true }, { title = "count", right = true }, {},
       { title = "event" }, {}, { title = #region.per > 1 and "max/mean" or nil, right = true } }
    local lines = { "  " .. render.printable(region.name), "" }
-   stat_text.append(lines, render.align(columns, region_rows(region), "    "))
+   tables.append(lines, render.align(columns, region_rows(region), "    "))
    lines[#lines + 1] = ""
    for _, line in ipairs(stat_text.metric_lines(region)) do lines[#lines + 1] = line ~= "" and "  " .. line or "" end
    return lines
@@ -73,13 +74,13 @@ end
 function regions.text(result, target)
    local what = render.what(measure.describe(target))
    local lines = { render.simulated(result.simulated), (" Regions of %s:"):format(what), "" }
-   for _, region in ipairs(result.regions) do stat_text.append(lines, region_lines(region)) end
-   stat_text.append(lines, stat_text.time_lines(result))
+   for _, region in ipairs(result.regions) do tables.append(lines, region_lines(region)) end
+   tables.append(lines, stat_text.time_lines(result))
    local notes = stat_text.end_note(result)
-   if result.regions[1] then stat_text.append(notes, stat_text.reasons(result.regions[1])) end
-   stat_text.append(notes, problem_lines(result))
+   if result.regions[1] then tables.append(notes, stat_text.reasons(result.regions[1])) end
+   tables.append(notes, problem_lines(result))
    if #notes > 0 then lines[#lines + 1] = "" end
-   stat_text.append(lines, notes)
+   tables.append(lines, notes)
    lines[#lines + 1] = ""
    return lines
 end

@@ -5,6 +5,7 @@
 
 local render = require "pfm.render"
 local terminal = require "pfm.util.terminal"
+local tables = require "pfm.util.tables"
 
 local stat_text = {}
 
@@ -76,13 +77,6 @@ local function shown_deviation(row)
    return ("( %s %.2f%% )"):format(render.plus_minus, in_percent(part, row))
 end
 
---- Appends the elements of a list to another one.
--- @tparam table lines
--- @tparam table more
-function stat_text.append(lines, more)
-   for _, line in ipairs(more) do lines[#lines + 1] = line end
-end
-
 --- The cells of a row, for `stat_text.columns`.
 -- @tparam table row
 -- @tparam table result
@@ -118,7 +112,7 @@ function stat_text.metric_lines(result)
       for i, m in ipairs(group.metrics) do
          rows[i] = { stat_text.shown_number(m), m.unit, m.name, shown_estimate(m) }
       end
-      stat_text.append(lines, render.align({ { right = true }, {}, {}, {} }, rows, "    "))
+      tables.append(lines, render.align({ { right = true }, {}, {}, {} }, rows, "    "))
       lines[#lines + 1] = ""
    end
    return lines

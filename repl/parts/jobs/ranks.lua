@@ -7,7 +7,7 @@ local input = require "repl.command.input"
 local options = require "repl.command.options"
 local ranks = require "pfm.jobs.ranks"
 local render = require "pfm.render"
-local stat_text = require "repl.command.text.stat"
+local tables = require "pfm.util.tables"
 
 local ranks_text = {}
 
@@ -93,7 +93,7 @@ local function partial_lines(members, rows, what)
 end
 
 local function add_block(lines, block)
-   stat_text.append(lines, block)
+   tables.append(lines, block)
    lines[#lines + 1] = ""
 end
 
@@ -117,8 +117,8 @@ function ranks_text.text(gathered, args)
    local lines = { "", (" %s on %s:"):format(render.plural(#members, "rank"), render.plural(#hosts, "host")), "" }
    add_table(lines, members, rows, "Rank", args.per_rank)
    if args.per_host then add_table(lines, hosts, ranks.summary(hosts), "Host", true) end
-   if #members > 1 then stat_text.append(lines, outlier_line(rows, "Rank")) end
-   stat_text.append(lines, failures(members))
+   if #members > 1 then tables.append(lines, outlier_line(rows, "Rank")) end
+   tables.append(lines, failures(members))
    for _, text in ipairs(gathered.missing) do lines[#lines + 1] = ("  %s."):format(render.printable(text)) end
    for _, problem in ipairs(gathered.problems) do lines[#lines + 1] = "  Left out: " .. render.printable(problem) end
    lines[#lines + 1] = ""

@@ -9,6 +9,7 @@ local nearest = require "pfm.util.nearest"
 local options = require "repl.command.options"
 local stat = require "posix.sys.stat"
 local unistd = require "posix.unistd"
+local expect = require "pfm.util.expect"
 
 local jupyter = {}
 
@@ -71,8 +72,7 @@ end
 local function make_folder(path)
    if stat.stat(path) then return end
    make_folder(libgen.dirname(path))
-   local ok, err = stat.mkdir(path)
-   if not ok then error(err, 0) end
+   expect.value(stat.mkdir(path))
 end
 
 local actions = {}
@@ -89,8 +89,7 @@ function actions.install(folder)
 end
 
 function actions.remove(folder)
-   local ok, err = os.remove(folder .. "/kernel.json")
-   if not ok then error(err, 0) end
+   expect.value(os.remove(folder .. "/kernel.json"))
    os.remove(folder)
    io.stdout:write("removed ", folder, "\n")
 end

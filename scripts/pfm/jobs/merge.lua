@@ -133,23 +133,18 @@ end
 
 -- --- writing -------------------------------------------------------------------------------------
 
-local function checked(ok, err)
-   if not ok then error(err, 0) end
-   return ok
-end
-
 local function append(out, tag, body)
-   checked(text_file.write(out, chunks.head(tag, body), body))
+   expect.value(text_file.write(out, chunks.head(tag, body), body))
 end
 
 -- Copies a chunk as it is; returns false if the file has become too short for it.
 local function copy_chunk(file, at, length, out)
-   checked(text_file.write(out)) -- file:copy() writes to the descriptor, past the buffer
-   return checked(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
+   expect.value(text_file.write(out)) -- file:copy() writes to the descriptor, past the buffer
+   return expect.value(file:copy(at - HEAD_SIZE, HEAD_SIZE + length, fileno(out))) == HEAD_SIZE + length
 end
 
 local function copy_source(source, out)
-   local file = checked(chunks.open(source.path))
+   local file = expect.value(chunks.open(source.path))
    file:go(source.from)
    local at = source.from
    while at < source.to do

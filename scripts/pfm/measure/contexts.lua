@@ -7,6 +7,7 @@ local events = require "pfm.events"
 local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
 local plan = require "pfm.measure.plan"
+local expect = require "pfm.util.expect"
 
 local contexts = {}
 
@@ -81,8 +82,7 @@ local function split(list)
          event.reason = why
       end
    end
-   local ok, err = events.assign(good)
-   if not ok then error(err, 0) end
+   expect.value(events.assign(good))
    return good
 end
 
@@ -100,8 +100,7 @@ function contexts.usable(list)
    if assigned(list) and try(together(list)) then return list end
    local good = split(list)
    if #good > 0 then
-      local ok, err = try(together(good))
-      if not ok then error(err, 0) end
+      expect.value(try(together(good)))
    end
    return good
 end

@@ -10,6 +10,7 @@ local files = require "lpfm.regions"
 local measure = require "pfm.measure"
 local render = require "pfm.render"
 local statistics = require "pfm.statistics"
+local expect = require "pfm.util.expect"
 
 local regions = {}
 
@@ -31,8 +32,7 @@ end
 -- Returns the events that can be counted. All have to fit one event set, since a region may be too
 -- short for sets to take turns.
 local function countable(list)
-   local ok, err = events.assign(list)
-   if not ok then error(err, 0) end
+   expect.value(events.assign(list))
    local good = contexts.usable(list)
    if #good == 0 then error("none of the events can be counted: " .. tostring(list[1].reason), 0) end
    if #good > MOST then error(("regions: %d events are too many; at most %d"):format(#good, MOST), 0) end
@@ -46,8 +46,7 @@ end
 -- local self = require("pfm.measure.regions").prepare "page-faults"
 -- os.remove(self.path)
 function regions.prepare(names)
-   local list, err = events.read(names)
-   if not list then error(err, 0) end
+   local list = expect.value(events.read(names))
    local self = { list = list, good = countable(list) }
    self.path = assert(files.create(plan_of(self.good)))
    return self

@@ -14,6 +14,7 @@ local recording = require "pfm.recording"
 local render = require "pfm.render"
 local posix_time = require "posix.time"
 local text_file = require "pfm.util.text_file"
+local expect = require "pfm.util.expect"
 
 local file = {}
 
@@ -131,8 +132,7 @@ end
 function file.next(r)
    local self = r.profile
    local head = head_of(self, r.spec)
-   local opened, err = recording.create(r.path, head, true)
-   if not opened then error(err, 0) end
+   local opened = expect.value(recording.create(r.path, head, true))
    local sampled = recording.of { head = head, stack_table = self.stacks and self.stacks.table }
    r.file, r.paths, r.collector = opened, {}, embedded_symbols.collector(sampled:sizes(), sampled, r.held)
 end

@@ -12,6 +12,7 @@ local symbols = require "pfm.symbols"
 local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 local writer = require "pfm.recording.writer"
+local expect = require "pfm.util.expect"
 
 local embedded_symbols = {}
 
@@ -211,8 +212,7 @@ end
 function embedded_symbols.save(self, path)
    if self.sources then error("many recordings are not saved as one: merge.files puts them into a file", 0) end
    if path == self.path then error("a recording cannot be saved over itself: " .. path, 0) end
-   local file, err = writer.create(path, self.head)
-   if not file then error(err, 0) end
+   local file = expect.value(writer.create(path, self.head))
    for _, maps in ipairs(self.maps) do file:json("MAPS", maps) end
    for tid, comm in pairs(self.comms) do file:json("COMM", { { tid = tid, comm = comm } }) end
    if #self.names > 0 then file:json("COMM", self.names) end

@@ -16,6 +16,16 @@ end
 
 local fail = expect.fail
 
+--- Returns the value of a call, or raises the message that the call gives where it has none.
+-- @param value
+-- @string[opt] err
+-- @return value
+-- @usage expect.value(io.open "/dev/null"):close()
+function expect.value(value, err)
+   if not value then error(err, 0) end
+   return value
+end
+
 --- Returns a value as messages show it.
 -- @param value
 -- @treturn string

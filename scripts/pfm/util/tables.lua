@@ -23,10 +23,18 @@ end
 -- @usage tables.join({ "command" }, { "events" }) --> { "command", "events" }
 function tables.join(...)
    local out = {}
-   for _, list in ipairs { ... } do
-      for _, value in ipairs(list) do out[#out + 1] = value end
-   end
+   for _, list in ipairs { ... } do tables.append(out, list) end
    return out
+end
+
+--- Adds the elements of a list to another one.
+-- @tparam table list
+-- @tparam table more
+-- @treturn table list
+-- @usage tables.append({ "a" }, { "b" }) --> { "a", "b" }
+function tables.append(list, more)
+   for _, element in ipairs(more) do list[#list + 1] = element end
+   return list
 end
 
 --- Lists the keys of a table in their order.
