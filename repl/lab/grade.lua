@@ -9,6 +9,7 @@ local progress = require "repl.lab.progress"
 local render = require "pfm.render"
 local session = require "repl.lab.session"
 local stdlib = require "posix.stdlib"
+local tables = require "pfm.util.tables"
 
 local grade = {}
 
@@ -268,11 +269,9 @@ function reports.wrong(class)
       for _, r in ipairs(student.rows) do
          local key = r.lab .. "\0" .. r.task .. "\0" .. mistake_of(r)
          if r.state == "wrong" then
-            if not by[key] then
-               by[key] = { lab = r.lab, task = r.task, answer = r.why or tostring(r.answer), n = 0, say = r.say }
-               list[#list + 1] = by[key]
-            end
-            by[key].n = by[key].n + 1
+            local its = by[key] or tables.enter(by, key,
+               { lab = r.lab, task = r.task, answer = r.why or tostring(r.answer), n = 0, say = r.say }, list)
+            its.n = its.n + 1
          end
       end
    end

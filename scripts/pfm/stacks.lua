@@ -12,6 +12,7 @@ local embedded_symbols = require "pfm.recording.embedded_symbols"
 local expect = require "pfm.util.expect"
 local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local fail = expect.fail
 
@@ -56,11 +57,7 @@ local function new_node(name)
 end
 
 local function child_of(node, name)
-   local child = node.by_name[name]
-   if not child then
-      child = new_node(name)
-      node.by_name[name], node.children[#node.children + 1] = child, child
-   end
+   local child = node.by_name[name] or tables.enter(node.by_name, name, new_node(name), node.children)
    return child
 end
 

@@ -11,6 +11,7 @@ local proc = require "lpfm.proc"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local symbols = {}
 
@@ -139,10 +140,7 @@ local function find_object(self, path, id)
    if object or err then return object, err end
    local key = id and path .. "\0" .. id or path
    local opened = self.opened[key]
-   if not opened then
-      opened = { symbols.object(path, id, self.files and self.files:file(path, id)) }
-      self.opened[key] = opened
-   end
+      or tables.enter(self.opened, key, { symbols.object(path, id, self.files and self.files:file(path, id)) })
    return opened[1], opened[2]
 end
 
@@ -320,11 +318,7 @@ end
 -- @usage symbols.resolver():resolve(7, 4096).func --> "[unknown]"
 function resolver:resolve(pid, address)
    local key = address < 0 and "kernel" or pid
-   local cache = self.cache[key]
-   if not cache then
-      cache = {}
-      self.cache[key] = cache
-   end
+   local cache = self.cache[key] or tables.enter(self.cache, key, {})
    local where = cache[address]
    if not where then
       if address < 0 then where = resolve_kernel(self, address) else where = resolve_new(self, pid, address) end

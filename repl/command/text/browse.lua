@@ -188,11 +188,7 @@ local function add_way(node, names, from, to, step, deep, events)
    for i = from, to, step do
       local name = names[i]
       if name ~= node.name then
-         local child = node.by_name[name]
-         if not child then
-            child = new_node(name)
-            node.by_name[name], node.children[#node.children + 1] = child, child
-         end
+         local child = node.by_name[name] or tables.enter(node.by_name, name, new_node(name), node.children)
          child.events, node = child.events + events, child
          if not deep then return end
       end

@@ -12,6 +12,7 @@ local render = require "pfm.render"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 
 local firefox = { summary = "for profiler.firefox.com: threads on a time line, call trees, flame graphs",
    extensions = { "firefox.json" } }
@@ -48,12 +49,7 @@ end
 
 -- Returns the number of the row with an id; make() adds the row if it is new.
 local function number_of(self, id, make)
-   local known = self.numbers[id]
-   if not known then
-      known = make()
-      self.numbers[id] = known
-   end
-   return known
+   return self.numbers[id] or tables.enter(self.numbers, id, make())
 end
 
 -- Returns a table as JSON; `constant` has names and values of columns that are equal in all rows.
@@ -192,11 +188,7 @@ local function read_threads(shared, events, options)
    for _, event in ipairs(events) do
       for s in samples.each(shared.recording, shared.resolver, event.name) do
          local id = ("%s\0%.0f\0%.0f"):format(event.name, s.life, s.tid)
-         local thread = by_id[id]
-         if not thread then
-            thread = new_thread(s, event, pid_of(shared, s))
-            by_id[id], threads[#threads + 1] = thread, thread
-         end
+         local thread = by_id[id] or tables.enter(by_id, id, new_thread(s, event, pid_of(shared, s)), threads)
          thread.name = s.comm -- the last of its names
          shared.first = math.min(shared.first, s.time)
          add(thread.samples, sample_stack(shared, thread, s), s.time, options.weight == "events" and s.period or 1)

@@ -5,6 +5,7 @@
 local escape = require "pfm.export.escape"
 local render = require "pfm.render"
 local stacks = require "pfm.recording.stacks"
+local tables = require "pfm.util.tables"
 
 local flamegraph = { summary = "a picture (SVG) to zoom and search in a browser", extensions = { "svg" },
    one_event = true }
@@ -24,11 +25,8 @@ local hues = { all = { 220, 0 }, process = { 210, 15 }, thread = { 195, 15 }, ob
 
 local function child_of(node, frame)
    local id = frame.kind .. "\0" .. frame.name
-   local child = node.by_id[id]
-   if not child then
-      child = { name = frame.name, kind = frame.kind, weight = 0, by_id = {}, children = {} }
-      node.by_id[id], node.children[#node.children + 1] = child, child
-   end
+   local child = node.by_id[id] or tables.enter(node.by_id, id,
+      { name = frame.name, kind = frame.kind, weight = 0, by_id = {}, children = {} }, node.children)
    return child
 end
 

@@ -8,6 +8,7 @@ local render = require "pfm.render"
 local lpfm = require "lpfm"
 local samples = require "pfm.recording.samples"
 local stacks = require "pfm.recording.stacks"
+local tables = require "pfm.util.tables"
 
 local speedscope = { summary = "for www.speedscope.app: flame graphs and time lines",
    extensions = { "speedscope.json", "speedscope" } }
@@ -65,11 +66,8 @@ end
 local function by_thread(self, event, options, number)
    local out, by_number, known, resolver = {}, {}, {}, embedded_symbols.resolver(self)
    for s in samples.each(self, resolver, event.name) do
-      local profile = by_number[s.thread]
-      if not profile then
-         profile = new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event, options)
-         by_number[s.thread], out[#out + 1] = profile, profile
-      end
+      local profile = by_number[s.thread] or tables.enter(by_number, s.thread,
+         new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event, options), out)
       local id = s.stack and s.stack .. " " .. s.life .. " " .. s.address or s.where
       known[id] = known[id]
          or numbers_of(stacks.code(places_of(self, resolver, s), self:has_stacks(), options), number)

@@ -6,6 +6,7 @@ local render = require "pfm.render"
 local shape = require "pfm.util.shape"
 local statistics = require "pfm.statistics"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local ranks = {}
 
@@ -87,11 +88,7 @@ end
 local function jobs_of(members, problems)
    local list, jobs, sound = {}, {}, {}
    for _, m in ipairs(members) do
-      local job = jobs[m.id or ""]
-      if not job then
-         job = { id = m.id, seen = {}, ranks = 0 }
-         jobs[m.id or ""], list[#list + 1] = job, job
-      end
+      local job = jobs[m.id or ""] or tables.enter(jobs, m.id or "", { id = m.id, seen = {}, ranks = 0 }, list)
       local before_it = m.rank and job.seen[m.rank]
       if before_it then
          problems[#problems + 1] = ("%s: rank %d%s is in %s already"):format(m.file, m.rank, of_job(m.id),
@@ -225,11 +222,8 @@ end
 function ranks.by_host(members)
    local out, hosts = {}, {}
    for _, m in ipairs(members) do
-      if not hosts[m.host] then
-         hosts[m.host] = { host = m.host, count = 0, values = {}, order = {}, has = {} }
-         out[#out + 1] = hosts[m.host]
-      end
-      add_to(hosts[m.host], m)
+      add_to(hosts[m.host] or tables.enter(hosts, m.host,
+         { host = m.host, count = 0, values = {}, order = {}, has = {} }, out), m)
    end
    table.sort(out, function(a, b) return a.host < b.host end)
    return out

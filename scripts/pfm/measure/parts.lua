@@ -2,6 +2,8 @@
 --- The parts of a count, added up: by thread, process or command, or by any key.
 -- @module pfm.measure.parts
 
+local tables = require "pfm.util.tables"
+
 local parts = {}
 
 --- The levels at which the threads of a count can be added up.
@@ -54,12 +56,9 @@ function parts.group(result, key, on_part)
    local groups, out = {}, {}
    for _, part in ipairs(result.per) do
       local name, order = key(part)
-      if not groups[name] then
-         groups[name] = new_group(name, order, result)
-         out[#out + 1] = groups[name]
-      end
-      add_part(groups[name], part, result)
-      if on_part then on_part(groups[name], part) end
+      local group = groups[name] or tables.enter(groups, name, new_group(name, order, result), out)
+      add_part(group, part, result)
+      if on_part then on_part(group, part) end
    end
    table.sort(out, function(a, b) return a.order < b.order end)
    return out

@@ -122,11 +122,8 @@ end
 local function by_counter(list)
    local counters, of = {}, {}
    for _, e in ipairs(countable(list, "software")) do
-      if not of[e.num] then
-         of[e.num] = { num = e.num, users = {} }
-         counters[#counters + 1] = of[e.num]
-      end
-      local users, value = of[e.num].users, events.software_value(e)
+      local counter = of[e.num] or tables.enter(of, e.num, { num = e.num, users = {} }, counters)
+      local users, value = counter.users, events.software_value(e)
       for _, user in ipairs(users) do
          local other = user.events[1].name
          if user.value == value then

@@ -11,6 +11,7 @@ local measure = require "pfm.measure"
 local render = require "pfm.render"
 local statistics = require "pfm.statistics"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local regions = {}
 
@@ -110,11 +111,7 @@ local function add_up(self, region)
 end
 
 local function region_of(found, name)
-   local region = found[name]
-   if not region then
-      region = { name = name, per = {}, mistakes = {} }
-      found[name], found[#found + 1] = region, region
-   end
+   local region = found[name] or tables.enter(found, name, { name = name, per = {}, mistakes = {} }, found)
    return region
 end
 

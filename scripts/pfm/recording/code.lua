@@ -32,12 +32,9 @@ local function functions_of(self, event)
    for _, row in ipairs(stacks.places(self)) do
       if row.event == event then
          local id = row.where.object .. "\0" .. row.where.func
-         local f = by_id[id]
-         if not f then
-            f = { name = row.where.func, object = row.where.object, path = row.where.path or row.where.object,
-               where = row.where, samples = 0, events = 0, rows = {}, inner = {} }
-            by_id[id], out[#out + 1] = f, f
-         end
+         local where = row.where
+         local f = by_id[id] or tables.enter(by_id, id, { name = where.func, object = where.object,
+            path = where.path or where.object, where = where, samples = 0, events = 0, rows = {}, inner = {} }, out)
          f.rows[#f.rows + 1] = row
          add(f, row)
          add(total, row)
@@ -179,11 +176,8 @@ local function lines_of(instructions, total)
    local by_id, out = {}, {}
    for _, i in ipairs(instructions) do
       local id = i.file and i.file .. ":" .. i.line
-      local l = id and by_id[id]
-      if id and not l then
-         l = { file = i.file, line = i.line, samples = 0, events = 0 }
-         by_id[id], out[#out + 1] = l, l
-      end
+      local l = id and (by_id[id]
+         or tables.enter(by_id, id, { file = i.file, line = i.line, samples = 0, events = 0 }, out))
       if l then add(l, i) end
    end
    for _, l in ipairs(out) do l.percent = percent(l, total) end

@@ -5,6 +5,7 @@
 local fail = require("pfm.util.expect").fail
 local layout = require "pfm.recording.layout"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local joined_head = {}
 
@@ -23,12 +24,8 @@ end
 -- Returns the common event of the same name, unit and set as an event of one recording.
 local function common_event(list, by_id, taken, e)
    local id = ("%s\0%s\0%d"):format(e.name, tostring(e.unit or ""), e.set or 0)
-   local event = by_id[id]
-   if not event then
-      event = { name = e.name, unit = e.unit, set = e.set, period = e.period, frequency = e.frequency,
-         weighted = e.weighted, pmd = free_number(taken, e.pmd) }
-      by_id[id], list[#list + 1] = event, event
-   end
+   local event = by_id[id] or tables.enter(by_id, id, { name = e.name, unit = e.unit, set = e.set, period = e.period,
+      frequency = e.frequency, weighted = e.weighted, pmd = free_number(taken, e.pmd) }, list)
    if event.period ~= e.period then event.period = nil end
    if event.frequency ~= e.frequency then event.frequency = nil end
    return event

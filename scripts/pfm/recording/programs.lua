@@ -78,11 +78,7 @@ end
 
 -- Returns the lives of a process so far. Life 0 is the time before its first record.
 local function lives_of(self, pid)
-   local list = self.known[pid]
-   if not list then
-      list = { [0] = new_life({ maps = mappings.new() }, 0) }
-      self.known[pid] = list
-   end
+   local list = self.known[pid] or tables.enter(self.known, pid, { [0] = new_life({ maps = mappings.new() }, 0) })
    return list
 end
 

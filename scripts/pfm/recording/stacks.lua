@@ -11,6 +11,7 @@ local samples = require "pfm.recording.samples"
 local render = require "pfm.render"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 
 local stacks = {}
 
@@ -195,11 +196,7 @@ function stacks.collect(self, options)
       if row.event == event then
          local frames = frames_of(self, options, row)
          local name = stacks.name(frames)
-         local stack = by_name[name]
-         if not stack then
-            stack = { frames = frames, weight = 0, name = name }
-            by_name[name], out[#out + 1] = stack, stack
-         end
+         local stack = by_name[name] or tables.enter(by_name, name, { frames = frames, weight = 0, name = name }, out)
          stack.weight, total = stack.weight + row[weight], total + row[weight]
       end
    end

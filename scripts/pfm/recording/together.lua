@@ -424,11 +424,7 @@ local function said_of(parts)
    for _, part in ipairs(parts) do
       for _, text in ipairs(part.self:warnings()) do
          local words = text:gsub("[%d.,]+", "0")
-         local said = by_words[words]
-         if not said then
-            said = { text = text, names = {} }
-            by_words[words], out[#out + 1] = said, said
-         end
+         local said = by_words[words] or tables.enter(by_words, words, { text = text, names = {} }, out)
          said.names[#said.names + 1], said.differ = part.from.recording, said.differ or text ~= said.text
       end
    end

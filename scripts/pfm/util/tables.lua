@@ -37,6 +37,20 @@ function tables.append(list, more)
    return list
 end
 
+--- Puts a new element into a table and at the end of a list.
+-- @tparam table t
+-- @param key
+-- @param element
+-- @tparam[opt] table list
+-- @return element
+-- @usage local t, list = {}, {}
+-- print((t.a or tables.enter(t, "a", { n = 0 }, list)).n) --> 0
+function tables.enter(t, key, element, list)
+   t[key] = element
+   if list then list[#list + 1] = element end
+   return element
+end
+
 --- Lists the keys of a table in their order.
 -- @tparam table t with keys that can be compared
 -- @treturn table

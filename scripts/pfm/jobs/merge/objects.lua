@@ -59,12 +59,8 @@ end
 -- @string key of `objects.key`
 -- @tparam table value of an SYMS chunk
 function objects:add(key, value)
-   local o = self.by_key[key]
-   if not o then
-      o = { path = value.path, build_id = value.build_id, count = 0, segments = {}, functions = {}, lines = {},
-         frames = {} }
-      self.by_key[key] = o
-   end
+   local o = self.by_key[key] or tables.enter(self.by_key, key, { path = value.path, build_id = value.build_id,
+      count = 0, segments = {}, functions = {}, lines = {}, frames = {} })
    o.count = math.max(o.count, tonumber(value.count) or #value.functions)
    for _, row in ipairs(value.segments) do keep(o.segments, row) end
    for _, row in ipairs(value.functions) do keep(o.functions, row) end
