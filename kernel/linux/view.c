@@ -99,7 +99,10 @@ void lx_live_view(struct pfm_context *ctx, struct pfm_set *set)
 		put_counters(lx, set);
 }
 
-/* Updates the owner and the registers of the counters, which change when perf moves events. */
+/*
+ * Writes to the view what may change when perf moves events: which thread may read the counters
+ * from their registers, and the register and base value of each counter.
+ */
 static void put_moved(struct lx_context *lx, struct pfm_set *set)
 {
 	pfm_view_begin(set->view);

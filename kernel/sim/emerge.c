@@ -121,7 +121,8 @@ struct batch {
 	/* address registers or the branch buffer may record sites */
 	bool			traced;
 	bool			watched;	/* "wanted" is valid */
-	bool			kept;		/* "wanted" asks for a record of the last site */
+	/* the last site had an event that address registers or the branch buffer record */
+	bool			kept;
 	bool			sampled;	/* the processor itself takes samples */
 	bool			marking;	/* instructions are marked */
 	bool			by_mark;	/* counters count events of marked instructions */

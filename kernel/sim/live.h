@@ -24,9 +24,10 @@ bool sim_usage_of(uint32_t pid, uint32_t tid, struct sim_usage *u);
 bool sim_own_ns(uint64_t *ns);	/* CPU time of the calling thread */
 
 /*
- * sim_life_open() opens events (perf_event_open(2)) on the model, which stay with it when exec(2)
- * gives it another id, and keep what they have counted when it ends. The first, f->life, hangs up
- * then. It is -1 if the kernel refuses it: then the model is known by its id alone.
+ * The model is the real thread that a simulated thread follows. sim_life_open() opens events
+ * (perf_event_open(2)) on the model, which stay with it when exec(2) gives it another id, and keep
+ * what they have counted when it ends. The first, f->life, hangs up then. It is -1 if the kernel
+ * refuses it: then the model is known by its id alone.
  */
 void sim_life_open(struct sim_follow *f, uint32_t tid);
 void sim_life_close(struct sim_follow *f);
@@ -34,7 +35,7 @@ void sim_life_close(struct sim_follow *f);
 void sim_life_compare(struct sim_follow *f, const struct sim_usage *u);
 /* returns the usage of a model that /proc has no more; 0 if there are no events on it */
 void sim_life_last(const struct sim_follow *f, struct sim_usage *u);
-/* returns true if the model has ended; life must not be -1 */
+/* returns true if the real thread that is followed has ended; f->life must not be -1 */
 bool sim_life_ended(const struct sim_follow *f);
 /* returns true if the model has called exec(2) */
 bool sim_life_executed(const struct sim_follow *f);

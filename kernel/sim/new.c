@@ -33,8 +33,8 @@ static struct sim_program *idle_program(struct pfm_sim *sim)
 }
 
 /*
- * Makes the program of an interrupt's cost. Interrupts are masked in it, so that it is not
- * interrupted itself.
+ * Makes the program that a CPU runs for each interrupt, so that an interrupt takes interrupt_ns.
+ * Interrupts are masked in the program, so that it is not interrupted itself.
  */
 static struct sim_program *interrupt_program(struct pfm_sim *sim, int *err)
 {

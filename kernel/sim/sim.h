@@ -179,8 +179,9 @@ struct sim_filter {
 };
 
 /*
- * The amount that a site or an iteration adds to a filtered counter; with filter.edge also the
- * cycles that count.
+ * What a site, or an iteration of a loop, adds to a filtered counter. If the filter has "edge", the
+ * members after "count" are set, too: they say whether a run of cycles that count can continue from
+ * the site before, or into the next one.
  */
 struct sim_weight {
 	uint64_t	count;

@@ -103,8 +103,9 @@ unsigned long pfm_desc_ended(void);
 
 /*
  * Ends at once the contexts of which the program has closed all descriptors, if the service thread
- * has not ended them yet. Returns true if contexts have ended, here or by the service thread, since
- * pfm_desc_ended() returned that number: then resources have become free.
+ * has not ended them yet. "since" is what an earlier call of pfm_desc_ended() returned. Returns
+ * true if contexts have ended since that call, here or in the service thread: then resources have
+ * become free.
  */
 bool pfm_desc_reap(unsigned long since);
 

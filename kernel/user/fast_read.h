@@ -37,9 +37,9 @@
 bool pfm_fast_read(int fd, pfarg_pmd_t *v, int n);
 
 /*
- * These are called by the complete read of fd. It takes a ticket before it looks up the descriptor:
- * if the number is closed after that, pfm_fast_publish() publishes nothing. publish() is called
- * with d's lock held.
+ * pfm_read_pmds() calls these functions when a fast read was not possible. It gets a ticket before
+ * it looks up the descriptor d of the number fd, and calls pfm_fast_publish() after its read, with
+ * d's lock held. If fd has been closed since it got the ticket, the slot does not stay published.
  */
 struct pfm_fast_ticket {
 	bool		good;

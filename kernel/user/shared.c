@@ -39,8 +39,9 @@ static bool is_mine(int fd, struct stat *st)
 }
 
 /*
- * Opens the file in the folder, and returns true if that is possible. Its name contains the number
- * of the pid namespace, because thread ids are unique only within it.
+ * Opens or creates the user's lock file in the folder. Returns true if that has succeeded. The
+ * file's name contains the number of the pid namespace, because thread ids are unique only within
+ * a namespace.
  */
 static bool open_in(const char *folder)
 {

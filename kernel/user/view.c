@@ -11,7 +11,7 @@
 #include "perfmon/perfmon_fast.h"
 #include <sys/mman.h>
 
-/* --- pages of machines in user space ---------------------------------------------------------- */
+/* --- the memory of a view, for machines in user space ----------------------------------------- */
 
 pfm_set_view_t *pfm_user_open_view(struct pfm_context *ctx, struct pfm_set *set)
 {

@@ -367,7 +367,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
---- The options.
+--- Makes the parser of the command line.
 function list.options()
    local c = options.command("list", "Lists events, metric groups, registers and sampling formats.",
       "lpfm list [options] [events|generic|pmu-events|tracepoints|metrics|pmus|registers|formats] [pattern]")

@@ -262,7 +262,8 @@ end
 
 local known = {} -- the counts of the lab's own sources
 
--- Returns the counts of one of the lab's own sources, with the same numbers each time.
+-- Returns the counts of a program of the lab's own, given its source. The random numbers in its
+-- input are the same each time.
 local function counts(kit, p, kind, source)
    local key = table.concat({ p.model, p.cache, source }, "\0")
    if not known[key] then

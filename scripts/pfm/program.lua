@@ -39,7 +39,8 @@ end
 
 -- --- expressions ---------------------------------------------------------------------------------
 
--- Runs fn; an error at a place of the text is raised with an explanation.
+-- Runs fn, which parses or compiles the text. If fn raises an error that has a position, the
+-- message also shows the text, with a mark under the position.
 local function about(text, fn)
    local ok, result, more = pcall(fn)
    if ok then return result, more end

@@ -112,7 +112,7 @@ describe("the fields of a tracepoint", function()
    end)
 end)
 
--- --- beside perf script --------------------------------------------------------------------------
+-- --- the same output as perf script's ------------------------------------------------------------
 
 local EVENTS = "sched:sched_switch,sched:sched_process_exec,sched:sched_process_fork,raw_syscalls:sys_exit,"
    .. "syscalls:sys_enter_openat,task:task_newtask,signal:signal_generate,irq:softirq_entry"

@@ -342,8 +342,10 @@ int pfm_suggest_event(const char *model, const char *str, char *name, size_t max
 const char *pfm_dispatch_explain(void);
 
 /*
- * Finds a smallest set of events of p that cannot be counted together, as positions in p. *n is
- * the room, then the number; pfm_dispatch_explain() says why. NOTFOUND if p can be dispatched.
+ * Finds a smallest set of p's events that cannot be counted together, and stores their indices in
+ * p to positions. *n is the number of elements that positions has; on success it is set to the
+ * number of events found, and pfm_dispatch_explain() says why they conflict. Returns
+ * PFMLIB_ERR_NOTFOUND if all of p's events can be counted together.
  */
 int pfm_find_conflict(pfmlib_input_param_t *p, unsigned int *positions, unsigned int *n);
 

@@ -131,7 +131,7 @@ enum pfm_sim_unit {
 /* How the addresses that a site loads from or stores to follow each other. */
 enum pfm_sim_pattern_kind {
 	PFM_SIM_NO_PATTERN,	/* no access */
-	PFM_SIM_STRIDES,	/* base + strides[i] * iteration of loop i; 0: the innermost */
+	PFM_SIM_STRIDES,	/* base + strides[i] * iteration of loop i; loop 0 is innermost */
 	PFM_SIM_RANDOM,		/* one of count elements, strides[0] bytes apart, at random */
 	PFM_SIM_CHASE,		/* elements as for RANDOM, as a random cycle of pointers */
 };

@@ -103,8 +103,8 @@ struct notice {
 	struct mm_struct *mm;
 	struct vm_area_struct *vma;
 	const char *name;	/* the path of a mapping, or the new name of a thread */
-	u64	hash;
-	bool	any;		/* set by check_hash(): a listener does not know the hash */
+	u64	hash;		/* of one mapping or, for check_hash(), of all mappings */
+	bool	any;		/* check_hash() sets it if a listener has not stored the hash yet */
 };
 
 static void notify_one(struct lx_context *lx, struct notice *t)
@@ -390,7 +390,10 @@ static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
 enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
 
-/* Returns a free walk, or NULL if all walks that may be used for this reason are occupied. */
+/*
+ * Takes a struct walk from the pool, for a walk over the current thread's mappings. Returns NULL if
+ * all those that may be taken for this reason are in use.
+ */
 static struct walk *take_walk(enum walk_reason why)
 {
 	unsigned long i, n = why == SAMPLED_IN_KERNEL ? ARRAY_SIZE(walks) / 2 : ARRAY_SIZE(walks);
@@ -423,8 +426,9 @@ static void do_walk(struct callback_head *work)
 
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
 		/*
-		 * The thread stays on this CPU: a listener that monitors the CPU remembers
-		 * hash_of_all() when the walk begins, so it must also get the mappings.
+		 * The thread stays on this CPU during the walk. A listener that monitors the CPU
+		 * stores the hash of all mappings before it gets the first one. If the thread moved
+		 * after that, the listener would neither get the others nor ask for them again.
 		 */
 		migrate_disable();
 		record_maps(mm, buf, walk->mapped);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * lackey.c - makes a tape from the text that valgrind's lackey prints: "I 04001090,3" for an
- * instruction (with two spaces), then " L", " S" and " M" for loads, stores and modifications by
- * the instruction. Addresses are hexadecimal, sizes decimal. Other lines are messages.
+ * lackey.c - converts the text that valgrind's lackey prints to a tape, the trace of instructions
+ * that a simulated program can replay (tape.c). The text has a line like "I  04001090,3" for each
+ * instruction, then lines that begin with " L", " S" and " M" for loads, stores and modifications
+ * by the instruction. Addresses are hexadecimal, sizes decimal. Other lines are messages.
  */
 #include <string.h>
 

@@ -22,8 +22,10 @@ local reader = {}
 
 -- The user registers that unwinding needs, as bits.
 local REGISTERS = { x86_64 = "ff0fff", aarch64 = "1ffffffff" }
-local LARGE, LARGEST = 2 ^ 52, 2 ^ 63       -- ns: above LARGE, times get a base; LARGEST is no time
-local BEFORE = 3600e9                       -- ns: the base is so long before the first sample
+-- Times in ns. If the first sample's time is above LARGE, all times are counted from a base, which
+-- is BEFORE earlier than the first sample. A time that is not below LARGEST is not valid.
+local LARGE, LARGEST = 2 ^ 52, 2 ^ 63
+local BEFORE = 3600e9
 
 -- --- the head ------------------------------------------------------------------------------------
 

@@ -120,7 +120,8 @@ end
 
 -- --- many recordings in a file -------------------------------------------------------------------
 
--- Keeps the symbols that sources share, by their keys.
+-- Stores symbols that several recordings of the file may use, under their key. Returns true if they
+-- are valid.
 local function take_shared(shared, value)
    local sound = layout.checks.SYMS(value) and value.key ~= nil
    if sound then shared[value.key] = value end

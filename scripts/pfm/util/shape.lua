@@ -93,11 +93,11 @@ function shape.row(first, rest)
    end
 end
 
---- Makes a check for a table of fields by their names.
--- @tparam table needed checks of those that must be there
--- @tparam table firm checks of those that must be sound where they are there, since other fields
--- depend on them
--- @tparam table optional checks of those that are taken out where they are not sound
+--- Makes a check for a table with named fields. Each argument maps names of fields to checks.
+-- @tparam table needed fields without which the table is refused
+-- @tparam table firm fields that may be missing; if one does not pass its check, the table is
+-- refused, because other fields depend on it
+-- @tparam table optional fields that may be missing; if one does not pass its check, it is removed
 -- @treturn function check
 -- @usage shape.record({ pid = shape.word }, {}, { name = shape.text }) { pid = 7 } --> true
 function shape.record(needed, firm, optional)

@@ -9,7 +9,8 @@
 #include "check.h"
 
 struct books {
-	uint64_t	accounts, told;		/* children; of them, those with a reported loss */
+	/* number of children that were counted; number of those for which a loss was reported */
+	uint64_t	accounts, told;
 	char		wrong[160];		/* describes the first account that does not add up */
 };
 

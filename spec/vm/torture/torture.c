@@ -174,7 +174,7 @@ static void forget_view(struct ours *o)
 
 static void close_one(struct ours *o)
 {
-	if (any(2))	/* else after the close */
+	if (any(2))	/* otherwise the view is unmapped after the close */
 		forget_view(o);
 	if (any(2) && o->map != MAP_FAILED)
 		(munmap)(o->map, any(2) ? o->size : 4096);

@@ -66,7 +66,7 @@ static struct series a_series(uint16_t pmd)
 	};
 }
 
-/* Chooses some of the plain PMDs, in ascending order. */
+/* Chooses some of the PMDs that hold what is written to them, in ascending order. */
 static unsigned int choose(struct series *s)
 {
 	unsigned int n = 0;

@@ -96,7 +96,9 @@ local function head_of(recording, row)
       samples.comm(recording, row.thread, row.life) }
 end
 
--- Adds up equal rows: `head`, `place`, `stack`, `samples`, `events`. A stack implies its place.
+-- Adds up the samples that have the same event, process, thread and call stack. Returns a row for
+-- each of these: `head` is the event, process and thread as text; `place` and `stack` are numbers
+-- in the database; `samples` and `events` are sums. Samples with equal stacks have equal places.
 local function tally(self, recording)
    local by_head, out, cache, last, head = {}, {}, {}, nil, nil
    for _, row in ipairs(stacks.rows(recording)) do
