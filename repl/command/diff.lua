@@ -157,7 +157,7 @@ local COLUMNS = { "old_percent", "new_percent", "change", "old_events", "new_eve
    "ratio", "p", "event" }
 
 local function print_csv(result, args, old, new)
-   local head, lines = report_text.heads(COLUMNS, result.titles), {}
+   local head, lines = tables.join(COLUMNS, result.titles), {}
    for _, list in ipairs { old, new } do
       for _, self in ipairs(list) do lines[1] = lines[1] or summary.simulated(self) end
    end

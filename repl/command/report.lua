@@ -17,6 +17,7 @@ local stacks = require "pfm.recording.stacks"
 local summary = require "pfm.recording.summary"
 local screen = require "repl.screen"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 local report_text = require "repl.command.text.report"
 
 -- Options of perf and pfmon that lpfm report has under other names (`meant`), that ask for what it
@@ -102,7 +103,7 @@ end
 local function print_csv(self, result, args)
    local rows, fixed = visible(args, result), { "percent", "samples", "events", "event" }
    if rows[1] and rows[1].total then table.insert(fixed, 1, "children") end
-   local head, lines = report_text.heads(fixed, result.titles), { summary.simulated(self) }
+   local head, lines = tables.join(fixed, result.titles), { summary.simulated(self) }
    lines[#lines + 1] = render.csv(head, #head, args.x)
    for _, row in ipairs(rows) do
       local values, cells = values_of(result, row), {}

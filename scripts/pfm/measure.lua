@@ -50,12 +50,13 @@ local function add(self, subject)
 end
 
 local function remove(self, subject)
-   if not self.by_ctx[subject.ctx] then return end
+   local ctx = subject.ctx
+   if not self.by_ctx[ctx] then return end
    self.live = self.live - 1
    self.waiting = nil
    self.callbacks.ended(subject)
-   self.by_ctx[subject.ctx] = nil
-   subject.ctx:close()
+   self.by_ctx[ctx] = nil
+   ctx:close()
    if self.watched and subject.tid then self.known[subject.tid] = nil end -- its id may be reused
 end
 

@@ -26,17 +26,6 @@ local function name_event(lines, self, n, event)
    return lines
 end
 
---- The heads of separated values: columns that are always there, then the keys that are not among them.
--- @tparam {string,...} fixed
--- @tparam {string,...} titles of the keys
--- @treturn {string,...}
-function report_text.heads(fixed, titles)
-   local out, taken = {}, {}
-   for i, head in ipairs(fixed) do out[i], taken[head] = head, true end
-   for _, title in ipairs(titles) do out[#out + 1] = not taken[title] and title or nil end
-   return out
-end
-
 --- Returns the columns of rows' shares for `report_text.rows`. With call stacks, rows have a total, which includes
 -- called functions, beside their own share.
 -- @tparam {table,...} rows

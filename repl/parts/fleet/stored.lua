@@ -222,7 +222,7 @@ local function csv_lines(_, result, args)
    local fixed = result.old and { "old_percent", "percent", "old_samples", "samples", "old_events", "events", "event" }
       or { "percent", "samples", "events", "event" }
    if result.rows[1] and result.rows[1].total and not result.old then table.insert(fixed, 1, "children") end
-   local head = report_text.heads(fixed, result.titles)
+   local head = tables.join(fixed, result.titles)
    local lines = { render.csv(head, #head, args.x) }
    for _, row in ipairs(result.rows) do
       local values, cells = flat(result, row), {}
