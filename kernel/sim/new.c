@@ -222,12 +222,13 @@ static void forget_contexts(struct pfm_sim *sim)
 {
 	sim_lock_init(sim);
 	pfm_user_forget(&sim->machine);
-	for (unsigned int i = 0; i < sim->num_threads; i++)
-		sim_thread_forget(sim->threads[i]);
+	/* first the CPUs: a thread that is forgotten may be scheduled on one */
 	for (uint32_t i = 0; sim->cpus && i < sim->num_cpus; i++) {
 		sim->cpus[i].sys = NULL;
 		sim_pmu_bind(&sim->cpus[i], NULL);
 	}
+	for (unsigned int i = 0; i < sim->num_threads; i++)
+		sim_thread_forget(sim->threads[i]);
 }
 
 /*

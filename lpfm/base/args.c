@@ -124,14 +124,25 @@ void lpfm_check_fields(lua_State *L, int idx, const char *call, const char *cons
 	}
 }
 
-bool lpfm_get_field(lua_State *L, int idx, const char *name)
+static bool is_there(lua_State *L)
 {
-	lua_pushstring(L, name);
-	lua_rawget(L, idx < 0 ? idx - 1 : idx);
 	if (!lua_isnil(L, -1))
 		return true;
 	lua_pop(L, 1);
 	return false;
+}
+
+bool lpfm_get_field(lua_State *L, int idx, const char *name)
+{
+	lua_getfield(L, idx, name);
+	return is_there(L);
+}
+
+bool lpfm_raw_field(lua_State *L, int idx, const char *name)
+{
+	lua_pushstring(L, name);
+	lua_rawget(L, idx < 0 ? idx - 1 : idx);
+	return is_there(L);
 }
 
 bool lpfm_bool_field(lua_State *L, int idx, const char *name)

@@ -94,6 +94,21 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e)
 
 /* --- lists of names ------------------------------------------------------------------------- */
 
+/* Pushes a pattern with '_' for each '-', but for those in a range, as in [1-3], and returns it. */
+static const char *push_pattern(lua_State *L, const char *pattern)
+{
+	bool range = false;
+	luaL_Buffer b;
+
+	luaL_buffinit(L, &b);
+	for (; *pattern; pattern++) {
+		range = *pattern == '[' || (range && *pattern != ']');
+		luaL_addchar(&b, *pattern == '-' && !range ? '_' : *pattern);
+	}
+	luaL_pushresult(&b);
+	return lua_tostring(L, -1);
+}
+
 /* Matches a pattern of the shell, or a part of the name; '-' is the same as '_'. */
 static bool matches(lua_State *L, const char *name, const char *pattern)
 {
@@ -101,9 +116,9 @@ static bool matches(lua_State *L, const char *name, const char *pattern)
 
 	if (!pattern)
 		return true;
-	pattern = luaL_gsub(L, pattern, "-", "_");
+	pattern = push_pattern(L, pattern);
 	name = luaL_gsub(L, name, "-", "_");
-	does = strpbrk(pattern, "*?") ? !fnmatch(pattern, name, FNM_CASEFOLD | FNM_NOESCAPE) :
+	does = strpbrk(pattern, "*?[") ? !fnmatch(pattern, name, FNM_CASEFOLD | FNM_NOESCAPE) :
 					strcasestr(name, pattern) != NULL;
 	lua_pop(L, 2);
 	return does;

@@ -99,7 +99,7 @@ static void each(struct builder *b, visit_fn visit, void *arg)
 /* Returns true if the step on top of the stack contains others. */
 static bool is_nest(lua_State *L)
 {
-	if (!lpfm_get_field(L, -1, "loop") && !lpfm_get_field(L, -1, "call"))
+	if (!lpfm_raw_field(L, -1, "loop") && !lpfm_raw_field(L, -1, "call"))
 		return false;
 	lua_pop(L, 1);
 	return true;
@@ -115,7 +115,7 @@ static void measure_step(struct builder *b, void *arg)
 		size->steps++;
 		each(b, measure_step, arg);
 	}
-	if (lpfm_get_field(L, -1, "events")) {
+	if (lpfm_raw_field(L, -1, "events")) {
 		if (!lua_istable(L, -1))
 			bad(b, "field 'events': a table of counts by name expected");
 		for (lua_pushnil(L); lua_next(L, -2); lua_pop(L, 1))
@@ -123,7 +123,7 @@ static void measure_step(struct builder *b, void *arg)
 		lua_pop(L, 1);
 	}
 	for (int i = 0; sub_programs[i]; i++) {
-		if (!lpfm_get_field(L, -1, sub_programs[i]))
+		if (!lpfm_raw_field(L, -1, sub_programs[i]))
 			continue;
 		size->programs++;
 		each(b, measure_step, arg);
@@ -292,7 +292,7 @@ static const char *text(struct builder *b, const char *name)
 
 static void fill_exec_name(struct builder *b, struct pfm_sim_step *step)
 {
-	if (step->op == PFM_SIM_EXEC && lpfm_get_field(b->L, -1, "name")) {
+	if (step->op == PFM_SIM_EXEC && lpfm_raw_field(b->L, -1, "name")) {
 		step->name = text(b, "name");
 		lua_pop(b->L, 1);
 		only_beside(b, "exec", "name");
@@ -306,7 +306,7 @@ static bool fill_sub(struct builder *b, struct pfm_sim_step *step)
 	for (int i = 0; sub_programs[i]; i++) {
 		struct pfm_sim_program *prog = b->programs;
 
-		if (!lpfm_get_field(b->L, -1, sub_programs[i]))
+		if (!lpfm_raw_field(b->L, -1, sub_programs[i]))
 			continue;
 		expect(b, b->programs++ < b->programs_end);
 		step->op = sub_ops[i];
@@ -338,7 +338,7 @@ static bool fill_map(struct builder *b, struct pfm_sim_step *step)
 {
 	lua_State *L = b->L;
 
-	if (!lpfm_get_field(L, -1, "map"))
+	if (!lpfm_raw_field(L, -1, "map"))
 		return false;
 	lua_pop(L, 1);
 	step->op = PFM_SIM_MAP;
@@ -353,9 +353,9 @@ static bool fill_map(struct builder *b, struct pfm_sim_step *step)
 /* Reads trace = a file, or ops = a function. */
 static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
 {
-	bool file = lpfm_get_field(b->L, -1, "trace");
+	bool file = lpfm_raw_field(b->L, -1, "trace");
 
-	if (!file && !lpfm_get_field(b->L, -1, "ops"))
+	if (!file && !lpfm_raw_field(b->L, -1, "ops"))
 		return false;
 	step->op = PFM_SIM_REPLAY;
 	step->trace = file ? lpfm_sim_read_trace(b->L, b->path, &step->count)
@@ -370,14 +370,14 @@ static bool fill_replay(struct builder *b, struct pfm_sim_step *step)
 static bool fill_plain(struct builder *b, struct pfm_sim_step *step)
 {
 	for (int i = 0; plain[i]; i++) {
-		if (!lpfm_get_field(b->L, -1, plain[i]))
+		if (!lpfm_raw_field(b->L, -1, plain[i]))
 			continue;
 		lua_pop(b->L, 1);
 		only_field(b);
 		step->op = plain_ops[i];
 		return true;
 	}
-	if (!lpfm_get_field(b->L, -1, "sleep"))
+	if (!lpfm_raw_field(b->L, -1, "sleep"))
 		return false;
 	step->op = PFM_SIM_SLEEP;
 	step->ns = number(b, "sleep");
@@ -424,7 +424,7 @@ static void fill_call(struct builder *b, struct pfm_sim_step **at)
 	step->op = PFM_SIM_CALL;
 	step->ip = number(b, "call");
 	lua_pop(L, 1);
-	if (lpfm_get_field(L, -1, "level")) {
+	if (lpfm_raw_field(L, -1, "level")) {
 		fill_level(b, step);
 		lua_pop(L, 1);
 	}
@@ -437,11 +437,11 @@ static void fill_step(struct builder *b, void *arg)
 {
 	struct pfm_sim_step **at = arg, *step;
 
-	if (lpfm_get_field(b->L, -1, "loop")) {
+	if (lpfm_raw_field(b->L, -1, "loop")) {
 		fill_loop(b, at);
 		return;
 	}
-	if (lpfm_get_field(b->L, -1, "call")) {
+	if (lpfm_raw_field(b->L, -1, "call")) {
 		fill_call(b, at);
 		return;
 	}

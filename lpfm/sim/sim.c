@@ -72,7 +72,7 @@ static int64_t int_field(lua_State *L, int idx, const char *call, const char *na
 {
 	struct lpfm_site site = { .call = call, .field = name };
 
-	if (!lpfm_get_field(L, idx, name))
+	if (!lpfm_raw_field(L, idx, name))
 		return dflt;
 	dflt = lpfm_to_int(L, -1, &site, 0, max);
 	lua_pop(L, 1);
@@ -92,13 +92,13 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 	struct lpfm_site site = { .call = call, .field = "affinity" };
 	uint64_t cpus[PFM_PMD_BV] = { 0 };
 
-	if (lpfm_get_field(L, idx, "affinity")) {
+	if (lpfm_raw_field(L, idx, "affinity")) {
 		if (!lua_istable(L, -1))
 			lpfm_bad_value(L, &site, "list of CPUs", -1);
 		lpfm_to_bits(L, -1, &site, cpus, 64);
 		lua_pop(L, 1);
 	}
-	if (lpfm_get_field(L, idx, "cpu")) {
+	if (lpfm_raw_field(L, idx, "cpu")) {
 		site.field = "cpu";
 		cpus[0] |= 1ULL << lpfm_to_int(L, -1, &site, 0, 63);
 		lua_pop(L, 1);
@@ -142,7 +142,7 @@ static int sim_spawn(lua_State *L)
 	spawn.process = (uint32_t)int_field(L, 2, "spawn", "process", UINT32_MAX, 0);
 	spawn.kernel = lpfm_bool_field(L, 2, "kernel");
 	lua_settop(L, 2);
-	if (lpfm_get_field(L, 2, "name"))
+	if (lpfm_raw_field(L, 2, "name"))
 		spawn.name = lpfm_check_string(L, -1);
 	lua_pushliteral(L, "program");
 	lua_rawget(L, 2);
@@ -368,11 +368,11 @@ static int sim_run(lua_State *L)
 	ns = duration(L, 2);
 	limit = ns == UINT64_MAX ? DEFAULT_LIMIT : ns;
 	lua_settop(L, 2);
-	if (lpfm_get_field(L, 2, "until_message")) {
+	if (lpfm_raw_field(L, 2, "until_message")) {
 		bool any = lua_isboolean(L, 3) && lua_toboolean(L, 3);
 
 		ret = pfm_sim_run_until_message(sim, any ? PFM_SIM_ANY_CONTEXT : lpfm_context_fd(L, 3), limit);
-	} else if (lpfm_get_field(L, 2, "until_exit")) {
+	} else if (lpfm_raw_field(L, 2, "until_exit")) {
 		site.field = "until_exit";
 		ret = pfm_sim_run_until_exit(sim, (uint32_t)lpfm_to_int(L, 3, &site, 0, UINT32_MAX),
 					     limit);

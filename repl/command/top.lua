@@ -131,8 +131,8 @@ local function without_threads(sorted, several)
    end
    for _, row in ipairs(out) do
       local whole = all[row.event] - idle[row.event]
-      row.percent = row.events / whole * 100
-      if row.total then row.total.percent = row.total.events / whole * 100 end
+      row.percent = whole > 0 and row.events / whole * 100 or 0
+      if row.total then row.total.percent = whole > 0 and row.total.events / whole * 100 or 0 end
       row.event = several and row.event or nil
    end
    return out, idle, all

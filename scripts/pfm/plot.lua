@@ -99,7 +99,7 @@ end
 
 local function check_number(n, what)
    if type(n) ~= "number" or n ~= n or math.abs(n) == math.huge then
-      error(("%s: a number expected, got %s"):format(what, tostring(n)), 3)
+      expect.fail("%s: a number expected, got %s", what, tostring(n))
    end
    return n
 end
@@ -114,7 +114,7 @@ function plot.bars(list, opts)
    local rows = {}
    for i, row in ipairs(list) do
       rows[i] = { label = tostring(row[1]), value = check_number(row[2], "bars: value " .. i) }
-      if row[2] < 0 then error(("bars: value %d is negative"):format(i), 2) end
+      if row[2] < 0 then expect.fail("bars: value %d is negative", i) end
    end
    return new("bars", { rows = rows }, opts)
 end
@@ -137,7 +137,7 @@ end
 
 local function check_count(n, what)
    if n ~= nil and not (type(n) == "number" and n >= 1 and n <= plot.MOST and n == math.floor(n)) then
-      error(("%s: expected a whole number from 1 to %d, got %s"):format(what, plot.MOST, tostring(n)), 3)
+      expect.fail("%s: expected a whole number from 1 to %d, got %s", what, plot.MOST, tostring(n))
    end
 end
 
@@ -159,7 +159,7 @@ end
 function plot.histogram(values, opts)
    opts = opts or {}
    expect.fields("plot.histogram", opts, OPTIONS.histogram, "option")
-   if #values == 0 then error("histogram: there are no values", 2) end
+   if #values == 0 then expect.fail "histogram: there are no values" end
    check_count(opts.bins, "bins")
    local low, high = math.huge, -math.huge
    for i, v in ipairs(values) do
@@ -188,8 +188,8 @@ end
 function plot.heat(rows, opts)
    expect.fields("plot.heat", opts, OPTIONS.heat, "option")
    for k, row in ipairs(rows) do
-      if row.label == nil then error(("heat: row %d has no label"):format(k), 2) end
-      if #row ~= #rows[1] then error(("heat: row %d has %d values, the first %d"):format(k, #row, #rows[1]), 2) end
+      if row.label == nil then expect.fail("heat: row %d has no label", k) end
+      if #row ~= #rows[1] then expect.fail("heat: row %d has %d values, the first %d", k, #row, #rows[1]) end
       for i, v in ipairs(row) do check_number(v, ("heat: row %d, value %d"):format(k, i)) end
    end
    return new("heat", { rows = rows, x = { 0, #(rows[1] or {}) } }, opts)

@@ -70,6 +70,8 @@ describe("arguments of lpfm", function()
          says(call .. ": unexpected number as the name of a field", fn, { "cycles" })
       end
       says("events: unexpected number as the name of a field", lpfm.events, "x", { 1 })
+      local faults = lpfm.perf_event { type = 1, config = 2 }
+      assert.equal(faults, lpfm.perf_event(setmetatable({ type = 1 }, { __index = { config = 2 } })))
       says("write_pmds: element 1: field 'last_reset' cannot be set", ctx.write_pmds, ctx,
          { { num = 64, last_reset = 1 } })
       says("write_pmds: element 1: field 'smpl_pmds': list of register numbers expected, got 5", ctx.write_pmds, ctx,

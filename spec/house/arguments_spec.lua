@@ -12,7 +12,7 @@ local reference = require "pfm.manual"
 local WORKING = { ["pfm.system.count"] = true }
 
 local function none() end
-local VALUES = { {}, 1, "x", true, none, { 1, 2 }, { "x" }, { {} } }
+local VALUES = { {}, 1, "x", true, none, { 1, 2 }, { "x" }, { {} }, lpfm.u64(5), { lpfm.u64(5), lpfm.u64(6) } }
 
 -- Returns lists of arguments: none, one of each value, and each value as the second and as the third one.
 local function attempts()

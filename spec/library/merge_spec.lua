@@ -283,6 +283,16 @@ describe("merging", function()
       assert.is_nil(io.open(dir .. "/all.part"))
    end)
 
+   it("says why it cannot write the file beside the result", function()
+      make("a", head(), { 1 })
+      for _, made in ipairs { "mkdir all.part", "ln -s no/such/place all.part" } do
+         local line = "%s; timeout -k 5 60 %s merge a -o all; s=$?; rm -r all.part; exit $s"
+         local out, status = sh(line:format(made, program))
+         assert.equal(1, status, out)
+         assert.truthy(out:find("cannot write [^\n]*all.part: "), out)
+      end
+   end)
+
    it("leaves the file that was there where it cannot write", function()
       make("a", head(), { 1 })
       assert.has_error(function() merge.files(paths { "a" }, dir .. "/no/such/place") end)

@@ -76,7 +76,7 @@ end
 -- Returns how many events a sample of a side stands for: without samples, as many as one of the other side.
 local function per_sample(side, other)
    local known = side.total_samples > 0 and side or other
-   return known.total_events / known.total_samples
+   return known.total_events > 0 and known.total_events / known.total_samples or 1
 end
 
 -- Returns the share of the samples that the old side has by the null hypothesis: nothing has changed.

@@ -175,10 +175,12 @@ end
 
 -- Opens a file without emptying it, and makes it if there is none.
 local function open_or_make(path)
-   local out, err, code = io.open(path, "r+b")
-   if not out then out, err, code = io.open(path, "wbx") end
-   if not out and code ~= errno.EEXIST then error("cannot write " .. err, 0) end
-   return out
+   local made, why = io.open(path, "ab")
+   if not made then error("cannot write " .. why, 0) end
+   made:close()
+   local out, err, code = io.open(path, "r+b") -- file:copy() cannot append
+   if not out and code ~= errno.ENOENT then error("cannot write " .. err, 0) end
+   return out -- nil if another process has just removed it
 end
 
 -- Opens the file beside the result that becomes it: the result may be one of the inputs, and no reader sees a part.
@@ -196,7 +198,7 @@ local function claim(path)
       local id, bytes = file_at(part)
       local own = out and id == file_at(("/proc/self/fd/%d"):format(fileno(out)))
       if own and bytes == 0 then return out, part end
-      if own then os.remove(part) end -- a process that was killed left it
+      if own then expect.value(os.remove(part)) end -- a process that was killed left it
       if out then out:close() end
    end
 end

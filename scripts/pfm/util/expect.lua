@@ -154,7 +154,11 @@ local function fields_test(names)
    end, "table with " .. table.concat(words, " and ")
 end
 
-local tests = { number = number_of, ["function"] = expect.callable, any = function() return true end }
+local function is_number(value)
+   return type(value) == "number" or type(value) == "string" and tonumber(value) ~= nil
+end
+
+local tests = { number = is_number, ["function"] = expect.callable, any = function() return true end }
 
 -- Returns a test for a value of one of some types, as "string|table".
 local function kind_test(kinds)
