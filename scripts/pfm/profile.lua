@@ -186,12 +186,8 @@ local function time_ns()
    return math.floor(proc.clock() * 1e9)
 end
 
-local function name_of(tid, pid)
-   return text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
-end
-
 local function note_comm(self, tid, pid)
-   local name = name_of(tid, pid)
+   local name = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid))
    if name and self.comms[tid] ~= name then
       self.comms[tid] = name
       self.sink.comm(tid, pid, name, time_ns())
@@ -233,14 +229,12 @@ local function note_sampled(self, buffer)
    end
 end
 
--- Notes the processes that existed before the measurement, if they are new or have another name
--- since the last call. Later ones have records.
+-- Notes the processes that exist before contexts of CPUs start. Later ones have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
    for entry in dirent.files("/proc") do
       local pid = tonumber(entry)
-      local name = pid and name_of(pid, pid)
-      if name and name ~= self.comms[pid] then note_process(self, pid, pid) end
+      if pid then note_process(self, pid, pid) end
    end
 end
 

@@ -73,7 +73,8 @@ local function side_of(found, row, side)
    return out
 end
 
--- Returns how many events a sample of a side stands for: without samples, as many as one of the other side.
+-- Returns how many events a sample of a side stands for: without samples, as many as one of the
+-- other side; 1 if the samples stand for no events, so that the numbers of samples are compared.
 local function per_sample(side, other)
    local known = side.total_samples > 0 and side or other
    return known.total_events > 0 and known.total_events / known.total_samples or 1

@@ -176,7 +176,8 @@ end
 
 local read
 
--- Returns a test for a list whose elements pass a test; it may be empty unless it needs one.
+-- Returns a test for a list: each element must pass the test of `kind`. An empty list passes, too,
+-- unless `one` is true.
 local function list_test(kind, one)
    local test, words = read(kind)
    return function(value)
@@ -188,7 +189,7 @@ local function list_test(kind, one)
    end, ("list%s, each a %s"):format(one and " of one or more" or "", words)
 end
 
--- Returns a test for a table whose values, by any keys, pass a test.
+-- Returns a test for a table: each value must pass the test of `kind`. The keys are not tested.
 local function values_test(kind)
    local test, words = read(kind)
    return function(value)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Files: small text files, as those in /proc and /sys, the folders there, and nameless ones for what programs print;
--- and writes whose failures are reported.
+--- Functions for files: they read small text files, such as those in /proc and /sys, list the names in a folder, and
+-- make nameless files for what programs print. Those that write report what cannot be written.
 -- @module pfm.util.text_file
 
 local text_file = {}
