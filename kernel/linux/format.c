@@ -28,6 +28,8 @@ static void release(struct pfm_buffer_fmt *fmt)
 	module_put(fmt->owner);
 }
 
+DEFINE_MUTEX(lx_modprobe);
+
 /* the request to modprobe for all formats */
 static struct lx_module_request request;
 static DEFINE_MUTEX(registering);	/* keeps the core's list and /sys in agreement */
@@ -108,7 +110,7 @@ void lx_module_request_again(struct lx_module_request *d)
 void lx_formats_load_module(void)
 {
 	if (lx_module_requested(&request))
-		lx_module_request_met(&request, request_module("perfmon-fmt"));
+		lx_module_request_met(&request, lx_request_module("perfmon-fmt"));
 }
 
 struct pfm_buffer_fmt *lx_format_by_name(const char *name)
@@ -117,7 +119,7 @@ struct pfm_buffer_fmt *lx_format_by_name(const char *name)
 
 	if (fmt || !*name || !plain(name))
 		return fmt;
-	request_module("perfmon-fmt-%s", name);
+	lx_request_module("perfmon-fmt-%s", name);
 	return pfm_fmt_get_name(name);
 }
 
@@ -127,6 +129,6 @@ struct pfm_buffer_fmt *lx_format_by_uuid(const unsigned char *uuid)
 
 	if (fmt)
 		return fmt;
-	request_module("perfmon-fmt-%pUb", uuid);
+	lx_request_module("perfmon-fmt-%pUb", uuid);
 	return pfm_fmt_get_uuid(uuid);
 }

@@ -395,6 +395,20 @@ struct lx_module_request {
 bool lx_module_requested(struct lx_module_request *d);
 void lx_module_request_met(struct lx_module_request *d, int err);
 void lx_module_request_again(struct lx_module_request *d);
+/*
+ * As request_module(), but one request runs at a time, so that a module which another thread has
+ * requested is LIVE when this returns: busybox's modprobe does not wait for a module whose init
+ * function runs. Returns -EINTR if the caller is killed while it waits.
+ */
+#define lx_request_module(...) ({ \
+	int ret_ = mutex_lock_killable(&lx_modprobe); \
+	if (!ret_) { \
+		ret_ = request_module(__VA_ARGS__); \
+		mutex_unlock(&lx_modprobe); \
+	} \
+	ret_; \
+})
+extern struct mutex lx_modprobe;
 bool lx_module_hold(struct module *owner);	/* takes a reference, which module_put() drops */
 
 /*

@@ -270,19 +270,6 @@ void pfm_module_remove_pmu(const struct pfm_pmu *pmu)
 }
 EXPORT_SYMBOL_GPL(pfm_module_remove_pmu);
 
-void lx_pmu_load_module(void)
-{
-	const char *module;
-
-	if (!lx_module_requested(&request))
-		return;
-	module = lx_arch_module();
-	if (module && !READ_ONCE(hardware))
-		lx_module_request_met(&request, request_module("%s", module));
-	else
-		lx_module_request_met(&request, 0);
-}
-
 void lx_pmu_lock(void)
 {
 	down_read(&current_pmu);
@@ -306,4 +293,26 @@ const struct pfm_pmu *lx_pmu_get(void)
 void lx_pmu_put(const struct pfm_pmu *pmu)
 {
 	module_put(container_of(pmu, struct lx_pmu, pmu)->owner);
+}
+
+/* Returns true if new contexts have the hardware's description. */
+static bool described(void)
+{
+	const struct pfm_pmu *pmu = lx_pmu_get();
+
+	lx_pmu_put(pmu);
+	return pmu != &software->pmu;
+}
+
+void lx_pmu_load_module(void)
+{
+	const char *module;
+
+	if (!lx_module_requested(&request))
+		return;
+	module = lx_arch_module();
+	if (module && !described())
+		lx_module_request_met(&request, lx_request_module("%s", module));
+	else
+		lx_module_request_met(&request, 0);
 }

@@ -164,7 +164,8 @@ local software = {
 local modules = {
    "formats_come_when_wanted", "formats_are_told_of", "a_format_in_use_stays", "a_format_from_elsewhere",
    "a_description_comes_when_wanted", "a_failed_request_is_made_again",
-   "contexts_keep_the_pmu_they_began_with", "modules_come_and_go_under_load", "nothing_is_left",
+   "contexts_keep_the_pmu_they_began_with", "all_that_ask_at_once_get_it", "modules_come_and_go_under_load",
+   "nothing_is_left",
 }
 local torture = { "nothing_breaks", "nothing_is_left", "it_still_counts_right", "the kernel is content" }
 

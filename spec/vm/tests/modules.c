@@ -309,6 +309,31 @@ static void contexts_keep_the_pmu_they_began_with(void)
 	close(fd);
 }
 
+/* A format whose module is being loaded for one program is there for others that ask for it then. */
+static void all_that_ask_at_once_get_it(void)
+{
+	pid_t pids[4];
+	int begin[2], status;
+
+	absent("perfmon_slow");
+	MUST(pipe(begin));
+	for (int i = 0; i < 4; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		close(begin[1]);
+		TRUE(!read(begin[0], &status, 1));	/* returns at the parent's close */
+		_exit(with_format("slow", NULL, 0) < 0);
+	}
+	close(begin[0]);
+	close(begin[1]);
+	for (int i = 0; i < 4; i++) {
+		waitpid(pids[i], &status, 0);
+		check(!status, "process %d: status %d", i, status);
+	}
+	absent("perfmon_slow");
+}
+
 /* --- all at once ------------------------------------------------------------------------------ */
 
 #define WORKERS 4
@@ -496,6 +521,7 @@ int main(int argc, char **argv)
 	TEST(a_description_comes_when_wanted);
 	TEST(a_failed_request_is_made_again);
 	TEST(contexts_keep_the_pmu_they_began_with);
+	TEST(all_that_ask_at_once_get_it);
 	TEST(modules_come_and_go_under_load);
 	TEST(nothing_is_left);
 	return tests_failed > 0;
