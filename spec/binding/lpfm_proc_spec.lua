@@ -4,6 +4,7 @@
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local c = require "support.c"
+local files = require "support.files"
 local handles = require "support.handles"
 
 local interpreter = os.getenv("LPFM_LUA") or "luajit"
@@ -16,9 +17,7 @@ local function lines_of(child_argv, options)
    local child = assert(proc.spawn(child_argv, options))
    assert(child:go())
    local result = assert(child:wait(20))
-   local file = assert(io.open(name))
-   local text = file:read("*a")
-   file:close()
+   local text = files.read(name)
    os.remove(name)
    return text, result
 end

@@ -4,6 +4,7 @@
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local files = require "support.files"
 local handles = require "support.handles"
 
 assert(lpfm.machine(require "support.real"))
@@ -73,9 +74,7 @@ local function collect() for _ = 1, 4 do collectgarbage() end end
 local function run(script)
    local text = BEGIN:format(require "support.real") .. script
    local path = os.tmpname()
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
+   files.write(path, text)
    local child = assert(proc.spawn({ interpreter, path }, { stdout = false, stderr = false }))
    child:go()
    local ended = child:wait()

@@ -4,14 +4,10 @@
 -- One interpreter: headers are read.
 
 local c = require "support.c"
+local files = require "support.files"
 local headers = require "support.headers"
 
-local function read(path)
-   local file = assert(io.open(path))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local read = files.read
 
 local SCALARS = { int8 = 1, int16 = 2, int32 = 4, int64 = 8, pid = 4 }
 
@@ -72,9 +68,7 @@ local function wrong(claims)
       program[#program + 1] = ('_Static_assert(%s, "wrong");\n'):format(claim)
    end
    local base = os.tmpname()
-   local file = assert(io.open(base .. ".c", "w"))
-   file:write(table.concat(program))
-   file:close()
+   files.write(base .. ".c", table.concat(program))
    local out = c.sh(("LD_PRELOAD= gcc -Ikernel/include -Ikernel/linux/abi -fsyntax-only %s.c 2>&1"):format(base))
    os.remove(base)
    os.remove(base .. ".c")

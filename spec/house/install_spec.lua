@@ -3,6 +3,7 @@
 -- One interpreter: the program is installed with one of them.
 
 local c = require "support.c"
+local files = require "support.files"
 local lpfm = require "lpfm"
 
 local build = os.getenv("LPFM_BUILD") or "build"
@@ -133,10 +134,7 @@ describe("an installed lpfm", function()
 
       local function write(name, text)
          local path = root .. "/" .. name
-         local file = assert(io.open(path, "w"))
-         file:write(text)
-         file:close()
-         return path
+         return files.write(path, text)
       end
 
       local function counts(program)

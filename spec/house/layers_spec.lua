@@ -4,6 +4,7 @@
 -- One interpreter: files are read.
 
 local c = require "support.c"
+local files = require "support.files"
 
 local function must(command)
    local out, status = c.sh(command)
@@ -20,11 +21,7 @@ describe("the layers", function()
    end)
    after_each(function() must("rm -rf " .. root) end)
 
-   local function put(path, text)
-      local file = assert(io.open(root .. "/" .. path, "w"))
-      file:write(text)
-      file:close()
-   end
+   local function put(path, text) files.write(root .. "/" .. path, text) end
 
    local function complaints()
       local out, status = c.sh(("luajit spec/layers %s 2>&1"):format(root))

@@ -8,6 +8,7 @@ local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
 local commands = require "repl.command.rows"
 local doc = require "pfm.doc"
+local files = require "support.files"
 local handles = require "support.handles"
 local reference = require "pfm.manual"
 
@@ -244,9 +245,7 @@ describe("the pages of topics", function()
       local codes = { lt = "<", gt = ">", amp = "&", ["#96"] = "`", ["#64"] = "@" }
       local function plain(text) return (text:gsub("%s+", " "):gsub("^ ", "")) end
       for _, name in ipairs(topics.names) do
-         local file = assert(io.open(("%s/%s.md"):format(folder, name)))
-         local text = file:read("*a"):gsub("<[^>]+>", " "):gsub("&([^;]+);", codes)
-         file:close()
+         local text = files.read(("%s/%s.md"):format(folder, name)):gsub("<[^>]+>", " "):gsub("&([^;]+);", codes)
          assert.equal(plain(name .. " " .. topics.titles[name] .. " " .. topics.pages[name] .. " "), plain(text .. " "))
       end
    end)
@@ -263,9 +262,7 @@ describe("the manual pages", function()
    teardown(function() c.sh("rm -rf " .. folder) end)
 
    local function page(name)
-      local file = assert(io.open(("%s/%s.1"):format(folder, name)))
-      local text = file:read("*a")
-      file:close()
+      local text = files.read(("%s/%s.1"):format(folder, name))
       return (text:gsub("\\%-", "-"))
    end
 

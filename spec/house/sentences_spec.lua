@@ -4,6 +4,7 @@
 -- One interpreter: files are read.
 
 local c = require "support.c"
+local files = require "support.files"
 
 local DOCUMENT = [[
 2.1 Goals of it
@@ -49,11 +50,7 @@ describe("the list of sentences", function()
    end)
    after_each(function() must("rm -rf " .. root) end)
 
-   local function put(path, text)
-      local file = assert(io.open(root .. "/" .. path, "w"))
-      file:write(text)
-      file:close()
-   end
+   local function put(path, text) files.write(root .. "/" .. path, text) end
 
    -- Returns what spec/sentences says of a list and a document.
    local function complaints(list, document)

@@ -4,6 +4,7 @@
 -- One interpreter: a build takes the time.
 
 local c = require "support.c"
+local files = require "support.files"
 local count = require "pfm.count"
 local lpfm = require "lpfm"
 local parts = require "pfm.measure.parts"
@@ -14,9 +15,7 @@ local folder = os.tmpname()
 local function prepare()
    os.remove(folder)
    assert.equal(0, select(2, c.sh("mkdir " .. folder)))
-   local wrapper = assert(io.open(folder .. "/cc", "w"))
-   wrapper:write("#!/bin/sh\necho $$ >>", folder, "/ledger\nexec gcc \"$@\"\n")
-   wrapper:close()
+   files.write(folder .. "/cc", "#!/bin/sh\necho $$ >>", folder, "/ledger\nexec gcc \"$@\"\n")
    assert.equal(0, select(2, c.sh("chmod +x " .. folder .. "/cc")))
 end
 

@@ -6,6 +6,7 @@ local analyze = require "pfm.analyze"
 local stored = require "lpfm.samples"
 local browser = require "support.browser"
 local c = require "support.c"
+local files = require "support.files"
 local chunks = require "lpfm.chunks"
 local handmade = require "support.handmade"
 local lock = require "pfm.util.lock"
@@ -24,18 +25,9 @@ local function sh(command)
    return c.sh(("cd %s && %s"):format(dir, command))
 end
 
-local function read(name)
-   local file = assert(io.open(dir .. "/" .. name, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local function read(name) return files.read(dir .. "/" .. name) end
 
-local function write(name, text)
-   local file = assert(io.open(dir .. "/" .. name, "wb"))
-   file:write(text)
-   file:close()
-end
+local function write(name, text) files.write(dir .. "/" .. name, text) end
 
 local function paths(names)
    local out = {}

@@ -4,6 +4,7 @@
 local stored = require "lpfm.samples"
 local chunks = require "lpfm.chunks"
 local recording = require "pfm.recording"
+local files = require "support.files"
 local make_samples = require "support.samples"
 
 local block_of = make_samples.block
@@ -11,18 +12,9 @@ local block_of = make_samples.block
 local path = os.tmpname()
 local head = { events = { { name = "cpu-clock", pmd = 65, unit = "ns", period = 1000 } }, what = "a test" }
 
-local function read_all()
-   local file = assert(io.open(path, "rb"))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local function read_all() return files.read(path) end
 
-local function write_all(text)
-   local file = assert(io.open(path, "wb"))
-   file:write(text)
-   file:close()
-end
+local function write_all(text) files.write(path, text) end
 
 -- Makes a recording of three blocks of 10 samples; returns the file's bytes and the chunks' ends.
 local function make(unfinished)

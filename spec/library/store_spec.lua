@@ -2,6 +2,7 @@
 -- Recordings in a database, as far as no server is needed: conditions, URLs, clients, and what command lines refuse.
 
 local c = require "support.c"
+local files = require "support.files"
 local client = require "pfm.fleet.store.client"
 local where = require "pfm.fleet.store.where"
 
@@ -99,10 +100,8 @@ end)
 describe("a database that does not answer", function()
    it("is waited for, and that is said at once, in plain words", function()
       local path = os.tmpname()
-      local stub = assert(io.open(path, "w"))
-      stub:write("#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: here, "
+      files.write(path, "#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: here, "
          .. "e.what() = Host not found' >&2; exit 1\n")
-      stub:close()
       os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
       assert.equal(0, select(2, c.sh(("%s record -q -e page-faults -c 1 -o %s.d/one -- true"):format(program, path))))
       local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.fleet.store\").open(\"clickhouse://here/x\")"

@@ -2,6 +2,7 @@
 -- Real programs on the simulated caches count what valgrind's cachegrind counts, to the last miss: its nine counters.
 -- One interpreter: the simulator that is compared is C.
 local c = require "support.c"
+local files = require "support.files"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 local terminal = require "support.terminal"
@@ -171,9 +172,7 @@ describe("lpfm trace", function()
       local m = assert(lpfm.machine("sim:k8"))
       local file = os.tmpname()
       local function refused(bytes)
-         local f = io.open(file, "wb")
-         f:write(bytes)
-         f:close()
+         files.write(file, bytes)
          local tid, message, errno = m:spawn { program = { { trace = file } } }
          assert.is_nil(tid)
          assert.are.equal(lpfm.errno.ENODATA, errno)
@@ -181,9 +180,7 @@ describe("lpfm trace", function()
          return message
       end
       assert(c.sh(program .. "-o " .. file .. " -- true"))
-      local f = io.open(file, "rb")
-      local bytes = f:read("*a")
-      f:close()
+      local bytes = files.read(file)
       assert.is_truthy(refused(bytes:sub(1, -20)):find("cut off or damaged", 1, true))
       assert.is_truthy(refused("I  04001090,3\n"):find("no trace of lpfm", 1, true))
       assert.is_truthy(refused(""):find("is no trace", 1, true))

@@ -2,13 +2,9 @@
 -- A udev rule, installed with the module, lets only root and the group perfmon open /dev/perfmon.
 
 local c = require "support.c"
+local files = require "support.files"
 
-local function contents(path)
-   local file = assert(io.open(path))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local contents = files.read
 
 describe("access to /dev/perfmon", function()
    local root = os.tmpname()

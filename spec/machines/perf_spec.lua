@@ -2,6 +2,7 @@
 -- The perf machine: real counts of real threads. Every assertion is a relation that always holds.
 
 local c = require "support.c"
+local files = require "support.files"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local poll = require "posix.poll"
@@ -410,8 +411,7 @@ describe("the perf machine", function()
    it("counts the overflows that a period took which the kernel was not told in time", function()
       local child = target("touch=30000", "ready")
       local script = os.tmpname()
-      local file = assert(io.open(script, "w"))
-      file:write([[
+      files.write(script, [[
          local lpfm = require "lpfm"
          assert(lpfm.machine("perf"))
          local ctx = assert(lpfm.create { format = "default", buf_size = 2 ^ 20 })
@@ -429,7 +429,6 @@ describe("the perf machine", function()
          end
          print(n, ctx:getinfo_evtsets({ 0 })[1].lost)
       ]])
-      file:close()
       local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", script, tostring(child.pid) }
       children[#children + 1] = tool
       assert.are.equal("ready", tool:read_line())

@@ -2,6 +2,7 @@
 -- What Tab offers, wherever a name can stand; and that everything there is to name is described.
 
 local c = require "support.c"
+local files = require "support.files"
 local commands = require "repl.command.rows"
 local dot_commands = require "repl.prompt.dot_commands"
 local complete = require "repl.prompt.complete"
@@ -193,9 +194,7 @@ end)
 local function in_program(text)
    local build = os.getenv("LPFM_BUILD") or "build"
    local path = os.tmpname()
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
+   files.write(path, text)
    local out, status = c.sh(("%s/%s/lpfm %s"):format(build, os.getenv("LPFM_LUA") or "luajit", path))
    os.remove(path)
    assert.equal(0, status, out)

@@ -307,10 +307,8 @@ describe("where perf_event_open(2) is denied", function()
    end)
 
    it("the prompt begins, and a simulated machine can be chosen by its name", function()
-      local file = assert(io.open(scratch .. "/prompt.txt", "w"))
-      file:write('print((select(2, lpfm.create())))\nlist("fault")\nlpfm.machine "sim:k8"\n',
+      files.write(scratch .. "/prompt.txt", 'print((select(2, lpfm.create())))\nlist("fault")\nlpfm.machine "sim:k8"\n',
          'print(stat({ cpus = { 0 }, seconds = 0.1 }, "cycles"))\n')
-      file:close()
       local out, status = under(1, "--no-init <prompt.txt")
       assert.equal(1, status, out) -- list() failed
       local reason, rest = out:match("^create: (this computer cannot be measured: [^\n]*)\n(.*)$")
@@ -379,9 +377,7 @@ describe("a simulated machine", function()
          end
          print(#zeros, table.concat(zeros, " "))]]
       for _, model in ipairs { "itanium2", "core2", "k8", "armv8", "power5" } do
-         local file = assert(io.open(scratch .. "/zeros.lua", "w"))
-         file:write(counts)
-         file:close()
+         files.write(scratch .. "/zeros.lua", counts)
          -- wrong branch targets (Itanium, POWER5) are left out: no simulated branch has one
          local out = on(("sim:%s,live"):format(model), "zeros.lua"):gsub("BR_MISPRED_DETAIL%S*WRONG_TARGET", "")
          out = out:gsub("PM_BR_MPRED_TA%S*", ""):gsub("%s+$", "")

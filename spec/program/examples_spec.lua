@@ -216,12 +216,7 @@ end)
 
 -- --- documents -----------------------------------------------------------------------------------
 
-local function write(path, text)
-   local file = assert(io.open(path, "w"))
-   assert(file:write(text))
-   file:close()
-   return path
-end
+local write = files.write
 
 -- Checks that the paths in a text that begin with a folder of the sources exist.
 local function check_paths(text, where)

@@ -119,8 +119,7 @@ describe("one write of a long text", function()
    -- A library sends the signal where no hook sees it any more: just before the system call.
    it("is ended, though it begins just after Ctrl-C", function()
       local library = os.tmpname()
-      local source = assert(io.open(library .. ".c", "w"))
-      source:write([[
+      files.write(library .. ".c", [[
          #include <signal.h>
          #include <sys/syscall.h>
          #include <unistd.h>
@@ -130,7 +129,6 @@ describe("one write of a long text", function()
                raise(SIGINT);
             return syscall(SYS_write, fd, buf, count);
          }]])
-      source:close()
       assert.equal(0, select(2, c.sh(("gcc -D_GNU_SOURCE -shared -fPIC -o %s %s.c"):format(library, library))))
       finish()
       begin(("LD_PRELOAD=%s "):format(library))

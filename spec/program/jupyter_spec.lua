@@ -3,6 +3,7 @@
 -- One interpreter: its client takes the time.
 
 local c = require "support.c"
+local files = require "support.files"
 local cjson = require "cjson"
 
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
@@ -19,9 +20,7 @@ local function session(steps)
    local lines, out = {}, {}
    for i, step in ipairs(steps) do lines[i] = cjson.encode(step) end
    local path = home .. "/steps"
-   local file = assert(io.open(path, "w"))
-   file:write(table.concat(lines, "\n"), "\n")
-   assert(file:close())
+   files.write(path, table.concat(lines, "\n"), "\n")
    local text = c.sh(("HOME=%s /usr/bin/python3 -Xfrozen_modules=off spec/support/notebook.py <%s 2>%s/said"):format(
       home, path, home))
    for line in text:gmatch("[^\n]+") do out[#out + 1] = cjson.decode(line) end

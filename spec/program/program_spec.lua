@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local cjson = require "cjson"
 local lpfm = require "lpfm"
 
@@ -15,18 +16,9 @@ local function run(line)
    return c.sh(program .. " " .. line)
 end
 
-local function read(path)
-   local file = assert(io.open(path, "r"))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local read = files.read
 
-local function write(path, text)
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
-end
+local write = files.write
 
 local function lines_of(text)
    local out = {}

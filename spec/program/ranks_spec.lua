@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local cjson = require "cjson"
 
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
@@ -21,11 +22,7 @@ local function files(pattern)
    return (sh("ls " .. pattern .. " | sort | xargs"):gsub("\n$", ""))
 end
 
-local function write(name, text)
-   local file = assert(io.open(dir .. "/" .. name, "w"))
-   file:write(text)
-   file:close()
-end
+local function write(name, text) files.write(dir .. "/" .. name, text) end
 
 before_each(function()
    dir = os.tmpname()

@@ -2,6 +2,7 @@
 -- The prompt, through a pseudo-terminal (tmux) and through a pipe.
 
 local c = require "support.c"
+local files = require "support.files"
 local lpfm = require "lpfm"
 local terminal = require "support.terminal"
 
@@ -25,12 +26,7 @@ end
 
 local function remove_home() c.sh("rm -rf " .. state) end
 
-local function write(path, text)
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
-   return path
-end
+local write = files.write
 
 describe("the prompt's pager", function()
    setup(new_home)

@@ -2,6 +2,7 @@
 -- lpfm report and lpfm diff on recordings with known samples.
 
 local c = require "support.c"
+local files = require "support.files"
 local cjson = require "cjson"
 local make = require "support.samples"
 local recording = require "pfm.recording"
@@ -333,9 +334,7 @@ describe("lpfm diff", function()
       local path = root .. "/damaged.data"
       local bytes = assert(io.open(old, "rb")):read("*a")
       local at = math.floor(#bytes / 3)
-      local file = assert(io.open(path, "wb"))
-      file:write(bytes:sub(1, at) .. ("\255"):rep(200) .. bytes:sub(at + 201))
-      file:close()
+      files.write(path, bytes:sub(1, at) .. ("\255"):rep(200) .. bytes:sub(at + 201))
       local shown = must("report --plain " .. path):match("# ([%d,]+) sample")
       assert.truthy(must(("diff %s %s"):format(path, old)):find(("# old: %s, %s sample"):format(path, shown), 1, true))
    end)

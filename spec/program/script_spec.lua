@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 
@@ -13,12 +14,7 @@ local function run(line)
    return c.sh(program .. " script " .. line)
 end
 
-local function script(text)
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
-   return path
-end
+local function script(text) return files.write(path, text) end
 
 setup(function()
    handmade.write(data, {

@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
@@ -14,19 +15,9 @@ local function prompt(text, environment)
    return c.sh(("printf %%s %s | %s %s"):format(quote(text), environment or "", program))
 end
 
-local function read(path)
-   local file = assert(io.open(path))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local read = files.read
 
-local function write(path, text)
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
-   return path
-end
+local write = files.write
 
 -- Returns Lua code that prints how contexts are programmed, as text that can be compared.
 local function dump(...)

@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
@@ -187,9 +188,7 @@ watch(c, {step=0.001, count=2})
 
    it("works in a script", function()
       local path = os.tmpname()
-      local file = assert(io.open(path, "w"))
-      file:write(simulated, 'require("repl.prompt.watch").call(c, {step=0.001, count=3})\n')
-      file:close()
+      files.write(path, simulated, 'require("repl.prompt.watch").call(c, {step=0.001, count=3})\n')
       local out, status = c.sh(program .. " " .. path)
       os.remove(path)
       assert.equal(0, status, out)

@@ -10,11 +10,12 @@ function files.read(path)
    return text
 end
 
---- Writes a text to a file, in place of its contents.
-function files.write(path, text)
+--- Writes texts to a file, in place of its contents; returns its path.
+function files.write(path, ...)
    local file = assert(io.open(path, "wb"))
-   assert(file:write(text))
+   assert(file:write(...))
    file:close()
+   return path
 end
 
 return files

@@ -1,13 +1,12 @@
 -- SPDX-License-Identifier: MIT
 --- Reads the declarations of a C header: functions, structures with fields, constants with values.
 local c = require "support.c"
+local files = require "support.files"
 
 local headers = {}
 
 local function read(path)
-   local file = assert(io.open(path))
-   local text = file:read("*a")
-   file:close()
+   local text = files.read(path)
    return (text:gsub("/%*.-%*/", " "):gsub("\\\n", " "))
 end
 
@@ -74,9 +73,7 @@ local function evaluate(header, names)
    end
    program[#program + 1] = "\treturn 0;\n}\n"
    local base = os.tmpname()
-   local file = assert(io.open(base .. ".c", "w"))
-   file:write(table.concat(program))
-   file:close()
+   files.write(base .. ".c", table.concat(program))
    local out, status = c.sh(("LD_PRELOAD= gcc -Ikernel/include -o %s %s.c && LD_PRELOAD= %s"):format(base, base, base))
    os.remove(base .. ".c")
    os.remove(base)

@@ -1,15 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Reads LDoc comments, of the C module's functions and of the library's.
+local files = require "support.files"
 local ldoc = {}
 local Blocks = {}
 Blocks.__index = Blocks
 
-local function read(path)
-   local file = assert(io.open(path))
-   local text = file:read("*a")
-   file:close()
-   return text
-end
+local read = files.read
 
 -- Returns the files of a directory and of those below it that have this ending, sorted.
 local function files(dir, ending)

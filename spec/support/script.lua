@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Runs scripts in an interpreter of their own, on the machine perf.
 local c = require "support.c"
+local files = require "support.files"
 
 local script = {}
 
@@ -33,9 +34,7 @@ local PRELUDE = [[
 --- Runs a script, which has the names of PRELUDE and must succeed. Returns its output.
 function script.run(text)
    local name = os.tmpname()
-   local file = assert(io.open(name, "w"))
-   file:write(PRELUDE, text)
-   file:close()
+   files.write(name, PRELUDE, text)
    local out, status = c.sh((os.getenv("LPFM_LUA") or "lua5.1") .. " " .. name)
    os.remove(name)
    assert(status == 0, out)

@@ -5,6 +5,7 @@ local slurm = {}
 slurm.__index = slurm
 
 local c = require "support.c"
+local files = require "support.files"
 local terminal = require "support.terminal"
 local unistd = require "posix.unistd"
 local PATIENCE = require "support.patience"
@@ -81,9 +82,7 @@ function slurm.start()
       PORT = tostring(first), USER = (c.sh("id -un"):gsub("%s", "")), FROM = tostring(first + 1),
       TO = tostring(first + NODES) }
    assert(select(2, c.sh(("mkdir -p %s/state"):format(self.dir))) == 0)
-   local file = assert(io.open(self.dir .. "/slurm.conf", "w"))
-   file:write((CONFIG:gsub("%u%u+", values)))
-   file:close()
+   files.write(self.dir .. "/slurm.conf", (CONFIG:gsub("%u%u+", values)))
    must(self, "slurmctld")
    for n = 1, NODES do must(self, ("mkdir -p spool-n%d && slurmd -N n%d"):format(n, n)) end
    wait_for_nodes(self)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Output handler for busted: prints a line per spec file, failures in full and reasons for skipping, and
 -- writes the counts for spec/run.
+local files = require "support.files"
 
 return function()
    local handler = require "busted.outputHandlers.base"()
@@ -51,9 +52,7 @@ return function()
 
    local function note(text)
       if not now then return end
-      local f = assert(io.open(now, "w"))
-      f:write(text, "\n")
-      f:close()
+      files.write(now, text, "\n")
    end
 
    handler.fileStart = function()

@@ -2,6 +2,7 @@
 --- Runs programs in terminals and types to them: each has a tmux server of its own. No function sleeps: tests wait
 -- for what the screen shows.
 local lpfm = require "lpfm"
+local files = require "support.files"
 local PATIENCE = require "support.patience"
 
 local terminal = {}
@@ -93,9 +94,7 @@ end
 --- Pastes text in bracketed mode, as terminals do.
 function terminal:paste(text)
    local path = os.tmpname()
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
+   files.write(path, text)
    tmux(self, "load-buffer", path, ";", "paste-buffer", "-p", "-t", "t")
    os.remove(path)
 end

@@ -3,6 +3,7 @@
 -- One interpreter: the subject is programs that are recorded, and the C that finds their callers.
 local c = require "support.c"
 local effort = require "support.effort"
+local files = require "support.files"
 local lpfm = require "lpfm"
 local objects = require "lpfm.symbols"
 local real = require "support.real"
@@ -15,11 +16,7 @@ local LPFM = BUILD .. "/lpfm"
 local FOLDER = BUILD .. "/spec/callers/" .. (os.getenv("LPFM_LUA") or "luajit")
 local MS = effort(800) -- how long a drawn program runs
 
-local function write(path, text)
-   local file = assert(io.open(path, "w"))
-   file:write(text)
-   file:close()
-end
+local write = files.write
 
 local function compile(line)
    if os.getenv("LPFM_PREBUILT") then pending("there is no compiler here") end

@@ -4,6 +4,7 @@
 -- One interpreter: the subject is programs that are recorded, and the C that finds their files.
 
 local c = require "support.c"
+local files = require "support.files"
 local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 local summary = require "pfm.recording.summary"
@@ -40,12 +41,7 @@ local function sh(line)
    return out
 end
 
-local function write(name, text)
-   local file = assert(io.open(root .. "/" .. name, "w"))
-   file:write(text)
-   file:close()
-   return root .. "/" .. name
-end
+local function write(name, text) return files.write(root .. "/" .. name, text) end
 
 local function compile(name, func, flags)
    write(name .. ".c", spinner)

@@ -29,9 +29,7 @@ describe("a dump", function()
    end)
 
    local function read(text)
-      local file = assert(io.open(path, "wb"))
-      file:write(text)
-      file:close()
+      files.write(path, text)
       return jitdump.read(path)
    end
 

@@ -3,6 +3,7 @@
 -- and execs, as records and /proc tell of them.
 
 local c = require "support.c"
+local files = require "support.files"
 local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 local block = require("support.samples").block
@@ -228,11 +229,7 @@ describe("libraries at one address in turn", function()
       }
    ]]
 
-   local function write(name, text)
-      local file = assert(io.open(root .. "/" .. name, "w"))
-      file:write(text)
-      file:close()
-   end
+   local function write(name, text) files.write(root .. "/" .. name, text) end
 
    -- Records the loader; returns where each library lay, and when it ran, as the loader prints.
    local function run(options)

@@ -2,6 +2,7 @@
 -- From addresses to functions, inlined ones too, and lines, by any compiler and wherever debug information is.
 
 local c = require "support.c"
+local files = require "support.files"
 local samples = require "pfm.recording.samples"
 local jitmap = require "pfm.jitmap"
 local instructions = require("support.objdump").instructions
@@ -106,9 +107,7 @@ describe("debug information", function()
          n = n + 1
          text[n] = ('void f%d(void) __asm__("%s"); void f%d(void) { }\n'):format(n, name, n)
       end
-      local file = assert(io.open(source, "w"))
-      file:write(table.concat(text), "int main(void) { return 0; }\n")
-      file:close()
+      files.write(source, table.concat(text), "int main(void) { return 0; }\n")
       sh(("gcc -o %s %s"):format(path, source))
       local object, found = assert(objects.object(path)), {}
       for address, name in sh("nm " .. path):gmatch("(%x+) T (_[DRZ][^\n]+)") do
@@ -303,9 +302,7 @@ describe("generated code", function()
    it("of a process is found in /tmp, mapped or not", function()
       local pid = 2 ^ 22 + require("lpfm.proc").getpid() -- no process has such an ID
       local path = ("/tmp/perf-%d.map"):format(pid)
-      local file = assert(io.open(path, "w"))
-      file:write("500000 10 made\n900000 10 later\n")
-      file:close()
+      files.write(path, "500000 10 made\n900000 10 later\n")
       local resolver = symbols.resolver()
       resolver:add(pid, { { 0x500000, 0x600000, 0, "" } })
       local where, unmapped = resolver:resolve(pid, 0x500008), resolver:resolve(pid, 0x900001)
@@ -327,9 +324,7 @@ describe("generated code", function()
       require("jit").flush()
       assert.equal(2001000, chunk())
       jitmap.stop()
-      local file = io.open(path)
-      local text = file:read("*a")
-      file:close()
+      local text = files.read(path)
       os.remove(path)
       local start, size, trace = text:match("(%x+) (%x+) looping%.lua:1 %[trace (%d+)%]\n")
       assert.truthy(start, text)
@@ -341,10 +336,8 @@ describe("generated code", function()
       if not rawget(_G, "jit") then return pending("only LuaJIT compiles Lua code") end
       local program = (os.getenv("LPFM_BUILD") or "build") .. "/luajit/lpfm"
       local script, data = scratch .. "/busy.lua", scratch .. "/busy.data"
-      local file = io.open(script, "w")
-      file:write("local until_, x = os.clock() + 0.3, 0\nwhile os.clock() < until_ do\n"
+      files.write(script, "local until_, x = os.clock() + 0.3, 0\nwhile os.clock() < until_ do\n"
          .. "for i = 1, 1e6 do x = x + i % 7 end\nend\n")
-      file:close()
       local line = "LPFM_JITMAP=1 %s record -q -o %s -- %s %s"
       local out, status = c.sh(line:format(program, data, program, script))
       assert.equal(0, status, out)

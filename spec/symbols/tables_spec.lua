@@ -3,6 +3,7 @@
 -- other objects, functions inlined across units, gaps.
 
 local c = require "support.c"
+local files = require "support.files"
 local instructions = require("support.objdump").instructions
 local objects = require "lpfm.symbols"
 
@@ -16,12 +17,7 @@ local function sh(line)
    return out
 end
 
-local function write(name, text)
-   local file = assert(io.open(root .. "/" .. name, "w"))
-   file:write(text)
-   file:close()
-   return root .. "/" .. name
-end
+local function write(name, text) return files.write(root .. "/" .. name, text) end
 
 local function has(command)
    return select(2, c.sh("command -v " .. command)) == 0
