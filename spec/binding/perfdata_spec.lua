@@ -15,10 +15,8 @@ local samples = require "pfm.recording.samples"
 
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local COUNT = effort(2000) -- files with wrong bytes
-local dir = c.sh("mktemp -d"):gsub("\n", "")
+local dir = c.folder()
 local path = dir .. "/perf.data"
-
-teardown(function() c.sh("rm -rf " .. dir) end)
 
 -- --- random numbers ------------------------------------------------------------------------------
 

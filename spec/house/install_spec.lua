@@ -16,11 +16,7 @@ local prefix = root .. "/usr"
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 local MAKE = CLEAN .. "-u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
 
-local function must(command)
-   local out, status = c.sh(command)
-   assert.are.equal(0, status, command .. "\n" .. out)
-   return out
-end
+local must = c.must
 
 local function make(variables, target)
    must(("%s make LPFM_READY=1 %s LUA=%s %s %s"):format(MAKE, san and "SAN=1" or "", interpreter, variables, target))

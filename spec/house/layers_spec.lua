@@ -6,11 +6,7 @@
 local c = require "support.c"
 local files = require "support.files"
 
-local function must(command)
-   local out, status = c.sh(command)
-   assert(status == 0, out)
-   return out
-end
+local must = c.must
 
 describe("the layers", function()
    local root

@@ -12,11 +12,7 @@ local root = os.tmpname()
 
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 
-local function must(command)
-   local out, status = c.sh(command)
-   assert.equal(0, status, command .. "\n" .. out)
-   return out
-end
+local must = c.must
 
 local function refused(command, ...)
    local out, status = c.sh(command)

@@ -24,11 +24,7 @@ local LIST = [[
 1-2 room/a_spec.lua: is never made
 ]]
 
-local function must(command)
-   local out, status = c.sh(command)
-   assert(status == 0, out)
-   return out
-end
+local must = c.must
 
 local function sum(...)
    local value = 0

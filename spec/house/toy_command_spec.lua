@@ -8,8 +8,7 @@ local c = require "support.c"
 local files = require "support.files"
 local recipe = require "support.recipe"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch = os.tmpname()
 local touched = {} -- by recipe: the number of files it touches
 

@@ -13,11 +13,7 @@ local interpreter = os.getenv("LPFM_LUA") or "luajit"
 local CLEAN = "env -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
 local root
 
-local function must(command)
-   local out, status = c.sh(command)
-   assert.are.equal(0, status, command .. "\n" .. out)
-   return out
-end
+local must = c.must
 
 local function paths()
    return ("LUA_CPATH='%s/%s/%s/?.so;;'"):format(root, build, interpreter)

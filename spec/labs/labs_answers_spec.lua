@@ -4,35 +4,19 @@
 
 local c = require "support.c"
 local files = require "support.files"
-local lpfm = require "lpfm"
 local render = require "pfm.render"
 local stdlib = require "posix.stdlib"
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
-local judge = require "repl.lab.judge"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 local sheet = require "repl.lab.sheet"
 local bundle = require "repl.parts.notebook.bundle"
 local validate = require "repl.lab.validate"
 
-local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
-local scratch = os.tmpname()
-local machine, state
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-   machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
-   stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
-end)
-teardown(function()
-   stdlib.setenv("XDG_STATE_HOME", state)
-   assert(lpfm.machine(machine))
-   c.sh("rm -rf " .. scratch)
-end)
+local program = c.program
+local scratch = require "support.labs"()
 
 local counters = assert(catalog.find "counters")
 

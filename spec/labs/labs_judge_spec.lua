@@ -5,7 +5,6 @@
 local c = require "support.c"
 local files = require "support.files"
 local lpfm = require "lpfm"
-local stdlib = require "posix.stdlib"
 local wire = require "repl.lab.wire"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
@@ -13,21 +12,7 @@ local judge = require "repl.lab.judge"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 
-local scratch = os.tmpname()
-local machine, state
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-   machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
-   stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
-end)
-teardown(function()
-   stdlib.setenv("XDG_STATE_HOME", state)
-   assert(lpfm.machine(machine))
-   c.sh("rm -rf " .. scratch)
-end)
+local scratch = require "support.labs"()
 
 -- Returns a session in which a task can be judged, and the task's page.
 local function task(lab_name, id)

@@ -4,9 +4,7 @@
 
 local c = require "support.c"
 local files = require "support.files"
-local lpfm = require "lpfm"
 local render = require "pfm.render"
-local stdlib = require "posix.stdlib"
 local answers = require "repl.lab.answers"
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
@@ -65,21 +63,7 @@ local FIGURES = {
    },
 }
 
-local scratch = os.tmpname()
-local machine, state
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-   machine, state = lpfm.machine().name, os.getenv("XDG_STATE_HOME")
-   stdlib.setenv("XDG_STATE_HOME", scratch)
-   judge.limit = 600 -- s for each script, so that none fails because the computer is busy
-end)
-teardown(function()
-   stdlib.setenv("XDG_STATE_HOME", state)
-   assert(lpfm.machine(machine))
-   c.sh("rm -rf " .. scratch)
-end)
+local scratch = require "support.labs"()
 
 local function script(source)
    files.write(scratch .. "/script.lua", source)

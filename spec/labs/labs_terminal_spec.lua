@@ -7,7 +7,7 @@ local files = require "support.files"
 local render = require "pfm.render"
 local terminal = require "support.terminal"
 
-local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch = os.tmpname()
 local ENVIRONMENT = ("env -u LPFM_SCRIPTS TERM=screen LC_ALL=C.UTF-8 LPFM_INIT= XDG_STATE_HOME=%s "):format(scratch)
 

@@ -10,12 +10,7 @@ local profile = require "pfm.profile"
 local sim = require "support.sim"
 local stages = require "pfm.measure.stages"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
+local program, run = c.program, c.lpfm
 
 -- Returns a thread that n times has 1 load and 2 floating point operations in 1000 ns.
 local function worker(n)

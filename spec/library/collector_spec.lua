@@ -9,8 +9,7 @@ local lpfm = require "lpfm"
 local recording = require "pfm.recording"
 local render = require "pfm.render"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch, machine, said
 local INSTRUCTIONS, PERIOD, NS = 1e6, 1000, 1e-9
 

@@ -19,8 +19,7 @@ local store = require "pfm.fleet.store"
 local tables = require "pfm.fleet.store.tables"
 local PATIENCE = require "support.patience"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch = os.tmpname()
 local DAY = 86400
 local TODAY = math.floor(os.time() / DAY) * DAY

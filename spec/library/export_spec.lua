@@ -18,8 +18,7 @@ local files = require "support.files"
 
 local read, write = files.read, files.write
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program, run = c.program, c.lpfm
 local scratch = os.tmpname()
 os.remove(scratch)
 
@@ -28,11 +27,7 @@ local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4
 local MAP = ("/tmp/perf-%d.map"):format(PID)
 local data = scratch .. "/made.data"
 
-local function sh(line)
-   local out, status = c.sh(line)
-   assert(status == 0, line .. ": " .. out)
-   return out
-end
+local sh = c.must
 
 local function exported(name, options)
    local path = scratch .. "/out"
@@ -505,10 +500,6 @@ describe("any export", function()
 end)
 
 describe("lpfm export", function()
-   local function run(line)
-      return c.sh(program .. " " .. line)
-   end
-
    it("takes the format from a name, a word or an option", function()
       local folded = exported("folded")
       assert.equal(folded, sh(program .. " export --format folded " .. data .. " 2>/dev/null"))

@@ -8,12 +8,7 @@ local profile = require "pfm.profile"
 local recording = require "pfm.recording"
 local sim = require "support.sim"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
+local run = c.lpfm
 
 -- Returns a thread that runs two places in turn, one with 3 misses each time, one with 1.
 local function worker()

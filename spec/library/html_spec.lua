@@ -15,14 +15,9 @@ local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 
 local int = handmade.int
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
-os.remove(scratch)
+local program = c.program
+local scratch = c.folder()
 local page = scratch .. "/page.html"
-
-setup(function() c.sh("mkdir -p " .. scratch) end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 -- --- a recording by hand -------------------------------------------------------------------------
 

@@ -14,21 +14,12 @@ local recording = require "pfm.recording"
 local stat = require "repl.command.stat"
 local stored = require "lpfm.samples"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local program, run = c.program, c.lpfm
+local scratch = c.folder()
 local file = scratch .. "/whole.data"
 local shares
 
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-   shares = c.target("shares")
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
+setup(function() shares = c.target("shares") end)
 
 -- Counts the threads with samples. A thread that executed a program is in two rows.
 local function threads()

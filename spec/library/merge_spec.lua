@@ -6,8 +6,8 @@ local analyze = require "pfm.analyze"
 local stored = require "lpfm.samples"
 local browser = require "support.browser"
 local c = require "support.c"
-local files = require "support.files"
 local chunks = require "lpfm.chunks"
+local files = require "support.files"
 local handmade = require "support.handmade"
 local lock = require "pfm.util.lock"
 local lpfm = require "lpfm"
@@ -94,10 +94,10 @@ local function on_host(host, rank, more)
    return out
 end
 
--- Returns a program's symbols: `functions` of 256 bytes by address, `lines` of `files`.
-local function symbols(build_id, functions, lines, files)
+-- Returns a program's symbols: `functions` of 256 bytes by address, `lines` of `sources`.
+local function symbols(build_id, functions, lines, sources)
    local out = { path = "/bin/prog", build_id = build_id, count = 9, segments = { { 0, 0x10000, 0 } }, functions = {},
-      files = files or {}, lines = lines or {}, frames = {} }
+      files = sources or {}, lines = lines or {}, frames = {} }
    for address, name in pairs(functions) do out.functions[#out.functions + 1] = { address, 256, name } end
    table.sort(out.functions, function(a, b) return a[1] < b[1] end)
    return out
@@ -164,10 +164,10 @@ describe("merging", function()
    end)
 
    it("shares the symbols of a build, which come from any that has them, and says the same in any order", function()
-      local files = { { "one.c", "two.c" }, { "two.c" }, { "three.c", "one.c" } }
-      make("a", on_host("n1", 0), { 0x1010 }, symbols("aa", { [0x1000] = "main" }, { { 0x1010, 1, 5 } }, files[1]))
-      make("b", on_host("n2", 1), { 0x2010 }, symbols("aa", { [0x2000] = "solve" }, { { 0x2010, 1, 9 } }, files[2]))
-      make("c", on_host("n3", 2), { 0x1010 }, symbols("aa", { [0x1000] = "main" }, { { 0x1010, 2, 5 } }, files[3]))
+      local sources = { { "one.c", "two.c" }, { "two.c" }, { "three.c", "one.c" } }
+      make("a", on_host("n1", 0), { 0x1010 }, symbols("aa", { [0x1000] = "main" }, { { 0x1010, 1, 5 } }, sources[1]))
+      make("b", on_host("n2", 1), { 0x2010 }, symbols("aa", { [0x2000] = "solve" }, { { 0x2010, 1, 9 } }, sources[2]))
+      make("c", on_host("n3", 2), { 0x1010 }, symbols("aa", { [0x1000] = "main" }, { { 0x1010, 2, 5 } }, sources[3]))
       local text = merged({ "a", "b", "c" }, "abc")
       merged({ "c", "b" }, "cb")
       assert.is_true(text == merged({ "cb", "a" }, "cba"))

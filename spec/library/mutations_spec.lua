@@ -8,9 +8,9 @@ local merge = require "pfm.jobs.merge"
 local recording = require "pfm.recording"
 local samples = require "support.samples"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local COUNT = effort(2000)
-local dir = c.sh("mktemp -d"):gsub("\n", "")
+local dir = c.folder()
 
 local function words(...)
    local out = {}
@@ -65,7 +65,6 @@ setup(function()
    make("plain", 1)
    merge.files({ dir .. "/rich", dir .. "/plain" }, dir .. "/merged")
 end)
-teardown(function() c.sh("rm -rf " .. dir) end)
 
 describe("recordings with wrong fields", function()
    for _, kind in ipairs { "report", "script", "export" } do

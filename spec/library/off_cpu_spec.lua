@@ -177,7 +177,7 @@ end)
 
 -- --- programs ------------------------------------------------------------------------------------
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 
 local not_here = real ~= "perf" and "the machine perf tells of context switches"
 

@@ -13,9 +13,8 @@ local files = require "support.files"
 
 local read = files.read
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
-os.remove(scratch)
+local program = c.program
+local scratch = c.folder()
 local data = scratch .. "/made.data"
 
 local ASCII = { width = 30, height = 5, utf8 = false, colour = false }
@@ -29,7 +28,6 @@ end
 -- Thread 7 has a sample in each of 8 s, with a count that grows by 0, 10, 20, ...; thread 8 has one
 -- in each of the last 2 s.
 setup(function()
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
    local list = {}
    for i = 0, 7 do list[#list + 1] = { tid = 7, ip = 64, tstamp = i * 1e9, values = { 5 * i * (i + 1) } } end
    for i = 6, 7 do list[#list + 1] = { tid = 8, ip = -64, tstamp = i * 1e9, cpu = 1, values = { 0 } } end
@@ -38,8 +36,6 @@ setup(function()
       with = { { name = "cs", pmd = 69 } },
    }, { comms = { { tid = 7, pid = 7, comm = "seven" }, { tid = 8, pid = 8, comm = "eight" } }, samples = list })
 end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 describe("bars", function()
    local figure = plot.bars({ { "alpha", 8 }, { "b", 3 }, { "none", 0 } }, { unit = "ms", title = "Times" })

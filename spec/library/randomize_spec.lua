@@ -9,12 +9,7 @@ local profile = require "pfm.profile"
 local randomize = require "pfm.randomize"
 local sim = require "support.sim"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
+local run = c.lpfm
 
 -- Returns a thread with the loop of figure 3.20: six instructions, each with one event.
 local function loop(iterations)

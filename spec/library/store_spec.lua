@@ -8,8 +8,7 @@ local where = require "pfm.fleet.store.where"
 
 local DAY = 86400
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 
 describe("a condition", function()
    local function literal(text) return "'" .. text .. "'" end
@@ -100,8 +99,8 @@ end)
 describe("a database that does not answer", function()
    it("is waited for, and that is said at once, in plain words", function()
       local path = os.tmpname()
-      files.write(path, "#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: here, "
-         .. "e.what() = Host not found' >&2; exit 1\n")
+      files.write(path, "#!/bin/sh\necho 'Poco::Exception. Code: 1000, e.code() = 0, e.displayText() = Host not found: "
+         .. "here, e.what() = Host not found' >&2; exit 1\n")
       os.execute(("mkdir -p %s.d && mv %s %s.d/clickhouse-client && chmod +x %s.d/*"):format(path, path, path, path))
       assert.equal(0, select(2, c.sh(("%s record -q -e page-faults -c 1 -o %s.d/one -- true"):format(program, path))))
       local line = "PATH=%s.d:$PATH %s -e 'print(require(\"pfm.fleet.store\").open(\"clickhouse://here/x\")"

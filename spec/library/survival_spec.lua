@@ -9,18 +9,11 @@ local recording = require "pfm.recording"
 local terminal = require "support.terminal"
 local PATIENCE = require "support.patience"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local program = c.program
+local scratch = c.folder()
 local shares
 
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-   shares = c.target("shares")
-end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
+setup(function() shares = c.target("shares") end)
 
 local function await(is, what)
    local deadline = proc.clock() + PATIENCE

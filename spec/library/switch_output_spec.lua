@@ -10,20 +10,11 @@ local real = require "support.real"
 local recording = require "pfm.recording"
 local samples = require "lpfm.samples"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local program, run = c.program, c.lpfm
+local scratch = c.folder()
 local out = scratch .. "/out.data"
 
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
 before_each(function() c.sh(("rm -rf %s/*"):format(scratch)) end)
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
 
 -- Returns the files in the order of their names, which is the order of time.
 local function parts(where)

@@ -11,12 +11,7 @@ local profile = require "pfm.profile"
 local sim = require "support.sim"
 local system = require "pfm.system"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
+local program, run = c.program, c.lpfm
 
 -- Makes a computer of 4 CPUs with a thread each: on CPU n it does 1000 * (n + 1) loads a ms.
 local function busy()

@@ -7,7 +7,7 @@ local samples = require "support.samples"
 local tracepoints = require "pfm.recording.perfdata.tracepoints"
 
 local int, long = samples.int, function(n) return samples.int(n, 8) end
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 
 -- --- descriptions made by hand -------------------------------------------------------------------
 
@@ -120,9 +120,7 @@ local EVENTS = "sched:sched_switch,sched:sched_process_exec,sched:sched_process_
 describe("script --format perf", function()
    local dir
 
-   setup(function()
-      dir = c.sh("mktemp -d"):gsub("\n", "")
-   end)
+   setup(function() dir = c.sh("mktemp -d"):gsub("\n", "") end)
    teardown(function() c.sh("rm -rf " .. dir) end)
 
    -- Records in a mount namespace with tracefs; again where perf itself is ended by a signal.

@@ -5,7 +5,7 @@
 local c = require "support.c"
 local files = require "support.files"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local scratch = os.tmpname()
 
 local WAYS = { "record -q -o %s/data --", "record -q -g -o %s/data --", "record -q --call-graph dwarf -o %s/data --",

@@ -17,17 +17,7 @@ local function computer(l1d, more)
    return sim.machine("k8", options)
 end
 
-local function run(m, program, fields)
-   local spec = { program = program }
-   for k, v in pairs(fields or {}) do spec[k] = v end
-   local tid = assert(m:spawn(spec))
-   assert(m:run { until_exit = tid, s = 100 })
-   return m:truth(tid)
-end
-
-local function total(truth, event)
-   return truth[event] and truth[event].total or 0
-end
+local run, total = sim.run_program, sim.total
 
 -- Returns the misses by cause of the loads at an address, without causes that have none.
 local function causes(m, ip)

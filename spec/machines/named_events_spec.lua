@@ -10,8 +10,7 @@ local files = require "support.files"
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 
 local SOFTWARE, FAULTS, BOTH = 1, 2, 9
 
@@ -44,9 +43,7 @@ local function has(text, part)
    assert.is_truthy(text:find(part, 1, true), text)
 end
 
-setup(function()
-   folder = c.sh("mktemp -d"):match("%S+")
-end)
+setup(function() folder = c.sh("mktemp -d"):match("%S+") end)
 
 teardown(function()
    c.sh("rm -rf " .. folder)

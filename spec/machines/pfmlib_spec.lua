@@ -10,11 +10,7 @@ local san = build:match("/san$") and "-fsanitize=address,undefined" or ""
 
 local OLD = ("-DSOFTWARE=%d -lpfmlib"):format(#lpfm.software_events())
 
-local function run(command)
-   local out, status = c.sh(command)
-   assert.are.equal(0, status, out)
-   return out
-end
+local run = c.must
 
 -- Compiles spec/c/old/pfmlib_both4.c apart with libpfm4's header, as ours has the same name.
 local function with_libpfm4(name, libraries)

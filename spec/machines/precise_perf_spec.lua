@@ -11,8 +11,7 @@ local lpfm = require "lpfm"
 local events = require "pfm.events"
 local pebs = require "pfm.pebs"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local work = "sh -c 'dd if=/dev/zero of=/dev/null bs=1M count=1 2>/dev/null'"
 
 local folder, env

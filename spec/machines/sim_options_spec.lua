@@ -12,17 +12,7 @@ local function computer(options)
    return sim.machine("k8", all)
 end
 
-local function run(m, program, fields)
-   local spec = { program = program }
-   for k, v in pairs(fields or {}) do spec[k] = v end
-   local tid = assert(m:spawn(spec))
-   assert(m:run { until_exit = tid, s = 100 })
-   return m:truth(tid), tid
-end
-
-local function total(truth, event)
-   return truth[event] and truth[event].total or 0
-end
+local run, total = sim.run_program, sim.total
 
 -- Returns a function that draws a number from 0 to n - 1; a seed gives the same numbers each time.
 local function dice(seed)

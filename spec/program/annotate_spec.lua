@@ -10,7 +10,7 @@ local objects = require "lpfm.symbols"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local data = os.tmpname()
 local PID = 2 ^ 22 + require("lpfm.proc").getpid() -- no process has such an ID
 local BASE = 0x10000000

@@ -10,10 +10,8 @@ local recording = require "pfm.recording"
 local terminal = require "support.terminal"
 
 local int = handmade.int
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
-os.remove(scratch)
+local program = c.program
+local scratch = c.folder()
 local file = scratch .. "/x.data"
 
 -- main calls outer, which calls inner; outer has an escape sequence in its name.
@@ -43,11 +41,7 @@ local function write()
    w:close { samples = 60, lost = 5 }
 end
 
-setup(function()
-   c.sh("mkdir -p " .. scratch)
-   write()
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
+setup(function() write() end)
 
 -- Starts a report on a terminal, which stays, and shows its settings, when the report is over.
 local function start(options, words, environment)

@@ -11,7 +11,7 @@ local lpfm = require "lpfm"
 local terminal = require "support.terminal"
 local help = require "repl.prompt.help"
 
-local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch = os.tmpname()
 
 setup(function()

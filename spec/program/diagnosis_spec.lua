@@ -9,22 +9,11 @@ local lpfm = require "lpfm"
 local measure = require "pfm.measure"
 local record = require "repl.command.record"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local program, run = c.program, c.lpfm
+local scratch = c.folder()
 local shares, named
 
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
-
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-   shares, named = c.target("shares"), c.target("named")
-end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
+setup(function() shares, named = c.target("shares"), c.target("named") end)
 
 describe("with few descriptors", function()
    it("every command names their lack, and no other", function()

@@ -6,8 +6,7 @@ local c = require "support.c"
 local cjson = require "cjson"
 local lpfm = require "lpfm"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local usage = c.target("usage")
 
 -- Runs the program, on a simulated machine if there is a model; returns its output and status.

@@ -10,9 +10,8 @@ local topics = require "repl.prompt.topics"
 
 local read = files.read
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
-os.remove(scratch)
+local program = c.program
+local scratch = c.folder()
 
 local function run(line)
    return c.sh(program .. " scripts/examples/" .. line)
@@ -27,12 +26,7 @@ end
 
 local usage, inlined
 
-setup(function()
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-   usage, inlined = c.target("usage"), c.target("inlined")
-end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
+setup(function() usage, inlined = c.target("usage"), c.target("inlined") end)
 
 describe("an example", function()
    it("is at most 20 lines, and says how to run it", function()

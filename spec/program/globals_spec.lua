@@ -8,8 +8,7 @@ local files = require "support.files"
 local namespace = require "repl.prompt.namespace"
 local tokens = require "repl.prompt.tokens"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 local scratch = os.tmpname()
 
 setup(function()

@@ -6,8 +6,7 @@ local files = require "support.files"
 local proc = require "lpfm.proc"
 local terminal = require "support.terminal"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local state, t
 
 -- A search in C that takes practically for ever.

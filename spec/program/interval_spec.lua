@@ -5,7 +5,7 @@ local c = require "support.c"
 local cjson = require "cjson"
 local stat_text = require "repl.command.text.stat"
 
-local program = ("%s/%s/lpfm"):format(os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit")
+local program = c.program
 
 local COLUMNS = { { title = "count", right = true }, { title = "event" } }
 

@@ -8,8 +8,7 @@ local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local terminal = require "support.terminal"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 
 -- Returns a command that runs until the second result is called, or until this process has ended.
 local function gate()

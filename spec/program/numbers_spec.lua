@@ -8,10 +8,8 @@ local command = require "repl.command.rows"
 local files = require "support.files"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
-local dir = c.sh("mktemp -d"):gsub("\n", "")
+local dir = c.folder()
 local data = dir .. "/in.data"
-
-teardown(function() c.sh("rm -rf " .. dir) end)
 
 local VALUES = { "1e20", "-1", "nan", "inf", "0x10", "9007199254740993" }
 -- Values for the kinds of numbers, by their names in the help; @ is the number.

@@ -6,15 +6,10 @@ local c = require "support.c"
 local files = require "support.files"
 local recording = require "pfm.recording"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program, run = c.program, c.lpfm
 local scratch = os.tmpname()
 local data = scratch .. "/lpfm.data"
 local FULL = "No space left on device"
-
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
 
 -- Runs a command with /dev/full as standard output; returns what it says on standard error.
 local function run_full(line)

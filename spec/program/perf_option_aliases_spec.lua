@@ -5,21 +5,12 @@
 local c = require "support.c"
 local cjson = require "cjson"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local scratch = c.folder()
 local file = scratch .. "/habits.data"
 local shares, usage
+local run = c.lpfm
 
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
-
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-   shares, usage = c.target("shares"), c.target("usage")
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
+setup(function() shares, usage = c.target("shares"), c.target("usage") end)
 
 local function names(result)
    local out = {}

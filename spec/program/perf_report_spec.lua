@@ -5,7 +5,7 @@
 local c = require "support.c"
 
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local dir = c.sh("mktemp -d"):gsub("\n", "")
+local dir = c.folder()
 
 -- Returns a copy of a program: if another spec replaced the program during the test, it would have no names.
 local function target(name)
@@ -14,8 +14,6 @@ local function target(name)
    if file then file:close() else c.sh(("cp %s %s"):format(c.target(name), copy)) end
    return copy
 end
-
-teardown(function() c.sh("rm -rf " .. dir) end)
 
 local function need_perf()
    local out, status = c.sh("perf record -o /dev/null -e cpu-clock true")

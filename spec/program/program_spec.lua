@@ -7,18 +7,10 @@ local files = require "support.files"
 local cjson = require "cjson"
 local lpfm = require "lpfm"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program, run = c.program, c.lpfm
 local scratch = os.tmpname()
 
--- Runs the program in the shell; returns what it printed on both streams, and the status.
-local function run(line)
-   return c.sh(program .. " " .. line)
-end
-
-local read = files.read
-
-local write = files.write
+local read, write = files.read, files.write
 
 local function lines_of(text)
    local out = {}
@@ -171,9 +163,7 @@ end)
 describe("lpfm stat", function()
    local usage, shares
 
-   setup(function()
-      usage, shares = c.target("usage"), c.target("shares")
-   end)
+   setup(function() usage, shares = c.target("usage"), c.target("shares") end)
 
    -- Counts a run of the program usage; returns the fields by event, and what usage says of itself.
    local function measured(options, arguments)

@@ -4,9 +4,8 @@
 local c = require "support.c"
 local files = require "support.files"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
+local program = c.program
+local scratch = c.folder()
 
 -- Returns what the prompt prints for lines.
 local function typed(lines)
@@ -19,13 +18,9 @@ local function run(line)
 end
 
 setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
    assert(select(2, run("record -e page-faults -c 1 -o hot.data -- true")) == 0)
    assert(select(2, run("record -e page-faults -c 1 -- true")) == 0)
 end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 describe("a function of the prompt", function()
    it("says what it expects, and how it is called", function()

@@ -18,7 +18,7 @@ local function sh(command)
    return c.sh(("cd %s && %s"):format(dir, command))
 end
 
-local function files(pattern)
+local function names(pattern)
    return (sh("ls " .. pattern .. " | sort | xargs"):gsub("\n$", ""))
 end
 
@@ -35,7 +35,7 @@ describe("a file's name", function()
    local function name(environment, text)
       local out, status = sh(("%s %s %s stat -e page-faults --json -o %q -- true"):format(clean, environment, program,
          text))
-      return status == 0 and files("x.*") or nil, out
+      return status == 0 and names("x.*") or nil, out
    end
 
    it("has rank, job and step as launchers tell them", function()
@@ -76,7 +76,7 @@ describe("a recording", function()
             rank, program))
          assert.equal(0, status, out)
       end
-      assert.equal("lpfm.0.data lpfm.1.data", files("*.data"))
+      assert.equal("lpfm.0.data lpfm.1.data", names("*.data"))
       local info = require("pfm.recording").open(dir .. "/lpfm.1.data")
       assert.equal(1, info.head.job.rank)
       assert.equal("Open MPI", info.head.job.launcher)
@@ -85,7 +85,7 @@ describe("a recording", function()
    it("of one rank alone is lpfm.data", function()
       local alone = "SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=1"
       sh(("%s %s %s record -q -- true"):format(clean, alone, program))
-      assert.equal("lpfm.data", files("*.data"))
+      assert.equal("lpfm.data", names("*.data"))
    end)
 end)
 

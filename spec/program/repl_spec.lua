@@ -7,8 +7,7 @@ local lpfm = require "lpfm"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local state, t
 
 -- Starts the prompt, with a home of its own; environment: "NAME=value ..."

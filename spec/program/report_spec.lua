@@ -9,9 +9,7 @@ local recording = require "pfm.recording"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
-local root = c.sh("mktemp -d"):gsub("\n", "")
-
-teardown(function() c.sh("rm -rf " .. root) end)
+local root = c.folder()
 
 local function run(line)
    return c.sh(program .. " " .. line)
@@ -287,9 +285,7 @@ end)
 describe("lpfm diff", function()
    local old, new
 
-   setup(function()
-      old, new = record("old", 300, 700), record("new", 450, 550)
-   end)
+   setup(function() old, new = record("old", 300, 700), record("new", 450, 550) end)
 
    it("prints the table to the letter", function()
       local lines = {}

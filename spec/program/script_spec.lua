@@ -7,7 +7,7 @@ local files = require "support.files"
 local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local data, path = os.tmpname(), os.tmpname()
 
 local function run(line)

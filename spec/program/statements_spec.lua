@@ -5,8 +5,7 @@
 local c = require "support.c"
 local terminal = require "support.terminal"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 
 local function shown(text)
    return (c.sh(("printf '%%s\\n' %s | %s"):format(terminal.quote(text), program)))

@@ -8,7 +8,7 @@ local handmade = require "support.handmade"
 local recording = require "pfm.recording"
 local top = require "repl.command.top"
 
-local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local scratch = os.tmpname()
 local shares
 

@@ -7,17 +7,14 @@ local files = require "support.files"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local dir
 
 local function prompt(text, environment)
    return c.sh(("printf %%s %s | %s %s"):format(quote(text), environment or "", program))
 end
 
-local read = files.read
-
-local write = files.write
+local read, write = files.read, files.write
 
 -- Returns Lua code that prints how contexts are programmed, as text that can be compared.
 local function dump(...)

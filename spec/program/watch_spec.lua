@@ -7,8 +7,7 @@ local files = require "support.files"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+local program = c.program
 local t
 
 local function start(environment, size)

@@ -3,13 +3,7 @@
 local c = require "support.c"
 local sim = require "support.sim"
 
-local function runs(ctx, ...)
-   local r = {}
-   for i, set in ipairs { ... } do
-      r[i] = sim.info(ctx, set).runs
-   end
-   return r
-end
+local runs = sim.runs
 
 -- Loads ctx on a thread of 10 ms, with this set first, starts ctx, and runs the machine for ns.
 local function run(m, ctx, ns, set)

@@ -7,13 +7,7 @@ local sim = require "support.sim"
 
 local MODELS = sim.models()
 
-local function by_num(list)
-   local t = {}
-   for _, reg in ipairs(list) do
-      t[reg.num] = reg
-   end
-   return t
-end
+local by_num = sim.by_num
 
 -- Returns a AND b of 64-bit values, as lpfm.u64.
 local function band(a, b)

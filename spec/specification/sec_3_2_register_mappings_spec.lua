@@ -5,13 +5,7 @@ local sim = require "support.sim"
 
 local TSTAMP, REALTIME, TID, PID, CPU = 80, 81, 82, 83, 84
 
-local function by_num(list)
-   local t = {}
-   for _, reg in ipairs(list) do
-      t[reg.num] = reg
-   end
-   return t
-end
+local by_num = sim.by_num
 
 describe("3.2 PMU register mappings", function()
    before_each(sim.begin)

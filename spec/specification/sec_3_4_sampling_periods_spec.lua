@@ -19,14 +19,7 @@ local function counting(n, pmd, options, machine)
    return m, ctx, tid
 end
 
--- Returns after how many instructions each sample was taken.
-local function moments(ctx)
-   local at = {}
-   for s in ctx:buffer():samples() do
-      at[#at + 1] = s.tstamp / 10
-   end
-   return at
-end
+local moments = sim.moments
 
 -- Returns the seed and the numbers that follow it: state * 16807 mod (2^31 - 1).
 local function carta(seed, n)

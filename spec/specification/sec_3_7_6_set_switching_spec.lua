@@ -4,13 +4,7 @@ local sim = require "support.sim"
 
 local FAST = { timer_ns = 100 }
 
-local function runs(ctx, ...)
-   local t = {}
-   for i, id in ipairs { ... } do
-      t[i] = sim.info(ctx, id).runs
-   end
-   return t
-end
+local runs = sim.runs
 
 -- Starts a context on a thread of this program: two sets of ns each count instructions in PMD4.
 local function timed(ns, program, machine, options)

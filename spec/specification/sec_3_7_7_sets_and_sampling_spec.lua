@@ -3,13 +3,7 @@
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
-local function runs(ctx, ...)
-   local t = {}
-   for i, id in ipairs { ... } do
-      t[i] = sim.info(ctx, id).runs
-   end
-   return t
-end
+local runs = sim.runs
 
 -- Makes sets 0 and 1, which switch to each other by overflows: of PMD4 in set 0, PMD5 in set 1.
 local function pair(zero, one, options)

@@ -248,14 +248,7 @@ describe("6.3.1 Double-buffering sampling format", function()
       return counting(100000, pmd, nil, options)
    end
 
-   -- Returns when the samples of the region to be read next were taken, in instructions.
-   local function moments(ctx)
-      local at = {}
-      for s in ctx:buffer():samples() do
-         at[#at + 1] = s.tstamp / 10
-      end
-      return at
-   end
+   local moments = sim.moments
 
    it("'would be present by default', as a format 'with its own UUID'", function()
       local uuids = {}

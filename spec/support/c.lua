@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Compiles C programs of spec/c/* against the built libperfmon, and runs commands.
-local pending = require("busted").pending
-
-local c = {}
+local busted = require "busted"
 
 local build = os.getenv("LPFM_BUILD") or "build"
+
+local c = { program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm" }
+
 local prebuilt = os.getenv("LPFM_PREBUILT") -- the folder of programs that were built elsewhere
 
 --- Starts a shell command. Returns a function that waits for its end and returns what sh() does.
@@ -23,6 +24,26 @@ function c.sh(command)
    return c.background(command)()
 end
 
+--- Runs a shell command, which must succeed; returns its output.
+function c.must(command)
+   local out, status = c.sh(command)
+   assert(status == 0, command .. ": " .. out)
+   return out
+end
+
+--- Runs lpfm, of the interpreter that the specs run under, with a line of arguments; returns what sh() does.
+function c.lpfm(line)
+   return c.sh(c.program .. " " .. line)
+end
+
+--- Makes a folder, which is removed after the tests of the file or block that asks for it; returns its path.
+function c.folder()
+   local path = os.tmpname()
+   assert(os.remove(path) and select(2, c.sh("mkdir " .. path)) == 0)
+   busted.teardown(function() c.sh("rm -rf " .. path) end)
+   return path
+end
+
 --- Returns the first of some programs that is not installed; nil if all are, or no programs are given.
 function c.missing(names)
    for _, name in ipairs(names or {}) do
@@ -34,7 +55,7 @@ end
 -- that run at the same time make the same objects.
 function c.make(target)
    if prebuilt then
-      pending("there is nothing here to make " .. target .. " with")
+      busted.pending("there is nothing here to make " .. target .. " with")
    end
    local out, status = c.sh("mkdir -p build/spec && env -u LD_PRELOAD -u MAKEFLAGS -u MFLAGS -u MAKELEVEL "
       .. "flock build/spec/lock make -j2 LPFM_READY=1 " .. target)
@@ -45,7 +66,7 @@ end
 local function built(name)
    local program = prebuilt .. "/" .. name
    if not io.open(program) then
-      pending("there is no compiler here, and " .. name .. " was not built before")
+      busted.pending("there is no compiler here, and " .. name .. " was not built before")
    end
    return program
 end

@@ -1,11 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- Reads LDoc comments, of the C module's functions and of the library's.
-local files = require "support.files"
 local ldoc = {}
 local Blocks = {}
 Blocks.__index = Blocks
 
-local read = files.read
+local read = require("support.files").read
 
 -- Returns the files of a directory and of those below it that have this ending, sorted.
 local function files(dir, ending)

@@ -138,6 +138,41 @@ function sim.info(ctx, set)
    return assert(ctx:getinfo_evtsets { set or 0 })[1]
 end
 
+--- Returns how often each of these sets became active.
+function sim.runs(ctx, ...)
+   local out = {}
+   for i, set in ipairs { ... } do out[i] = sim.info(ctx, set).runs end
+   return out
+end
+
+--- Returns after how many instructions, of 10 ns each, the samples of the region to be read next were taken.
+function sim.moments(ctx)
+   local at = {}
+   for s in ctx:buffer():samples() do at[#at + 1] = s.tstamp / 10 end
+   return at
+end
+
+--- Returns registers by their numbers.
+function sim.by_num(list)
+   local out = {}
+   for _, reg in ipairs(list) do out[reg.num] = reg end
+   return out
+end
+
+--- Runs a program to its end on a computer; fields: further ones of the thread. Returns what the thread did and its ID.
+function sim.run_program(m, program, fields)
+   local spec = { program = program }
+   for k, v in pairs(fields or {}) do spec[k] = v end
+   local tid = assert(m:spawn(spec))
+   assert(m:run { until_exit = tid, s = 100 })
+   return m:truth(tid), tid
+end
+
+--- Returns how often an event happened, at all levels.
+function sim.total(truth, event)
+   return truth[event] and truth[event].total or 0
+end
+
 --- Returns the entry of a simulated thread in machine:threads().
 function sim.thread(tid)
    for _, t in ipairs(machine:threads()) do

@@ -11,7 +11,7 @@ local summary = require "pfm.recording.summary"
 local analyze = require "pfm.analyze"
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
-local root = c.sh("mktemp -d"):gsub("\n", "")
+local root = c.folder()
 local data = root .. "/data"
 
 -- This program runs the function NAME until the process has had argv[1] ms of CPU time.
@@ -35,11 +35,7 @@ local spinner = [[
    }
 ]]
 
-local function sh(line)
-   local out, status = c.sh("export LD_PRELOAD=; " .. line)
-   assert(status == 0, line .. ": " .. out)
-   return out
-end
+local function sh(line) return c.must("export LD_PRELOAD=; " .. line) end
 
 local function write(name, text) return files.write(root .. "/" .. name, text) end
 
@@ -67,8 +63,6 @@ end
 local function may_unshare()
    return select(2, c.sh("unshare -m true")) == 0
 end
-
-teardown(function() c.sh("rm -rf " .. root) end)
 
 for kind, flags in pairs { ["a build id"] = "-Wl,--build-id", ["no build id"] = "-Wl,--build-id=none" } do
    describe("of a program that has " .. kind .. ", functions are found", function()

@@ -10,13 +10,8 @@ local recording = require "pfm.recording"
 local samples = require "pfm.recording.samples"
 local symbols = require "pfm.symbols"
 
-local build = os.getenv("LPFM_BUILD") or "build"
-local program = build .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
-local scratch = os.tmpname()
-os.remove(scratch)
-
-setup(function() c.sh("mkdir -p " .. scratch) end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
+local program = c.program
+local scratch = c.folder()
 
 describe("a dump", function()
    local path = scratch .. "/jit-1.dump"

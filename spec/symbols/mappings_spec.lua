@@ -9,10 +9,8 @@ local samples = require "pfm.recording.samples"
 local block = require("support.samples").block
 
 local PAGE = 4096
-local root = c.sh("mktemp -d"):gsub("\n", "")
+local root = c.folder()
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
-
-teardown(function() c.sh("rm -rf " .. root) end)
 
 describe("the number of a process that is used again", function()
    it("stands for each program in its time", function()
@@ -180,11 +178,7 @@ end)
 describe("libraries at one address in turn", function()
    local N = 8
 
-   local function must(command)
-      local out, status = c.sh("export LD_PRELOAD=; " .. command)
-      assert(status == 0, command .. ": " .. out)
-      return out
-   end
+   local function must(command) return c.must("export LD_PRELOAD=; " .. command) end
 
    local plugin = [[
       #include <time.h>

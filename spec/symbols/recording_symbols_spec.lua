@@ -14,15 +14,9 @@ local files = require "support.files"
 local read, write = files.read, files.write
 
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
-local root = c.sh("mktemp -d"):gsub("\n", "")
+local root = c.folder()
 
-teardown(function() c.sh("rm -rf " .. root) end)
-
-local function must(command)
-   local out, status = c.sh(command)
-   assert.equal(0, status, out)
-   return out
-end
+local must = c.must
 
 local function chunk(tag, body)
    return chunks.head(tag, body) .. body

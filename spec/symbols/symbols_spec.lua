@@ -10,14 +10,9 @@ local objects = require "lpfm.symbols"
 local recording = require "pfm.recording"
 local symbols = require "pfm.symbols"
 
-local scratch = os.tmpname()
-os.remove(scratch)
+local scratch = c.folder()
 
-local function sh(line)
-   local out, status = c.sh("export LD_PRELOAD=; " .. line)
-   assert(status == 0, line .. ": " .. out)
-   return out
-end
+local function sh(line) return c.must("export LD_PRELOAD=; " .. line) end
 
 -- Compiles spec/c/measured/inlined.c, with debug information as `flags` say; returns the path.
 local function compile(name, compiler, flags)
@@ -38,9 +33,6 @@ local function chains(path, addresses)
    for _, address in ipairs(addresses) do out[names_of(object:frames(address))] = true end
    return out
 end
-
-setup(function() sh("mkdir -p " .. scratch) end)
-teardown(function() sh("rm -rf " .. scratch) end)
 
 describe("debug information", function()
    local deepest = "leaf:18 middle:24 outer:29"
@@ -94,7 +86,7 @@ describe("debug information", function()
       assert.same({ [""] = true }, chains(path, addresses))
       local lua = ("for _, f in ipairs(require('lpfm.symbols').object('%s'):frames(%d)) do print(f.name) end"):format(
          path, addresses[math.floor(#addresses / 2)])
-      local program = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
+      local program = c.program
       local out = c.sh(('LPFM_DEBUG_PATH=%s/ids %s -e "%s"'):format(scratch, program, lua))
       assert.truthy(out:find("leaf\nmiddle\nouter\n", 1, true), out)
    end)

@@ -7,15 +7,9 @@ local files = require "support.files"
 local instructions = require("support.objdump").instructions
 local objects = require "lpfm.symbols"
 
-local root = c.sh("mktemp -d"):gsub("\n", "")
+local root = c.folder()
 
-teardown(function() c.sh("rm -rf " .. root) end)
-
-local function sh(line)
-   local out, status = c.sh("export LD_PRELOAD=; cd " .. root .. "; " .. line)
-   assert(status == 0, line .. ": " .. out)
-   return out
-end
+local function sh(line) return c.must("export LD_PRELOAD=; cd " .. root .. "; " .. line) end
 
 local function write(name, text) return files.write(root .. "/" .. name, text) end
 
