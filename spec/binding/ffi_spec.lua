@@ -32,8 +32,7 @@ local function sampled(options, smpl4, smpl5, loops)
    sim.count(ctx, 5, "instructions", period(2 * PERIOD, { smpl_pmds = smpl5 }))
    local body = { loop = loops or 6700, { ip = 0x1000, ns = 1 }, { ip = 0x1010, ns = 1 } }
    local tid = m:spawn { program = { body } }
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    m:run { until_exit = tid }
    return ctx, tid
 end

@@ -24,8 +24,7 @@ local function measured(options, n, pmd)
    end
    sim.count(ctx, 4, "instructions", fields)
    local tid = assert(machine:spawn { program = program(n or 10 * PERIOD * SITES) })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return ctx, tid
 end
 
@@ -181,8 +180,7 @@ describe("a sampling format in Lua", function()
       local silent = sim.context { format = "under-test", format_arg = { "notify_user" } }
       sim.count(silent, 4, "instructions", { value = -PERIOD })
       local tid = assert(machine:spawn { program = program(300) })
-      assert(silent:load(tid))
-      assert(silent:start())
+      sim.start(silent, tid)
       assert(machine:run { until_exit = tid })
       assert.equal("END", silent:read(0).type)
    end)
@@ -240,8 +238,7 @@ describe("a sampling format in Lua", function()
          sim.count(ctx, num, "instructions", { value = -PERIOD, short_reset = -PERIOD })
       end
       local tid = assert(machine:spawn { program = program(2 * PERIOD + 1) })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(machine:run { until_exit = tid })
       assert.same({ "4 at 100", "5 at 100", "4 at 200", "5 at 200" }, ctx:ask("seen"))
    end)

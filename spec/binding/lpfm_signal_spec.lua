@@ -20,8 +20,7 @@ describe("on_message on the simulator", function()
    local function overflowing(options)
       local ctx = sim.context(options)
       sim.count(ctx, 4, "instructions", { value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } })
-      assert(ctx:load(machine:spawn { program = sim.work(10000) }))
-      assert(ctx:start())
+      sim.start(ctx, machine:spawn { program = sim.work(10000) })
       return ctx
    end
 
@@ -126,8 +125,7 @@ describe("on_message on the simulator", function()
       assert(lpfm.register_format { name = "failing", handler = function() error("broken") end })
       local ctx, why = sim.context { format = "failing" }, nil
       sim.count(ctx, 4, "instructions", { value = -100 })
-      assert(ctx:load(machine:spawn { program = sim.work(1000) }))
-      assert(ctx:start())
+      sim.start(ctx, machine:spawn { program = sim.work(1000) })
       assert(ctx:on_message(function(msg, _, text) why = { msg, text } end))
       machine:run { us = 2 }
       assert.is_nil(why[1])

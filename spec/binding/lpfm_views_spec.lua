@@ -25,8 +25,7 @@ local function two_sets(options)
    sim.count(ctx, 6, "instructions", period(15, {}, nil, 0), { set = 0 })
    sim.count(ctx, 4, "instructions", period(20, { 5, 7 }, 1, 1), { set = 1 })
    local tid = assert(machine:spawn { program = sim.work(100000) })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return ctx, tid
 end
 

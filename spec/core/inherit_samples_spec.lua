@@ -140,8 +140,7 @@ describe("samples of a family", function()
       local m = sim.machine("itanium2", { cpus = CPUS })
       local ctx = sampler(m, spec, options(format))
       local tid = m:spawn { program = code }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       local oracle, found, now, living, told = family.new(tid, code, spec), {}, 0, true, 0
       local read = format.read or read_all
       while living do
@@ -199,8 +198,7 @@ describe("samples of a family", function()
       create.flags = { "INHERIT" }
       local ctx = sampler(m, fields or PERIOD, create)
       local tid = m:spawn { program = code }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       return ctx, tid
    end
 
@@ -355,8 +353,7 @@ describe("samples of a family", function()
          sim.count(ctx, 4, "instructions", every)
       end
       local tid = m:spawn { program = run(15, { fork = run(30) }, { loop = 10, { ip = 0x2000, ns = 10 } }) }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { us = 10 })
       local found = {}
       for s in ctx:buffer():samples() do

@@ -32,8 +32,7 @@ describe("A context with INHERIT", function()
    end
 
    local function loaded(ctx, tid)
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       return ctx
    end
 

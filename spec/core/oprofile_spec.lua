@@ -11,8 +11,7 @@ local KERNEL = "0xffffffff80000000"
 local function started(target, options, flags)
    local ctx = sim.context { format = "oprofile", format_arg = oprofile.argument(options or {}), flags = flags }
    sim.count(ctx, 4, "instructions", { value = -1, long_reset = -1, short_reset = -1, flags = { "OVFL_NOTIFY" } })
-   assert(ctx:load(target))
-   assert(ctx:start())
+   sim.start(ctx, target)
    return ctx
 end
 

@@ -41,8 +41,7 @@ local function sampled(options, pmd)
    sim.count(ctx, 5, "cycles")
    sim.count(ctx, 6, "l2_misses")
    local tid = m:spawn { program = work(50) }
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    m:run { until_exit = tid }
    return ctx
 end
@@ -154,8 +153,7 @@ describe("the format program", function()
          local ctx, seen = sim.context(opts), {}
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -50,
             flags = { "OVFL_NOTIFY" } })
-         assert(ctx:load(m:spawn { program = sim.work(1e6) }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sim.work(1e6) })
          for _ = 1, 4 do
             m:run { until_message = ctx }
             local h = ctx:buffer():header()
@@ -213,8 +211,7 @@ describe("the format program", function()
       local ctx = sim.context { format = "program", program = always(verdict) }
       sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -10, flags = { "OVFL_NOTIFY" } })
       local tid = m:spawn { program = { { loop = 1e6, { ip = 0x1000, ns = 10 } } } }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       m:run { ns = 1e5 }
       return ctx, m, tid
    end
@@ -232,8 +229,7 @@ describe("the format program", function()
       assert.equal(1, ctx:verdicts().runs)
       assert(ctx:unload())
       assert(ctx:write_pmds { { num = 4, value = -10, short_reset = -10, long_reset = -10 } })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       m:run { ns = 1e5 }
       assert.equal(2, ctx:verdicts().runs)
    end)
@@ -269,8 +265,7 @@ describe("the format program", function()
          local ctx = sim.context(bucket(text):create())
          sim.count(ctx, 5, "instructions", { value = -50, short_reset = -100, long_reset = -100 })
          local tid = m:spawn { affinity = { 1 }, cpu = 1, program = sim.work(999) }
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          m:run { until_exit = tid }
          assert.same(expected[i] or { [tid] = 10 }, ctx:verdicts().buckets, text)
          ctx:close()
@@ -398,8 +393,7 @@ describe("expressions", function()
       assert(ctx:write_pmcs { { num = 4, value = assert(m:encode("instructions", 4)) } })
       assert(ctx:write_pmds { { num = 5, value = a }, { num = 6, value = b },
          { num = 4, value = -1, smpl_pmds = { 5, 6 } } })
-      assert(ctx:load(m:spawn { program = { { ip = 0x1000, ns = 1 } } }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = { { ip = 0x1000, ns = 1 } } })
       m:run { ns = 1 }
       local verdicts = ctx:verdicts()
       ctx:close()

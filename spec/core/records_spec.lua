@@ -25,8 +25,7 @@ local function on_thread(program, options, period)
    local m = sim.machine("itanium2")
    local ctx = with_records(m, options or {}, period or 1)
    local tid = m:spawn { program = program, name = "first" }
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return m, ctx, tid
 end
 
@@ -99,8 +98,7 @@ describe("records of the format stack", function()
    it("are those of whoever runs on a monitored CPU", function()
       local m = sim.machine("itanium2")
       local ctx = with_records(m, { flags = { "SYSTEM_WIDE" } }, 1000)
-      assert(ctx:load(0))
-      assert(ctx:start())
+      sim.start(ctx, 0)
       local born = {}
       for i = 1, 20 do born[i] = m:spawn { program = { { fork = { { exec = SECOND, name = "p" .. i } } } } } end
       m:run { until_idle = true }
@@ -122,8 +120,7 @@ describe("records of the format stack", function()
       local ctx = sim.context { format = "stack" }
       sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, long_reset = -1 })
       local tid = m:spawn { program = SECOND }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       m:run { until_exit = tid }
       assert.equal("", kinds(ctx:buffer()))
       local other = sim.context({ format = "default" }):buffer()
@@ -192,8 +189,7 @@ describe("records of the format stack", function()
             flags = { "OVFL_NOTIFY" } })
       end
       local tid = m:spawn { program = sim.work(1000) }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       m:run { until_message = ctx }
       assert.same({ 101, 1 }, { #ctx:buffer(), ctx:buffer():header().lost })
       assert.equal("", kinds(ctx:buffer()))

@@ -22,8 +22,7 @@ local function sampling(n, options)
    local ctx = sim.context(options)
    sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, long_reset = -1, flags = { "OVFL_NOTIFY" } })
    local tid = m:spawn { program = sim.work(n) }
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return m, ctx, tid
 end
 

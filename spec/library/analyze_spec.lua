@@ -39,8 +39,7 @@ local function run(n, m)
    sim.count(ctx, 5, "fp_ops")
    sim.count(ctx, 6, "l2_misses")
    sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -10, smpl_pmds = { 5, 6 } })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    assert(machine:run { until_exit = tid })
    return recording_of { pids = { tid }, comms = { [tid] = "prog" }, blocks = { ctx:buffer():snapshot() },
       events = { { name = "instructions", pmd = 4, period = 10 } },

@@ -20,8 +20,7 @@ describe("the event loop on the simulator", function()
    local function overflowing(period, n)
       local ctx = sim.context()
       sim.count(ctx, 4, "instructions", { value = -period, long_reset = -period, flags = { "OVFL_NOTIFY" } })
-      assert(ctx:load(machine:spawn { program = sim.work(n) }))
-      assert(ctx:start())
+      sim.start(ctx, machine:spawn { program = sim.work(n) })
       return ctx
    end
 
@@ -102,8 +101,7 @@ describe("the event loop on the simulator", function()
       local function failing()
          local ctx = sim.context { format = "bad" }
          sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
-         assert(ctx:load(machine:spawn { program = sim.work(1000) }))
-         assert(ctx:start())
+         sim.start(ctx, machine:spawn { program = sim.work(1000) })
          return ctx
       end
       local loop = advancing()

@@ -230,8 +230,7 @@ describe("counters of what comes from the caches", function()
                local tid = m:spawn { program = PROGRAM }
                local ctx = sim.context()
                sim.count(ctx, pmd, event)
-               assert(ctx:load(tid))
-               assert(ctx:start())
+               sim.start(ctx, tid)
                assert(m:run { until_exit = tid })
                assert.are.equal(total(m:truth(tid), event), sim.value(ctx, pmd), model .. ": " .. event)
                ctx:close()
@@ -270,8 +269,7 @@ describe("counters of what comes from the caches", function()
       sim.count(ctx, 1, nil, { value = -7, long_reset = -7, short_reset = -7 }, { value = misses + THRESHOLD })
       sim.count(ctx, 2, nil, nil, { value = misses + THRESHOLD + INVERTED })
       sim.count(ctx, 3, "fp_ops")
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       while m:threads()[1].state ~= "dead" do m:run { ns = piece } end
       return m, m:truth(tid), ctx
    end
@@ -303,8 +301,7 @@ describe("counters of what comes from the caches", function()
          { ip = 0x1000, load = A }, { ip = 0x1004, load = { B, 64 } } } } }
       local ctx = sim.context { format = "default", buf_size = 65536 }
       sim.count(ctx, 0, "l1d_misses", { value = -10, long_reset = -10, short_reset = -10 })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       local n = 0
       for sample in ctx:buffer():samples() do
@@ -328,8 +325,7 @@ describe("Itanium 2's data address register", function()
       local ctx = sim.context()
       sim.count(ctx, 4, "dear_events")
       assert(ctx:write_pmcs { { num = 11, value = 5 * 2 ^ 16 + 8 } }) -- user's loads, of 4 << 5 cycles and more
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       local regs = assert(ctx:read_pmds { 2, 3, 17, 4 })
       assert.are.equal(B + 999 * 128, regs[1].value)

@@ -15,8 +15,7 @@ local function start(model, work, pmc30, options)
    sim.count(ctx, 0, "branches")
    if pmc30 then assert(ctx:write_pmcs { { num = 30, value = pmc30 } }) end
    local tid = assert(m:spawn { program = work })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return m, ctx, tid
 end
 
@@ -150,8 +149,7 @@ describe("last branch records", function()
          local body = { loop = 100 }
          for i = 1, 5 do body[i] = { ip = 0x1000 * i, branch = 0x1000 * i + 0x800, taken = true } end
          local tid = assert(m:spawn { program = { body } })
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          assert(m:run { until_exit = tid })
          local n = 0
          for s in ctx:buffer():samples() do
@@ -179,8 +177,7 @@ describe("last branch records", function()
             assert(ctx:write_pmcs { { num = 30, value = is.on } })
             local body = { loop = 50000, { ip = 0x1000 * t, branch = 0x8000, taken = true } }
             local tid = assert(m:spawn { program = { body } })
-            assert(ctx:load(tid))
-            assert(ctx:start())
+            sim.start(ctx, tid)
             all[t] = ctx
          end
          assert(m:run { ms = 20 })
@@ -207,8 +204,7 @@ describe("last branch records", function()
             reset_pmds = pairs_alone })
          assert(ctx:write_pmcs { { num = 30, value = is.on } })
          local tid = assert(m:spawn { program = jumps(12) })
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          assert(m:run { until_exit = tid })
          local n = 0
          for s in ctx:buffer():samples() do

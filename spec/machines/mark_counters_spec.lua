@@ -33,8 +33,7 @@ local function counts(work, events, options, without)
    local ctx = sim.context()
    local pmds = program_events(ctx, events, nil, without)
    local tid = assert(m:spawn { program = work })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    assert(m:run { until_exit = tid, s = 10 })
    local values = {}
    for i, pmd in ipairs(pmds) do values[i] = sim.value(ctx, pmd) end
@@ -48,8 +47,7 @@ local function samples(work, event, period, options)
    program_events(ctx, { event }, { value = -period, long_reset = -period, short_reset = -period,
       smpl_pmds = { 7, 8 } })
    local tid = assert(m:spawn { program = work })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    assert(m:run { until_exit = tid, s = 10 })
    local list = {}
    for s in ctx:buffer():samples() do list[#list + 1] = { ip = s.ip, siar = s:pmd(1), sdar = s:pmd(2) } end
@@ -167,8 +165,7 @@ describe("a marked instruction", function()
       for i, level in ipairs { "user", "kernel" } do body[i] = { ip = 0x1000 * i, load = A, level = level } end
       local tid = assert(m:spawn { program = { body } })
       m:spawn { program = { { loop = 5000, { ip = 0x9000, load = A } } } }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { until_exit = tid, s = 10 })
       assert.are.equal(counts({ { loop = 3030, { ip = 0x1000, load = A } } }, { "PM_MRK_INST_FIN_GRP115" })[1],
          sim.value(ctx, pmds[1]))

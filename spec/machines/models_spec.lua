@@ -39,8 +39,7 @@ local function counts(m, pmcs, pmds, work)
    local ctx, tid = assert(lpfm.create {}), assert(m:spawn { program = work })
    assert(ctx:write_pmcs(pmcs))
    for _, pmd in ipairs(pmds) do assert(ctx:write_pmds { { num = pmd, value = 0 } }) end
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    assert.is_true(m:run { until_exit = tid })
    local values = {}
    for i, pmd in ipairs(pmds) do values[i] = sim.value(ctx, pmd) end

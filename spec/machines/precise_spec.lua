@@ -31,8 +31,7 @@ local function precise(m, model, event, period, work, options)
    assert(ctx:write_pmcs { { num = 17, value = options.enable or 1 } })
    if options.latency then assert(ctx:write_pmcs { { num = 18, value = options.latency } }) end
    local tid = assert(m:spawn { program = work })
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return ctx, tid
 end
 
@@ -60,8 +59,7 @@ describe("PEBS", function()
          local ordinary = sim.context { format = "default", buf_size = 65536 }
          sim.count(ordinary, 0, "l1d_misses", { value = -10, long_reset = -10, short_reset = -10 })
          tid = assert(m:spawn { program = program(1000) })
-         assert(ordinary:load(tid))
-         assert(ordinary:start())
+         sim.start(ordinary, tid)
          assert(m:run { until_exit = tid })
          for sample in ordinary:buffer():samples() do assert.are.equal(0x1010 + 16 * SKID, sample.ip) end
       end
@@ -143,8 +141,7 @@ describe("PEBS", function()
          assert(ctx:write_pmcs { { num = 96, value = 2 ^ 24 } })
          assert(ctx:write_pmds { { num = 8, value = -100, long_reset = -100, flags = { "OVFL_NOTIFY" } } })
          local tid = assert(m:spawn { program = program(1000) })
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          assert(m:run { until_exit = tid })
          local list = records(ctx)
          assert.are.equal(100, #list)
@@ -189,8 +186,7 @@ describe("an ordinary sample", function()
          local ctx = sim.context { format = "default", buf_size = 65536 }
          sim.count(ctx, sim.counters()[1], "l1d_misses", { value = -2, long_reset = -2, short_reset = -2 })
          local tid = assert(m:spawn { program = { body } })
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          assert(m:run { until_exit = tid })
          local n = 0
          for sample in ctx:buffer():samples() do
@@ -219,8 +215,7 @@ describe("IBS", function()
       assert(ctx:write_pmcs { pmc })
       assert(ctx:write_pmds { { num = pmd, value = 0, smpl_pmds = registers } })
       local tid = assert(m:spawn { program = work })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { until_exit = tid, s = 10 })
       local list = {}
       for s in ctx:buffer():samples() do
@@ -313,8 +308,7 @@ describe("IBS", function()
       assert(ctx:write_pmcs { { num = 5, value = OP_ON + BY_OPS + 1 } })
       assert(ctx:write_pmds { { num = 7, value = 0, flags = { "OVFL_NOTIFY" }, smpl_pmds = { 8, 12 } } })
       local tid = assert(m:spawn { program = program(1000, 1) })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       for i = 1, 3 do
          assert(m:run { until_message = ctx, s = 1 })
          assert.are.same({ 7 }, ctx:read(0).pmds)

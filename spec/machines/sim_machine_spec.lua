@@ -64,8 +64,7 @@ describe("thresholds, inversion and edges of x86's counters", function()
       local ctx = sim.context()
       local sel = assert(m:encode("uops", 0, "u")) + cmask * 2 ^ 24 + (inv and 2 ^ 23 or 0) + (edge and 2 ^ 18 or 0)
       sim.count(ctx, 0, "uops", { value = value }, { value = sel })
-      assert(ctx:load(m:spawn { program = program }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = program })
       repeat
          local done = m:run { until_idle = true, ns = chunk }
          sim.value(ctx, 0)

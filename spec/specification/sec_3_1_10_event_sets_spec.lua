@@ -8,8 +8,7 @@ local runs = sim.runs
 -- Loads ctx on a thread of 10 ms, with this set first, starts ctx, and runs the machine for ns.
 local function run(m, ctx, ns, set)
    local tid = m:spawn { program = sim.work(1000000) }
-   assert(ctx:load(tid, set))
-   assert(ctx:start())
+   sim.start(ctx, tid, set)
    assert(m:run { ns = ns })
    return tid
 end
@@ -58,8 +57,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
          local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
          assert(ctx:create_evtsets { { id = 0, flags = flags } })
          sim.count(ctx, 4, "instructions")
-         assert(ctx:load(0))
-         assert(ctx:start())
+         sim.start(ctx, 0)
          assert(m:run { us = 1 })
          assert.are.equal(50 + (flags[1] and 0 or m:truth({ idle = 0 }).instructions.total), sim.value(ctx, 4))
       end
@@ -126,8 +124,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
       assert(ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 1000 }, { id = 1 } })
       assert.are.equal(10, sim.value(ctx, 4))
       assert.are.same({ 1, 100 }, { sim.info(ctx).runs, sim.info(ctx).act_duration })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { ns = 100 })
       assert.are.equal(20, sim.value(ctx, 4))
    end)
@@ -218,8 +215,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
       assert(ctx:create_evtsets { { id = 0, flags = { "TIME_SWITCH" }, timeout = 200 }, { id = 1 } })
       local tid = m:spawn { program = { { loop = 15, { ip = 0x1000, ns = 10 } }, { sleep = 5000 },
          { loop = 15, { ip = 0x2000, ns = 10 } } } }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { ns = 5100 })
       assert.are.same({ 1, 0 }, runs(ctx, 0, 1))
       assert.are.equal(50, sim.info(ctx).timeout)
@@ -510,15 +506,13 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
          local work = { loop = 5, { ip = 0x1000, ns = 10 } }
          local program = { work, { sleep = 1000 }, work }
          local ctx = sim.context()
-         assert(ctx:load(m:spawn { program = program }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = program })
          assert(m:run { us = 2 })
          assert.are.equal(100, sim.info(ctx).act_duration)
          m = sim.machine()
          m:spawn { program = program }
          ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-         assert(ctx:load(0))
-         assert(ctx:start())
+         sim.start(ctx, 0)
          assert(m:run { us = 2 })
          assert.are.equal(2000, sim.info(ctx).act_duration)
       end)
@@ -541,8 +535,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
       assert(ctx:getinfo_evtsets { 0 })
-      assert(ctx:load(0))
-      assert(ctx:start())
+      sim.start(ctx, 0)
       assert(m:run { ns = 100 })
       assert.are.equal(100, sim.info(ctx).act_duration)
       assert(m:set("tool_cpu", 1)) -- exact even from another CPU, unlike a thread's

@@ -17,8 +17,7 @@ describe("3.2 PMU register mappings", function()
          local m = sim.machine(model)
          local ctx = sim.context()
          sim.count(ctx, num, "l2_misses")
-         assert(ctx:load(m:spawn { program = sim.work(10, { l2_misses = 3 }) }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sim.work(10, { l2_misses = 3 }) })
          assert(m:run { us = 1 })
          assert.are.equal(30, sim.value(ctx, num), model)
       end
@@ -84,8 +83,7 @@ describe("3.2 PMU register mappings", function()
          local tid = m:spawn { program = sim.work(100), cpu = 1 }
          local ctx = sim.context { format = "default", buf_size = 4096 }
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, smpl_pmds = { TSTAMP, TID, PID, CPU } })
-         assert(ctx:load(tid))
-         assert(ctx:start())
+         sim.start(ctx, tid)
          assert(m:run { us = 5 })
          local n = 0
          for s in ctx:buffer():samples() do
@@ -134,8 +132,7 @@ describe("3.2 PMU register mappings", function()
          local pmc, pmd = pmc_of["MSR" .. wanted[1]], pmd_of["MSR" .. wanted[2]]
          local ctx = sim.context()
          assert(ctx:write_pmcs { { num = pmc, value = m:encode("cycles", pmd) } })
-         assert(ctx:load(m:spawn { program = sim.work(25) }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sim.work(25) })
          assert(m:run { us = 1 })
          assert.are.equal(250, sim.value(ctx, pmd), model)
       end

@@ -35,8 +35,7 @@ describe("3.3 event notifications", function()
    end
 
    local function started(m, ctx, tid)
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       return m, ctx
    end
 
@@ -149,8 +148,7 @@ describe("3.3 event notifications", function()
       assert(ctx:create_evtsets { { id = 7 } })
       sim.count(ctx, 4, "instructions", { set = 7, value = -10, flags = NOTIFY })
       sim.count(ctx, 6, "cycles", { set = 7, value = -91, flags = NOTIFY })
-      assert(ctx:load(tid, 7))
-      assert(ctx:start())
+      sim.start(ctx, tid, 7)
       assert(m:run { until_message = ctx })
       assert.are.same({ type = "OVFL", set = 7, pid = sim.thread(first).pid, tid = tid, cpu = 1, ip = 0xabc0,
          pmds = { 4, 6 } }, ctx:read(0))

@@ -108,8 +108,7 @@ describe("3.5.4 Accessing the sampling buffer, from Lua", function()
       local m = sim.machine()
       local ctx = sim.context { format = "default" }
       sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10 })
-      assert(ctx:load(m:spawn { program = sim.work(100) }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = sim.work(100) })
       assert(m:run { us = 1 })
       assert.are.equal(10, #ctx:buffer()) -- the buffer is mapped only now
    end)

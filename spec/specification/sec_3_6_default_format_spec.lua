@@ -51,8 +51,7 @@ local function sampling(n, layout, options, pmd, machine)
 end
 
 local function go(ctx, tid, set)
-   assert(ctx:load(tid, set))
-   assert(ctx:start())
+   sim.start(ctx, tid, set)
 end
 
 local function tstamps(ctx)
@@ -203,8 +202,7 @@ for layout, L in pairs(LAYOUTS) do
          local a, b = m:spawn { program = sim.work(500000) }, m:spawn { program = sim.work(500000) }
          local ctx = sim.context { format = L.uuid, flags = { "SYSTEM_WIDE" } }
          sim.count(ctx, 4, "instructions", { value = -1000, short_reset = -1000, level = "u" })
-         assert(ctx:load(0))
-         assert(ctx:start())
+         sim.start(ctx, 0)
          assert(m:run { ms = 4 })
          assert.are.same({ [a] = 200, [b] = 200 }, ctx:buffer():count_by("tid"))
          assert.are.same({ [a] = { [a] = 200 }, [b] = { [b] = 200 } }, ctx:buffer():count_by("pid", "tid"))
@@ -230,8 +228,7 @@ for layout, L in pairs(LAYOUTS) do
          m:set("tool_cpu", 1)
          local ctx = sim.context { format = L.uuid, flags = { "SYSTEM_WIDE" } }
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, level = "u" })
-         assert(ctx:load(1))
-         assert(ctx:start())
+         sim.start(ctx, 1)
          assert(m:run { us = 5 })
          assert.are.same({ [1] = 50 }, ctx:buffer():count_by("cpu"))
       end)
@@ -544,8 +541,7 @@ for layout, L in pairs(LAYOUTS) do
             buf_size = sim.buffer_size(3, 40, layout) }
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -20, level = "u",
             flags = { "OVFL_NOTIFY" } })
-         assert(ctx:load(0))
-         assert(ctx:start())
+         sim.start(ctx, 0)
          for i = 1, 3 do
             assert(m:run { until_message = ctx })
             ctx:read(0)

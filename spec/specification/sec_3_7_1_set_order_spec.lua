@@ -13,8 +13,7 @@ local function chain(sets, first)
       sim.count(ctx, 4, "instructions", { set = set.id, value = -1, short_reset = -1, switch_cnt = 1 })
    end
    local tid = m:spawn { program = sim.work(10000) }
-   assert(ctx:load(tid, first))
-   assert(ctx:start())
+   sim.start(ctx, tid, first)
    return m, ctx
 end
 
@@ -53,8 +52,7 @@ describe("3.7.1 Definition of an event set", function()
          sim.count(ctx, 4, events[id], { set = id, value = 1000 * id })
          assert(ctx:write_pmds { { num = 8, set = id, value = id + 70 } })
       end
-      assert(ctx:load(m:spawn { program = sim.work(1000, { loads = 3, cycles = 10, instructions = 1 }) }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = sim.work(1000, { loads = 3, cycles = 10, instructions = 1 }) })
       assert(m:run { us = 3 }) -- 10 slices of 100 ns each
       assert.are.same({ 100, 2000, 2300 },
          { sim.value(ctx, 4, 0), sim.value(ctx, 4, 1), sim.value(ctx, 4, 2) })
@@ -71,8 +69,7 @@ describe("3.7.1 Definition of an event set", function()
                sim.count(ctx, num, "instructions", { set = id })
             end
          end
-         assert(ctx:load(m:spawn { program = sim.work(1000) }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sim.work(1000) })
          assert(m:run { us = 6 })
          for id = 0, 2 do
             for num = 4, 7 do

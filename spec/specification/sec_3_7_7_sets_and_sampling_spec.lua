@@ -14,8 +14,7 @@ local function pair(zero, one, options)
    sim.count(ctx, 4, "instructions", zero)
    sim.count(ctx, 5, "instructions", one)
    return m, ctx, function()
-      assert(ctx:load(m:spawn { program = sim.work(100000) }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = sim.work(100000) })
    end
 end
 
@@ -46,8 +45,7 @@ describe("3.7.7 Event sets and sampling", function()
       assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
       sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, switch_cnt = 3, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 5, "instructions", { set = 1 })
-      assert(ctx:load(m:spawn { program = sim.work(1000) }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = sim.work(1000) })
       assert(m:run { until_message = ctx })
       assert.are.equal(300, m:time())
       assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
@@ -80,8 +78,7 @@ describe("3.7.7 Event sets and sampling", function()
             assert(ctx:create_evtsets { { id = id, flags = { "TIME_SWITCH" }, timeout = 1000 } })
             sim.count(ctx, 4, "instructions", { set = id, value = -40, short_reset = -40, long_reset = -40 })
          end
-         assert(ctx:load(m:spawn { program = sim.work(10000) }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sim.work(10000) })
          assert(m:run { us = 10 }) -- samples at 40 and 80; in set 1 at 140 and 180; in set 0 again at 220
          local at = {}
          for s in ctx:buffer():samples() do

@@ -44,8 +44,7 @@ describe("5.2 Privileged versus user monitors", function()
          local m = sim.machine()
          local ctx = sim.context { flags = { "INSECURE" } }
          sim.count(ctx, 4, "instructions", nil, { value = assert(m:encode("instructions", 4)) + pm })
-         assert(ctx:load(m:spawn { program = sections() }))
-         assert(ctx:start())
+         sim.start(ctx, m:spawn { program = sections() })
          assert(m:run { until_idle = true })
          assert.are.equal(20, sim.value(ctx, 4))
       end
@@ -58,8 +57,7 @@ describe("5.2 Privileged versus user monitors", function()
          local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
          assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } }) -- EXCL_INTR needs privileged monitors
          sim.count(ctx, 4, "instructions", nil, { value = assert(m:encode("instructions", 4, "u")) + pm })
-         assert(ctx:load(0))
-         assert(ctx:start())
+         sim.start(ctx, 0)
          assert(m:run { until_idle = true })
          assert.are.equal(30, sim.value(ctx, 4)) -- rum has no effect
       end
@@ -83,8 +81,7 @@ describe("5.3 Secure monitoring", function()
       end
       local ctx = sim.context { flags = flags }
       sim.count(ctx, 4, "instructions")
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:act())
       assert(m:run { until_idle = true })
       return sim.value(ctx, 4)
@@ -129,8 +126,7 @@ describe("5.3 Secure monitoring", function()
          { loop = 100, { ip = 1, ns = 10 } } } }
       local ctx = sim.context { flags = { "INSECURE" } }
       sim.count(ctx, 4, "instructions", { value = -5, flags = { "OVFL_NOTIFY" } })
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       assert(m:run { until_idle = true })
       assert.are.equal(0, sim.value(ctx, 4))
    end)
@@ -169,8 +165,7 @@ describe("5.5 Event set flags", function()
       assert(ctx:create_evtsets { { id = 0, flags = flags } })
       sim.count(ctx, 4, "instructions", { level = level })
       sim.count(ctx, 5, "cycles", { level = level })
-      assert(ctx:load(0))
-      assert(ctx:start())
+      sim.start(ctx, 0)
       assert(m:run { us = 10 })
       -- what the machine says happened
       local t = m:truth { cpu = 0 }
@@ -411,8 +406,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local ctx = sim.context()
       sim.count(ctx, 4, event, nil, value and { value = value })
       if #pmcs > 0 then assert(ctx:write_pmcs(pmcs)) end
-      assert(ctx:load(m:spawn { program = program }))
-      assert(ctx:start())
+      sim.start(ctx, m:spawn { program = program })
       assert(m:run { until_idle = true })
       return sim.value(ctx, 4)
    end

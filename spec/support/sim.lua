@@ -81,6 +81,12 @@ function sim.context(fields)
    return ctx
 end
 
+--- Loads a context, with load's arguments, and starts it; both must succeed.
+function sim.start(ctx, ...)
+   assert(ctx:load(...))
+   assert(ctx:start())
+end
+
 --- Returns a program: n times a site at 0x1000 that takes ns (default 10) with these events, at a level ("user").
 function sim.work(n, events, ns, level)
    return { { loop = n, { ip = 0x1000, ns = ns or 10, events = events, level = level } } }

@@ -33,8 +33,7 @@ local function sampling(options, program, pmd)
    pmd.value, pmd.short_reset, pmd.long_reset = -1, -1, -1
    sim.count(ctx, 4, "instructions", pmd)
    local tid = m:spawn { program = program }
-   assert(ctx:load(tid))
-   assert(ctx:start())
+   sim.start(ctx, tid)
    return m, ctx, tid
 end
 
@@ -104,8 +103,7 @@ describe("the format stack", function()
       local ctx = sim.context { format = "stack", flags = { "SYSTEM_WIDE" } }
       sim.count(ctx, 4, "instructions", { value = -1, short_reset = -1, long_reset = -1 })
       m:spawn { program = { { call = 0x1011, { loop = 10, { ip = 0x2000, ns = 1000 } } } } }
-      assert(ctx:load(0))
-      assert(ctx:start())
+      sim.start(ctx, 0)
       m:interrupt { cpu = 0, start = 2500, program = { { call = KERNEL, level = "kernel",
          { ip = KERNEL - 16, ns = 10, level = "interrupt" } } } }
       m:run { ns = 5000 }
@@ -153,8 +151,7 @@ describe("the format stack", function()
          sim.count(ctx, num, "instructions", { value = -1, short_reset = -1, long_reset = -1 })
       end
       local tid = m:spawn { program = sim.work(3) }
-      assert(ctx:load(tid))
-      assert(ctx:start())
+      sim.start(ctx, tid)
       m:run { until_exit = tid }
       local h = ctx:buffer():header()
       assert.same({ 1, 1, 1 }, { h.count, h.overflows, h.lost })
