@@ -25,8 +25,7 @@ local function by_how_many(n, stage)
 end
 
 local function ending(stage)
-   local out = {}
-   for i, text in ipairs(stage.left_by) do out[i] = text .. by_how_many(stage.left_by[text], stage) end
+   local out = tables.map(stage.left_by, function(text) return text .. by_how_many(stage.left_by[text], stage) end)
    if #out == 0 then return stage.late and "to the end of the thread" or "it lasted to the end" end
    return "then " .. table.concat(out, " or ")
 end
@@ -48,8 +47,7 @@ local function stage_lines(stage, before, lines)
       lines[#lines + 1] = "       " .. render.plural(stage.samples, "sample")
       return
    end
-   local rows = {}
-   for i, count in ipairs(stage.counts) do rows[i] = { shown_count(count) } end
+   local rows = tables.map(stage.counts, function(count) return { shown_count(count) } end)
    for _, line in ipairs(render.align({ { right = true }, {}, {} }, rows, "       ")) do lines[#lines + 1] = line end
    local lasted, uncounted = render.time(stage.lasted / 1e9), render.time(stage.uncounted / 1e9)
    if stage.uncounted > 0 then lasted = ("%s (not counted for %s)"):format(lasted, uncounted) end
@@ -173,8 +171,7 @@ function command.call(what, list)
    options.arguments("cascade", 'cascade("./prog", "page-faults:1000 then cs:10")',
       { what, "string|table|function", "a command line" }, { list, "string|table?", "stages" })
    local spec = type(what) == "string" and { command = options.shell(what) } or what
-   local copy = {}
-   for k, v in pairs(spec) do copy[k] = v end
+   local copy = tables.copy(spec)
    copy.stages = list or copy.stages
    if not copy.stages then error('cascade: expected stages: cascade("./prog", "page-faults:1000 then cs:10")', 0) end
    return options.shown(cascade.run(copy), function(self) return command.text(self, spec) end)

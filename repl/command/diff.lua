@@ -171,12 +171,9 @@ local function print_csv(result, args, old, new)
 end
 
 local function print_json(result, args, old, new)
-   local rows = {}
-   for i, row in ipairs((visible(args, result))) do rows[i] = flat(result, row) end
+   local rows = tables.map((visible(args, result)), function(row) return flat(result, row) end)
    local function heads(recordings)
-      local out = {}
-      for i, self in ipairs(recordings) do out[i] = { path = self.path, head = self.head, ends = self.ends } end
-      return out
+      return tables.map(recordings, function(self) return { path = self.path, head = self.head, ends = self.ends } end)
    end
    return { render.json { old = heads(old), new = heads(new), rows = rows } }
 end

@@ -17,9 +17,7 @@ kinds.of_value = {
 }
 
 local function names_in(list)
-   local out = {}
-   for i, entry in ipairs(list or {}) do out[i] = entry.name end
-   return out
+   return tables.map(list or {}, "name")
 end
 
 -- --- events --------------------------------------------------------------------------------------
@@ -113,9 +111,7 @@ function words.name()
 end
 
 function words.cpu()
-   local out = {}
-   for i, cpu in ipairs(require("lpfm.proc").cpus()) do out[i] = tostring(cpu) end
-   return out
+   return tables.map(require("lpfm.proc").cpus(), tostring)
 end
 
 function words.machine()

@@ -117,8 +117,7 @@ end
 -- Returns rows for tracepoints or PMU events of sysfs, without the details, which are read only for
 -- the rows that are shown.
 local function named_rows(pattern, what)
-   local out = {}
-   for i, name in ipairs(events.matching(pattern) or {}) do out[i] = { name = name, description = "" } end
+   local out = tables.map(events.matching(pattern) or {}, function(name) return { name = name, description = "" } end)
    return marked(out, what)
 end
 
@@ -231,9 +230,7 @@ end
 --- The names of the sections of the list.
 -- @treturn {string,...}
 function list.sections()
-   local out = {}
-   for i, s in ipairs(sections) do out[i] = s.name end
-   return out
+   return tables.map(sections, "name")
 end
 
 local function split_words(words)

@@ -116,8 +116,7 @@ local function print_csv(self, result, args)
 end
 
 local function print_json(self, result, args)
-   local rows = {}
-   for i, row in ipairs((visible(args, result))) do rows[i] = values_of(result, row) end
+   local rows = tables.map((visible(args, result)), function(row) return values_of(result, row) end)
    local warnings = summary.warnings(self, result)
    return { render.json {
       head = self.head, ends = self.ends, warnings = #warnings > 0 and warnings or nil,
@@ -296,9 +295,7 @@ local function read_formulas(list)
 end
 
 local function with_names(self)
-   local names = {}
-   for i, e in ipairs(self.head.with or {}) do names[i] = e.name end
-   return names
+   return tables.map(self.head.with or {}, "name")
 end
 
 -- Returns the result of --phases, --histogram, --correlate, --call-graph or --derive, as lines and

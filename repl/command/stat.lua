@@ -44,8 +44,7 @@ end
 
 local function event_lines(result)
    if result.groups then return group_lines(result.groups) end
-   local rows = {}
-   for i, row in ipairs(result.events) do rows[i] = stat_text.event_cells(row, result) end
+   local rows = tables.map(result.events, function(row) return stat_text.event_cells(row, result) end)
    return render.align(stat_text.columns, rows, "  ")
 end
 
@@ -190,12 +189,9 @@ local function csv_lines(result, sep, prefix)
 end
 
 local function json_groups(groups)
-   local out = {}
-   for i, group in ipairs(groups) do
-      out[i] = { name = group.name, cpus = group.cpus, subjects = group.subjects,
-         events = stat_text.json_events(group) }
-   end
-   return out
+   return tables.map(groups, function(group)
+      return { name = group.name, cpus = group.cpus, subjects = group.subjects, events = stat_text.json_events(group) }
+   end)
 end
 
 local function json_line(result, target)

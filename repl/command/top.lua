@@ -163,8 +163,7 @@ end
 local function heading(view, rows, idle, columns, filter)
    local n = 0
    for _, row in ipairs(rows) do n = n + row.samples end
-   local names = {}
-   for i, e in ipairs(view.live.head.events) do names[i] = e.name end
+   local names = tables.map(view.live.head.events, "name")
    local seconds = math.min(view.live.now, view.live.window)
    local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
       table.concat(names, ", "), seconds, view.stacks or "",

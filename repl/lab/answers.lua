@@ -175,8 +175,7 @@ local function same_words(given, wanted, any_order)
    if #given ~= #wanted then return false end
    local bare = true
    for _, word in ipairs(given) do bare = bare and word:find("^%d+$") ~= nil end
-   local want = {}
-   for i, word in ipairs(wanted) do want[i] = bare and digits_of(word) or word end
+   local want = tables.map(wanted, function(word) return bare and digits_of(word) or word end)
    local got = { unpack(given) }
    if any_order then
       table.sort(got)

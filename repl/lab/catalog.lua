@@ -3,6 +3,7 @@
 -- table that such a file returns; scripts/labs/README.md describes its fields.
 -- @module repl.lab.catalog
 
+local tables = require "pfm.util.tables"
 local namespace = require "repl.prompt.namespace"
 local nearest = require "pfm.util.nearest"
 local text_file = require "pfm.util.text_file"
@@ -167,9 +168,7 @@ end
 --- The names of all labs.
 -- @treturn {string,...} in the order of their numbers
 function catalog.names()
-   local out = {}
-   for i, lab in ipairs(catalog.all()) do out[i] = lab.name end
-   return out
+   return tables.map(catalog.all(), "name")
 end
 
 -- Returns the lab for a real machine that a name such as "bias-perf" stands for.

@@ -82,8 +82,7 @@ local function paragraphs(block, figures)
 end
 
 local function list(title, items)
-   local out = {}
-   for _, item in ipairs(items) do out[#out + 1] = "<li>" .. marked(item) .. "</li>" end
+   local out = tables.map(items, function(item) return "<li>" .. marked(item) .. "</li>" end)
    return ("<p><b>%s</b></p>\n<ul>\n%s\n</ul>"):format(title, table.concat(out, "\n"))
 end
 
@@ -106,8 +105,7 @@ end
 -- @tparam table figures
 -- @treturn string "" without any
 function sheet.pictures(show, figures)
-   local out = {}
-   for i, found in ipairs(text.pictures(show, figures)) do out[i] = picture(found.label, found.figure) end
+   local out = tables.map(text.pictures(show, figures), function(found) return picture(found.label, found.figure) end)
    return table.concat(out, "\n")
 end
 

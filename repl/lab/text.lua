@@ -4,6 +4,7 @@
 
 local plot = require "pfm.plot"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 
 local text = {}
 
@@ -14,9 +15,7 @@ local text = {}
 function text.value(value)
    if type(value) == "table" and next(value) == nil then return "none" end
    if type(value) == "table" and value[1] ~= nil then
-      local out = {}
-      for i, element in ipairs(value) do out[i] = tostring(element) end
-      return table.concat(out, " ")
+      return table.concat(tables.map(value, tostring), " ")
    end
    if type(value) ~= "number" then return tostring(value) end
    if math.abs(value) >= 1000 then value = math.floor(value + 0.5) end

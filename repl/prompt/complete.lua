@@ -112,9 +112,7 @@ local function numbers_at(site)
    if not kind or site.level ~= 1 or not (after == "{" or after == ",") then return {} end
    local object = namespace.value(site.path:match("^(.-)[.:][%w_]+$") or "")
    local found = programming.is_open(object) and object:programming()[kind] or {}
-   local out = {}
-   for i, reg in ipairs(#found > 0 and found or require("lpfm")[kind]() or {}) do out[i] = tostring(reg.num) end
-   return out
+   return tables.map(#found > 0 and found or require("lpfm")[kind]() or {}, function(reg) return tostring(reg.num) end)
 end
 
 local function in_value(value, sep, last)
@@ -294,8 +292,7 @@ local function in_command(word, before)
    local wants = dot_commands.wants(name, rest == "" and 1 or 2)
    if wants == "file" then return files(word) end
    if wants == "context" then
-      local list = {}
-      for _, c in ipairs(namespace.globals(programming.is_open)) do list[#list + 1] = c.name end
+      local list = tables.map(namespace.globals(programming.is_open), "name")
       return matching(list, word)
    end
    return wants == "help" and matching(explained(word), word) or {}

@@ -29,8 +29,7 @@ end
 
 -- Returns a target in which each thread, also of a given process, runs a cascade of its own.
 local function target_of(spec)
-   local out = {}
-   for k, v in pairs(spec) do out[k] = v end
+   local out = tables.copy(spec)
    out.whole = (spec.inherit or spec.threads) and spec.tids and (spec.whole or spec.tids) or nil
    out.inherit, out.threads = nil, nil
    return out

@@ -106,8 +106,7 @@ end
 
 -- Returns the target for `pfm.measure`: `inherit` is set only if the contexts do inherit.
 local function with_inheritance(target, inherited)
-   local out = {}
-   for k, v in pairs(target) do out[k] = v end
+   local out = tables.copy(target)
    if target.inherit and target.tids then out.whole = target.whole or target.tids end
    out.inherit = inherited or nil
    return out
@@ -115,8 +114,7 @@ end
 
 -- Returns the target with the field `inherit`, also if it is given as `threads`, its other name.
 local function with_threads(target)
-   local out = {}
-   for k, v in pairs(target) do out[k] = v end
+   local out = tables.copy(target)
    out.inherit, out.threads = target.inherit or target.threads, nil
    return out
 end
@@ -333,9 +331,7 @@ local function row_of(self, event, values)
 end
 
 local function rows_of(self, list, values)
-   local rows = {}
-   for i, event in ipairs(list) do rows[i] = row_of(self, event, values) end
-   return rows
+   return tables.map(list, function(event) return row_of(self, event, values) end)
 end
 
 local function seconds(time)

@@ -167,8 +167,7 @@ end
 
 -- Returns the values of one outcome in their order: "nil, string message, int errno".
 local function return_text(group, width)
-   local values = {}
-   for i, value in ipairs(group) do values[i] = value_text(value) end
+   local values = tables.map(group, value_text)
    return wrap(table.concat(values, ", "), "   returns    ", (" "):rep(14), width)
 end
 
@@ -210,8 +209,7 @@ local function main_first(items)
    local out, rest, by_name = {}, {}, {}
    for _, item in ipairs(items) do by_name[item.name:match("[%w_]+$")] = item end
    for _, name in ipairs(WHOLE) do out[#out + 1] = by_name[name] end
-   local is_first = {}
-   for _, item in ipairs(out) do is_first[item] = true end
+   local is_first = tables.set(out)
    for _, item in ipairs(items) do rest[#rest + 1] = not is_first[item] and item or nil end
    for _, item in ipairs(rest) do out[#out + 1] = item end
    return out

@@ -175,9 +175,7 @@ local function parse_one(name, one_kind)
 end
 
 local function canonical_names()
-   local out = {}
-   for i, e in ipairs(software) do out[i] = e.name end
-   return out
+   return tables.map(software, "name")
 end
 
 -- Returns the names that a word with wildcards matches, or the word itself.
@@ -297,9 +295,7 @@ end
 -- @treturn table
 -- @usage lpfm.dispatch_events { events = events.names_of(assert(events.read "page-faults:u")) }
 function events.names_of(list)
-   local out = {}
-   for i, e in ipairs(list) do out[i] = { name = e.base, plm = e.plm or "uk" } end
-   return out
+   return tables.map(list, function(e) return { name = e.base, plm = e.plm or "uk" } end)
 end
 
 --- Says why events have no counters: because there is no PMU, or else the library's message.
@@ -452,8 +448,7 @@ end
 -- local faults = events.user_only(assert(events.parse "page-faults")[1])
 -- assert(events.assign { faults })
 function events.user_only(event)
-   local copy = {}
-   for k, v in pairs(event) do copy[k] = v end
+   local copy = tables.copy(event)
    copy.plm, copy.name = "u", event.base .. words.letters("u", event.precise or 0)
    return copy
 end

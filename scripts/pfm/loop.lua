@@ -16,6 +16,7 @@
 
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
+local tables = require "pfm.util.tables"
 
 local loop = {}
 
@@ -302,11 +303,7 @@ end
 -- @usage
 -- assert(#loop.new():fds() == 0)
 function Loop:fds()
-   local list = {}
-   for i, object in ipairs(objects(self)) do
-      list[i] = type(object) == "number" and object or object:fd()
-   end
-   return list
+   return tables.map(objects(self), function(object) return type(object) == "number" and object or object:fd() end)
 end
 
 --- Says how long your own loop may wait at most.

@@ -128,8 +128,7 @@ end
 
 local function minus(times, before)
    if not times or not before then return times end
-   local out = {}
-   for k, v in pairs(times) do out[k] = v end
+   local out = tables.copy(times)
    for k, v in pairs(before) do out[k] = math.max(times[k] - v, 0) end
    return out
 end
@@ -549,8 +548,7 @@ end
 -- print(#fds, seconds)
 -- measure.finish(f)
 function measure.awaits(self)
-   local fds = {}
-   for i, who in ipairs(self.waiting or wake_list(self)) do fds[i] = who:fd() end
+   local fds = tables.map(self.waiting or wake_list(self), function(who) return who:fd() end)
    return fds, patience(self, self.env.clock(), self.until_tick or math.huge)
 end
 

@@ -25,8 +25,7 @@ local aliases = { clock = "cpi", mem = "memory", l2cache = "l2", l3cache = "l3",
 
 local NO_COUNTERS = "there are no hardware counters here"
 
-local is_group = {}
-for _, name in ipairs(names) do is_group[name] = true end
+local is_group = tables.set(names)
 
 -- --- what a PMU model can count ------------------------------------------------------------------
 

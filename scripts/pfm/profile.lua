@@ -195,9 +195,7 @@ local function note_comm(self, tid, pid)
 end
 
 local function signature(maps)
-   local out = {}
-   for i, m in ipairs(maps) do out[i] = ("%x-%x %x %s"):format(m[1], m[2], m[3], m[4]) end
-   return table.concat(out, "\n")
+   return table.concat(tables.map(maps, function(m) return ("%x-%x %x %s"):format(m[1], m[2], m[3], m[4]) end), "\n")
 end
 
 -- Passes a process's mappings to the sink if they have changed since the last call. Their time is
@@ -734,8 +732,7 @@ end
 -- there is no `threads`
 -- @usage print(profile.whole({ command = { "true" }, threads = true }).inherit) --> true
 function profile.whole(spec)
-   local out = {}
-   for k, v in pairs(spec) do out[k] = v end
+   local out = tables.copy(spec)
    local wanted = spec.inherit or spec.threads
    out.whole = spec.whole or wanted and spec.tids or nil
    out.inherit = wanted and not (spec.cpus or spec.call) and #(out.whole or {}) == #(spec.tids or {}) or nil

@@ -14,6 +14,7 @@ local layout = require "pfm.recording.layout"
 local programs = require "pfm.recording.programs"
 local reader = require "pfm.recording.reader"
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 local stat = require "posix.sys.stat"
 local writer = require "pfm.recording.writer"
 local expect = require "pfm.util.expect"
@@ -228,9 +229,7 @@ end
 recording.tally = recording.group_by
 
 local function pmds_of(list)
-   local pmds = {}
-   for i, e in ipairs(list) do pmds[i] = e.pmd end
-   return pmds
+   return tables.map(list, "pmd")
 end
 
 --- Returns the PMDs stored with a sample, by the PMD that overflowed, as `lpfm.samples` takes them.

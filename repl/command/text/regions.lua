@@ -59,9 +59,7 @@ local function region_lines(region)
 end
 
 local function problem_lines(result)
-   local lines = {}
-   for i, problem in ipairs(result.problems) do lines[i] = "  " .. problem:gsub("^%l", string.upper) .. "." end
-   return lines
+   return tables.map(result.problems, function(problem) return "  " .. problem:gsub("^%l", string.upper) .. "." end)
 end
 
 --- The result as text.

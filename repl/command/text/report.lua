@@ -53,8 +53,7 @@ function report_text.rows(columns, titles, rows, with_event, indent)
    if with_event then heads[#heads + 1] = { title = "event" } end
    for _, title in ipairs(titles) do heads[#heads + 1] = { title = title } end
    for i, row in ipairs(rows) do
-      local line = {}
-      for k, column in ipairs(columns) do line[k] = column[2](row) end
+      local line = tables.map(columns, function(column) return column[2](row) end)
       if with_event then line[#line + 1] = row.event end
       for _, cell in ipairs(row.cells) do line[#line + 1] = cell end
       cells[i] = line

@@ -144,9 +144,7 @@ local function json_member(member)
 end
 
 local function json_members(members)
-   local out = {}
-   for i, member in ipairs(members) do out[i] = json_member(member) end
-   return out
+   return tables.map(members, json_member)
 end
 
 local function json_of(gathered)

@@ -142,8 +142,7 @@ end
 
 -- Returns the row in which a sample counts by its own location.
 local function row_of(result, wanted, s)
-   local cells = {}
-   for i, name in ipairs(wanted) do cells[i] = keys.of(name).get(s) end
+   local cells = tables.map(wanted, function(name) return keys.of(name).get(s) end)
    local id = table.concat(cells, "\0") .. "\0" .. s.event
    local row = result.by_id[id] or new_row(result, wanted, cells, s)
    result.by_id[id] = row
@@ -218,9 +217,7 @@ local function needs_where(wanted, tests)
 end
 
 local function sum_columns(self, names)
-   local out = {}
-   for i, name in ipairs(names) do out[i] = columns.column(self, name) end
-   return out
+   return tables.map(names, function(name) return columns.column(self, name) end)
 end
 
 local LONGEST = 2 ^ 53 -- ns, of a slice

@@ -241,8 +241,7 @@ end
 -- Returns the first of the warnings about a recording and its base, with their number; nil if there
 -- are none.
 local function warning_of(self, base)
-   local list = {}
-   for _, warning in ipairs(self:warnings()) do list[#list + 1] = warning end
+   local list = tables.slice(self:warnings())
    for _, warning in ipairs(base and base:warnings() or {}) do list[#list + 1] = warning end
    return list[1] and ("Warning%s: %s"):format(#list > 1 and (" 1 of %d"):format(#list) or "", list[1])
 end

@@ -126,8 +126,7 @@ local function facts(self, result)
 end
 
 local function warnings(list)
-   local out = {}
-   for i, text in ipairs(list) do out[i] = "<li>" .. escape(text) .. "</li>" end
+   local out = tables.map(list, function(text) return "<li>" .. escape(text) .. "</li>" end)
    return #out > 0 and '<ul class="warnings">' .. table.concat(out) .. "</ul>\n" or ""
 end
 
@@ -170,9 +169,7 @@ local function part(name)
 end
 
 local function scripts()
-   local out = {}
-   for i, name in ipairs(SCRIPTS) do out[i] = part(name .. ".js") end
-   return table.concat(out)
+   return table.concat(tables.map(SCRIPTS, function(name) return part(name .. ".js") end))
 end
 
 --- Writes the page.

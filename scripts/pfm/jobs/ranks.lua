@@ -190,9 +190,7 @@ end
 -- nil where one was measured only once
 -- @usage #require("pfm.jobs.ranks").summary {}
 function ranks.summary(members)
-   local rows = {}
-   for i, column in ipairs(names_of(members)) do rows[i] = summary_of(members, column) end
-   return rows
+   return tables.map(names_of(members), function(column) return summary_of(members, column) end)
 end
 
 local ELAPSED = "elapsed"

@@ -8,6 +8,7 @@ local host = require "pfm.measure.host"
 local measure = require "pfm.measure"
 local plan = require "pfm.measure.plan"
 local expect = require "pfm.util.expect"
+local tables = require "pfm.util.tables"
 
 local contexts = {}
 
@@ -145,9 +146,7 @@ end
 
 -- Returns the PMCs that a hardware trigger takes; a software counter can be shared with an event.
 local function taken_by(its)
-   local out = {}
-   for _, pmc in ipairs(its and its.event.kind == "hardware" and its.event.pmcs or {}) do out[#out + 1] = pmc.num end
-   return out
+   return tables.map(its and its.event.kind == "hardware" and its.event.pmcs or {}, "num")
 end
 
 local function assign_trigger(its, list)
@@ -229,8 +228,7 @@ end
 -- `sets`, those of `create_evtsets`, and `cgroup`, a folder
 -- @return the context, or nil, message, errno
 function contexts.start(subject, spec)
-   local args = {}
-   for k, v in pairs(spec.create or {}) do args[k] = v end
+   local args = tables.copy(spec.create or {})
    if subject.cpu then args.flags = { "SYSTEM_WIDE", "ANY_CPU" } end
    local ctx, err, errno = lpfm.create(args)
    if not ctx then return nil, err, errno end

@@ -87,9 +87,7 @@ local function imbalance(values)
 end
 
 local function of_parts(region, get)
-   local values = {}
-   for i, part in ipairs(region.per) do values[i] = get(part) end
-   return values
+   return tables.map(region.per, get)
 end
 
 -- Adds up a region's parts. A thread that called exec has several parts, which stay apart in `per`.

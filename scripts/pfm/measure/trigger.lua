@@ -5,6 +5,7 @@
 -- @module pfm.measure.trigger
 
 local events = require "pfm.events"
+local tables = require "pfm.util.tables"
 
 local trigger = {}
 
@@ -60,9 +61,7 @@ end
 -- @tparam {table,...} list
 -- @treturn string "page-faults:1000 or cs:10"
 function trigger.describe(list)
-   local out = {}
-   for i, one in ipairs(list) do out[i] = one.text end
-   return table.concat(out, " or ")
+   return table.concat(tables.map(list, "text"), " or ")
 end
 
 return trigger

@@ -37,6 +37,39 @@ function tables.append(list, more)
    return list
 end
 
+--- Makes a list of what each element gives.
+-- @tparam table list
+-- @tparam function|string of gets an element; or the name of a field
+-- @treturn table
+-- @usage tables.map({ { n = 1 }, { n = 2 } }, "n") --> { 1, 2 }
+function tables.map(list, of)
+   local out, field = {}, type(of) == "string"
+   for i, element in ipairs(list) do
+      if field then out[i] = element[of] else out[i] = of(element) end
+   end
+   return out
+end
+
+--- Copies the fields of a table; the values are the same.
+-- @tparam table t
+-- @treturn table
+-- @usage tables.copy({ a = 1 }).a --> 1
+function tables.copy(t)
+   local out = {}
+   for key, value in pairs(t) do out[key] = value end
+   return out
+end
+
+--- Makes a table whose keys are the elements of a list, to ask what is in it.
+-- @tparam table list
+-- @treturn table the values are true
+-- @usage tables.set({ "a", "b" }).b --> true
+function tables.set(list)
+   local out = {}
+   for _, element in ipairs(list) do out[element] = true end
+   return out
+end
+
 --- Puts a new element into a table and at the end of a list.
 -- @tparam table t
 -- @param key

@@ -330,9 +330,7 @@ local function columns_of(cells, period)
 end
 
 local function less_one(list)
-   local out = {}
-   for i, n in ipairs(list) do out[i] = n - 1 end
-   return out
+   return tables.map(list, function(n) return n - 1 end)
 end
 
 -- Returns the frames of a tree as columns, the objects (each once), and for each node its frame's number.

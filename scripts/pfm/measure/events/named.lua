@@ -74,8 +74,7 @@ end
 local function pmu_event(base, pmu, text)
    local found, err = find_pmu_event(pmu, text)
    if not found then return nil, err end
-   local parts = {}
-   for i, one in ipairs(found) do parts[i] = one.attr end
+   local parts = tables.map(found, "attr")
    return event_of(base, parts, found[1].unit, found[1].scale)
 end
 
