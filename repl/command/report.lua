@@ -185,10 +185,6 @@ function report.options()
    return c
 end
 
-local function lines_for(args)
-   return args.json and print_json or args.x and print_csv or print_text
-end
-
 -- Joins "-g caller" and "-g callee", as users of perf write them, into one word; "-g" alone means
 -- caller.
 local function join_order(argv)
@@ -391,7 +387,8 @@ local function print_report(self, args, wanted)
    if args.samples then
       print_samples(self, args, io.stdout)
    else
-      options.print(lines_for(args)(self, result, args))
+      local lines = args.json and print_json or args.x and print_csv or print_text
+      options.print(lines(self, result, args))
    end
    if args.x or args.samples then options.warn("lpfm report", summary.warnings(self, result)) end
 end

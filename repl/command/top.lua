@@ -310,10 +310,6 @@ function top.options()
    return c
 end
 
-local function has_target(args, words)
-   return #words > 0 or #args.pid + #args.tid + #args.cpu > 0 or args.all_cpus
-end
-
 -- Returns the command with its output discarded, since that would spoil the screen.
 local function silenced(command)
    local out = tables.slice(command)
@@ -322,7 +318,7 @@ local function silenced(command)
 end
 
 local function spec_of(args, words)
-   if not has_target(args, words) then args.all_cpus = true end
+   if #words + #args.pid + #args.tid + #args.cpu == 0 then args.all_cpus = true end
    local spec = options.target(args, words)
    spec.period, spec.frequency = options.rates(args)
    spec.events = options.sampled_events(args, args.event, { "cpu-clock" })

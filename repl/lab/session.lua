@@ -180,10 +180,6 @@ function session:lines(template, lead)
    return template and text.lines(text.fill(template, self.figures), self.width, lead) or {}
 end
 
-local function kind_of(page)
-   return page.ask and "ask" or page.task and "task" or page.vary and "vary" or "read"
-end
-
 function session:choices(page)
    local out = {}
    for i, choice in ipairs(page.choices or {}) do
@@ -247,7 +243,8 @@ end
 function session:enter()
    local page = self:page()
    self:run_up_to(self.index) -- even a question, before the prediction, may name figures
-   self.phase, self.shown_hints = kind_of(page), 0
+   self.phase = page.ask and "ask" or page.task and "task" or page.vary and "vary" or "read"
+   self.shown_hints = 0
    local out = tables.append({ "" }, render.wrap(heading(self), self.width))
    tables.append(out, { ("-"):rep(widest(out)), "" })
    for _, change in ipairs(changes(self)) do

@@ -217,10 +217,6 @@ local function with_names(rows)
    return out
 end
 
-local function more_rows(n)
-   return ("... %s"):format(render.plural(n, "more row"))
-end
-
 --- Formats a list of records as columns and rows of texts.
 -- @param value
 -- @treturn[1] {table,...} columns: `title`, `right` if it is of numbers
@@ -239,7 +235,7 @@ function show.columns(value)
       cells[r] = {}
       for i, name in ipairs(names) do cells[r][i] = cell(rows[r][name], name) end
    end
-   return columns, cells, #value > ROWS and more_rows(#value - ROWS) or nil
+   return columns, cells, #value > ROWS and "... " .. render.plural(#value - ROWS, "more row") or nil
 end
 
 local function records(columns, cells, more)

@@ -83,12 +83,8 @@ local function difference(row, value)
    return row.counter.period and math.max(0, d + row.counter.period) or 0
 end
 
-local function clock(view)
-   return view.sim and view.sim:time() / 1e9 or proc.clock()
-end
-
 local function look(view)
-   local now = clock(view)
+   local now = view.sim and view.sim:time() / 1e9 or proc.clock()
    local seconds = view.last and now - view.last
    for _, row in ipairs(view.rows) do
       local value = read(row)

@@ -539,10 +539,6 @@ end
 
 -- --- repeated counts -----------------------------------------------------------------------------
 
-local function plain(value)
-   return type(value) == "number" and value or value:tonumber()
-end
-
 local function mean_share(runs, i)
    local shares, below = {}, false
    for k, run in ipairs(runs) do
@@ -558,7 +554,7 @@ local function merge_event(runs, i)
    for k, v in pairs(runs[1].events[i]) do row[k] = v end
    for _, run in ipairs(runs) do
       local value = run.events[i].value
-      if value then values[#values + 1] = plain(value) end
+      if value then values[#values + 1] = type(value) == "number" and value or value:tonumber() end
    end
    if #values > 0 then
       row.value, row.stddev = statistics.mean(values)

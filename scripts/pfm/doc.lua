@@ -97,10 +97,6 @@ end
 
 -- --- formatting text -------------------------------------------------------------------------------
 
-local function plain(text)
-   return (text:gsub("@{([^}]*)}", "%1"):gsub("`", ""))
-end
-
 -- Adds a line's words, filling the last line as far as it goes; `out.hang` indents the lines after the first.
 local function fill(out, text, first, indent)
    for word in text:gmatch("%S+") do
@@ -117,7 +113,7 @@ end
 -- Fills paragraphs; items of lists ("- ") hang under their text, and indented lines stay as they are.
 local function wrap(text, first, indent, width)
    local out = { full = false, width = width }
-   for line in (plain(text) .. "\n"):gmatch("(.-)\n") do
+   for line in (text:gsub("@{([^}]*)}", "%1"):gsub("`", "") .. "\n"):gmatch("(.-)\n") do
       local bullet = line:find("^%- ")
       if line:find("^   +%S") then
          out[#out + 1] = indent .. line:gsub("^   ", "")

@@ -92,10 +92,6 @@ local function known_hardware(name)
    return false, unknown(name)
 end
 
-local function software_event(name, plm, sw)
-   return { name = name, base = sw.name, kind = "software", plm = plm, unit = sw.unit, num = sw.num }
-end
-
 -- Finds a software event by the name that libpfm has for it: PAGE_FAULTS.
 local function library_software(base)
    local event = lpfm.event(base)
@@ -149,7 +145,7 @@ local function parse_named(name, one_kind)
    local sw, err = by_name[base], nil
    if not sw then sw, err = library_software(base) end
    if err then return nil, err end
-   if sw then return software_event(name, plm, sw) end
+   if sw then return { name = name, base = sw.name, kind = "software", plm = plm, unit = sw.unit, num = sw.num } end
    local code = raw.code(base)
    local kinds = not one_kind and on_kinds(name, base, plm, code)
    if kinds then return kinds end

@@ -53,11 +53,6 @@ function record.finish(r, outcome)
    return outcome, r.file
 end
 
--- Returns the bytes in all files together.
-local function written(r)
-   return r.file.bytes + (r.parts and r.parts.bytes or 0)
-end
-
 --- Records into a file.
 -- @tparam table spec as for `profile.prepare`
 -- @string path
@@ -82,7 +77,7 @@ function record.run(spec, path, on_tick, limits)
    r.parts = limits.switch and parts.new(r, limits)
    local ok, outcome = pcall(profile.run, r.profile, r.sink, function(self, elapsed)
       if on_tick then on_tick(self, elapsed) end
-      full_file = full_file or limits.max_size and written(r) >= limits.max_size
+      full_file = full_file or limits.max_size and r.file.bytes + (r.parts and r.parts.bytes or 0) >= limits.max_size
       if full_file then return "enough" end
       if r.parts then r.parts:tick(elapsed) end
    end)

@@ -282,10 +282,6 @@ local function total(counts)
    return sum
 end
 
-local function rarest_last(a, b)
-   return a.n > b.n or (a.n == b.n and a.first > b.first)
-end
-
 -- Returns the cells of two tables of counts. Cells with too few counts for the test are merged into
 -- one, which is left out if it still has too few.
 local function cells(one, two)
@@ -299,7 +295,7 @@ local function cells(one, two)
       if cell ~= rare then out[#out + 1] = cell end
    end
    if rare.n >= FEW then out[#out + 1] = rare end
-   table.sort(out, rarest_last)
+   table.sort(out, function(a, b) return a.n > b.n or (a.n == b.n and a.first > b.first) end)
    return out
 end
 

@@ -88,10 +88,6 @@ function symbols.object(path, id, file)
    return object
 end
 
-local function base_name(path)
-   return path:match("([^/]+)$") or path
-end
-
 local GENERATED = "[generated code]"
 
 local function is_generated(path)
@@ -115,7 +111,7 @@ end
 
 -- Returns words for code that has no symbol.
 local function nameless(path, object, err)
-   local name = base_name(path)
+   local name = path:match("([^/]+)$") or path
    if is_generated(path) then return GENERATED end
    if path == "[kernel]" or path:find("^%[") then return path end
    if not object and path:find(" %(deleted%)$") then return ("[%s]"):format(name) end

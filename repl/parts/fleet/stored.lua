@@ -81,10 +81,6 @@ end
 
 -- --- pictures ------------------------------------------------------------------------------------
 
-local function selection_of(args)
-   return #args.select > 0 and table.concat(args.select, ", ") or "everything"
-end
-
 local function span_of(totals)
    return ("%s to %s UTC"):format(os.date("!%Y-%m-%d %H:%M", totals.from), os.date("!%Y-%m-%d %H:%M", totals.to))
 end
@@ -102,7 +98,8 @@ end
 function pictures.flamegraph(list, out, args, total, event, totals)
    local samples = args.weight == "samples"
    local note = ("%s: %s, %s"):format(event, recordings_of(totals), span_of(totals))
-   out:write(flamegraph.draw(list, total, { title = args.title or selection_of(args), note = note,
+   local selection = #args.select > 0 and table.concat(args.select, ", ") or "everything"
+   out:write(flamegraph.draw(list, total, { title = args.title or selection, note = note,
       icicle = args.icicle, unit = samples and "sample" or event:find("clock") and "ns" or "event" }))
 end
 

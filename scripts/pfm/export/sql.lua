@@ -41,10 +41,6 @@ CREATE TABLE recordings (id INTEGER PRIMARY KEY, name TEXT, rank INTEGER, host T
    LEFT JOIN recordings ON recordings.id = samples.recording]],
 }
 
-local function quoted(text)
-   return "'" .. render.printable(text):gsub("'", "''") .. "'"
-end
-
 local function name_quoted(text)
    return '"' .. text:gsub('"', '""') .. '"'
 end
@@ -52,7 +48,7 @@ end
 local function literal(value)
    if value == nil then return "NULL" end
    if type(value) == "number" then return value % 1 == 0 and ("%.0f"):format(value) or ("%.9f"):format(value) end
-   return quoted(tostring(value))
+   return "'" .. render.printable(tostring(value)):gsub("'", "''") .. "'"
 end
 
 local function row(values, n)

@@ -25,10 +25,6 @@ local result = shape.record({ elapsed = number,
    { job = place, host = text }, { user = number, system = number, status = count, signal = count, runs = count,
    ["elapsed-stddev"] = number })
 
-local function is_result(object)
-   return result(object) and (object.command or object.tids or object.cpus) ~= nil -- rows of -I have none of these
-end
-
 local function member_of(object, path)
    local job, values, deviations, order = object.job or {}, {}, {}, {}
    local function add(name, value, unit, deviation)
@@ -48,7 +44,8 @@ local function results_of(file)
    for line in file:lines() do
       n = n + 1
       local object = line:find("%S") and render.from_json(line)
-      if object and is_result(object) then out[#out + 1] = object end
+      -- rows of -I have no target
+      if object and result(object) and (object.command or object.tids or object.cpus) then out[#out + 1] = object end
       bad = bad or (line:find("%S") and not object and n) or nil
    end
    return out, bad, n

@@ -48,14 +48,10 @@ local function together(list)
    return spec
 end
 
-local function denied(errno)
-   return errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM
-end
-
 -- If counting the kernel is not permitted (errno), returns true for an event that may be counted at
 -- user level alone: its levels were not chosen, and it does not occur in the kernel only.
 local function may_do_with_user(event, errno)
-   return denied(errno) and not event.plm and not event.kernel_only
+   return (errno == lpfm.errno.EACCES or errno == lpfm.errno.EPERM) and not event.plm and not event.kernel_only
 end
 
 -- Returns the event, or its part at user level if more is not permitted; nil and why if neither.

@@ -215,13 +215,9 @@ end
 
 -- --- a command -----------------------------------------------------------------------------------
 
-local function environment(self)
-   return { LPFM_REGIONS = self.path, LPFM_MACHINE = host.machine().name }
-end
-
 local function carry_out(self, spec)
    local target = { command = spec.command, seconds = spec.seconds, outlive = spec.outlive,
-      itself = true, spawn = { env = environment(self) } }
+      itself = true, spawn = { env = { LPFM_REGIONS = self.path, LPFM_MACHINE = host.machine().name } } }
    local outcome = measure.run(target, {})
    for k, v in pairs(regions.results(self)) do outcome[k] = v end
    outcome.subjects = nil

@@ -90,18 +90,10 @@ end
 -- A braille character has 2 by 4 dots: the bit of each, by column, and by row from the lowest up.
 local BRAILLE = { [0] = { [0] = 64, 4, 2, 1 }, { [0] = 128, 32, 16, 8 } }
 
-local function braille_char(bits)
-   return string.char(226, 160 + math.floor(bits / 64), 128 + bits % 64)
-end
-
 local function new_grid(width, height)
    local grid = {}
    for y = 0, height - 1 do grid[y] = {} end
    return grid, function(y, x) return y >= 0 and y < height and x >= 0 and x < width end
-end
-
-local function has_bit(bits, bit)
-   return math.floor(bits / bit) % 2 == 1
 end
 
 local function braille_grid(figure, b, width, height)
@@ -111,12 +103,14 @@ local function braille_grid(figure, b, width, height)
          local row, column, bit = math.floor(y / 4), math.floor(x / 2), BRAILLE[x % 2][y % 4]
          if not inside(row, column) then return end
          local cell = grid[row][column] or { bits = 0 }
-         if not has_bit(cell.bits, bit) then cell.bits = cell.bits + bit end
+         if math.floor(cell.bits / bit) % 2 == 0 then cell.bits = cell.bits + bit end
          cell.series, grid[row][column] = i, cell
       end)
    end
    for y = 0, height - 1 do
-      for _, cell in pairs(grid[y]) do cell.char = braille_char(cell.bits) end
+      for _, cell in pairs(grid[y]) do
+         cell.char = string.char(226, 160 + math.floor(cell.bits / 64), 128 + cell.bits % 64)
+      end
    end
    return grid
 end

@@ -61,15 +61,11 @@ end
 
 -- --- laying out jumps ----------------------------------------------------------------------------
 
--- Counts instructions: a conditional jump is followed by a jump for each way too far for it.
-local function size_of(insn)
-   return 1 + (insn.far_yes and 1 or 0) + (insn.far_no and 1 or 0)
-end
-
 local function lay_out(list)
    local starts, at = {}, 0
    for i, insn in ipairs(list) do
-      starts[i], at = at, at + size_of(insn)
+      starts[i] = at
+      at = at + 1 + (insn.far_yes and 1 or 0) + (insn.far_no and 1 or 0) -- a jump for each way too far follows
    end
    starts[#list + 1] = at
    return starts

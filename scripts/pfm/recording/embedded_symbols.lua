@@ -71,12 +71,8 @@ local function note_frames(o, handle, own)
    o.frames[#o.frames + 1] = row
 end
 
-local function by_first(a, b)
-   return a[1] < b[1]
-end
-
 local function finish(o)
-   for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, by_first) end
+   for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, tables.by(1)) end
    o.seen, o.starts, o.file_index = nil, nil, nil
    return o
 end

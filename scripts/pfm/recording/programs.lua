@@ -66,10 +66,6 @@ local function in_order(records, maps, code)
    return list
 end
 
-local function begins_life(row)
-   return row[1] == "EXEC" or (row[1] == "FORK" and row[3] ~= row[5])
-end
-
 -- --- the lives of processes ----------------------------------------------------------------------
 
 local function new_life(program, began)
@@ -108,7 +104,7 @@ local take = {}
 
 -- A new process gets the name that its creator, a thread, has now: later the thread may be renamed.
 function take.FORK(self, row)
-   if not begins_life(row) then return end
+   if row[1] ~= "EXEC" and (row[1] ~= "FORK" or row[3] == row[5]) then return end
    local parent = current(self, row[5]).program
    local name = self.thread_names[self.threads:at(row[4], row[2])] or parent.name
    begin(self, row[3], row[2], new_life({ maps = mappings.new(parent.maps), parent = parent, name = name,

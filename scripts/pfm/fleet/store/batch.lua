@@ -42,10 +42,6 @@ local function place_number(self, kind, symbol, object, build, line)
    return number_of(self, self.places, "place\0", { kind, symbol, object, build, line })
 end
 
-local function line_of(file, line, otherwise)
-   return file and ("%s:%d"):format(stacks.base_name(file), line or 0) or otherwise
-end
-
 local function build_of(recording, path)
    local known = recording.objects[path] or recording.symbols and recording.symbols[path]
    return known and tostring(known.build_id or "") or ""
@@ -61,7 +57,7 @@ local function frames_at(self, recording, where)
       local file, line = frame.file, frame.line
       if last then file, line = symbols.line(where) end
       out[i] = place_number(self, last and "function" or "inlined", name, object, build,
-         render.printable(line_of(file, line, name)))
+         render.printable(file and ("%s:%d"):format(stacks.base_name(file), line or 0) or name))
    end
    return out
 end
@@ -117,10 +113,6 @@ local function tally(self, recording)
    return out
 end
 
-local function command_of(head)
-   return render.printable(type(head.command) == "table" and table.concat(head.command, " ") or head.what)
-end
-
 local MOST_RANK = 2 ^ 31 - 1
 
 local function rank_of(from)
@@ -133,7 +125,8 @@ local function known_by(recording, given)
    local head, from = recording.head, origin.of(recording)
    local host = given.host or from.host
    local values = { time = math.floor(head.time or 0), host = host, version = given.version,
-      command = given.command or command_of(head), kernel = given.kernel or head.machine.kernel,
+      command = given.command or render.printable(type(head.command) == "table" and table.concat(head.command, " ")
+         or head.what), kernel = given.kernel or head.machine.kernel,
       arch = given.arch or head.machine.arch, job = given.job or from.job, rank = rank_of(from),
       node = from.node == from.host and host or from.node, step = from.step }
    local out = {}
