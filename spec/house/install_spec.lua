@@ -9,7 +9,7 @@ local lpfm = require "lpfm"
 local build = os.getenv("LPFM_BUILD") or "build"
 local interpreter = os.getenv("LPFM_LUA") or "luajit"
 local san = build:match("/san$") ~= nil
-local root = os.tmpname()
+local root = c.folder()
 local prefix = root .. "/usr"
 
 -- CLEAN removes the specs' environment from a command; MAKE removes that of an outer make, too.
@@ -36,12 +36,7 @@ local function lua(code, paths)
    return must(("cd / && %s %s %s -e '%s'"):format(CLEAN, paths, interpreter, code))
 end
 
-setup(function()
-   os.remove(root)
-   must("mkdir " .. root)
-   install("PREFIX=" .. prefix)
-end)
-teardown(function() c.sh("rm -rf " .. root) end)
+setup(function() install("PREFIX=" .. prefix) end)
 
 describe("an installed lpfm", function()
    it("counts", function()

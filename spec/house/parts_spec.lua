@@ -8,7 +8,7 @@ local c = require "support.c"
 local build = os.getenv("LPFM_BUILD") or "build"
 local interpreter = os.getenv("LPFM_LUA") or "luajit"
 local program = ("%s/%s/lpfm"):format(build, interpreter)
-local root = os.tmpname()
+local root = c.folder()
 
 local CLEAN = "env -u LUA_PATH -u LUA_CPATH -u LPFM_SCRIPTS -u LPFM_CPATH -u LD_LIBRARY_PATH "
 
@@ -28,12 +28,6 @@ local function install(parts, place)
       :format(CLEAN, build:match("/san$") and "SAN=1" or "", interpreter, prefix, parts))
    return ("cd %s && %s %s/bin/lpfm "):format(root, CLEAN, prefix), prefix
 end
-
-setup(function()
-   os.remove(root)
-   must("mkdir " .. root)
-end)
-teardown(function() c.sh("rm -rf " .. root) end)
 
 describe("lpfm with all of its parts", function()
    it("has their commands, options and modules, these by their former names, too", function()

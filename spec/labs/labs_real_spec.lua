@@ -13,7 +13,7 @@ local validate = require "repl.lab.validate"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 local program = ("%s/%s/lpfm"):format(build, os.getenv("LPFM_LUA") or "luajit")
-local scratch = os.tmpname()
+local scratch = c.folder()
 local before
 
 -- Returns why nothing real can be measured here, or nil if it can.
@@ -24,15 +24,8 @@ local function obstacle()
    return cpu ~= "x86_64" and cpu ~= "aarch64" and "labs make no programs for " .. cpu or nil
 end
 
-setup(function()
-   before = lpfm.machine().name
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-end)
-teardown(function()
-   assert(lpfm.machine(before))
-   c.sh("rm -rf " .. scratch)
-end)
+setup(function() before = lpfm.machine().name end)
+teardown(function() assert(lpfm.machine(before)) end)
 
 local function here_it(name, fn)
    it(name, function()
@@ -219,9 +212,7 @@ typedef uint32_t u32;
       load "spec/vm/halves/halves.c"
       load("spec/vm/format/tally.c", { ['"tally"'] = '"renamed"', ["3b, 0e"] = "3b, 0f" })
    end)
-   teardown(function()
-      for _, remove in ipairs(removals) do remove() end
-   end)
+   teardown(function() for _, remove in ipairs(removals) do remove() end end)
 
    here_it("takes the solution, which counts every second overflow", function()
       local right, why = judged(page.solution)

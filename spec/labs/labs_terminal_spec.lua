@@ -8,14 +8,8 @@ local render = require "pfm.render"
 local terminal = require "support.terminal"
 
 local program = c.program
-local scratch = os.tmpname()
+local scratch = c.folder()
 local ENVIRONMENT = ("env -u LPFM_SCRIPTS TERM=screen LC_ALL=C.UTF-8 LPFM_INIT= XDG_STATE_HOME=%s "):format(scratch)
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 local function lab(arguments, input)
    files.write(scratch .. "/typed", input or "")

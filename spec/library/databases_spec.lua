@@ -20,15 +20,9 @@ local tables = require "pfm.fleet.store.tables"
 local PATIENCE = require "support.patience"
 
 local program = c.program
-local scratch = os.tmpname()
+local scratch = c.folder()
 local DAY = 86400
 local TODAY = math.floor(os.time() / DAY) * DAY
-
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 local BASE, FUNCTIONS = 0x400000, { "alpha", "beta", "ga'm\\a" }
 local test_number = 0 -- a part of host names: each test has hosts of its own

@@ -19,8 +19,7 @@ local files = require "support.files"
 local read, write = files.read, files.write
 
 local program, run = c.program, c.lpfm
-local scratch = os.tmpname()
-os.remove(scratch)
+local scratch = c.folder()
 
 -- No process has such an ID, so the map file of this name can be ours.
 local PID = 2 ^ 22 + require("lpfm.proc").getpid() * 4
@@ -59,15 +58,11 @@ local function make()
 end
 
 setup(function()
-   sh("mkdir -p " .. scratch)
    write(MAP, "500000 100 alpha\n500100 100 be;ta\n")
    make()
 end)
 
-teardown(function()
-   os.remove(MAP)
-   sh("rm -rf " .. scratch)
-end)
+teardown(function() os.remove(MAP) end)
 
 describe("stacks", function()
    it("are process, thread, object, function, each once", function()

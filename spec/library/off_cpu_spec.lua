@@ -182,15 +182,9 @@ local program = c.program
 local not_here = real ~= "perf" and "the machine perf tells of context switches"
 
 describe("a recording of off-CPU time", function()
-   local scratch, waits
+   local scratch, waits = c.folder(), nil
 
-   setup(function()
-      scratch = os.tmpname()
-      os.remove(scratch)
-      assert(select(2, c.sh("mkdir -p " .. scratch)) == 0)
-      waits = c.target("waits", "-fno-omit-frame-pointer")
-   end)
-   teardown(function() c.sh("rm -rf " .. scratch) end)
+   setup(function() waits = c.target("waits", "-fno-omit-frame-pointer") end)
 
    local function run(line)
       return c.sh(("cd %s && LPFM_MACHINE=perf %s %s"):format(scratch, program, line))

@@ -6,17 +6,11 @@ local c = require "support.c"
 local files = require "support.files"
 
 local program = c.program
-local scratch = os.tmpname()
+local scratch = c.folder()
 
 local WAYS = { "record -q -o %s/data --", "record -q -g -o %s/data --", "record -q --call-graph dwarf -o %s/data --",
    "stat -o %s/out --", "stat --per-thread -o %s/out --", "stat -r 2 -o %s/out --", "histogram -o %s/out cpu --",
    "cascade -o %s/out page-faults:1 then cs --" }
-
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 -- Checks that a command, after `by`, prints and returns the same alone and in each of WAYS.
 local function is_the_same(command, by)

@@ -8,7 +8,7 @@ local sim = require "support.sim"
 local terminal = require "support.terminal"
 
 local build, lua = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
-local dir
+local dir = c.folder()
 
 -- Gives both simulators the same environment, addresses, stdin and kind of stdout, on which depends
 -- what a program executes. With the libraries' folder it does not depend on ld.so.cache.
@@ -54,12 +54,6 @@ local USUAL = { "32768,8,64", "32768,8,64", "262144,8,64" }
 local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- cachegrind clips accesses to the smallest line, 32 bytes
 
 describe("the simulated caches", function()
-   setup(function()
-      dir = os.tmpname()
-      os.remove(dir)
-      assert(select(2, c.sh("mkdir " .. dir)) == 0)
-   end)
-   teardown(function() c.sh("rm -rf " .. dir) end)
    before_each(sim.begin)
    after_each(sim.finish)
 

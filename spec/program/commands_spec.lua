@@ -12,13 +12,7 @@ local terminal = require "support.terminal"
 local help = require "repl.prompt.help"
 
 local program = c.program
-local scratch = os.tmpname()
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
+local scratch = c.folder()
 
 local function is_known(kind)
    return kind == "file" or kind == "command" or kind == "function" or kinds.words(kind, "") ~= nil

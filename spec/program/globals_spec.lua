@@ -9,13 +9,7 @@ local namespace = require "repl.prompt.namespace"
 local tokens = require "repl.prompt.tokens"
 
 local program = c.program
-local scratch = os.tmpname()
-
-setup(function()
-   os.remove(scratch)
-   assert.equal(0, select(2, c.sh("mkdir " .. scratch)))
-end)
-teardown(function() c.sh("rm -rf " .. scratch) end)
+local scratch = c.folder()
 
 -- Returns what the prompt prints for lines that are typed.
 local function prompt(text)

@@ -8,7 +8,7 @@ local cjson = require "cjson"
 
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local program = ("%s/%s/lpfm"):format(build, interpreter)
-local home = os.tmpname()
+local home = c.folder()
 
 local function has(module)
    return select(2, c.sh(("/usr/bin/python3 -c 'import %s'"):format(module))) == 0
@@ -27,12 +27,6 @@ local function session(steps)
    assert.equal(#steps, #out, (c.sh("cat " .. home .. "/said")))
    return out
 end
-
-setup(function()
-   os.remove(home)
-   c.sh("mkdir " .. home)
-end)
-teardown(function() c.sh("rm -rf " .. home) end)
 
 describe("lpfm jupyter", function()
    it("says what it can do, and refuses the rest", function()

@@ -8,7 +8,7 @@ local cjson = require "cjson"
 local lpfm = require "lpfm"
 
 local program, run = c.program, c.lpfm
-local scratch = os.tmpname()
+local scratch = c.folder()
 
 local read, write = files.read, files.write
 
@@ -33,13 +33,6 @@ local function near(expected, got, share)
    local message = ("%s is not within %g%% of %s"):format(tostring(got), share * 100, tostring(expected))
    assert.is_true(math.abs(got - expected) <= expected * share, message)
 end
-
-setup(function()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
-end)
-
-teardown(function() c.sh("rm -rf " .. scratch) end)
 
 describe("lpfm", function()
    it("explains itself and each command", function()

@@ -7,8 +7,7 @@ local files = require "support.files"
 local terminal = require "support.terminal"
 
 local quote = terminal.quote
-local program = c.program
-local dir
+local program, dir = c.program, c.folder()
 
 local function prompt(text, environment)
    return c.sh(("printf %%s %s | %s %s"):format(quote(text), environment or "", program))
@@ -49,13 +48,6 @@ m:run{ms=1}
 ]]
 
 describe("a transcript", function()
-   setup(function()
-      dir = os.tmpname()
-      os.remove(dir)
-      assert.equal(0, select(2, c.sh("mkdir " .. dir)))
-   end)
-   teardown(function() c.sh("rm -rf " .. dir) end)
-
    it("is a script that programs its contexts alike, and finds that they are", function()
       local file = dir .. "/transcript.lua"
       local before = programming(prompt(simulated .. ".save " .. file .. "\n" .. dump("c", "d")))
