@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perfmon/perfmonctl.h"
+#include "../pages.h"
 
 #define PAGE_FAULTS	66
 #define USER_AND_KERNEL	0x9
@@ -18,18 +18,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "%s: %s\n", what, pfm_explain());
 	exit(1);
-}
-
-static void touch(long pages)
-{
-	long size = sysconf(_SC_PAGESIZE);
-	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap");
-	for (long i = 0; i < pages; i++)
-		p[i * size] = 1;
 }
 
 int main(int argc, char **argv)

@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: MIT
 /* create_n.c - the calls of section 6.1, with pfm_create_context() as 6.1.1 has it. Silent where all is well. */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
-
-static int failures;
-
-#define EXPECT(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
-		failures++; \
-	} \
-} while (0)
+#include "../parts.h"
 
 static void refused(void)
 {
 	pfarg_ctx_t two[2];
 
 	memset(two, 0, sizeof(two));
-	EXPECT(pfm_create_context(two, 0) == -1 && errno == EFAULT);
-	EXPECT(pfm_create_context(two, 2) == -1 && errno == EFAULT);
-	EXPECT(pfm_create_context(NULL, 1) == -1 && errno == EFAULT);
+	CHECK(pfm_create_context(two, 0) == -1 && errno == EFAULT);
+	CHECK(pfm_create_context(two, 2) == -1 && errno == EFAULT);
+	CHECK(pfm_create_context(NULL, 1) == -1 && errno == EFAULT);
 	two[0].ctx_flags = 0x4000;
-	EXPECT(pfm_create_context(two, 1) == -1 && errno == EINVAL);
+	CHECK(pfm_create_context(two, 1) == -1 && errno == EINVAL);
 }
 
 static void default_policy(void)
@@ -36,9 +25,9 @@ static void default_policy(void)
 	pfarg_ctx_t ctx;
 
 	memset(&ctx, 0, sizeof(ctx));
-	EXPECT(pfm_create_context(&ctx, 1) == 0);
-	EXPECT(ctx.ctx_fd > 2 && !ctx.ctx_smpl_buf_size);
-	EXPECT(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL);	/* it is a context, but not loaded */
+	CHECK(pfm_create_context(&ctx, 1) == 0);
+	CHECK(ctx.ctx_fd > 2 && !ctx.ctx_smpl_buf_size);
+	CHECK(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL);	/* it is a context, but not loaded */
 	close(ctx.ctx_fd);
 }
 
@@ -55,10 +44,10 @@ static void with_format(void)
 	memset(&req, 0, sizeof(req));
 	memcpy(req.ctx.ctx_smpl_buf_id, uuid, sizeof(uuid));
 	req.arg.buf_size = 8192;
-	EXPECT(pfm_create_context(&req.ctx, 1) == 0);
-	EXPECT(req.ctx.ctx_smpl_buf_size == 8192);
+	CHECK(pfm_create_context(&req.ctx, 1) == 0);
+	CHECK(req.ctx.ctx_smpl_buf_size == 8192);
 	hdr = pfm_map_buffer(req.ctx.ctx_fd, 8192);
-	EXPECT(hdr != MAP_FAILED && hdr->hdr_version == PFM_DFL_SMPL_VERSION);
+	CHECK(hdr != MAP_FAILED && hdr->hdr_version == PFM_DFL_SMPL_VERSION);
 	close(req.ctx.ctx_fd);
 }
 

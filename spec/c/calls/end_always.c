@@ -7,16 +7,12 @@
  * "This could be because the entire process exited or simply because that thread terminated"; "It is not possible to
  * suppress the termination message"; when it is received "the context is detached".
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -24,15 +20,9 @@
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
+#include "../parts.h"
 
 #define FAULTS	66
-#define TRUE(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
-		exit(1); \
-	} \
-} while (0)
-
 #define NEW_FAULTS	200	/* page faults of the executed program */
 
 static int go[2], leave[2], came[2];
@@ -128,7 +118,7 @@ static pid_t start_two(pid_t *second)
 	pthread_t thread;
 	pid_t pid;
 
-	TRUE(!pipe(go) && !pipe(leave) && !pipe(came));
+	REQUIRE(!pipe(go) && !pipe(leave) && !pipe(came));
 	pid = fork();
 	if (!pid) {
 		close(leave[1]);	/* so that read() returns when the tool has ended */
@@ -136,7 +126,7 @@ static pid_t start_two(pid_t *second)
 			_exit(1);
 		take_part(first_executes);
 	}
-	TRUE(read(came[0], second, sizeof(*second)) == sizeof(*second));
+	REQUIRE(read(came[0], second, sizeof(*second)) == sizeof(*second));
 	return pid;
 }
 
@@ -147,10 +137,10 @@ static pid_t start_target(void (*work)(void))
 	pid_t pid;
 	char c;
 
-	TRUE(!pipe(go) && !pipe(leave) && !pipe(came));
+	REQUIRE(!pipe(go) && !pipe(leave) && !pipe(came));
 	pid = fork();
 	if (pid) {
-		TRUE(read(came[0], &c, 1) == 1);
+		REQUIRE(read(came[0], &c, 1) == 1);
 		return pid;
 	}
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -171,11 +161,11 @@ static int monitor(pid_t pid, uint32_t flags, const char *format, uint32_t pmd_f
 			    .reg_flags = pmd_flags };
 	int fd = pfm_create_context(&ctx, format, format ? &arg : NULL, format ? sizeof(arg) : 0);
 
-	TRUE(fd >= 0);
-	TRUE(!fcntl(fd, F_SETFD, FD_CLOEXEC));
-	TRUE(!pfm_write_pmcs(fd, &pmc, 1) && !pfm_write_pmds(fd, &pmd, 1));
-	TRUE(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
-	TRUE(write(go[1], "x", 1) == 1);
+	REQUIRE(fd >= 0);
+	REQUIRE(!fcntl(fd, F_SETFD, FD_CLOEXEC));
+	REQUIRE(!pfm_write_pmcs(fd, &pmc, 1) && !pfm_write_pmds(fd, &pmd, 1));
+	REQUIRE(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
+	REQUIRE(write(go[1], "x", 1) == 1);
 	return fd;
 }
 
@@ -184,17 +174,17 @@ static int next(int fd)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 	pfarg_msg_t msg;
 
-	TRUE(poll(&p, 1, 30000) == 1);
-	TRUE(read(fd, &msg, sizeof(msg)) == sizeof(msg));
+	REQUIRE(poll(&p, 1, 30000) == 1);
+	REQUIRE(read(fd, &msg, sizeof(msg)) == sizeof(msg));
 	return (int)msg.msg_type;
 }
 
 static void ended(int fd, pid_t pid)
 {
-	TRUE(next(fd) == PFM_MSG_END);
-	TRUE(pfm_unload_context(fd) == -1);
+	REQUIRE(next(fd) == PFM_MSG_END);
+	REQUIRE(pfm_unload_context(fd) == -1);
 	kill(pid, SIGKILL);
-	TRUE(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 }
 
 static void masked(const char *format, uint32_t pmd_flags)
@@ -203,7 +193,7 @@ static void masked(const char *format, uint32_t pmd_flags)
 	int fd = monitor(pid, 0, format, pmd_flags);
 
 	if (pmd_flags)
-		TRUE(next(fd) == PFM_MSG_OVFL);
+		REQUIRE(next(fd) == PFM_MSG_OVFL);
 	ended(fd, pid);
 }
 
@@ -216,7 +206,7 @@ static void killed(void)
 	pid_t pid = start_target(endless);
 	int fd = monitor(pid, PFM_FL_NOTIFY_BLOCK, NULL, PFM_REGFL_OVFL_NOTIFY);
 
-	TRUE(next(fd) == PFM_MSG_OVFL);
+	REQUIRE(next(fd) == PFM_MSG_OVFL);
 	kill(pid, SIGKILL);
 	ended(fd, pid);
 }
@@ -226,8 +216,8 @@ static void exits(void)
 	pid_t pid = start_target(endless);
 	int fd = monitor(pid, PFM_FL_NOTIFY_BLOCK, NULL, PFM_REGFL_OVFL_NOTIFY);
 
-	TRUE(next(fd) == PFM_MSG_OVFL);
-	TRUE(write(leave[1], "x", 1) == 1);
+	REQUIRE(next(fd) == PFM_MSG_OVFL);
+	REQUIRE(write(leave[1], "x", 1) == 1);
 	ended(fd, pid);
 }
 
@@ -242,7 +232,7 @@ static uint64_t faults(int fd)
 {
 	pfarg_pmd_t pmd = { .reg_num = FAULTS };
 
-	TRUE(!pfm_read_pmds(fd, &pmd, 1));
+	REQUIRE(!pfm_read_pmds(fd, &pmd, 1));
 	return pmd.reg_value;
 }
 
@@ -250,7 +240,7 @@ static void executed_now(void)
 {
 	char c;
 
-	TRUE(read(came[0], &c, 1) == 1);
+	REQUIRE(read(came[0], &c, 1) == 1);
 }
 
 /* 3.1.7: "When a monitored thread invokes the exec() system call, the context remains attached." */
@@ -259,21 +249,21 @@ static void goes_on(int fd, pid_t pid)
 	struct pollfd p = { .fd = fd, .events = POLLIN };
 
 	executed_now();
-	TRUE(!poll(&p, 1, 0));
-	TRUE(write(leave[1], "x", 1) == 1);
+	REQUIRE(!poll(&p, 1, 0));
+	REQUIRE(write(leave[1], "x", 1) == 1);
 	ended(fd, pid);
-	TRUE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
+	REQUIRE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
 }
 
 /* exec(2) ends all other threads of a process; the calling thread gets the first one's tid. */
 static void ends_with_it(int fd, pid_t pid)
 {
 	executed_now();
-	TRUE(next(fd) == PFM_MSG_END);
-	TRUE(pfm_unload_context(fd) == -1);
-	TRUE(faults(fd) - (uint64_t)-3 < NEW_FAULTS);
+	REQUIRE(next(fd) == PFM_MSG_END);
+	REQUIRE(pfm_unload_context(fd) == -1);
+	REQUIRE(faults(fd) - (uint64_t)-3 < NEW_FAULTS);
 	kill(pid, SIGKILL);
-	TRUE(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 }
 
 static void execs(bool first, bool monitor_first, void (*then)(int fd, pid_t pid))
@@ -325,15 +315,15 @@ static void unseen(void)
 
 	first_executes = false;
 	pid = start_two(&second);
-	TRUE(!pipe(begin));
+	REQUIRE(!pipe(begin));
 	helper = fork();
 	if (!helper)
 		hold_tool(begin[0], go[1], getppid(), pid);
 	go[1] = begin[1];	/* monitor() writes there what lets the target go */
 	fd = monitor(second, 0, NULL, 0);
 	ended(fd, pid);
-	TRUE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
-	TRUE(waitpid(helper, NULL, 0) == helper);
+	REQUIRE(faults(fd) - (uint64_t)-3 >= NEW_FAULTS);
+	REQUIRE(waitpid(helper, NULL, 0) == helper);
 }
 
 static int own_fd;
@@ -344,8 +334,8 @@ static void *monitor_itself(void *unused)
 	pfarg_load_t load = { .load_pid = (uint32_t)gettid() };
 
 	own_fd = pfm_create_context(&ctx, NULL, NULL, 0);
-	TRUE(own_fd >= 0);
-	TRUE(!pfm_load_context(own_fd, &load) && !pfm_start(own_fd, NULL));
+	REQUIRE(own_fd >= 0);
+	REQUIRE(!pfm_load_context(own_fd, &load) && !pfm_start(own_fd, NULL));
 	return unused;
 }
 
@@ -356,41 +346,32 @@ static void own(void)
 	struct pollfd p = { .events = POLLIN };
 	pthread_t thread;
 
-	TRUE(!pthread_create(&thread, NULL, monitor_itself, NULL));
-	TRUE(!pthread_join(thread, NULL));
+	REQUIRE(!pthread_create(&thread, NULL, monitor_itself, NULL));
+	REQUIRE(!pthread_join(thread, NULL));
 	p.fd = own_fd;
 	while (pfm_load_context(own_fd, &load)) {	/* after pthread_join() the thread may still be about to end */
-		TRUE(errno == EBUSY);
-		TRUE(!poll(&p, 1, 0));
+		REQUIRE(errno == EBUSY);
+		REQUIRE(!poll(&p, 1, 0));
 		sched_yield();
 	}
-	TRUE(!pfm_start(own_fd, NULL) && !pfm_unload_context(own_fd));
+	REQUIRE(!pfm_start(own_fd, NULL) && !pfm_unload_context(own_fd));
 }
 
 static void exec_ends_first(void) { execs(false, true, ends_with_it); }
 static void exec_ends_second(void) { execs(true, false, ends_with_it); }
 
+static const struct part cases[] = {
+	{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
+	{ "exits", exits }, { "leader", first_thread },
+	{ "first_execs", first_execs }, { "second_execs", second_execs },
+	{ "unseen", unseen }, { "own", own },
+	{ "exec_ends_first", exec_ends_first }, { "exec_ends_second", exec_ends_second },
+	{ NULL, NULL }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char	*name;
-		void		(*run)(void);
-	} cases[] = {
-		{ "full", full }, { "saturated", saturated }, { "plain", plain }, { "killed", killed },
-		{ "exits", exits }, { "leader", first_thread },
-		{ "first_execs", first_execs }, { "second_execs", second_execs },
-		{ "unseen", unseen }, { "own", own },
-		{ "exec_ends_first", exec_ends_first }, { "exec_ends_second", exec_ends_second },
-	};
-
 	if (argc == 3)
 		return executed(atoi(argv[1]), atoi(argv[2]));
-
-	for (size_t i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++) {
-		if (strcmp(argv[1], cases[i].name) != 0)
-			continue;
-		cases[i].run();
-		return 0;
-	}
-	return 2;
+	return run_part(cases, argc, argv);
 }

@@ -3,14 +3,10 @@
  * perfctr.c - perfctr's virtual counters, by the sentences of their specification: "perfctr CASE". Silent where all is
  * well. Counts page faults, which all machines can, to the last one: each page is touched once.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,20 +15,17 @@
 #include "perfctr/libperfctr.h"
 #include "perfmon/sim.h"
 
+#include "../pages.h"
+#define EXPLAIN perfctr_explain
+#include "../parts.h"
+
 #define PAGES	1000
 #define FEW	300		/* faults of the calls, the program and sanitizers, between two commands */
 #define FAULTS	66
 #define MINOR	67
 #define LEVELS	9
 
-#define EXPECT(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s; %s)\n", __LINE__, #cond, strerror(errno), perfctr_explain()); \
-		exit(1); \
-	} \
-} while (0)
-
-#define EXPECT_ERR(call, err) EXPECT((call) == -1 && errno == (err))
+#define REQUIRE_ERR(call, err) REQUIRE((call) == -1 && errno == (err))
 
 #define BETWEEN(low, value, high) do { \
 	unsigned long long v_ = (value); \
@@ -42,19 +35,6 @@
 		exit(1); \
 	} \
 } while (0)
-
-static void touch(long pages)
-{
-	long size = sysconf(_SC_PAGESIZE);
-	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	EXPECT(p != MAP_FAILED);
-	madvise((void *)p, (size_t)(pages * size), MADV_NOHUGEPAGE);
-	for (long i = 0; i < pages; i++)
-		p[i * size] = 1;
-	munmap((void *)p, (size_t)(pages * size));
-}
 
 static struct vperfctr_control faults(void)
 {
@@ -73,8 +53,8 @@ static int counting(int tid)
 	struct vperfctr_control c = faults();
 	int fd = sys_vperfctr_open(tid, 1);
 
-	EXPECT(fd >= 0);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(fd >= 0);
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	return fd;
 }
 
@@ -82,7 +62,7 @@ static struct perfctr_sum_ctrs sums(int fd)
 {
 	struct perfctr_sum_ctrs s;
 
-	EXPECT(!sys_vperfctr_read(fd, &s, NULL, NULL));
+	REQUIRE(!sys_vperfctr_read(fd, &s, NULL, NULL));
 	return s;
 }
 
@@ -91,7 +71,7 @@ static volatile const struct vperfctr_state *map(int fd)
 	volatile const struct vperfctr_state *kstate;
 
 	kstate = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, fd, 0);
-	EXPECT(kstate != MAP_FAILED);
+	REQUIRE(kstate != MAP_FAILED);
 	return kstate;
 }
 
@@ -106,26 +86,26 @@ static void opens(void)
 	char path[64], name[64] = "";
 	int fd, other;
 
-	EXPECT_ERR(sys_vperfctr_open(0, 0), ENOENT);
-	EXPECT_ERR(sys_vperfctr_open(0x7fffffff, 1), ESRCH);
-	EXPECT_ERR(sys_vperfctr_open(-1, 1), ESRCH);
+	REQUIRE_ERR(sys_vperfctr_open(0, 0), ENOENT);
+	REQUIRE_ERR(sys_vperfctr_open(0x7fffffff, 1), ESRCH);
+	REQUIRE_ERR(sys_vperfctr_open(-1, 1), ESRCH);
 	fd = sys_vperfctr_open(0, 1);
-	EXPECT(fd >= 0);
-	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);
-	EXPECT_ERR(sys_vperfctr_open((int)syscall(SYS_gettid), 1), EEXIST);
-	EXPECT(!sys_vperfctr_read(fd, &sum, &control, &children));
-	EXPECT(!memcmp(&sum, &zero, sizeof(zero)) && !memcmp(&children, &zero, sizeof(zero)));
-	EXPECT(!memcmp(&control, &none, sizeof(none)));
+	REQUIRE(fd >= 0);
+	REQUIRE_ERR(sys_vperfctr_open(0, 1), EEXIST);
+	REQUIRE_ERR(sys_vperfctr_open((int)syscall(SYS_gettid), 1), EEXIST);
+	REQUIRE(!sys_vperfctr_read(fd, &sum, &control, &children));
+	REQUIRE(!memcmp(&sum, &zero, sizeof(zero)) && !memcmp(&children, &zero, sizeof(zero)));
+	REQUIRE(!memcmp(&control, &none, sizeof(none)));
 	/* "identifies perfctr state file descriptors as belonging to "vperfctrfs"" */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	EXPECT(readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "vperfctrfs"));
+	REQUIRE(readlink(path, name, sizeof(name) - 1) > 0 && strstr(name, "vperfctrfs"));
 	other = sys_vperfctr_open(0, 0);
-	EXPECT(other >= 0 && other != fd);
-	EXPECT(!perfctr_info(&info) && info.nrctrs >= 2 && !(info.features & PERFCTR_FEATURE_RDPMC));
+	REQUIRE(other >= 0 && other != fd);
+	REQUIRE(!perfctr_info(&info) && info.nrctrs >= 2 && !(info.features & PERFCTR_FEATURE_RDPMC));
 	close(fd);
-	EXPECT(!sys_vperfctr_read(other, &sum, NULL, NULL));
+	REQUIRE(!sys_vperfctr_read(other, &sum, NULL, NULL));
 	close(other);
-	EXPECT_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps its counters without a descriptor */
+	REQUIRE_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps its counters without a descriptor */
 }
 
 /* A command that fails changes nothing. */
@@ -134,23 +114,23 @@ static void errors(void)
 	struct vperfctr_control c, now;
 	int fd = counting(0), pipes[2], full = open("/dev/null", O_RDONLY);
 
-	EXPECT(!pipe(pipes));
+	REQUIRE(!pipe(pipes));
 	for (int i = 0; i < 3; i++) {
 		int bad = i == 0 ? -1 : i == 1 ? pipes[0] : full;
 
 		c = faults();
-		EXPECT_ERR(sys_vperfctr_control(bad, &c), EBADF);
-		EXPECT_ERR(sys_vperfctr_read(bad, NULL, &c, NULL), EBADF);
-		EXPECT_ERR(sys_vperfctr_unlink(bad), EBADF);
-		EXPECT_ERR(sys_vperfctr_iresume(bad), EBADF);
+		REQUIRE_ERR(sys_vperfctr_control(bad, &c), EBADF);
+		REQUIRE_ERR(sys_vperfctr_read(bad, NULL, &c, NULL), EBADF);
+		REQUIRE_ERR(sys_vperfctr_unlink(bad), EBADF);
+		REQUIRE_ERR(sys_vperfctr_iresume(bad), EBADF);
 	}
-	EXPECT_ERR(sys_vperfctr_control(fd, NULL), EFAULT);
-	EXPECT_ERR(perfctr_info(NULL), EFAULT);
-	EXPECT_ERR(sys_vperfctr_iresume(fd), EPERM);
+	REQUIRE_ERR(sys_vperfctr_control(fd, NULL), EFAULT);
+	REQUIRE_ERR(perfctr_info(NULL), EFAULT);
+	REQUIRE_ERR(sys_vperfctr_iresume(fd), EPERM);
 #define BAD(change) do { \
 	c = faults(); \
 	change; \
-	EXPECT_ERR(sys_vperfctr_control(fd, &c), EINVAL); \
+	REQUIRE_ERR(sys_vperfctr_control(fd, &c), EINVAL); \
 } while (0)
 	BAD(c._reserved[1] = 1);
 	BAD(c.cpu_control._reserved[3] = 1);
@@ -164,14 +144,14 @@ static void errors(void)
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10);	/* no signal */
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.si_signo = SIGUSR1);	/* no ireset */
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10; c.si_signo = 65);
-	EXPECT(!sys_vperfctr_read(fd, NULL, &now, NULL));
+	REQUIRE(!sys_vperfctr_read(fd, NULL, &now, NULL));
 	c = faults();
-	EXPECT(!memcmp(&c, &now, sizeof(c)));
+	REQUIRE(!memcmp(&c, &now, sizeof(c)));
 	touch(PAGES);
 	BETWEEN(PAGES, sums(fd).pmc[0], PAGES + 3 * FEW);
 	/* "read-only access to the state" */
-	EXPECT(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
-	EXPECT(write(fd, "", 1) == -1 && ftruncate(fd, 0) == -1);
+	REQUIRE(mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) == MAP_FAILED);
+	REQUIRE(write(fd, "", 1) == -1 && ftruncate(fd, 0) == -1);
 }
 
 /* --- counting --------------------------------------------------------------------------------------- */
@@ -186,18 +166,18 @@ static void preserves(void)
 	touch(PAGES);
 	before = sums(fd);
 	BETWEEN(PAGES, before.pmc[0], PAGES + FEW);
-	EXPECT(before.tsc > 0);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(before.tsc > 0);
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	s = sums(fd);
 	BETWEEN(0, s.pmc[0], FEW);
-	EXPECT(s.tsc > before.tsc);
+	REQUIRE(s.tsc > before.tsc);
 
 	touch(PAGES);
 	c.cpu_control.nractrs = 2;
 	c.cpu_control.pmc_map[1] = MINOR;
 	c.cpu_control.evntsel[1] = LEVELS;
 	c.preserve = 1;
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	touch(PAGES);
 	s = sums(fd);
 	BETWEEN(2 * PAGES, s.pmc[0], 2 * PAGES + 2 * FEW);
@@ -205,9 +185,9 @@ static void preserves(void)
 
 	/* "The TSC's sum is only reset if the TSC is disabled in the new state" */
 	c.cpu_control.tsc_on = 0;
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	s = sums(fd);
-	EXPECT(!s.tsc && s.pmc[0] >= 2 * PAGES && s.pmc[1] < FEW);
+	REQUIRE(!s.tsc && s.pmc[0] >= 2 * PAGES && s.pmc[1] < FEW);
 }
 
 /*
@@ -224,19 +204,19 @@ static void stops(void)
 	for (off.preserve = 0; off.preserve <= 1; off.preserve++) {
 		touch(PAGES);
 		running = sums(fd);
-		EXPECT(!sys_vperfctr_control(fd, &off));
-		EXPECT(!sys_vperfctr_read(fd, &s, &got, NULL));
-		EXPECT(!memcmp(&got, &off, sizeof(off)));
+		REQUIRE(!sys_vperfctr_control(fd, &off));
+		REQUIRE(!sys_vperfctr_read(fd, &s, &got, NULL));
+		REQUIRE(!memcmp(&got, &off, sizeof(off)));
 		BETWEEN(running.pmc[0], s.pmc[0], running.pmc[0] + FEW);
-		EXPECT(s.tsc >= running.tsc);
-		EXPECT(vperfctr_read_pmc(map(fd), 0) == s.pmc[0] && vperfctr_read_tsc(map(fd)) == s.tsc);
+		REQUIRE(s.tsc >= running.tsc);
+		REQUIRE(vperfctr_read_pmc(map(fd), 0) == s.pmc[0] && vperfctr_read_tsc(map(fd)) == s.tsc);
 		touch(PAGES);
-		EXPECT(!sys_vperfctr_control(fd, &off));	/* stopped counters can be stopped again */
+		REQUIRE(!sys_vperfctr_control(fd, &off));	/* stopped counters can be stopped again */
 		running = sums(fd);
-		EXPECT(running.pmc[0] == s.pmc[0] && running.tsc == s.tsc);
-		EXPECT(!sys_vperfctr_control(fd, &c));
+		REQUIRE(running.pmc[0] == s.pmc[0] && running.tsc == s.tsc);
+		REQUIRE(!sys_vperfctr_control(fd, &c));
 		BETWEEN(0, sums(fd).pmc[0], FEW);
-		EXPECT(sums(fd).tsc > s.tsc);
+		REQUIRE(sums(fd).tsc > s.tsc);
 	}
 }
 
@@ -262,15 +242,15 @@ static void mapped(void)
 		}
 		value = sum + (now - start);
 		after = vperfctr_read_pmc(kstate, 0);
-		EXPECT(value >= before && after >= value && sums(fd).pmc[0] >= after);
+		REQUIRE(value >= before && after >= value && sums(fd).pmc[0] >= after);
 		BETWEEN((i + 1) * PAGES, value, (i + 1) * (PAGES + FEW));
 		before = vperfctr_read_tsc(kstate);
-		EXPECT(before <= sums(fd).tsc && before <= vperfctr_read_tsc(kstate));
+		REQUIRE(before <= sums(fd).tsc && before <= vperfctr_read_tsc(kstate));
 	}
-	EXPECT(!sys_vperfctr_unlink(fd));
-	EXPECT(vperfctr_read_pmc(kstate, 0) == sums(fd).pmc[0] && vperfctr_read_tsc(kstate) == sums(fd).tsc);
+	REQUIRE(!sys_vperfctr_unlink(fd));
+	REQUIRE(vperfctr_read_pmc(kstate, 0) == sums(fd).pmc[0] && vperfctr_read_tsc(kstate) == sums(fd).tsc);
 	close(fd);
-	EXPECT(!(kstate->flags & VPERFCTR_ATTACHED) && kstate->cpu_state.pmc[0].sum >= 3 * PAGES);
+	REQUIRE(!(kstate->flags & VPERFCTR_ATTACHED) && kstate->cpu_state.pmc[0].sum >= 3 * PAGES);
 }
 
 /* "If the object already had been detached, then no action is performed"; commands need it attached. */
@@ -281,17 +261,17 @@ static void unlinked(void)
 	int fd = counting(0), other = sys_vperfctr_open(0, 0);
 
 	touch(PAGES);
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(!sys_vperfctr_unlink(fd));
 	s = sums(fd);
 	BETWEEN(PAGES, s.pmc[0], PAGES + FEW);
 	touch(PAGES);
-	EXPECT(!sys_vperfctr_unlink(other) && !sys_vperfctr_unlink(fd));
-	EXPECT(sums(other).pmc[0] == s.pmc[0] && sums(other).tsc == s.tsc);
-	EXPECT(!sys_vperfctr_read(fd, NULL, &now, NULL) && !memcmp(&c, &now, sizeof(c)));
-	EXPECT_ERR(sys_vperfctr_control(fd, &c), ESRCH);
-	EXPECT_ERR(sys_vperfctr_iresume(fd), ESRCH);
+	REQUIRE(!sys_vperfctr_unlink(other) && !sys_vperfctr_unlink(fd));
+	REQUIRE(sums(other).pmc[0] == s.pmc[0] && sums(other).tsc == s.tsc);
+	REQUIRE(!sys_vperfctr_read(fd, NULL, &now, NULL) && !memcmp(&c, &now, sizeof(c)));
+	REQUIRE_ERR(sys_vperfctr_control(fd, &c), ESRCH);
+	REQUIRE_ERR(sys_vperfctr_iresume(fd), ESRCH);
 	counting(0);
-	EXPECT(sums(fd).pmc[0] == s.pmc[0]);
+	REQUIRE(sums(fd).pmc[0] == s.pmc[0]);
 }
 
 /* --- other threads -------------------------------------------------------------------------------------- */
@@ -309,7 +289,7 @@ static void *work(void *arg)
 	__atomic_store_n(&w->tid, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
 	while (read(w->go[0], &c, 1) == 1) {
 		touch(PAGES);
-		EXPECT(write(w->done[1], "", 1) == 1);
+		REQUIRE(write(w->done[1], "", 1) == 1);
 	}
 	return NULL;
 }
@@ -317,8 +297,8 @@ static void *work(void *arg)
 static void begin(struct worker *w)
 {
 	w->tid = 0;
-	EXPECT(!pipe(w->go) && !pipe(w->done));
-	EXPECT(!pthread_create(&w->thread, NULL, work, w));
+	REQUIRE(!pipe(w->go) && !pipe(w->done));
+	REQUIRE(!pthread_create(&w->thread, NULL, work, w));
 	while (!__atomic_load_n(&w->tid, __ATOMIC_ACQUIRE))
 		;
 }
@@ -327,7 +307,7 @@ static void let_touch(struct worker *w)
 {
 	char c;
 
-	EXPECT(write(w->go[1], "", 1) == 1 && read(w->done[0], &c, 1) == 1);
+	REQUIRE(write(w->go[1], "", 1) == 1 && read(w->done[0], &c, 1) == 1);
 }
 
 /* Waits until the kernel has ended the thread, for which pthread_join() does not wait. */
@@ -356,7 +336,7 @@ static void others(void)
 	let_touch(&w);
 	touch(PAGES);
 	BETWEEN(PAGES, sums(fd).pmc[0], PAGES + FEW);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	let_touch(&w);
 	let_touch(&w);
 	before = sums(fd).pmc[0];
@@ -364,11 +344,11 @@ static void others(void)
 	s = sums(fd);
 	BETWEEN(2 * PAGES, before, 2 * PAGES + FEW);
 	BETWEEN(before, s.pmc[0], before + FEW);
-	EXPECT(s.tsc > 0);
-	EXPECT_ERR(sys_vperfctr_control(fd, &c), ESRCH);
-	EXPECT(sums(fd).pmc[0] == s.pmc[0] && sums(fd).tsc == s.tsc);
-	EXPECT_ERR(sys_vperfctr_open(w.tid, 1), ESRCH);
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(s.tsc > 0);
+	REQUIRE_ERR(sys_vperfctr_control(fd, &c), ESRCH);
+	REQUIRE(sums(fd).pmc[0] == s.pmc[0] && sums(fd).tsc == s.tsc);
+	REQUIRE_ERR(sys_vperfctr_open(w.tid, 1), ESRCH);
+	REQUIRE(!sys_vperfctr_unlink(fd));
 }
 
 /* Threads count at the same time, each with its own counters; those of ended threads are freed. */
@@ -389,7 +369,7 @@ static void threads(void)
 		pthread_t t[5];
 
 		for (int i = 0; i < 5; i++)
-			EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+			REQUIRE(!pthread_create(&t[i], NULL, self, NULL));
 		for (int i = 0; i < 5; i++)
 			pthread_join(t[i], NULL);
 	}
@@ -418,14 +398,14 @@ static void cancelled(void)
 		pthread_t t;
 		int fd;
 
-		EXPECT(!pthread_create(&t, NULL, count_again, NULL));
+		REQUIRE(!pthread_create(&t, NULL, count_again, NULL));
 		nanosleep(&until, NULL);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
 		fd = counting(0);	/* not before, because the thread would inherit the counters */
 		touch(PAGES);
 		BETWEEN(PAGES, sums(fd).pmc[0], PAGES + FEW);
-		EXPECT(!sys_vperfctr_unlink(fd) && !close(fd));
+		REQUIRE(!sys_vperfctr_unlink(fd) && !close(fd));
 	}
 }
 
@@ -438,24 +418,24 @@ static void forked(void)
 	pid_t pid = fork();
 
 	if (!pid) {
-		EXPECT_ERR(sys_vperfctr_control(fd, &c), EBADF);
-		EXPECT_ERR(sys_vperfctr_unlink(fd), EBADF);
-		EXPECT_ERR(sys_vperfctr_open(0, 0), ENOENT);
-		EXPECT(kstate->flags & VPERFCTR_ATTACHED);
+		REQUIRE_ERR(sys_vperfctr_control(fd, &c), EBADF);
+		REQUIRE_ERR(sys_vperfctr_unlink(fd), EBADF);
+		REQUIRE_ERR(sys_vperfctr_open(0, 0), ENOENT);
+		REQUIRE(kstate->flags & VPERFCTR_ATTACHED);
 		fflush(stdout);
 		_exit(0);
 	}
-	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	REQUIRE(waitpid(pid, &status, 0) == pid && !status);
 	touch(PAGES);
-	EXPECT(sums(fd).pmc[0] >= PAGES);
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(sums(fd).pmc[0] >= PAGES);
+	REQUIRE(!sys_vperfctr_unlink(fd));
 	pid = fork();
 	if (!pid) {	/* after the unlink any process with the descriptor can read it */
-		EXPECT(sums(fd).pmc[0] >= PAGES);
+		REQUIRE(sums(fd).pmc[0] >= PAGES);
 		self(NULL);
 		_exit(0);
 	}
-	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	REQUIRE(waitpid(pid, &status, 0) == pid && !status);
 }
 
 /* --- overflows ---------------------------------------------------------------------------------------- */
@@ -493,10 +473,10 @@ static void begin_overflows(int period)
 	struct vperfctr_control c = interrupting(period);
 
 	touch(PAGES);
-	EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
+	REQUIRE(!sigaction(SIGRTMIN + 3, &act, NULL));
 	overflowing = sys_vperfctr_open(0, 1);
-	EXPECT(overflowing >= 0);
-	EXPECT(!sys_vperfctr_control(overflowing, &c));
+	REQUIRE(overflowing >= 0);
+	REQUIRE(!sys_vperfctr_control(overflowing, &c));
 }
 
 static void await(int n)
@@ -515,29 +495,29 @@ static void overflows(void)
 	begin_overflows(PAGES);
 	kstate = map(overflowing);
 	await(1);
-	EXPECT(!wrong && seen_mask == 2);
-	EXPECT(kstate->flags & VPERFCTR_SUSPENDED);
+	REQUIRE(!wrong && seen_mask == 2);
+	REQUIRE(kstate->flags & VPERFCTR_SUSPENDED);
 	first = sums(overflowing);
 	BETWEEN(PAGES, first.pmc[1], PAGES + FEW);
-	EXPECT(first.pmc[0] >= PAGES);
+	REQUIRE(first.pmc[0] >= PAGES);
 	touch(PAGES);
 	s = sums(overflowing);
-	EXPECT(s.pmc[0] == first.pmc[0] && s.pmc[1] == first.pmc[1] && s.tsc > first.tsc);
-	EXPECT(vperfctr_read_pmc(kstate, 1) == s.pmc[1]);
-	EXPECT(vperfctr_read_tsc(kstate) >= s.tsc);
+	REQUIRE(s.pmc[0] == first.pmc[0] && s.pmc[1] == first.pmc[1] && s.tsc > first.tsc);
+	REQUIRE(vperfctr_read_pmc(kstate, 1) == s.pmc[1]);
+	REQUIRE(vperfctr_read_tsc(kstate) >= s.tsc);
 
-	EXPECT(!sys_vperfctr_iresume(overflowing) && !sys_vperfctr_iresume(overflowing));
-	EXPECT(!(kstate->flags & VPERFCTR_SUSPENDED));
+	REQUIRE(!sys_vperfctr_iresume(overflowing) && !sys_vperfctr_iresume(overflowing));
+	REQUIRE(!(kstate->flags & VPERFCTR_SUSPENDED));
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN + 3);
-	EXPECT(signals == 1);
+	REQUIRE(signals == 1);
 	touch(PAGES / 2);		/* the period begins anew */
-	EXPECT(signals == 1);
+	REQUIRE(signals == 1);
 	BETWEEN(first.pmc[1] + PAGES / 2, sums(overflowing).pmc[1], first.pmc[1] + PAGES / 2 + FEW);
 	await(2);
 	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
-	EXPECT(sums(overflowing).tsc > s.tsc && !wrong);
-	EXPECT(!sys_vperfctr_unlink(overflowing));
+	REQUIRE(sums(overflowing).tsc > s.tsc && !wrong);
+	REQUIRE(!sys_vperfctr_unlink(overflowing));
 	BETWEEN(first.pmc[1] + PAGES, sums(overflowing).pmc[1], first.pmc[1] + PAGES + FEW);
 }
 
@@ -549,7 +529,7 @@ static void begin_both(int faults_period, int minor_period)
 	c.cpu_control.nractrs = 0;
 	c.cpu_control.nrictrs = 2;
 	c.cpu_control.ireset[0] = -faults_period;
-	EXPECT(!sys_vperfctr_control(overflowing, &c));
+	REQUIRE(!sys_vperfctr_control(overflowing, &c));
 }
 
 /* "si_pmc_ovf_mask equal to the set of overflown counters": a control forgets earlier ones. */
@@ -560,16 +540,16 @@ static void forgets(void)
 	begin_overflows(1000 * PAGES);
 	begin_both(PAGES, 1000 * PAGES);
 	await(1);
-	EXPECT(seen_mask == 1);
+	REQUIRE(seen_mask == 1);
 	begin_both(1000 * PAGES, PAGES);
 	await(2);
-	EXPECT(!wrong && seen_mask == 2);
+	REQUIRE(!wrong && seen_mask == 2);
 	first = sums(overflowing).pmc[0];
-	EXPECT(!sys_vperfctr_iresume(overflowing));
+	REQUIRE(!sys_vperfctr_iresume(overflowing));
 	touch(PAGES / 2);		/* counter 0 has not overflowed: it goes on */
 	BETWEEN(first + PAGES / 2, sums(overflowing).pmc[0], first + PAGES / 2 + FEW);
 	await(3);
-	EXPECT(seen_mask == 2);
+	REQUIRE(seen_mask == 2);
 }
 
 /* The mask has all counters that overflowed together: each fault is a minor one here. */
@@ -579,7 +559,7 @@ static void together(void)
 	for (int i = 1; i <= 3; i++) {
 		begin_both(PAGES, PAGES);
 		await(i);
-		EXPECT(!wrong && seen_mask == 3);
+		REQUIRE(!wrong && seen_mask == 3);
 	}
 }
 
@@ -591,14 +571,14 @@ static void resumes(void)
 	resume = 1;
 	begin_overflows(PAGES / 10);
 	await(5);
-	EXPECT(!wrong && sums(overflowing).pmc[1] >= 5 * PAGES / 10);
+	REQUIRE(!wrong && sums(overflowing).pmc[1] >= 5 * PAGES / 10);
 	for (int i = 0; i < 20; i++) {		/* while threads of the library start and end */
 		signals = 0;
-		EXPECT(!sys_vperfctr_control(overflowing, &c));
+		REQUIRE(!sys_vperfctr_control(overflowing, &c));
 		await(1);
-		EXPECT(!sys_vperfctr_control(overflowing, &off));
+		REQUIRE(!sys_vperfctr_control(overflowing, &off));
 	}
-	EXPECT(!wrong);
+	REQUIRE(!wrong);
 }
 
 /* The thread that ran the handler: the owner of the counters, whichever gave the command. */
@@ -618,14 +598,14 @@ static void owners(void)
 	struct worker w;
 	int fd;
 
-	EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
+	REQUIRE(!sigaction(SIGRTMIN + 3, &act, NULL));
 	begin(&w);
 	fd = sys_vperfctr_open(w.tid, 1);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	while (!signals)
 		let_touch(&w);
-	EXPECT(pthread_equal(signalled, w.thread));
-	EXPECT(!sys_vperfctr_iresume(fd));
+	REQUIRE(pthread_equal(signalled, w.thread));
+	REQUIRE(!sys_vperfctr_iresume(fd));
 	signals = 0;
 	while (!signals)
 		let_touch(&w);
@@ -642,23 +622,23 @@ static void signals_processes(void)
 	char byte;
 	pid_t pid;
 
-	EXPECT(!pipe(ready));
+	REQUIRE(!pipe(ready));
 	pid = fork();
 	if (!pid) {
 		close(ready[1]);
-		EXPECT(!sigaction(SIGRTMIN + 3, &act, NULL));
-		EXPECT(read(ready[0], &byte, 1) == 0);
+		REQUIRE(!sigaction(SIGRTMIN + 3, &act, NULL));
+		REQUIRE(read(ready[0], &byte, 1) == 0);
 		await(2);
 		_exit(wrong || seen_mask != 2);
 	}
 	fd = sys_vperfctr_open(pid, 1);
-	EXPECT(fd >= 0);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(fd >= 0);
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	close(ready[1]);
 	while (!waitpid(pid, &status, WNOHANG))
 		sys_vperfctr_iresume(fd);	/* ESRCH: when it has ended */
-	EXPECT(!status);
-	EXPECT(sums(fd).pmc[1] >= 2 * PAGES);
+	REQUIRE(!status);
+	REQUIRE(sums(fd).pmc[1] >= 2 * PAGES);
 }
 
 /* --- children ----------------------------------------------------------------------------------------- */
@@ -669,9 +649,9 @@ static pid_t child(int go[2], int done[2])
 	pid_t pid;
 	char c;
 
-	EXPECT(!pipe(go) && !pipe(done));
+	REQUIRE(!pipe(go) && !pipe(done));
 	pid = fork();
-	EXPECT(pid >= 0);
+	REQUIRE(pid >= 0);
 	if (pid) {
 		close(go[0]);
 		close(done[1]);
@@ -691,14 +671,14 @@ static void tell(int go, int done)
 {
 	char c;
 
-	EXPECT(write(go, "", 1) == 1 && read(done, &c, 1) == 1);
+	REQUIRE(write(go, "", 1) == 1 && read(done, &c, 1) == 1);
 }
 
 static struct perfctr_sum_ctrs of_children(int fd)
 {
 	struct perfctr_sum_ctrs s;
 
-	EXPECT(!sys_vperfctr_read(fd, NULL, NULL, &s));
+	REQUIRE(!sys_vperfctr_read(fd, NULL, NULL, &s));
 	return s;
 }
 
@@ -716,13 +696,13 @@ static void children(void)
 	pid = child(go, done);
 	tell(go[1], done[0]);
 	close(go[1]);
-	EXPECT(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	touch(2 * PAGES);
 	s = of_children(fd);
 	BETWEEN(PAGES, s.pmc[0], PAGES + BIRTH);
-	EXPECT(s.tsc > 0);
+	REQUIRE(s.tsc > 0);
 	BETWEEN(mine + 2 * PAGES, sums(fd).pmc[0], mine + 2 * PAGES + BIRTH);
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(!sys_vperfctr_unlink(fd));
 	/* on perf, the children's count is the difference of two events, and may be off by a few */
 	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);
 }
@@ -736,7 +716,7 @@ static void living(void)
 	tell(go[1], done[0]);
 	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
 	close(go[1]);
-	EXPECT(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
 }
 
@@ -747,9 +727,9 @@ static void exited(void)
 	pid_t pid = child(go, done);
 
 	tell(go[1], done[0]);
-	EXPECT(!of_children(fd).pmc[0] && !of_children(fd).tsc);
+	REQUIRE(!of_children(fd).pmc[0] && !of_children(fd).tsc);
 	close(go[1]);
-	EXPECT(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	BETWEEN(PAGES, of_children(fd).pmc[0], PAGES + BIRTH);
 }
 
@@ -764,10 +744,10 @@ static void estranged(void)
 	pid_t pid = child(go, done);
 
 	tell(go[1], done[0]);
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	tell(go[1], done[0]);
 	close(go[1]);
-	EXPECT(waitpid(pid, NULL, 0) == pid);
+	REQUIRE(waitpid(pid, NULL, 0) == pid);
 	BETWEEN(0, of_children(fd).pmc[0], 0);
 }
 
@@ -785,9 +765,9 @@ static void unreaped(void)
 		tell(go[1], done[0]);
 		close(go[1]);
 		if (i == 1)
-			EXPECT(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
+			REQUIRE(!waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT));
 		else
-			EXPECT(waitpid(pid, NULL, 0) == -1 && errno == ECHILD);
+			REQUIRE(waitpid(pid, NULL, 0) == -1 && errno == ECHILD);
 		BETWEEN(i * PAGES, of_children(fd).pmc[0], i * (PAGES + BIRTH));
 	}
 }
@@ -802,7 +782,7 @@ static void is(int fd, uint64_t own, uint64_t others)
 {
 	struct perfctr_sum_ctrs sum, children;
 
-	EXPECT(!sys_vperfctr_read(fd, &sum, NULL, &children));
+	REQUIRE(!sys_vperfctr_read(fd, &sum, NULL, &children));
 	BETWEEN(own, sum.pmc[0], own);
 	BETWEEN(10 * own, sum.tsc, 10 * own);
 	BETWEEN(others, children.pmc[0], others);
@@ -827,67 +807,59 @@ static void simulated(void)
 	struct pfm_sim *sim = pfm_sim_get();
 	int tid, fd;
 
-	EXPECT(sim);
+	REQUIRE(sim);
 	tid = pfm_sim_spawn(sim, &spawn);
 	c.cpu_control.pmc_map[0] = 4;
-	EXPECT(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
+	REQUIRE(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
 	fd = sys_vperfctr_open(tid, 1);
-	EXPECT(fd >= 0);
-	EXPECT(!sys_vperfctr_control(fd, &c));
-	EXPECT(pfm_sim_run_ns(sim, 200) == 1);
+	REQUIRE(fd >= 0);
+	REQUIRE(!sys_vperfctr_control(fd, &c));
+	REQUIRE(pfm_sim_run_ns(sim, 200) == 1);
 	is(fd, 20, 5);		/* the grandchild has ended */
-	EXPECT(pfm_sim_run_ns(sim, 300) == 1);
+	REQUIRE(pfm_sim_run_ns(sim, 300) == 1);
 	is(fd, 50, 25);
 
 	/* after another control, the child that lives still has the old one */
 	c.preserve = 1;
 	c.cpu_control.tsc_on = 1;
-	EXPECT(!sys_vperfctr_control(fd, &c));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
 	is(fd, 50, 0);
-	EXPECT(pfm_sim_run_ns(sim, 15000) == 1);
+	REQUIRE(pfm_sim_run_ns(sim, 15000) == 1);
 	is(fd, 1550, 0);
-	EXPECT(pfm_sim_run_ns(sim, 15000) == 1);
+	REQUIRE(pfm_sim_run_ns(sim, 15000) == 1);
 	is(fd, 2010, 0);
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(!sys_vperfctr_unlink(fd));
 	is(fd, 2010, 0);
 
 	/* "a simulated thread takes no signals" */
 	tid = pfm_sim_spawn(sim, &spawn);
 	fd = sys_vperfctr_open(tid, 1);
 	c = interrupting(10);
-	EXPECT_ERR(sys_vperfctr_control(fd, &c), EINVAL);
+	REQUIRE_ERR(sys_vperfctr_control(fd, &c), EINVAL);
 	c = faults();
 	c.cpu_control.pmc_map[0] = 4;
-	EXPECT(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
-	EXPECT(!sys_vperfctr_control(fd, &c));
-	EXPECT(pfm_sim_run_ns(sim, 500) == 1);
+	REQUIRE(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &c.cpu_control.evntsel[0]));
+	REQUIRE(!sys_vperfctr_control(fd, &c));
+	REQUIRE(pfm_sim_run_ns(sim, 500) == 1);
 	/* after the unlink, children that live are no longer counted */
-	EXPECT(!sys_vperfctr_unlink(fd));
+	REQUIRE(!sys_vperfctr_unlink(fd));
 	is(fd, 50, 25);
 	pfm_sim_put(sim);
 }
 
+static const struct part cases[] = {
+	{ "opens", opens }, { "errors", errors }, { "preserves", preserves },
+	{ "stops", stops }, { "mapped", mapped },
+	{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
+	{ "cancelled", cancelled },
+	{ "overflows", overflows }, { "forgets", forgets }, { "together", together },
+	{ "resumes", resumes }, { "owners", owners },
+	{ "processes", signals_processes },
+	{ "children", children }, { "living", living }, { "exited", exited }, { "simulated", simulated },
+	{ "estranged", estranged }, { "unreaped", unreaped }, { NULL, NULL }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char	*name;
-		void		(*run)(void);
-	} cases[] = {
-		{ "opens", opens }, { "errors", errors }, { "preserves", preserves },
-		{ "stops", stops }, { "mapped", mapped },
-		{ "unlinked", unlinked }, { "others", others }, { "threads", threads }, { "forked", forked },
-		{ "cancelled", cancelled },
-		{ "overflows", overflows }, { "forgets", forgets }, { "together", together },
-		{ "resumes", resumes }, { "owners", owners },
-		{ "processes", signals_processes },
-		{ "children", children }, { "living", living }, { "exited", exited }, { "simulated", simulated },
-		{ "estranged", estranged }, { "unreaped", unreaped },
-	};
-
-	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (!strcmp(cases[i].name, argv[1])) {
-			cases[i].run();
-			return 0;
-		}
-	return 2;
+	return run_part(cases, argc, argv);
 }

@@ -5,20 +5,16 @@
  *
  *   perfmonctl_errors SECTION
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "perfmon/perfmonctl.h"
 #include "perfmon/sim.h"
+#include "../parts.h"
 
 #define NONE 0x7ffffff0		/* a descriptor that is not open */
 #define TOOL 1			/* the caller's thread id */
 
-static int failures;
 static struct pfm_sim *sim;
 
 static void check_call(int line, const char *call, int ret, int want)
@@ -691,31 +687,22 @@ static void get_config(void)
 
 /* -------------------------------------------------------------------------------------------- */
 
-static const struct {
-	const char	*name;
-	void		(*check)(void);
-} sections[] = {
+static const struct part sections[] = {
 	{ "3.1.1", create_context }, { "3.1.2", write_pmcs }, { "3.1.3", write_pmds },
 	{ "3.1.4", read_pmds }, { "3.1.5", start }, { "3.1.6", stop }, { "3.1.7", load_context },
 	{ "3.1.8", unload_context }, { "3.1.9", restart }, { "3.1.10", create_evtsets },
 	{ "3.1.11", delete_evtsets }, { "3.1.12", getinfo_evtsets }, { "3.1.13", getinfo_pmcs },
 	{ "3.1.14", getinfo_pmds }, { "3.1.16", set_config }, { "3.1.17", get_config },
+	{ NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = 0;
+	int status;
 
 	DOES(pfm_set_machine("sim:itanium2", "cpus=2"));
 	sim = pfm_sim_get();
-	for (size_t i = 0; sim && i < sizeof(sections) / sizeof(sections[0]); i++) {
-		if (argc != 2 || strcmp(sections[i].name, argv[1]))
-			continue;
-		sections[i].check();
-		found++;
-	}
+	status = run_part(sections, argc, argv);
 	pfm_sim_put(sim);
-	if (!found)
-		fprintf(stderr, "usage: perfmonctl_errors SECTION\n");
-	return !found || failures;
+	return status;
 }

@@ -5,13 +5,9 @@
  *
  *   quick_reads one|values|commands|closed|replaced|reused|held|signals|threads
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -19,18 +15,7 @@
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
-
-static int failures;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, what)
+#include "../parts.h"
 
 /* PMD66, page faults, and three other software counters. */
 static const uint16_t nums[] = { 66, 64, 67, 68 };
@@ -447,26 +432,13 @@ static void threads(void)
 	close(shared_fd);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{ "one", one }, { "values", values }, { "commands", commands }, { "closed", closed },
 	{ "replaced", replaced }, { "reused", reused }, { "held", held }, { "signals", signals },
-	{ "threads", threads },
+	{ "threads", threads }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = 0;
-
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (argc != 2 || strcmp(parts[i].name, argv[1]))
-			continue;
-		parts[i].run();
-		found++;
-	}
-	if (!found)
-		fprintf(stderr, "usage: quick_reads one|values|commands|closed|replaced|reused|held|signals|threads\n");
-	return !found || failures;
+	return run_part(parts, argc, argv);
 }

@@ -4,27 +4,13 @@
  *
  *   refusals file_size|views
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
-
-static int failures;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, what)
+#include "../parts.h"
 
 static int with_buffer(size_t size)
 {
@@ -82,13 +68,9 @@ static void views(void)
 	close(fd);
 }
 
+static const struct part parts[] = { { "file_size", file_size }, { "views", views }, { NULL, NULL } };
+
 int main(int argc, char **argv)
 {
-	if (argc == 2 && !strcmp(argv[1], "file_size"))
-		file_size();
-	else if (argc == 2 && !strcmp(argv[1], "views"))
-		views();
-	else
-		failures = fprintf(stderr, "usage: refusals file_size|views\n");
-	return failures != 0;
+	return run_part(parts, argc, argv);
 }

@@ -6,13 +6,9 @@
  *   shared threads|cpus|killed|forked|memory|memlock|squatted
  *   shared config		root, with a /run of the test's own
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -21,18 +17,7 @@
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
-
-static int failures;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s, %s)\n", line, what, strerror(errno), pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, !!(what))
+#include "../parts.h"
 
 static int new_context(uint32_t flags)
 {
@@ -399,26 +384,14 @@ static void system_config(void)
 	in_another(see_none, 1);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{ "threads", threads }, { "cpus", cpus }, { "killed", killed }, { "forked", forked }, { "memory", memory },
 	{ "memlock", memlock }, { "squatted", squatted }, { "config", system_config },
+	{ NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = 0;
-
 	CHECK(!pfm_set_machine("perf", NULL));
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (argc != 2 || strcmp(parts[i].name, argv[1]))
-			continue;
-		parts[i].run();
-		found++;
-	}
-	if (!found)
-		fprintf(stderr, "usage: shared threads|cpus|killed|forked|memory|memlock|squatted|config\n");
-	return !found || failures;
+	return run_part(parts, argc, argv);
 }

@@ -6,12 +6,8 @@
  *   spec_fork inherit|exec|detached|attached|self|duplicate|errors
  *   spec_fork - FD: what exec runs; reads a message from the descriptor it inherited
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,19 +15,9 @@
 
 #include "perfmon/perfmon.h"
 #include "perfmon/sim.h"
+#include "../parts.h"
 
-static int failures;
 static struct pfm_sim *sim;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, what)
 
 static int new_context(void)
 {
@@ -310,30 +296,20 @@ static void errors(void)
 	close(fd);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{ "inherit", inherit }, { "exec", exec }, { "detached", detached }, { "attached", attached },
-	{ "self", self }, { "duplicate", duplicate }, { "errors", errors },
+	{ "self", self }, { "duplicate", duplicate }, { "errors", errors }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = 0;
+	int status;
 
 	if (argc == 3 && !strcmp(argv[1], "-"))
 		return after_exec(atoi(argv[2]));
 	CHECK(!pfm_set_machine("sim:itanium2", NULL));
 	sim = pfm_sim_get();
-	for (size_t i = 0; sim && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (argc != 2 || strcmp(parts[i].name, argv[1]))
-			continue;
-		parts[i].run();
-		found++;
-	}
+	status = run_part(parts, argc, argv);
 	pfm_sim_put(sim);
-	if (!found)
-		fprintf(stderr, "usage: spec_fork inherit|exec|detached|attached|self|duplicate|errors\n");
-	return !found || failures;
+	return status;
 }

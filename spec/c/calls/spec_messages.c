@@ -5,14 +5,10 @@
  *
  *   spec_messages read|size|copies|rest|nonblocking|blocking|wait|sigio|setsig|no_msg|moved
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/select.h>
@@ -24,19 +20,9 @@
 
 #include "perfmon/perfmon.h"
 #include "perfmon/sim.h"
+#include "../parts.h"
 
-static int failures;
 static struct pfm_sim *sim;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, what)
 
 /* Starts a context that overflows every 100 ns of its thread. */
 static int new_context(uint32_t flags)
@@ -346,31 +332,20 @@ static void moved(void)
 	close(copy);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} parts[] = {
+static const struct part parts[] = {
 	{ "read", reading }, { "size", size }, { "copies", copies }, { "rest", rest },
 	{ "nonblocking", nonblocking }, { "blocking", blocking },
 	{ "wait", waiting }, { "sigio", sigio }, { "setsig", setsig }, { "no_msg", no_msg },
-	{ "moved", moved },
+	{ "moved", moved }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = 0;
+	int status;
 
 	CHECK(!pfm_set_machine("sim:itanium2", NULL));
 	sim = pfm_sim_get();
-	for (size_t i = 0; sim && i < sizeof(parts) / sizeof(parts[0]); i++) {
-		if (argc != 2 || strcmp(parts[i].name, argv[1]))
-			continue;
-		parts[i].run();
-		found++;
-	}
+	status = run_part(parts, argc, argv);
 	pfm_sim_put(sim);
-	if (!found)
-		fprintf(stderr, "usage: spec_messages read|size|copies|rest|nonblocking|blocking|wait|sigio|setsig|"
-			"no_msg|moved\n");
-	return !found || failures;
+	return status;
 }

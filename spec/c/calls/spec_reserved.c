@@ -4,25 +4,11 @@
  * error is returned" (2.3.7): every reserved byte of the pfm_* calls' structures, and the error
  * flags in vectors (3.1.2 - 3.1.4, 3.1.10). On the simulated computer.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
 #include "perfmon/sim.h"
-
-static int failures;
-
-static void check(int line, const char *what, int ok)
-{
-	if (ok)
-		return;
-	printf("line %d: not so: %s (%s)\n", line, what, pfm_explain());
-	failures++;
-}
-
-#define CHECK(what) check(__LINE__, #what, what)
+#include "../parts.h"
 
 /* Makes the call with each byte of obj.field set in turn: it must fail with EINVAL. */
 #define RESERVED(obj, field, call) do {						\

@@ -3,23 +3,13 @@
  * sysfs_files.c - /sys/kernel/perfmon on machines in user space, as programs for perfmon2 read it: each file by
  * open(2), open64(2), fopen(3) and fopen64(3), against what the calls say. Silent where all is well.
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
+#include "../parts.h"
 
 #define ROOT "/sys/kernel/perfmon/"
-#define TRUE(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s, %s)\n", __LINE__, #cond, strerror(errno), pfm_explain()); \
-		exit(1); \
-	} \
-} while (0)
-
 static char want[256], path[256];
 
 static void same(const char *text, size_t n)
@@ -34,19 +24,19 @@ static void by_descriptor(int fd)
 {
 	char text[sizeof(want)];
 
-	TRUE(fd >= 0);
+	REQUIRE(fd >= 0);
 	same(text, (size_t)read(fd, text, sizeof(text)));
-	TRUE(write(fd, "1", 1) == -1);
-	TRUE(!close(fd));
+	REQUIRE(write(fd, "1", 1) == -1);
+	REQUIRE(!close(fd));
 }
 
 static void by_stream(FILE *file)
 {
 	char text[sizeof(want)];
 
-	TRUE(file);
+	REQUIRE(file);
 	same(text, fread(text, 1, sizeof(text), file));
-	TRUE(!fclose(file));
+	REQUIRE(!fclose(file));
 }
 
 /* Checks that `want` is in the file. */
@@ -57,10 +47,10 @@ static void has(const char *name)
 	by_descriptor(open64(path, O_RDONLY | O_CLOEXEC));
 	by_stream(fopen(path, "r"));
 	by_stream(fopen64(path, "re"));
-	TRUE(!access(path, F_OK) && !access(path, R_OK));
-	TRUE(access(path, W_OK) == -1 && errno == EACCES);
-	TRUE(open(path, O_RDWR) == -1 && errno == EACCES);
-	TRUE(!fopen(path, "r+") && errno == EACCES);
+	REQUIRE(!access(path, F_OK) && !access(path, R_OK));
+	REQUIRE(access(path, W_OK) == -1 && errno == EACCES);
+	REQUIRE(open(path, O_RDWR) == -1 && errno == EACCES);
+	REQUIRE(!fopen(path, "r+") && errno == EACCES);
 }
 
 #define HAS(name, ...) do { snprintf(want, sizeof(want), __VA_ARGS__); has(name); } while (0)
@@ -68,22 +58,22 @@ static void has(const char *name)
 static void has_not(const char *name)
 {
 	snprintf(path, sizeof(path), "%s", name);
-	TRUE(open(path, O_RDONLY) == -1 && errno == ENOENT);
-	TRUE(!fopen(path, "r") && errno == ENOENT);
-	TRUE(access(path, F_OK) == -1 && errno == ENOENT);
+	REQUIRE(open(path, O_RDONLY) == -1 && errno == ENOENT);
+	REQUIRE(!fopen(path, "r") && errno == ENOENT);
+	REQUIRE(access(path, F_OK) == -1 && errno == ENOENT);
 }
 
 static void folder(const char *name)
 {
-	TRUE(!access(name, F_OK) && !access(name, R_OK | X_OK));
-	TRUE(access(name, W_OK) == -1 && errno == EACCES);
+	REQUIRE(!access(name, F_OK) && !access(name, R_OK | X_OK));
+	REQUIRE(access(name, W_OK) == -1 && errno == EACCES);
 }
 
 static void configuration(void)
 {
 	pfarg_config_t c;
 
-	TRUE(!pfm_get_config(&c));
+	REQUIRE(!pfm_get_config(&c));
 	HAS("version", "%u.%u\n", PFM_VERSION_MAJ, PFM_VERSION_MIN);
 	HAS("arg_mem_max", "%llu\n", (unsigned long long)c.cf_arg_size_max);
 	HAS("smpl_buffer_mem_max", "%llu\n", (unsigned long long)c.cf_smpl_buf_size_max);
@@ -112,7 +102,7 @@ static void registers(const char *kind, int (*info)(pfarg_reginfo_t *regs, int n
 		snprintf(want, sizeof(want), "%c%c%c%u:0x%llx:0x%llx:%s\n", kind[0] - 32, kind[1] - 32, kind[2] - 32, i,
 			 (unsigned long long)r.reg_def_value, ~(unsigned long long)r.reg_rsvd_mask, r.reg_name);
 		snprintf(path, sizeof(path), "mappings");
-		TRUE(fgets(line, sizeof(line), mappings));
+		REQUIRE(fgets(line, sizeof(line), mappings));
 		same(line, strlen(line));
 		if (left-- <= 0)
 			continue;
@@ -136,7 +126,7 @@ static void formats(void)
 	int n = pfm_getinfo_fmts(f, 32);
 	char name[128];
 
-	TRUE(n > 0);
+	REQUIRE(n > 0);
 	for (int i = 0; i < n; i++) {
 		const unsigned char *u = f[i].fmt_uuid;
 
@@ -156,13 +146,13 @@ int main(void)
 	FILE *mappings = fopen(ROOT "pmu_desc/mappings", "r");
 	int fd;
 
-	TRUE(mappings);
+	REQUIRE(mappings);
 	registers("pmc", pfm_getinfo_pmcs, mappings);
 	registers("pmd", pfm_getinfo_pmds, mappings);
-	TRUE(fgetc(mappings) == EOF && !fclose(mappings));
+	REQUIRE(fgetc(mappings) == EOF && !fclose(mappings));
 	configuration();
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
-	TRUE(fd >= 0);
+	REQUIRE(fd >= 0);
 	configuration();
 	close(fd);
 	formats();
@@ -177,6 +167,6 @@ int main(void)
 	has_not("/sys/kernel/perfmonster/version");
 	has_not("no/such/file");
 	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);	/* other files are opened as ever */
-	TRUE(fd >= 0 && !close(fd) && !access("sysfs_files.tmp", W_OK) && !unlink("sysfs_files.tmp"));
+	REQUIRE(fd >= 0 && !close(fd) && !access("sysfs_files.tmp", W_OK) && !unlink("sysfs_files.tmp"));
 	return 0;
 }

@@ -5,30 +5,19 @@
  *
  *   formats_map [CASE]
  */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmonctl.h"
 #include "perfmon/perfmon_dfl_smpl.h"
 #include "perfmon/sim.h"
+#include "../parts.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define SIZE 16384
 
 static const unsigned char uuid[16] = PFM_DEFAULT_SMPL_UUID;
-static int failures;
-
-#define TRUE(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
-		failures++; \
-	} \
-} while (0)
-
 /* The "following data structure" of the section: the argument directly after the context. */
 struct context_arg {
 	pfarg_ctx_t			ctx;
@@ -40,7 +29,7 @@ static int create(size_t size, size_t *map_size)
 	struct context_arg arg = { .param = { .buf_size = size } };
 
 	memcpy(arg.ctx.ctx_smpl_buf_id, uuid, sizeof(uuid));
-	TRUE(!perfmonctl(0, PFM_CREATE_CONTEXT, &arg, 1));
+	CHECK(!perfmonctl(0, PFM_CREATE_CONTEXT, &arg, 1));
 	if (map_size)
 		*map_size = arg.ctx.ctx_smpl_buf_size;
 	return arg.ctx.ctx_fd;
@@ -50,7 +39,7 @@ static void *map(int fd)
 {
 	void *at = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
 
-	TRUE(at != MAP_FAILED);
+	CHECK(at != MAP_FAILED);
 	return at;
 }
 
@@ -59,9 +48,9 @@ static void end(int fd)
 	struct pfm_sim *sim = pfm_sim_get();
 	pfarg_config_t cfg = { 0 };
 
-	TRUE(!close(fd));
-	TRUE(pfm_sim_run_ns(sim, 0) == 1);
-	TRUE(!perfmonctl(0, PFM_GET_CONFIG, &cfg, 1));
+	CHECK(!close(fd));
+	CHECK(pfm_sim_run_ns(sim, 0) == 1);
+	CHECK(!perfmonctl(0, PFM_GET_CONFIG, &cfg, 1));
 	pfm_sim_put(sim);
 }
 
@@ -79,21 +68,21 @@ static void sample(int fd, uint64_t ns)
 	pfarg_pmd_t pmd = { .reg_num = 4, .reg_value = -10ULL, .reg_short_reset = -10ULL };
 	pfarg_load_t load = { .load_pid = pfm_sim_spawn(sim, &spawn) };
 
-	TRUE(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &pmc.reg_value));
-	TRUE(!perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
-	TRUE(!perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
-	TRUE(!perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
-	TRUE(!perfmonctl(fd, PFM_START, NULL, 0));
-	TRUE(pfm_sim_run_ns(sim, ns) == 1);
+	CHECK(!pfm_sim_encode(sim, "instructions", 1 << PFM_SIM_USER, 4, &pmc.reg_value));
+	CHECK(!perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1));
+	CHECK(!perfmonctl(fd, PFM_WRITE_PMDS, &pmd, 1));
+	CHECK(!perfmonctl(fd, PFM_LOAD_CONTEXT, &load, 1));
+	CHECK(!perfmonctl(fd, PFM_START, NULL, 0));
+	CHECK(pfm_sim_run_ns(sim, ns) == 1);
 	pfm_sim_put(sim);
 }
 
 static void no_padding(void)
 {
-	TRUE(sizeof(pfarg_ctx_t) % 8 == 0);
-	TRUE(offsetof(struct context_arg, param) == sizeof(pfarg_ctx_t));
-	TRUE(sizeof(pfm_default_smpl_hdr_t) % 8 == 0);
-	TRUE(sizeof(pfm_default_smpl_entry_t) % 8 == 0);
+	CHECK(sizeof(pfarg_ctx_t) % 8 == 0);
+	CHECK(offsetof(struct context_arg, param) == sizeof(pfarg_ctx_t));
+	CHECK(sizeof(pfm_default_smpl_hdr_t) % 8 == 0);
+	CHECK(sizeof(pfm_default_smpl_entry_t) % 8 == 0);
 }
 
 static void sequence(void)
@@ -102,13 +91,13 @@ static void sequence(void)
 	int fd = create(10000, &size);
 	const pfm_default_smpl_hdr_t *hdr = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
 
-	TRUE(size == 12288);	/* "as reported in the ctx_smpl_buf_size field" */
-	TRUE(hdr != MAP_FAILED);
-	TRUE(!((uintptr_t)hdr & 15));
-	TRUE(hdr->hdr_buf_size == 10000 && hdr->hdr_count == 0 && hdr->hdr_cur_offs == sizeof(*hdr));
+	CHECK(size == 12288);	/* "as reported in the ctx_smpl_buf_size field" */
+	CHECK(hdr != MAP_FAILED);
+	CHECK(!((uintptr_t)hdr & 15));
+	CHECK(hdr->hdr_buf_size == 10000 && hdr->hdr_count == 0 && hdr->hdr_cur_offs == sizeof(*hdr));
 	sample(fd, 255);
-	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap((void *)hdr, size));
+	CHECK(hdr->hdr_count == 2);
+	CHECK(!munmap((void *)hdr, size));
 	end(fd);
 }
 
@@ -118,13 +107,13 @@ static void not_by_read(void)
 	int fd = create(SIZE, NULL);
 
 	fcntl(fd, F_SETFL, O_NONBLOCK);
-	TRUE(read(fd, buf, sizeof(buf)) == -1 && errno == EAGAIN);
+	CHECK(read(fd, buf, sizeof(buf)) == -1 && errno == EAGAIN);
 	end(fd);
 }
 
 static void refused(void *at)
 {
-	TRUE(at == MAP_FAILED && errno == EINVAL);
+	CHECK(at == MAP_FAILED && errno == EINVAL);
 }
 
 static void protections(void)
@@ -135,7 +124,7 @@ static void protections(void)
 
 	for (size_t i = 0; i < COUNT(prots); i++)
 		refused(mmap(NULL, SIZE, prots[i], MAP_SHARED, fd, 0));
-	TRUE(!munmap(map(fd), SIZE));
+	CHECK(!munmap(map(fd), SIZE));
 	end(fd);
 }
 
@@ -167,10 +156,10 @@ static void once(void)
 	int fd = create(SIZE, NULL);
 	void *at = map(fd);
 
-	TRUE(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EBUSY);
-	TRUE(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, dup(fd), 0) == MAP_FAILED && errno == EBUSY);
-	TRUE(!munmap(at, SIZE));
-	TRUE(!munmap(map(fd), SIZE));	/* can be mapped again */
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0) == MAP_FAILED && errno == EBUSY);
+	CHECK(mmap(NULL, SIZE, PROT_READ, MAP_SHARED, dup(fd), 0) == MAP_FAILED && errno == EBUSY);
+	CHECK(!munmap(at, SIZE));
+	CHECK(!munmap(map(fd), SIZE));	/* can be mapped again */
 	end(fd);
 }
 
@@ -186,22 +175,22 @@ static void still_once(void)
 	int fd = create(SIZE, NULL);
 	char *at = map(fd), *room;
 
-	TRUE(munmap(at, 0) == -1 && errno == EINVAL);
-	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
-	TRUE(!munmap(at, 4096));
-	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
-	TRUE(!munmap(at + 4096, SIZE - 4096));
+	CHECK(munmap(at, 0) == -1 && errno == EINVAL);
+	CHECK(again(fd) == MAP_FAILED && errno == EBUSY);
+	CHECK(!munmap(at, 4096));
+	CHECK(again(fd) == MAP_FAILED && errno == EBUSY);
+	CHECK(!munmap(at + 4096, SIZE - 4096));
 	/* the buffer is unmapped together with its surroundings */
 	room = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	at = map(fd);
-	TRUE(mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, room + 4096) == room + 4096);
-	TRUE(again(fd) == MAP_FAILED && errno == EBUSY);
-	TRUE(!munmap(room, ROOM));
+	CHECK(mremap(at, SIZE, SIZE, MREMAP_MAYMOVE | MREMAP_FIXED, room + 4096) == room + 4096);
+	CHECK(again(fd) == MAP_FAILED && errno == EBUSY);
+	CHECK(!munmap(room, ROOM));
 	at = map(fd);
 	/* another mapping replaces the buffer's */
-	TRUE(mmap(at, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
-	TRUE(!munmap(map(fd), SIZE));
-	TRUE(!munmap(at, SIZE));
+	CHECK(mmap(at, SIZE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == at);
+	CHECK(!munmap(map(fd), SIZE));
+	CHECK(!munmap(at, SIZE));
 	end(fd);
 }
 
@@ -209,8 +198,8 @@ static void no_buffer(void)
 {
 	pfarg_ctx_t ctx = { 0 };
 
-	TRUE(!perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
-	TRUE(!ctx.ctx_smpl_buf_size);
+	CHECK(!perfmonctl(0, PFM_CREATE_CONTEXT, &ctx, 1));
+	CHECK(!ctx.ctx_smpl_buf_size);
 	refused(mmap(NULL, 4096, PROT_READ, MAP_SHARED, ctx.ctx_fd, 0));
 	end(ctx.ctx_fd);
 }
@@ -223,7 +212,7 @@ static int in_child(int (*fn)(void *at, int fd), void *at, int fd)
 
 	if (!pid)
 		_exit(fn(at, fd));
-	TRUE(waitpid(pid, &status, 0) == pid);
+	CHECK(waitpid(pid, &status, 0) == pid);
 	return status;
 }
 
@@ -239,11 +228,11 @@ static void read_only(void)
 	int fd = create(SIZE, NULL), status;
 	void *at = map(fd);
 
-	TRUE(mprotect(at, SIZE, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
+	CHECK(mprotect(at, SIZE, PROT_READ | PROT_WRITE) == -1 && errno == EACCES);
 	status = in_child(write_there, at, fd);
 	/* a sanitizer reports the signal and exits */
-	TRUE(WIFSIGNALED(status) || WEXITSTATUS(status));
-	TRUE(!munmap(at, SIZE));
+	CHECK(WIFSIGNALED(status) || WEXITSTATUS(status));
+	CHECK(!munmap(at, SIZE));
 	end(fd);
 }
 
@@ -253,13 +242,13 @@ static void unmapped(void)
 	pfm_default_smpl_hdr_t *hdr = map(fd);
 
 	sample(fd, 255);
-	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap(hdr, SIZE));
+	CHECK(hdr->hdr_count == 2);
+	CHECK(!munmap(hdr, SIZE));
 	hdr = map(fd);	/* the buffer is unchanged */
-	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap((char *)hdr + 4096, SIZE - 4096));	/* unmaps a part */
-	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap(hdr, 4096));
+	CHECK(hdr->hdr_count == 2);
+	CHECK(!munmap((char *)hdr + 4096, SIZE - 4096));	/* unmaps a part */
+	CHECK(hdr->hdr_count == 2);
+	CHECK(!munmap(hdr, 4096));
 	end(fd);
 }
 
@@ -278,16 +267,16 @@ static void forks(void)
 	pfm_default_smpl_hdr_t *hdr = map(fd);
 	pid_t pid;
 
-	TRUE(!pipe(ends));
+	CHECK(!pipe(ends));
 	pid = fork();
 	if (!pid)
 		_exit(shares(hdr, ends[0]));
 	sample(fd, 255);
-	TRUE(write(ends[1], "", 1) == 1);
-	TRUE(waitpid(pid, &status, 0) == pid && status == 0);
+	CHECK(write(ends[1], "", 1) == 1);
+	CHECK(waitpid(pid, &status, 0) == pid && status == 0);
 	close(ends[0]);
 	close(ends[1]);
-	TRUE(!munmap(hdr, SIZE));
+	CHECK(!munmap(hdr, SIZE));
 	end(fd);
 }
 
@@ -303,10 +292,10 @@ static void child_unmaps(void)
 	int fd = create(SIZE, NULL);
 	pfm_default_smpl_hdr_t *hdr = map(fd);
 
-	TRUE(in_child(unmaps, hdr, fd) == 0);
+	CHECK(in_child(unmaps, hdr, fd) == 0);
 	sample(fd, 155);
-	TRUE(hdr->hdr_count == 1);
-	TRUE(!munmap(hdr, SIZE));
+	CHECK(hdr->hdr_count == 1);
+	CHECK(!munmap(hdr, SIZE));
 	end(fd);
 }
 
@@ -317,13 +306,13 @@ static void closed(void)
 	pfm_default_smpl_hdr_t *hdr = map(fd);
 
 	sample(fd, 255);
-	TRUE(!close(fd));
-	TRUE(!munmap(hdr, SIZE));
+	CHECK(!close(fd));
+	CHECK(!munmap(hdr, SIZE));
 	hdr = map(other);	/* "remains until the last controlling thread closes" */
-	TRUE(hdr->hdr_count == 2);
+	CHECK(hdr->hdr_count == 2);
 	end(other);
-	TRUE(hdr->hdr_count == 2);
-	TRUE(!munmap(hdr, SIZE));
+	CHECK(hdr->hdr_count == 2);
+	CHECK(!munmap(hdr, SIZE));
 }
 
 /* 3.6.5: a restart "only affects the buffer header, the rest of the buffer is not touched". */
@@ -336,39 +325,26 @@ static void restarted(void)
 
 	sample(fd, 255);
 	memcpy(before, samples, sizeof(before));
-	TRUE(hdr->hdr_count == 2 && hdr->hdr_cur_offs == sizeof(*hdr) + sizeof(before));
-	TRUE(samples[0].tstamp == 100 && samples[1].tstamp == 200 && samples[1].ip == 0x1000);
-	TRUE(!perfmonctl(fd, PFM_RESTART, NULL, 0));
-	TRUE(hdr->hdr_count == 0 && hdr->hdr_cur_offs == sizeof(*hdr));
-	TRUE(!memcmp(before, samples, sizeof(before)));
-	TRUE(!munmap((void *)hdr, SIZE));
+	CHECK(hdr->hdr_count == 2 && hdr->hdr_cur_offs == sizeof(*hdr) + sizeof(before));
+	CHECK(samples[0].tstamp == 100 && samples[1].tstamp == 200 && samples[1].ip == 0x1000);
+	CHECK(!perfmonctl(fd, PFM_RESTART, NULL, 0));
+	CHECK(hdr->hdr_count == 0 && hdr->hdr_cur_offs == sizeof(*hdr));
+	CHECK(!memcmp(before, samples, sizeof(before)));
+	CHECK(!munmap((void *)hdr, SIZE));
 	end(fd);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} cases[] = {
+static const struct part cases[] = {
 	{ "no_padding", no_padding }, { "sequence", sequence }, { "not_by_read", not_by_read },
 	{ "protections", protections }, { "map_flags", map_flags }, { "sizes", sizes }, { "once", once },
 	{ "still_once", still_once },
 	{ "no_buffer", no_buffer }, { "read_only", read_only }, { "unmapped", unmapped },
 	{ "forks", forks }, { "child_unmaps", child_unmaps }, { "closed", closed },
-	{ "restarted", restarted },
+	{ "restarted", restarted }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	int found = argc < 2;
-
-	TRUE(!pfm_set_machine("sim:itanium2", NULL));
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		if (argc < 2) {
-			puts(cases[i].name);
-		} else if (!strcmp(cases[i].name, argv[1])) {
-			found = 1;
-			cases[i].run();
-		}
-	}
-	return found ? failures != 0 : 2;
+	CHECK(!pfm_set_machine("sim:itanium2", NULL));
+	return run_part(cases, argc, argv);
 }

@@ -7,23 +7,12 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../pages.h"
+
 enum { THREADS = 4, PAGE = 4096, ROUNDS = 100 };
-
-static void touch(long n)
-{
-	size_t size = (size_t)n * PAGE;
-	char *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED || madvise(at, size, MADV_NOHUGEPAGE))
-		abort();
-	for (long i = 0; i < n; i++)
-		*(volatile char *)(at + i * PAGE) = 1;
-	munmap(at, size);
-}
 
 static void *work(void *arg)
 {

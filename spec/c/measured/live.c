@@ -3,29 +3,19 @@
  * live.c - on sim:k8,live: threads that monitor themselves at the same time, fork, and end: "live
  * CASE". Prints only failures.
  */
-#include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
+#include "../parts.h"
 
 #define THREADS 6
 #define FORKS	300
 #define CYCLES	0x430076	/* CPU_CLK_UNHALTED, at user and kernel level */
 #define MS	1000000ULL
-
-#define EXPECT(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_explain()); \
-		exit(1); \
-	} \
-} while (0)
 
 static uint64_t used(void)
 {
@@ -52,9 +42,9 @@ static int begin(uint32_t tid, uint64_t left)
 	pfarg_load_t load = { .load_pid = tid };
 	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
 
-	EXPECT(fd >= 0);
-	EXPECT(!pfm_write_pmcs(fd, &pc, 1) && !pfm_write_pmds(fd, &pd, 1));
-	EXPECT(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
+	REQUIRE(fd >= 0);
+	REQUIRE(!pfm_write_pmcs(fd, &pc, 1) && !pfm_write_pmds(fd, &pd, 1));
+	REQUIRE(!pfm_load_context(fd, &load) && !pfm_start(fd, NULL));
 	return fd;
 }
 
@@ -62,7 +52,7 @@ static uint64_t value(int fd)
 {
 	pfarg_pmd_t pd = { .reg_num = 0 };
 
-	EXPECT(!pfm_read_pmds(fd, &pd, 1));
+	REQUIRE(!pfm_read_pmds(fd, &pd, 1));
 	return pd.reg_value;
 }
 
@@ -82,11 +72,11 @@ static void *self(void *arg)
 		first = used();
 		burn(MS);
 		inside = used() - first;
-		EXPECT(!pfm_stop(fd));
+		REQUIRE(!pfm_stop(fd));
 		last = value(fd);
-		EXPECT(last >= inside - 100 && last <= used() - before);
+		REQUIRE(last >= inside - 100 && last <= used() - before);
 		burn(MS / 10);
-		EXPECT(value(fd) == last);
+		REQUIRE(value(fd) == last);
 		close(fd);
 	}
 	return NULL;
@@ -97,7 +87,7 @@ static void threads(void)
 	pthread_t t[THREADS];
 
 	for (int i = 0; i < THREADS; i++)
-		EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+		REQUIRE(!pthread_create(&t[i], NULL, self, NULL));
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 }
@@ -111,13 +101,13 @@ static void forked(void)
 	if (!pid) {
 		pfarg_pmd_t pd = { .reg_num = 0 };
 
-		EXPECT(pfm_read_pmds(fd, &pd, 1) == -1 && errno == EBADF);
+		REQUIRE(pfm_read_pmds(fd, &pd, 1) == -1 && errno == EBADF);
 		self(NULL);
 		_exit(0);
 	}
-	EXPECT(waitpid(pid, &status, 0) == pid && !status);
+	REQUIRE(waitpid(pid, &status, 0) == pid && !status);
 	burn(MS);
-	EXPECT(value(fd) >= MS - 100);
+	REQUIRE(value(fd) >= MS - 100);
 	close(fd);
 }
 
@@ -128,7 +118,7 @@ static void child(void)
 	alarm(120);	/* ends a program that hangs */
 	fd = begin(gettid_(), 0);
 	burn(MS / 10);
-	EXPECT(value(fd) > 0);
+	REQUIRE(value(fd) > 0);
 	_exit(0);
 }
 
@@ -141,12 +131,12 @@ static void forking(void)
 
 	close(begin(gettid_(), 0));
 	for (int i = 0; i < THREADS; i++)
-		EXPECT(!pthread_create(&t[i], NULL, self, NULL));
+		REQUIRE(!pthread_create(&t[i], NULL, self, NULL));
 	for (int i = 0; i < FORKS; i++) {
 		pid = fork();
 		if (!pid)
 			child();
-		EXPECT(waitpid(pid, &status, 0) == pid && !status);
+		REQUIRE(waitpid(pid, &status, 0) == pid && !status);
 	}
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
@@ -166,7 +156,7 @@ static uint32_t next_message(int fd)
 {
 	pfarg_msg_t msg;
 
-	EXPECT(read(fd, &msg, sizeof(msg)) == sizeof(msg));
+	REQUIRE(read(fd, &msg, sizeof(msg)) == sizeof(msg));
 	return msg.type;
 }
 
@@ -177,12 +167,12 @@ static void other(void)
 	pthread_t t;
 	int fd;
 
-	EXPECT(!pthread_create(&t, NULL, burner, &tid));
+	REQUIRE(!pthread_create(&t, NULL, burner, &tid));
 	while (!__atomic_load_n(&tid, __ATOMIC_ACQUIRE))
 		;
 	fd = begin(tid, 5 * MS);
-	EXPECT(next_message(fd) == PFM_MSG_OVFL);
-	EXPECT(!pfm_restart(fd));
+	REQUIRE(next_message(fd) == PFM_MSG_OVFL);
+	REQUIRE(!pfm_restart(fd));
 	__atomic_store_n(&tid, 0, __ATOMIC_RELEASE);
 	pthread_join(t, NULL);
 	close(fd);
@@ -195,7 +185,7 @@ static void *last_gasp(void *arg)
 	uint32_t tid = gettid_();
 	char c;
 
-	EXPECT(write(pipes[3], &tid, sizeof(tid)) == sizeof(tid) && read(pipes[0], &c, 1) == 1);
+	REQUIRE(write(pipes[3], &tid, sizeof(tid)) == sizeof(tid) && read(pipes[0], &c, 1) == 1);
 	burn(MS);
 	return NULL;
 }
@@ -208,19 +198,19 @@ static void last(void)
 	pthread_t t;
 	pid_t pid;
 
-	EXPECT(!pipe(pipes) && !pipe(pipes + 2));
+	REQUIRE(!pipe(pipes) && !pipe(pipes + 2));
 	for (int i = 0; i < 40; i++) {
 		pid = i % 2 ? fork() : 1;
 		if (!pid) {
 			last_gasp(pipes);
 			_exit(0);
 		}
-		EXPECT(i % 2 || !pthread_create(&t, NULL, last_gasp, pipes));
-		EXPECT(read(pipes[2], &tid, sizeof(tid)) == sizeof(tid));
+		REQUIRE(i % 2 || !pthread_create(&t, NULL, last_gasp, pipes));
+		REQUIRE(read(pipes[2], &tid, sizeof(tid)) == sizeof(tid));
 		fd = begin(tid, 0);
-		EXPECT(write(pipes[1], "", 1) == 1);
-		EXPECT(i % 2 ? waitpid(pid, NULL, 0) == pid : !pthread_join(t, NULL));
-		EXPECT(value(fd) >= MS / 2);
+		REQUIRE(write(pipes[1], "", 1) == 1);
+		REQUIRE(i % 2 ? waitpid(pid, NULL, 0) == pid : !pthread_join(t, NULL));
+		REQUIRE(value(fd) >= MS / 2);
 		close(fd);
 	}
 }
@@ -231,26 +221,18 @@ static void nobody(void)
 	pfarg_load_t load = { .load_pid = 0x7fffffff };
 	int fd = pfm_create_context(&ctx, NULL, NULL, 0);
 
-	EXPECT(pfm_load_context(fd, &load) == -1 && errno == ESRCH);
+	REQUIRE(pfm_load_context(fd, &load) == -1 && errno == ESRCH);
 	load.load_pid = gettid_();
-	EXPECT(!pfm_load_context(fd, &load));
+	REQUIRE(!pfm_load_context(fd, &load));
 	close(fd);
 }
 
+static const struct part cases[] = {
+	{ "threads", threads }, { "forked", forked }, { "forking", forking }, { "other", other },
+	{ "last", last }, { "nobody", nobody }, { NULL, NULL }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char	*name;
-		void		(*run)(void);
-	} cases[] = {
-		{ "threads", threads }, { "forked", forked }, { "forking", forking }, { "other", other },
-		{ "last", last }, { "nobody", nobody },
-	};
-
-	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (!strcmp(cases[i].name, argv[1])) {
-			cases[i].run();
-			return 0;
-		}
-	return 2;
+	return run_part(cases, argc, argv);
 }

@@ -7,30 +7,14 @@
  * touch(n) causes n page faults, on new pages.
  */
 #include <dlfcn.h>
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/regions.h"
-
-static void touch(int pages)
-{
-	size_t size = (size_t)getpagesize();
-	char *at = mmap(NULL, (size_t)pages * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (at == MAP_FAILED)
-		exit(3);
-	madvise(at, (size_t)pages * size, MADV_NOHUGEPAGE);
-	for (int i = 0; i < pages; i++)
-		((volatile char *)at)[(size_t)i * size] = 1;
-	munmap(at, (size_t)pages * size);
-}
+#include "../pages.h"
+#include "../parts.h"
 
 static void outer_and_inner(void)
 {
@@ -62,7 +46,7 @@ static void ten_deep(void)
 static void *work(void *pages)
 {
 	PFM_REGION_START("work");
-	touch((int)(intptr_t)pages);
+	touch((long)(intptr_t)pages);
 	PFM_REGION_STOP("work");
 	return NULL;
 }
@@ -180,7 +164,7 @@ static void loaded(const char *object)
 	PFM_REGION_STOP("shared");
 	for (int i = 0; i < 2; i++) {
 		void *lib = dlopen(object, RTLD_NOW);
-		void (*call)(void (*)(int)) = lib ? (void (*)(void (*)(int)))dlsym(lib, "regions_loaded") : NULL;
+		void (*call)(void (*)(long)) = lib ? (void (*)(void (*)(long)))dlsym(lib, "regions_loaded") : NULL;
 
 		if (!call)
 			exit(5);
@@ -248,14 +232,11 @@ static void alone(void)
 		exit(6);
 }
 
-static const struct {
-	const char *name;
-	void (*run)(void);
-} cases[] = {
+static const struct part cases[] = {
 	{ "nested", outer_and_inner }, { "recursive", ten_deep }, { "threads", threads }, { "thread", thread_inside },
 	{ "exit", never_left }, { "_exit", ended_hard }, { "killed", killed }, { "stray", stray },
 	{ "crossing", crossing }, { "fork", forking }, { "exec", forking_exec }, { "close", closing }, { "many", many },
-	{ "nothing", nothing }, { "calls", in_calls }, { "alone", alone },
+	{ "nothing", nothing }, { "calls", in_calls }, { "alone", alone }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
@@ -264,10 +245,5 @@ int main(int argc, char **argv)
 		loaded(argv[2]);
 		return 0;
 	}
-	for (unsigned int i = 0; argc > 1 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (!strcmp(cases[i].name, argv[1])) {
-			cases[i].run();
-			return 0;
-		}
-	return 2;
+	return run_part(cases, argc, argv);
 }

@@ -9,11 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-static long pages, page;
+#include "../pages.h"
+
+static long pages;
 
 static void fail(const char *what)
 {
@@ -21,16 +22,9 @@ static void fail(const char *what)
 	exit(2);
 }
 
-static void *touch(void *unused)
+static void *touch_all(void *unused)
 {
-	volatile char *p = mmap(NULL, (size_t)(pages * page), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		fail("mmap");
-	madvise((void *)p, (size_t)(pages * page), MADV_NOHUGEPAGE);
-	for (long i = 0; i < pages; i++)
-		p[i * page] = 1;
+	touch(pages);
 	return unused;
 }
 
@@ -42,8 +36,8 @@ static void grow(int depth, int width, const char *mode)
 	pid_t pids[64];
 	char c;
 
-	touch(NULL);
-	if (pthread_create(&thread, NULL, touch, NULL) || pthread_join(thread, NULL))
+	touch(pages);
+	if (pthread_create(&thread, NULL, touch_all, NULL) || pthread_join(thread, NULL))
 		fail("thread");
 	if (!depth)
 		return;
@@ -79,7 +73,6 @@ int main(int argc, char **argv)
 	depth = atoi(argv[1]);
 	width = atoi(argv[2]);
 	pages = atol(argv[3]);
-	page = sysconf(_SC_PAGESIZE);
 	if (width > 64)
 		return 2;
 	for (int i = 0; i < depth; i++) {

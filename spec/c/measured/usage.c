@@ -10,10 +10,11 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../pages.h"
 
 static uint64_t cpu_ns(void)
 {
@@ -21,20 +22,6 @@ static uint64_t cpu_ns(void)
 
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static int touch(size_t pages)
-{
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *p = mmap(NULL, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-		       -1, 0);
-
-	if (p == MAP_FAILED)
-		return -1;
-	madvise(p, pages * page, MADV_NOHUGEPAGE);
-	for (size_t i = 0; i < pages; i++)
-		p[i * page] = 1;
-	return 0;
 }
 
 static long switches(const struct rusage *ru)
@@ -52,8 +39,8 @@ int main(int argc, char **argv)
 	getrusage(RUSAGE_SELF, &first);
 	while (cpu_ns() < (uint64_t)atol(argv[1]) * 1000000)
 		;
-	if (atol(argv[2]) && touch((size_t)atol(argv[2])))
-		return 1;
+	if (atol(argv[2]))
+		touch(atol(argv[2]));
 	for (long i = atol(argv[3]); i > 0; i--)
 		nanosleep(&nap, NULL);
 	getrusage(RUSAGE_SELF, &ru);

@@ -12,28 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "../pages.h"
 
 static void die(const char *what)
 {
 	perror(what);
 	exit(1);
-}
-
-static void touch(long pages)
-{
-	long size = sysconf(_SC_PAGESIZE);
-	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap");
-	madvise((void *)p, (size_t)(pages * size), MADV_NOHUGEPAGE);
-	for (long i = 0; i < pages; i++)
-		p[i * size] = 1;
 }
 
 static double cpu_ms(void)

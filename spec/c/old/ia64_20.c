@@ -3,10 +3,6 @@
  * ia64_20.c - programs as they were written for perfmon 2.0 of Linux/ia64: "ia64_20 CASE". Prints
  * what was counted, or what went wrong.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -14,6 +10,7 @@
 
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_default_smpl.h>
+#include "../parts.h"
 
 #define CYCLES		0x12
 #define RETIRED		0x08
@@ -248,17 +245,12 @@ static void queries(void)
 		die("no argument");
 }
 
+static const struct part cases[] = {
+	{ "self", self }, { "ranges", ranges }, { "sampling", sampling }, { "queries", queries },
+	{ NULL, NULL }
+};
+
 int main(int argc, char **argv)
 {
-	static const struct {
-		const char	*name;
-		void		(*run)(void);
-	} cases[] = { { "self", self }, { "ranges", ranges }, { "sampling", sampling }, { "queries", queries } };
-
-	for (size_t i = 0; argc == 2 && i < sizeof(cases) / sizeof(cases[0]); i++)
-		if (!strcmp(cases[i].name, argv[1])) {
-			cases[i].run();
-			return 0;
-		}
-	return 2;
+	return run_part(cases, argc, argv);
 }

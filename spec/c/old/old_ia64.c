@@ -3,21 +3,12 @@
  * old_ia64.c - libpfm 3's questions about events of the first Itanium and Montecito, and options of
  * pfm_dispatch_events(), by Intel's layouts of the registers (documents 245320 and 308065).
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <perfmon/pfmlib_itanium.h>
 #include <perfmon/pfmlib_montecito.h>
 
-static int failures;
-
-#define EXPECT(cond) do { \
-	if (!(cond)) { \
-		printf("line %d: %s (%s)\n", __LINE__, #cond, pfm_dispatch_explain()); \
-		failures++; \
-	} \
-} while (0)
+#define EXPLAIN pfm_dispatch_explain
+#include "../parts.h"
 
 #define NONE	(~0ULL)
 #define USER	8ULL
@@ -39,7 +30,7 @@ static void clear(void)
 
 static void add(const char *name)
 {
-	EXPECT(pfm_find_full_event(name, &in.pfp_events[in.pfp_event_count++]) == PFMLIB_SUCCESS);
+	CHECK(pfm_find_full_event(name, &in.pfp_events[in.pfp_event_count++]) == PFMLIB_SUCCESS);
 }
 
 static int dispatch_ita(void)
@@ -80,7 +71,7 @@ static unsigned int event(const char *name)
 {
 	unsigned int i = 0;
 
-	EXPECT(pfm_find_event(name, &i) == PFMLIB_SUCCESS);
+	CHECK(pfm_find_event(name, &i) == PFMLIB_SUCCESS);
 	return i;
 }
 
@@ -92,29 +83,29 @@ static void layouts(void)
 	pfm_mont_pmc_reg_t m = { 0 };
 	pfm_mont_pmd_reg_t d = { 0 };
 
-	EXPECT(sizeof(pfm_ita_pmc_reg_t) == 8 && sizeof(pfm_ita_pmd_reg_t) == 8);
-	EXPECT(sizeof(pfm_mont_pmc_reg_t) == 8 && sizeof(pfm_mont_pmd_reg_t) == 8);
+	CHECK(sizeof(pfm_ita_pmc_reg_t) == 8 && sizeof(pfm_ita_pmd_reg_t) == 8);
+	CHECK(sizeof(pfm_mont_pmc_reg_t) == 8 && sizeof(pfm_mont_pmd_reg_t) == 8);
 	a.pmc11_ita_reg.dear_pt = 1;
-	EXPECT(a.pmc_val == 1ULL << 28);
+	CHECK(a.pmc_val == 1ULL << 28);
 	a.pmc_val = 0;
 	a.pmc_ita_count_reg.pmc_ism = 2;
-	EXPECT(a.pmc_val == 2ULL << 24);
+	CHECK(a.pmc_val == 2ULL << 24);
 	m.pmc32_34_mont_reg.opcm_ig_ad = 1;
-	EXPECT(m.pmc_val == 1ULL << 57);
+	CHECK(m.pmc_val == 1ULL << 57);
 	m.pmc_val = 0;
 	m.pmc41_mont_reg.darc_ena_dbrp0 = 1;
-	EXPECT(m.pmc_val == 1ULL << 45);
+	CHECK(m.pmc_val == 1ULL << 45);
 	m.pmc_val = 0;
 	m.pmc42_mont_reg.ipear_delay = 0xff;
-	EXPECT(m.pmc_val == 0xffULL << 11);
+	CHECK(m.pmc_val == 0xffULL << 11);
 	m.pmc_val = 0;
 	m.pmc38_mont_reg.iarc_fine = 1;
-	EXPECT(m.pmc_val == 1ULL << 13);
+	CHECK(m.pmc_val == 1ULL << 13);
 	d.pmd39_mont_reg.etb_pmd63ext_b1 = 1;
-	EXPECT(d.pmd_val == 1ULL << 60);
+	CHECK(d.pmd_val == 1ULL << 60);
 	d.pmd_val = 0;
 	d.pmd39_mont_reg.etb_pmd56ext_b1 = 1;	/* the two halves of the buffer take turns */
-	EXPECT(d.pmd_val == 1ULL << 4);
+	CHECK(d.pmd_val == 1ULL << 4);
 }
 
 /* --- the first Itanium ---------------------------------------------------------------------- */
@@ -126,21 +117,21 @@ static void ita_questions(void)
 	pfmlib_ita2_ear_mode_t other;
 	unsigned long umask;
 
-	EXPECT(pfm_ita_is_ear(i) && pfm_ita_is_dear(i) && pfm_ita_is_dear_cache(i) && !pfm_ita_is_dear_tlb(i));
-	EXPECT(!pfm_ita_is_iear(i) && !pfm_ita_is_btb(i) && pfm_ita_support_darr(i));
-	EXPECT(pfm_ita_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_ITA_EAR_CACHE_MODE);
-	EXPECT(pfm_ita_get_event_umask(i, &umask) == 0 && umask == 4);	/* 4 << 4 cycles */
-	EXPECT(pfm_ita_get_event_umask(i, NULL) == PFMLIB_ERR_INVAL);
+	CHECK(pfm_ita_is_ear(i) && pfm_ita_is_dear(i) && pfm_ita_is_dear_cache(i) && !pfm_ita_is_dear_tlb(i));
+	CHECK(!pfm_ita_is_iear(i) && !pfm_ita_is_btb(i) && pfm_ita_support_darr(i));
+	CHECK(pfm_ita_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_ITA_EAR_CACHE_MODE);
+	CHECK(pfm_ita_get_event_umask(i, &umask) == 0 && umask == 4);	/* 4 << 4 cycles */
+	CHECK(pfm_ita_get_event_umask(i, NULL) == PFMLIB_ERR_INVAL);
 	i = event("INSTRUCTION_EAR_TLB_VHPT");
-	EXPECT(pfm_ita_is_iear(i) && pfm_ita_is_iear_tlb(i) && !pfm_ita_is_iear_cache(i) && !pfm_ita_support_darr(i));
-	EXPECT(pfm_ita_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_ITA_EAR_TLB_MODE);
-	EXPECT(pfm_ita2_get_ear_mode(i, &other) == PFMLIB_ERR_INVAL && !pfm_mont_is_ear(i));
+	CHECK(pfm_ita_is_iear(i) && pfm_ita_is_iear_tlb(i) && !pfm_ita_is_iear_cache(i) && !pfm_ita_support_darr(i));
+	CHECK(pfm_ita_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_ITA_EAR_TLB_MODE);
+	CHECK(pfm_ita2_get_ear_mode(i, &other) == PFMLIB_ERR_INVAL && !pfm_mont_is_ear(i));
 	i = event("BRANCH_EVENT");
-	EXPECT(pfm_ita_is_btb(i) && !pfm_ita_is_ear(i) && pfm_ita_get_ear_mode(i, &mode) == PFMLIB_ERR_INVAL);
+	CHECK(pfm_ita_is_btb(i) && !pfm_ita_is_ear(i) && pfm_ita_get_ear_mode(i, &mode) == PFMLIB_ERR_INVAL);
 	i = event("IA64_INST_RETIRED");
-	EXPECT(pfm_ita_get_event_maxincr(i, &max) == 0 && max == 6);
-	EXPECT(pfm_ita_support_opcm(i) && pfm_ita_support_iarr(i));
-	EXPECT(!pfm_ita_is_ear(~0U) && pfm_ita_get_event_maxincr(~0U, &max) == PFMLIB_ERR_INVAL);
+	CHECK(pfm_ita_get_event_maxincr(i, &max) == 0 && max == 6);
+	CHECK(pfm_ita_support_opcm(i) && pfm_ita_support_iarr(i));
+	CHECK(!pfm_ita_is_ear(~0U) && pfm_ita_get_event_maxincr(~0U, &max) == PFMLIB_ERR_INVAL);
 }
 
 static void ita_buffers(void)
@@ -149,13 +140,13 @@ static void ita_buffers(void)
 	add("DATA_EAR_CACHE_LAT64");
 	add("INSTRUCTION_EAR_TLB_VHPT");
 	add("BRANCH_EVENT");
-	EXPECT(pfm_dispatch_events(&in, NULL, &out, NULL) == PFMLIB_SUCCESS);
-	EXPECT(pmc(11) == (USER | 4 << 16 | 1 << 28) && pmc(10) == (USER | 1 << 7 | 4 << 16));
-	EXPECT(pmc(12) == (USER | 0x1ff << 7));
-	EXPECT(out.pfp_pmd_count == 3 + 5 + 9 && has_pmds(0, 3) && has_pmds(8, 17));
-	EXPECT((pmc(out.pfp_pmds[0].reg_num) & 0xf7f00) == 0x6700);	/* counts without the EAR's unit mask */
+	CHECK(pfm_dispatch_events(&in, NULL, &out, NULL) == PFMLIB_SUCCESS);
+	CHECK(pmc(11) == (USER | 4 << 16 | 1 << 28) && pmc(10) == (USER | 1 << 7 | 4 << 16));
+	CHECK(pmc(12) == (USER | 0x1ff << 7));
+	CHECK(out.pfp_pmd_count == 3 + 5 + 9 && has_pmds(0, 3) && has_pmds(8, 17));
+	CHECK((pmc(out.pfp_pmds[0].reg_num) & 0xf7f00) == 0x6700);	/* counts without the EAR's unit mask */
 	in.pfp_flags = PFMLIB_PFP_SYSTEMWIDE;
-	EXPECT(dispatch_ita() == PFMLIB_SUCCESS && pmc(10) & 1 << 6 && pmc(11) & 1 << 6 && pmc(12) & 1 << 6);
+	CHECK(dispatch_ita() == PFMLIB_SUCCESS && pmc(10) & 1 << 6 && pmc(11) & 1 << 6 && pmc(12) & 1 << 6);
 	clear();
 	add("CPU_CYCLES");				/* free running */
 	ita.pfp_ita_dear.ear_used = 1;
@@ -169,16 +160,16 @@ static void ita_buffers(void)
 	ita.pfp_ita_btb.btb_bac = 1;
 	ita.pfp_ita_counters[0].thres = 3;
 	ita.pfp_ita_counters[0].ism = PFMLIB_ITA_ISM_IA32;
-	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
-	EXPECT(pmc(11) == (1 | 1 << 7 | 4 << 16 | 2 << 24 | 1 << 28) && has_pmds(2, 3) && has_pmd(17));
+	CHECK(dispatch_ita() == PFMLIB_SUCCESS);
+	CHECK(pmc(11) == (1 | 1 << 7 | 4 << 16 | 2 << 24 | 1 << 28) && has_pmds(2, 3) && has_pmd(17));
 	/* the branch trace buffer can be used together with the data EAR */
-	EXPECT(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));
-	EXPECT((pmc(out.pfp_pmds[0].reg_num) >> 20) == (3 | 1 << 4));
+	CHECK(pmc(12) == (USER | 1 << 7 | 2 << 8 | 1 << 15) && has_pmds(8, 16));
+	CHECK((pmc(out.pfp_pmds[0].reg_num) >> 20) == (3 | 1 << 4));
 	ita.pfp_ita_dear.ear_mode = 2;
-	EXPECT(dispatch_ita() == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_ita() == PFMLIB_ERR_INVAL);
 	ita.pfp_ita_dear.ear_mode = PFMLIB_ITA_EAR_TLB_MODE;
 	ita.pfp_ita_counters[0].thres = 8;
-	EXPECT(dispatch_ita() == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_ita() == PFMLIB_ERR_INVAL);
 }
 
 static void ita_restrictions(void)
@@ -192,31 +183,31 @@ static void ita_restrictions(void)
 	ita.pfp_ita_irange.rr_limits[0].rr_end = 0x9000;
 	ita.pfp_ita_drange.rr_limits[0].rr_start = 0x10000;
 	ita.pfp_ita_drange.rr_limits[0].rr_end = 0x20000;
-	EXPECT(pfm_dispatch_events(&in, &ita, &out, NULL) == PFMLIB_ERR_INVAL);
-	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
-	EXPECT(pmc(8) == 0x123400003000f000ULL && pmc(9) == NONE);
-	EXPECT(pmc(13) == 0);				/* bit 0 clear: code ranges are in force */
-	EXPECT(pmc(11) == USER);			/* bit 28 clear: so are data ranges */
+	CHECK(pfm_dispatch_events(&in, &ita, &out, NULL) == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_ita() == PFMLIB_SUCCESS);
+	CHECK(pmc(8) == 0x123400003000f000ULL && pmc(9) == NONE);
+	CHECK(pmc(13) == 0);				/* bit 0 clear: code ranges are in force */
+	CHECK(pmc(11) == USER);			/* bit 28 clear: so are data ranges */
 	/* 0x3000 - 0x4000, 0x4000 - 0x8000, 0x8000 - 0x9000: exactly, and without tagged events */
-	EXPECT(ita_out.pfp_ita_irange.rr_nbr_used == 6 && ita_out.pfp_ita_irange.rr_infos[0].rr_soff == 0 &&
+	CHECK(ita_out.pfp_ita_irange.rr_nbr_used == 6 && ita_out.pfp_ita_irange.rr_infos[0].rr_soff == 0 &&
 	       ita_out.pfp_ita_irange.rr_infos[0].rr_eoff == 0);
-	EXPECT(ita_out.pfp_ita_drange.rr_nbr_used == 2 && ita_out.pfp_ita_drange.rr_br[0].reg_value == 0x10000);
-	EXPECT(ita_out.pfp_ita_drange.rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56));
+	CHECK(ita_out.pfp_ita_drange.rr_nbr_used == 2 && ita_out.pfp_ita_drange.rr_br[0].reg_value == 0x10000);
+	CHECK(ita_out.pfp_ita_drange.rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56));
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 13);
-	EXPECT(dispatch_ita() == PFMLIB_ERR_NOASSIGN);
+	CHECK(dispatch_ita() == PFMLIB_ERR_NOASSIGN);
 	clear();
 	add("DATA_EAR_CACHE_LAT8");
 	ita.pfp_ita_drange.rr_used = 1;
 	ita.pfp_ita_drange.rr_limits[0].rr_start = 0x10000;
 	ita.pfp_ita_drange.rr_limits[0].rr_end = 0x20000;
-	EXPECT(dispatch_ita() == PFMLIB_SUCCESS && pmc(11) == (USER | 1 << 16));
+	CHECK(dispatch_ita() == PFMLIB_SUCCESS && pmc(11) == (USER | 1 << 16));
 	add("CPU_CYCLES");				/* cannot be restricted */
-	EXPECT(dispatch_ita() == PFMLIB_ERR_FEATCOMB);
+	CHECK(dispatch_ita() == PFMLIB_ERR_FEATCOMB);
 	ita.pfp_ita_counters[1].flags = PFMLIB_ITA_FL_EVT_NO_QUALCHECK;
-	EXPECT(dispatch_ita() == PFMLIB_SUCCESS);
+	CHECK(dispatch_ita() == PFMLIB_SUCCESS);
 	ita.pfp_ita_drange.rr_limits[0].rr_end = 0;
-	EXPECT(dispatch_ita() == PFMLIB_ERR_DRRINVAL);
-	EXPECT(pfm_dispatch_events(&in, NULL, &out, &ita_out) == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_ita() == PFMLIB_ERR_DRRINVAL);
+	CHECK(pfm_dispatch_events(&in, NULL, &out, &ita_out) == PFMLIB_ERR_INVAL);
 }
 
 /* --- Montecito ------------------------------------------------------------------------------ */
@@ -228,24 +219,24 @@ static void mont_questions(void)
 	unsigned long umask;
 	int value;
 
-	EXPECT(pfm_mont_is_ear(i) && pfm_mont_is_dear(i) && pfm_mont_is_dear_tlb(i) && !pfm_mont_is_dear_cache(i));
-	EXPECT(pfm_mont_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_MONT_EAR_TLB_MODE);
-	EXPECT(pfm_mont_get_event_umask(i, &umask) == 0 && umask == 4 && !pfm_ita2_is_ear(i) && !pfm_ita_is_ear(i));
-	EXPECT(pfm_mont_get_event_type(i, &value) == 0 && value == PFMLIB_MONT_EVT_FLOATING);
+	CHECK(pfm_mont_is_ear(i) && pfm_mont_is_dear(i) && pfm_mont_is_dear_tlb(i) && !pfm_mont_is_dear_cache(i));
+	CHECK(pfm_mont_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_MONT_EAR_TLB_MODE);
+	CHECK(pfm_mont_get_event_umask(i, &umask) == 0 && umask == 4 && !pfm_ita2_is_ear(i) && !pfm_ita_is_ear(i));
+	CHECK(pfm_mont_get_event_type(i, &value) == 0 && value == PFMLIB_MONT_EVT_FLOATING);
 	i = event("DATA_EAR_ALAT");
-	EXPECT(pfm_mont_is_dear_alat(i) && pfm_mont_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_MONT_EAR_ALAT_MODE);
+	CHECK(pfm_mont_is_dear_alat(i) && pfm_mont_get_ear_mode(i, &mode) == 0 && mode == PFMLIB_MONT_EAR_ALAT_MODE);
 	i = event("L1I_EAR_CACHE_LAT8");
-	EXPECT(pfm_mont_is_iear(i) && pfm_mont_is_iear_cache(i) && !pfm_mont_is_iear_tlb(i));
-	EXPECT(pfm_mont_get_event_umask(i, &umask) == 0 && umask == 0xfe);
-	EXPECT(pfm_mont_is_etb(event("ETB_EVENT")) && !pfm_mont_is_etb(i));
+	CHECK(pfm_mont_is_iear(i) && pfm_mont_is_iear_cache(i) && !pfm_mont_is_iear_tlb(i));
+	CHECK(pfm_mont_get_event_umask(i, &umask) == 0 && umask == 0xfe);
+	CHECK(pfm_mont_is_etb(event("ETB_EVENT")) && !pfm_mont_is_etb(i));
 	i = event("L2D_REFERENCES_ALL");
-	EXPECT(pfm_mont_get_event_group(i, &value) == 0 && value == PFMLIB_MONT_EVT_L2D_CACHE_GRP);
-	EXPECT(pfm_mont_get_event_set(i, &value) == 0 && value == 2);
+	CHECK(pfm_mont_get_event_group(i, &value) == 0 && value == PFMLIB_MONT_EVT_L2D_CACHE_GRP);
+	CHECK(pfm_mont_get_event_set(i, &value) == 0 && value == 2);
 	i = event("CPU_OP_CYCLES_ALL");
-	EXPECT(pfm_mont_get_event_type(i, &value) == 0 && value == PFMLIB_MONT_EVT_CAUSAL);
-	EXPECT(pfm_mont_get_event_set(i, &value) == 0 && value == PFMLIB_MONT_EVT_NO_SET);
-	EXPECT(!pfm_mont_support_iarr(i) && !pfm_mont_support_all(i));
-	EXPECT(pfm_mont_get_event_type(event("BUS_ALL_ANY"), &value) == 0 && value == PFMLIB_MONT_EVT_SELF_FLOATING);
+	CHECK(pfm_mont_get_event_type(i, &value) == 0 && value == PFMLIB_MONT_EVT_CAUSAL);
+	CHECK(pfm_mont_get_event_set(i, &value) == 0 && value == PFMLIB_MONT_EVT_NO_SET);
+	CHECK(!pfm_mont_support_iarr(i) && !pfm_mont_support_all(i));
+	CHECK(pfm_mont_get_event_type(event("BUS_ALL_ANY"), &value) == 0 && value == PFMLIB_MONT_EVT_SELF_FLOATING);
 }
 
 static void mont_buffers(void)
@@ -254,17 +245,17 @@ static void mont_buffers(void)
 	add("DATA_EAR_CACHE_LAT64");
 	add("L1I_EAR_CACHE_LAT8");
 	add("ETB_EVENT");
-	EXPECT(pfm_dispatch_events(&in, NULL, &out, NULL) == PFMLIB_SUCCESS);
-	EXPECT(pmc(40) == (USER | 4 << 16 | 2 << 24) && pmc(37) == (USER | 0xfe << 5 | 1 << 13));
-	EXPECT(pmc(39) == (USER | 0x3f << 8));
-	EXPECT(out.pfp_pmd_count == 3 + 5 + 18 && has_pmds(32, 36) && has_pmds(38, 39) && has_pmds(48, 63));
-	EXPECT((pmc(out.pfp_pmds[0].reg_num) >> 24 & 3) == 2);		/* one instruction set */
+	CHECK(pfm_dispatch_events(&in, NULL, &out, NULL) == PFMLIB_SUCCESS);
+	CHECK(pmc(40) == (USER | 4 << 16 | 2 << 24) && pmc(37) == (USER | 0xfe << 5 | 1 << 13));
+	CHECK(pmc(39) == (USER | 0x3f << 8));
+	CHECK(out.pfp_pmd_count == 3 + 5 + 18 && has_pmds(32, 36) && has_pmds(38, 39) && has_pmds(48, 63));
+	CHECK((pmc(out.pfp_pmds[0].reg_num) >> 24 & 3) == 2);		/* one instruction set */
 	clear();
 	add("DATA_EAR_TLB_ALL");					/* the trace buffer must be off */
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && pmc(40) == (USER | 1 << 7 | 0xe << 16 | 2 << 24) && pmc(39) == 0);
-	EXPECT(!has_pmd(38));
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pmc(40) == (USER | 1 << 7 | 0xe << 16 | 2 << 24) && pmc(39) == 0);
+	CHECK(!has_pmd(38));
 	add("ETB_EVENT");
-	EXPECT(dispatch_mont() == PFMLIB_ERR_EVTINCOMP);
+	CHECK(dispatch_mont() == PFMLIB_ERR_EVTINCOMP);
 	clear();
 	add("CPU_OP_CYCLES_ALL");
 	mont.pfp_mont_iear.ear_used = 1;
@@ -275,17 +266,17 @@ static void mont_buffers(void)
 	mont.pfp_mont_etb.etb_tm = 2;
 	mont.pfp_mont_etb.etb_brt = 1;
 	mont.pfp_mont_counters[0].thres = 5;
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && pmc(37) == (1 | 7 << 5) && pmc(39) == (USER | 2 << 8 | 1 << 14));
-	EXPECT((pmc(out.pfp_pmds[0].reg_num) >> 20 & 7) == 5);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pmc(37) == (1 | 7 << 5) && pmc(39) == (USER | 2 << 8 | 1 << 14));
+	CHECK((pmc(out.pfp_pmds[0].reg_num) >> 20 & 7) == 5);
 	mont.pfp_mont_iear.ear_mode = PFMLIB_MONT_EAR_ALAT_MODE;
-	EXPECT(dispatch_mont() == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_mont() == PFMLIB_ERR_INVAL);
 	clear();
 	add("CPU_OP_CYCLES_ALL");
 	mont.pfp_mont_counters[0].flags = PFMLIB_MONT_FL_EVT_ALL_THRD;
-	EXPECT(dispatch_mont() == PFMLIB_ERR_NOTSUPP);
+	CHECK(dispatch_mont() == PFMLIB_ERR_NOTSUPP);
 	clear();
 	add("L3_LINES_REPLACED");					/* in all four states */
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && (pmc(out.pfp_pmds[0].reg_num) >> 26) == 0xf << 1);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && (pmc(out.pfp_pmds[0].reg_num) >> 26) == 0xf << 1);
 }
 
 static void mont_ip_ear(void)
@@ -294,13 +285,13 @@ static void mont_ip_ear(void)
 	add("CPU_OP_CYCLES_ALL");
 	mont.pfp_mont_ipear.ipear_used = 1;
 	mont.pfp_mont_ipear.ipear_delay = 200;
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && pmc(42) == (USER | 4 << 8 | 200 << 11));
-	EXPECT(has_pmds(38, 39) && has_pmds(48, 63) && pmc(39) == NONE);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pmc(42) == (USER | 4 << 8 | 200 << 11));
+	CHECK(has_pmds(38, 39) && has_pmds(48, 63) && pmc(39) == NONE);
 	mont.pfp_mont_ipear.ipear_delay = 256;
-	EXPECT(dispatch_mont() == PFMLIB_ERR_INVAL);
+	CHECK(dispatch_mont() == PFMLIB_ERR_INVAL);
 	mont.pfp_mont_ipear.ipear_delay = 0;
 	add("ETB_EVENT");
-	EXPECT(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
+	CHECK(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
 }
 
 static void code_range(unsigned long start, unsigned long end, unsigned int flags)
@@ -318,27 +309,27 @@ static void mont_code_ranges(void)
 	clear();
 	add("IA64_INST_RETIRED");
 	code_range(0x14000, 0x1f000, PFMLIB_MONT_RR_INV);		/* within 64 KB: fine mode */
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && pfm_mont_irange_is_fine(&out, &mont_out));
-	EXPECT(c->rr_nbr_used == 4 && c->rr_br[0].reg_value == 0x14000 && c->rr_br[2].reg_num == 4);
-	EXPECT(c->rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56) && c->rr_br[2].reg_value == 0x1eff0);
-	EXPECT(pmc(38) == (0xdb6 & ~0x82) + 0x2000);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pfm_mont_irange_is_fine(&out, &mont_out));
+	CHECK(c->rr_nbr_used == 4 && c->rr_br[0].reg_value == 0x14000 && c->rr_br[2].reg_num == 4);
+	CHECK(c->rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56) && c->rr_br[2].reg_value == 0x1eff0);
+	CHECK(pmc(38) == (0xdb6 & ~0x82) + 0x2000);
 	/* PMC32: all opcodes; bit 57 clear, bit 56 set: restricted to outside of pair 0 */
-	EXPECT(pmc(32) == (0xfULL << 48 | 0x1ffffffffffULL | 1ULL << 56) && pmc(33) == NONE);
-	EXPECT((pmc(41) >> 3 & 3) == 1 && (pmc(41) >> 45 & 0xf) == 1);
+	CHECK(pmc(32) == (0xfULL << 48 | 0x1ffffffffffULL | 1ULL << 56) && pmc(33) == NONE);
+	CHECK((pmc(41) >> 3 & 3) == 1 && (pmc(41) >> 45 & 0xf) == 1);
 	code_range(0x10000, 0x20000, 0);				/* one block, not in fine mode */
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && !pfm_mont_irange_is_fine(&out, &mont_out));
-	EXPECT(c->rr_nbr_used == 2 && pmc(38) == (0xdb6 & ~2) && !(pmc(32) >> 56));
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && !pfm_mont_irange_is_fine(&out, &mont_out));
+	CHECK(c->rr_nbr_used == 2 && pmc(38) == (0xdb6 & ~2) && !(pmc(32) >> 56));
 	clear();
 	add("L1I_FILLS");						/* needs a flag: demand fetches or prefetches */
 	code_range(0x14000, 0x15000, 0);
-	EXPECT(dispatch_mont() == PFMLIB_ERR_IRRFLAGS);
+	CHECK(dispatch_mont() == PFMLIB_ERR_IRRFLAGS);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_DEMAND_FETCH);
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 4 && c->rr_br[0].reg_num == 0);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 4 && c->rr_br[0].reg_num == 0);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_PREFETCH_MATCH);
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 4 && c->rr_br[0].reg_num == 2);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 4 && c->rr_br[0].reg_num == 2);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_DEMAND_FETCH | PFMLIB_MONT_IRR_PREFETCH_MATCH);
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 8 && c->rr_br[4].reg_num == 2);
-	EXPECT(pmc(38) == 0x2000 + 0x924);				/* all four pairs restrict */
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 8 && c->rr_br[4].reg_num == 2);
+	CHECK(pmc(38) == 0x2000 + 0x924);				/* all four pairs restrict */
 }
 
 static void mont_data_ranges(void)
@@ -348,8 +339,8 @@ static void mont_data_ranges(void)
 	mont.pfp_mont_drange.rr_used = 1;
 	mont.pfp_mont_drange.rr_limits[0].rr_start = 0x10000;
 	mont.pfp_mont_drange.rr_limits[0].rr_end = 0x20000;
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS && mont_out.pfp_mont_drange.rr_nbr_used == 2);
-	EXPECT((pmc(41) >> 45 & 0xf) == 1 && (pmc(41) >> 3 & 3) == 2 && pmc(38) == NONE);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS && mont_out.pfp_mont_drange.rr_nbr_used == 2);
+	CHECK((pmc(41) >> 45 & 0xf) == 1 && (pmc(41) >> 3 & 3) == 2 && pmc(38) == NONE);
 }
 
 static void mont_opcodes(void)
@@ -360,23 +351,23 @@ static void mont_opcodes(void)
 	mont.pfp_mont_opcm1.opcm_m = 1;
 	mont.pfp_mont_opcm1.opcm_match = 0x10000000000UL;
 	mont.pfp_mont_opcm1.opcm_mask = 0xffffffffffUL;
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS);
-	EXPECT(pmc(32) == (0xffffffffffULL | 1ULL << 51 | 1ULL << 57) && pmc(33) == 0x10000000000ULL);
-	EXPECT(pmc(34) == NONE && pmc(36) == NONE);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS);
+	CHECK(pmc(32) == (0xffffffffffULL | 1ULL << 51 | 1ULL << 57) && pmc(33) == 0x10000000000ULL);
+	CHECK(pmc(34) == NONE && pmc(36) == NONE);
 	mont.pfp_mont_opcm2 = mont.pfp_mont_opcm1;
 	mont.pfp_mont_opcm2.opcm_b = 1;
-	EXPECT(dispatch_mont() == PFMLIB_SUCCESS);
-	EXPECT(pmc(34) == (0xffffffffffULL | 1ULL << 48 | 1ULL << 51) && pmc(35) == 0x10000000000ULL);
+	CHECK(dispatch_mont() == PFMLIB_SUCCESS);
+	CHECK(pmc(34) == (0xffffffffffULL | 1ULL << 48 | 1ULL << 51) && pmc(35) == 0x10000000000ULL);
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 35);
-	EXPECT(dispatch_mont() == PFMLIB_ERR_NOASSIGN);
+	CHECK(dispatch_mont() == PFMLIB_ERR_NOASSIGN);
 	add("L3_REFERENCES");						/* can be combined, CPU_OP_CYCLES_ALL cannot */
 	add("CPU_OP_CYCLES_ALL");
-	EXPECT(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
+	CHECK(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
 }
 
 static void model(int type)
 {
-	EXPECT(pfm_force_pmu(type) == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
+	CHECK(pfm_force_pmu(type) == PFMLIB_SUCCESS && pfm_initialize() == PFMLIB_SUCCESS);
 }
 
 int main(void)

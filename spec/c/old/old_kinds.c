@@ -6,15 +6,11 @@
  *
  * Each counts page faults, which every machine can, and prints "counted N" or what it saw.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,6 +18,8 @@
 #include <perfmon/perfmon.h>
 #include <perfmon/perfmon_dfl_smpl.h>
 #include <perfmon/pfmlib.h>
+#include "../pages.h"
+#include "../parts.h"
 
 #define PAGES 1000
 #define PERIOD 100
@@ -32,19 +30,6 @@ static void die(const char *what)
 {
 	fprintf(stderr, "%s: %s; %s\n", what, pfm_explain(), pfm_dispatch_explain());
 	exit(1);
-}
-
-static void touch(long pages)
-{
-	long size = sysconf(_SC_PAGESIZE);
-	volatile char *p = mmap(NULL, (size_t)(pages * size), PROT_READ | PROT_WRITE,
-				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap");
-	for (long i = 0; i < pages; i++)
-		p[i * size] = 1;
-	munmap((void *)p, (size_t)(pages * size));
 }
 
 /* Begins as all these programs do: dispatches events, here one. */
@@ -371,21 +356,13 @@ static void blocking_polled(void)
 	blocked(true);
 }
 
-static const struct {
-	const char	*name;
-	void		(*run)(void);
-} kinds[] = {
+static const struct part kinds[] = {
 	{ "self", self }, { "task", task }, { "sampling", sampling }, { "multiplexing", multiplexing },
 	{ "system_wide", system_wide }, { "sigio", sigio }, { "blocking", blocking },
-	{ "blocking_polled", blocking_polled },
+	{ "blocking_polled", blocking_polled }, { NULL, NULL }
 };
 
 int main(int argc, char **argv)
 {
-	for (size_t i = 0; argc == 2 && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(kinds[i].name, argv[1])) {
-			kinds[i].run();
-			return 0;
-		}
-	return 2;
+	return run_part(kinds, argc, argv);
 }
