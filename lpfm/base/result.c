@@ -31,12 +31,15 @@ int lpfm_fail(lua_State *L, const char *call)
 	return push_failure(L, err);
 }
 
-int lpfm_result(lua_State *L, const char *call, int ret)
+int lpfm_true(lua_State *L)
 {
-	if (ret < 0)
-		return lpfm_fail(L, call);
 	lua_pushboolean(L, 1);
 	return 1;
+}
+
+int lpfm_result(lua_State *L, const char *call, int ret)
+{
+	return ret < 0 ? lpfm_fail(L, call) : lpfm_true(L);
 }
 
 int lpfm_fail_errno(lua_State *L, int err, const char *fmt, ...)

@@ -10,6 +10,7 @@
  * "call: reason", errno for a perfmon call that has just failed.
  */
 int lpfm_fail(lua_State *L, const char *call);
+int lpfm_true(lua_State *L);
 /* Pushes true, or the failure if ret, which the call returned, is negative. */
 int lpfm_result(lua_State *L, const char *call, int ret);
 /* Pushes nil, "call: element N: reason", errno; the element is the one that the call has marked. */

@@ -488,8 +488,10 @@ void *lpfm_list_read(lua_State *L, int idx, const struct lpfm_struct *rec, const
 	return lpfm_list_read_small(L, idx, rec, call, n, &nothing, 0);
 }
 
-int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n)
+int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n, int ret)
 {
+	if (!ret)
+		return n;
 	for (int i = 0; i < n; i++)
 		if (PFM_REG_HAS_ERROR(*(const uint32_t *)((const char *)base + (size_t)i * rec->size +
 							  rec->flags_offset)))

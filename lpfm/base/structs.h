@@ -79,10 +79,10 @@ int lpfm_list_length(lua_State *L, int idx, const struct lpfm_struct *rec, const
 void lpfm_list_fill(lua_State *L, int idx, const struct lpfm_struct *rec, const char *call,
 		    void *base, int n);
 /*
- * Returns how many elements a call has processed before it failed: those before the element that it
- * has marked as bad; 0 if none is marked.
+ * Returns how many elements a call that returned ret has processed. If it has failed, these are the
+ * elements before the one that it has marked as bad; 0 if none is marked.
  */
-int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n);
+int lpfm_list_done(const struct lpfm_struct *rec, const void *base, int n, int ret);
 /* Pushes n structures as a list of tables. */
 void lpfm_list_push(lua_State *L, const struct lpfm_struct *rec, const void *base, int n);
 

@@ -134,8 +134,7 @@ assert(ctx:closed())
 static int context_close(lua_State *L)
 {
 	release(context_any(L, 1));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***
@@ -390,8 +389,7 @@ static int context_restart(lua_State *L)
 	if (pfm_restart(ctx->fd))
 		return failed(L, ctx, "restart");
 	ctx->epoch++;
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***

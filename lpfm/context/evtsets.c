@@ -35,15 +35,13 @@ static int context_create_evtsets(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_setdesc_t *v;
-	int n, ret, err;
+	int n, ret;
 
 	v = lpfm_list_read(L, 2, &lpfm_set_struct, "create_evtsets", &n);
 	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.sets, (size_t)n))
 		return lpfm_fail_errno(L, ENOMEM, "create_evtsets: not enough memory");
 	ret = pfm_create_evtsets(ctx->fd, v, n);
-	err = errno;
-	lpfm_programming_sets(&ctx->programming, v, ret ? lpfm_list_done(&lpfm_set_struct, v, n) : n);
-	errno = err;
+	lpfm_programming_sets(&ctx->programming, v, lpfm_list_done(&lpfm_set_struct, v, n, ret));
 	if (ret)
 		return lpfm_fail_vector(L, "create_evtsets", &lpfm_set_struct, v, n);
 	lua_createtable(L, n, 0);
@@ -101,19 +99,14 @@ static int context_delete_evtsets(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_setdesc_t *v;
-	int n, ret, err, done;
+	int n, ret, done;
 
 	v = lpfm_list_read(L, 2, &lpfm_deleted_set_struct, "delete_evtsets", &n);
 	ret = pfm_delete_evtsets(lpfm_context_fd(L, 1), v, n);
-	err = errno;
-	done = ret ? lpfm_list_done(&lpfm_deleted_set_struct, v, n) : n;
+	done = lpfm_list_done(&lpfm_deleted_set_struct, v, n, ret);
 	for (int i = 0; i < done; i++)
 		lpfm_programming_drop_set(&ctx->programming, v[i].set_id);
-	errno = err;
-	if (ret)
-		return lpfm_fail_vector(L, "delete_evtsets", &lpfm_deleted_set_struct, v, n);
-	lua_pushboolean(L, 1);
-	return 1;
+	return ret ? lpfm_fail_vector(L, "delete_evtsets", &lpfm_deleted_set_struct, v, n) : lpfm_true(L);
 }
 
 static const luaL_Reg methods[] = {

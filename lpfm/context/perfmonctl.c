@@ -388,7 +388,7 @@ static int run(lua_State *L, const struct command *c, struct lpfm_context *ctx, 
 	ret = perfmonctl(fd, c->number, v, n);
 	err = errno;
 	if (ctx && c->note && (!ret || c->takes == VECTOR))
-		c->note(ctx, v, ret ? lpfm_list_done(c->rec, v, n) : n);
+		c->note(ctx, v, lpfm_list_done(c->rec, v, n, ret));
 	errno = err;
 	if (!ret)
 		return push_result(L, c, v, n);

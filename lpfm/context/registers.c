@@ -51,7 +51,7 @@ static int context_write_pmcs(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_pmc_t small[SMALL], *asked = small, *v;
-	int n, ret, err;
+	int n, ret;
 
 	v = vector_arg(L, &lpfm_pmcs_class, &lpfm_pmc_struct, "write_pmcs", &n);
 	if (n > SMALL)
@@ -61,13 +61,8 @@ static int context_write_pmcs(lua_State *L)
 	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.pmcs, (size_t)n))
 		return lpfm_fail_errno(L, ENOMEM, "write_pmcs: not enough memory");
 	ret = pfm_write_pmcs(ctx->fd, v, n);
-	err = errno;
-	lpfm_programming_pmcs(&ctx->programming, asked, ret ? lpfm_list_done(&lpfm_pmc_struct, v, n) : n);
-	errno = err;
-	if (ret)
-		return lpfm_fail_vector(L, "write_pmcs", &lpfm_pmc_struct, v, n);
-	lua_pushboolean(L, 1);
-	return 1;
+	lpfm_programming_pmcs(&ctx->programming, asked, lpfm_list_done(&lpfm_pmc_struct, v, n, ret));
+	return ret ? lpfm_fail_vector(L, "write_pmcs", &lpfm_pmc_struct, v, n) : lpfm_true(L);
 }
 
 /***
@@ -100,19 +95,14 @@ static int context_write_pmds(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 	pfarg_pmd_t *v;
-	int n, ret, err;
+	int n, ret;
 
 	v = vector_arg(L, &lpfm_pmds_class, &lpfm_pmd_struct, "write_pmds", &n);
 	if (!lpfm_table_reserve(&lpfm_context_open(L, 1)->programming.pmds, (size_t)n))
 		return lpfm_fail_errno(L, ENOMEM, "write_pmds: not enough memory");
 	ret = pfm_write_pmds(ctx->fd, v, n);
-	err = errno;
-	lpfm_programming_pmds(&ctx->programming, v, ret ? lpfm_list_done(&lpfm_pmd_struct, v, n) : n);
-	errno = err;
-	if (ret)
-		return lpfm_fail_vector(L, "write_pmds", &lpfm_pmd_struct, v, n);
-	lua_pushboolean(L, 1);
-	return 1;
+	lpfm_programming_pmds(&ctx->programming, v, lpfm_list_done(&lpfm_pmd_struct, v, n, ret));
+	return ret ? lpfm_fail_vector(L, "write_pmds", &lpfm_pmd_struct, v, n) : lpfm_true(L);
 }
 
 /* Reads a prepared vector, without a table or an allocation. */
@@ -237,10 +227,7 @@ static int context_read_into(lua_State *L)
 	int fd = lpfm_context_fd(L, 1);
 	struct lpfm_vector *v = lpfm_object_check(L, 2, &lpfm_pmds_class);
 
-	if (lpfm_vector_read(fd, v))
-		return lpfm_fail_vector(L, "read_into", v->rec, v->data, v->n);
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_vector_read(fd, v) ? lpfm_fail_vector(L, "read_into", v->rec, v->data, v->n) : lpfm_true(L);
 }
 
 /***

@@ -370,8 +370,7 @@ static int context_on_message(lua_State *L)
 		pending = 1;
 		hook(L);
 	}
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 static const luaL_Reg methods[] = {

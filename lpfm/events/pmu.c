@@ -10,6 +10,7 @@
 #include "base/args.h"
 #include "base/field.h"
 #include "base/perfmon.h"
+#include "base/result.h"
 #include "events/events.h"
 
 /* --- the current model ---------------------------------------------------------------------- */
@@ -113,8 +114,7 @@ static int force_pmu(lua_State *L)
 		ret = pfm_force_pmu_byname(lpfm_opt_string(L, 1, NULL));
 	if (ret != PFMLIB_SUCCESS)
 		return lpfm_events_fail(L, "force_pmu", ret);
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /* --- codes ---------------------------------------------------------------------------------- */

@@ -386,8 +386,7 @@ static int unregister_format(lua_State *L)
 	lua_pop(L, 1);
 	lua_pushnil(L);
 	lua_rawset(L, -3);
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 static const luaL_Reg functions[] = {

@@ -534,10 +534,8 @@ static int child_go(lua_State *L)
 	c->sock = -1;
 	err = exec_outcome(sock);
 	close(sock);
-	if (!err) {
-		lua_pushboolean(L, 1);
-		return 1;
-	}
+	if (!err)
+		return lpfm_true(L);
 	err = err < 0 ? ESRCH : err;
 	return lpfm_fail_errno(L, err, "cannot run %s: %s", program_name(L), err == ESRCH ?
 			       "the process was ended before" : strerror(err));
@@ -657,8 +655,7 @@ static int child_kill(lua_State *L)
 
 	if (lpfm_process_kill(p, sig))
 		return lpfm_fail_errno(L, errno, "kill: %s", strerror(errno));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***
@@ -715,8 +712,7 @@ child:close()                              -- was never started: it ends
 static int child_close(lua_State *L)
 {
 	release(any_child(L));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /* The upvalue is the table of methods; pid is a field. */

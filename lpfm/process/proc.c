@@ -94,8 +94,7 @@ static int proc_kill(lua_State *L)
 
 	if (kill(pid, sig))
 		return lpfm_fail_errno(L, errno, "kill: process %d: %s", (int)pid, strerror(errno));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***
@@ -120,8 +119,7 @@ static int proc_catch(lua_State *L)
 
 	if (lpfm_catch_signal(sig))
 		return lpfm_fail_errno(L, errno, "catch: signal %d: %s", sig, strerror(errno));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***
@@ -316,8 +314,7 @@ static int proc_setaffinity(lua_State *L)
 	}
 	if (sched_setaffinity(0, sizeof(set), &set))
 		return lpfm_fail_errno(L, errno, "setaffinity: %s", strerror(errno));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 static const luaL_Reg functions[] = {

@@ -132,8 +132,7 @@ static int use(lua_State *L)
 	if (pfm_regions_use(path))
 		return lpfm_fail_errno(L, errno, "use: %s: %s", path, errno == EBUSY ?
 				       "regions are being measured into another file" : strerror(errno));
-	lua_pushboolean(L, 1);
-	return 1;
+	return lpfm_true(L);
 }
 
 /***
