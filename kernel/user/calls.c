@@ -118,23 +118,6 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	return fd;
 }
 
-static int create_with(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, const void *fmt_arg,
-		       bool by_06)
-{
-	sigset_t saved;
-	int ret;
-
-	if (pfm_service_start()) {
-		if (fmt)
-			pfm_fmt_put(fmt);
-		return -1;
-	}
-	pfm_signals_block(&saved);
-	ret = create_on(m, ctx, fmt, fmt_arg, by_06);
-	pfm_signals_restore(&saved);
-	return pfm_result(ret);
-}
-
 static int check_fmt_arg(const struct pfm_buffer_fmt *fmt, const void *arg, size_t size)
 {
 	size_t want = fmt ? fmt->fmt_arg_size : 0;
@@ -146,17 +129,6 @@ static int check_fmt_arg(const struct pfm_buffer_fmt *fmt, const void *arg, size
 	if (want && !arg)
 		return pfm_refuse(-EFAULT, "the format's argument is NULL");
 	return 0;
-}
-
-static int create(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_fmt *fmt, void *fmt_arg, size_t arg_size)
-{
-	int ret = check_fmt_arg(fmt, fmt_arg, arg_size);
-
-	if (!ret)
-		return create_with(m, ctx, fmt, fmt_arg, false);
-	if (fmt)
-		pfm_fmt_put(fmt);
-	return pfm_result(ret);
 }
 
 static int check_vector(struct pfm_machine *m, const void *v, int n, size_t size)
@@ -171,49 +143,50 @@ static int no_pointer(const char *what)
 	return pfm_result(pfm_refuse(-EFAULT, "%s is NULL", what));
 }
 
-typedef int create_fn(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size);
+/* The calls that create a context: by_06 passes no size of the format's argument. */
+enum how { BY_NAME, BY_UUID, BY_06 };
 
-/*
- * Sets *fmt to the format that has the UUID in ctx, or to NULL if the UUID is 0. Returns 0, or -1
- * with EINVAL if no format has the UUID.
- */
-static int get_by_uuid(const pfarg_ctx_t *ctx, struct pfm_buffer_fmt **fmt)
+/* Sets *fmt to the format, or to NULL if none is asked for. Returns 0 or -EINVAL. */
+static int find_format(enum how how, const pfarg_ctx_t *ctx, const char *name, struct pfm_buffer_fmt **fmt)
 {
-	have_formats();
 	*fmt = NULL;
+	if (how == BY_NAME) {
+		if (!name)
+			return 0;
+		*fmt = pfm_fmt_get_name(name);
+		return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format is called \"%s\"", name);
+	}
 	if (pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
 		return 0;
 	*fmt = pfm_fmt_get_uuid(ctx->ctx_smpl_buf_id);
-	return *fmt ? 0 : pfm_result(pfm_refuse(-EINVAL, "no sampling format has this UUID"));
+	return *fmt ? 0 : pfm_refuse(-EINVAL, "no sampling format has this UUID");
 }
 
-static int create_by_uuid(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t arg_size)
+/* Creates a context on a machine of this process. Returns the descriptor, or -1 with errno. */
+static int create_here(struct pfm_machine *m, enum how how, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
+		       size_t arg_size)
 {
 	struct pfm_buffer_fmt *fmt;
+	sigset_t saved;
+	int ret;
 
-	(void)unused;
-	if (pfm_linux_is(m))
-		return pfm_linux_create(ctx, NULL, fmt_arg, arg_size);
-	return get_by_uuid(ctx, &fmt) ? -1 : create(m, ctx, fmt, fmt_arg, arg_size);
-}
-
-static int create_by_name(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg,
-			  size_t arg_size)
-{
-	struct pfm_buffer_fmt *fmt = NULL;
-
-	if (!pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
-		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
-	if (pfm_linux_is(m))
-		return pfm_linux_create(ctx, fmt_name, fmt_arg, arg_size);
 	have_formats();
-	if (fmt_name) {
-		fmt = pfm_fmt_get_name(fmt_name);
-		if (!fmt)
-			return pfm_result(pfm_refuse(-EINVAL, "no sampling format is called \"%s\"",
-						     fmt_name));
+	ret = find_format(how, ctx, fmt_name, &fmt);
+	if (ret)
+		return pfm_result(ret);
+	if (how != BY_06)
+		ret = check_fmt_arg(fmt, fmt_arg, arg_size);
+	if (!ret && pfm_service_start())
+		ret = -errno;
+	if (ret) {
+		if (fmt)
+			pfm_fmt_put(fmt);
+		return pfm_result(ret);
 	}
-	return create(m, ctx, fmt, fmt_arg, arg_size);
+	pfm_signals_block(&saved);
+	ret = create_on(m, ctx, fmt, fmt_arg, how == BY_06);
+	pfm_signals_restore(&saved);
+	return pfm_result(ret);
 }
 
 /*
@@ -227,7 +200,7 @@ static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 	return any_cpu && !strcmp(any_cpu, "1") ? PFM_FL_ANY_CPU : 0;
 }
 
-static int create_as_asked(create_fn *create, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
+static int create(enum how how, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	struct pfm_machine *m = pfm_current_machine();
 	uint32_t flags;
@@ -237,21 +210,24 @@ static int create_as_asked(create_fn *create, pfarg_ctx_t *ctx, const char *fmt_
 		return -1;
 	if (!ctx)
 		return no_pointer("the context");
+	if (how == BY_NAME && !pfm_all_zero(ctx->ctx_smpl_buf_id, sizeof(ctx->ctx_smpl_buf_id)))
+		return pfm_result(pfm_refuse(-EINVAL, "reserved fields must be 0"));
 	flags = ctx->ctx_flags;
 	ctx->ctx_flags |= environment_flags(ctx);
-	fd = create(m, ctx, fmt_name, fmt_arg, arg_size);
+	fd = pfm_linux_is(m) ? pfm_linux_create(ctx, fmt_name, fmt_arg, arg_size) :
+			       create_here(m, how, ctx, fmt_name, fmt_arg, arg_size);
 	ctx->ctx_flags = flags;
 	return fd;
 }
 
 int pfm_create_context_uuid(pfarg_ctx_t *ctx, void *fmt_arg, size_t arg_size)
 {
-	return create_as_asked(create_by_uuid, ctx, NULL, fmt_arg, arg_size);
+	return create(BY_UUID, ctx, NULL, fmt_arg, arg_size);
 }
 
 int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
-	return create_as_asked(create_by_name, ctx, fmt_name, fmt_arg, arg_size);
+	return create(BY_NAME, ctx, fmt_name, fmt_arg, arg_size);
 }
 
 /*
@@ -261,6 +237,21 @@ int pfm_create_context_name(pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_ar
 int (pfm_create_context)(pfarg_ctx_t *ctx, char *fmt_name, void *fmt_arg, size_t arg_size)
 {
 	return pfm_create_context_name(ctx, fmt_name, fmt_arg, arg_size);
+}
+
+int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
+{
+	return create(BY_06, ctx, NULL, fmt_arg, SIZE_MAX);
+}
+
+/* Implements the pfm_create_context(ctx, n) of section 6.1.1. */
+int pfm_create_context_n(pfarg_ctx_t *ctx, int n)
+{
+	if (!ctx)
+		return no_pointer("ctx");
+	if (n != 1)
+		return pfm_result(pfm_refuse(-EFAULT, "the call creates 1 context, not %d", n));
+	return pfm_create_06(ctx, ctx + 1) < 0 ? -1 : 0;
 }
 
 /* --- calls on a context --------------------------------------------------------------------- */
@@ -289,14 +280,6 @@ VECTOR_CALL(pfm_create_evtsets, pfarg_setdesc_t, pfm_do_create_evtsets, PFM_NR_C
 VECTOR_CALL(pfm_delete_evtsets, pfarg_setdesc_t, pfm_do_delete_evtsets, PFM_NR_DELETE_EVTSETS)
 VECTOR_CALL(pfm_getinfo_evtsets, pfarg_setinfo_t, pfm_do_getinfo_evtsets, PFM_NR_GETINFO_EVTSETS)
 
-/* Checks the vector, and reads the PMDs through the core. */
-static int read_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
-{
-	int ret = check_vector(ctx->machine, v, n, sizeof(*v));
-
-	return ret ? ret : pfm_do_read_pmds(ctx, v, n);
-}
-
 int pfm_read_pmds(int fd, pfarg_pmd_t *v, int n)
 {
 	struct pfm_fast_ticket ticket;
@@ -310,7 +293,9 @@ int pfm_read_pmds(int fd, pfarg_pmd_t *v, int n)
 		return ret;
 	ticket = pfm_fast_ticket(fd);
 	d = pfm_desc_enter(fd, &saved);
-	ret = d ? read_pmds(d->ctx, v, n) : -EBADF;
+	ret = d ? check_vector(d->ctx->machine, v, n, sizeof(*v)) : -EBADF;
+	if (!ret)
+		ret = pfm_do_read_pmds(d->ctx, v, n);
 	if (!ret)
 		pfm_fast_publish(d, fd, ticket);
 	pfm_desc_leave(d, &saved);
@@ -510,31 +495,6 @@ void pfm_put_format(pfm_buffer_fmt_t *fmt)
 
 /* --- for perfmonctl() ----------------------------------------------------------------------- */
 
-static int create_06(struct pfm_machine *m, pfarg_ctx_t *ctx, const char *unused, void *fmt_arg, size_t no_size)
-{
-	struct pfm_buffer_fmt *fmt;
-
-	(void)unused;
-	if (pfm_linux_is(m))
-		return pfm_linux_create(ctx, NULL, fmt_arg, no_size);
-	return get_by_uuid(ctx, &fmt) ? -1 : create_with(m, ctx, fmt, fmt_arg, true);
-}
-
-int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg)
-{
-	return create_as_asked(create_06, ctx, NULL, fmt_arg, SIZE_MAX);
-}
-
-/* Implements the pfm_create_context(ctx, n) of section 6.1.1. */
-int pfm_create_context_n(pfarg_ctx_t *ctx, int n)
-{
-	if (!ctx)
-		return no_pointer("ctx");
-	if (n != 1)
-		return pfm_result(pfm_refuse(-EFAULT, "the call creates 1 context, not %d", n));
-	return pfm_create_06(ctx, ctx + 1) < 0 ? -1 : 0;
-}
-
 const struct pfm_pmu *pfm_pmu_of(int fd)
 {
 	const struct pfm_pmu *pmu;
@@ -550,16 +510,12 @@ const struct pfm_pmu *pfm_pmu_of(int fd)
 	return pmu;
 }
 
+static int is_loaded(struct pfm_context *ctx)
+{
+	return pfm_loaded(ctx);
+}
+
 int pfm_is_loaded(int fd)
 {
-	sigset_t saved;
-	struct pfm_desc *d;
-	int loaded;
-
-	if (pfm_linux_call(fd, PFM_NR_IS_LOADED, 0, NULL, &loaded))
-		return loaded;
-	d = pfm_desc_enter(fd, &saved);
-	loaded = d ? pfm_loaded(d->ctx) : -1;
-	pfm_desc_leave(d, &saved);
-	return loaded;
+	return simple_call(fd, is_loaded, PFM_NR_IS_LOADED);
 }
