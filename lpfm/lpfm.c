@@ -37,18 +37,6 @@ static void keep_loaded(void *function)
 		dlopen(info.dli_fname, RTLD_LAZY | RTLD_NODELETE);
 }
 
-/* Copies the fields of the table on top to the module below it, and pops the table. */
-static void merge(lua_State *L)
-{
-	lua_pushnil(L);
-	while (lua_next(L, -2)) {
-		lua_pushvalue(L, -2);
-		lua_insert(L, -2);
-		lua_rawset(L, -5);
-	}
-	lua_pop(L, 1);
-}
-
 /***
 Explains a name, a function, an object or a module; a word finds the functions that mention it.
 @function lpfm.help
@@ -93,12 +81,7 @@ LPFM_EXPORT int luaopen_lpfm(lua_State *L)
 	lpfm_open_register(L);
 	lpfm_open_perfmonctl(L);
 	lpfm_open_traces(L);
-	lua_pushcfunction(L, luaopen_lpfm_events);
-	lua_call(L, 0, 1);
-	merge(L);
-	lua_getfield(L, -1, "const");
-	lpfm_events_constants(L);
-	lua_pop(L, 1);
+	lpfm_open_events(L);
 	lpfm_set_function(L, "help", lpfm_help);
 	lpfm_set_text(L, "_VERSION", "lpfm " LPFM_VERSION);
 	return 1;

@@ -554,6 +554,12 @@ static inline void pfm_view_update(struct pfm_context *ctx, struct pfm_set *set)
 /* attach.c: stops and unloads the context if it is loaded, on any CPU. */
 void pfm_unload(struct pfm_context *ctx);
 
+/*
+ * ctx.c: runs fn in the PMU context of each child context. Its argument is the child's set with
+ * set's id, or NULL if set is NULL or the child lacks it. Not called in PMU context.
+ */
+void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
+
 /* inherit.c: PFM_FL_INHERIT. The lock of a root is also that of its child contexts. */
 static inline struct pfm_context *pfm_root(struct pfm_context *ctx)
 {
@@ -566,11 +572,6 @@ static inline bool pfm_inherits(const struct pfm_context *ctx)
 int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_buffer_fmt *fmt);
 /* Sets "living" of the sets and PMDs to the present counts of the living child contexts. */
 void pfm_gather(struct pfm_context *ctx);
-/*
- * Runs fn in the PMU context of each child context. Its argument is the child's set with set's id,
- * or NULL if set is NULL or the child lacks it. Not called in PMU context.
- */
-void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
 /* unloads the child context, adds its counts to the root's, and frees it */
 void pfm_child_ctx_end(struct pfm_context *child_ctx);
 void pfm_rests_free(struct pfm_context *root);

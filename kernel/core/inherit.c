@@ -446,12 +446,6 @@ void pfm_gather(struct pfm_context *ctx)
 		gather_from(child_ctx);
 }
 
-void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set)
-{
-	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
-		pfm_ops(child_ctx)->access(child_ctx, fn, set ? pfm_set_find(child_ctx, set->id) : NULL);
-}
-
 void pfm_child_ctx_end(struct pfm_context *child_ctx)
 {
 	pfm_unload(child_ctx);

@@ -403,3 +403,14 @@ void pfm_overflow(struct pfm_context *ctx, const uint64_t *ovfl, const struct pf
 		handle(ctx, set, ovfl, pmd, where);
 	}
 }
+
+void pfm_set_timeout(struct pfm_context *ctx)
+{
+	struct pfm_set *set = ctx->active;
+
+	if (!pfm_counting(ctx) || !(set->flags & PFM_SETFL_TIME_SWITCH))
+		return;
+	memset(ctx->switch_pmds, 0, sizeof(ctx->switch_pmds));
+	if (pfm_change_set(ctx))
+		pfm_report_install_failure(ctx, set);
+}

@@ -129,14 +129,3 @@ int pfm_change_set(struct pfm_context *ctx)
 	/* no message is posted if the target has ended: a restart would fail, and END follows */
 	return ret == -ESRCH ? 0 : ret;
 }
-
-void pfm_set_timeout(struct pfm_context *ctx)
-{
-	struct pfm_set *set = ctx->active;
-
-	if (!pfm_counting(ctx) || !(set->flags & PFM_SETFL_TIME_SWITCH))
-		return;
-	memset(ctx->switch_pmds, 0, sizeof(ctx->switch_pmds));
-	if (pfm_change_set(ctx))
-		pfm_report_install_failure(ctx, set);
-}

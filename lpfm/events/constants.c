@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* constants.c - the constants of pfmlib.h in lpfm.const. */
+/*
+ * constants.c - adds the functions about events to the module, and the constants of pfmlib.h to
+ * lpfm.const.
+ */
 #include "base/field.h"
 #include "base/perfmon.h"
 #include "events/events.h"
@@ -51,8 +54,13 @@ static const struct {
 	NUMBER(PFMLIB_ARMV8_PMU), NUMBER(PFMLIB_SOFTWARE_PMU),
 };
 
-void lpfm_events_constants(lua_State *L)
+void lpfm_open_events(lua_State *L)
 {
+	luaL_register(L, NULL, lpfm_event_functions);
+	luaL_register(L, NULL, lpfm_dispatch_functions);
+	luaL_register(L, NULL, lpfm_pmu_functions);
+	lua_getfield(L, -1, "const");
 	for (size_t i = 0; i < LPFM_COUNT(constants); i++)
 		lpfm_set_number(L, constants[i].name, constants[i].value);
+	lua_pop(L, 1);
 }

@@ -193,13 +193,6 @@ static struct request *read_request(lua_State *L, int idx, const char *call, boo
 
 /* --- results -------------------------------------------------------------------------------- */
 
-void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value)
-{
-	lua_createtable(L, 0, 2);
-	lpfm_set_number(L, "num", num);
-	lpfm_set_u64(L, "value", value);
-}
-
 static void push_pmcs(lua_State *L, const pfmlib_output_param_t *out)
 {
 	lua_createtable(L, out->pfp_pmc_count, 0);

@@ -78,6 +78,13 @@ static const char *model_of(unsigned int event)
 	return info.name;
 }
 
+void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value)
+{
+	lua_createtable(L, 0, 2);
+	lpfm_set_number(L, "num", num);
+	lpfm_set_u64(L, "value", value);
+}
+
 void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e)
 {
 	char name[NAME_MAX_LEN];
@@ -466,7 +473,7 @@ static int software_events(lua_State *L)
 	return 1;
 }
 
-static const luaL_Reg functions[] = {
+const luaL_Reg lpfm_event_functions[] = {
 	{ "events", events },
 	{ "software_events", software_events },
 	{ "event", event },
@@ -474,12 +481,3 @@ static const luaL_Reg functions[] = {
 	{ "pmus", pmus },
 	{ NULL, NULL }
 };
-
-int luaopen_lpfm_events(lua_State *L)
-{
-	lua_newtable(L);
-	luaL_register(L, NULL, functions);
-	luaL_register(L, NULL, lpfm_dispatch_functions);
-	luaL_register(L, NULL, lpfm_pmu_functions);
-	return 1;
-}

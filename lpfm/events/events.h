@@ -6,8 +6,9 @@
 #include "base/module.h"
 #include "perfmon/pfmlib.h"
 
-/* Pushes a table; its fields are added to those of the module. */
-int luaopen_lpfm_events(lua_State *L);
+/* constants.c: adds functions and constants to the module on top. */
+void lpfm_open_events(lua_State *L);
+extern const luaL_Reg lpfm_event_functions[], lpfm_dispatch_functions[], lpfm_pmu_functions[];
 
 /* Makes the library's model follow the machine in use; raises if the library cannot be used. */
 void lpfm_events_refresh(lua_State *L);
@@ -19,18 +20,11 @@ void lpfm_push_event_name(lua_State *L, const pfmlib_event_t *e);
 /* Pushes a set of registers as a list of numbers. */
 void lpfm_push_regmask(lua_State *L, const pfmlib_regmask_t *mask);
 
-/* dispatch.c */
-extern const luaL_Reg lpfm_dispatch_functions[];
-/* pushes {num=, value=} */
+/* Pushes {num=, value=}. */
 void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value);
 
-/* constants.c: adds the constants of pfmlib.h to the table on top. */
-void lpfm_events_constants(lua_State *L);
-
-/* pmu.c */
-extern const luaL_Reg lpfm_pmu_functions[];
 /*
- * Returns the number of the error with that name, without PFMLIB_ERR_; 1 if there is no such error.
+ * pmu.c: returns the number of the error with that name, without PFMLIB_ERR_; 1 if there is no such error.
  */
 int lpfm_event_error_number(const char *name);
 

@@ -96,7 +96,7 @@ build/spec/bpf_oracle: spec/c/fuzz/bpf_oracle.c spec/c/fuzz/bpf_random.c spec/c/
 # Random names for the demangler.
 MANGLED_SRC := $(addprefix lpfm/demangle/,demangle.c dlang.c) spec/c/fuzz/mangled_random.c
 
-build/spec/mangled_random: $(MANGLED_SRC) $(addprefix lpfm/demangle/,demangle.h demangler.h)
+build/spec/mangled_random: $(MANGLED_SRC) lpfm/demangle/demangle.h
 	@mkdir -p $(@D)
 	@LD_PRELOAD= $(CC) $(CSTD) $(WARN) -O2 -g $(LOAD_SAN) -Ilpfm -o $@ $(MANGLED_SRC) -liberty
 
