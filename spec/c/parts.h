@@ -38,6 +38,12 @@ static inline void print_failure(int line, const char *cond, const char *why)
 	} \
 } while (0)
 
+/* Ends the program, because the call with that name has failed. */
+#define DIE(what) do { \
+	fprintf(stderr, "%s: %s; %s\n", what, strerror(errno), EXPLAIN()); \
+	exit(1); \
+} while (0)
+
 /*
  * Runs the part that the only argument names, and returns the status for main(). A part without a
  * name ends the list.

@@ -6,29 +6,20 @@
  *   closes_all library	closes them by closefrom(3)
  *   closes_all kernel		closes them by close_range(2), which the library does not see
  */
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
+#include "../parts.h"
 
 #define TASK_CLOCK	64
 #define USER_LEVEL	8
 #define PERIOD		200000		/* ns */
 #define EPOLLS		8
-
-static void die(const char *what)
-{
-	printf("%s: %s: %s\n", what, strerror(errno), pfm_explain());
-	exit(1);
-}
 
 /* Makes a context, and waits for the message of its overflow. */
 static void measure(void)
@@ -43,14 +34,14 @@ static void measure(void)
 	p.fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (p.fd < 0 || pfm_write_pmcs(p.fd, &pmc, 1) || pfm_write_pmds(p.fd, &pmd, 1) ||
 	    pfm_load_context(p.fd, &load) || pfm_start(p.fd, NULL))
-		die("monitoring");
+		DIE("monitoring");
 	while (!poll(&p, 1, 0))
 		;
 	if (read(p.fd, &msg, sizeof(msg)) != sizeof(msg) || msg.msg_type != PFM_MSG_OVFL)
-		die("the message of an overflow");
+		DIE("the message of an overflow");
 	/* close() alone would end the context only when the library's thread has noticed it */
 	if (pfm_unload_context(p.fd))
-		die("unload");
+		DIE("unload");
 	close(p.fd);
 }
 
@@ -89,18 +80,18 @@ int main(int argc, char **argv)
 	for (int i = 0; i < EPOLLS; i++)
 		epolls[i] = epoll_create1(0);
 	if (pipe(ends))
-		die("pipe");
+		DIE("pipe");
 	measure();
 	stop_and_go_on();
 	event.data.fd = ends[0];
 	for (int i = 0; i < EPOLLS; i++)
 		if (epoll_wait(epolls[i], &event, 1, 0) || epoll_ctl(epolls[i], EPOLL_CTL_ADD, ends[0], &event))
-			die("an epoll descriptor of the program's own");
+			DIE("an epoll descriptor of the program's own");
 	if (write(ends[1], "x", 1) != 1)
-		die("write");
+		DIE("write");
 	for (int i = 0; i < EPOLLS; i++)
 		if (epoll_wait(epolls[i], &event, 1, -1) != 1 || event.data.fd != ends[0])
-			die("an event of the program's own");
+			DIE("an event of the program's own");
 	measure();
 	puts("ok");
 	return 0;

@@ -11,19 +11,11 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
-
-static void die(const char *what)
-{
-	fprintf(stderr, "end_after_fork: %s: %s\n", what, pfm_explain());
-	exit(1);
-}
+#include "../parts.h"
 
 static void *nothing(void *arg)
 {
@@ -116,7 +108,7 @@ int main(int argc, char **argv)
 		one_processor();
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (argc != 2 || fd < 0 || pipe(go) || pipe(executed))
-		die("pfm_create_context");
+		DIE("pfm_create_context");
 	if (!strcmp(argv[1], "close_both"))
 		copy = dup(fd);
 	pid = fork();
@@ -135,14 +127,14 @@ int main(int argc, char **argv)
 	}
 	close(executed[1]);
 	if (!strcmp(argv[1], "exec_first") && read(executed[0], &byte, 1))
-		die("the child's exec");
+		DIE("the child's exec");
 	load.load_pid = (uint32_t)pid;
 	if (!strcmp(argv[1], "grandchild") && read(executed[0], &load.load_pid, sizeof(pid)) != sizeof(pid))
-		die("the grandchild");
+		DIE("the grandchild");
 	if (pfm_load_context(fd, &load) || pfm_start(fd, NULL))
-		die("pfm_load_context");
+		DIE("pfm_load_context");
 	if (write(go[1], "\n", 1) != 1 || waitpid(pid, NULL, 0) != pid)
-		die("the child");
+		DIE("the child");
 	/* once the context is unloaded, END has been sent if it is sent at all */
 	while (!pfm_stop(fd))
 		usleep(1000);

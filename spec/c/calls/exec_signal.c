@@ -8,19 +8,16 @@
  *   exec_signal simulated	where threads of the program cannot be monitored
  *   exec_signal spin		the new program
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
+#include "../parts.h"
 
 #define TASK_CLOCK	64
 #define USER_LEVEL	8
@@ -30,12 +27,6 @@
 static const char self[] = "/proc/self/exe";
 static volatile sig_atomic_t seen;
 static volatile int context;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "exec_signal: %s: %s: %s\n", what, strerror(errno), pfm_explain());
-	exit(3);
-}
 
 static void handler(int sig)
 {
@@ -79,7 +70,7 @@ static void set_owner(int fd, const struct kind *k)
 
 	if ((k->own_signal && fcntl(fd, F_SETSIG, SIGRTMIN + 2)) || fcntl(fd, F_SETOWN_EX, &owner) ||
 	    fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK) || fcntl(fd, F_SETFD, k->kept ? 0 : FD_CLOEXEC))
-		die("fcntl");
+		DIE("fcntl");
 }
 
 /* Makes a context that may signal; a loaded one does so all the time. */
@@ -96,7 +87,7 @@ static int signal_always(const struct kind *k)
 	signal(SIGRTMIN + 2, handler);
 	fd = pfm_create_context(&ctx, NULL, NULL, 0);
 	if (fd < 0)
-		die("pfm_create_context");
+		DIE("pfm_create_context");
 	if (k->low) {
 		dup2(fd, at);
 		close(fd);
@@ -106,7 +97,7 @@ static int signal_always(const struct kind *k)
 	set_owner(fd, k);
 	if (!k->idle && (pfm_write_pmcs(fd, &pmc, 1) || pfm_write_pmds(fd, &pmd, 1) || pfm_load_context(fd, &load) ||
 			 pfm_start(fd, NULL)))
-		die("monitoring");
+		DIE("monitoring");
 	return fd;
 }
 

@@ -5,20 +5,12 @@
  * after: "fds A B kib C D".
  */
 #include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
 #include "perfmon/perfmon_dfl_smpl.h"
-
-static void die(const char *what)
-{
-	fprintf(stderr, "%s: %s\n", what, pfm_explain());
-	exit(1);
-}
+#include "../parts.h"
 
 static void one(void)
 {
@@ -32,13 +24,13 @@ static void one(void)
 	void *buf;
 
 	if (fd < 0)
-		die("pfm_create_context");
+		DIE("pfm_create_context");
 	buf = mmap(NULL, ctx.ctx_smpl_buf_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (buf == MAP_FAILED)
-		die("mmap");
+		DIE("mmap");
 	if (pfm_write_pmcs(fd, pc, 2) || pfm_write_pmds(fd, &pd, 1) || pfm_load_context(fd, &load) ||
 	    pfm_start(fd, NULL))
-		die("session");
+		DIE("session");
 	munmap(buf, ctx.ctx_smpl_buf_size);
 	close(fd);
 }

@@ -7,30 +7,21 @@
  *   signal_owner thread	the owner is a thread of another process
  *   signal_owner exit		the process ends while another one has the descriptor
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "perfmon/perfmon.h"
+#include "../parts.h"
 
 #define TASK_CLOCK	64
 #define USER_LEVEL	8
 #define PERIOD		200000		/* ns */
-
-static void die(const char *what)
-{
-	fprintf(stderr, "signal_owner: %s: %s: %s\n", what, strerror(errno), pfm_explain());
-	exit(3);
-}
 
 static pid_t gettid_(void)
 {
@@ -46,7 +37,7 @@ static int owned(int type, pid_t owner, int sig)
 
 	if (fd < 0 || fcntl(fd, F_SETOWN_EX, &ex) || fcntl(fd, F_SETSIG, sig) ||
 	    fcntl(fd, F_SETFL, O_ASYNC | O_NONBLOCK))
-		die("a context with an owner");
+		DIE("a context with an owner");
 	return fd;
 }
 
@@ -59,7 +50,7 @@ static void overflow(int fd)
 
 	if (pfm_write_pmcs(fd, &pmc, 1) || pfm_write_pmds(fd, &pmd, 1) || pfm_load_context(fd, &load) ||
 	    pfm_start(fd, NULL))
-		die("monitoring");
+		DIE("monitoring");
 	for (;;)
 		;
 }
@@ -83,7 +74,7 @@ static pid_t waiting(bool new_group)
 		for (;;)
 			pause();
 	if (new_group && setpgid(pid, pid))
-		die("setpgid");
+		DIE("setpgid");
 	return pid;
 }
 
@@ -94,7 +85,7 @@ static const char *group(void)
 	int sig;
 
 	if (getpid() != 1 || setsid() != 1)
-		die("this is not the first process");
+		DIE("this is not the first process");
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
 	sigprocmask(SIG_BLOCK, &usr1, NULL);
@@ -128,7 +119,7 @@ static bool is_pending(void)
 	FILE *f = fopen("/proc/thread-self/status", "r");
 
 	if (!f)
-		die("status");
+		DIE("status");
 	while (fgets(line, sizeof(line), f))
 		if (!strncmp(line, "SigPnd:", 7))
 			signals = strtoull(line + 7, NULL, 16);
@@ -157,7 +148,7 @@ static const char *thread(void)
 	pthread_t second;
 
 	if (pipe(told))
-		die("pipe");
+		DIE("pipe");
 	owner = fork();
 	if (!owner) {
 		signal(SIGUSR1, tell);
@@ -166,12 +157,12 @@ static const char *thread(void)
 			pause();
 	}
 	if (read(told[0], &tid, sizeof(tid)) != sizeof(tid))
-		die("read");
+		DIE("read");
 	tool = fork();
 	if (!tool)
 		overflow(owned(F_OWNER_TID, tid, SIGUSR1));
 	if (read(told[0], &got, sizeof(got)) != sizeof(got))
-		die("read");
+		DIE("read");
 	killed_by(tool);
 	killed_by(owner);
 	return got == tid ? "ok" : "another thread got the signal";
@@ -186,17 +177,17 @@ static const char *at_exit(void)
 	sibling = waiting(false);
 	signal(SIGIO, SIG_IGN);
 	if (pipe(ends))
-		die("pipe");
+		DIE("pipe");
 	tool = fork();
 	if (!tool) {
 		owned(F_OWNER_PGRP, getpgrp(), SIGIO);
 		holder = waiting(false);
 		if (write(ends[1], &holder, sizeof(holder)) != sizeof(holder))
-			die("write");
+			DIE("write");
 		exit(0);
 	}
 	if (read(ends[0], &holder, sizeof(holder)) != sizeof(holder))
-		die("read");
+		DIE("read");
 	waitpid(tool, NULL, 0);
 	kill(holder, SIGKILL);
 	return killed_by(sibling) == SIGKILL ? "ok" : "its group got a signal, and nothing had overflowed";

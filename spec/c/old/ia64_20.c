@@ -18,16 +18,10 @@
 #define PERIOD		100000UL
 #define ENTRIES		5
 
-static void die(const char *what)
-{
-	fprintf(stderr, "%s: %s; %s\n", what, strerror(errno), pfm_explain());
-	exit(1);
-}
-
 static void call(int fd, int cmd, void *arg, int n, const char *what)
 {
 	if (perfmonctl(fd, cmd, arg, n) == -1)
-		die(what);
+		DIE(what);
 }
 
 static void burn(long ms)
@@ -50,7 +44,7 @@ static int create(unsigned long flags)
 	ctx[0].ctx_flags = flags;
 	call(0, PFM_CREATE_CONTEXT, ctx, 1, "PFM_CREATE_CONTEXT");
 	if (ctx[0].ctx_smpl_vaddr)
-		die("a buffer nobody asked for");
+		DIE("a buffer nobody asked for");
 	return ctx[0].ctx_fd;
 }
 
@@ -132,7 +126,7 @@ static void ranges(void)
 	printf("%lu in a range without code\n", pd.reg_value);
 	ibr[0].dbreg_num = 8;
 	if (perfmonctl(fd, PFM_WRITE_IBRS, ibr, 1) != -1 || errno != EINVAL || !PFM_REG_HAS_ERROR(ibr[0].dbreg_flags))
-		die("IBR8");
+		DIE("IBR8");
 	close(fd);
 }
 
@@ -143,7 +137,7 @@ static pid_t child(int *go)
 	char c;
 
 	if (pipe(ends))
-		die("pipe");
+		DIE("pipe");
 	pid = fork();
 	if (!pid) {
 		close(ends[1]);
@@ -166,14 +160,14 @@ static unsigned long samples(const pfm_default_smpl_hdr_t *hdr, pid_t pid)
 		const unsigned long *values = (const void *)(e + 1);
 
 		if (e->pid != pid || e->tgid != pid || e->ovfl_pmd != 4 || e->last_reset_val != -PERIOD)
-			die("a sample of another");
+			DIE("a sample of another");
 		/* 1082 instructions in 1000 cycles */
 		if (values[0] < PERIOD || values[0] > PERIOD * 12 / 10)
-			die("not the instructions of a period");
+			DIE("not the instructions of a period");
 		at = (const char *)(values + 1);
 	}
 	if (at != (const char *)hdr + hdr->hdr_cur_offs)
-		die("hdr_cur_offs");
+		DIE("hdr_cur_offs");
 	return hdr->hdr_count;
 }
 
@@ -194,30 +188,30 @@ static void sampling(void)
 	fd = arg.ctx_arg.ctx_fd;
 	hdr = arg.ctx_arg.ctx_smpl_vaddr;
 	if (!hdr || hdr->hdr_version != PFM_DEFAULT_SMPL_VERSION || hdr->hdr_buf_size != arg.buf_arg.buf_size)
-		die("the buffer's header");
+		DIE("the buffer's header");
 	program(fd, PFM_REGFL_OVFL_NOTIFY, -PERIOD);
 	load(fd, pid);
 	call(fd, PFM_START, NULL, 0, "PFM_START");
 	if (write(go, "", 1) != 1)
-		die("write");
+		DIE("write");
 	for (;;) {
 		ssize_t size = read(fd, &msg, sizeof(msg));
 
 		if (size != sizeof(msg) || msg.pfm_gen_msg.msg_ctx_fd != fd || msg.type != msg.pfm_gen_msg.msg_type)
-			die("read");
+			DIE("read");
 		if (msg.type == PFM_MSG_END)
 			break;
 		if (msg.pfm_ovfl_msg.msg_ovfl_pmds[0] != 1UL << 4 || hdr->hdr_count != ENTRIES)
-			die("not full");
+			DIE("not full");
 		n += samples(hdr, pid);
 		full++;
 		if (perfmonctl(fd, PFM_RESTART, NULL, 0) == -1 && errno != EBUSY)	/* EBUSY: it has ended */
-			die("PFM_RESTART");
+			DIE("PFM_RESTART");
 	}
 	if (hdr->hdr_count < ENTRIES)
 		n += samples(hdr, pid);
 	if (hdr->hdr_overflows != full)
-		die("hdr_overflows");
+		DIE("hdr_overflows");
 	printf("%s samples\n", n >= ENTRIES ? "enough" : "few");
 	waitpid(pid, NULL, 0);
 	close(fd);
@@ -236,13 +230,13 @@ static void queries(void)
 	printf("%u.%u %#lx\n", PFM_VERSION_MAJOR(ft.ft_version), PFM_VERSION_MINOR(ft.ft_version), pc.reg_value);
 	pc.reg_num = 77777;
 	if (perfmonctl(0, PFM_GET_PMC_RESET_VAL, &pc, 1) != -1 || errno != EINVAL || !PFM_REG_HAS_ERROR(pc.reg_flags))
-		die("PMC77777");
+		DIE("PMC77777");
 	if (perfmonctl(0, 0x09, NULL, 0) != -1 || errno != EINVAL)	/* the command was obsolete in 2.0 */
-		die("PFM_DESTROY_CONTEXT");
+		DIE("PFM_DESTROY_CONTEXT");
 	if (perfmonctl(0, PFM_START, NULL, 0) != -1 || errno != EBADF)
-		die("a descriptor that is no context");
+		DIE("a descriptor that is no context");
 	if (perfmonctl(0, PFM_CREATE_CONTEXT, NULL, 1) != -1 || errno != EINVAL)
-		die("no argument");
+		DIE("no argument");
 }
 
 static const struct part cases[] = {
