@@ -455,7 +455,7 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 		perf_view_events(set, set->os, true);
 	}
 	/* the target has got another id by exec(2); it lives, so no END follows */
-	if (ret == -ESRCH && perf_target_lives(ctx))
+	if (ret == -ESRCH && perf_lives(ctx->pid))
 		return -EBUSY;
 	if (ret)
 		return ret;

@@ -297,8 +297,8 @@ int perf_attach(struct pfm_context *ctx, uint32_t load_pid);
 void perf_detach(struct pfm_context *ctx);
 uint64_t perf_ran(struct pfm_context *ctx);
 bool perf_has_fd(struct pfm_context *ctx);
-/* Returns true if the target's process has not ended. */
-bool perf_target_lives(const struct pfm_context *ctx);
+/* Returns true if the thread or process has not ended. */
+bool perf_lives(uint32_t tid);
 int perf_right_cpu(struct pfm_context *ctx);
 /*
  * Called when all records of an ended target have been replayed: watches for the end again, which

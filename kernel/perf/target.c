@@ -386,7 +386,7 @@ static int add_thread(struct perf_context *p, uint32_t tid)
 	return 0;
 }
 
-static bool lives(uint32_t tid)
+bool perf_lives(uint32_t tid)
 {
 	uint32_t pid;
 	char state;
@@ -394,17 +394,12 @@ static bool lives(uint32_t tid)
 	return !status(tid, &state, &pid) && state != 'Z' && state != 'X';
 }
 
-bool perf_target_lives(const struct pfm_context *ctx)
-{
-	return lives(ctx->pid);
-}
-
 /* If the first thread of a process has ended, another thread becomes the target. */
 static int find_living(struct pfm_context *ctx)
 {
 	const struct perf_context *p = perf_of(ctx);
 
-	for (unsigned int i = 0; !lives(ctx->tid); i++) {
+	for (unsigned int i = 0; !perf_lives(ctx->tid); i++) {
 		if (i == p->num_tids)
 			return pfm_refuse(-ESRCH, "process %u has ended", ctx->pid);
 		ctx->tid = p->tids[i];

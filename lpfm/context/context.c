@@ -435,11 +435,6 @@ static const luaL_Reg metas[] = {
 	{ NULL, NULL }
 };
 
-void lpfm_context_methods(lua_State *L, const luaL_Reg *more)
-{
-	lpfm_class_methods(L, &lpfm_context_class, more);
-}
-
 void lpfm_open_context(lua_State *L)
 {
 	lpfm_class_new(L, &lpfm_context_class, methods, metas);

@@ -41,12 +41,10 @@ static inline int lpfm_context_fd(lua_State *L, int idx)
 	return lpfm_context_open(L, idx)->fd;
 }
 
-/* Adds methods to the class of contexts. */
-void lpfm_context_methods(lua_State *L, const luaL_Reg *methods);
 void lpfm_open_context(lua_State *L);
 
-/* message.c: does what ctx:read(0) does on the context: pushes the results, and returns how many. */
-int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx);
+/* message.c: pushes the results of ctx:read(), with the timeout in ns, and returns how many. */
+int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx, int64_t timeout);
 bool lpfm_machine_is_sim(const char *name);
 
 /* Unmaps the view, and removes it from its context's list. */

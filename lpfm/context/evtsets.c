@@ -118,5 +118,5 @@ static const luaL_Reg methods[] = {
 
 void lpfm_open_evtsets(lua_State *L)
 {
-	lpfm_context_methods(L, methods);
+	lpfm_class_methods(L, &lpfm_context_class, methods);
 }

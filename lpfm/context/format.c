@@ -109,5 +109,5 @@ static const luaL_Reg methods[] = {
 void lpfm_open_format(lua_State *L)
 {
 	lpfm_class_new(L, &box_class, NULL, NULL);
-	lpfm_context_methods(L, methods);
+	lpfm_class_methods(L, &lpfm_context_class, methods);
 }

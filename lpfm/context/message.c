@@ -92,6 +92,17 @@ static int fetch(lua_State *L, const struct lpfm_context *ctx, int64_t timeout, 
 	}
 }
 
+int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx, int64_t timeout)
+{
+	pfarg_msg_t msg = { 0 };
+	int failed = fetch(L, ctx, timeout, &msg);
+
+	if (failed)
+		return failed;
+	push_message(L, &msg);
+	return 1;
+}
+
 /***
 Takes the next message, waiting for it.
 @function context:read
@@ -113,24 +124,8 @@ ctx:close()
 static int context_read(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
-	pfarg_msg_t msg = { 0 };
-	int failed = fetch(L, ctx, lpfm_arg_timeout(L, 2, "read"), &msg);
 
-	if (failed)
-		return failed;
-	push_message(L, &msg);
-	return 1;
-}
-
-int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx)
-{
-	pfarg_msg_t msg = { 0 };
-	int failed = fetch(L, ctx, 0, &msg);
-
-	if (failed)
-		return failed;
-	push_message(L, &msg);
-	return 1;
+	return lpfm_message_take(L, ctx, lpfm_arg_timeout(L, 2, "read"));
 }
 
 /* The upvalues are the context, the timeout in ns, and whether END has been seen. */
@@ -295,6 +290,6 @@ static const luaL_Reg methods[] = {
 
 void lpfm_open_message(lua_State *L)
 {
-	lpfm_context_methods(L, methods);
+	lpfm_class_methods(L, &lpfm_context_class, methods);
 	lpfm_set_function(L, "poll", poll_contexts);
 }

@@ -139,5 +139,5 @@ static const luaL_Reg context_methods[] = {
 
 void lpfm_open_program(lua_State *L)
 {
-	lpfm_context_methods(L, context_methods);
+	lpfm_class_methods(L, &lpfm_context_class, context_methods);
 }

@@ -234,7 +234,7 @@ static void serve(lua_State *L, int idx, const struct lpfm_context *ctx, bool si
 	int results = 1;
 
 	while (results == 1 && has_callback(L, idx, ctx)) {
-		results = lpfm_message_take(L, ctx);
+		results = lpfm_message_take(L, ctx, 0);
 		if (results == 2 && !silent) {	/* the result is "timeout" */
 			lua_pop(L, results);
 			return;
@@ -404,7 +404,7 @@ void lpfm_open_sigio(lua_State *L)
 	bool open;
 
 	lpfm_wait_signal(&sigio);
-	lpfm_context_methods(L, methods);
+	lpfm_class_methods(L, &lpfm_context_class, methods);
 
 	lua_getfield(L, LUA_REGISTRYINDEX, CONTEXTS);
 	open = lua_istable(L, -1);	/* the module may have been loaded before */

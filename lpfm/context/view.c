@@ -177,5 +177,5 @@ void lpfm_open_view(lua_State *L)
 {
 	lpfm_class_new(L, &view_class, methods, metas);
 	lpfm_class_index(L, &view_class, view_index);
-	lpfm_context_methods(L, of_contexts);
+	lpfm_class_methods(L, &lpfm_context_class, of_contexts);
 }

@@ -358,7 +358,7 @@ static const luaL_Reg context_methods[] = {
 
 void lpfm_open_buffer(lua_State *L)
 {
-	lpfm_context_methods(L, context_methods);
+	lpfm_class_methods(L, &lpfm_context_class, context_methods);
 	lpfm_class_new(L, &buffer_class, methods, metas);
 	lpfm_open_cursor(L);
 	lpfm_open_records(L);
