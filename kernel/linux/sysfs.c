@@ -61,6 +61,19 @@ static ssize_t change(void (*apply)(pfarg_config_t *cfg, u64 value), u64 value, 
 	return ret ? ret : n;
 }
 
+/* A group's number, or -1 for every group (3.1.16). */
+static int parse_group(const char *buf, unsigned int base, s64 *gid)
+{
+	int ret = kstrtos64(buf, base, gid);
+
+	return !ret && (*gid < -1 || *gid >= PFM_GROUP_ANY) ? -EINVAL : ret;
+}
+
+static ssize_t show_group(char *buf, u32 gid)
+{
+	return sysfs_emit(buf, "%lld\n", gid == PFM_GROUP_ANY ? -1LL : gid);
+}
+
 #define STORE(name, field, parse, type)						\
 static void name##_apply(pfarg_config_t *cfg, u64 value)			\
 {										\
@@ -69,25 +82,24 @@ static void name##_apply(pfarg_config_t *cfg, u64 value)			\
 static ssize_t name##_store(struct kobject *kobj, struct kobj_attribute *attr, const char *buf, size_t n) \
 {										\
 	type value;								\
-	int ret = parse(buf, 0, &value);					\
 										\
-	return ret ? ret : change(name##_apply, value, n);			\
+	return parse(buf, 0, &value) ? -EINVAL : change(name##_apply, value, n); \
 }
 
 STORE(smpl_buffer_mem_max, cf_smpl_buf_size_max, kstrtou64, u64)
 STORE(arg_mem_max, cf_arg_size_max, kstrtou64, u64)
 STORE(ovfl_rate_max, cf_ovfl_rate_max, kstrtou64, u64)
-STORE(sys_group, cf_sys_gid, kstrtoint, int)
-STORE(task_group, cf_thread_gid, kstrtoint, int)
+STORE(sys_group, cf_sys_gid, parse_group, s64)
+STORE(task_group, cf_thread_gid, parse_group, s64)
 
 static ssize_t sys_group_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", (int)READ_ONCE(lx_machine.sys_gid));
+	return show_group(buf, READ_ONCE(lx_machine.sys_gid));
 }
 
 static ssize_t task_group_show(struct kobject *kobj, struct kobj_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "%d\n", (int)READ_ONCE(lx_machine.thread_gid));
+	return show_group(buf, READ_ONCE(lx_machine.thread_gid));
 }
 
 #define RO(name) static struct kobj_attribute name##_attr = __ATTR_RO(name)

@@ -51,8 +51,8 @@ static bool put_number(int fd, const char *name)
 		{ "smpl_buffer_mem_cur", (long long)c.cf_smpl_buf_size_cur },
 		{ "ovfl_rate_max", (long long)c.cf_ovfl_rate_max },
 		{ "arg_mem_max", (long long)c.cf_arg_size_max },
-		{ "sys_group", (int)c.cf_sys_gid },
-		{ "task_group", (int)c.cf_thread_gid },
+		{ "sys_group", c.cf_sys_gid == PFM_GROUP_ANY ? -1 : (long long)c.cf_sys_gid },
+		{ "task_group", c.cf_thread_gid == PFM_GROUP_ANY ? -1 : (long long)c.cf_thread_gid },
 	};
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)

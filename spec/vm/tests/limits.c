@@ -109,15 +109,23 @@ static void long_vectors_are_whole(void)
 	close(fd);
 }
 
+static ssize_t write_setting(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY);
+	ssize_t n = write(fd, value, strlen(value));
+	int err = errno;
+
+	close(fd);
+	errno = err;
+	return n;
+}
+
 static void set_setting(const char *name, const char *value)
 {
 	char path[64];
-	int fd;
 
 	snprintf(path, sizeof(path), "/sys/kernel/perfmon/%s", name);
-	fd = open(path, O_WRONLY);
-	TRUE(fd >= 0 && write(fd, value, strlen(value)) == (ssize_t)strlen(value));
-	close(fd);
+	TRUE(write_setting(path, value) == (ssize_t)strlen(value));
 }
 
 static void set_rates(uint64_t n)
@@ -148,6 +156,35 @@ static void settings_do_not_undo_each_other(void)
 	}
 	kill(c.pid, SIGKILL);
 	child_end(&c);
+	MUST(pfm_set_config(&old));
+}
+
+/* A group is a number of 32 bits, or -1 for every group (3.1.16); a setting that is refused is EINVAL. */
+static void groups_have_32_bits(void)
+{
+	static const char *const files[] = { "/sys/kernel/perfmon/sys_group", "/sys/kernel/perfmon/task_group" };
+	static const char *const bad[] = { "-2", "4294967295", "4294967296", "-9223372036854775808",
+					   "18446744073709551615", "99999999999999999999", "users" };
+	pfarg_config_t old, cfg;
+	char text[24];
+	int fd;
+
+	MUST(pfm_get_config(&old));
+	for (int i = 0; i < 2; i++) {
+		TRUE(write_setting(files[i], "4294967294\n") == 11);
+		for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++)
+			FAILS(write_setting(files[i], bad[k]), EINVAL);
+		MUST(pfm_get_config(&cfg));
+		EQUAL(i ? cfg.cf_thread_gid : cfg.cf_sys_gid, 4294967294U);
+		MUST(fd = open(files[i], O_RDONLY));
+		EQUAL(read(fd, text, sizeof(text)), 11);
+		TRUE(!memcmp(text, "4294967294\n", 11));
+		close(fd);
+		TRUE(write_setting(files[i], "-1") == 2);
+		MUST(pfm_get_config(&cfg));
+		EQUAL(i ? cfg.cf_thread_gid : cfg.cf_sys_gid, PFM_GROUP_ANY);
+	}
+	FAILS(write_setting("/sys/kernel/perfmon/arg_mem_max", "18446744073709551616"), EINVAL);
 	MUST(pfm_set_config(&old));
 }
 
@@ -686,6 +723,7 @@ int main(int argc, char **argv)
 	TEST(short_reads_are_refused);
 	TEST(vectors_are_limited);
 	TEST(long_vectors_are_whole);
+	TEST(groups_have_32_bits);
 	TEST(rates_are_limited);
 	TEST(timers_are_throttled);
 	TEST(threads_and_cpus_go_together);
