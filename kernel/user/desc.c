@@ -381,24 +381,29 @@ static bool find_number(struct pfm_desc *d)
 	return fd >= 0;
 }
 
-static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
+static int queue_signal(const struct f_owner_ex *owner, int sig, int fd, int code)
 {
-	siginfo_t info = { .si_signo = sig, .si_code = POLL_IN };
-	long ret = -1;
+	siginfo_t info = { .si_signo = sig, .si_code = code };
 
 	info.si_fd = fd;
 	info.si_band = POLLIN;
 	if (owner->type == F_OWNER_TID)
-		ret = syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
-	else if (owner->type == F_OWNER_PID)
-		ret = syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
+		return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
+	return owner->type == F_OWNER_PID ? (int)syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info) : -1;
+}
+
+static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
+{
 	/*
-	 * The kernel accepts the si_code POLL_IN from a program only for signals to the program's
-	 * own process, so other owners get the signal without the siginfo. kill(-1) is not group 1
-	 * but every process, so group 1 gets the signal only if this process belongs to it.
+	 * From a thread the kernel accepts the si_code POLL_IN only for signals to the thread itself, or, if it is
+	 * the first one, to its process. It accepts SI_SIGIO, which also has si_fd, for all that kill(2) reaches.
 	 */
-	if (!ret)
+	if (!queue_signal(owner, sig, fd, POLL_IN) || !queue_signal(owner, sig, fd, SI_SIGIO))
 		return;
+	/*
+	 * Groups get the signal without the siginfo. kill(-1) is not group 1 but every process, so group 1 gets the
+	 * signal only if this process belongs to it.
+	 */
 	if (owner->type == F_OWNER_TID)
 		syscall(SYS_tkill, owner->pid, sig);
 	else if (owner->type == F_OWNER_PID)

@@ -490,6 +490,7 @@ describe("3.3 event notifications", function()
          group = "process group 1, which is not all processes",
          thread = "a thread of another process, which is not that process's first",
          exit = "a group, which hears nothing of the end of the process that made the context",
+         descriptor = "any owner, with the number of the descriptor (F_SETSIG)",
       } do
          it(("3.3.7: the signal goes to the owner: %s, on %s"):format(text, machine), function()
             local space = what == "group" and "unshare -Urpf --mount-proc" or ""

@@ -5,6 +5,7 @@
  *
  *   signal_owner group	the owner is process group 1; this process is the first of a pid name space
  *   signal_owner thread	the owner is a thread of another process
+ *   signal_owner descriptor	the signal has the number of the descriptor, whichever process or thread the owner is
  *   signal_owner exit		the process ends while another one has the descriptor
  */
 #include <fcntl.h>
@@ -168,6 +169,46 @@ static const char *thread(void)
 	return got == tid ? "ok" : "another thread got the signal";
 }
 
+static void tell_descriptor(int sig, siginfo_t *info, void *unused)
+{
+	(void)sig, (void)unused;
+	if (write(told[1], &info->si_fd, sizeof(info->si_fd)) < 0)
+		_exit(3);
+}
+
+/* Returns true if the signal of a context of another process, or of this one, has the number of its descriptor. */
+static bool has_descriptor(int type, bool of_another)
+{
+	pid_t owner = of_another ? waiting(false) : 0, tool = fork();
+	int fd, got;
+
+	if (!tool) {
+		fd = owned(type, owner ? owner : type == F_OWNER_TID ? gettid_() : getpid(), SIGUSR1);
+		if (write(told[1], &fd, sizeof(fd)) < 0)
+			die("write");
+		overflow(fd);
+	}
+	if (read(told[0], &fd, sizeof(fd)) != sizeof(fd) || read(told[0], &got, sizeof(got)) != sizeof(got))
+		die("read");
+	killed_by(tool);
+	if (owner)
+		killed_by(owner);
+	return got == fd;
+}
+
+static const char *descriptor(void)
+{
+	struct sigaction act = { .sa_sigaction = tell_descriptor, .sa_flags = SA_SIGINFO };
+
+	if (pipe(told) || sigaction(SIGUSR1, &act, NULL))
+		die("pipe");
+	if (!has_descriptor(F_OWNER_PID, false))
+		return "its own process is told another descriptor";
+	if (!has_descriptor(F_OWNER_TID, false))
+		return "its own thread is told another descriptor";
+	return has_descriptor(F_OWNER_PID, true) ? "ok" : "another process is told another descriptor";
+}
+
 static const char *at_exit(void)
 {
 	pid_t tool, sibling, holder = 0;
@@ -197,6 +238,7 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	puts(!strcmp(what, "group") ? group() : !strcmp(what, "thread") ? thread() : at_exit());
+	puts(!strcmp(what, "group") ? group() : !strcmp(what, "thread") ? thread() :
+	     !strcmp(what, "descriptor") ? descriptor() : at_exit());
 	return 0;
 }
