@@ -410,7 +410,7 @@ static bool in_group(struct pfm_machine *m, uint32_t gid)
 
 	if (sim->live)
 		return pfm_user_in_group(m, gid);
-	return !t || !t->uid || t->gid == gid;
+	return !t || t->gid == gid;
 }
 
 static bool has_fd(struct pfm_context *ctx)

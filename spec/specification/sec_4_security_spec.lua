@@ -99,6 +99,9 @@ describe("4.2 Accessing the interface", function()
             sim.refused("EPERM", "per-thread contexts are reserved to group 42", lpfm.create())
             sim.context { flags = { "SYSTEM_WIDE" } }
          end)
+         as(m, user(m, { uid = 0, gid = 0 }), function()
+            sim.refused("EPERM", "per-thread contexts are reserved to group 42", lpfm.create())
+         end)
       end)
    end)
 
