@@ -69,6 +69,11 @@ static void folder(const char *name)
 	REQUIRE(access(name, W_OK) == -1 && errno == EACCES);
 }
 
+static long long group(uint32_t gid)
+{
+	return gid == PFM_GROUP_ANY ? -1 : (long long)gid;
+}
+
 static void configuration(void)
 {
 	pfarg_config_t c;
@@ -80,10 +85,25 @@ static void configuration(void)
 	HAS("smpl_buffer_mem_cur", "%llu\n", (unsigned long long)c.cf_smpl_buf_size_cur);
 	HAS("task_sessions_count", "%llu\n", (unsigned long long)c.cf_thread_sessions);
 	HAS("sys_sessions_count", "%llu\n", (unsigned long long)c.cf_sys_sessions);
-	HAS("sys_group", "%d\n", (int)c.cf_sys_gid);
-	HAS("task_group", "%d\n", (int)c.cf_thread_gid);
+	HAS("sys_group", "%lld\n", group(c.cf_sys_gid));
+	HAS("task_group", "%lld\n", group(c.cf_thread_gid));
 	HAS("ovfl_rate_max", "%llu\n", (unsigned long long)c.cf_ovfl_rate_max);
 	HAS("pmu_desc/model", "%s\n", c.cf_pmu);
+}
+
+/* Groups have 32 bits. Where the configuration is that of all programs on this computer, it stays as it is. */
+static void large_groups(void)
+{
+	pfm_machine_info_t machine;
+	pfarg_config_t c;
+
+	TRUE(!pfm_get_machine(&machine) && !pfm_get_config(&c));
+	if (strncmp(machine.name, "sim:", 4) != 0 || strstr(machine.name, "live"))
+		return;
+	c.cf_sys_gid = 3000000000U;
+	c.cf_thread_gid = 4294967294U;
+	TRUE(!pfm_set_config(&c));
+	configuration();
 }
 
 static void registers(const char *kind, int (*info)(pfarg_reginfo_t *regs, int n), FILE *mappings)
@@ -155,6 +175,7 @@ int main(void)
 	REQUIRE(fd >= 0);
 	configuration();
 	close(fd);
+	large_groups();
 	formats();
 	folder("/sys/kernel/perfmon");
 	folder(ROOT "formats");
