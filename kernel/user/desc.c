@@ -395,14 +395,14 @@ static int queue_signal(const struct f_owner_ex *owner, int sig, int fd, int cod
 static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 {
 	/*
-	 * From a thread the kernel accepts the si_code POLL_IN only for signals to the thread itself, or, if it is
-	 * the first one, to its process. It accepts SI_SIGIO, which also has si_fd, for all that kill(2) reaches.
+	 * The kernel accepts the si_code POLL_IN from a thread only for signals to that thread, or to
+	 * its process if it is the first one. SI_SIGIO, which has si_fd, too, it always accepts.
 	 */
 	if (!queue_signal(owner, sig, fd, POLL_IN) || !queue_signal(owner, sig, fd, SI_SIGIO))
 		return;
 	/*
-	 * Groups get the signal without the siginfo. kill(-1) is not group 1 but every process, so group 1 gets the
-	 * signal only if this process belongs to it.
+	 * Groups get the signal without the siginfo. kill(-1) is not group 1 but every process, so
+	 * group 1 gets the signal only if this process belongs to it.
 	 */
 	if (owner->type == F_OWNER_TID)
 		syscall(SYS_tkill, owner->pid, sig);

@@ -5,7 +5,7 @@
  *
  *   signal_owner group	the owner is process group 1; this process is the first of a pid name space
  *   signal_owner thread	the owner is a thread of another process
- *   signal_owner descriptor	the signal has the number of the descriptor, whichever process or thread the owner is
+ *   signal_owner descriptor	the signal has the descriptor's number, for any owner
  *   signal_owner exit		the process ends while another one has the descriptor
  */
 #include <fcntl.h>
@@ -176,7 +176,7 @@ static void tell_descriptor(int sig, siginfo_t *info, void *unused)
 		_exit(3);
 }
 
-/* Returns true if the signal of a context of another process, or of this one, has the number of its descriptor. */
+/* Returns true if a signal to the owner has the number of the context's descriptor. */
 static bool has_descriptor(int type, bool of_another)
 {
 	pid_t owner = of_another ? waiting(false) : 0, tool = fork();

@@ -91,7 +91,10 @@ static void configuration(void)
 	HAS("pmu_desc/model", "%s\n", c.cf_pmu);
 }
 
-/* Groups have 32 bits. Where the configuration is that of all programs on this computer, it stays as it is. */
+/*
+ * Groups have 32 bits. Only a simulated computer's configuration is changed: that of others is
+ * all programs'.
+ */
 static void large_groups(void)
 {
 	pfm_machine_info_t machine;

@@ -159,7 +159,7 @@ static void settings_do_not_undo_each_other(void)
 	MUST(pfm_set_config(&old));
 }
 
-/* A group is a number of 32 bits, or -1 for every group (3.1.16); a setting that is refused is EINVAL. */
+/* A group is a number of 32 bits, or -1 for every group (3.1.16). Others are EINVAL. */
 static void groups_have_32_bits(void)
 {
 	static const char *const files[] = { "/sys/kernel/perfmon/sys_group", "/sys/kernel/perfmon/task_group" };
