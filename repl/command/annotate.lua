@@ -104,7 +104,7 @@ local advice = {
    ["-k"] = KERNEL, ["--vmlinux"] = KERNEL, ["-C"] = CPU, ["--cpu"] = CPU,
 }
 
---- The options.
+--- Makes the parser of the command line.
 function annotate.options()
    local c = options.command("annotate", "Shows a function's source and instructions with the samples that lie there.",
       "lpfm annotate [options] [file] [symbol]")

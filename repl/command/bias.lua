@@ -54,7 +54,7 @@ function command.text(result)
    return lines
 end
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.bias").options():help()
 function command.options()
    local c = options.command("bias", "Tests whether a fixed sampling period is in step with a program, which makes "

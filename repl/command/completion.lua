@@ -14,7 +14,7 @@ local writers = {
    zsh = require "repl.command.completion.zsh",
 }
 
---- The options.
+--- Makes the parser of the command line.
 function completion.options()
    local c = options.command("completion", "Prints a script that completes lpfm's command lines in a shell.",
       "lpfm completion bash|fish|zsh")

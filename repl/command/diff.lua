@@ -21,7 +21,7 @@ local SMALL = 0.05 -- percentage points; smaller differences are shown only if t
 local COMPARED = "shares are compared, --absolute compares events; the ratio is always shown"
 local WORDS = "name the files without an option: lpfm diff OLD NEW"
 
---- The options.
+--- Makes the parser of the command line.
 function diff.options()
    local c = options.command("diff", "Shows how recordings of a program differ.",
       "lpfm diff [options] OLD[,OLD...] [NEW[,NEW...]]")

@@ -24,7 +24,7 @@ local function format_rows()
    return table.concat(render.align({ {}, {}, {} }, out, "  "), "\n")
 end
 
---- The options.
+--- Makes the parser of the command line.
 function command.options()
    local c = options.command("export", "Writes a recording in a format that other tools read.",
       "lpfm export [options] [file...]")

@@ -81,7 +81,7 @@ end
 
 -- --- the command line ----------------------------------------------------------------------------
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.histogram").options():help()
 function command.options()
    local c = options.command("histogram", "Counts overflows of an event by the value of an expression, where they "

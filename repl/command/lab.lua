@@ -17,7 +17,7 @@ local expect = require "pfm.util.expect"
 
 local command = {}
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.lab").options():help()
 function command.options()
    local c = options.command("lab", "A course on performance measurement: lists its labs and your progress, or opens a "

@@ -94,7 +94,7 @@ function command.text(result)
    return lines
 end
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.perfex").options():help()
 function command.options()
    local c = options.command("perfex", "Counts a command with virtual counters, as perfctr's perfex does: its first "

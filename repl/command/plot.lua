@@ -13,7 +13,7 @@ local tables = require "pfm.util.tables"
 
 local command = {}
 
---- The options.
+--- Makes the parser of the command line.
 function command.options()
    local c = options.command("plot", "Draws a recording in the terminal, or into an SVG or PNG file.",
       "lpfm plot [bars|time|heat|ranks|histogram] [options] [file...]")

@@ -36,7 +36,7 @@ local advice = {
    ["-z"] = "recordings are small; gzip makes them smaller", ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
 }
 
---- The options.
+--- Makes the parser of the command line.
 function command.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")

@@ -148,7 +148,7 @@ end
 
 -- --- the command ---------------------------------------------------------------------------------
 
---- The options.
+--- Makes the parser of the command line.
 function report.options()
    local c = options.command("report", "Shows where the samples of a recording lie.", "lpfm report [options] [file...]")
    c.mixed = true

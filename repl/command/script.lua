@@ -221,7 +221,7 @@ local advice = {
    ["-D"] = "'lpfm export json' prints everything",
 }
 
---- The options.
+--- Makes the parser of the command line.
 function script.options()
    local c = options.command("script", "Prints every sample of a recording, or runs a Lua script over them.",
       "lpfm script [options] [file...] [script.lua [arguments]]")

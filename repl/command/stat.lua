@@ -323,7 +323,7 @@ local advice = {
    ["-q"] = "-o /dev/null prints nothing", ["--quiet"] = "-o /dev/null prints nothing",
 }
 
---- The options.
+--- Makes the parser of the command line.
 function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")

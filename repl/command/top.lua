@@ -288,7 +288,7 @@ local advice = {
    ["--tui"] = "on a terminal lpfm top draws in place; q quits",
 }
 
---- The options.
+--- Makes the parser of the command line.
 function top.options()
    local c = options.command("top", "Shows live where the machine, threads or a command spend their time.",
       "lpfm top [options] [--] [command [arguments]]")

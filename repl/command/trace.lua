@@ -10,7 +10,7 @@ local INTERRUPTED = 130
 
 local command = {}
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.command.trace").options():help()
 function command.options()
    local c = options.command("trace", "Records the instructions of a command and the memory they access, to replay "

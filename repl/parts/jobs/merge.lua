@@ -9,7 +9,7 @@ local render = require "pfm.render"
 
 local command = {}
 
---- The options.
+--- Makes the parser of the command line.
 -- @usage require("repl.parts.jobs.merge").options():help()
 function command.options()
    local c = options.command("merge", "Puts many recordings, or files of merged ones, into one file.",

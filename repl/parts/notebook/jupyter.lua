@@ -16,7 +16,7 @@ local jupyter = {}
 local SYSTEM = "/usr/local"
 local PYTHONS = { "python3", "/usr/bin/python3" } -- the one in PATH may lack ipykernel
 
---- The options.
+--- Makes the parser of the command line.
 function jupyter.options()
    local c = options.command("jupyter", "Makes lpfm a kernel of Jupyter's notebooks.",
       "lpfm jupyter [options] install|remove")
