@@ -3,8 +3,10 @@
 local count, plot = require "pfm.count", require "pfm.plot"
 
 local bars = {}
+if not arg[1] then error("commands are expected", 0) end
 for i, line in ipairs(arg) do
    local result = count.run { command = { "/bin/sh", "-c", "exec " .. line .. " >/dev/null" }, events = "page-faults" }
+   if result.status > 125 then return result.status end -- the shell has said that it cannot run it
    bars[i] = { line, tonumber(result.events[1].value) }
 end
 print(plot.bars(bars, { title = "page faults" }))

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- A flame graph of a command, by default of the simulated computer in a lab: lpfm flamegraph.lua FILE.svg [COMMAND...]
 local export, record, recording = require "pfm.export", require "pfm.record", require "pfm.recording"
+local plural = require("pfm.render").plural
 
 local lab = { "sh", "-c", "/proc/$PPID/exe lab bias --sheet >/dev/null" }
 local picture, title = arg[1] or "flamegraph.svg", #arg > 1 and table.concat(arg, " ", 2) or "A lab of lpfm"
@@ -14,4 +15,4 @@ local ok, outcome = pcall(function()
 end)
 os.remove(data)
 if not ok then error(outcome, 0) end
-print(("%s: %d samples"):format(picture, outcome.samples))
+print(("%s: %s"):format(picture, plural(outcome.samples, "sample")))

@@ -3,7 +3,7 @@
 local analyze, export, record = require "pfm.analyze", require "pfm.export", require "pfm.record"
 local format, recording = require "pfm.render", require "pfm.recording"
 
-local dir, day = arg[1], os.date("%Y-%m-%d")
+local dir, day = arg[2] and arg[1] or error("a folder and a command are expected", 0), os.date("%Y-%m-%d")
 local data = ("%s/%s.data"):format(dir, day)
 local outcome = record.run({ command = { unpack(arg, 2) }, threads = true, frequency = 997 }, data)
 local s = assert(recording.open(data))

@@ -4,7 +4,7 @@
 local lpfm, loop, format = require "lpfm", require("pfm.loop").new(), require "pfm.render"
 
 io.stdout:setvbuf "line"
-for _, pid in ipairs(arg) do
+for _, pid in ipairs(arg[1] and arg or error("PIDs are expected", 0)) do
    local ctx = assert(lpfm.create { flags = { "INHERIT" } })
    assert(ctx:write_pmcs { { num = 64, value = 9 }, { num = 66, value = 9 } }) -- task-clock and page-faults
    assert(ctx:write_pmds { { num = 64, value = 0 }, { num = 66, value = 0 } })
