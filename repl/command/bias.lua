@@ -60,6 +60,7 @@ function command.options()
    local c = options.command("bias", "Tests whether a fixed sampling period is in step with a program, which makes "
       .. "its profile wrong.", "lpfm bias [options] [--] command [arguments]")
    options.add_target(c)
+   options.add_output(c)
    c:option("-c --period", "N", "Test this period, in events (clocks: nanoseconds; default: 1000000).")
    c:flag("--json", "Print JSON.")
    c:epilog("The command runs three times, once with the period and twice with randomized ones; if they differ, it\n"

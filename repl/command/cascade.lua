@@ -107,8 +107,9 @@ function command.options()
       .. "is met.", "lpfm cascade [options] STAGE [then STAGE]... -- command [arguments]")
    c.mixed = true
    options.add_target(c, true)
+   options.add_output(c)
    c:flag("--json", "Print JSON.")
-   c:epilog("A STAGE is EVENT:N: it counts the event, and ends after N occurrences. EVENT:N or EVENT:N ends\n"
+   c:epilog("A STAGE is EVENT:N: it counts the event, and ends after N occurrences. 'EVENT:N or EVENT:N' ends\n"
       .. "with whichever comes first; 'counting EVENTS' after them counts others, too. The last stage is EVENTS,\n"
       .. "which are counted to the end, or 'sample EVENT:N', a sample every N, into the file of -o (lpfm.data).\n"
       .. "N may be 1000, 10k or 1e6; for clocks, 10ms. The result says when each stage began and what it counted.\n"

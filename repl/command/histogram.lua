@@ -87,6 +87,7 @@ function command.options()
    local c = options.command("histogram", "Counts overflows of an event by the value of an expression, where they "
       .. "happen.", "lpfm histogram [options] EXPR [options] [--] command [arguments]")
    options.add_target(c)
+   options.add_output(c)
    c:option("-c --period", "N", "An overflow every N events (clocks: nanoseconds; default: some 1000 a second).")
    c:option("--where", "EXPR", "Count only what meets this condition.")
    c:option("--buckets", "N", "Buckets of the histogram (default: as many as EXPR has values, up to 4096).")

@@ -371,7 +371,8 @@ local function add_events(c)
    c:option("-e --event", "EVENTS", text):count("*"):init({}):action(function(args, name, value)
       table.insert(args[name], value)
    end)
-   c:option("--filter", "FILTER", "Count the tracepoints of the -e before where this holds: 'prev_prio < 100'.")
+   text = "Count only those occurrences of the preceding -e's tracepoints for which this holds: 'prev_prio < 100'."
+   c:option("--filter", "FILTER", text)
       :count("*"):action(function(args, _, value)
          local last = last_event(args)
          if not last then return note_mistake(args, "--filter '%s': expected after the -e that it is for", value) end
@@ -417,9 +418,9 @@ end
 -- events that have no rate of their own. `options.rates` reads them.
 -- @tparam command c with the options of `options.add_target`
 function options.add_rates(c)
-   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the -e before.")
+   c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the preceding -e.")
       :count("*"):target("rate"):init({}):action(function(args, _, value) note_rate(args, "period", "-c", value) end)
-   c:option("-F --frequency", "HZ", "Sample those HZ times per second of CPU time (default: 1000); max.")
+   c:option("-F --frequency", "HZ", "Sample them HZ times per second of CPU time (default: 1000), or 'max': the most allowed.")
       :count("*"):target("rate"):action(function(args, _, value) note_rate(args, "frequency", "-F", value) end)
 end
 
@@ -466,6 +467,11 @@ function options.add_target(c, no_events)
    c:flag("--outlive", "If lpfm is killed, let the command go on; without, it gets SIGTERM.")
    c:option("-D --delay", "MS", "Start measuring after MS milliseconds.")
    c:option("--timeout", "SECONDS", "Stop measuring after SECONDS; the command keeps running.")
+end
+
+--- Adds the option -o, which `options.output` reads.
+-- @tparam command c
+function options.add_output(c)
    c:option("-o --output", "FILE", "Write the results to FILE; in its name %h is the host, %r the rank, %j the job.")
 end
 

@@ -41,6 +41,7 @@ function command.options()
    local c = options.command("record", "Samples a command, running threads or CPUs into a file for 'lpfm report'.",
       "lpfm record [options] [--] command [arguments]")
    options.add_target(c)
+   options.add_output(c)
    c:option("--from", "STAGES", "Start sampling after these stages, e.g. \"page-faults:1000 then cs:10\".")
    options.add_rates(c)
    c:option("--random", "HOW[:SEED]", "Vary the period: a mask (0xff:42), MIN-MAX, uniform, exponential or prime.")
@@ -57,25 +58,25 @@ function command.options()
    c:flag("-q --quiet", "Print no progress and no summary.")
    c:habits(meant, needless, advice)
    c:epilog("The default event is cpu-clock, the default file lpfm.data; among the ranks of a job lpfm.%r.data.\n"
-      .. "-c and -F are those of the -e before them, or, before any -e, of all events without. A name may have its\n"
-      .. "own: cs/period=100/, cpu-clock/freq=99/.\n"
+      .. "-c and -F are for the -e before them, or, before the first -e, for all events that have none. An event may\n"
+      .. "have its own: cs/period=100/, cpu-clock/freq=99/.\n"
       .. "--random: the bits of a mask shorten the period, in the kernel; the other forms vary around it. Those that\n"
       .. "cannot be a mask (exponential, prime, most MIN-MAX) are drawn by lpfm after each sample, which is too slow\n"
       .. "for short periods.\n"
       .. "-g takes fp where the program and its libraries have frame pointers (gcc -fno-omit-frame-pointer) and it\n"
       .. "starts no others, else dwarf: 8 KiB of the stack, or SIZE bytes (to 65528), come with every sample then,\n"
-      .. "and unwound by call frame information. With fp it is the top 256 bytes, to find what called a leaf.\n"
+      .. "and are unwound by call frame information. With fp it is the top 256 bytes, to find what called a leaf.\n"
       .. "--off-cpu: each time a thread leaves its CPU is a sample that stands for the time until it is back, of the\n"
       .. "event off-cpu where it waits for something, preempted where it is ready to run, still-off-cpu where it was\n"
-      .. "not back when the recording ended. It takes no PMU, but perf_event_paranoid of 1 or less, or root.\n"
+      .. "not back when the recording ended. It needs no PMU, but perf_event_paranoid of 1 or less, or root.\n"
       .. "A command's threads and children are sampled with it, and so are those that a running process creates;\n"
       .. "with --random, --where on other events, --with and --from only where the machine can do that for children.\n"
       .. "-e cycles:pp: the PMU names the very instruction, where it can: :p, :pp and :ppp are perf's, for generic\n"
       .. "and raw events (rHEX) and those of cpu/.../.\n"
       .. "--where: an expression as 'lpfm histogram --help' describes it; what does not meet it costs no sample.\n"
       .. "--switch-output: each file can be reported alone, and its name is that of -o with the time behind it, as\n"
-      .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Without the\n"
-      .. "option, SIGUSR2 changes nothing. Sizes have a unit, B, K, M or G, and so have times: s, m, h or d.\n"
+      .. "lpfm.data.2026112609301542; what is being recorded is in the file of -o. Without the option, SIGUSR2\n"
+      .. "changes nothing. Its sizes have a unit, B, K, M or G, and so have its times: s, m, h or d.\n"
       .. "--max-size is that of all files together. It is looked at when the buffer is read, four times a second and\n"
       .. "when a part of it is full: what came until then is in the file, too, and so are the names of functions,\n"
       .. "which are written at the end.\n"

@@ -328,6 +328,7 @@ function stat.options()
    local c = options.command("stat", "Counts events while a command runs, or in running threads, or on CPUs.",
       "lpfm stat [options] [--] command [arguments]")
    options.add_target(c)
+   options.add_output(c)
    c:option("-G --cgroup", "NAME", "With -a or -C: count the tasks of this cgroup alone.")
    c:option("--from", "STAGES", "Start counting after these stages, e.g. \"page-faults:1000 then cs:10\".")
    c:option("--until", "EVENT:N", "Stop counting at the N-th occurrence of EVENT.")

@@ -286,6 +286,8 @@ local advice = {
    ["-u"] = "-p takes processes: -p $(pgrep -d, -u USER)",
    ["-z"] = "--window as long as --refresh shows new samples only; the key z starts over",
    ["--tui"] = "on a terminal lpfm top draws in place; q quits",
+   ["-o"] = "updates go to standard output: lpfm top --once > FILE",
+   ["--output"] = "updates go to standard output: lpfm top --once > FILE",
 }
 
 --- Makes the parser of the command line.
@@ -331,7 +333,6 @@ end
 -- @treturn number exit status
 function top.main(argv)
    local args, words = top.options():parse(argv)
-   if args.output then options.fail("--output: updates go to standard output: lpfm top --once > FILE") end
    local spec = spec_of(args, words)
    local by = input.keys(args.sort) or "object,symbol"
    options.checked(report.sort, recording.of { head = { events = {} }, blocks = {} }, by)

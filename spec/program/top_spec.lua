@@ -146,6 +146,10 @@ describe("lpfm top", function()
       assert.truthy(shown:find("[ \n]echo[ \n]"))
    end)
 
+   it("offers no option that it always refuses", function()
+      assert.falsy((c.sh(program .. " top --help")):find("--output", 1, true))
+   end)
+
    it("names the culprit of every mistake", function()
       local cases = {
          { "-s colour", 2, "unknown sort key 'colour'" }, { "--children", 2, "-g counts samples" },
