@@ -65,8 +65,10 @@ end
 local function exit_status()
    section "EXIT STATUS"
    paragraph [[
-That of the measured command, if there is one; otherwise 0: success; 1: failure, standard error says why; 2: a mistake
-in the command line; 130: interrupted.]]
+lpfm stat, record, perfex, histogram, cascade and trace exit with the status of the command that they measure: 126 if it
+cannot be executed, 127 if there is none of that name, 128 + N if signal N ended it. Otherwise 0: success; 1: failure,
+standard error says why; 2: a mistake in the command line; 3: the period is biased (lpfm bias), or progress is missing or
+damaged (lpfm lab); 130: interrupted.]]
 end
 
 local function environment()
@@ -119,7 +121,8 @@ local function program_page()
    section "NAME"
    put "lpfm \\- hardware performance counters with perfmon2, from the shell and from Lua"
    section "SYNOPSIS"
-   put ".B lpfm\n.br\n.B lpfm\n.I FILE\n[\\fIarguments\\fR]\n.br\n.B lpfm \\-e\n.I CODE\n[\\fIarguments\\fR]"
+   put ".B lpfm\n[\\fB\\-\\-no\\-init\\fR]\n.br"
+   put ".B lpfm\n.I FILE\n[\\fIarguments\\fR]\n.br\n.B lpfm \\-e\n.I CODE\n[\\fIarguments\\fR]"
    put ".br\n.B lpfm\n.I COMMAND\n[\\fIoptions\\fR]"
    section "DESCRIPTION"
    paragraph [[
@@ -128,7 +131,7 @@ starts a prompt: Lua with the perfmon2 interface, completion and help(). With a 
 a Lua script. The commands below make the everyday measurements.]]
    paragraph [[
 Without hardware counters (as in most virtual machines), the kernel's software counters and sampling by time still
-work. LPFM_MACHINE=sim is a simulated computer with four processor models.]]
+work. LPFM_MACHINE=sim:MODEL is a simulated computer; 'lpfm help machines' lists the models.]]
    section "COMMANDS"
    for _, row in ipairs(commands.rows) do command_row(row) end
    section "TOPICS"

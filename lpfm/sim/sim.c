@@ -110,7 +110,8 @@ static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 Makes a new thread, which is ready to run.
 @function machine:spawn
 @tparam table spec
-@tparam table spec.program list of steps, see above: `{ip=, ns=, events={...}}`, `{loop=n, ...}`, `{sleep=ns}`, ...
+@tparam table spec.program list of steps, as lpfm.sim describes them: `{ip=, ns=, events={...}}`,
+`{loop=n, ...}`, `{sleep=ns}`, ...
 @string[opt] spec.name its name
 @int[opt] spec.cpu the CPU it runs on
 @tparam[opt] {int,...} spec.affinity the CPUs it may run on

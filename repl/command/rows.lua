@@ -73,9 +73,14 @@ commands.environment = {
    { "LPFM_MACHINE=perf|linux|sim[:MODEL[,live]]", "where to measure (default: linux or perf)" },
    { "LPFM_ANY_CPU=1", "let programs monitor a CPU from any other, as with PFM_FL_ANY_CPU" },
    { "LPFM_SCRIPTS, LPFM_CPATH", "the directories of the Lua library and of lpfm.so" },
+   { "LPFM_PARTS", "of the parts that are installed, those to use, separated by blanks (default: all)" },
    { "LPFM_DEBUG_PATH=DIR[:DIR]", "more places to look for debug files" },
+   { "DEBUGINFOD_URLS", "servers to ask for debug files (through libdebuginfod1)" },
+   { "LPFM_SHARED=DIR", "where processes see each other's contexts, instead of /dev/shm and /run (machine perf)" },
+   { "LPFM_TRACEFS, LPFM_EVENT_SOURCES", "folders instead of tracefs and /sys/bus/event_source/devices" },
    { "LPFM_JITMAP=1", "write the names of LuaJIT's traces to /tmp/perf-PID.map, for record" },
    { "LPFM_INIT", "the prompt's start-up file, empty for none (default: lpfm/init.lua in ~/.config)" },
+   { "PAGER", "what shows long output of the prompt (default: less)" },
    { "NO_COLOR", "print no colours" },
 }
 

@@ -175,6 +175,7 @@ At the prompt pfm.NAME loads a module at its first use. lpfm.help() lists all of
 
 local list = {}
 for i, name in ipairs(names) do list[i] = ("   %-13s %s"):format(name, titles[name]) end
-pages.topics = "At the prompt ?NAME, in a shell 'lpfm help NAME':\n\n" .. table.concat(list, "\n")
+pages.topics = "At the prompt ?NAME, in a shell 'lpfm help NAME' (which prints the options if NAME is a command):\n\n"
+   .. table.concat(list, "\n")
 
 return topics

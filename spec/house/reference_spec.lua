@@ -211,6 +211,16 @@ describe("lpfm.help", function()
       assert.truthy(lpfm.help("lpfm.register_format"):find("\n   - init(self): ", 1, true))
    end)
 
+   it("says what a simulated program can have under the name that ?sim and the labs give", function()
+      local sim, labs = require("repl.prompt.topics").pages.sim, io.open("scripts/labs/README.md")
+      local name = sim:match("%?([%w.]+) has all that a program can have")
+      assert.truthy(labs:read("*a"):find(("`?%s` at the prompt says all"):format(name), 1, true), name)
+      labs:close()
+      for _, word in ipairs { "load=", "chase=", "taken=", "thread=", "call=" } do
+         assert.truthy(lpfm.help(name):find(word, 1, true), word)
+      end
+   end)
+
    it("fills lines to the width that is asked for", function()
       for line in doc.text("lpfm.register_format", 60):gmatch("[^\n]+") do
          assert(#line <= 60 or line:find("^      "), line)
@@ -285,6 +295,9 @@ describe("the manual pages", function()
          for flag in pairs(options.known) do assert.truthy(text:find(flag, 1, true), row.name .. " " .. flag) end
       end
       for _, row in ipairs(commands.environment) do assert.truthy(program:find(row[1], 1, true), row[1]) end
+      for name in io.popen("git grep -Eoh 'getenv *\\(? *\"LPFM_[A-Z_]+' -- kernel lpfm scripts repl"):lines() do
+         assert.truthy(program:find(name:match("LPFM_%u+[%u_]*"), 1, true), name)
+      end
    end)
 end)
 

@@ -100,7 +100,7 @@ samples skid with skid = 2 or skid = "model"; these do not.
 With ht = 1, sim:netburst and sim:em64t have HyperThreading: CPUs 0 and 1, 2 and 3, ... share a core's caches and TLBs,
 and each has half of the registers.
 
-lpfm.help("machine:spawn") has all.]==] },
+?lpfm.sim has all that a program can have.]==] },
 
 { "events", "events by name, tracepoints and the PMUs of sysfs", [==[
 Events by name: those of the kernel's software, such as task-clock and page-faults, come first in list(); :u, :k, :uk
