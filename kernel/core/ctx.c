@@ -20,7 +20,7 @@ static int check_flags(struct pfm_machine *m, uint32_t flags, const struct pfm_b
 	if ((flags & PFM_FL_PREEMPTIBLE) && !(flags & PFM_FL_SYSTEM_WIDE))
 		return pfm_refuse(-EINVAL, "PREEMPTIBLE needs SYSTEM_WIDE");
 	if ((flags & PFM_FL_SMPL_FMT) && !fmt)
-		return pfm_refuse(-EINVAL, "SMPL_FMT without a sampling format");
+		return pfm_refuse(-EINVAL, "SMPL_FMT needs a sampling format");
 	if ((flags & PFM_FL_INHERIT) && pfm_check_inherit(m, flags, fmt))
 		return -EINVAL;
 	return m->ops->check_create ? m->ops->check_create(m, flags) : 0;

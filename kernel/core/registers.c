@@ -242,29 +242,30 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 
 /* --- writing PMDs --------------------------------------------------------------------------- */
 
-static bool subset(const uint64_t *bits, const uint64_t *of)
+/* Refuses a field that names a PMD which is not among those possible there. */
+static int check_named(const char *field, const uint64_t *named, const uint64_t *possible, const char *why)
 {
-	for (int i = 0; i < PFM_PMD_BV; i++)
-		if (bits[i] & ~of[i])
-			return false;
-	return true;
+	unsigned int num;
+
+	pfm_for_each_bit(num, named)
+		if (!pfm_bit(possible, num))
+			return pfm_refuse(-EINVAL, "%s: PMD%u %s", field, num, why);
+	return 0;
 }
 
 /* PMDs in smpl_pmds must exist; PMDs in reset_pmds must also be writable. */
 static int check_vectors(const struct pfm_pmu *pmu, const pfarg_pmd_t *req)
 {
 	uint64_t all[PFM_PMD_BV] = { 0 }, writable[PFM_PMD_BV] = { 0 };
+	int ret;
 
 	for (unsigned int i = 0; i < pmu->num_pmds; i++) {
 		pfm_bit_set(all, pmu->pmds[i].num);
 		if (!(pmu->pmds[i].kind & PFM_REG_RO))
 			pfm_bit_set(writable, pmu->pmds[i].num);
 	}
-	if (!subset(req->reg_smpl_pmds, all))
-		return pfm_refuse(-EINVAL, "reg_smpl_pmds names a PMD that is not available");
-	if (!subset(req->reg_reset_pmds, writable))
-		return pfm_refuse(-EINVAL, "reg_reset_pmds names a PMD that cannot be written");
-	return 0;
+	ret = check_named("reg_smpl_pmds", req->reg_smpl_pmds, all, "is not available");
+	return ret ? ret : check_named("reg_reset_pmds", req->reg_reset_pmds, writable, "cannot be written");
 }
 
 static int check_pmd_value(struct pfm_context *ctx, struct pfm_set *set, const struct pfm_reg *reg,

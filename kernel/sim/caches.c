@@ -307,7 +307,7 @@ static int instruction(struct pfm_sim_trace *t, uint64_t ip, uint32_t size)
 	int ret = check_open(t);
 
 	if (!ret && size > TAPE_SIZE)
-		ret = pfm_refuse(-EINVAL, "an instruction of %u bytes", size);
+		ret = pfm_refuse(-EINVAL, "an instruction of %u bytes: at most %d", size, TAPE_SIZE);
 	if (!ret)
 		ret = write_out(t);
 	if (ret)
@@ -329,7 +329,8 @@ static int add_op(struct pfm_sim_trace *t, uint32_t kind, uint64_t addr, uint32_
 	int ret = check_open(t);
 
 	if (!ret && (kind >= TAPE_KINDS || size > TAPE_SIZE))
-		ret = pfm_refuse(-EINVAL, "no such operation, or of too many bytes");
+		ret = pfm_refuse(-EINVAL, "operation %u of %u bytes: there are operations 0 to %d, of at most %d bytes", kind, size,
+				 TAPE_KINDS - 1, TAPE_SIZE);
 	if (!ret && t->instr.num == TAPE_OPS)
 		ret = instruction(t, t->instr.ip, 0);
 	if (ret)

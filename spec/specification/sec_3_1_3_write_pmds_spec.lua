@@ -62,6 +62,14 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       end
    end)
 
+   it("reg_smpl_pmds, reg_reset_pmds: a PMD that cannot be in them is named", function()
+      local ctx = sim.context()
+      sim.refused("EINVAL", "element 1: reg_smpl_pmds: PMD63 is not available",
+         ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 4, 63 } } })
+      sim.refused("EINVAL", "element 1: reg_reset_pmds: PMD80 cannot be written",
+         ctx:write_pmds { { num = 4, value = 0, reset_pmds = { 5, 80 } } })
+   end)
+
    it("reg_long_reset: 'the value to reload during PFM_RESTART following an overflow notification'", function()
       local m, ctx = counting(1000, { value = -10, long_reset = -77, short_reset = -5, flags = { "OVFL_NOTIFY" } })
       assert(m:run { until_message = ctx })

@@ -68,7 +68,7 @@ int pfm_prog_load(struct pfm_prog *p, const pfm_prog_smpl_arg_t *a, uint32_t *re
 	 * Sets the reason that is reported if bpf_prog_create_from_user() fails without a reason of
 	 * its own.
 	 */
-	pfm_refuse(0, "the kernel refuses the program, or cannot read it");
+	pfm_refuse(0, "the kernel refuses the BPF program, or cannot read its instructions");
 	ret = bpf_prog_create_from_user(&p->bpf, &from, check, true);
 	if (ret)
 		return -ret;

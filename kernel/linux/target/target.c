@@ -317,7 +317,7 @@ static int need_on_thread(struct lx_context *lx, u16 num)
 	int ret;
 
 	if (!down_read_trylock(exec))
-		return pfm_refuse(-EBUSY, "thread %u is executing a program, and gets no counter meanwhile",
+		return pfm_refuse(-EBUSY, "thread %u is in an exec, during which it gets no counter: try again",
 				  lx->target.tid);
 	if (lx->target.ref->ended || READ_ONCE(lx->anchor_event->state) == PERF_EVENT_STATE_EXIT)
 		ret = pfm_refuse(-ESRCH, "thread %u has ended, or has executed a set-user-ID program", lx->target.tid);

@@ -48,7 +48,7 @@ static int speak_20(int fd)
 		d->by_20 = true;
 	pfm_desc_leave(d, &saved);
 	if (!d)
-		pfm_refuse(0, "perfmon 2.0's call is not for perfmon.ko");
+		pfm_refuse(0, "perfmonctl() of perfmon 2.0 works on the machines perf and sim, not on linux (perfmon.ko)");
 	return d ? 0 : -1;
 }
 
