@@ -62,13 +62,13 @@ function write(self, out, value, depth)
       write_table(self, out, value, depth)
    else
       local ok, hex = pcall(function() return lpfm.u64(value):hex() end)
-      if not ok then error(("a %s cannot be given away"):format(kind), 0) end
+      if not ok then error(("a %s cannot be sent to another process"):format(kind), 0) end
       out[#out + 1] = ("u%s;"):format(hex)
    end
 end
 
 local function damaged()
-   error("what came cannot be read", 0)
+   error("what the other process sent cannot be read", 0)
 end
 
 -- Returns a function that calls a function of the other end.
@@ -196,7 +196,7 @@ local function serve(self, values, n)
    local method = values[3]
    local function answer(ok, ...)
       if not ok then return send(self, "raised", tostring((...))) end
-      if not pcall(send, self, "done", ...) then send(self, "raised", "what it returned cannot be given away") end
+      if not pcall(send, self, "done", ...) then send(self, "raised", "what it returned cannot be sent to another process") end
    end
    if not entry then damaged() end
    if type(entry.methods) ~= "table" then

@@ -181,7 +181,7 @@ local function page_size()
       local kib = line:match("^KernelPageSize:%s*(%d+) kB")
       if kib then return kib * 1024 end
    end
-   error("/proc/self/smaps says no page size", 0)
+   error("there is no page size in /proc/self/smaps", 0)
 end
 
 --- Makes a program.

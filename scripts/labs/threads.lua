@@ -275,7 +275,7 @@ return {
         setup = setup,
         run = function(kit, p, f)
            local q, distance = {}, 0
-           if p.element == 0 then error("an element has a byte or more", 0) end
+           if p.element == 0 then error("parameter element: expected 1 byte or more, got 0", 0) end
            for k, v in pairs(p) do q[k] = v end
            q.model = "p6"
            repeat

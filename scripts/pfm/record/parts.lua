@@ -26,7 +26,7 @@ function parts.check(path)
    local ok, err = unistd.access(not folder and "." or folder == "" and "/" or folder, "w")
    if not ok then error(("cannot write %s: its folder takes no new files (%s)"):format(path, err), 0) end
    if #(name or path) + STAMP > LONGEST then
-      error(("cannot write %s: its name is too long for the time behind it"):format(path), 0)
+      error(("cannot write %s: its name is too long: the time is appended to it"):format(path), 0)
    end
    if found and stat.S_ISREG(found.st_mode) == 0 then
       error(("cannot write %s: a recording in several files needs a regular file"):format(path), 0)
