@@ -341,7 +341,7 @@ Stops monitoring (specification 3.1.6).
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno
+@treturn[2] int errno: EINVAL if it is not loaded, EBUSY from another CPU than its own
 @usage
 local ctx = assert(require("lpfm").create {})
 assert(ctx:write_pmcs { { num = 66, value = 9 } })
@@ -366,7 +366,8 @@ buffer is emptied and cursors in it become stale (specification 3.1.9).
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno
+@treturn[2] int errno: EBUSY if it is not loaded or monitoring is not masked; EIO after an error of a format in
+Lua
 @usage
 local lpfm = require "lpfm"
 local m = lpfm.machine("sim:k8")
@@ -398,7 +399,7 @@ Takes the context from its thread or CPU; its registers can still be read (speci
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno
+@treturn[2] int errno: EINVAL if it is not loaded, EBUSY from another CPU than its own
 @usage
 local ctx = assert(require("lpfm").create {})
 assert(ctx:load())

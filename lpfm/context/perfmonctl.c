@@ -420,7 +420,7 @@ have the names of its structures without their prefix, as everywhere; times are 
 @function lpfm.perfmonctl
 @param context a context or a descriptor; nil for commands that need none
 @param command its name, with PFM_ or without, or its number
-@param[opt] argument
+@param[opt] argument as above, by command
 @return[1] result, true where there is none
 @return[2] nil
 @treturn[2] string message, which names the first bad element

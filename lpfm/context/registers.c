@@ -212,7 +212,7 @@ Reads PMD registers into a prepared vector: the cheapest read. The values are th
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno
+@treturn[2] int errno: as of `context:read_pmds`
 @raise on wrong types
 @usage
 local lpfm = require "lpfm"
@@ -237,7 +237,7 @@ Reads PMD registers into a list of plain values.
 @treturn[1] table values, in the order of the list
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno
+@treturn[2] int errno: as of `context:read_pmds`
 @usage
 local ctx = assert(require("lpfm").create {})
 assert(ctx:write_pmds { { num = 66, value = 7 }, { num = 65, value = 8 } })

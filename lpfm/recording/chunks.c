@@ -222,7 +222,7 @@ Reads a part of the file.
 @function chunks:body
 @number at as of `chunks:next`
 @number length in bytes
-@treturn string, shorter where the file ends
+@treturn string the bytes; fewer where the file ends
 @usage
 local f = assert(chunks.open "lpfm.data")
 local tag, at, length = f:next()

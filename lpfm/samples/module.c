@@ -64,7 +64,7 @@ static int next_sample(lua_State *L)
 Iterates over the samples of a block.
 @function each
 @string block
-@tparam table sizes
+@tparam table sizes as for `counter:add`
 @return an iterator of tables: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset, and values, a list
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()

@@ -124,8 +124,8 @@ end
 -- --- distributions -------------------------------------------------------------------------------
 
 --- Says how likely a chi-square variable is above x.
--- @number x
--- @number df degrees of freedom
+-- @number x 0 or more
+-- @number df degrees of freedom, 1 or more
 -- @treturn number 0 to 1
 -- @usage statistics.chi2(3.84, 1) --> 0.05
 function statistics.chi2(x, df)
@@ -141,8 +141,8 @@ function statistics.normal(z)
 end
 
 --- Says how likely a variable of Student's distribution is farther from 0 than t, on either side.
--- @number t
--- @number df degrees of freedom
+-- @number t the difference from 0, in its standard deviations
+-- @number df degrees of freedom, 1 or more
 -- @treturn number 0 to 1
 -- @usage statistics.student(2.23, 10) --> 0.05
 function statistics.student(t, df)
@@ -173,9 +173,9 @@ local function fisher(x, n, y, m)
 end
 
 --- Are two shares the same, x of n and y of m? Exact (Fisher) where few are expected, else by chi-square.
--- @number x
+-- @number x 0 to n
 -- @number n
--- @number y
+-- @number y 0 to m
 -- @number m
 -- @treturn number the probability of such a difference, or a greater one, by chance
 -- @usage statistics.shares(30, 100, 50, 100)
@@ -213,7 +213,7 @@ end
 
 --- Have two series of measurements the same mean? Welch's test.
 -- @tparam table a numbers, two or more
--- @tparam table b
+-- @tparam table b the same
 -- @treturn number the probability of such a difference, or a greater one, by chance
 -- @usage statistics.means({ 10.1, 10.3, 10.2 }, { 10.9, 11.2, 10.8 })
 function statistics.means(a, b)
@@ -231,7 +231,7 @@ end
 --- Are two histograms samples of the same distribution? Likelihood ratio (G); kinds of which few were seen count as
 -- one.
 -- @tparam table a counts by kind
--- @tparam table b
+-- @tparam table b the same of the other
 -- @treturn number the statistic, 0 where they are alike
 -- @treturn number degrees of freedom
 -- @usage statistics.chi2(statistics.likelihood({ main = 40, parse = 60 }, { main = 60, parse = 40 }))
