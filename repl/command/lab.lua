@@ -5,6 +5,7 @@
 local catalog = require "repl.lab.catalog"
 local grade = require "repl.lab.grade"
 local judge = require "repl.lab.judge"
+local namespace = require "repl.prompt.namespace"
 local options = require "repl.command.options"
 local progress = require "repl.lab.progress"
 local render = require "pfm.render"
@@ -165,6 +166,11 @@ local function report_of(args)
    options.fail("--as: expected %s, got '%s'", table.concat(grade.reports, ", "), name)
 end
 
+-- Says that a folder has none of what was looked for there, or cannot be read.
+local function none_in(dir, what)
+   return (namespace.entries(dir) and "there is no " .. what .. " in %s" or "cannot read the folder %s"):format(dir)
+end
+
 -- Returns the students of a class with their rows; without --class, a single student without a
 -- name, or nil if its progress is damaged. The second value says whether anything is damaged.
 local function students(args, labs)
@@ -179,7 +185,7 @@ local function students(args, labs)
    end
    local class = options.checked(grade.class, args.class, labs, given)
    local is_damaged = #class == 0
-   if is_damaged then io.stderr:write("lpfm lab: --class: there is no folder in ", args.class, "\n") end
+   if is_damaged then io.stderr:write("lpfm lab: --class: ", none_in(args.class, "folder"), "\n") end
    for _, student in ipairs(class) do
       if student.err then io.stderr:write(("lpfm lab: %s: %s\n"):format(student.name, student.err)) end
       is_damaged = is_damaged or student.err ~= nil
@@ -200,7 +206,7 @@ end
 local function check(dir, machine)
    local labs, errors = catalog.folder(dir)
    labs = chosen(nil, labs, machine)
-   if #labs == 0 and #errors == 0 then options.fail("--check: there is no lab in %s", dir) end
+   if #labs == 0 and #errors == 0 then options.fail("--check: %s", none_in(dir, "lab")) end
    local validate = require "repl.lab.validate"
    for _, lab in ipairs(labs) do
       for _, complaint in ipairs(validate.lab(lab)) do errors[#errors + 1] = complaint end
@@ -296,7 +302,7 @@ local function open(lab, params, args)
    kept.params = next(params) and params or nil
    kept.page = options.number(args.at, "--at", true) or kept.page
    if args.at and kept.page > #lab.pages then
-      options.fail("--at: lab %s has no page %d, but %d pages", lab.name, kept.page, #lab.pages)
+      options.fail("--at: there is no page %d: lab %s has %d pages", kept.page, lab.name, #lab.pages)
    end
    local s = options.checked(session.new, lab, { kept = kept, params = params,
       width = terminal.is_terminal() and (terminal.size()) or 80, more = catalog.more_of(lab) })

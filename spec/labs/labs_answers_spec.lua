@@ -584,6 +584,15 @@ describe("a class", function()
       assert.equal([['@x,l,t,task,wrong,0,1,'=1+1,1,0,,,,"a, ""b"""]], line)
    end)
 
+   it("is not taken for one without students where its folder cannot be read", function()
+      for folder, text in pairs { ["/nonexistent"] = "cannot read the folder /nonexistent",
+         [class .. "/empty"] = "there is no folder in " .. class .. "/empty" } do
+         local _, status, err = lab("--grade --class " .. folder)
+         assert.equal(3, status, err)
+         assert.truthy(err:find("--class: " .. text, 1, true), err)
+      end
+   end)
+
    it("is refused with options that belong to something else", function()
       for arguments, text in pairs { ["--class /x"] = "--class: expected --grade",
          ["--as csv"] = "--as: expected --grade",

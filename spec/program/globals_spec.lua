@@ -183,6 +183,7 @@ describe("the library", function()
       assert.truthy(filtered { colour = "red" }:find("filter 'colour'", 1, true))
       assert.truthy(filtered { from = "x" }:find("'x' is not a time", 1, true))
       assert.truthy(refusal(analyze.histogram, made, "misses"):find("^the samples hold no value 'misses'"))
+      assert.truthy(refusal(analyze.histogram, made, "misses"):find("there are: interval, period", 1, true))
       local rows = { rows = {}, totals = {}, keys = {} }
       assert.truthy(refusal(analyze.derive, made, rows, { x = "1 +" }):find("^the formula of x: "))
    end)

@@ -92,16 +92,16 @@ end
 
 -- Returns the number of a PMD that is stored in the samples, from this number or its event's name.
 local function pmd_of(self, what)
-   local names = {}
-   for i, e in ipairs(self.head.with or {}) do
+   local names = { "interval", "period" }
+   for _, e in ipairs(self.head.with or {}) do
       if e.name == what then return e.pmd end
-      names[i] = e.name
+      names[#names + 1] = e.name
    end
    local pmd = tonumber(what)
    if pmd and shape.whole(0, layout.STACK - 1)(pmd) then return pmd end
    if pmd then fail("there is no PMD %s: they have numbers from 0 to %d", tostring(what), layout.STACK - 1) end
-   fail("the samples hold no value '%s'%s (%s)", tostring(what), nearest.hint(tostring(what), names),
-      #names > 0 and "there are: " .. table.concat(names, ", ") or "none were recorded with them")
+   fail("the samples hold no value '%s'%s (there are: %s)", tostring(what), nearest.hint(tostring(what), names),
+      table.concat(names, ", "))
 end
 
 --- Makes a value in the samples a column of `recording:group_by`. A counter runs on from sample to
