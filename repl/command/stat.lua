@@ -669,10 +669,11 @@ end
 
 local MEASURABLE = { string = true, ["function"] = true, table = true }
 
+-- Checks the arguments of stat() and job(), of which stat() takes functions, too.
 local function check_measurable(call, what, list, groups)
    if not MEASURABLE[type(what)] then
-      error(("%s: expected a command line, a function or a table, got a %s: %s(\"ls\")"):format(call, type(what), call),
-         0)
+      error(("%s: expected a command line%s or a table, got a %s: %s(\"ls\")"):format(call,
+         call == "stat" and ", a function" or "", type(what), call), 0)
    end
    options.arguments(call, call .. '("ls", "page-faults", "cpi")', { what, "string|function|table", "what to measure" },
       { list, "string|table?", "a list of events" }, { groups, "string?", "metric groups" })

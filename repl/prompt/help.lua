@@ -218,7 +218,7 @@ local function value_text(value, width)
    if class then
       return ("%s: a %s\n%s"):format(tostring(value):match("^[^\n]*"), class, class_text(class, width))
    end
-   if value == require "lpfm" then return reference.topic("context") end
+   if value == require "lpfm" then return wrap_all(reference.topic("context"), width) end
    local name = reference.name_of(value)
    local key = name and reference.key(name)
    if key then return call_text(key, width) end

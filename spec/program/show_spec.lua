@@ -85,6 +85,15 @@ describe("help on an object", function()
    end)
 end)
 
+describe("help on the module lpfm", function()
+   it("is the page on contexts, filled to the width", function()
+      local help, lpfm = require "repl.prompt.help", require "lpfm"
+      for _, width in ipairs { 60, 79, 100 } do
+         assert.equal(help.text("context", width), help.text(lpfm, width))
+      end
+   end)
+end)
+
 describe("a context at the prompt", function()
    local c = require "support.c"
    local terminal = require "support.terminal"
