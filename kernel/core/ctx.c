@@ -103,9 +103,10 @@ static int start_format(struct pfm_context *ctx, void *arg)
 	size_t size = 0;
 	int ret = 0;
 
+	/* records a reason, which remains if fmt_validate() fails without giving one */
+	fmt_error(fmt, EINVAL, "the argument is not valid");
 	if (fmt->fmt_validate)
-		ret = fmt_error(fmt, fmt->fmt_validate(ctx->flags, ctx->pmu->num_pmds, arg),
-				"the argument is not valid");
+		ret = -fmt->fmt_validate(ctx->flags, ctx->pmu->num_pmds, arg);
 	if (!ret)
 		ret = learn_wants(ctx, arg);
 	if (!ret && fmt->fmt_getsize)

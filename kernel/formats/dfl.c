@@ -18,6 +18,7 @@ struct fill {
 };
 
 struct layout {
+	const char *format;
 	size_t	hdr_size, entry_size;
 	void	(*load)(const void *buf, struct fill *f);
 	void	(*store)(void *buf, const struct fill *f);
@@ -49,7 +50,7 @@ static int check_arg(const struct layout *l, uint64_t size, uint32_t flags, uint
 	if (flags & ~KNOWN_FLAGS || (flags & KNOWN_FLAGS) == KNOWN_FLAGS)
 		return EINVAL;
 	if (size < l->hdr_size + max_sample(l, num_pmds) || size != (size_t)size)
-		return EINVAL;
+		return pfm_refuse_buf_size(l->format, size, max_sample(l, num_pmds));
 	return 0;
 }
 
@@ -157,7 +158,7 @@ void pfm_dfl_put_entry(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, con
 }
 
 static const struct layout layout_2x = {
-	sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, pfm_dfl_put_entry
+	PFM_DFL_SMPL_NAME, sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, pfm_dfl_put_entry
 };
 
 size_t pfm_dfl_max_sample(uint16_t num_pmds)
@@ -266,7 +267,7 @@ static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 }
 
 static const struct layout layout_06 = {
-	sizeof(pfm_default_smpl_hdr_t), sizeof(pfm_default_smpl_entry_t), load_06, store_06, entry_06
+	PFM_DEFAULT_SMPL_NAME, sizeof(pfm_default_smpl_hdr_t), sizeof(pfm_default_smpl_entry_t), load_06, store_06, entry_06
 };
 
 static int validate_06(uint32_t ctx_flags, uint16_t num_pmds, void *arg)

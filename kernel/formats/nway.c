@@ -23,10 +23,11 @@ static int nway_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	    !pfm_all_zero(a->reserved, sizeof(a->reserved)))
 		return EINVAL;
 	if (a->num_regions < 2 || a->num_regions > PFM_NWAY_MAX_REGIONS)
-		return EINVAL;
+		return pfm_refuse(EINVAL, "format %s: the argument is not valid: 2 to %d regions are possible, not %u",
+				  PFM_NWAY_SMPL_NAME, PFM_NWAY_MAX_REGIONS, a->num_regions);
 	if (a->buf_size < sizeof(pfm_nway_smpl_hdr_t) || a->buf_size != (size_t)a->buf_size ||
 	    region_size(a) < pfm_dfl_max_sample(num_pmds))
-		return EINVAL;
+		return pfm_refuse_buf_size(PFM_NWAY_SMPL_NAME, a->buf_size, pfm_dfl_max_sample(num_pmds));
 	return 0;
 }
 

@@ -140,7 +140,9 @@ static int stack_validate(uint32_t ctx_flags, uint16_t num_pmds, void *arg)
 	/* twice the room, so that the records which a restart moves do not fill the buffer again */
 	if (w.records)
 		least += a->reserved[0];
-	return region_size(a) < least || a->buf_size != (size_t)a->buf_size ? EINVAL : 0;
+	if (region_size(a) < least || a->buf_size != (size_t)a->buf_size)
+		return pfm_refuse_buf_size(PFM_STACK_SMPL_NAME, a->buf_size, least);
+	return 0;
 }
 
 static int stack_getsize(uint32_t ctx_flags, void *arg, size_t *size)

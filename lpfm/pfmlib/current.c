@@ -198,10 +198,10 @@ int pfm_initialize(void)
 	return PFMLIB_SUCCESS;
 }
 
-static int force(const struct pfl_model *m)
+static int force(const struct pfl_model *m, const char *given)
 {
 	if (!m)
-		return PFMLIB_ERR_NOTSUPP;
+		return pfl_explain(PFMLIB_ERR_NOTSUPP, "there is no PMU model %s", given);
 	forced = m;
 	if (current)
 		current = m;
@@ -210,13 +210,16 @@ static int force(const struct pfl_model *m)
 
 int pfm_force_pmu(int type)
 {
-	return force(pfl_model_of_type(type));
+	char number[16];
+
+	snprintf(number, sizeof(number), "%d", type);
+	return force(pfl_model_of_type(type), number);
 }
 
 int pfm_force_pmu_byname(const char *name)
 {
 	if (name)
-		return force(pfl_model_named(name));
+		return force(pfl_model_named(name), name);
 	forced = NULL;
 	return current ? pfm_initialize() : PFMLIB_SUCCESS;
 }

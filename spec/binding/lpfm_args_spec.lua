@@ -107,6 +107,13 @@ describe("arguments of lpfm", function()
       assert.same({ "OVFL_NOTIFY", "RANDOM" }, v:get(1, "flags"))
    end)
 
+   it("names a PMU model that there is not", function()
+      for _, model in ipairs { "nosuch", 9999 } do
+         local ok, message, _, name = lpfm.force_pmu(model)
+         assert.same({ nil, "force_pmu: there is no PMU model " .. model, "NOTSUPP" }, { ok, message, name })
+      end
+   end)
+
    it("are not cut at a zero byte", function()
       local zero = "a string without zero bytes expected"
       says("create: field 'format': " .. zero, lpfm.create, { format = "default\0x" })
