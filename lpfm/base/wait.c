@@ -12,8 +12,10 @@
 
 #include "base/wait.h"
 
+/* the signal of lpfm_on_interrupt() that has come and that lpfm_take_interrupt() has not taken yet */
 static volatile sig_atomic_t interrupted;
-static const int caught[] = { SIGINT, SIGTERM };
+static volatile sig_atomic_t last_interrupt;
+static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
 static const struct lpfm_wait_signal *brings;
@@ -129,15 +131,14 @@ int lpfm_set_signal(int sig, const struct sigaction *action)
 
 static void on_interrupt(int sig)
 {
-	(void)sig;
-	interrupted = 1;
+	interrupted = last_interrupt = sig;
 }
 
 /***
-Chooses what Ctrl-C (SIGINT) and SIGTERM do: with true they are remembered for
-`lpfm.proc.interrupted`, and end a waiting call of this module with nil, "...: interrupted", EINTR;
-with false they do what they did before. Programs that are started by proc.spawn ignore those that
-this process ignored before.
+Chooses what Ctrl-C (SIGINT), SIGTERM, and the terminal's hangup (SIGHUP) do: with true they are
+remembered for `lpfm.proc.interrupted`, and end a waiting call of this module with nil,
+"...: interrupted", EINTR; with false they do what they did before. A SIGHUP that is ignored, as under
+nohup, stays so. Programs that are started by proc.spawn ignore those that this process ignored before.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage
@@ -157,7 +158,8 @@ int lpfm_on_interrupt(lua_State *L)
 	for (size_t i = 0; i < LPFM_COUNT(caught); i++) {
 		if (catching)
 			sigaction(caught[i], &saved_action[i], NULL);
-		else if (!sigaction(caught[i], NULL, &saved_action[i]))
+		else if (!sigaction(caught[i], NULL, &saved_action[i]) &&
+			 (caught[i] != SIGHUP || saved_action[i].sa_handler != SIG_IGN))
 			lpfm_set_signal(caught[i], &action);
 	}
 	catching = !catching;
@@ -171,7 +173,7 @@ int lpfm_interrupted(void)
 }
 
 /***
-Tells whether SIGINT or SIGTERM has come since the last call.
+Tells whether a signal of `lpfm.proc.on_interrupt` has come since the last call.
 @function lpfm.proc.interrupted
 @treturn boolean
 @usage assert(require("lpfm.proc").interrupted() == false)
@@ -180,6 +182,20 @@ int lpfm_take_interrupt(lua_State *L)
 {
 	lua_pushboolean(L, interrupted);
 	interrupted = 0;
+	return 1;
+}
+
+/***
+Tells which signal of `lpfm.proc.on_interrupt` came last.
+@function lpfm.proc.interrupted_by
+@treturn ?int its number; nil: none has come
+@usage print(require("lpfm.proc").interrupted_by())
+*/
+int lpfm_last_interrupt(lua_State *L)
+{
+	if (!last_interrupt)
+		return 0;
+	lua_pushinteger(L, last_interrupt);
 	return 1;
 }
 

@@ -4,9 +4,8 @@
 
 local memtrace = require "pfm.memtrace"
 local options = require "repl.command.options"
+local proc = require "lpfm.proc"
 local render = require "pfm.render"
-
-local INTERRUPTED = 130
 
 local command = {}
 
@@ -39,7 +38,7 @@ function command.main(argv)
    local result = memtrace.record { command = words, file = args.output or "lpfm.trace" }
    io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
       render.number(result.bytes), result.file))
-   if result.interrupted then return INTERRUPTED end
+   if result.interrupted then return 128 + proc.interrupted_by() end
    return options.status(result)
 end
 

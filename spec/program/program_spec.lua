@@ -623,6 +623,36 @@ describe("lpfm record and report", function()
       assert.truthy((run("report " .. file)):find("heavy", 1, true))
    end)
 
+   it("end at SIGINT, SIGTERM and SIGHUP with a whole file, and with the signal's status where no command has one",
+      function()
+         local file, line = scratch .. "/ended.data", [[
+            %s 60 1 >/dev/null & p=$!
+            %s %s -p $p 2>%s.err & m=$!
+            until %s; do sleep 0.05; done
+            kill -%s $m; wait $m; s=$?; kill $p; cat %s.err; exit $s]]
+         local caught = "grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$m/status" -- SIGTERM
+         for signal, number in pairs { INT = 2, TERM = 15, HUP = 1 } do
+            local grown = ("[ $(stat -c %%s %s 2>/dev/null || echo 0) -gt 4000 ]"):format(file)
+            local out, status = c.sh(line:format(shares, program, "record -o " .. file, file, grown, signal, file))
+            assert.equal(128 + number, status, signal .. ": " .. out)
+            assert.truthy(out:find("samples in", 1, true), signal .. ": " .. out)
+            out = run("report " .. file)
+            assert.truthy(out:find("heavy", 1, true) and not out:find("did not end properly", 1, true), out)
+            os.remove(file)
+            out, status = c.sh(line:format(shares, program, "stat -e task-clock", file, caught, signal, file))
+            assert.equal(128 + number, status, signal .. ": " .. out)
+            assert.truthy(out:find("task-clock", 1, true), signal .. ": " .. out)
+         end
+      end)
+
+   it("go on at a SIGHUP that is ignored, as under nohup, as their command does", function()
+      local file = scratch .. "/nohup.data"
+      local line = "trap '' HUP; %s record -o %s -- sh -c 'kill -HUP $PPID; kill -HUP $$; exec %s 0.2 1'"
+      local out, status = c.sh(line:format(program, file, shares))
+      assert.equal(0, status, out)
+      assert.truthy((run("report " .. file)):find("heavy", 1, true))
+   end)
+
    it("leave a file that is readable so far when killed", function()
       local file = scratch .. "/killed.data"
       local line = "%s record -F 5000 -o %s -- %s 2 1 >%s.out 2>&1 & "
