@@ -9,31 +9,51 @@ for name, value in pairs(_G) do rawset(own, name, value) end
 own.print = nil -- found in _G instead, where a replacement by users has an effect
 setfenv(1, own)
 
--- The tables that the modules share with statements of the user, as methods are looked up in them.
--- A statement may change them: `string.find = nil`, `getmetatable("").__index = nil`.
-local shared, values = { string, table, io, os, math, debug, coroutine, getmetatable(""), getmetatable(io.stdout) }, {}
-for i, t in ipairs(shared) do
-   values[i] = {}
-   for k, v in next, t do values[i][k] = v end
+-- The values of the tables that the modules share with statements of the user, which may change them:
+-- `string.find = nil`, `package.loaded = nil`, `require("pfm.render").clean = nil`.
+local values = {}
+
+-- Notes the values of a table; of its numbered elements only if the table is a list. (The registry has references to
+-- values as elements, which come and go.)
+local function note(t, is_list)
+   values[t] = {}
+   for k, v in next, t do values[t][k] = (is_list or type(k) == "string") and v or nil end
 end
 
+local sethook, set_metatable, strings = debug.sethook, debug.setmetatable, getmetatable("")
+local plain = { true, 0, next, coroutine.create(function() end) } -- a value of each type without a metatable, but nil
 local environment = {}
 
---- Gives Lua's libraries, and the methods of strings and files, the values that they had at the
--- beginning.
+--- Gives Lua's libraries, the methods of strings and files, and the modules the values that they had at the beginning.
 function environment.restore()
-   debug.sethook()
-   for i, t in ipairs(shared) do
-      for k, v in next, values[i] do rawset(t, k, v) end
+   sethook()
+   for _, value in next, plain do set_metatable(value, nil) end
+   set_metatable(nil, nil)
+   set_metatable("", strings)
+   for t, fields in next, values do
+      for k, v in next, fields do rawset(t, k, v) end
    end
 end
 
-local search = package.loaders[2]
+local search, loaders = package.loaders[2], package.loaders
 
-package.loaders[2] = function(name)
+loaders[2] = function(name)
    local chunk = search(name)
-   if type(chunk) == "function" and (name:find("^repl%.") or name:find("^pfm%.")) then setfenv(chunk, own) end
-   return chunk
+   if type(chunk) ~= "function" or not (name:find("^repl%.") or name:find("^pfm%.")) then return chunk end
+   setfenv(chunk, own)
+   return function(...)
+      local module = chunk(...)
+      if type(module) == "table" then note(module) end
+      return module
+   end
 end
+
+for _, t in ipairs { string, table, io, os, math, debug, coroutine, package, package.loaded, package.preload, strings,
+   getmetatable(io.stdout), debug.getregistry() } do note(t) end
+note(loaders, true)
+for name in pairs(package.preload) do
+   if name:find("^repl%.") then note(require(name)) end
+end
+note(environment)
 
 return environment

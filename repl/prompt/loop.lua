@@ -21,6 +21,8 @@ local HISTORY = 5000 -- entries kept in the history file
 local INDENT = "   "
 local colour = line.smart() and not os.getenv("NO_COLOR")
 local jit = rawget(_G, "jit")
+-- kept, as a statement may replace them
+local loaded, find, try, calm, restore = package.loaded, string.find, host.try, host.calm, environment.restore
 
 -- --- reading -------------------------------------------------------------------------------------
 
@@ -139,7 +141,7 @@ end
 
 -- Serves background jobs while a line is read.
 local function idle()
-   local background = package.loaded["repl.prompt.jobs"]
+   local background = loaded["repl.prompt.jobs"]
    if not background then return nil end
    return background.idle()
 end
@@ -174,14 +176,12 @@ local function turn(file, state)
    end
 end
 
-local find = string.find -- kept, as a statement may replace it
-
 local LOST = "the prompt needs what a statement has changed: Lua's libraries are as they were at the beginning (%s)"
 
 -- Ends all jobs before the prompt ends.
 local function leave(tty, status)
    if tty and status == 0 then io.stdout:write("\n") end
-   local background = package.loaded["repl.prompt.jobs"]
+   local background = loaded["repl.prompt.jobs"]
    for _, what in ipairs(background and background.stop_all() or {}) do say(what .. ", ends with the prompt") end
    host.keep(false)
    return status
@@ -196,12 +196,12 @@ function loop.main(options)
    local file, state = start(tty, options or {}), {}
    local broken = false -- the last turn failed
    while true do
-      local ok, status = host.try(turn, file, state)
+      local ok, status = try(turn, file, state)
       if not ok then
          -- Ctrl-C came between two statements, or a statement removed what the prompt needs
-         local struck = host.calm() or find(tostring(status), "interrupted", 1, true)
+         local struck = calm() or find(tostring(status), "interrupted", 1, true)
          if broken and not struck then error(status, 0) end
-         if not struck then environment.restore() end
+         if not struck then restore() end
          say(struck and "interrupted" or LOST:format(tostring(status)))
          state.failed = state.failed or not (struck or line.tty())
       elseif status then

@@ -87,6 +87,11 @@ describe("the prompt", function()
    it("goes on when what is in Lua's libraries is taken away", function()
       for _, text in ipairs { "string.find = nil", "getmetatable('').__index = nil", "string.format = error",
          "for k in pairs(table) do table[k] = nil end", "getmetatable(io.stdout).__index = nil",
+         "debug.setmetatable('', nil)", "debug.sethook = nil string.find = nil",
+         "local r = debug.getregistry() for k in pairs(r) do r[k] = nil end string.find = nil",
+         "for k in pairs(require 'pfm.render') do require('pfm.render')[k] = nil end string.find = nil",
+         "for k in pairs(require 'repl.prompt.loop') do require('repl.prompt.loop')[k] = nil end string.find = nil",
+         "for _, n in ipairs { 'host', 'line' } do n = require('repl.' .. n) for k in pairs(n) do n[k] = nil end end",
          "debug.sethook(error, '', 1)", "debug.sethook(function() error({}) end, 'crl')" } do
          local out, status = prompt(text .. "\n{ 1 }\nnil + 1\nu = ('x'):rep(2)\nu\nlocal v = #u\nv")
          assert.truthy(out:find("the prompt needs what a statement has changed: Lua's libraries are as they were", 1,
