@@ -81,6 +81,7 @@ local function warnings_of(result, lists)
    for _, pair in ipairs(result.unsampled) do
       out[#out + 1] = (NOT_COMPARED[pair.why]):format(pair.run.path, pair.event)
    end
+   for _, unmet in ipairs(result.unmet) do out[#out + 1] = ("%s: %s"):format(unmet.run.path, unmet.text) end
    return out
 end
 

@@ -9,7 +9,6 @@ local export = require "pfm.export"
 local expect = require "pfm.util.expect"
 local extensions = require "repl.parts"
 local input = require "repl.command.input"
-local nearest = require "pfm.util.nearest"
 local render = require "pfm.render"
 local options = require "repl.command.options"
 local samples = require "pfm.recording.samples"
@@ -322,16 +321,13 @@ local function seconds_of(text)
    return options.number(n and scale[unit] and tonumber(n) and tostring(tonumber(n) * scale[unit]) or text, "--slice")
 end
 
-local NAMED = { symbol = true, object = true, comm = true, event = true, rank = true, host = true, node = true,
-   job = true, step = true }
-
 --- Raises an error about a filter that selects no sample. If one condition by itself selects none,
--- it is probably mistyped, and the error names it; else the error names all conditions.
+-- it is probably mistyped, and the error names it and what there is; else the error names all conditions.
 -- @tparam table self of `recording.open`
 -- @string by sort keys
 -- @tparam table filter
 function report.check_found(self, by, filter)
-   local given = {}
+   local given, always = {}, {}
    if filter.from or filter.to then
       given[1] = ("--time %s,%s"):format(filter.from or "", filter.to or "")
       local during = options.checked(report.sort, self, by, { filter = { from = filter.from, to = filter.to } })
@@ -340,16 +336,13 @@ function report.check_found(self, by, filter)
       end
    end
    for _, name in ipairs(input.filters) do
-      local seen = {}
-      for _, row in ipairs(filter[name] and NAMED[name] and report.sort(self, name).rows or {}) do
-         if row.cells[1] ~= "-" then seen[#seen + 1] = row.cells[1] end
-      end
-      local only = { filter = { [name] = filter[name] } }
-      local found = filter[name] and options.checked(report.sort, self, by, only)
-      if found and #found.rows == 0 then
-         error(("no samples match --%s %s%s"):format(name, filter[name], nearest.hint(filter[name], seen)), 0)
-      end
+      always[name] = filter[name]
       if filter[name] then given[#given + 1] = ("--%s %s"):format(name, filter[name]) end
+   end
+   for _, unmet in ipairs(options.checked(report.sort, self, by, { filter = always }).unmet) do
+      if unmet.none then
+         error(("no samples match --%s %s%s"):format(unmet.name, filter[unmet.name], unmet.instead), 0)
+      end
    end
    if #given > 1 then error(("no samples match %s together"):format(table.concat(given, " and ")), 0) end
 end
@@ -412,8 +405,10 @@ function report.main(argv)
    local self = input.open(paths)
    local lines, found = options.checked(analysis, self, args, wanted)
    if lines then
-      if next(wanted.filter) and #report.sort(self, nil, { filter = wanted.filter }).rows == 0 then
-         report.check_found(self, nil, wanted.filter)
+      if next(wanted.filter) then
+         local chosen = report.sort(self, nil, { filter = wanted.filter })
+         if #chosen.rows == 0 then report.check_found(self, nil, wanted.filter) end
+         for _, unmet in ipairs(chosen.unmet) do options.warn("lpfm report", { unmet.text }) end
       end
       local mark = summary.simulated(self)
       if mark then table.insert(lines, 1, mark) end

@@ -266,22 +266,29 @@ local function pick(args, words)
    return path and load_script(path), path, tables.slice(words, args.script and 1 or 2)
 end
 
--- Returns a function for the script that returns an iterator of the selected samples; it can be
--- called several times.
+-- Returns a function for the script that returns an iterator of the selected samples; it can be called several times.
+-- Returns another function that says what the filter missed, if the script has asked for all samples.
 local function iterator(self, args)
    if args.event and not pcall(stacks.event, self, args.event) then -- more than one event
       for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
    end
    local wanted = input.filter(args)
-   if not next(wanted) then return function() return samples.each(self) end end
-   local passes = options.checked(analyze.test, self, wanted)
-   return function()
+   if not next(wanted) then return function() return samples.each(self) end, function() end end
+   local passes, unmet = options.checked(analyze.test, self, wanted)
+   local complete, found = false, false
+   local function each()
       local next_sample = samples.each(self)
       return function()
          local s = next_sample()
          while s and not passes(s) do s = next_sample() end
+         complete, found = complete or not s, found or s ~= nil
          return s
       end
+   end
+   return each, function()
+      local missed = complete and unmet() or {}
+      for _, its in ipairs(missed) do options.warn("lpfm script", { its.text }) end
+      if complete and not found and #missed == 0 then options.warn("lpfm script", { "no samples match the filter" }) end
    end
 end
 
@@ -298,7 +305,7 @@ function script.main(argv)
    if chunk and args.fields then options.fail("--fields excludes a script") end
    if args.eval and args.script then options.fail("--eval and --script exclude each other") end
    local self = input.open(args.input)
-   local iterate = iterator(self, args)
+   local iterate, tell_missed = iterator(self, args)
    local status
    if args.format then
       print_as_perf(self, iterate)
@@ -307,6 +314,7 @@ function script.main(argv)
    else
       print_samples(self, iterate, parse_fields(args.fields, self))
    end
+   tell_missed()
    input.finish(self, "lpfm script")
    return status and status ~= 0 and status or input.status(self)
 end

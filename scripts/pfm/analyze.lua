@@ -14,6 +14,7 @@ local columns = require "pfm.analyze.columns"
 local keys = require "pfm.analyze.keys"
 local fail = require("pfm.util.expect").fail
 local origin = require "pfm.recording.origin"
+local tables = require "pfm.util.tables"
 local tabulate = require "pfm.analyze.tabulate"
 local values = require "pfm.analyze.values"
 local expect = require "pfm.util.expect"
@@ -37,7 +38,8 @@ local analyze = {}
 -- time and another key, of those in its slice), `pmd`, `event`, `sums`; `titles`, of the keys;
 -- `totals` (by PMD) and `events` (by name), each with `samples`, `events` and `sums` of all
 -- samples; `objects`, how many samples lie in each; `missing`, the objects without symbols, each
--- with `samples` and `why`; `cut`, how many samples are missing from damaged blocks
+-- with `samples` and `why`; `cut`, how many samples are missing from damaged blocks; `unmet`, of the filters with
+-- values that no sample had, `name`, `none` (true: it had none at all) and `text`, which says it and what there is
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
@@ -83,19 +85,21 @@ analyze.read_keys = keys.read
 -- @param self the recording
 -- @tparam table wanted as `options.filter` of `analyze.by`
 -- @treturn function `(sample)`: does it pass?
+-- @treturn function `()` after all samples: `unmet` of `analyze.by`
 -- @raise on times and names that are not valid
 -- @usage print(analyze.test(assert(recording.open "lpfm.data"), { cpu = "0,1" }) ~= nil)
 function analyze.test(self, wanted)
-   local tests, chooses, during = keys.tests(wanted), origin.chooses(wanted), nil
+   local tests, choosing, during = keys.tests(wanted), origin.tests(wanted), nil
    if wanted.from or wanted.to then during = columns.during(self, wanted.from, wanted.to) end
-   return function(s)
+   local function passes(s)
       if during then
          -- rounded, since `time` is not exact: else the first or last sample could fall outside
          local ns = math.floor(s.time * 1e9 + 0.5)
          if ns < during[2] or ns > during[3] then return false end
       end
-      return not (chooses and not origin.matches(s, wanted)) and keys.pass(tests, s)
+      return origin.matches(choosing, s) and keys.pass(tests, s)
    end
+   return passes, function() return keys.unmet(tables.join(choosing, tests), wanted) end
 end
 
 --- Returns the times of a recording's first and last samples; for several recordings, those of all.
@@ -120,7 +124,8 @@ analyze.span = columns.span
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
 -- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
 -- greatest difference first; `titles`; `unsampled`, pairs of an `event` and a `run`, with `why`: it is "unsampled"
--- there, or shares are compared and there are "none": such an event has no rows
+-- there, or shares are compared and there are "none": such an event has no rows; `unmet` of the runs as of
+-- `analyze.by`, each with its `run`
 -- @usage analyze.diff(recording.open "lpfm.data", recording.open "lpfm.data").rows[1].symbol
 -- @function diff
 analyze.diff = difference.find

@@ -212,6 +212,40 @@ describe("lpfm report", function()
       assert.falsy(out:find("did you mean", 1, true), out)
    end)
 
+   it("says what there is where a filter lets nothing through", function()
+      for filter, words in pairs { ["--object othr"] = " (there are: prog)",
+         ["--symbol a,b"] = " (there are: beta, alpha)",
+         ["--pid 1"] = "(there are: 70 ", ["--cpu 9,11"] = " (there are: 0, 1)",
+         ["--rank 0"] = " (no sample has a rank)", ["-e nosuch"] = " (there are: cpu-clock)" } do
+         for _, line in ipairs { "report", "report --json", "report --phases", "script", "diff " .. file } do
+            local out, status = run(("%s %s %s %s"):format(line, filter, line == "script" and "-i" or "", file))
+            -- phases are of one event, which is chosen; script refuses events that were not recorded
+            if filter ~= "-e nosuch" or not (line:find("phases", 1, true) or line == "script") then
+               assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+               assert.equal(line == "script" and 0 or 1, status, line .. ": " .. out)
+            end
+         end
+      end
+   end)
+
+   it("names each value of a filter that no sample has, where others let samples through", function()
+      for filter, words in pairs { ["-e cpu-clock,nosuch"] = "no sample has the event 'nosuch'",
+         ["--comm helper,nosuch,none"] = "no sample has the comm 'nosuch' or 'none'",
+         ["--object prog,othr"] = "no sample has the object 'othr'",
+         ["--symbol alpha,btea"] = "no sample has the symbol 'btea'; did you mean 'beta'?",
+         ["--pid 70,71"] = "no sample has the process '71'",
+         ["--cpu 0-1,7-9,11"] = "no sample has the CPU '7-9' or '11'" } do
+         for _, line in ipairs { "report", "report --json", "report -x,", "report --phases", "script", "diff " .. file,
+            "diff -x, " .. file } do
+            if filter ~= "-e cpu-clock,nosuch" or not (line:find("phases", 1, true) or line == "script") then
+               local out = must(("%s %s %s %s"):format(line, filter, line == "script" and "-i" or "", file))
+               assert.truthy(out:find(words, 1, true), line .. " " .. filter .. ": " .. out)
+            end
+         end
+      end
+      assert.falsy(must("report --symbol beta,alpha --cpu 0-1,1 " .. file):find("no sample has", 1, true))
+   end)
+
    it("refuses conditions that nothing meets together, as diff does", function()
       for _, line in ipairs { "report", "report --json", "report -x,", "report --phases",
          "diff " .. file } do

@@ -23,13 +23,11 @@ end
 
 -- Returns the runs of a side, also those in merged files: the runs that match the filter, or all.
 local function runs_of(one_or_many, filter)
-   local all, chosen = {}, {}
+   local all, chosen, tests = {}, {}, origin.tests(filter)
    for _, self in ipairs(recordings_of(one_or_many)) do
       for _, source in ipairs(self.sources or { self }) do
          all[#all + 1] = source
-         if not origin.chooses(filter) or origin.matches(origin.of(source), filter) then
-            chosen[#chosen + 1] = source
-         end
+         if origin.matches(tests, origin.of(source)) then chosen[#chosen + 1] = source end
       end
    end
    return #chosen > 0 and chosen or all
@@ -51,6 +49,9 @@ local function add_side(found, side, recordings, by, options)
    for run, self in ipairs(recordings) do
       local result = tabulate.by(self, by, options)
       found.titles, found.totals[side][run] = result.titles, result.events
+      for _, unmet in ipairs(result.unmet) do
+         found.unmet[#found.unmet + 1] = { name = unmet.name, none = unmet.none, text = unmet.text, run = self }
+      end
       for _, row in ipairs(result.rows) do row_for(found, result, row).runs[side][run] = row end
    end
 end
@@ -142,7 +143,7 @@ end
 --- See `pfm.analyze.diff`.
 function difference.find(old, new, by, options)
    options = columns.options(options)
-   local found = { rows = {}, by_id = {}, totals = { old = {}, new = {} } }
+   local found = { rows = {}, by_id = {}, unmet = {}, totals = { old = {}, new = {} } }
    local sides = { old = runs_of(old, options.filter), new = runs_of(new, options.filter) }
    add_side(found, "old", sides.old, by, options)
    add_side(found, "new", sides.new, by, options)
@@ -154,7 +155,7 @@ function difference.find(old, new, by, options)
       if x ~= y then return x > y end
       return table.concat(a.cells, "\0") < table.concat(b.cells, "\0")
    end)
-   return { rows = found.rows, titles = found.titles, unsampled = unsampled }
+   return { rows = found.rows, titles = found.titles, unsampled = unsampled, unmet = found.unmet }
 end
 
 return difference

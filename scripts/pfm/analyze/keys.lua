@@ -8,7 +8,9 @@ local expect = require "pfm.util.expect"
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
 local origin = require "pfm.recording.origin"
+local render = require "pfm.render"
 local symbols = require "pfm.symbols"
+local tables = require "pfm.util.tables"
 
 local fail = expect.fail
 
@@ -116,16 +118,10 @@ end
 
 -- --- filters -------------------------------------------------------------------------------------
 
-local function values_in(text)
-   local out = {}
-   for _, value in ipairs(name_list.read(tostring(text))) do out[value] = true end
-   return out
-end
-
 --- Makes the tests of a filter.
 -- @tparam table filter a text by key, values separated by commas; names of `pfm.recording.origin` choose recordings,
 -- `from` and `to` times: they are not tests of single samples and left out
--- @treturn {table,...} of `key`, `name` and `values`, perhaps `ranges`, for `keys.pass`
+-- @treturn {table,...} of `key`, `name`, `title` and `list`, for `keys.pass` and `keys.unmet`
 -- @raise on a name that is no filter
 function keys.tests(filter)
    local out, known = {}, { from = true, to = true }
@@ -133,10 +129,9 @@ function keys.tests(filter)
    for name, text in pairs(filter) do
       local key = not known[name] and keys.of(name)
       if key and not key.sliced then
-         local list, why
-         if key.ranges then list, why = name_list.ranges(tostring(text):gsub(",%s*$", ""), key.ranges) end
-         if why then fail("%s: %s", name, why) end
-         out[#out + 1] = { name = name, key = key, values = values_in(text), ranges = list }
+         local list, why = name_list.test(tostring(text), key.ranges)
+         if not list then fail("%s: %s", name, why) end
+         out[#out + 1] = { name = name, title = key.title, key = key, list = list }
       elseif not known[name] then
          local names = keys.names(true)
          fail("there is no filter '%s'%s (filters: %s, tid, from, to)", tostring(name),
@@ -147,22 +142,47 @@ function keys.tests(filter)
    return out
 end
 
---- Does a sample pass?
+--- Does a sample pass? Each test is done, so that it knows what there is.
 -- @tparam {table,...} tests of `keys.tests`
 -- @tparam table s the sample
 -- @treturn boolean
 function keys.pass(tests, s)
+   local passes = true
    for _, test in ipairs(tests) do
-      local text, other, whole = (test.key.choose or test.key.get)(s)
-      local values, passes = test.values
-      if test.ranges then
-         passes = name_list.in_ranges(test.ranges, tonumber(text) or -1)
-      else
-         passes = values[text] or values[other or text] or values[whole or text]
-      end
-      if not passes then return false end
+      local key = test.key
+      passes = name_list.has(test.list, s.samples or 1, key.get(s), (key.choose or key.get)(s)) and passes
    end
-   return true
+   return passes
+end
+
+local SHOWN = 8 -- names of what there is
+
+-- Says which name is meant instead of a value; and, if the filter selects nothing (`none`), what there is.
+local function instead(title, values, there, none)
+   if #there == 0 then return (" (no sample has a %s)"):format(title) end
+   local hint = #values == 1 and not tonumber(values[1]) and nearest.hint(values[1], there) or ""
+   if not none then return hint end
+   local more = #there > SHOWN and (" and %s more"):format(render.number(#there - SHOWN)) or ""
+   local shown = table.concat(tables.slice(there, 1, math.min(#there, SHOWN)), ", ")
+   return ("%s (there are: %s%s)"):format(hint, shown, more)
+end
+
+--- Finds the values of a filter that no sample had, after all of them were tested.
+-- @tparam {table,...} tests of `keys.tests` and `origin.tests`
+-- @tparam table filter
+-- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values), `instead` (what is meant, or
+-- there) and `text`, which says it
+function keys.unmet(tests, filter)
+   local out, when = {}, (filter.from or filter.to) and "in that time, " or ""
+   for _, test in ipairs(tests) do
+      local values, there = name_list.missing(test.list)
+      local none = next(test.list.met) == nil
+      local other = instead(test.title, values, there, none)
+      out[#out + 1] = #values > 0 and { name = test.name, none = none, instead = other,
+         text = ("%sno sample has the %s '%s'%s"):format(when, test.title, table.concat(values, "' or '"), other) }
+         or nil
+   end
+   return out
 end
 
 return keys

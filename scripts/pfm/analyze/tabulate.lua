@@ -222,7 +222,8 @@ end
 
 local LONGEST = 2 ^ 53 -- ns, of a slice
 
--- Counts samples, and visits those that pass, with their locations; returns how many a damaged file lacks.
+-- Counts samples, and visits those that pass, with their locations; returns how many a damaged file lacks, and the tests
+-- of the filter.
 local function scan(self, wanted, options, resolver, visit)
    local filter, sums = options.filter or {}, options.sums or {}
    local tests = keys.tests(filter)
@@ -239,7 +240,7 @@ local function scan(self, wanted, options, resolver, visit)
          visit(s)
       end
    end
-   return cut or groups:cut()
+   return cut or groups:cut(), tests
 end
 
 -- Returns a function that finds where the functions of a sample's stack are, innermost first.
@@ -251,7 +252,8 @@ end
 function tabulate.by(self, by, options)
    columns.check(self)
    options = columns.options(options)
-   self = together.choose(self, options.filter)
+   local chosen, choosing = together.choose(self, options.filter)
+   self = chosen
    local wanted, resolver = keys.read(by or "symbol"), embedded_symbols.resolver(self)
    if options.children and not (self:has_stacks() and needs_where(wanted, {})) then
       options = setmetatable({ children = false }, { __index = options })
@@ -260,10 +262,11 @@ function tabulate.by(self, by, options)
       titles = {}, keys = wanted, wholes = {}, sliced = #wanted > 1 and tables.find(wanted, "time") ~= nil,
       places = options.children and places_of(self, resolver) or nil }
    for i, name in ipairs(wanted) do result.titles[i] = keys.of(name).title end
-   result.cut = scan(self, wanted, options, resolver, function(s)
+   local cut, tests = scan(self, wanted, options, resolver, function(s)
       note_object(result, s)
       add_row(result, wanted, s)
    end)
+   result.cut, result.unmet = cut, keys.unmet(tables.join(choosing, tests), options.filter or {})
    return finish(result)
 end
 

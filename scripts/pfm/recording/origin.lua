@@ -4,7 +4,6 @@
 
 local name_list = require "pfm.util.name_list"
 local render = require "pfm.render"
-local tables = require "pfm.util.tables"
 
 local origin = {}
 
@@ -28,32 +27,37 @@ function origin.of(self)
    return out
 end
 
--- Ranks are read once, since the same text comes with each sample.
-local read_text, read_ranks
-
-local function ranks_in(text)
-   if text ~= read_text then
-      local list, why = name_list.ranges(text, "ranks")
-      if not list then error("rank: " .. why, 0) end
-      read_text, read_ranks = text, list
+--- Makes the tests of a filter that choose recordings.
+-- @tparam[opt] table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
+-- @treturn {table,...} of `name`, `title` and `list`, for `origin.matches`
+-- @raise on invalid ranks
+-- @usage #require("pfm.recording.origin").tests { rank = "0-3", symbol = "main" } --> 1
+function origin.tests(filter)
+   local out = {}
+   for _, name in ipairs(origin.names) do
+      local given = (filter or {})[name]
+      if given ~= nil then
+         local list, why = name_list.test(tostring(given), name == "rank" and "ranks" or nil)
+         if not list then error("rank: " .. why, 0) end
+         out[#out + 1] = { name = name, title = name, list = list }
+      end
    end
-   return read_ranks
+   return out
 end
 
---- Returns true if a filter chooses a recording.
+--- Returns true if tests choose a recording.
+-- @tparam {table,...} tests of `origin.tests`
 -- @tparam table from of `origin.of`
--- @tparam table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
 -- @treturn boolean
--- @raise on invalid ranks
--- @usage require("pfm.recording.origin").matches({ rank = 2 }, { rank = "0-3" }) --> true
-function origin.matches(from, filter)
-   local ranks = filter.rank ~= nil and ranks_in(tostring(filter.rank))
-   if ranks and not (from.rank and name_list.in_ranges(ranks, from.rank)) then return false end
-   for _, name in ipairs(origin.names) do
-      local given = name ~= "rank" and filter[name] ~= nil and name_list.read(tostring(filter[name]))
-      if given and not tables.find(given, from[name]) then return false end
+-- @usage local origin = require "pfm.recording.origin"
+-- print(origin.matches(origin.tests { rank = "0-3" }, { rank = 2 })) --> true
+function origin.matches(tests, from)
+   local chosen = true
+   for _, test in ipairs(tests) do
+      local value = tostring(from[test.name] or "-")
+      chosen = name_list.has(test.list, 1, value, value) and chosen
    end
-   return true
+   return chosen
 end
 
 --- Returns true if a filter chooses among recordings.

@@ -132,6 +132,7 @@ end
 function summary.warnings(self, result)
    local out = self:warnings()
    if result.cut > 0 then out[#out + 1] = render.plural(result.cut, "sample") .. " cut off in damaged blocks" end
+   for _, unmet in ipairs(result.unmet) do out[#out + 1] = unmet.text end
    changed_objects(self, out)
    troubled_objects(self, out)
    nameless_objects(self, result, out)

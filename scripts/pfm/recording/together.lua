@@ -136,15 +136,16 @@ end
 
 --- Returns the recordings that a filter chooses; its tests of single samples are not applied.
 -- @tparam table self
--- @tparam[opt] table filter of `origin.matches`
+-- @tparam[opt] table filter of `origin.tests`
 -- @treturn recording self, where the filter does not choose among recordings
+-- @treturn {table,...} the tests, of `origin.tests`
 function together.choose(self, filter)
-   if not origin.chooses(filter) then return self end
-   local list = {}
+   local list, tests = {}, origin.tests(filter)
+   if #tests == 0 then return self, tests end
    for _, source in ipairs(self.sources or { self }) do
-      if origin.matches(origin.of(source), filter) then list[#list + 1] = source end
+      if origin.matches(tests, origin.of(source)) then list[#list + 1] = source end
    end
-   return together.new(list, { path = self.path, damage = self.damage, within = self })
+   return together.new(list, { path = self.path, damage = self.damage, within = self }), tests
 end
 
 --- Returns true if the samples have call stacks.

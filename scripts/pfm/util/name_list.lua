@@ -3,6 +3,8 @@
 -- functions may hold commas, too; patterns with `*` (any characters) and `?` (one); ranges of whole numbers, 0-3,5.
 -- @module pfm.util.name_list
 
+local tables = require "pfm.util.tables"
+
 local name_list = {}
 
 local CLOSES = { ["<"] = ">", ["("] = ")", ["["] = "]", ['"'] = '"' }
@@ -86,16 +88,68 @@ function name_list.ranges(text, what, separator)
    return out
 end
 
---- Is a number in a list?
--- @tparam {table,...} list of `name_list.ranges`
--- @number number
--- @treturn boolean
--- @usage require("pfm.util.name_list").in_ranges({ { 0, 3 }, { 5, 5 } }, 4) --> false
-function name_list.in_ranges(list, number)
-   for _, range in ipairs(list) do
-      if number >= range[1] and number <= range[2] then return true end
+--- Makes a test of a list of names, or of numbers and ranges: it knows which of them nothing had, and what there was.
+-- @string text
+-- @string[opt] numbers what the numbers are, for the message: "ranks"; nil: the list is one of names
+-- @treturn[1] table for `name_list.has` and `name_list.missing`
+-- @return[2] nil
+-- @treturn[2] string what is wrong
+-- @usage local test = require("pfm.util.name_list").test("0-3,5", "ranks")
+function name_list.test(text, numbers)
+   local test = { parts = {}, values = {}, met = {}, there = {} }
+   if numbers then
+      local ranges, why = name_list.ranges(text:match("^(.-),?%s*$"), numbers)
+      if not ranges then return nil, why end
+      test.ranges = ranges
+      for i, r in ipairs(ranges) do test.parts[i] = (r[1] == r[2] and "%.0f" or "%.0f-%.0f"):format(r[1], r[2]) end
+      return test
    end
-   return false
+   local names = name_list.read(text)
+   for i = 1, math.max(#names - 1, 1) do
+      test.parts[i], test.values[names[i]] = names[i], { names[i] }
+   end
+   test.values[text] = test.values[text] or test.parts
+   return test
+end
+
+--- Does a thing pass the test?
+-- @tparam table test of `name_list.test`
+-- @number weight how often the thing was there
+-- @string label what it is called where there is a list of what was there; "-": nothing
+-- @string ... the texts by which a list may name it; of numbers, the first is its number
+-- @treturn boolean
+-- @usage local test = require("pfm.util.name_list").test("0-3,5", "ranks")
+-- print(require("pfm.util.name_list").has(test, 1, "4", "4")) --> false
+function name_list.has(test, weight, label, ...)
+   local passes, number = false, test.ranges and tonumber((...))
+   if label ~= "-" then test.there[label] = (test.there[label] or 0) + weight end
+   for i, range in ipairs(number and test.ranges or {}) do
+      if number >= range[1] and number <= range[2] then passes, test.met[test.parts[i]] = true, true end
+   end
+   for i = 1, select("#", ...) do
+      local parts = test.values[(select(i, ...))]
+      for _, part in ipairs(parts or {}) do passes, test.met[part] = true, true end
+   end
+   return passes
+end
+
+--- Returns what nothing had that `name_list.has` was asked about.
+-- @tparam table test of `name_list.test`
+-- @treturn {string,...} parts of the list
+-- @treturn {string,...} what was there, the most frequent first
+-- @usage local test = require("pfm.util.name_list").test("main,mian")
+-- require("pfm.util.name_list").has(test, 1, "main", "main")
+-- print(require("pfm.util.name_list").missing(test)[1]) --> mian
+function name_list.missing(test)
+   local out, there = {}, tables.keys(test.there)
+   for _, part in ipairs(test.parts) do
+      if part ~= "" and not test.met[part] then out[#out + 1] = part end
+   end
+   table.sort(there, function(a, b)
+      if test.there[a] ~= test.there[b] then return test.there[a] > test.there[b] end
+      return a < b
+   end)
+   return out, there
 end
 
 return name_list
