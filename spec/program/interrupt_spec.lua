@@ -144,7 +144,8 @@ describe("a statement that takes away what the prompt needs", function()
    it("does not end the prompt", function()
       for i, text in ipairs { "package.loaded = nil", "package = nil", "string = nil", "table = nil", "pairs = nil",
          "io = nil", "debug = nil", "debug.setmetatable('', nil)", "require('repl.line').read = nil",
-         "require('repl.host').try = nil require('pfm.render').clean = nil", "for k in pairs(_G) do _G[k] = nil end" } do
+         "require('repl.host').try = nil require('pfm.render').clean = nil",
+         "for k in pairs(_G) do _G[k] = nil end" } do
          t:enter(text)
          t:enter("") -- where the prompt is told only by the next line what is gone
          t:enter(("%d + 1000"):format(i))

@@ -170,8 +170,8 @@ end
 --- Finds the values of a filter that no sample had, after all of them were tested.
 -- @tparam {table,...} tests of `keys.tests` and `origin.tests`
 -- @tparam table filter
--- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values), `instead` (what is meant, or
--- there) and `text`, which says it
+-- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values), `instead` (what is meant,
+-- or there) and `text`, which says it
 function keys.unmet(tests, filter)
    local out, when = {}, (filter.from or filter.to) and "in that time, " or ""
    for _, test in ipairs(tests) do

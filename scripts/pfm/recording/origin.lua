@@ -28,7 +28,7 @@ function origin.of(self)
 end
 
 --- Makes the tests of a filter that choose recordings.
--- @tparam[opt] table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges (0-3)
+-- @tparam[opt] table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges
 -- @treturn {table,...} of `name`, `title` and `list`, for `origin.matches`
 -- @raise on invalid ranks
 -- @usage #require("pfm.recording.origin").tests { rank = "0-3", symbol = "main" } --> 1

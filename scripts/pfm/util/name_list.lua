@@ -143,7 +143,7 @@ end
 function name_list.missing(test)
    local out, there = {}, tables.keys(test.there)
    for _, part in ipairs(test.parts) do
-      if part ~= "" and not test.met[part] then out[#out + 1] = part end
+      if not test.met[part] and (part ~= "" or next(test.met) == nil) then out[#out + 1] = part end
    end
    table.sort(there, function(a, b)
       if test.there[a] ~= test.there[b] then return test.there[a] > test.there[b] end
