@@ -4,6 +4,8 @@
 
 local c = require "support.c"
 local collector = require "pfm.fleet.collector"
+local errno = require "posix.errno"
+local fcntl = require "posix.fcntl"
 local files = require "support.files"
 local lpfm = require "lpfm"
 local recording = require "pfm.recording"
@@ -50,6 +52,15 @@ local function samples_in(path)
 end
 
 describe("a collector", function()
+   it("says that its folder is not locked where the file system has no locks", function()
+      local call = fcntl.fcntl
+      fcntl.fcntl = function() return nil, "No locks available", errno.ENOLCK end
+      local ok, why = pcall(function() new({ rounds = 1 }):run() end)
+      fcntl.fcntl = call
+      assert.is_true(ok, why)
+      assert.same({ scratch .. "/spool could not be locked against other collectors: No locks available" }, said)
+   end)
+
    it("makes recordings that can be read, and counts them over restarts", function()
       local counts = new({ rounds = 3 }):run()
       local list, sum = spool(), 0

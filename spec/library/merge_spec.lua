@@ -8,6 +8,7 @@ local browser = require "support.browser"
 local c = require "support.c"
 local chunks = require "lpfm.chunks"
 local files = require "support.files"
+local errno = require "posix.errno"
 local handmade = require "support.handmade"
 local lock = require "pfm.util.lock"
 local lpfm = require "lpfm"
@@ -273,6 +274,15 @@ describe("merging", function()
       other:close()
       assert.equal(0, select(2, sh(program .. " merge a -o all")))
       assert.is_nil(io.open(dir .. "/all.part"))
+   end)
+
+   it("says that the file is not locked where the file system has no locks", function()
+      make("a", head(), { 1 })
+      local denied = c.target "denied"
+      local out, status = sh(("%s %d:fcntl %s merge a -o all"):format(denied, errno.ENOLCK, program))
+      assert.equal(0, status, out)
+      assert.truthy(out:find("all could not be locked against other processes that merge into it: ", 1, true), out)
+      assert.falsy(sh(program .. " merge a -o all"):find("locked", 1, true))
    end)
 
    it("says why it cannot write the file beside the result", function()

@@ -41,6 +41,10 @@ local function tell(result, path, quiet)
       io.stderr:write("lpfm merge: ", render.printable(name),
          " did not end properly: samples of its last moments are missing\n")
    end
+   if result.unlocked then
+      io.stderr:write("lpfm merge: ", render.printable(path), " could not be locked against other processes that merge "
+         .. "into it: ", result.unlocked, "\n")
+   end
    if not quiet then io.stderr:write(summary(result, path), "\n") end
 end
 

@@ -138,7 +138,9 @@ local function claim(self)
    local file, err = io.open(path_in(self, LOCK), "a")
    if not file then fail("cannot write %s", err) end
    self.lock = file
-   if not lock(file) then fail("another collector records into %s", self.folder) end
+   local free, unlocked = lock(file)
+   if not free then fail("another collector records into %s", self.folder) end
+   if unlocked then self.say("%s could not be locked against other collectors: %s", self.folder, unlocked) end
 end
 
 local function open_spool(self)

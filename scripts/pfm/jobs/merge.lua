@@ -191,13 +191,15 @@ local function claim(path)
    local part = path .. ".part"
    while true do
       local out = open_or_make(part)
-      if out and not lock(out) then
+      local free, unlocked = true, nil
+      if out then free, unlocked = lock(out) end
+      if not free then
          out:close()
          error(("cannot write %s: another process is merging into it"):format(path), 0)
       end
       local id, bytes = file_at(part)
       local own = out and id == file_at(("/proc/self/fd/%d"):format(fileno(out)))
-      if own and bytes == 0 then return out, part end
+      if own and bytes == 0 then return out, part, unlocked end
       if own then expect.value(os.remove(part)) end -- a process that was killed left it
       if out then out:close() end
    end
@@ -238,20 +240,21 @@ merge.distinct = identity.distinct
 -- @tparam {string,...} paths
 -- @string out the file; it may be one of them
 -- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
--- (in words: what was left out, and why), `unended` (recordings in the file without a proper end)
+-- (in words: what was left out, and why), `unended` (recordings in the file without a proper end), `unlocked` (why the
+-- file could not be locked: another process that merged into it would not have been noticed)
 -- @raise where there is nothing to merge, the file cannot be written, or another process is merging into it
 -- @usage
 -- local record, merge = require "pfm.record", require "pfm.jobs.merge"
 -- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")
 -- print(merge.files({ "one.data", "one.data" }, "all.data").sources) --> 1
 function merge.files(paths, out)
-   local file, part = claim(out)
+   local file, part, unlocked = claim(out)
    local ok, gathered, bytes = pcall(make, paths, file, part, out)
    if not ok then os.remove(part) end
    file:close()
    if not ok then error(gathered, 0) end
    return { sources = #gathered.sources, twice = gathered.twice, problems = gathered.problems,
-      unended = gathered.unended, bytes = bytes }
+      unended = gathered.unended, bytes = bytes, unlocked = unlocked }
 end
 
 expect.signatures("merge", merge, {

@@ -9,8 +9,10 @@ local fileno = require("posix.stdio").fileno
 --- Locks a file.
 -- @function lock
 -- @param file of `io.open`, open for writing
--- @treturn boolean false: another process has locked it; true also where the file system has no locks
+-- @treturn boolean false: another process has locked it
+-- @treturn ?string why it is not locked even so, for instance as the file system has no locks
 return function(file)
-   local _, _, code = fcntl.fcntl(fileno(file), fcntl.F_SETLK, { l_type = fcntl.F_WRLCK })
-   return code ~= errno.EAGAIN and code ~= errno.EACCES
+   local ok, why, code = fcntl.fcntl(fileno(file), fcntl.F_SETLK, { l_type = fcntl.F_WRLCK })
+   local is_taken = code == errno.EAGAIN or code == errno.EACCES
+   return not is_taken, not (ok or is_taken) and why or nil
 end

@@ -2,7 +2,7 @@
 /*
  * denied.c - runs a program for which a system call fails, as in a container:
  *
- *   denied ERRNO[:ptrace] PROGRAM [ARGUMENTS]	perf_event_open(2), or ptrace(2)
+ *   denied ERRNO[:ptrace|:fcntl] PROGRAM [ARGUMENTS]	perf_event_open(2), or another call
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -17,7 +17,9 @@
 int main(int argc, char **argv)
 {
 	unsigned int err = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
-	unsigned int call = argc > 2 && strstr(argv[1], ":ptrace") ? SYS_ptrace : SYS_perf_event_open;
+	const char *name = argc > 2 && strchr(argv[1], ':') ? strchr(argv[1], ':') + 1 : "";
+	unsigned int call = !strcmp(name, "ptrace") ? SYS_ptrace :
+			    !strcmp(name, "fcntl") ? SYS_fcntl : SYS_perf_event_open;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
