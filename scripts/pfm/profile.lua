@@ -4,7 +4,7 @@
 --
 --    sink.begin()                    optional: the measurement begins; a command was found and runs
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.samples)
---    sink.stacks(bytes)              new call stacks, before samples that have them (lpfm.samples)
+--    sink.stacks(bytes)              with call stacks: new ones, before samples that have them (lpfm.samples)
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
 --                                    the executable mappings of a process, if they are new or have
@@ -886,6 +886,9 @@ end
 -- local sink = { block = function() end, maps = function() end, comm = function() end }
 -- print(profile.handlers(p, sink).attach)
 function profile.handlers(self, sink, on_tick)
+   for _, name in ipairs { "block", "maps", "comm", self.stacks and "stacks" or nil } do
+      expect.kind("profile.run: sink." .. name, sink[name], "function")
+   end
    self.sink = sink
    return handlers(self, on_tick)
 end

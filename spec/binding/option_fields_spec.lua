@@ -27,6 +27,13 @@ describe("a wrong argument is named by", function()
          require("pfm.caches").sets, {})
       refused("profile.run: sink: expected a table with 'block' and 'maps' and 'comm', got a table",
          require("pfm.profile").run, require("pfm.profile").prepare { command = command }, {})
+      local function no_op() end
+      local sink = { block = no_op, maps = no_op, comm = no_op, begin = function() error("it began") end }
+      refused("profile.run: sink.stacks: expected a function, got nil", require("pfm.profile").run,
+         require("pfm.profile").prepare { command = command, events = "cpu-clock", g = true }, sink)
+      sink.block = 5
+      refused("profile.run: sink.block: expected a function, got 5", require("pfm.profile").run,
+         require("pfm.profile").prepare { command = command, events = "cpu-clock" }, sink)
       refused("analyze.read_keys: by: expected a string or table, got 7", analyze.read_keys, 7)
    end)
 
