@@ -269,6 +269,7 @@ function recording:warnings()
       out[#out + 1] = "the recording did not end properly: samples of its last moments are missing"
       return out
    end
+   if ends.samples == 0 then out[#out + 1] = "there are no samples in the recording" end
    local lost = (ends.lost or 0) + (ends.crowded or 0)
    if lost > 0 then out[#out + 1] = render.plural(lost, "sample") .. " lost while recording" end
    if (ends.throttled or 0) > 0 then

@@ -179,6 +179,19 @@ describe("lpfm report", function()
       assert.truthy(must(("diff %s %s"):format(none, none)):find("# no samples match", 1, true))
    end)
 
+   it("says of a recording without samples that there are none, in each format", function()
+      local none = root .. "/none.data"
+      must(("record -q -e page-faults -c 1000000000 -o %s -- true"):format(none))
+      for _, line in ipairs { "report", "report --json", "report -x,", "report --phases --json", "report --samples",
+         "report --histogram interval --json", "report --correlate interval,period --json",
+         "report --derive x=samples/2 --json", "diff --json " .. none, "script -i", "export --format folded" } do
+         local out = must(line .. " " .. none)
+         assert.truthy(out:find("there are no samples in the recording", 1, true), line .. ": " .. out)
+      end
+      local out = must("report --correlate interval,period --json " .. none .. " 2>/dev/null")
+      assert.same({ n = 0 }, cjson.decode(out)) -- no mean of nothing
+   end)
+
    it("prints an empty list in JSON as a list", function()
       local empty = record("empty", 0, 0)
       for _, line in ipairs { "report --json", "report --phases --json", "diff --json " .. empty } do

@@ -135,7 +135,7 @@ function values.correlate(self, x, y, options)
    local filter, event = filter_for(self, options.filter, x, y)
    local m = self:group_by({ pair = { columns.column(self, x, options.raw), columns.column(self, y, options.raw) },
       where = where_of(self, filter) }):moments()
-   local out = { event = event, n = m.n, mean_x = m.mean_x, mean_y = m.mean_y }
+   local out = { event = event, n = m.n, mean_x = m.n > 0 and m.mean_x or nil, mean_y = m.n > 0 and m.mean_y or nil }
    if m.xx <= 0 or m.yy <= 0 then return out end
    out.r = math.max(-1, math.min(1, m.xy / math.sqrt(m.xx * m.yy)))
    out.slope = m.xy / m.xx
