@@ -59,14 +59,15 @@ local function named(list, name)
    return #own > 0 and own or #made > 0 and made or around
 end
 
-local function hint(list, name)
-   local names, first = {}, {}
-   for i, f in ipairs(list) do
-      names[i] = f.name
-      if i <= 5 then first[i] = f.name end
+-- Says which function is meant, or which have the most samples; likewise of objects.
+local function hint(list, name, what)
+   local names, seen = {}, {}
+   for _, f in ipairs(list) do
+      if not seen[what(f)] then tables.enter(seen, what(f), what(f), names) end
    end
    local near = nearest.hint(name, names)
-   return near ~= "" and near or "; most samples are in " .. table.concat(first, ", ")
+   return near ~= "" and near or "; most samples are in "
+      .. table.concat(tables.slice(names, 1, math.min(#names, 5)), ", ")
 end
 
 local function matching(list, name, object)
@@ -85,8 +86,10 @@ local function refuse(self, list, name, opts)
    end
    -- if no sample lies in the object, the message names the object only
    if name and opts.object and #matching(list, nil, opts.object) == 0 then name = nil end
+   local function object_of(f) return stacks.base_name(f.path) end
+   local other = name and hint(list, name, function(f) return f.name end) or hint(list, opts.object, object_of)
    error(("no samples %slie in %s%s"):format(opts.event and "of " .. opts.event .. " " or "",
-      name and "'" .. name .. "'" or opts.object, name and hint(list, name) or ""), 0)
+      name and "'" .. name .. "'" or opts.object, other), 0)
 end
 
 -- Returns the functions to show, the event, and the sums of all its samples and their events. If a
