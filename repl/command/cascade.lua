@@ -8,6 +8,7 @@ local options = require "repl.command.options"
 local record = require "pfm.record"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
+local stat_text = require "repl.command.text.stat"
 local tables = require "pfm.util.tables"
 
 local command = {}
@@ -75,6 +76,7 @@ function command.text(result, target)
    end
    lines[#lines + 1] = ("  %s elapsed; the other times are those in which %s ran."):format(render.time(result.elapsed),
       target.cpus and "the CPU" or "the thread")
+   tables.append(lines, stat_text.end_note(result))
    local left_out = result.left_out or result.unsampled
    if left_out then
       lines[#lines + 1] = ("  %.0f%% of the CPU time was spent in other threads or children, which are left out: a "

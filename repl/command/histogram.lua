@@ -7,6 +7,7 @@ local histogram = require "pfm.histogram"
 local options = require "repl.command.options"
 local plot = require "pfm.plot"
 local render = require "pfm.render"
+local stat_text = require "repl.command.text.stat"
 local tables = require "pfm.util.tables"
 
 local command = {}
@@ -40,7 +41,8 @@ end
 local function tail(result, others)
    local out = { (" %s, %s counted"):format(render.plural(result.overflows, "overflow"),
       render.number(result.counted)) }
-   if result.late then out[2] = " nothing was counted: " .. options.never_began(result) end
+   for _, line in ipairs(stat_text.end_note(result)) do out[#out + 1] = line:sub(2) end
+   if result.late then out[#out + 1] = " nothing was counted: " .. options.never_began(result) end
    local function add(n, text)
       if n > 0 then out[#out + 1] = (" %s %s"):format(render.number(n), text) end
    end

@@ -302,6 +302,7 @@ local function summary(file, outcome)
          .. (outcome.inherited and measure.TAKEN or ("it was spent in threads or children%s, or while the program was "
          .. "loaded or exited"):format(why_alone(outcome)))
    end
+   if outcome.partial and not outcome.signal then line = line .. "\nthe recording ended before the command did" end
    if outcome.unmeasured > 0 then
       line = line .. ("\n%s could not be sampled: %s"):format(render.plural(outcome.unmeasured, "thread"), outcome.why)
    end

@@ -204,7 +204,7 @@ local function json_line(result, target)
       system = rusage.stime, status = result.status, signal = result.signal, runs = result.runs,
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
       groups = result.groups and json_groups(result.groups), simulated = result.simulated,
-      gap = result.stages and stages.gap(result.stages),
+      gap = result.stages and stages.gap(result.stages), unreached = result.unreached,
       ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns, host = launcher.host(),
       job = launcher.here(),
    }

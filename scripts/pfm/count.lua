@@ -492,6 +492,7 @@ function count.complete(self, outcome)
    outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout
    outcome.uncounted = uncounted(self, outcome, self.sums)
    outcome.inherited, outcome.alone = self.inherits, self.alone
+   outcome.unreached = not outcome.enough and self.target["until"] or nil
    if self.inherits and self.uncounted > 0 then
       outcome.unmeasured, outcome.why = self.uncounted, self.why or "there was no memory, or no counter, for them"
    end
@@ -518,7 +519,7 @@ end
 -- `subjects`, `per` (the parts), `uncounted` (a share), `sets` (how many event sets), `why_sets`,
 -- `switch_ns`, `results` of a called function, `stages` before the count (of
 -- `pfm.measure.stages.merge`), `inherited`: threads and children were counted; `alone`: why not;
--- `enough`: `until` ended it
+-- `enough`: `until` ended it; `unreached`: the `until` that did not
 -- @usage count.run{command = {"true"}, events = "page-faults"}.events[1].value
 function count.run(spec)
    local self = count.prepare(spec)
@@ -580,17 +581,20 @@ end
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
 -- @treturn table a result; if runs ended by a signal or with another status than 0, `failed` says how
--- many, and `status` or `signal`, in words `failed_with`, is that of the last run that failed
+-- many, and `status` or `signal`, in words `failed_with`, is that of the last run that failed; if `until` did not end
+-- some, `unreached_runs` says how many
 function count.merge(runs)
-   local out, failed = {}, 0
+   local out, failed, unreached = {}, 0, 0
    for k, v in pairs(runs[#runs]) do out[k] = v end
    for _, run in ipairs(runs) do
+      out.unreached, unreached = out.unreached or run.unreached, unreached + (run.unreached and 1 or 0)
       if run.signal or (run.status or 0) ~= 0 then
          failed, out.status, out.signal, out.signal_name = failed + 1, run.status, run.signal, run.signal_name
          out.failed_with = run.signal and "signal " .. run.signal or "status " .. run.status
       end
    end
    out.events, out.runs, out.failed = {}, #runs, failed > 0 and failed or nil
+   out.unreached_runs = unreached > 0 and unreached or nil
    for i in ipairs(runs[1].events) do out.events[i] = merge_event(runs, i) end
    out.elapsed, out.elapsed_stddev = mean_of(runs, function(r) return r.elapsed end)
    out.ran = mean_of(runs, function(r) return r.ran end)

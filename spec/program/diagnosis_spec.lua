@@ -135,6 +135,27 @@ describe("a measurement that ends before its command", function()
       assert.truthy(out:find("stage 1, 'page-faults:1e9', did not come to its end", 1, true), out)
    end)
 
+   it("says that its end was not reached", function()
+      local said = "'page-faults:1000000000' was not reached"
+      for line, words in pairs { [""] = said .. ":", ["-x,"] = said .. ":", ["-I 1000"] = said .. ":",
+         ["-r 2"] = said .. " in 2 of 2 runs:", ["--json"] = '"unreached":"page-faults:1000000000"' } do
+         local out = run(("stat %s --until page-faults:1000000000 -e task-clock -- true"):format(line))
+         assert.truthy(out:find(words, 1, true), line .. ": " .. out)
+      end
+      assert.falsy(run("stat --until page-faults:10 -e task-clock -- true"):find("not reached", 1, true))
+   end)
+
+   it("says that it ended before the command did", function()
+      for line, words in pairs { ["stat"] = "The measurement", ["stat -x,"] = "The measurement",
+         ["record -o " .. scratch .. "/early.data"] = "the recording", ["histogram cpu"] = "The measurement",
+         ["cascade cpu-clock:1ms then cs"] = "The measurement" } do
+         local out = run(("%s --timeout 0.05 -- %s 0.2 1"):format(line, shares))
+         assert.truthy(out:find(words .. " ended before the command did", 1, true), line .. ": " .. out)
+      end
+      local out = run(("record -o %s/early.data -- %s 0.1 1"):format(scratch, shares))
+      assert.falsy(out:find("ended before", 1, true), out)
+   end)
+
    it("says nothing false after SIGINT or SIGTERM, either", function()
       for _, signal in ipairs { "INT", "TERM" } do
          local out = run(("record -o %s/cut.data -- sh -c '%s 0.2 1; kill -%s $PPID; exec %s 600 1'"):format(scratch,

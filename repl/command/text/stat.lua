@@ -150,16 +150,24 @@ function stat_text.reasons(result)
    return lines
 end
 
---- Says which signal ended a command, or that the measurement ended before the command did.
+--- Says which signal ended a command, or that the measurement ended before the command did; and that what should have
+-- ended the measurement did not occur.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.end_note(result)
+   local out = {}
    if result.signal then
       local name = result.signal_name and (" (SIG%s)"):format(result.signal_name) or ""
-      return { ("  The command was ended by signal %d%s."):format(result.signal, name) }
+      out[1] = ("  The command was ended by signal %d%s."):format(result.signal, name)
+   elseif result.partial then
+      out[1] = "  The measurement ended before the command did."
    end
-   if result.partial then return { "  The measurement ended before the command did." } end
-   return {}
+   if result.unreached then
+      local runs = result.runs and " in %d of %s" or ""
+      runs = runs:format(result.unreached_runs, render.plural(result.runs or 1, "run"))
+      out[#out + 1] = ("  '%s' was not reached%s: the count did not end there."):format(result.unreached, runs)
+   end
+   return out
 end
 
 local function value_for_programs(row)
