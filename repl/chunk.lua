@@ -62,7 +62,8 @@ function chunk.run(f, name, argv, from)
    local ok, result = xpcall(function() return f(unpack(args)) end, traceback)
    if ok then return status_of(result) end
    if type(result) == "table" then error(result, 0) end
-   error({ message = shorten(result), status = result:find("^[^\n]*interrupted\n") and chunk.interrupted() or FAILURE }, 0)
+   local interrupted = result:find("^[^\n]*interrupted\n")
+   error({ message = shorten(result), status = interrupted and chunk.interrupted() or FAILURE }, 0)
 end
 
 return chunk
