@@ -2,6 +2,8 @@
 --- Runs chunks of Lua as scripts.
 -- @module repl.chunk
 
+local environment = require "repl.environment"
+
 local chunk = {}
 
 local FAILURE, CTRL_C = 1, 2 -- CTRL_C: the number of SIGINT
@@ -28,7 +30,9 @@ local function set_arguments(name, argv, from)
    return unpack(arguments)
 end
 
+-- Makes the message of an error; the script may have taken away what that needs.
 local function traceback(err)
+   environment.restore()
    if type(err) == "table" then return err end
    return debug.traceback(tostring(err), 2)
 end

@@ -3,6 +3,7 @@
 -- @module repl.command
 
 local commands = require "repl.command.rows"
+local environment = require "repl.environment"
 local script = require "repl.chunk"
 local render = require "pfm.render"
 local nearest = require "pfm.util.nearest"
@@ -183,6 +184,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local ok, status = xpcall(function() return dispatch(argv) end, guard)
+   environment.restore() -- a script may have taken away what the output and messages need
    if ok then return close_output(status) end
    if type(status) == "table" and status.help then
       io.stdout:write(status.help)

@@ -105,6 +105,12 @@ describe("a notebook", function()
       assert.equal("7", out[4].data["text/plain"])
    end)
 
+   it_can("goes on when a cell takes away what it needs", function()
+      local out = session { { run = "package.loaded = nil" }, { run = "string.match = nil string.sub = nil" },
+         { run = "debug.setmetatable('', nil)" }, { run = "io.stdout = nil" }, { run = "6 * 7" } }
+      assert.equal("42", out[5].data["text/plain"])
+   end)
+
    it_can("ends with its kernel, whatever it is at", function()
       local out = session { { kill = "print(require('posix.unistd').getpid()) while true do end" } }
       assert.is_true(out[1].ended)

@@ -623,6 +623,16 @@ describe("lpfm record and report", function()
       assert.truthy((run("report " .. file)):find("heavy", 1, true))
    end)
 
+   it("say what a script raised that has taken away what the message needs", function()
+      for _, text in ipairs { "debug.traceback = nil", "string.gsub = nil", "getmetatable('').__index = nil",
+         "debug.setmetatable('', nil)", "io.stdout = nil", "package.loaded = nil" } do
+         local out, status = c.sh(('%s -e "%s error(\'its reason\')"'):format(program, text))
+         assert.truthy(out:find("^lpfm: %-e:1: its reason\n"), text .. ": " .. out)
+         assert.equal(1, status)
+         assert.equal(0, select(2, c.sh(('%s -e "%s"'):format(program, text))), text)
+      end
+   end)
+
    it("end at SIGINT, SIGTERM and SIGHUP with a whole file, and with the signal's status where no command has one",
       function()
          local file, line = scratch .. "/ended.data", [[

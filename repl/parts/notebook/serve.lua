@@ -16,6 +16,7 @@ local unistd = require "posix.unistd"
 local bundle = require "repl.parts.notebook.bundle"
 local caret = require "repl.prompt.caret"
 local chunk = require "repl.prompt.chunk"
+local environment = require "repl.environment"
 local globals = require "repl.prompt.globals"
 local statement = require "repl.prompt.statement"
 local tokens = require "repl.prompt.tokens"
@@ -24,6 +25,8 @@ local serve = {}
 
 local INDENT = 3
 local BLOCK = 65536
+-- kept, as a statement may replace them
+local loaded, try, restore, part_of = package.loaded, host.try, environment.restore, string.sub
 
 -- --- answers -------------------------------------------------------------------------------------
 
@@ -73,7 +76,7 @@ end
 
 -- Serves background jobs, then waits for them or for input. Returns true if there is input.
 local function wait(fd)
-   local background = package.loaded["repl.prompt.jobs"]
+   local background = loaded["repl.prompt.jobs"]
    local fds, seconds, notices = {}, nil, nil
    if background then fds, seconds, notices = background.idle() end
    if notices then io.stdout:write(notices, "\n") end
@@ -88,7 +91,7 @@ end
 local function write_all(fd, text)
    while text ~= "" do
       local n = unistd.write(fd, text)
-      if n then text = text:sub(n + 1) end
+      if n then text = part_of(text, n + 1) end
    end
 end
 
@@ -109,6 +112,26 @@ local function lines(fd)
    end
 end
 
+local function send(output, out)
+   io.stdout:flush()
+   io.stderr:flush()
+   write_all(output, (cjson.encode(out) or '{"failed":true,"message":"the result is no text"}') .. "\n")
+end
+
+-- Answers a request, also where a statement has taken away what that needs; returns true if it is the last one.
+local function serve_one(line, output)
+   local ok, out = try(answer, line)
+   if not ok then
+      restore()
+      out = { failed = true, message = tostring(out) }
+   end
+   if not try(send, output, out) then
+      restore()
+      send(output, out)
+   end
+   return out.quit
+end
+
 --- Answers requests until the other program closes the descriptor.
 -- @int input descriptor of the requests
 -- @int output descriptor of the answers
@@ -119,17 +142,14 @@ function serve.main(input, output)
    io.stdout:setvbuf("line")
    local next_line = lines(input)
    while true do
-      local ok, line = pcall(next_line) -- Ctrl-C may raise here
-      if ok and not line then break end
-      if ok then
-         local out = answer(line)
-         io.stdout:flush()
-         io.stderr:flush()
-         write_all(output, (cjson.encode(out) or '{"failed":true,"message":"the result is no text"}') .. "\n")
-         if out.quit then break end
+      local ok, line = try(next_line) -- Ctrl-C may raise here, or a statement has taken away what is needed
+      if not ok then
+         restore()
+      elseif not line or serve_one(line, output) then
+         break
       end
    end
-   local background = package.loaded["repl.prompt.jobs"]
+   local background = loaded["repl.prompt.jobs"]
    if background then background.stop_all() end
    host.keep(false)
    return 0
