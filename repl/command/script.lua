@@ -16,6 +16,7 @@ local stat = require "posix.sys.stat"
 local summary = require "pfm.recording.summary"
 local symbols = require "pfm.symbols"
 local tables = require "pfm.util.tables"
+local terminal = require "pfm.util.terminal"
 local expect = require "pfm.util.expect"
 
 local script = {}
@@ -267,7 +268,8 @@ local function pick(args, words)
 end
 
 -- Returns a function for the script that returns an iterator of the selected samples; it can be called several times.
--- Returns another function that says what the filter missed, if the script has asked for all samples.
+-- Returns another function that says what the filter missed, if the script has asked for all samples. As of grep, that
+-- there are none at all is no message for programs, which see it.
 local function iterator(self, args)
    if args.event and not pcall(stacks.event, self, args.event) then -- more than one event
       for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end
@@ -286,9 +288,10 @@ local function iterator(self, args)
       end
    end
    return each, function()
-      local missed = complete and unmet() or {}
+      if not complete or not (found or terminal.shows(2)) then return end
+      local missed = unmet()
       for _, its in ipairs(missed) do options.warn("lpfm script", { its.text }) end
-      if complete and not found and #missed == 0 then options.warn("lpfm script", { "no samples match the filter" }) end
+      if not found and #missed == 0 then options.warn("lpfm script", { "no samples match the filter" }) end
    end
 end
 
