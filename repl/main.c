@@ -259,6 +259,21 @@ static int host_try(lua_State *L)
 	return lua_gettop(L);
 }
 
+/*
+ * host.ignoring(f): calls f with SIGINT ignored, as system(3) does: in a program that f waits for,
+ * such as a pager, Ctrl-C is a key like others.
+ */
+static int host_ignoring(lua_State *L)
+{
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+	int failed;
+
+	sigaction(SIGINT, &ignore, &before);
+	failed = lua_pcall(L, 0, 0, 0);
+	sigaction(SIGINT, &before, NULL);
+	return failed ? lua_error(L) : 0;
+}
+
 /* host.output_lost(): returns true if a write to standard output has failed. */
 static int host_output_lost(lua_State *L)
 {
@@ -351,6 +366,7 @@ static int open_host(lua_State *L)
 		{ "keep", host_keep },
 		{ "calm", host_calm },
 		{ "try", host_try },
+		{ "ignoring", host_ignoring },
 		{ "output_lost", host_output_lost },
 		{ NULL, NULL },
 	};

@@ -310,8 +310,10 @@ function show.page(text)
    io.stdout:flush()
    local before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
    local pipe = io.popen(wanted, "w")
-   pipe:write(text)
-   pipe:close()
+   require("repl.host").ignoring(function()
+      pipe:write(text)
+      pipe:close()
+   end)
    signal.signal(signal.SIGPIPE, before)
 end
 

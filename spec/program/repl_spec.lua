@@ -55,6 +55,26 @@ describe("the prompt's pager", function()
       end
       start()
    end)
+
+   it("has Ctrl-C for itself, and the prompt has it again afterwards", function()
+      local pager = write(state .. "/pager", "cat >/dev/null; n=0; trap 'n=$((n + 1)); echo pressed $n' INT\n"
+         .. "echo ready; until read answer </dev/tty; do :; done\n")
+      start(("PAGER='sh %s'"):format(pager))
+      t:enter(LONG)
+      t:enter("s")
+      t:wait_for("\nready\n")
+      for i = 1, 3 do
+         t:press("C-c")
+         t:wait_for("pressed " .. i)
+      end
+      t:press("Enter")
+      t:enter("6 * 7")
+      t:wait_for("\n42\n")
+      t:enter("print(6 * 8); while true do end")
+      t:wait_for("\n48\n")
+      t:press("C-c")
+      t:wait_for("interrupted\n")
+   end)
 end)
 
 describe("the prompt", function()
