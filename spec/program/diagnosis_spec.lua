@@ -308,6 +308,16 @@ describe("where perf_event_open(2) is denied", function()
       end)
    end
 
+   it("a denied pidfd_open(2) is named where a process and its children are measured", function()
+      for _, line in ipairs { "stat -e task-clock true", "record -o denied.data true",
+         "stat -e task-clock -p $$ --timeout 0.1" } do
+         local out, status = c.sh(("cd %s && env LPFM_MACHINE=perf %s 1:pidfd %s %s"):format(scratch, denied, program,
+            line))
+         assert.equal(1, status, line .. ": " .. out)
+         assert.truthy(out:find("cannot be watched: pidfd_open(2): Operation not permitted", 1, true), out)
+      end
+   end)
+
    it("commands that need no machine go on working", function()
       for line, words in pairs(OFFLINE) do
          local out, status = under(1, line)

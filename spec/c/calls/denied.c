@@ -2,7 +2,7 @@
 /*
  * denied.c - runs a program for which a system call fails, as in a container:
  *
- *   denied ERRNO[:ptrace|:fcntl] PROGRAM [ARGUMENTS]	perf_event_open(2), or another call
+ *   denied ERRNO[:ptrace|:fcntl|:pidfd] PROGRAM [ARGUMENTS]	perf_event_open(2), or another call
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -19,7 +19,8 @@ int main(int argc, char **argv)
 	unsigned int err = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
 	const char *name = argc > 2 && strchr(argv[1], ':') ? strchr(argv[1], ':') + 1 : "";
 	unsigned int call = !strcmp(name, "ptrace") ? SYS_ptrace :
-			    !strcmp(name, "fcntl") ? SYS_fcntl : SYS_perf_event_open;
+			    !strcmp(name, "fcntl") ? SYS_fcntl :
+			    !strcmp(name, "pidfd") ? SYS_pidfd_open : SYS_perf_event_open;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
