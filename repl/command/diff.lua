@@ -75,11 +75,11 @@ local function warnings_of(result, lists)
    local out = {}
    for _, list in ipairs(lists) do
       for _, self in ipairs(list) do
-         for _, w in ipairs(self:warnings()) do out[#out + 1] = ("%s: %s"):format(self.path, w) end
+         for _, w in ipairs(self:warnings()) do out[#out + 1] = ("%s: %s"):format(render.printable(self.path), w) end
       end
    end
    for _, pair in ipairs(result.unsampled) do
-      out[#out + 1] = (NOT_COMPARED[pair.why]):format(pair.run.path, pair.event)
+      out[#out + 1] = (NOT_COMPARED[pair.why]):format(render.printable(pair.run.path), pair.event)
    end
    for _, unmet in ipairs(result.unmet) do out[#out + 1] = ("%s: %s"):format(unmet.run.path, unmet.text) end
    return out
@@ -89,8 +89,8 @@ local function describe(side, recordings)
    local lines = {}
    for _, self in ipairs(recordings) do
       local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n -- a damaged file lacks samples
-      lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, self.path, render.plural(n, "sample"),
-         render.what(self.head.what))
+      lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, render.printable(self.path),
+         render.plural(n, "sample"), render.what(self.head.what))
    end
    return lines
 end

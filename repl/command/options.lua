@@ -606,8 +606,8 @@ end
 -- @tparam table file of `record.run`, with `moved`
 -- @treturn string
 function options.moved(file)
-   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(file.moved.from, file.moved.why,
-      file.path, file.path)
+   return ("cannot write %s: %s; the recording is in %s: lpfm report %s"):format(render.printable(file.moved.from),
+      file.moved.why, file.path, file.path)
 end
 
 --- Says that a measurement ended during its delay.

@@ -321,7 +321,7 @@ end
 -- Prints a message; on a terminal its lines are broken between words.
 local function tell(message)
    local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
-   for paragraph in (message .. "\n"):gmatch("([^\n]*)\n") do
+   for paragraph in (render.clean(message) .. "\n"):gmatch("([^\n]*)\n") do
       for i, line in ipairs(render.width(paragraph) > width and render.wrap(paragraph, width) or { paragraph }) do
          io.stderr:write(i == 1 and PREFIX or (" "):rep(#PREFIX), line, "\n")
       end

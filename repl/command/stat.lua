@@ -265,7 +265,8 @@ local function new_writer(args, out)
       if ok then ok, err = try_to_write(out, lines) end
       if ok then return end
       if out == io.stderr then error(("cannot write %s: %s"):format(where, err), 0) end
-      io.stderr:write(("lpfm stat: cannot write %s: %s; the results follow here\n"):format(where, err))
+      io.stderr:write(("lpfm stat: cannot write %s: %s; the results follow here\n"):format(render.printable(where),
+         err))
       out, self.lost = io.stderr, true
       try_to_write(out, lines)
    end })

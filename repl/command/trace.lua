@@ -37,8 +37,8 @@ function command.main(argv)
    if args.output == "-" then options.fail("a trace cannot go to a pipe or the screen: expected -o FILE") end
    local result = memtrace.record { command = words, file = args.output or "lpfm.trace" }
    io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
-      render.number(result.bytes), result.file))
-   if result.interrupted then return 128 + proc.interrupted_by() end
+      render.number(result.bytes), render.printable(result.file)))
+   if result.interrupted then return INTERRUPTED end
    return options.status(result)
 end
 

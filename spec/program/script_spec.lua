@@ -149,6 +149,19 @@ describe("lpfm script", function()
       os.remove(odd)
    end)
 
+   it("and all commands that name a file print no control character of its name", function()
+      local dir = c.sh("mktemp -d"):gsub("\n", "")
+      local quoted = ("'%s/a\27[1m\nb\255'"):format(dir)
+      for _, line in ipairs { "record -e page-faults -c 1 -o %s -- true", "trace -o %s.trace -- true",
+         "merge -o %s.merged %s", "diff %s " .. data, "diff " .. data .. " %s", "report %s.none" } do
+         local out = c.sh(("LPFM_MACHINE=perf %s %s"):format(program, line:gsub("%%s", function() return quoted end)))
+         assert.falsy(out:find("[%z\1-\8\11-\31\127\255]"), line .. ": " .. out)
+         assert.truthy(out:find("a?[1m", 1, true), line .. ": " .. out)
+         assert.falsy(line:find("diff", 1, true) and out:find("\nb?", 1, true), "a line that begins in a name: " .. out)
+      end
+      c.sh("rm -rf " .. dir)
+   end)
+
    it("calls the functions that scripts of perf have", function()
       assert.equal("begin\ncpu-clock\ncpu-clock\nfaults\nend\n", (run(("-f %s -s %s"):format(data, script(
          "function trace_begin() print 'begin' end\nfunction trace_end() print 'end' end\n"

@@ -30,7 +30,7 @@ local function summary(result, path)
    local twice = result.twice > 0 and (", %s that came again %s there once"):format(render.number(result.twice),
       result.twice == 1 and "is" or "are") or ""
    return ("lpfm merge: %s, %s, in %s%s"):format(render.plural(result.sources, "recording"), render.bytes(result.bytes),
-      path, twice)
+      render.printable(path), twice)
 end
 
 local function tell(result, path, quiet)
