@@ -35,12 +35,21 @@ local function open(path)
    return file
 end
 
+-- As shell.writer, but names the file in the message of the program that writes it.
+local function piped(command, path)
+   local file, finish = shell.writer(command)
+   return file, function()
+      local ok, err = pcall(finish)
+      if not ok then error(("cannot write %s: %s"):format(path or "the output", err), 0) end
+   end
+end
+
 -- Returns what a format's writer writes to, and the function to call when the writer is done.
 local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
    if path and (writer.filter or writer.consumer) then open(path):close() end -- raises an error if it cannot be written
-   if writer.consumer then return shell.writer(writer.consumer(shell.quote(path))) end
-   if writer.filter then return shell.writer(writer.filter .. (path and " >" .. shell.quote(path) or "")) end
+   if writer.consumer then return piped(writer.consumer(shell.quote(path)), path) end
+   if writer.filter then return piped(writer.filter .. (path and " >" .. shell.quote(path) or ""), path) end
    local file = text_file.checked(path and open(path) or io.stdout, path or "the output")
    return file, function() file:close() end
 end

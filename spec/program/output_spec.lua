@@ -100,6 +100,7 @@ describe("a full disk", function()
          local out, status = on_full_disk(4096, ("head -c 9999 /dev/zero >fill 2>/dev/null; %s export -o %s %s; "
             .. "code=$?; ls; exit $code"):format(lpfm, name, data))
          assert.truthy(out:find("[Nn]o space left on device") or out:find("disk is full"), out)
+         assert.truthy(out:find("cannot write " .. name, 1, true), out)
          assert.equal(1, status, out)
          assert.falsy(out:find("\n" .. name, 1, true), out)
       end)
