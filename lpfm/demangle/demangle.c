@@ -21,6 +21,16 @@ struct plain {
 	char	text[PLAIN_MAX];
 };
 
+/* Returns room for a result, without clearing all of it. */
+static struct plain *plain_new(void)
+{
+	struct plain *p = malloc(sizeof(*p));
+
+	if (p)
+		p->len = 0;
+	return p;
+}
+
 /* Appends a part of the result. libiberty may pass NULL as part if len is 0. */
 static void append(const char *part, size_t len, void *plain)
 {
@@ -58,11 +68,11 @@ static void append_suffix(struct plain *p, const char *suffix)
 static char *demangle_rust(const char *name, const char *suffix)
 {
 	char *base = strndup(name, (size_t)(suffix - name)), *volatile result = NULL;
-	struct plain *p = calloc(1, sizeof(*p));
+	struct plain *p = plain_new();
 
 	if (base && p && !setjmp(p->full) && rust_demangle_callback(base, 0, append, p)) {
 		append_suffix(p, suffix);
-		result = strdup(p->text);
+		result = strndup(p->text, p->len);
 	}
 	free(base);
 	free(p);
@@ -71,13 +81,13 @@ static char *demangle_rust(const char *name, const char *suffix)
 
 static char *demangle_cpp(const char *name)
 {
-	struct plain *p = calloc(1, sizeof(*p));
+	struct plain *p = plain_new();
 	char *volatile result = NULL;
 
 	/* libiberty's own limit of recursion refuses every name of more than 1,024 bytes */
 	if (p && !setjmp(p->full) &&
 	    cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, append, p))
-		result = strdup(p->text);
+		result = strndup(p->text, p->len);
 	free(p);
 	return result;
 }
