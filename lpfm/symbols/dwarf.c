@@ -145,7 +145,7 @@ struct scopes {
 	uint64_t addr;
 	Dwarf_Die die[DEEPEST];
 	int n;
-	bool nested;		/* functions within other functions are searched, too */
+	bool nested;		/* functions within other functions and within types are searched, too */
 };
 
 static bool has_ranges(Dwarf_Die *die)
@@ -175,11 +175,12 @@ static bool enter(Dwarf_Die *die, struct scopes *s, int depth)
 		return false;
 	case DW_TAG_namespace:
 	case DW_TAG_module:
+		return find_scopes(die, s, depth);
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-		return find_scopes(die, s, depth);
+		return s->nested && find_scopes(die, s, depth);
 	default:
 		return false;
 	}
