@@ -40,6 +40,17 @@ static const Dwfl_Callbacks offline = {
 };
 
 /*
+ * The vdso is in no file by whose name a debug file could be found. dwfl_standard_find_debuginfo()
+ * would load libdebuginfod and some 25 other libraries to ask for it.
+ */
+static const Dwfl_Callbacks offline_vdso = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_build_id_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+	.debuginfo_path = &debug_path,
+};
+
+/*
  * Debug files are searched in LPFM_DEBUG_PATH first, then beside the object, in .debug there, and
  * in the distribution's directory.
  */
@@ -135,7 +146,7 @@ static int report(struct symobj *o, const char *path, int fd, char *why)
 	return -1;
 }
 
-static struct symobj *open_elf(const char *path, int fd, char *why)
+static struct symobj *open_elf(const Dwfl_Callbacks *callbacks, const char *path, int fd, char *why)
 {
 	struct symobj *o = calloc(1, sizeof(*o));
 
@@ -145,7 +156,7 @@ static struct symobj *open_elf(const char *path, int fd, char *why)
 		return NULL;
 	}
 	set_debug_path();
-	o->dwfl = dwfl_begin(&offline);
+	o->dwfl = dwfl_begin(callbacks);
 	if (!o->dwfl) {
 		close(fd);
 		explain(why, dwfl_errmsg(-1));
@@ -175,7 +186,7 @@ static struct symobj *open_file(const char *path, const char *file, char *why)
 		explain(why, strerror(errno));
 		return NULL;
 	}
-	return open_elf(path, fd, why);
+	return open_elf(&offline, path, fd, why);
 }
 
 /* --- the vdso: an image in our own memory, the same in every process of this machine --------- */
@@ -216,7 +227,7 @@ static struct symobj *open_vdso(char *why)
 {
 	int fd = symobj_vdso(why);
 
-	return fd < 0 ? NULL : open_elf("[vdso]", fd, why);
+	return fd < 0 ? NULL : open_elf(&offline_vdso, "[vdso]", fd, why);
 }
 
 /* --- the kernel ----------------------------------------------------------------------------- */

@@ -242,6 +242,18 @@ sys.exit(subprocess.call(sys.argv[2:]))
       assert.equal("hidden", c.sh(("python3 %s/serve.py %s/www %s"):format(root, root, run)):match("^%S*"))
       assert.not_equal("hidden", c.sh("DEBUGINFOD_URLS= " .. run):match("^%S*"))
    end)
+
+   it("of the vdso are found without debuginfod's library and those that it needs", function()
+      if not sh("/sbin/ldconfig -p"):find("libdebuginfod.so.1", 1, true) then
+         return pending("no libdebuginfod here")
+      end
+      write("vdso.lua", "local o = assert(require('lpfm.symbols').object '[vdso]')\n"
+         .. "print(o:trouble(), o:functions() > 0)\n"
+         .. "print(io.open('/proc/self/maps'):read('*a'):match('libdebuginfod%S*'))\n")
+      local run = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm "
+         .. root .. "/vdso.lua"
+      assert.equal("nil\ttrue\nnil\n", c.sh("DEBUGINFOD_URLS= " .. run))
+   end)
 end)
 
 describe("debug information compressed by zstd", function()
