@@ -20,6 +20,7 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "symbols/unwinder.h"
 
 enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
+enum { WORDS_MAX = UINT16_MAX + FRAMES_MAX + 1 };	/* of a stack: the kernel's frames, the user's, a mark */
 #define EXACT	(1LL << 53)	/* a Lua number holds all addresses below this one exactly */
 enum { UNWINDER = 5, AHEAD };	/* indices of arguments of stack_table:samples */
 
@@ -50,12 +51,14 @@ struct table {
 	size_t			told;		/* number of stacks that fresh() has returned */
 	/* number of samples by how their stacks end */
 	uint64_t		ended[SYMUNWIND_NUM_ENDS];
+	uint64_t		*ips;		/* room to unwind a stack; NULL: none was unwound yet */
 };
 
 static void release(void *table)
 {
 	struct table *t = table;
 
+	free(t->ips);
 	free(t->words);
 	free(t->at);
 	free(t->slots);
@@ -176,11 +179,11 @@ int lpfm_stack_table_new(lua_State *L)
 
 /* --- stacks of a buffer's samples ----------------------------------------------------------- */
 
-/* A sample's stack, and the room to unwind it. */
+/* How the stacks of samples are unwound. */
 struct unwinding {
-	struct symunwind	*by;
+	struct symunwind	*by;		/* NULL: they are not */
+	uint64_t		*ips;		/* the table's room */
 	uint16_t		max_frames;	/* most frames of a sample, both levels together */
-	uint64_t		ips[UINT16_MAX + FRAMES_MAX + 1];
 };
 
 /*
@@ -227,7 +230,7 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 			w->frames_at - sizeof(pfm_stack_smpl_sample_t));
 	if (!t)
 		return;
-	if (u)
+	if (u->by)
 		number = number_of(L, t, u->ips, unwind(u, w, &end));
 	else
 		number = number_of(L, t, ips, (size_t)w->kernel + w->user);
@@ -235,17 +238,20 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 	luaL_addlstring(out, (const char *)&number, sizeof(number));
 }
 
-/* Pushes a new state for the unwinder at index UNWINDER; raises if there is no unwinder. */
-static struct unwinding *new_unwinding(lua_State *L, const struct lpfm_context *ctx)
+/* Begins to unwind by the unwinder at index UNWINDER; raises if there is none, or no memory. */
+static void begin_unwinding(lua_State *L, struct unwinding *u, struct table *t, const struct lpfm_context *ctx)
 {
-	struct unwinding *u = lua_newuserdata(L, sizeof(*u));
 	pfm_stack_smpl_hdr_t h;
 
 	memcpy(&h, ctx->buf, sizeof(h));
 	u->by = symbols_unwinder_at(L, UNWINDER);
 	u->max_frames = h.hdr_max_frames;
 	luaL_argcheck(L, u->by, UNWINDER, "an unwinder expected");
-	return u;
+	if (!t->ips)
+		t->ips = malloc(WORDS_MAX * sizeof(*t->ips));
+	u->ips = t->ips;
+	if (!u->ips)
+		luaL_error(L, "not enough memory");
 }
 
 /*
@@ -258,7 +264,7 @@ static int take_samples(lua_State *L, struct table *t)
 	uint64_t from = lua_isnoneornil(L, 3) ? 0 : (uint64_t)lpfm_arg_int(L, 3, "samples", "from", 0, 1LL << 53);
 	unsigned int ahead = lpfm_arg_ahead(L, AHEAD, "samples");
 	uint64_t set = (uint64_t)luaL_optinteger(L, 4, 0), n = 0;
-	struct unwinding *u = NULL;
+	struct unwinding u = { 0 };
 	struct lpfm_walk w;
 	luaL_Buffer out;
 
@@ -266,12 +272,12 @@ static int take_samples(lua_State *L, struct table *t)
 	luaL_argcheck(L, ctx->format == LPFM_STACK, 2, "a buffer of the format stack expected");
 	lpfm_walk_from(L, &w, ctx, from, ahead);
 	if (!lua_isnil(L, UNWINDER))
-		u = new_unwinding(L, ctx);
+		begin_unwinding(L, &u, t, ctx);
 	luaL_buffinit(L, &out);
 	while (lpfm_walk_next(&w) > 0) {
 		if (lpfm_walk_field(&w, LPFM_SMPL_SET) < set)
 			continue;
-		put_sample(L, &out, t, &w, u);
+		put_sample(L, &out, t, &w, &u);
 		n++;
 	}
 	if (w.next != w.limit)
