@@ -6,7 +6,7 @@ local environment = require "repl.environment"
 
 local chunk = {}
 
-local FAILURE, CTRL_C = 1, 2 -- CTRL_C: the number of SIGINT
+local FAILURE, INTERRUPTED = 1, 130
 
 -- Former names of modules. Scripts that older versions saved at the prompt require them.
 local former = { ["pfm.prompt"] = "repl.prompt.globals", ["pfm.saved"] = "repl.prompt.transcript" }
@@ -48,12 +48,6 @@ local function status_of(result)
    return result == false and FAILURE or 0
 end
 
---- Returns the exit status of what a signal has interrupted.
--- @treturn number
-function chunk.interrupted()
-   return 128 + (require("lpfm.proc").interrupted_by() or CTRL_C)
-end
-
 --- Runs a chunk as a script.
 -- @tparam function f
 -- @string name for `arg[0]`
@@ -66,8 +60,7 @@ function chunk.run(f, name, argv, from)
    local ok, result = xpcall(function() return f(unpack(args)) end, traceback)
    if ok then return status_of(result) end
    if type(result) == "table" then error(result, 0) end
-   local interrupted = result:find("^[^\n]*interrupted\n")
-   error({ message = shorten(result), status = interrupted and chunk.interrupted() or FAILURE }, 0)
+   error({ message = shorten(result), status = result:find("^[^\n]*interrupted\n") and INTERRUPTED or FAILURE }, 0)
 end
 
 return chunk

@@ -12,9 +12,7 @@
 
 #include "base/wait.h"
 
-/* the signal of lpfm_on_interrupt() that has come and that lpfm_take_interrupt() has not taken yet */
 static volatile sig_atomic_t interrupted;
-static volatile sig_atomic_t last_interrupt;
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction saved_action[LPFM_COUNT(caught)];
 static bool catching;
@@ -131,7 +129,8 @@ int lpfm_set_signal(int sig, const struct sigaction *action)
 
 static void on_interrupt(int sig)
 {
-	interrupted = last_interrupt = sig;
+	(void)sig;
+	interrupted = 1;
 }
 
 /***
@@ -182,20 +181,6 @@ int lpfm_take_interrupt(lua_State *L)
 {
 	lua_pushboolean(L, interrupted);
 	interrupted = 0;
-	return 1;
-}
-
-/***
-Tells which signal of `lpfm.proc.on_interrupt` came last.
-@function lpfm.proc.interrupted_by
-@treturn ?int its number; nil: none has come
-@usage print(require("lpfm.proc").interrupted_by())
-*/
-int lpfm_last_interrupt(lua_State *L)
-{
-	if (!last_interrupt)
-		return 0;
-	lua_pushinteger(L, last_interrupt);
 	return 1;
 }
 

@@ -34,10 +34,9 @@ bool lpfm_stops(lua_State *L);
 
 /* Returns true if Ctrl-C is caught and has come, and lpfm_take_interrupt() has not taken it yet. */
 int lpfm_interrupted(void);
-/* The Lua functions proc.on_interrupt, proc.interrupted and proc.interrupted_by. */
+/* The Lua functions proc.on_interrupt and proc.interrupted. */
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
-int lpfm_last_interrupt(lua_State *L);
 
 struct sigaction;
 /* Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno. */

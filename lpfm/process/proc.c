@@ -327,7 +327,6 @@ static const luaL_Reg functions[] = {
 	{ "getpid", proc_getpid },
 	{ "gettid", proc_gettid },
 	{ "interrupted", lpfm_take_interrupt },
-	{ "interrupted_by", lpfm_last_interrupt },
 	{ "kill", proc_kill },
 	{ "on_interrupt", lpfm_on_interrupt },
 	{ "raise_nofile", lpfm_proc_raise_nofile },

@@ -14,7 +14,7 @@ local tables = require "pfm.util.tables"
 -- Scripts for older versions take the fields of repl.command.rows from this module.
 local command = { rows = commands.rows, names = commands.names, module = commands.module }
 
-local USAGE, FAILURE = 2, 1
+local USAGE, FAILURE, INTERRUPTED = 2, 1, 130
 
 local function is_command(name)
    return name == "help" or commands.rows[name] ~= nil
@@ -163,7 +163,7 @@ end
 
 local function guard(err)
    if type(err) == "string" and err:find("%f[%a]interrupted$") then
-      return { message = "interrupted", status = script.interrupted() }
+      return { message = "interrupted", status = INTERRUPTED }
    end
    local loads, options = pcall(require, "repl.command.options") -- it needs modules that may be missing
    return loads and options.is_own_mistake(err) and debug.traceback(err, 2) or err

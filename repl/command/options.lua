@@ -8,7 +8,6 @@ local launcher = require "pfm.util.launcher"
 local need = require("pfm.util.expect").module
 local text_file = require "pfm.util.text_file"
 local name_list = require "pfm.util.name_list"
-local proc = require "lpfm.proc"
 local render = require "pfm.render"
 local stages = require "pfm.measure.stages"
 local trigger = require "pfm.measure.trigger"
@@ -593,13 +592,11 @@ function options.warn(who, warnings)
    for _, warning in ipairs(warnings) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
 end
 
---- Returns the exit status of a command that has measured: that of the measured command; without one, that of the
--- signal which ended the measurement.
--- @tparam table result `status`, `signal` or `interrupted`
+--- Returns the exit status of a command that has measured another: that of the measured one.
+-- @tparam table result `status` or `signal`
 -- @treturn number
 function options.status(result)
-   return result.signal and 128 + result.signal or result.status
-      or result.interrupted and 128 + proc.interrupted_by() or 0
+   return result.signal and 128 + result.signal or result.status or 0
 end
 
 --- Says where a recording is that could not be written to its file.

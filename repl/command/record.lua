@@ -80,8 +80,8 @@ function command.options()
       .. "--max-size is that of all files together. It is looked at when the buffer is read, four times a second and\n"
       .. "when a part of it is full: what came until then is in the file, too, and so are the names of functions,\n"
       .. "which are written at the end.\n"
-      .. "Ctrl-C, SIGTERM or SIGHUP stops the recording and keeps the file.\nThe exit status is that of the command, "
-      .. "or of that signal without one.", {
+      .. "Ctrl-C, SIGTERM or SIGHUP stops the recording and keeps the file.\n"
+      .. "The exit status is that of the command.", {
       "lpfm record -- ./prog",
       "lpfm record -e page-faults -c 1 -- ./prog",
       "lpfm record -e page-faults -c 10 -e cpu-clock -F 500 -- ./prog",

@@ -4,8 +4,9 @@
 
 local memtrace = require "pfm.memtrace"
 local options = require "repl.command.options"
-local proc = require "lpfm.proc"
 local render = require "pfm.render"
+
+local INTERRUPTED = 130
 
 local command = {}
 
