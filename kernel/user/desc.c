@@ -395,8 +395,8 @@ static int queue_signal(const struct f_owner_ex *owner, int sig, int fd, int cod
 static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 {
 	/*
-	 * The kernel accepts the si_code POLL_IN from a thread only for signals to that thread, or to
-	 * its process if it is the first one. SI_SIGIO, which has si_fd, too, it always accepts.
+	 * The kernel accepts the si_code POLL_IN from a thread only for signals to that thread, or
+	 * to its process if it is the first one. It always accepts SI_SIGIO, which has si_fd, too.
 	 */
 	if (!queue_signal(owner, sig, fd, POLL_IN) || !queue_signal(owner, sig, fd, SI_SIGIO))
 		return;

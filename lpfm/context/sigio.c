@@ -106,7 +106,7 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
 
 	if (has_fd && info->si_fd >= 0 && info->si_fd < MAX_FD)
 		marked[info->si_fd] = 1;
-	else if (info->si_code != SI_USER)	/* kill(2) is no message's */
+	else if (info->si_code != SI_USER)	/* the code of kill(2) */
 		everybody = 1;
 	pending = 1;
 	if (owner.tid == syscall(SYS_gettid))

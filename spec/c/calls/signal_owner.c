@@ -185,11 +185,11 @@ static bool has_descriptor(int type, bool of_another)
 	if (!tool) {
 		fd = owned(type, owner ? owner : type == F_OWNER_TID ? gettid_() : getpid(), SIGUSR1);
 		if (write(told[1], &fd, sizeof(fd)) < 0)
-			die("write");
+			DIE("write");
 		overflow(fd);
 	}
 	if (read(told[0], &fd, sizeof(fd)) != sizeof(fd) || read(told[0], &got, sizeof(got)) != sizeof(got))
-		die("read");
+		DIE("read");
 	killed_by(tool);
 	if (owner)
 		killed_by(owner);
@@ -201,7 +201,7 @@ static const char *descriptor(void)
 	struct sigaction act = { .sa_sigaction = tell_descriptor, .sa_flags = SA_SIGINFO };
 
 	if (pipe(told) || sigaction(SIGUSR1, &act, NULL))
-		die("pipe");
+		DIE("pipe");
 	if (!has_descriptor(F_OWNER_PID, false))
 		return "its own process is told another descriptor";
 	if (!has_descriptor(F_OWNER_TID, false))
