@@ -158,7 +158,8 @@ void pfm_dfl_put_entry(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, con
 }
 
 static const struct layout layout_2x = {
-	PFM_DFL_SMPL_NAME, sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x, store_2x, pfm_dfl_put_entry
+	PFM_DFL_SMPL_NAME, sizeof(pfm_dfl_smpl_hdr_t), sizeof(pfm_dfl_smpl_entry_t), load_2x,
+	store_2x, pfm_dfl_put_entry
 };
 
 size_t pfm_dfl_max_sample(uint16_t num_pmds)
@@ -267,7 +268,8 @@ static void entry_06(void *to, const pfm_ovfl_arg_t *arg, uint64_t tstamp, const
 }
 
 static const struct layout layout_06 = {
-	PFM_DEFAULT_SMPL_NAME, sizeof(pfm_default_smpl_hdr_t), sizeof(pfm_default_smpl_entry_t), load_06, store_06, entry_06
+	PFM_DEFAULT_SMPL_NAME, sizeof(pfm_default_smpl_hdr_t), sizeof(pfm_default_smpl_entry_t), load_06,
+	store_06, entry_06
 };
 
 static int validate_06(uint32_t ctx_flags, uint16_t num_pmds, void *arg)

@@ -44,7 +44,8 @@ dkms:
 # Kbuild is in DIR; the compiler finds perfmon_module.h.
 module-of: module
 	@[ -e '$(DIR)/Kbuild' ] || [ -e '$(DIR)/Makefile' ] || { \
-		echo "make: no Kbuild in the folder '$(DIR)': expected DIR=, that of a format or PMU description" >&2; exit 1; }
+		echo "make: no Kbuild in '$(DIR)': expected DIR=, the folder of a format or PMU description" >&2; \
+		exit 1; }
 	$(MAKE) -C $(KDIR) M=$(abspath $(DIR)) $(BTF) modules KBUILD_EXTRA_SYMBOLS=$(abspath $(MODDIR))/linux/Module.symvers \
 		KCFLAGS='$(KCFLAGS) $(foreach d,linux include core pmu formats,-I$(abspath $(MODDIR))/$(d))'
 

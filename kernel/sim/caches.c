@@ -329,8 +329,8 @@ static int add_op(struct pfm_sim_trace *t, uint32_t kind, uint64_t addr, uint32_
 	int ret = check_open(t);
 
 	if (!ret && (kind >= TAPE_KINDS || size > TAPE_SIZE))
-		ret = pfm_refuse(-EINVAL, "operation %u of %u bytes: there are operations 0 to %d, of at most %d bytes", kind, size,
-				 TAPE_KINDS - 1, TAPE_SIZE);
+		ret = pfm_refuse(-EINVAL, "operation %u of %u bytes: there are operations 0 to %d, of at most %d bytes",
+				 kind, size, TAPE_KINDS - 1, TAPE_SIZE);
 	if (!ret && t->instr.num == TAPE_OPS)
 		ret = instruction(t, t->instr.ip, 0);
 	if (ret)

@@ -420,7 +420,7 @@ end
 function options.add_rates(c)
    c:option("-c --period", "N", "Sample every N events (clocks: nanoseconds) of the preceding -e.")
       :count("*"):target("rate"):init({}):action(function(args, _, value) note_rate(args, "period", "-c", value) end)
-   c:option("-F --frequency", "HZ", "Sample them HZ times per second of CPU time (default: 1000), or 'max': the most allowed.")
+   c:option("-F --frequency", "HZ", "Sample them HZ times per second of CPU time (default: 1000), or 'max'.")
       :count("*"):target("rate"):action(function(args, _, value) note_rate(args, "frequency", "-F", value) end)
 end
 

@@ -196,7 +196,8 @@ local function serve(self, values, n)
    local method = values[3]
    local function answer(ok, ...)
       if not ok then return send(self, "raised", tostring((...))) end
-      if not pcall(send, self, "done", ...) then send(self, "raised", "what it returned cannot be sent to another process") end
+      local sent = pcall(send, self, "done", ...)
+      if not sent then send(self, "raised", "what it returned cannot be sent to another process") end
    end
    if not entry then damaged() end
    if type(entry.methods) ~= "table" then

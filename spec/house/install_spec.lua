@@ -255,8 +255,8 @@ describe("a copy of the source tree, in a path with blanks,", function()
    it("builds no format's module without the folder of one", function()
       must(("mkdir '%s/headers' && printf 'modules:\\n' >'%s/headers/Makefile'"):format(tree, tree))
       for _, dir in ipairs { "", "DIR=nowhere" } do
-         local out, status = c.sh(("cd '%s' && %s make LPFM_READY=1 KDIR=headers -o module %s module-of 2>&1"):format(tree,
-            MAKE, dir))
+         local out, status = c.sh(("cd '%s' && %s make LPFM_READY=1 KDIR=headers -o module %s module-of 2>&1"):format(
+            tree, MAKE, dir))
          assert.equal(2, status, out)
          assert.truthy(out:find("expected DIR=", 1, true), out)
       end

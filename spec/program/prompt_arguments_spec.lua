@@ -36,7 +36,8 @@ describe("a function of the prompt", function()
          ["job('true', 'cs', {})"] = "argument 3: expected metric groups, got a table: job(",
          ["stat{}"] = "nothing to measure", ["stat{cpus={}}"] = "not empty", ["job()"] = "job: expected",
          ["session()"] = "job: expected",
-         ["job(5)"] = "job: expected a command line or a table, got a number: job(", ["c = lpfm.create{fromat=1}"] = "did you mean 'format'?",
+         ["job(5)"] = "job: expected a command line or a table, got a number: job(",
+         ["c = lpfm.create{fromat=1}"] = "did you mean 'format'?",
       } do
          local out = typed(line)
          assert.truthy(out:find(words, 1, true), line .. ": " .. out)

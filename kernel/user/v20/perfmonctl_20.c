@@ -48,7 +48,7 @@ static int speak_20(int fd)
 		d->by_20 = true;
 	pfm_desc_leave(d, &saved);
 	if (!d)
-		pfm_refuse(0, "perfmonctl() of perfmon 2.0 works on the machines perf and sim, not on linux (perfmon.ko)");
+		pfm_refuse(0, "perfmonctl() of perfmon 2.0 works on the machines perf and sim, not linux");
 	return d ? 0 : -1;
 }
 
