@@ -152,25 +152,25 @@ static bool has_restart(const struct pfm_buffer_fmt *fmt)
 	return fmt && (fmt->fmt_ops ? (bool)fmt->fmt_ops->restart : (bool)fmt->fmt_restart);
 }
 
-/*
- * Asks the format for its decision at a restart (3.5.15). Without a format the decision is to reset
- * and go on.
- */
+/* 3.1.9: the decision at a restart if there is no format, or if it has no restart function */
+static const pfm_ovfl_ctrl_t reset_and_go_on = { .reset_ovfl_pmds = 1 };
+
+/* Asks the format for its decision at a restart (3.5.15). */
 static inline int ask_format(struct pfm_context *ctx, void *buf, bool active, pfm_ovfl_ctrl_t *ctrl)
 {
 	int err;
 
-	memset(ctrl, 0, sizeof(*ctrl));
 	if (!has_restart(ctx->fmt)) {
-		ctrl->reset_ovfl_pmds = 1;
+		*ctrl = reset_and_go_on;
 		return 0;
 	}
+	memset(ctrl, 0, sizeof(*ctrl));
 	err = ctx->fmt->fmt_ops ? ctx->fmt->fmt_ops->restart(ctx->fmt_self, active, ctrl)
 				: ctx->fmt->fmt_restart(buf, active, ctrl);
 	return err ? pfm_refuse(-err, "format %s refused the restart", ctx->fmt->fmt_name) : 0;
 }
 
-static void long_reset(struct pfm_context *ctx)
+static inline void long_reset(struct pfm_context *ctx)
 {
 	struct pfm_set *set = ctx->active;
 
@@ -216,17 +216,16 @@ static inline int follow(struct pfm_context *ctx, const pfm_ovfl_ctrl_t *ctrl)
 static int restart(struct pfm_context *ctx, void *arg)
 {
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
-	pfm_ovfl_ctrl_t ctrl;
 	int ret;
 
 	(void)arg;
 	pfm_see_blind(ctx);
 	if (!was_masked && !has_restart(ctx->fmt) && !ctx->blocked)
 		return pfm_refuse(-EBUSY, "monitoring is not masked: nothing to restart");
-	ret = ask_format(ctx, ctx->buf, !was_masked, &ctrl);
+	ret = ask_format(ctx, ctx->buf, !was_masked, &ctx->restart);
 	if (ret)
 		return ret;
-	ret = follow(ctx, &ctrl);
+	ret = follow(ctx, &ctx->restart);
 	if (ctx->blocked) {
 		ctx->blocked = false;
 		pfm_ops(ctx)->unblock(ctx);
@@ -296,7 +295,6 @@ static int restart_parts(struct pfm_context *root)
  */
 static int restart_thread(struct pfm_context *ctx, void *arg)
 {
-	static const pfm_ovfl_ctrl_t go_on = { .reset_ovfl_pmds = 1 };
 	const pfm_ovfl_ctrl_t *ctrl = &pfm_root(ctx)->restart;
 	bool was_masked = ctx->state == PFM_CTX_MASKED;
 	struct pfm_part *part = ctx->held_by;
@@ -309,7 +307,7 @@ static int restart_thread(struct pfm_context *ctx, void *arg)
 		if (part)
 			ctrl = &part->ctrl;
 		else if (pfm_root(ctx)->num_parts > 1)
-			ctrl = &go_on;
+			ctrl = &reset_and_go_on;
 	}
 	ret = follow(ctx, ctrl);
 	if (ctrl->mask_monitoring) {

@@ -396,6 +396,26 @@ static inline struct pfm_pmd *pfm_set_pmd(struct pfm_set *set, unsigned int num)
 {
 	return pfm_bit(set->used_pmds, num) ? &set->pmds[set->pmd_at[num]] : NULL;
 }
+
+/* Returns the PMD of the only bit in a vector of PMDs in use; NULL if it has more bits, or none. */
+static inline struct pfm_pmd *pfm_only_pmd(struct pfm_set *set, const uint64_t *bits)
+{
+	uint64_t found = bits[0];
+	unsigned int word = 0;
+
+	for (unsigned int i = 1; i < set->pmd_words; i++) {
+		if (!bits[i])
+			continue;
+		if (found)
+			return NULL;
+		found = bits[i];
+		word = i;
+	}
+	if (!found || found & (found - 1))
+		return NULL;
+	return &set->pmds[set->pmd_at[word * 64 + (unsigned int)__builtin_ctzll(found)]];
+}
+
 /*
  * Returns after how many more overflows of the PMD the set is left (3.1.4), or 0 if the PMD does
  * not cause a switch.
@@ -434,7 +454,15 @@ static inline void pfm_hold(struct pfm_context *ctx)
 	if (pfm_counting(ctx))
 		pfm_hold_now(ctx);
 }
-void pfm_mask(struct pfm_context *ctx);
+
+/* 3.1.9: masked is different from stopped, and only pfm_restart() ends it. */
+static inline void pfm_mask(struct pfm_context *ctx)
+{
+	pfm_hold(ctx);
+	ctx->held_by = NULL;	/* if a format has masked, the caller sets this afterwards */
+	pfm_set_state(ctx, PFM_CTX_MASKED);
+}
+
 void pfm_note_blind(struct pfm_context *ctx);
 /*
  * Notes the time that a preempted context has missed (6.5). Called before its state, or its active
@@ -500,7 +528,7 @@ void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t
  */
 static inline bool pfm_goes_on(const struct pfm_context *ctx, const struct pfm_set *set, const struct pfm_pmd *pmd)
 {
-	return !ctx->fmt && !READ_ONCE(ctx->machine->ovfl_rate_max) && !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) &&
+	return !(pmd->flags & PFM_REGFL_OVFL_NOTIFY) && !ctx->fmt && !READ_ONCE(ctx->machine->ovfl_rate_max) &&
 	       !set->resets_others && pmd->switch_left != 1;
 }
 
@@ -512,6 +540,9 @@ static inline bool pfm_is_reset(const struct pfm_set *set, struct pfm_pmd *pmd)
 		pmd->switch_left--;
 	return pmd->switch_cnt;
 }
+
+/* Does what pfm_overflow() does, for machines that know the PMD of the only bit in ovfl. */
+void pfm_overflow_of(struct pfm_context *ctx, struct pfm_pmd *pmd, const uint64_t *ovfl, const struct pfm_where *where);
 
 /* Runs fn, in PMU context if the context is loaded. */
 static inline int pfm_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *arg)

@@ -74,8 +74,12 @@ void reset_with_others(struct pfm_context *ctx, struct pfm_set *set, const uint6
 void pfm_reset_pmds(struct pfm_context *ctx, struct pfm_set *set, const uint64_t *bits,
 		    enum pfm_reset kind)
 {
+	struct pfm_pmd *only = pfm_only_pmd(set, bits);
+
 	if (set->resets_others)
 		reset_with_others(ctx, set, bits, kind);
+	else if (only)
+		pfm_reset_pmd(ctx, set, only, kind);
 	else
 		pfm_reset_these(ctx, set, bits, kind);
 }

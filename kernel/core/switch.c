@@ -48,14 +48,6 @@ void pfm_note_blind(struct pfm_context *ctx)
 	ctx->blind_since = now;
 }
 
-/* 3.1.9: masked is different from stopped, and only pfm_restart() ends it. */
-void pfm_mask(struct pfm_context *ctx)
-{
-	pfm_hold(ctx);
-	ctx->held_by = NULL;	/* if a format has masked, the caller sets this afterwards */
-	pfm_set_state(ctx, PFM_CTX_MASKED);
-}
-
 static void reload_thresholds(struct pfm_set *set)
 {
 	for (unsigned int i = 0; i < set->num_pmds; i++)

@@ -360,7 +360,7 @@ static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
  * Releases a held counter, and returns its enable bit as load() does. The hardware has kept the
  * counter's value, so it is loaded only if the counter has moved or the PMD was changed.
  */
-static u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
+static __always_inline u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
 
@@ -386,9 +386,24 @@ static int program(struct lx_counter *c, u64 pmc)
 
 /* --- the counters of the active set --------------------------------------------------------- */
 
+/*
+ * Returns the first counter of the bits. The compiler does not see how its address was computed,
+ * because it would compute it again for each access.
+ */
+static __always_inline struct lx_counter *first(struct lx_context *lx, u64 bits)
+{
+	struct lx_counter *c = &lx->counters[__ffs(bits)];
+
+	OPTIMIZER_HIDE_VAR(c);
+	return c;
+}
+
+/* Iterates over the counters of the bits, which are those of lx->live. */
+#define for_each_of(c, lx, bits) \
+	for (u64 rest_ = (bits); rest_ && ((c) = first(lx, rest_), true); rest_ &= rest_ - 1)
+
 /* Iterates over the counters that count something in the active set. */
-#define for_each_live(c, lx) \
-	for (u64 rest_ = (lx)->live; rest_ && ((c) = &(lx)->counters[__ffs(rest_)], true); rest_ &= rest_ - 1)
+#define for_each_live(c, lx)	for_each_of(c, lx, (lx)->live)
 
 /* Returns the PMD of a live counter, which is always in use and therefore found. */
 static inline struct pfm_pmd *pmd_of(struct pfm_set *set, const struct lx_counter *c)
@@ -412,21 +427,20 @@ void lx_collect_active(struct lx_context *lx)
 		fold(c, pmd_of(set, c));
 }
 
-void lx_serve_alone(struct lx_counter *c)
+struct pfm_pmd *lx_serve_alone(struct lx_counter *c)
 {
 	struct pfm_context *ctx = c->lx->ctx;
 	struct pfm_set *set = ctx->active;
 	struct pfm_pmd *pmd = pmd_of(set, c);
 
 	if (add_count(c, pmd)) {
-		if (!pfm_counting(ctx) || ctx->root || !pfm_goes_on(ctx, set, pmd)) {
-			lx_wrapped(c->lx, pmd->num);
-			return;
-		}
+		if (!pfm_goes_on(ctx, set, pmd) || !pfm_counting(ctx) || ctx->root)
+			return pmd;
 		if (pfm_is_reset(set, pmd))
 			pfm_reset_value(pmd, PFM_RESET_SHORT);
 	}
 	load_now(c, pmd->value);
+	return NULL;
 }
 
 void lx_collect(struct pfm_context *ctx, struct pfm_set *set)
@@ -453,7 +467,7 @@ void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd)
  * Holds at once all live counters that have an enable bit. Returns the other live counters (bit n
  * stands for counters[n]), which the caller must stop one by one.
  */
-static u64 hold_many(struct lx_context *lx)
+static __always_inline u64 hold_many(struct lx_context *lx)
 {
 	struct lx_counter *c;
 	u64 bits = 0, others = 0;
@@ -483,7 +497,7 @@ static noinline void keep_wrapped(struct lx_context *lx, struct pfm_set *set)
 	lx_forget_wrapped(lx);
 }
 
-static void hold_all(struct lx_context *lx)
+static __always_inline void hold_all(struct lx_context *lx)
 {
 	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;
@@ -492,23 +506,20 @@ static void hold_all(struct lx_context *lx)
 	if (!lx->running)
 		return;
 	others = hold_many(lx);
-	for_each_live(c, lx) {
-		bool other = others >> c->at & 1;
-
-		if (other)
-			stop(c);
+	for_each_of(c, lx, others)
+		stop(c);
+	for_each_live(c, lx)
 		fold(c, pmd_of(set, c));
-		if (other) {
-			set_period(c, LX_FAR);
-			c->stale = true;
-		}
+	for_each_of(c, lx, others) {
+		set_period(c, LX_FAR);
+		c->stale = true;
 	}
 	lx->running = false;
 	if (lx->any_wrapped)
 		keep_wrapped(lx, set);
 }
 
-static void let_all_go(struct lx_context *lx)
+static __always_inline void let_all_go(struct lx_context *lx)
 {
 	struct pfm_set *set = lx->ctx->active;
 	struct lx_counter *c;

@@ -636,11 +636,10 @@ void lx_collect(struct pfm_context *ctx, struct pfm_set *set);
 void lx_collect_active(struct lx_context *lx);
 void lx_collect_one(struct lx_context *lx, struct pfm_pmd *pmd);
 /*
- * Called after an overflow of the only live counter: adds the count to the PMD and reloads the
- * counter. If the core must handle the overflow, the PMD is instead noted in lx->wrapped, for
- * lx_deliver().
+ * Called after an overflow of the only live counter: adds the count to the PMD. Reloads the counter
+ * and returns NULL, or returns the PMD if the core must handle its overflow.
  */
-void lx_serve_alone(struct lx_counter *c);
+struct pfm_pmd *lx_serve_alone(struct lx_counter *c);
 int lx_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int lx_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 void lx_resume(struct pfm_context *ctx);

@@ -91,6 +91,15 @@ static __always_inline void deliver(struct lx_context *lx, struct pt_regs *regs)
 	pfm_overflow(lx->ctx, lx->ovfl, &lx->where);
 }
 
+/* Delivers the overflow of this PMD alone. */
+static __always_inline void deliver_one(struct lx_context *lx, struct pfm_pmd *pmd, struct pt_regs *regs)
+{
+	memset(lx->ovfl, 0, sizeof(lx->ovfl));
+	pfm_bit_set(lx->ovfl, pmd->num);
+	lx->where.regs = regs;
+	pfm_overflow_of(lx->ctx, pmd, lx->ovfl, &lx->where);
+}
+
 void lx_deliver(struct lx_context *lx, struct pt_regs *regs)
 {
 	deliver(lx, regs);
@@ -200,11 +209,15 @@ static __always_inline void handle_count(struct lx_counter *c, struct pt_regs *r
 	if (c->event->hw.interrupts == LX_THROTTLED)
 		pfm_count_throttled(lx->ctx, 1);
 	c->loaded = false;
-	if (lx->live == BIT_ULL(c->at) && !lx->any_wrapped)
-		lx_serve_alone(c);
-	else
+	if (lx->live == BIT_ULL(c->at) && !lx->any_wrapped) {
+		struct pfm_pmd *pmd = lx_serve_alone(c);
+
+		if (pmd)
+			deliver_one(lx, pmd, regs);
+	} else {
 		lx_collect_active(lx);
-	deliver(lx, regs);
+		deliver(lx, regs);
+	}
 	/*
 	 * 3.4.3: a PMD that has wrapped counts on from its value. perf alone would interrupt again
 	 * after the same period, so the counter is loaded with the period that fits the value.
