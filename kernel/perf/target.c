@@ -234,13 +234,6 @@ uint64_t perf_ran(struct pfm_context *ctx)
 
 /* --- the target's ids ----------------------------------------------------------------------- */
 
-static uint32_t number_of(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	return at ? (uint32_t)strtoul(at + strlen(name), NULL, 10) : 0;
-}
-
 /*
  * Reads state and process of a thread from /proc/TID/status. Returns -ESRCH if there is no such
  * thread.
@@ -258,7 +251,8 @@ static int status(uint32_t tid, char *state, uint32_t *pid)
 	 */
 	at = strstr(text, "\nState:\t");
 	*state = at ? at[strlen("\nState:\t")] : 'X';
-	*pid = number_of(text, "\nTgid:\t");
+	at = strstr(text, "\nTgid:\t");
+	*pid = at ? (uint32_t)strtoul(at + strlen("\nTgid:\t"), NULL, 10) : 0;
 	return *pid ? 0 : -ESRCH;
 }
 

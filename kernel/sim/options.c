@@ -225,14 +225,6 @@ static int parse_cache(struct pfm_sim *sim, int part, const char **text, size_t 
 	return 0;
 }
 
-/* Returns true if the option at text, up to the next comma or the end, is exactly this word. */
-static bool is_word(const char *text, const char *word)
-{
-	size_t len = strcspn(text, ",");
-
-	return strlen(word) == len && !strncmp(text, word, len);
-}
-
 /* Parses one "key=value" at *text, and advances *text to the next one. */
 static int parse_one(struct pfm_sim *sim, const char **text)
 {
@@ -254,7 +246,8 @@ static int parse_one(struct pfm_sim *sim, const char **text)
 		*text += len + ((*text)[len] == ',');
 		return apply(sim, o, 1);
 	}
-	if (o->set == set_skid && (*text)[len] == '=' && is_word(value, "model")) {
+	if (o->set == set_skid && (*text)[len] == '=' && strcspn(value, ",") == strlen("model") &&
+	    !strncmp(value, "model", strlen("model"))) {
 		*text = value + strlen("model");
 		*text += **text == ',';
 		return apply(sim, o, sim->model->codes->skid);

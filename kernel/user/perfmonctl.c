@@ -42,27 +42,20 @@ struct command {
 
 /* --- results -------------------------------------------------------------------------------- */
 
-static int fail(int err)
-{
-	errno = err;
-	return -1;
-}
-
 /* A wrong number of structures is refused with EFAULT (3.1.7, 3.1.16). */
 static int wants_one(const void *arg, int n)
 {
 	if (arg && n == 1)
 		return 0;
-	pfm_refuse(0, arg ? "the command takes 1 structure, not %d" : "the argument is NULL", n);
-	return fail(EFAULT);
+	return pfm_result(pfm_refuse(-EFAULT, arg ? "the command takes 1 structure, not %d" :
+						    "the argument is NULL", n));
 }
 
 static int wants_none(const void *arg, int n)
 {
 	if (!arg && !n)
 		return 0;
-	pfm_refuse(0, "the command takes no argument");
-	return fail(EINVAL);
+	return pfm_result(pfm_refuse(-EINVAL, "the command takes no argument"));
 }
 
 /* Refuses an empty vector with EINVAL, and one that is NULL or too big with EFAULT (3.1.2). */
@@ -71,23 +64,18 @@ static int wants_vector(const void *arg, int n, size_t size)
 	struct pfm_machine *m = pfm_current_machine();
 	pfarg_config_t cfg;
 
-	if (n <= 0) {
-		pfm_refuse(0, "the vector must have at least 1 element, not %d", n);
-		return fail(EINVAL);
-	}
-	if (!arg) {
-		pfm_refuse(0, "the vector is NULL");
-		return fail(EFAULT);
-	}
+	if (n <= 0)
+		return pfm_result(pfm_refuse(-EINVAL, "the vector must have at least 1 element, not %d", n));
+	if (!arg)
+		return pfm_result(pfm_refuse(-EFAULT, "the vector is NULL"));
 	if (m && !pfm_linux_is(m))
-		return pfm_check_vector(m, n, size) ? fail(EFAULT) : 0;
+		return pfm_check_vector(m, n, size) ? pfm_result(-EFAULT) : 0;
 	if (pfm_get_config(&cfg))
 		return -1;
 	if ((uint64_t)n * size <= cfg.cf_arg_size_max)
 		return 0;
-	pfm_refuse(0, "%d elements of %u bytes exceed the limit of %llu bytes", n, (unsigned int)size,
-		   (unsigned long long)cfg.cf_arg_size_max);
-	return fail(EFAULT);
+	return pfm_result(pfm_refuse(-EFAULT, "%d elements of %u bytes exceed the limit of %llu bytes", n,
+				     (unsigned int)size, (unsigned long long)cfg.cf_arg_size_max));
 }
 
 /*
@@ -102,8 +90,7 @@ static int wants_loaded(int fd)
 		return -1;
 	if (loaded)
 		return 0;
-	pfm_refuse(0, "the context is not loaded");
-	return fail(EBUSY);
+	return pfm_result(pfm_refuse(-EBUSY, "the context is not loaded"));
 }
 
 /* --- time ----------------------------------------------------------------------------------- */
@@ -113,10 +100,9 @@ static int wants_loaded(int fd)
 static int to_ns(const struct timespec *t, uint64_t *ns)
 {
 	if (t->tv_sec < 0 || t->tv_nsec < 0 || t->tv_nsec >= NS_PER_S ||
-	    (uint64_t)t->tv_sec > INT64_MAX / NS_PER_S) {
-		pfm_refuse(0, "set_timeout: tv_sec is negative or too large, or tv_nsec is not in 0..999999999");
-		return fail(EINVAL);
-	}
+	    (uint64_t)t->tv_sec > INT64_MAX / NS_PER_S)
+		return pfm_result(pfm_refuse(-EINVAL, "set_timeout: tv_sec is negative or too large, or tv_nsec is "
+					     "not in 0..999999999"));
 	*ns = (uint64_t)t->tv_sec * NS_PER_S + (uint64_t)t->tv_nsec;
 	return 0;
 }
@@ -217,7 +203,7 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 	if (req->reg_flags & ~known) {
 		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags & ~known);
 		req->reg_flags |= PFM_REG_RETFL_EINVAL;
-		return fail(EINVAL);
+		return pfm_result(-EINVAL);
 	}
 	pmc.reg_flags = req->reg_flags & PFM_REGFL_NO_64BIT_EMUL;
 	/*
@@ -260,7 +246,7 @@ static int write_pmd(int fd, void *element)
 	if (req->reg_flags) {
 		pfm_refuse(0, "unknown reg_flags %#x", req->reg_flags);
 		req->reg_flags |= PFM_REG_RETFL_EINVAL;
-		return fail(EINVAL);
+		return pfm_result(-EINVAL);
 	}
 	ret = pfm_write_pmds(fd, &pmd, 1);
 	req->reg_flags |= pmd.reg_flags & PFM_REG_RETFL_MASK;
@@ -278,7 +264,7 @@ static int reserved_flags(uint32_t *flags, uint32_t mask, uint32_t mark, const c
 		return 0;
 	pfm_refuse(0, "%s: there are no flags for this command, not %#x", field, *flags);
 	*flags |= mark;
-	return fail(EINVAL);
+	return pfm_result(-EINVAL);
 }
 
 static void result_of_read(struct pfm06_pmd *to, const pfarg_pmd_t *from)
@@ -300,10 +286,8 @@ static int read_pmds(int fd, void *arg, int n)
 	while (known < n && !(v[known].reg_flags & ~(PFM_REG_RETFL_MASK | PFM_REGFL_READ_RESET)))
 		known++;
 	pmds = pfm_os_calloc((unsigned int)n, sizeof(*pmds));
-	if (!pmds) {
-		pfm_refuse(0, "no memory for %d elements", n);
-		return fail(ENOMEM);
-	}
+	if (!pmds)
+		return pfm_result(pfm_refuse(-ENOMEM, "no memory for %d elements", n));
 	for (int i = 0; i < n; i++) {
 		pmds[i].reg_num = v[i].reg_num;
 		pmds[i].reg_set = v[i].reg_set;
@@ -514,11 +498,9 @@ int perfmonctl(int fd, int cmd, void *arg, int narg)
 {
 	size_t num = sizeof(commands) / sizeof(commands[0]);
 
-	if (cmd < 0 || (size_t)cmd >= num || !(commands[cmd].with || commands[cmd].without || commands[cmd].each)) {
-		pfm_refuse(0, "unknown command %#x", (unsigned int)cmd);
-		return fail(EINVAL);
-	}
+	if (cmd < 0 || (size_t)cmd >= num || !(commands[cmd].with || commands[cmd].without || commands[cmd].each))
+		return pfm_result(pfm_refuse(-EINVAL, "unknown command %#x", (unsigned int)cmd));
 	if (run(&commands[cmd], fd, arg, narg) >= 0)
 		return 0;
-	return fail(errno_of(cmd, errno));
+	return pfm_result(-errno_of(cmd, errno));
 }

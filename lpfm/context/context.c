@@ -279,14 +279,6 @@ static int add_refusal(lua_State *L, const struct lpfm_context *ctx, int results
 	return results;
 }
 
-/* Pushes the failure of the call, or of the format written in Lua if that is the cause. */
-static int failed(lua_State *L, const struct lpfm_context *ctx, const char *call)
-{
-	int results = lpfm_fmt_failure(L, ctx, call);
-
-	return results ? results : lpfm_fail(L, call);
-}
-
 /***
 Restricts a system-wide context that is not loaded yet to the tasks of a cgroup.
 @function context:set_cgroup
@@ -387,8 +379,11 @@ static int context_restart(lua_State *L)
 {
 	struct lpfm_context *ctx = lpfm_context_open(L, 1);
 
-	if (pfm_restart(ctx->fd))
-		return failed(L, ctx, "restart");
+	if (pfm_restart(ctx->fd)) {
+		int results = lpfm_fmt_failure(L, ctx, "restart");
+
+		return results ? results : lpfm_fail(L, "restart");
+	}
 	ctx->epoch++;
 	return lpfm_true(L);
 }

@@ -22,18 +22,12 @@
 
 int pfm_perfmonctl_20(int fd, int cmd, void *arg, int narg);
 
-static int fail(int err)
-{
-	errno = err;
-	return -1;
-}
-
 static int wants(const void *arg, int n, bool one)
 {
 	if (arg && n > 0 && (n == 1 || !one))
 		return 0;
-	pfm_refuse(0, arg ? "%d structures do not go with the command" : "the argument is NULL", n);
-	return fail(EINVAL);
+	return pfm_result(pfm_refuse(-EINVAL, arg ? "%d structures do not go with the command" :
+						    "the argument is NULL", n));
 }
 
 /* --- contexts ------------------------------------------------------------------------------- */
@@ -94,10 +88,8 @@ static int create_context(int fd, void *arg, int n)
 	(void)fd;
 	if (wants(arg, n, true))
 		return -1;
-	if (req->ctx_nextra_sets || req->ctx_flags >> 32) {
-		pfm_refuse(0, "ctx_nextra_sets must be 0, and ctx_flags has 32 bits");
-		return fail(EINVAL);
-	}
+	if (req->ctx_nextra_sets || req->ctx_flags >> 32)
+		return pfm_result(pfm_refuse(-EINVAL, "ctx_nextra_sets must be 0, and ctx_flags has 32 bits"));
 	return create(req);
 }
 
@@ -185,8 +177,7 @@ static int each_reg(int fd, void *arg, int n, int (*fn)(int, struct pfm20_reg *)
 	for (int i = 0; i < n && !ret; i++) {
 		if (v[i].reg_num > UINT16_MAX) {
 			put_errors(&v[i].reg_flags, PFM_REG_RETFL_EINVAL);
-			pfm_refuse(0, "element %d: there is no register %u", i + 1, v[i].reg_num);
-			return fail(EINVAL);
+			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no register %u", i + 1, v[i].reg_num));
 		}
 		ret = fn(fd, &v[i]);
 	}
@@ -204,8 +195,7 @@ static int write_breaks(int fd, void *arg, int n, uint16_t first)
 
 		if (v[i].dbreg_num >= NUM_BREAKS) {
 			put_errors(&v[i].dbreg_flags, PFM_REG_RETFL_EINVAL);
-			pfm_refuse(0, "element %d: there is no debug register %u", i + 1, v[i].dbreg_num);
-			return fail(EINVAL);
+			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no debug register %u", i + 1, v[i].dbreg_num));
 		}
 		ret = result(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1), &v[i].dbreg_flags, pmc.reg_flags);
 	}
@@ -247,6 +237,5 @@ int pfm_perfmonctl_20(int fd, int cmd, void *arg, int narg)
 	case PFM_RESTART:
 	case PFM_UNLOAD_CONTEXT:	return perfmonctl(fd, cmd, NULL, 0);
 	}
-	pfm_refuse(0, "perfmon 2.0 has no command %#x", (unsigned int)cmd);
-	return fail(EINVAL);
+	return pfm_result(pfm_refuse(-EINVAL, "perfmon 2.0 has no command %#x", (unsigned int)cmd));
 }
