@@ -586,10 +586,15 @@ static inline void pfm_view_update(struct pfm_context *ctx, struct pfm_set *set)
 void pfm_unload(struct pfm_context *ctx);
 
 /*
- * ctx.c: runs fn in the PMU context of each child context. Its argument is the child's set with
+ * Runs fn in the PMU context of each child context. Its argument is the child's set with
  * set's id, or NULL if set is NULL or the child lacks it. Not called in PMU context.
  */
-void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set);
+static inline void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *),
+				      const struct pfm_set *set)
+{
+	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
+		pfm_ops(child_ctx)->access(child_ctx, fn, set ? pfm_set_find(child_ctx, set->id) : NULL);
+}
 
 /* inherit.c: PFM_FL_INHERIT. The lock of a root is also that of its child contexts. */
 static inline struct pfm_context *pfm_root(struct pfm_context *ctx)

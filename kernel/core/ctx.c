@@ -257,9 +257,3 @@ void pfm_do_close(struct pfm_context *ctx)
 	pfm_sets_free(ctx);
 	pfm_os_free(ctx);
 }
-
-void pfm_for_child_ctxs(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), const struct pfm_set *set)
-{
-	for (struct pfm_context *child_ctx = ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
-		pfm_ops(child_ctx)->access(child_ctx, fn, set ? pfm_set_find(child_ctx, set->id) : NULL);
-}
