@@ -21,16 +21,6 @@ struct plain {
 	char	text[PLAIN_MAX];
 };
 
-/* Returns room for a result, without clearing all of it. */
-static struct plain *plain_new(void)
-{
-	struct plain *p = malloc(sizeof(*p));
-
-	if (p)
-		p->len = 0;
-	return p;
-}
-
 /* Appends a part of the result. libiberty may pass NULL as part if len is 0. */
 static void append(const char *part, size_t len, void *plain)
 {
@@ -68,8 +58,10 @@ static void append_suffix(struct plain *p, const char *suffix)
 static char *demangle_rust(const char *name, const char *suffix)
 {
 	char *base = strndup(name, (size_t)(suffix - name)), *volatile result = NULL;
-	struct plain *p = plain_new();
+	struct plain *p = malloc(sizeof(*p));
 
+	if (p)
+		p->len = 0;	/* the text is not cleared, since it is large */
 	if (base && p && !setjmp(p->full) && rust_demangle_callback(base, 0, append, p)) {
 		append_suffix(p, suffix);
 		result = strndup(p->text, p->len);
@@ -81,9 +73,11 @@ static char *demangle_rust(const char *name, const char *suffix)
 
 static char *demangle_cpp(const char *name)
 {
-	struct plain *p = plain_new();
+	struct plain *p = malloc(sizeof(*p));
 	char *volatile result = NULL;
 
+	if (p)
+		p->len = 0;
 	/* libiberty's own limit of recursion refuses every name of more than 1,024 bytes */
 	if (p && !setjmp(p->full) &&
 	    cplus_demangle_v3_callback(name, DMGL_PARAMS | DMGL_ANSI | DMGL_NO_RECURSE_LIMIT, append, p))
