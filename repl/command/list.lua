@@ -243,10 +243,7 @@ local function collect(words, pmu)
    local out, found = {}, 0
    for _, s in ipairs(sections) do
       if wanted(s, named, pmu, pattern) then
-         local rows = {}
-         for _, row in ipairs(s.rows(pmu)) do
-            if matches(row, pattern) then rows[#rows + 1] = row end
-         end
+         local rows = tables.filter(s.rows(pmu), function(row) return matches(row, pattern) end)
          out[#out + 1] = { section = s, rows = rows }
          found = found + #rows
       end

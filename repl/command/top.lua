@@ -57,11 +57,7 @@ local function needed(self)
 end
 
 local function select_of(list, field, wanted)
-   local out = {}
-   for _, one in ipairs(list) do
-      if wanted[one[field]] then out[#out + 1] = one end
-   end
-   return out
+   return tables.filter(list, function(one) return wanted[one[field]] end)
 end
 
 local function forget(self)

@@ -115,11 +115,7 @@ end
 -- @string class
 -- @treturn table of keys, sorted
 function reference.methods(class)
-   local out = {}
-   for _, key in ipairs(reference.keys()) do
-      if key:match("^(%w+):") == class then out[#out + 1] = key end
-   end
-   return out
+   return tables.filter(reference.keys(), function(key) return key:match("^(%w+):") == class end)
 end
 
 -- --- keys ----------------------------------------------------------------------------------------

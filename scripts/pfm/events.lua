@@ -330,11 +330,7 @@ local function assign_by_name(all)
 end
 
 local function of_kind(list, kind)
-   local out = {}
-   for _, e in ipairs(list) do
-      if (e.code and "raw" or e.kind) == kind then out[#out + 1] = e end
-   end
-   return out
+   return tables.filter(list, function(e) return (e.code and "raw" or e.kind) == kind end)
 end
 
 -- Assigns counters to the hardware's events. Events by libpfm4's names come first, since they can

@@ -62,11 +62,7 @@ end
 
 -- Returns the numbers in a list that are process ids, not the ids of other threads.
 local function pids_in(self, list)
-   local out = {}
-   for _, tid in ipairs(not self.env.sim and list or {}) do
-      if self.env.process_of(tid) == tid then out[#out + 1] = tid end
-   end
-   return out
+   return tables.filter(not self.env.sim and list or {}, function(tid) return self.env.process_of(tid) == tid end)
 end
 
 -- Returns the threads that get contexts of their own for an id of `tids`.

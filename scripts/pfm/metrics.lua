@@ -135,11 +135,7 @@ local function compile(formula, where)
 end
 
 local function used_in(formula, group)
-   local out = {}
-   for _, variable in ipairs(group.variables) do
-      if mentions(formula, variable) then out[#out + 1] = variable end
-   end
-   return out
+   return tables.filter(group.variables, function(variable) return mentions(formula, variable) end)
 end
 
 local function build(name, file, variant, pmu)

@@ -233,11 +233,7 @@ local function csv_lines(_, result, args)
 end
 
 local function above(rows, limit)
-   local out = {}
-   for _, row in ipairs(rows) do
-      if (row.total or row).percent >= limit then out[#out + 1] = row end
-   end
-   return out
+   return tables.filter(rows, function(row) return (row.total or row).percent >= limit end)
 end
 
 --- Prints a report of the samples in a store.

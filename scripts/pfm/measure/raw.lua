@@ -52,10 +52,7 @@ end
 -- @tparam table list of events with a `code`
 -- @tparam table taken set of PMD numbers, completed
 function raw.assign(list, taken)
-   local free = {}
-   for _, counter in ipairs(general_counters()) do
-      if not taken[counter.pmd] then free[#free + 1] = counter end
-   end
+   local free = tables.filter(general_counters(), function(counter) return not taken[counter.pmd] end)
    for i, event in ipairs(list) do
       local counter = free[i]
       if counter then

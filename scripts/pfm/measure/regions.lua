@@ -184,11 +184,7 @@ local function losses_of(file)
 end
 
 local function with_calls(found)
-   local out = {}
-   for _, region in ipairs(found) do
-      if region.calls > 0 then out[#out + 1] = region end
-   end
-   return out
+   return tables.filter(found, function(region) return region.calls > 0 end)
 end
 
 --- Returns what has been measured so far.

@@ -3,6 +3,7 @@
 -- @module pfm.record.known
 
 local host = require "pfm.measure.host"
+local tables = require "pfm.util.tables"
 
 local known = {}
 known.__index = known
@@ -57,11 +58,7 @@ local function needed(self)
 end
 
 local function filter(list, is_needed)
-   local out = {}
-   for _, row in ipairs(list) do
-      if is_needed(row) then out[#out + 1] = row end
-   end
-   return out
+   return tables.filter(list, is_needed)
 end
 
 --- Forgets what is no longer of use: an ended process at the second call after its end.

@@ -50,6 +50,19 @@ function tables.map(list, of)
    return out
 end
 
+--- Makes a list of the elements that pass a test.
+-- @tparam table list
+-- @func is
+-- @treturn table
+-- @usage #tables.filter({ 1, "a", 2 }, tonumber) --> 2
+function tables.filter(list, is)
+   local out = {}
+   for _, element in ipairs(list) do
+      if is(element) then out[#out + 1] = element end
+   end
+   return out
+end
+
 --- Copies the fields of a table; the values are the same.
 -- @tparam table t
 -- @treturn table

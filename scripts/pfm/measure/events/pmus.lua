@@ -7,6 +7,7 @@
 
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
+local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 
 local pmus = {}
@@ -29,11 +30,9 @@ end
 --- Returns the PMUs with events of the form PMU/EVENT/.
 -- @treturn {string,...} sorted
 function pmus.names()
-   local out = {}
-   for _, name in ipairs(text_file.names(root()) or {}) do
-      if not OWN[name] and tonumber(line_of(name, "type") or "") then out[#out + 1] = name end
-   end
-   return out
+   return tables.filter(text_file.names(root()) or {}, function(name)
+      return not OWN[name] and tonumber(line_of(name, "type") or "")
+   end)
 end
 
 -- Finds a PMU, or several of a kind: "uncore_imc", or "imc", is uncore_imc_0, uncore_imc_1, ...
@@ -57,10 +56,7 @@ end
 --- Returns the PMUs of a processor's kinds of cores, if it has several. Each counts on its CPUs.
 -- @treturn {string,...} "cpu_atom", "cpu_core"; empty where all cores are alike
 function pmus.core_kinds()
-   local out = {}
-   for _, name in ipairs(pmus.names()) do
-      if line_of(name, "cpus") then out[#out + 1] = name end
-   end
+   local out = tables.filter(pmus.names(), function(name) return line_of(name, "cpus") end)
    return #out > 1 and out or {}
 end
 
@@ -68,11 +64,9 @@ end
 -- @string pmu
 -- @treturn {string,...} sorted
 function pmus.events(pmu)
-   local out = {}
-   for _, name in ipairs(text_file.names(("%s/%s/events"):format(root(), pmu)) or {}) do
-      if not name:find("%.") then out[#out + 1] = name end
-   end
-   return out
+   return tables.filter(text_file.names(("%s/%s/events"):format(root(), pmu)) or {}, function(name)
+      return not name:find("%.")
+   end)
 end
 
 --- Returns the terms of a PMU.

@@ -4,6 +4,7 @@
 
 local name_list = require "pfm.util.name_list"
 local nearest = require "pfm.util.nearest"
+local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 
 local tracepoints = {}
@@ -52,11 +53,9 @@ local function systems()
 end
 
 local function list(root, system)
-   local out = {}
-   for _, name in ipairs(text_file.names(root .. "/" .. system) or {}) do
-      if name ~= "enable" and name ~= "filter" then out[#out + 1] = name end
-   end
-   return out
+   return tables.filter(text_file.names(root .. "/" .. system) or {}, function(name)
+      return name ~= "enable" and name ~= "filter"
+   end)
 end
 
 -- --- names ---------------------------------------------------------------------------------------
@@ -139,11 +138,7 @@ end
 function tracepoints.systems()
    local root, all = systems()
    if not root then return nil, all end
-   local out = {}
-   for _, name in ipairs(all) do
-      if text_file.names(root .. "/" .. name) then out[#out + 1] = name end
-   end
-   return out
+   return tables.filter(all, function(name) return text_file.names(root .. "/" .. name) end)
 end
 
 --- Returns the fields that a filter can use, as the kernel declares them.
