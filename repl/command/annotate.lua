@@ -3,6 +3,7 @@
 -- @module repl.command.annotate
 
 local render = require "pfm.render"
+local tables = require "pfm.util.tables"
 local options = require "repl.command.options"
 local input = require "repl.command.input"
 local terminal = require "pfm.util.terminal"
@@ -170,9 +171,7 @@ end
 -- @treturn {string,...}
 function annotate.lines(self, name, opts)
    local out, view = {}, { source = code.source_reader(), lines = true }
-   for _, f in ipairs(code.functions(self, name, opts)) do
-      for _, line in ipairs(function_lines(view, f)) do out[#out + 1] = line end
-   end
+   for _, f in ipairs(code.functions(self, name, opts)) do tables.append(out, function_lines(view, f)) end
    return out
 end
 

@@ -80,8 +80,7 @@ end
 
 function words.stages(word)
    local out = { "then", "or", "counting", "sample" }
-   for _, name in ipairs(words.event(word)) do out[#out + 1] = name end
-   return out
+   return tables.append(out, words.event(word))
 end
 
 function words.key() return require("pfm.analyze").keys() end

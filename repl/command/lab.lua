@@ -208,9 +208,7 @@ local function check(dir, machine)
    labs = chosen(nil, labs, machine)
    if #labs == 0 and #errors == 0 then options.fail("--check: %s", none_in(dir, "lab")) end
    local validate = require "repl.lab.validate"
-   for _, lab in ipairs(labs) do
-      for _, complaint in ipairs(validate.lab(lab)) do errors[#errors + 1] = complaint end
-   end
+   for _, lab in ipairs(labs) do tables.append(errors, validate.lab(lab)) end
    for _, complaint in ipairs(errors) do io.stderr:write(complaint, "\n") end
    if #errors > 0 then return 1 end
    io.stdout:write(("%s in %s: nothing to complain of\n"):format(render.plural(#labs, "lab"), dir))

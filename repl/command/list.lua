@@ -98,10 +98,6 @@ local function event_rows(pmu)
    return marked(out, "event")
 end
 
-local function generic_rows(pmu)
-   return marked(list.generic(pmu), "generic")
-end
-
 -- Returns the metric groups, with their `formulas`, and why the PMU cannot count one.
 local function metric_rows(pmu)
    local out = {}
@@ -117,25 +113,16 @@ end
 -- Returns rows for tracepoints or PMU events of sysfs, without the details, which are read only for
 -- the rows that are shown.
 local function named_rows(pattern, what)
-   local out = tables.map(events.matching(pattern) or {}, function(name) return { name = name, description = "" } end)
-   return marked(out, what)
-end
-
-local function tracepoint_rows()
-   return named_rows("*:*", "tracepoint")
-end
-
-local function pmu_event_rows()
-   return named_rows("*/*/", "pmu-event")
+   return tables.map(events.matching(pattern) or {}, function(name)
+      return { name = name, description = "", what = what }
+   end)
 end
 
 local function pmu_rows()
-   local out = {}
-   for i, pmu in ipairs(lpfm.pmus()) do
-      out[i] = { name = pmu.name, description = pmu.desc, counters = pmu.counters, events = pmu.events,
+   return tables.map(lpfm.pmus(), function(pmu)
+      return { what = "pmu", name = pmu.name, description = pmu.desc, counters = pmu.counters, events = pmu.events,
          present = pmu.present, current = pmu.current }
-   end
-   return marked(out, "pmu")
+   end)
 end
 
 local function software_names()
@@ -178,12 +165,10 @@ local function register_rows()
 end
 
 local function format_rows()
-   local out = {}
-   for i, f in ipairs(lpfm.formats()) do
-      out[i] = { what = "format", name = f.name, uuid = f.uuid, version = f.version,
+   return tables.map(lpfm.formats(), function(f)
+      return { what = "format", name = f.name, uuid = f.uuid, version = f.version,
          description = "sampling format " .. f.uuid }
-   end
-   return out
+   end)
 end
 
 -- The sections of the list. any_pmu: the section is also shown with --pmu; asked: it is shown only
@@ -191,11 +176,12 @@ end
 local sections = {
    { name = "events", title = "Events (for -e; levels by :u, :k, :uk; raw events as rHEX)", rows = event_rows,
       any_pmu = true },
-   { name = "generic", title = "Generic names and PAPI presets (for -e)", rows = generic_rows, any_pmu = true },
+   { name = "generic", title = "Generic names and PAPI presets (for -e)", any_pmu = true,
+      rows = function(pmu) return marked(list.generic(pmu), "generic") end },
    { name = "pmu-events", title = "Events of PMUs of sysfs (for -e; terms as in PMU/event=0x3c,umask=0/)",
-      rows = pmu_event_rows },
+      rows = function() return named_rows("*/*/", "pmu-event") end },
    { name = "tracepoints", title = "Tracepoints (for -e; --filter takes their fields, which -v lists)",
-      rows = tracepoint_rows, asked = true, searched = true },
+      rows = function() return named_rows("*:*", "tracepoint") end, asked = true, searched = true },
    { name = "metrics", title = "Metric groups (for stat -M)", rows = metric_rows, any_pmu = true },
    { name = "pmus", title = "PMU models with known events (for --pmu)", rows = pmu_rows, any_pmu = true,
       asked = true },
@@ -280,13 +266,8 @@ local function pmu_detail(row)
    return ("%s, %s%s"):format(render.plural(row.events, "event"), render.plural(row.counters, "counter"), here)
 end
 
-local function no_detail()
-   return ""
-end
-
 local details = {
-   event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail, generic = no_detail,
-   metric = no_detail, tracepoint = no_detail,
+   event = event_detail, PMC = register_detail, PMD = register_detail, pmu = pmu_detail,
    ["pmu-event"] = function(row) return events.definition(row.name) end,
    format = function(row) return "version " .. tostring(row.version) end,
 }
@@ -313,7 +294,8 @@ local function section_lines(part, verbose)
    for i, row in ipairs(part.rows) do
       local label = row.num and row.what ~= "event" and row.name or ""
       local unfit = row.reason and " Not here: " .. row.reason or ""
-      rows[i] = { name_cell(row), label, row.description .. unfit, verbose and details[row.what](row) or "" }
+      local detail = verbose and details[row.what]
+      rows[i] = { name_cell(row), label, row.description .. unfit, detail and detail(row) or "" }
    end
    for i, line in ipairs(render.align({ {}, {}, {}, {} }, rows, "  ")) do
       lines[#lines + 1] = line
@@ -335,9 +317,7 @@ end
 
 local function flat(found)
    local out = {}
-   for _, part in ipairs(found) do
-      for _, row in ipairs(part.rows) do out[#out + 1] = row end
-   end
+   for _, part in ipairs(found) do tables.append(out, part.rows) end
    return out
 end
 
@@ -383,8 +363,7 @@ local function known_words(pmu)
       for part in name:gmatch("%a+") do names[#names + 1] = part end
    end
    for _, s in ipairs(sections) do names[#names + 1] = s.name end
-   for _, name in ipairs(lpfm.events(nil, { pmu = pmu, generic = true })) do names[#names + 1] = name end
-   return names
+   return tables.append(names, lpfm.events(nil, { pmu = pmu, generic = true }))
 end
 
 local function check_pmu(pmu)

@@ -102,8 +102,7 @@ local function sets_note(result)
    if has_error(result) then
       out[2] = ("  The true count is within the %s in brackets in 95%% of the cases."):format(render.plus_minus)
    end
-   tables.append(out, warnings(result))
-   return out
+   return tables.append(out, warnings(result))
 end
 
 -- Says how many runs failed, and that the means include them; and whether the means leave out an
@@ -157,13 +156,8 @@ function stat.text(result, target)
    lines[#lines + 1] = ""
    tables.append(lines, stat_text.metric_lines(result))
    tables.append(lines, stat_text.time_lines(result))
-   local notes = stat_text.end_note(result)
-   tables.append(notes, late_note(result))
-   tables.append(notes, stat_text.reasons(result))
-   tables.append(notes, from_note(result))
-   tables.append(notes, sets_note(result))
-   tables.append(notes, runs_note(result))
-   tables.append(notes, hint(result, target))
+   local notes = tables.join(stat_text.end_note(result), late_note(result), stat_text.reasons(result),
+      from_note(result), sets_note(result), runs_note(result), hint(result, target))
    if #notes > 0 then lines[#lines + 1] = "" end
    tables.append(lines, notes)
    lines[#lines + 1] = ""
@@ -239,10 +233,6 @@ local function interval_rows(row)
    return rows
 end
 
-local function is_terminal(out)
-   return out == io.stdout and terminal.shows(1) or out == io.stderr and terminal.shows(2)
-end
-
 local function try_to_write(out, lines)
    return text_file.write(out, render.clean(table.concat(lines, "\n")), "\n")
 end
@@ -279,20 +269,16 @@ end
 
 -- Prints the warnings to stderr, for output formats that have no place for them.
 local function remark(result, target)
-   local lines = stat_text.end_note(result)
-   tables.append(lines, late_note(result))
-   if stages.obstacle(result.stages or {}) then tables.append(lines, stat_text.reasons(result)) end
-   tables.append(lines, warnings(result))
-   tables.append(lines, from_note(result))
-   tables.append(lines, runs_note(result))
-   if target.inherit ~= false then tables.append(lines, hint(result, target)) end
+   local reasons = stages.obstacle(result.stages or {}) and stat_text.reasons(result) or {}
+   local lines = tables.join(stat_text.end_note(result), late_note(result), reasons, warnings(result),
+      from_note(result), runs_note(result), target.inherit ~= false and hint(result, target) or {})
    for _, line in ipairs(lines) do io.stderr:write("lpfm stat:", line:sub(2), "\n") end
 end
 
 -- Returns functions that write results in the requested format.
 local function printer(args, target, out)
-   local write, intervals = new_writer(args, out), stat_text.growing(INTERVAL_COLUMNS, is_terminal(out))
-   local first = true
+   local on_terminal = out == io.stdout and terminal.shows(1) or out == io.stderr and terminal.shows(2)
+   local write, intervals, first = new_writer(args, out), stat_text.growing(INTERVAL_COLUMNS, on_terminal), true
    return {
       written = write,
       final = function(result)
@@ -556,11 +542,7 @@ local function grouping(args, target)
    end
 end
 
-local MOST_REPEATS = 1e6
-
-local function repeats_of(args)
-   return options.number(args["repeat"], "--repeat", true, MOST_REPEATS)
-end
+local function repeats_of(args) return options.number(args["repeat"], "--repeat", true, 1e6) end
 
 local function repeats(spec, args, target, print, complete)
    local n = repeats_of(args) or 1

@@ -302,9 +302,7 @@ local function in_question(word)
    local mark, name = word:match("^(%?*)(.*)$")
    local out, path = {}, name:match("^(.-)[.:][%w_]*$")
    if name == "" then -- only pages and the prompt's names, as all names are hundreds
-      for _, list in ipairs { reference.topics(), globals.names() } do
-         for _, found in ipairs(list) do out[#out + 1] = found end
-      end
+      for _, list in ipairs { reference.topics(), globals.names() } do tables.append(out, list) end
    else
       out = matching(explained(name), name)
       local list = path and in_code(name, "") or matching(namespace.of(_G), name)

@@ -207,8 +207,7 @@ local function main_first(items)
    for _, name in ipairs(WHOLE) do out[#out + 1] = by_name[name] end
    local is_first = tables.set(out)
    for _, item in ipairs(items) do rest[#rest + 1] = not is_first[item] and item or nil end
-   for _, item in ipairs(rest) do out[#out + 1] = item end
-   return out
+   return tables.append(out, rest)
 end
 
 local function module_text(module, width)

@@ -713,8 +713,7 @@ function profile.recorded_events(self)
             frequency = self.rates[i] }
       end
    end
-   for _, e in ipairs(self.off_cpu and off_cpu.events or {}) do out[#out + 1] = e end
-   return out
+   return tables.append(out, self.off_cpu and off_cpu.events or {})
 end
 
 local RANDOM = { "mask", "seed", "distribution", "mean", "min", "max", "text" }

@@ -67,9 +67,7 @@ end
 -- Returns the flags of all options that take a value.
 local function taking(c)
    local out = {}
-   for _, o in ipairs(c.rows) do
-      for _, flag in ipairs(o.value and o.flags or {}) do out[#out + 1] = flag end
-   end
+   for _, o in ipairs(c.rows) do tables.append(out, o.value and o.flags or {}) end
    return out
 end
 

@@ -37,8 +37,7 @@ function programs.row(r)
    local more = r.kind == "MAP" and { r.addr, r.addr + r.len, r.offset, r.path, r.build_id }
       or (r.kind == "EXEC" or r.kind == "RENAME") and { r.comm } or r.kind == "FORK" and { r.ppid, r.ptid }
       or r.kind == "LOST" and { r.count, r.why } or {}
-   for _, value in ipairs(more) do row[#row + 1] = value end
-   return row
+   return tables.append(row, more)
 end
 
 -- --- the order of records ------------------------------------------------------------------------

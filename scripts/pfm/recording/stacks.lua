@@ -72,8 +72,7 @@ local function frames_of(self, options, row)
       { kind = "process", name = numbered(samples.process(self, row.life), row.pid, options.ids) },
       { kind = "thread", name = numbered(samples.comm(self, row.thread, row.life), row.tid, options.ids) },
    }
-   for _, frame in ipairs(stacks.code(row.places, self:has_stacks(), options)) do out[#out + 1] = frame end
-   return out
+   return tables.append(out, stacks.code(row.places, self:has_stacks(), options))
 end
 
 local function before(a, b)
