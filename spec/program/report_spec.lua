@@ -232,7 +232,8 @@ describe("lpfm report", function()
          ["--rank 0"] = " (no sample has a rank)", ["-e nosuch"] = " (there are: cpu-clock)" } do
          for _, line in ipairs { "report", "report --json", "report --phases", "diff " .. file } do
             local out, status = run(("%s %s %s"):format(line, filter, file))
-            if filter ~= "-e nosuch" or not line:find("phases", 1, true) then -- phases are of one event, which is chosen
+            -- phases are of one event, which is chosen
+            if filter ~= "-e nosuch" or not line:find("phases", 1, true) then
                assert.truthy(out:find(words, 1, true), line .. ": " .. out)
                assert.equal(1, status, line .. ": " .. out)
             end
