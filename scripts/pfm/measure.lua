@@ -142,18 +142,18 @@ end
 
 -- --- new threads and messages --------------------------------------------------------------------
 
--- Reads the messages of a subject. A CPU that goes offline ends its subject without END (EPIPE).
-local function read_messages(self, subject)
-   while true do
-      local msg, _, errno = subject.ctx:read(0)
-      if not msg and errno ~= lpfm.errno.EPIPE then return end
-      if not msg and subject.cpu then self.offline[subject.cpu] = true end
-      if not msg or msg.type == "END" then
-         remove(self, subject)
-         return
-      end
-      if self.callbacks.message and self.callbacks.message(subject, msg) == "enough" then self.enough = true end
+-- Reads a message of a subject; returns false if there is none, or it was the last. A CPU that goes
+-- offline ends its subject without END (EPIPE).
+local function read_message(self, subject)
+   local msg, _, errno = subject.ctx:read(0)
+   if not msg and errno ~= lpfm.errno.EPIPE then return false end
+   if not msg and subject.cpu then self.offline[subject.cpu] = true end
+   if not msg or msg.type == "END" then
+      remove(self, subject)
+      return false
    end
+   if self.callbacks.message and self.callbacks.message(subject, msg) == "enough" then self.enough = true end
+   return true
 end
 
 -- Adds a new thread. If it has ended already (ESRCH), there is nothing to count, and that is no error.
@@ -240,7 +240,8 @@ local function wait(self, seconds)
    local ready = self.env.poll(self.waiting, seconds < math.huge and seconds or nil)
    for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
-      if subject then read_messages(self, subject) end
+      -- only one: a subject may make them faster than they are read, and the end is looked for between them
+      if subject then read_message(self, subject) end
    end
 end
 
@@ -297,12 +298,12 @@ local function end_all(self)
    local subjects = {}
    for _, subject in pairs(self.by_ctx) do
       subjects[#subjects + 1] = subject
-      -- all CPUs stop before the first is read and unloaded: it has the records of processes that
-      -- begin there, and other CPUs the samples
-      if subject.cpu then subject.ctx:stop() end
+      -- All stop before the first is read and unloaded: a CPU has the records of processes that begin
+      -- there, and other CPUs the samples; and no message comes while the last ones are read.
+      subject.ctx:stop()
    end
    for _, subject in ipairs(subjects) do
-      read_messages(self, subject)
+      while read_message(self, subject) do end
       remove(self, subject)
    end
 end

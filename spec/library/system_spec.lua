@@ -242,6 +242,32 @@ describe("This machine", function()
       assert.is_truthy(first)
    end)
 
+   it("ends a measurement in time, however fast messages come", function()
+      lpfm.machine "perf"
+      local busy, messages = assert(proc.spawn { c.target "shares", "60", "1" }), 0
+      assert(busy:go())
+      local ok, err = pcall(measure.run, { tids = { busy.pid }, seconds = 0.1 }, {
+         attach = function(subject)
+            local ctx = assert(lpfm.create {})
+            assert(ctx:write_pmcs { { num = 64, value = 9 } })
+            assert(ctx:write_pmds { { num = 64, value = -1e6, long_reset = -1e6, flags = { "OVFL_NOTIFY" } } })
+            assert(measure.load(ctx, subject))
+            return assert(ctx:start()) and ctx
+         end,
+         message = function(subject)
+            messages = messages + 1
+            assert(messages < 500, "the end is not looked for")
+            subject.ctx:restart()
+            lpfm.poll({ subject.ctx }, 1) -- until the next one is there
+         end,
+         ended = function() end,
+      })
+      busy:kill "KILL"
+      busy:wait()
+      assert.is_true(ok, err)
+      assert.is_true(messages > 0)
+   end)
+
    it("is free again when a measurement's callback has raised an error", function()
       lpfm.machine "perf"
       local function attach(subject)
