@@ -101,12 +101,11 @@ static void pass_on(int sig, siginfo_t *info, void *ucontext)
 
 static void on_signal(int sig, siginfo_t *info, void *ucontext)
 {
-	bool has_fd = info->si_code == SI_SIGIO || (info->si_code > 0 && info->si_code <= POLL_HUP);
 	int err = errno;
 
-	if (has_fd && info->si_fd >= 0 && info->si_fd < MAX_FD)
+	if (info->si_code > 0 && info->si_code <= POLL_HUP && info->si_fd >= 0 && info->si_fd < MAX_FD)
 		marked[info->si_fd] = 1;
-	else if (info->si_code != SI_USER)	/* the code of kill(2) */
+	else	/* of a thread of libperfmon: it stands for all, since SIGIO is not queued */
 		everybody = 1;
 	pending = 1;
 	if (owner.tid == syscall(SYS_gettid))

@@ -168,26 +168,6 @@ describe("on_message on a real machine", function()
       ]]
    end)
 
-   it("tells the context with OVFL_NO_MSG that overflowed, and no other", function()
-      script.run [[
-         local ctx, quiet, n = started({ flags = { "OVFL_NO_MSG" } }, 1e6), nil, 0
-         quiet = assert(lpfm.create { flags = { "OVFL_NO_MSG" } })
-         assert(quiet:on_message(function() error("it has not overflowed") end))
-         assert(ctx:on_message(function(msg)
-            assert(msg == nil)
-            n = n + 1
-            assert(ctx:restart())
-         end))
-         burn(function() return n >= 20 end)
-         assert(ctx:stop())
-         lpfm.poll({}, 0)
-         n = 0
-         assert(proc.kill(proc.getpid(), "IO"))
-         lpfm.poll({}, 0)
-         assert(n == 0, "a signal of kill(2) is none of a context")
-      ]]
-   end)
-
    it("interrupts a wait, which goes on", function()
       script.run [[
          local child = assert(proc.spawn { "true" })
