@@ -279,7 +279,6 @@ local function summary(file, outcome)
    if (outcome.masked or 0) > SHARE then
       line = line .. ("; nothing was observed for %.0f%% of the time"):format(outcome.masked * 100)
    end
-   if measure.left(outcome) then line = line .. "; " .. measure.left(outcome) end
    local taken = outcome.taken > SHARE
    if taken then line = line .. ("; for %.0f%% of the time %s"):format(outcome.taken * 100, measure.OTHERS) end
    local obstacle = stages.obstacle(outcome.stages or {})

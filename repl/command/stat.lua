@@ -81,12 +81,8 @@ local function warnings(result)
    return lines
 end
 
--- Says that nothing was counted, or not until the end.
 local function late_note(result)
-   local left = measure.left(result)
-   local out = { left and ("  %s."):format(left) }
-   if result.late then out[#out + 1] = ("  Nothing was counted: %s."):format(options.never_began(result)) end
-   return out
+   return result.late and { ("  Nothing was counted: %s."):format(options.never_began(result)) } or {}
 end
 
 -- If the counting began later than the conditions of --from were met, says how much later.
@@ -203,7 +199,6 @@ local function json_line(result, target)
       uncounted = result.uncounted, unmeasured = result.unmeasured, metrics = result.metrics, sets = result.sets,
       groups = result.groups and json_groups(result.groups), simulated = result.simulated,
       gap = result.stages and stages.gap(result.stages), unreached = result.unreached,
-      offline = result.offline,
       ["why-sets"] = result.why_sets, ["switch-ns"] = result.switch_ns, host = launcher.host(),
       job = launcher.here(),
    }

@@ -308,7 +308,7 @@ end
 
 local function row_of(self, event, values)
    local value, share = value_of(self, event, values)
-   local taken = self.offline and 0 or multiplex.taken(self.plan, event, values)
+   local taken = multiplex.taken(self.plan, event, values)
    local reason = event.reason
    local state = reason and "not supported"
    if value and implausible(self, event, value, values) then
@@ -485,7 +485,6 @@ end
 -- print(count.complete(c, measure.run(c.target, c.callbacks)).elapsed)
 function count.complete(self, outcome)
    self:conclude(outcome)
-   self.offline = outcome.offline
    self.blocks:look(self.sums)
    if self.tell then self.tell(outcome.elapsed) end
    for k, v in pairs(count.so_far(self)) do outcome[k] = v end

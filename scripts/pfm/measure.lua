@@ -147,7 +147,6 @@ end
 local function read_message(self, subject)
    local msg, _, errno = subject.ctx:read(0)
    if not msg and errno ~= lpfm.errno.EPIPE then return false end
-   if not msg and subject.cpu then self.offline[subject.cpu] = true end
    if not msg or msg.type == "END" then
       remove(self, subject)
       return false
@@ -414,16 +413,7 @@ local function begin(self)
    self.tick_at = self.started
 end
 
--- Notes the CPUs that are not online any more: machine perf does not end their contexts.
-local function look_for_cpus(self)
-   local online = self.env.cpus()
-   for _, cpu in ipairs(self.target.cpus or {}) do
-      if not tables.find(online, cpu) then self.offline[cpu] = true end
-   end
-end
-
 local function complete(self)
-   look_for_cpus(self)
    self.partial = self.child and self.gone and not self.status
    self.used = self.partial and cpu_times(self.child.pid)
    self.elapsed = math.max(self.env.clock() - self.started, 0)
@@ -449,13 +439,11 @@ local function result(self)
       rusage = minus(self.partial and self.used or status.rusage, self.used_before), followed = self.followed,
       unmeasured = self.unmeasured, why = self.why, own_ns = self.own_ns, results = self.results,
       late = self.waits_until ~= nil, enough = self.enough or false, simulated = host.simulated(),
-      offline = next(self.offline) and tables.keys(self.offline) or nil,
    }
 end
 
 local function new(target, callbacks)
-   return { target = target, callbacks = callbacks, by_ctx = {}, known = {}, offline = {}, live = 0, followed = 0,
-      unmeasured = 0 }
+   return { target = target, callbacks = callbacks, by_ctx = {}, known = {}, live = 0, followed = 0, unmeasured = 0 }
 end
 
 --- Measures a target.
@@ -483,7 +471,7 @@ end
 -- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
 -- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how
 -- long the command's first thread ran; `results`, what the called function
--- returned; `late`: the command ended during the delay; `offline`: the CPUs that went offline, if any did
+-- returned; `late`: the command ended during the delay
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {
 --    attach = function(subject)
@@ -579,16 +567,6 @@ end
 --- Why an event can have no counter for a time, in words.
 measure.OTHERS = "other users of the PMU had its counter: another profiler, a measurement of whole CPUs, the NMI "
    .. "watchdog"
-
---- Says which CPUs went offline while they were measured.
--- @tparam table outcome of `measure.run`
--- @treturn ?string nil: none
--- @usage print(measure.left({ offline = { 3 } }))
-function measure.left(outcome)
-   local list = outcome.offline
-   return list and ("CPU%s %s went offline: what came from then on is missing"):format(#list > 1 and "s" or "",
-      table.concat(list, ", "))
-end
 
 --- Why CPU time can be missing where threads and children are measured, in words.
 measure.TAKEN = "programs spend it while they are loaded and exit; and the kernel takes the counters from one that "

@@ -911,7 +911,7 @@ function profile.complete(self, outcome)
    outcome.missed, outcome.subjects = missed(self), self.subjects
    outcome.unsampled = not self.stages and unsampled(self, outcome) or nil
    outcome.alone, outcome.inherited = self.alone, self.inherits
-   outcome.taken = not outcome.offline and self.active > 0 and self.blind / self.active or 0
+   outcome.taken = self.active > 0 and self.blind / self.active or 0
    outcome.stages = self.stages and stages.merge(self.progress)
    outcome.randomized = self.random[1] and self.random[1].text
    outcome.stacks = self.stacks and self.stacks:outcome()

@@ -5,7 +5,6 @@
 local c = require "support.c"
 local cjson = require "cjson"
 local files = require "support.files"
-local host = require "pfm.measure.host"
 local lpfm = require "lpfm"
 local measure = require "pfm.measure"
 local record = require "repl.command.record"
@@ -49,25 +48,6 @@ describe("a CPU of the simulated computer", function()
          assert.equal(0, status, line .. ": " .. out)
       end
       c.sh("rm -f " .. data)
-   end)
-end)
-
-describe("a CPU that goes offline while it is measured", function()
-   it("is named by counts and recordings, which blame no other users of the PMU", function()
-      local real, count, stat = host.now(), require "pfm.count", require "repl.command.stat"
-      local cpus, online = real.cpus, real.cpus()
-      if #online < 2 then return pending "one CPU alone cannot go offline" end
-      local gone = table.remove(online)
-      real.cpus = function() return online end
-      local target = { cpus = { online[1], gone }, seconds = 0.05, events = "cpu-clock" }
-      local ok, result = pcall(count.run, target)
-      local recorded, outcome = pcall(require("pfm.profile").collect, target)
-      real.cpus = cpus
-      assert.is_true(ok and recorded, tostring(result) .. tostring(outcome))
-      assert.same({ { gone }, { gone } }, { result.offline, outcome.offline })
-      local text = table.concat(stat.text(result, target), "\n")
-      assert.truthy(text:find(("CPU %d went offline: what came from then on is missing"):format(gone), 1, true), text)
-      assert.is_nil(count.run(target).offline)
    end)
 end)
 
