@@ -55,5 +55,6 @@ for name in pairs(package.preload) do
    if name:find("^repl%.") then note(require(name)) end
 end
 note(environment)
+values[package.loaded]["repl.environment"] = environment -- until this file returns, a mark of require is there
 
 return environment

@@ -137,7 +137,7 @@ static void on_interrupt(int sig)
 Chooses what Ctrl-C (SIGINT), SIGTERM, and the terminal's hangup (SIGHUP) do: with true they are
 remembered for `lpfm.proc.interrupted`, and end a waiting call of this module with nil,
 "...: interrupted", EINTR; with false they do what they did before. A SIGHUP that is ignored, as under
-nohup, stays so. Programs that are started by proc.spawn ignore those that this process ignored before.
+nohup, or handled stays so. Programs that are started by proc.spawn ignore those that this process ignored before.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage
@@ -158,7 +158,7 @@ int lpfm_on_interrupt(lua_State *L)
 		if (catching)
 			sigaction(caught[i], &saved_action[i], NULL);
 		else if (!sigaction(caught[i], NULL, &saved_action[i]) &&
-			 (caught[i] != SIGHUP || saved_action[i].sa_handler != SIG_IGN))
+			 (caught[i] != SIGHUP || saved_action[i].sa_handler == SIG_DFL))
 			lpfm_set_signal(caught[i], &action);
 	}
 	catching = !catching;

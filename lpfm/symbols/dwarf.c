@@ -253,12 +253,12 @@ static void find_function(struct symdwarf *d, Dwarf_Die *unit, struct scopes *s)
 		find_scopes(&d->function, s, 0);
 		return;
 	}
-	if (find_scopes(unit, s, 0)) {
-		d->function = s->die[0];
-		return;
+	if (!find_scopes(unit, s, 0)) {
+		s->nested = true;
+		if (!find_scopes(unit, s, 0))
+			return;
 	}
-	s->nested = true;
-	find_scopes(unit, s, 0);
+	d->function = s->die[0];
 }
 
 int symdwarf_frames(struct symdwarf *d, Dwfl_Module *mod, uint64_t addr, struct symdwarf_frame frames[], int max)

@@ -89,7 +89,8 @@ local function print_samples(self, iterate, wanted)
    local mark = summary.simulated(self)
    if mark then options.print { mark } end
    for s in iterate() do
-      local cells = tables.map(wanted, function(field) return field(s) end)
+      local cells = {}
+      for i, field in ipairs(wanted) do cells[i] = field(s) end
       options.print { table.concat(cells, " ") }
    end
 end

@@ -6,7 +6,8 @@ local bars = {}
 if not arg[1] then error("commands are expected", 0) end
 for i, line in ipairs(arg) do
    local result = count.run { command = { "/bin/sh", "-c", "exec " .. line .. " >/dev/null" }, events = "page-faults" }
-   if result.status > 125 then return result.status end -- the shell has said that it cannot run it
+   local status = result.status
+   if status == 126 or status == 127 then return status end -- the shell has said that it cannot run it
    bars[i] = { line, tonumber(result.events[1].value) }
 end
 print(plot.bars(bars, { title = "page faults" }))

@@ -316,8 +316,8 @@ local function handles_interrupt(pid)
 end
 
 -- At Ctrl-C, the terminal sends SIGINT to the command, too. A command that has not ended after a
--- while, or at the next Ctrl-C, gets SIGTERM. Whether it handles SIGINT is checked each time, as a
--- shell that does may exec a program that does not.
+-- while, or at the next Ctrl-C, gets SIGTERM, unless it may outlive this process. Whether it handles
+-- SIGINT is checked each time, as a shell that does may exec a program that does not.
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
@@ -326,11 +326,12 @@ local function end_interrupted(self)
    while not self.status and left() > 0 and not proc.interrupted() do
       self.status = self.child:wait(math.min(left(), 0.5))
    end
-   if not self.status then self.child:kill("TERM") end
+   if not self.status and not self.target.outlive then self.child:kill("TERM") end
 end
 
 -- Waits until the command has ended, also if a time limit ended the measurement before; Ctrl-C ends
--- the command. A command in the background is left running.
+-- the command. A command in the background is left running, and so is one that may outlive this
+-- process and does not end at Ctrl-C or with the terminal.
 local function reap(self)
    if not self.child then return end
    if not self.gone then
@@ -338,7 +339,7 @@ local function reap(self)
       return
    end
    if self.interrupted then end_interrupted(self) end
-   if self.target.background and not self.status then
+   if (self.target.background or self.interrupted and self.target.outlive) and not self.status then
       self.child:close()
       return
    end

@@ -4,7 +4,7 @@
 --
 --    sink.begin()                    optional: the measurement begins; a command was found and runs
 --    sink.block(block, count)        a sampling buffer up to its cur_offs (see lpfm.samples)
---    sink.stacks(bytes)              with call stacks: new ones, before samples that have them (lpfm.samples)
+--    sink.stacks(bytes)              with call stacks: new ones, before samples that have them
 --    sink.programs(records)          optional: what programs did (pfm.recording.programs)
 --    sink.maps(pid, maps, time, before)
 --                                    the executable mappings of a process, if they are new or have

@@ -71,11 +71,13 @@ describe("a recorder that is killed", function()
    end)
 
    it("leaves the command alone with --outlive", function()
-      local recorder, pid = start { "--outlive", command() }
-      recorder:kill("KILL")
-      recorder:wait()
-      assert.is_true(is_alive(pid))
-      c.sh("kill " .. pid)
+      for _, signal in ipairs { "KILL", "HUP" } do
+         local recorder, pid = start { "--outlive", command() }
+         recorder:kill(signal)
+         recorder:wait()
+         assert.is_true(is_alive(pid), signal)
+         c.sh("kill " .. pid)
+      end
    end)
 end)
 

@@ -244,9 +244,9 @@ describe("This machine", function()
 
    it("ends a measurement in time, however fast messages come", function()
       lpfm.machine "perf"
-      local busy, messages = assert(proc.spawn { c.target "shares", "60", "1" }), 0
-      assert(busy:go())
-      local ok, err = pcall(measure.run, { tids = { busy.pid }, seconds = 0.1 }, {
+      local child, messages = assert(proc.spawn { c.target "shares", "60", "1" }), 0
+      assert(child:go())
+      local ok, err = pcall(measure.run, { tids = { child.pid }, seconds = 0.1 }, {
          attach = function(subject)
             local ctx = assert(lpfm.create {})
             assert(ctx:write_pmcs { { num = 64, value = 9 } })
@@ -262,8 +262,8 @@ describe("This machine", function()
          end,
          ended = function() end,
       })
-      busy:kill "KILL"
-      busy:wait()
+      child:kill "KILL"
+      child:wait()
       assert.is_true(ok, err)
       assert.is_true(messages > 0)
    end)

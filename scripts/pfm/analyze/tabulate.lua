@@ -142,7 +142,8 @@ end
 
 -- Returns the row in which a sample counts by its own location.
 local function row_of(result, wanted, s)
-   local cells = tables.map(wanted, function(name) return keys.of(name).get(s) end)
+   local cells = {}
+   for i, name in ipairs(wanted) do cells[i] = keys.of(name).get(s) end
    local id = table.concat(cells, "\0") .. "\0" .. s.event
    local row = result.by_id[id] or new_row(result, wanted, cells, s)
    result.by_id[id] = row

@@ -96,7 +96,7 @@ end
 -- @treturn[2] string what is wrong
 -- @usage local test = require("pfm.util.name_list").test("0-3,5", "ranks")
 function name_list.test(text, numbers)
-   local test = { parts = {}, values = {}, met = {}, there = {} }
+   local test = { parts = {}, values = {}, met = {}, num_met = 0, there = {} }
    if numbers then
       local ranges, why = name_list.ranges(text:match("^(.-),?%s*$"), numbers)
       if not ranges then return nil, why end
@@ -112,6 +112,19 @@ function name_list.test(text, numbers)
    return test
 end
 
+local function meet(test, part)
+   if test.met[part] then return end
+   test.met[part], test.num_met = true, test.num_met + 1
+end
+
+--- Was there something for each part of the list?
+-- @tparam table test of `name_list.test`
+-- @treturn boolean
+-- @usage print(name_list.all_met(name_list.test "main")) --> false
+function name_list.all_met(test)
+   return test.num_met == #test.parts
+end
+
 --- Does a thing pass the test?
 -- @tparam table test of `name_list.test`
 -- @number weight how often the thing was there
@@ -124,11 +137,17 @@ function name_list.has(test, weight, label, ...)
    local passes, number = false, test.ranges and tonumber((...))
    if label ~= "-" then test.there[label] = (test.there[label] or 0) + weight end
    for i, range in ipairs(number and test.ranges or {}) do
-      if number >= range[1] and number <= range[2] then passes, test.met[test.parts[i]] = true, true end
+      if number >= range[1] and number <= range[2] then
+         passes = true
+         meet(test, test.parts[i])
+      end
    end
    for i = 1, select("#", ...) do
       local parts = test.values[(select(i, ...))]
-      for _, part in ipairs(parts or {}) do passes, test.met[part] = true, true end
+      for _, part in ipairs(parts or {}) do
+         passes = true
+         meet(test, part)
+      end
    end
    return passes
 end

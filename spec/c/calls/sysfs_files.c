@@ -100,12 +100,12 @@ static void large_groups(void)
 	pfm_machine_info_t machine;
 	pfarg_config_t c;
 
-	TRUE(!pfm_get_machine(&machine) && !pfm_get_config(&c));
+	REQUIRE(!pfm_get_machine(&machine) && !pfm_get_config(&c));
 	if (strncmp(machine.name, "sim:", 4) != 0 || strstr(machine.name, "live"))
 		return;
 	c.cf_sys_gid = 3000000000U;
 	c.cf_thread_gid = 4294967294U;
-	TRUE(!pfm_set_config(&c));
+	REQUIRE(!pfm_set_config(&c));
 	configuration();
 }
 
