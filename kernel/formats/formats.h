@@ -48,9 +48,9 @@ bool pfm_all_zero(const void *p, size_t size);
 /* Refuses a buffer that does not have room for the largest sample. */
 static inline int pfm_refuse_buf_size(const char *format, uint64_t buf_size, uint64_t sample)
 {
-	return pfm_refuse(EINVAL, "format %s: the argument is not valid: buf_size %llu is refused, as it is too "
-			  "small for the header and, in each region, %llu bytes", format,
-			  (unsigned long long)buf_size, (unsigned long long)sample);
+	return pfm_refuse(EINVAL,
+			  "format %s: the argument is not valid: buf_size %llu is refused: a sample takes %llu bytes",
+			  format, (unsigned long long)buf_size, (unsigned long long)sample);
 }
 
 #endif

@@ -16,7 +16,7 @@ local bundle = require "repl.parts.notebook.bundle"
 local validate = require "repl.lab.validate"
 
 local program = c.program
-local scratch = require "support.labs"()
+local scratch = require "labs.with_state"()
 
 local counters = assert(catalog.find "counters")
 

@@ -12,7 +12,7 @@ local judge = require "repl.lab.judge"
 local progress = require "repl.lab.progress"
 local session = require "repl.lab.session"
 
-local scratch = require "support.labs"()
+local scratch = require "labs.with_state"()
 
 -- Returns a session in which a task can be judged, and the task's page.
 local function task(lab_name, id)

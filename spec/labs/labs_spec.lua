@@ -63,7 +63,7 @@ local FIGURES = {
    },
 }
 
-local scratch = require "support.labs"()
+local scratch = require "labs.with_state"()
 
 local function script(source)
    files.write(scratch .. "/script.lua", source)

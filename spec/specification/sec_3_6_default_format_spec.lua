@@ -92,7 +92,7 @@ for layout, L in pairs(LAYOUTS) do
             assert.are.equal(size, ctx:buffer():header().size)
          end
          sim.refused("EINVAL", "not valid", lpfm.create { format = L.uuid, buf_size = 1 })
-         sim.refused("EINVAL", "buf_size 1 is refused, as it is too small for the header and",
+         sim.refused("EINVAL", "buf_size 1 is refused: a sample takes",
             lpfm.create { format = L.uuid, buf_size = 1 })
       end)
 
