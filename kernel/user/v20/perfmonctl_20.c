@@ -177,7 +177,8 @@ static int each_reg(int fd, void *arg, int n, int (*fn)(int, struct pfm20_reg *)
 	for (int i = 0; i < n && !ret; i++) {
 		if (v[i].reg_num > UINT16_MAX) {
 			put_errors(&v[i].reg_flags, PFM_REG_RETFL_EINVAL);
-			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no register %u", i + 1, v[i].reg_num));
+			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no register %u", i + 1,
+						     v[i].reg_num));
 		}
 		ret = fn(fd, &v[i]);
 	}
@@ -195,7 +196,8 @@ static int write_breaks(int fd, void *arg, int n, uint16_t first)
 
 		if (v[i].dbreg_num >= NUM_BREAKS) {
 			put_errors(&v[i].dbreg_flags, PFM_REG_RETFL_EINVAL);
-			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no debug register %u", i + 1, v[i].dbreg_num));
+			return pfm_result(pfm_refuse(-EINVAL, "element %d: there is no debug register %u", i + 1,
+						     v[i].dbreg_num));
 		}
 		ret = result(perfmonctl(fd, PFM_WRITE_PMCS, &pmc, 1), &v[i].dbreg_flags, pmc.reg_flags);
 	}
