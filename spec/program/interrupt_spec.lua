@@ -147,7 +147,7 @@ describe("a statement that takes away what the prompt needs", function()
          "require('repl.host').try = nil require('pfm.render').clean = nil",
          "for k in pairs(_G) do _G[k] = nil end" } do
          t:enter(text)
-         t:enter("") -- where the prompt is told only by the next line what is gone
+         t:enter("") -- some of these statements break the prompt only when it reads the next line
          t:enter(("%d + 1000"):format(i))
          t:wait_match(("\n%d\n"):format(1000 + i))
       end

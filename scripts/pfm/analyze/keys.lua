@@ -142,7 +142,8 @@ function keys.tests(filter)
    return out
 end
 
---- Does a sample pass? A test whose values have not all been met is done in any case, so that it knows what there is.
+--- Does a sample pass all tests? After one has failed, the others are made only if a value of theirs has not been seen
+-- yet: `keys.unmet` names values that no sample has.
 -- @tparam {table,...} tests of `keys.tests`
 -- @tparam table s the sample
 -- @treturn boolean

@@ -73,7 +73,7 @@ function tables.copy(t)
    return out
 end
 
---- Makes a table whose keys are the elements of a list, to ask what is in it.
+--- Makes a set of the elements of a list: a table that has true at each of them.
 -- @tparam table list
 -- @treturn table the values are true
 -- @usage tables.set({ "a", "b" }).b --> true

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
-/* slow.c - a sampling format without samples, whose module's init function takes 50 ms. */
+/*
+ * slow.c - a sampling format that stores no samples. Its module's init function sleeps for 50 ms, so
+ * that a second request for the module comes while the first one is loading it.
+ */
 #include <linux/delay.h>
 
 #include "perfmon_module.h"
