@@ -309,7 +309,7 @@ static void contexts_keep_the_pmu_they_began_with(void)
 	close(fd);
 }
 
-/* Four processes create contexts with a format while its module is being loaded: each gets its context. */
+/* Four processes create contexts while the format's module is being loaded: each gets its context. */
 static void all_that_ask_at_once_get_it(void)
 {
 	pid_t pids[4];
