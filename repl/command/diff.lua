@@ -81,7 +81,9 @@ local function warnings_of(result, lists)
    for _, pair in ipairs(result.unsampled) do
       out[#out + 1] = (NOT_COMPARED[pair.why]):format(render.printable(pair.run.path), pair.event)
    end
-   for _, unmet in ipairs(result.unmet) do out[#out + 1] = ("%s: %s"):format(unmet.run.path, unmet.text) end
+   for _, unmet in ipairs(result.unmet) do
+      out[#out + 1] = ("%s: %s"):format(render.printable(unmet.run.path), unmet.text)
+   end
    return out
 end
 
