@@ -284,7 +284,7 @@ describe("pfm.region", function()
    before_each(function() script = os.tmpname() end)
    after_each(function() os.remove(script) end)
 
-   local function write(text) files.write(script, 'local region = require "pfm.region"\n', text) end
+   local function write(text) files.write(script, 'local region = require "pfm.region"\n' .. text) end
 
    local MARKS = [[
       local mark = {}

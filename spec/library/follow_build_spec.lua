@@ -15,7 +15,7 @@ local folder = os.tmpname()
 local function prepare()
    os.remove(folder)
    assert.equal(0, select(2, c.sh("mkdir " .. folder)))
-   files.write(folder .. "/cc", "#!/bin/sh\necho $$ >>", folder, "/ledger\nexec gcc \"$@\"\n")
+   files.write(folder .. "/cc", "#!/bin/sh\necho $$ >>" .. folder .. "/ledger\nexec gcc \"$@\"\n")
    assert.equal(0, select(2, c.sh("chmod +x " .. folder .. "/cc")))
 end
 

@@ -13,7 +13,7 @@ local SETTING = "/proc/sys/kernel/perf_event_paranoid"
 -- with `options`; the kernel's setting itself is not changed.
 local function as_a_user(level, arguments, options)
    local file = os.tmpname()
-   files.write(file, level, "\n")
+   files.write(file, level .. "\n")
    local out, status = c.sh(("chmod 644 %s && unshare -m sh -c 'mount -t proc -o %s proc /proc && mount --bind %s %s "
       .. "&& LPFM_MACHINE=perf setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all --inh-caps=-all "
       .. "%s/%s/lpfm stat %s'"):format(file, options or "hidepid=0", file, SETTING, build, interpreter, arguments))

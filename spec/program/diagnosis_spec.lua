@@ -327,8 +327,8 @@ describe("where perf_event_open(2) is denied", function()
    end)
 
    it("the prompt begins, and a simulated machine can be chosen by its name", function()
-      files.write(scratch .. "/prompt.txt", 'print((select(2, lpfm.create())))\nlist("fault")\nlpfm.machine "sim:k8"\n',
-         'print(stat({ cpus = { 0 }, seconds = 0.1 }, "cycles"))\n')
+      files.write(scratch .. "/prompt.txt", 'print((select(2, lpfm.create())))\nlist("fault")\nlpfm.machine "sim:k8"\n'
+         .. 'print(stat({ cpus = { 0 }, seconds = 0.1 }, "cycles"))\n')
       local out, status = under(1, "--no-init <prompt.txt")
       assert.equal(1, status, out) -- list() failed
       local reason, rest = out:match("^create: (this computer cannot be measured: [^\n]*)\n(.*)$")

@@ -20,7 +20,7 @@ local function session(steps)
    local lines, out = {}, {}
    for i, step in ipairs(steps) do lines[i] = cjson.encode(step) end
    local path = home .. "/steps"
-   files.write(path, table.concat(lines, "\n"), "\n")
+   files.write(path, table.concat(lines, "\n") .. "\n")
    local text = c.sh(("HOME=%s /usr/bin/python3 -Xfrozen_modules=off spec/support/notebook.py <%s 2>%s/said"):format(
       home, path, home))
    for line in text:gmatch("[^\n]+") do out[#out + 1] = cjson.decode(line) end

@@ -187,7 +187,7 @@ watch(c, {step=0.001, count=2})
 
    it("works in a script", function()
       local path = os.tmpname()
-      files.write(path, simulated, 'require("repl.prompt.watch").call(c, {step=0.001, count=3})\n')
+      files.write(path, simulated .. 'require("repl.prompt.watch").call(c, {step=0.001, count=3})\n')
       local out, status = c.sh(program .. " " .. path)
       os.remove(path)
       assert.equal(0, status, out)

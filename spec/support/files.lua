@@ -10,10 +10,10 @@ function files.read(path)
    return text
 end
 
---- Writes texts to a file, in place of its contents; returns its path.
-function files.write(path, ...)
+--- Writes a text to a file, in place of its contents; returns its path.
+function files.write(path, text)
    local file = assert(io.open(path, "wb"))
-   assert(file:write(...))
+   assert(file:write(text))
    file:close()
    return path
 end

@@ -34,7 +34,7 @@ local PRELUDE = [[
 --- Runs a script, which has the names of PRELUDE and must succeed. Returns its output.
 function script.run(text)
    local name = os.tmpname()
-   files.write(name, PRELUDE, text)
+   files.write(name, PRELUDE .. text)
    local out, status = c.sh((os.getenv("LPFM_LUA") or "lua5.1") .. " " .. name)
    os.remove(name)
    assert(status == 0, out)

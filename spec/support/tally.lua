@@ -52,7 +52,7 @@ return function()
 
    local function note(text)
       if not now then return end
-      files.write(now, text, "\n")
+      files.write(now, text .. "\n")
    end
 
    handler.fileStart = function()

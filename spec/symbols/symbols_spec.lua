@@ -99,7 +99,7 @@ describe("debug information", function()
          n = n + 1
          text[n] = ('void f%d(void) __asm__("%s"); void f%d(void) { }\n'):format(n, name, n)
       end
-      files.write(source, table.concat(text), "int main(void) { return 0; }\n")
+      files.write(source, table.concat(text) .. "int main(void) { return 0; }\n")
       sh(("gcc -o %s %s"):format(path, source))
       local object, found = assert(objects.object(path)), {}
       for address, name in sh("nm " .. path):gmatch("(%x+) T (_[DRZ][^\n]+)") do
