@@ -40,8 +40,8 @@ static void keep_loaded(void *function)
 /***
 Explains a name, a function, an object or a module; a word finds the functions that mention it.
 @function lpfm.help
-@param[opt] what a string ("ctx:read_pmds", "pfm.count", "sampling") or a value of this module; without,
-the modules are listed
+@param[opt] what a string ("ctx:read_pmds", "pfm.count", "sampling") or a value of this module;
+without, the modules are listed
 @treturn string text
 @usage assert(require("lpfm").help("read_pmds"):find("3.1.4", 1, true))
 */

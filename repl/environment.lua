@@ -9,22 +9,24 @@ for name, value in pairs(_G) do rawset(own, name, value) end
 own.print = nil -- found in _G instead, where a replacement by users has an effect
 setfenv(1, own)
 
--- The values of the tables that the modules share with statements of the user, which may change them:
--- `string.find = nil`, `package.loaded = nil`, `require("pfm.render").clean = nil`.
+-- The values of the tables that the modules share with statements of the user, which may change
+-- them: `string.find = nil`, `package.loaded = nil`, `require("pfm.render").clean = nil`.
 local values = {}
 
--- Notes the values of a table; of its numbered elements only if the table is a list. (The registry has references to
--- values as elements, which come and go.)
+-- Notes the values of a table; of its numbered elements only if the table is a list. (The registry
+-- has references to values as elements, which come and go.)
 local function note(t, is_list)
    values[t] = {}
    for k, v in next, t do values[t][k] = (is_list or type(k) == "string") and v or nil end
 end
 
 local sethook, set_metatable, strings = debug.sethook, debug.setmetatable, getmetatable("")
-local plain = { true, 0, next, coroutine.create(function() end) } -- a value of each type without a metatable, but nil
+-- a value of each type without a metatable, but nil
+local plain = { true, 0, next, coroutine.create(function() end) }
 local environment = {}
 
---- Gives Lua's libraries, the methods of strings and files, and the modules the values that they had at the beginning.
+--- Gives Lua's libraries, the methods of strings and files, and the modules the values that they
+-- had at the beginning.
 function environment.restore()
    sethook()
    for _, value in next, plain do set_metatable(value, nil) end
@@ -55,6 +57,7 @@ for name in pairs(package.preload) do
    if name:find("^repl%.") then note(require(name)) end
 end
 note(environment)
-values[package.loaded]["repl.environment"] = environment -- until this file returns, a mark of require is there
+-- until this file returns, a mark of require is there
+values[package.loaded]["repl.environment"] = environment
 
 return environment

@@ -110,7 +110,7 @@ struct pfm_set {
 	struct pfm_share ended, living;
 	/* ns for which the set was active but lacked the PMU, or a counter */
 	uint64_t	blind;
-	uint64_t	gap;		/* ns of duration in which a switch was due and nothing was counted */
+	uint64_t	gap; /* ns of duration in which a switch was due and nothing was counted */
 	uint64_t	used_pmcs[PFM_PMC_BV];
 	uint64_t	used_pmds[PFM_PMD_BV];
 	/* registers that are in use, or for which pfm_set_reserve_*() has reserved room */
@@ -159,11 +159,11 @@ struct pfm_part {
 	bool			reported;
 	/* the result of the last call of the format's restart callback */
 	pfm_ovfl_ctrl_t		ctrl;
-	uint32_t		fills;		/* overflows at which the format notified or masked */
+	uint32_t		fills;	/* overflows at which the format notified or masked */
 	uint32_t		given;		/* number of fills that restarts have given back */
-	uint32_t		restarts;	/* number of times that the format agreed to a restart */
-	uint32_t		post;		/* number of the fill that is being reported, or 0 */
-	uint32_t		read;		/* number of the newest fill of which the message was read */
+	uint32_t		restarts; /* number of times that the format agreed to a restart */
+	uint32_t		post;	/* number of the fill that is being reported, or 0 */
+	uint32_t		read; /* number of the newest fill of which the message was read */
 	/* padding, so that parts of two CPUs share no cache line */
 	char			apart[64];
 };
@@ -205,7 +205,7 @@ struct pfm_context {
 	unsigned int		num_sets;
 	struct pfm_set		*active;
 	bool			absent;		/* the active set could not be installed */
-	uint64_t		since;		/* ops->ran() when the active set last began to count */
+	uint64_t		since;	/* ops->ran() when the active set last began to count */
 
 	struct pfm_buffer_fmt	*fmt;
 	void			*fmt_self;	/* the state of a format with fmt_ops */

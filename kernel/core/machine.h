@@ -294,7 +294,7 @@ struct pfm_machine_ops {
 	 * refused
 	 */
 	bool	 switches;
-	bool	 coexist;		/* per-thread and system-wide contexts may be loaded together */
+	bool	 coexist;	/* per-thread and system-wide contexts may be loaded together */
 	/* size of the records that the processor writes (PEBS), or 0 */
 	uint16_t ds_record;
 };
@@ -357,7 +357,8 @@ void pfm_set_timeout(struct pfm_context *ctx);
  */
 void pfm_fork(struct pfm_context *ctx, void *child);
 void pfm_fork_done(struct pfm_context *root);
-void pfm_fork_failed(struct pfm_context *ctx);	/* the machine could not call pfm_fork() for a child */
+/* the machine could not call pfm_fork() for a child */
+void pfm_fork_failed(struct pfm_context *ctx);
 
 /*
  * A message that was posted for the part has been read. fill is the value of parts[].post at the

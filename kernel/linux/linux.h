@@ -91,7 +91,7 @@ struct lx_target_ref {
 	refcount_t		users;
 	struct lx_context	*lx;		/* with a reference */
 	struct callback_head	exit_work;
-	struct work_struct	exit_later;	/* used instead on kernels without task_work_add() */
+	struct work_struct	exit_later; /* used instead on kernels without task_work_add() */
 	struct callback_head	block_work;
 	struct callback_head	refill_work;
 	/* with PFM_FL_INHERIT: record for the thread's next child; NULL: no memory */
@@ -144,7 +144,7 @@ struct lx_target {
 	bool			first_ref_used;
 	/* the target thread had the context's descriptor when it ended */
 	bool			has_fd;
-	wait_queue_head_t	blocked;	/* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
+	wait_queue_head_t	blocked; /* threads that wait for a restart (PFM_FL_NOTIFY_BLOCK) */
 	/* node in a list of listeners (record.c), if the format wants records */
 	struct hlist_node	by_listener;
 	/* hashes of recorded mappings; a child context uses its root's */
@@ -194,7 +194,7 @@ struct lx_views {
 
 /* The sampling buffer. */
 struct lx_buffer {
-	const struct cred	*payer;		/* credentials of the user to which the buffer is charged */
+	const struct cred	*payer;	/* credentials of the user to which the buffer is charged */
 	/* a struct lx_map for each address space that has the buffer mapped */
 	struct list_head	maps;
 	spinlock_t		maps_lock;
@@ -215,7 +215,7 @@ struct lx_context {
 	kuid_t			uid;		/* the user id of the creator */
 	/* perfmonctl() made the context: its buffer is mapped as 3.5.4 says */
 	bool			by_06;
-	bool			kernel_ips;	/* creator and loader may see the kernel's addresses */
+	bool			kernel_ips; /* creator and loader may see the kernel's addresses */
 	bool			sees_all;	/* creator and loader may look at any thread */
 
 	struct lx_family	family;

@@ -14,7 +14,7 @@
 struct cred;
 
 struct pfm_prog {
-	bpf_func_t		run;		/* bpf->bpf_func, copied to save a load at each call */
+	bpf_func_t		run;	/* bpf->bpf_func, copied to save a load at each call */
 	const struct bpf_insn	*insns;
 	struct bpf_prog		*bpf;
 	/* credentials of the user to which the program's memory is charged */

@@ -160,7 +160,8 @@ static int find_end(struct pfm_context *ctx)
 		return perf_refuse_files("the context", -ret);
 	if (ret == -ESRCH)
 		return perf_refuse_trace(ctx->tid, ESRCH);
-	if (ret && pfm_inherits(ctx))	/* the kernel maps no ring of an event of a thread that is inherited */
+	/* the kernel maps no ring of an event of a thread that is inherited */
+	if (ret && pfm_inherits(ctx))
 		return pfm_refuse(ret, "the end of thread %u cannot be watched: pidfd_open(2): %s", ctx->tid,
 				  strerror(-ret));
 	return ret ? perf_refuse_map(err, size) : watch_life(ctx);

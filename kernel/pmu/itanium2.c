@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
  * itanium2.c - the PMU of the Itanium 2: four counters of 47 bits, event address registers for
- * instructions (PMC10) and data (PMC11), a branch trace buffer (PMC12), two opcode matchers, and the
- * debug registers as PMC256 - PMC271 (chapter 5).
+ * instructions (PMC10) and data (PMC11), a branch trace buffer (PMC12), two opcode matchers, and
+ * the debug registers as PMC256 - PMC271 (chapter 5).
  */
 #include "core.h"
 #include "ia64.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * software.c - software counters and virtual PMDs, for a machine to append to its hardware registers.
+ * software.c - software counters and virtual PMDs, for a machine to append to its hardware
+ * registers.
  */
 #include "core.h"
 #include "software.h"

@@ -18,7 +18,7 @@ struct plan regions_plan;
 static char file_path[256];
 static struct head *head;
 
-/* --- the plan ------------------------------------------------------------------------------------ */
+/* --- the plan --------------------------------------------------------------------------------- */
 
 /*
  * Reads a line of the plan. Returns false if the line is invalid, or if there are too many

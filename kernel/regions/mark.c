@@ -4,7 +4,7 @@
 
 #define rarely(x)	__builtin_expect(!!(x), 0)
 
-/* --- reading --------------------------------------------------------------------------------------- */
+/* --- reading ---------------------------------------------------------------------------------- */
 
 /*
  * The counters are read as by perfmon_fast.h, but their registers are looked up only when set_seq
@@ -121,7 +121,7 @@ int regions_read(struct thread *t, uint64_t *values)
 	return t->n ? read_anew(t, values) : 1;
 }
 
-/* --- marks ----------------------------------------------------------------------------------------- */
+/* --- marks ------------------------------------------------------------------------------------ */
 
 /*
  * Returns the thread's record of a region that it has entered before, or NULL if the record must be

@@ -159,7 +159,7 @@ void regions_break(struct thread *t);
  */
 void regions_add(struct thread *t, struct record *rec, const uint64_t *values);
 
-/* --- mark.c -------------------------------------------------------------------------------------- */
+/* --- mark.c ----------------------------------------------------------------------------------- */
 
 /* Reads the thread's counters. Returns a negative number if they cannot be read. */
 int regions_read(struct thread *t, uint64_t *values);

@@ -45,7 +45,7 @@ void regions_leave(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* --- a thread's end -------------------------------------------------------------------------------- */
+/* --- a thread's end --------------------------------------------------------------------------- */
 
 /*
  * Returns true if view.fd is still the descriptor of the thread's context. The program may have
@@ -134,7 +134,7 @@ static __attribute__((destructor)) void at_exit(void)
 	regions_self = &regions_deaf;
 }
 
-/* --- fork ------------------------------------------------------------------------------------------- */
+/* --- fork ------------------------------------------------------------------------------------- */
 
 /*
  * Remembers in a child the regions that the forking thread was in. If that thread had entered none
@@ -181,7 +181,7 @@ bool regions_was_parents(const char *name)
 	return was;
 }
 
-/* --- a thread's beginning ---------------------------------------------------------------------------- */
+/* --- a thread's beginning --------------------------------------------------------------------- */
 
 /*
  * Called before the program closes descriptors, which may include those of this library. When the
@@ -304,7 +304,7 @@ struct thread *regions_thread(void)
 	return regions_self == &regions_nobody || regions_self == &regions_deaf ? NULL : regions_self;
 }
 
-/* --- records ----------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 /* Returns the id of a region's name; 0 if there is no memory. */
 static unsigned int id_of(const char *name)

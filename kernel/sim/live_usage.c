@@ -2,8 +2,8 @@
 /*
  * live_usage.c - reads the usage of a thread of the host: CPU time, page faults, context switches.
  * For the calling thread it is exact to the ns; for others it is read from /proc, which lags by a
- * tick, and from events on the thread, which tell its last usage after /proc has forgotten it. /proc
- * finds threads by their ids; an event shows whether an id still belongs to the thread.
+ * tick, and from events on the thread, which tell its last usage after /proc has forgotten it.
+ * /proc finds threads by their ids; an event shows whether an id still belongs to the thread.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -223,7 +223,7 @@ void sim_life_close(struct sim_follow *f)
 /* Reads what the events on the model have counted. */
 static bool read_counts(const struct sim_follow *f, uint64_t counts[COUNTS])
 {
-	uint64_t words[4 + SIM_FOLLOWED] = { 0 };	/* nr, time enabled, time running, life's value */
+	uint64_t words[4 + SIM_FOLLOWED] = { 0 }; /* nr, time enabled, time running, life's value */
 
 	if (f->life < 0 || perf_read_group(f->life, words, sizeof(words)) <= 0)
 		return false;

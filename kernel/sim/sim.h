@@ -531,8 +531,8 @@ struct sim_follow {
 	/* if the model has ended: t->ran, and the round in which it first had this value */
 	uint64_t	held_ran, held_since;
 	/*
-	 * events on the model, which stay with it through exec(2), or -1: life has a ring and counts
-	 * nothing; counts[] are of its group
+	 * events on the model, which stay with it through exec(2), or -1: life has a ring and
+	 * counts nothing; counts[] are of its group
 	 */
 	int		life, counts[SIM_FOLLOWED];
 	unsigned int	num_counts;
@@ -938,7 +938,7 @@ void sim_live_publish(struct pfm_sim *sim);
 /* sim_live_begin() and sim_live_end() enclose every command; they are called with no lock held */
 void sim_live_begin(void);
 void sim_live_end(void);
-void sim_live_forget(void);		/* called in a child after fork, which has no thread of live.c */
+void sim_live_forget(void);	/* called in a child after fork, which has no thread of live.c */
 /* change is 1 if one more context is loaded, -1 if one less is */
 void sim_live_loaded(struct pfm_sim *sim, int change);
 /*

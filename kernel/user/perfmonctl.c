@@ -26,7 +26,10 @@ struct command {
 	int	(*without)(int fd);
 	int	(*each)(int fd, void *element);
 	size_t	size;
-	/* the errnos that it may return in addition to ANYWHERE, and the one that replaces any other */
+	/*
+	 * the errnos that it may return in addition to ANYWHERE, and the one that replaces any
+	 * other
+	 */
 	uint64_t listed;
 	int	rest;
 };
@@ -34,8 +37,8 @@ struct command {
 /*
  * The specification says for each command that "the value of errno can be any one of" a list. So
  * perfmonctl() reports an errno from its command's list, while the pfm_*() calls report the errnos
- * of perfmon 2.x. Some errnos that the lists leave out are kept, because none in the lists means the
- * same: EBADF, EINVAL for arguments that the command's text excludes, and ENOMEM.
+ * of perfmon 2.x. Some errnos that the lists leave out are kept, because none in the lists means
+ * the same: EBADF, EINVAL for arguments that the command's text excludes, and ENOMEM.
  */
 #define BIT(err)	(1ULL << (err))
 #define ANYWHERE	(BIT(EBADF) | BIT(EINVAL) | BIT(EFAULT) | BIT(ENOSYS) | BIT(ENOMEM))

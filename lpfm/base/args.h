@@ -33,7 +33,10 @@ const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site)
 void lpfm_check_fields(lua_State *L, int idx, const char *call, const char *const *names);
 /* Pushes a field of the table at idx. Returns false, and pushes nothing, if it is nil. */
 bool lpfm_get_field(lua_State *L, int idx, const char *name);
-/* The same without the metamethod __index, which could call the simulated computer that is being used. */
+/*
+ * The same without the metamethod __index, which could call the simulated computer that is being
+ * used.
+ */
 bool lpfm_raw_field(lua_State *L, int idx, const char *name);
 bool lpfm_bool_field(lua_State *L, int idx, const char *name);
 /* Returns a string field of the table at idx, which keeps the string alive; NULL if it is nil. */

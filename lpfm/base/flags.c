@@ -2,8 +2,8 @@
 /*
  * flags.c - the interface's constants by name.
  *
- * Each constant is in a table once. The tables are used for flags given by name, for flags returned as
- * names, and for lpfm.const.
+ * Each constant is in a table once. The tables are used for flags given by name, for flags returned
+ * as names, and for lpfm.const.
  */
 /***
 @submodule lpfm
@@ -222,33 +222,39 @@ lpfm.const.PFM_FL_SYSTEM_WIDE. PFM_REG_IDX_NONE, all bits set, is -1, as a 64-bi
 Names and values of flags and types by topic. Calls take and return the names. "own" marks what is
 not in the specification.
 
-- context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a thread),
-  ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread creates is counted with it,
-  and with a sampling format sampled; without SYSTEM_WIDE, NOTIFY_BLOCK, MAP_SETS and OVFL_SWITCH), PROCESS (own, with
-  INHERIT and a format: all threads that the process has at the load), ON_EXEC (own, with INHERIT: the first
-  start takes effect when the thread executes a program), PREEMPTIBLE (own, 6.5, with
-  SYSTEM_WIDE: where contexts of threads would be excluded they take the PMU), OVFL_NO_MSG (notification by signal
-  alone), SMPL_FMT (2.x: a format is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see
-  context:view); Itanium: INSECURE (5.4.1), PRIV_MONITORS (6.4.1)
-- pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the hardware's)
-- pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized), READ_RESET
-  (6.2.2, for read_pmds: long reset after the read); own: OWN (with INHERIT: the thread's own count is
-  kept apart; for read_pmds: it is read), ENDED (with INHERIT, for read_pmds: what children that have ended counted),
-  FREQUENCY (with INHERIT and a format: long_reset and short_reset are how many overflows a second the machine aims at),
-  VALUES (flags, reset_pmds, smpl_pmds and eventid stay), ATTRS (these alone are written), CHECK (the element is
-  checked, and nothing is written)
-- set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE (system-wide: not
-  the idle thread), EXCL_KERNEL_ONLY_THREADS (6.2.3); Itanium: EXCL_INTR (5.5.1), INTR_ONLY (5.5.2), IDLE_EXCL
-- message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is unloaded), PREEMPTED
-  (own, 6.5: the context has the PMU back)
-- register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT (virtual)
-- register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V (virtual),
-  INTR (its overflow interrupts), NO64 (knows NO_EMUL64)
+- context, for lpfm.create: NOTIFY_BLOCK (the thread stops until restart), SYSTEM_WIDE (a CPU, not a
+  thread), ANY_CPU (own, with SYSTEM_WIDE: commands from every CPU), INHERIT (own: what the thread
+  creates is counted with it, and with a sampling format sampled; without SYSTEM_WIDE, NOTIFY_BLOCK,
+  MAP_SETS and OVFL_SWITCH), PROCESS (own, with INHERIT and a format: all threads that the process
+  has at the load), ON_EXEC (own, with INHERIT: the first start takes effect when the thread
+  executes a program), PREEMPTIBLE (own, 6.5, with SYSTEM_WIDE: where contexts of threads would be
+  excluded they take the PMU), OVFL_NO_MSG (notification by signal alone), SMPL_FMT (2.x: a format
+  is given; not needed), MAP_SETS (2.2: PMDs of each set can be mapped, see context:view); Itanium:
+  INSECURE (5.4.1), PRIV_MONITORS (6.4.1)
+- pmc, for write_pmcs: NO_EMUL64, also called NO_64BIT_EMUL (its counters stay as wide as the
+  hardware's)
+- pmd, for write_pmds: OVFL_NOTIFY (its overflow notifies), RANDOM (its resets are randomized),
+  READ_RESET (6.2.2, for read_pmds: long reset after the read); own: OWN (with INHERIT: the thread's
+  own count is kept apart; for read_pmds: it is read), ENDED (with INHERIT, for read_pmds: what
+  children that have ended counted), FREQUENCY (with INHERIT and a format: long_reset and
+  short_reset are how many overflows a second the machine aims at), VALUES (flags, reset_pmds,
+  smpl_pmds and eventid stay), ATTRS (these alone are written), CHECK (the element is checked, and
+  nothing is written)
+- set, for create_evtsets: OVFL_SWITCH, TIME_SWITCH, EXPL_NEXT (id_next comes next), EXCL_IDLE
+  (system-wide: not the idle thread), EXCL_KERNEL_ONLY_THREADS (6.2.3); Itanium: EXCL_INTR (5.5.1),
+  INTR_ONLY (5.5.2), IDLE_EXCL
+- message, a message's type: OVFL (a counter overflowed), END (the thread ended; the context is
+  unloaded), PREEMPTED (own, 6.5: the context has the PMU back)
+- register_type, what a register is: PMC, MSR, SPR, IBR, DBR, PMD, SW (a source of the system), VIRT
+  (virtual)
+- register_kind: I (implemented), WC (writes are checked), C64 (counts), RO (cannot be written), V
+  (virtual), INTR (its overflow interrupts), NO64 (knows NO_EMUL64)
 - format: NOSET (the format knows set 0 only)
-- buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of n-way:
-  MASK_WHEN_FULL (mask when all regions are full, instead of overwriting); of stack: NO_KERNEL, NO_USER (no frames of
-  that level), COPY (registers and a copy of the user's stack), RECORDS (what programs do, see buffer:records),
-  SWITCHES (and when threads leave a CPU and come back)
+- buffer, buf_flags of lpfm.create: NO_HDR (samples without a header), IIP_HDR (the ip alone); of
+  n-way: MASK_WHEN_FULL (mask when all regions are full, instead of overwriting); of stack:
+  NO_KERNEL, NO_USER (no frames of that level), COPY (registers and a copy of the user's stack),
+  RECORDS (what programs do, see buffer:records), SWITCHES (and when threads leave a CPU and come
+  back)
 @table lpfm.flags
 @usage assert(require("lpfm").flags.context.SYSTEM_WIDE == 2)
 */
@@ -286,8 +292,9 @@ static const struct {
 
 /***
 Error numbers by name, to compare with the third result of a failed call. Those of the interface:
-EINVAL (an argument or the state is not right), EBADF (no context), EBUSY (in use, or from the wrong CPU), EPERM, ESRCH
-(no such thread), ENOMEM, E2BIG (the vector is too long), EFAULT, EMFILE, EIO (a format in Lua failed), EINTR (Ctrl-C).
+EINVAL (an argument or the state is not right), EBADF (no context), EBUSY (in use, or from the wrong
+CPU), EPERM, ESRCH (no such thread), ENOMEM, E2BIG (the vector is too long), EFAULT, EMFILE, EIO (a
+format in Lua failed), EINTR (Ctrl-C).
 @table lpfm.errno
 @usage
 local lpfm = require "lpfm"

@@ -136,8 +136,9 @@ static void on_interrupt(int sig)
 /***
 Chooses what Ctrl-C (SIGINT), SIGTERM, and the terminal's hangup (SIGHUP) do: with true they are
 remembered for `lpfm.proc.interrupted`, and end a waiting call of this module with nil,
-"...: interrupted", EINTR; with false they do what they did before. A SIGHUP that is ignored, as under
-nohup, or handled stays so. Programs that are started by proc.spawn ignore those that this process ignored before.
+"...: interrupted", EINTR; with false they do what they did before. A SIGHUP that is ignored, as
+under nohup, or handled stays so. Programs that are started by proc.spawn ignore those that this
+process ignored before.
 @function lpfm.proc.on_interrupt
 @bool catch
 @usage

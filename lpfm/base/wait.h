@@ -39,7 +39,9 @@ int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
 
 struct sigaction;
-/* Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno. */
+/*
+ * Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno.
+ */
 int lpfm_set_signal(int sig, const struct sigaction *action);
 /*
  * Returns true if the signal was ignored until lpfm_set_signal() set this handler: programs must

@@ -3,9 +3,9 @@
 /***
 Perfmon contexts.
 
-Methods have the names of the interface's calls. They return the call's result, or true; when the call fails,
-nil, a message that names call, element and reason, and errno. Misuse (wrong types, a closed context)
-raises. A context is closed by close(), and when it is collected.
+Methods have the names of the interface's calls. They return the call's result, or true; when the
+call fails, nil, a message that names call, element and reason, and errno. Misuse (wrong types, a
+closed context) raises. A context is closed by close(), and when it is collected.
 
 @classmod context
 */
@@ -358,8 +358,8 @@ buffer is emptied and cursors in it become stale (specification 3.1.9).
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EBUSY if it is not loaded or monitoring is not masked; EIO after an error of a format in
-Lua
+@treturn[2] int errno: EBUSY if it is not loaded or monitoring is not masked; EIO after an error of
+a format in Lua
 @usage
 local lpfm = require "lpfm"
 local m = lpfm.machine("sim:k8")

@@ -343,21 +343,23 @@ int lpfm_create_with(lua_State *L, int idx, const char *call, lpfm_create_fn *fn
 Creates a context (specification 3.1.1).
 @function lpfm.create
 @tparam[opt] table options
-@tparam[opt] {string,...} options.flags NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...: `lpfm.flags.context`
+@tparam[opt] {string,...} options.flags NOTIFY_BLOCK, SYSTEM_WIDE, ANY_CPU, OVFL_NO_MSG, ...:
+`lpfm.flags.context`
 @string[opt] options.format a sampling format, by name or UUID
 @int[opt=65536] options.buf_size bytes of its buffer
-@tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for stack NO_KERNEL,
-NO_USER, COPY, RECORDS, SWITCHES
+@tparam[opt] {string,...} options.buf_flags NO_HDR, IIP_HDR; for n-way also MASK_WHEN_FULL; for
+stack NO_KERNEL, NO_USER, COPY, RECORDS, SWITCHES
 @int[opt] options.regions number of regions of the buffer, so that the tool reads one while another
 is filled: up to 8, for n-way (by default 2) and stack (by default 1)
 @int[opt=127] options.max_frames frames of a sample, kernel and user together, for stack: 1 to 1024
-@int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a multiple of 8
+@int[opt=8192] options.max_stack bytes to copy of the user's stack, for stack with COPY: to 65528, a
+multiple of 8
 @string[opt] options.program the program, for program: its instructions (`pfm.program`)
 @int[opt=0] options.buckets buckets of the histogram, for program
-@string[opt="none"] options.base the format that keeps samples, for program: default, n-way or stack, with their
-options
-@param[opt] options.format_arg the argument of a format written in Lua (`lpfm.register_format`); of a format that this
-module does not know, its bytes
+@string[opt="none"] options.base the format that keeps samples, for program: default, n-way or
+stack, with their options
+@param[opt] options.format_arg the argument of a format written in Lua (`lpfm.register_format`); of
+a format that this module does not know, its bytes
 @treturn[1] context
 @return[2] nil
 @treturn[2] string message

@@ -56,8 +56,8 @@ static int context_create_evtsets(lua_State *L)
 The state of event sets (specification 3.1.12).
 @function context:getinfo_evtsets
 @param list list of set ids
-@treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left, act_duration=ns,
-avail_pmcs=, avail_pmds=, mmap_offset=, lost=, throttled=, blind=, late=, gap=}
+@treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left,
+act_duration=ns, avail_pmcs=, avail_pmds=, mmap_offset=, lost=, throttled=, blind=, late=, gap=}
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, E2BIG

@@ -138,11 +138,13 @@ static void push_machine(lua_State *L, const pfm_machine_info_t *info)
 /***
 Returns the machine on which contexts are created; if a name is given, chooses the machine first.
 @function lpfm.machine
-@string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows real threads;
-without: LPFM_MACHINE in the environment, else linux or perf, whichever measures this computer first
+@string[opt] name "linux", "perf", "sim", or "sim:MODEL" (see @{machines}); "sim:MODEL,live" follows
+real threads; without: LPFM_MACHINE in the environment, else linux or perf, whichever measures this
+computer first
 @tparam[opt] table options of the simulated computer (`lpfm.sim`)
 @int[opt=1] options.cpus number of CPUs; 2 with ht
-@int[opt=0] options.ht 1: HyperThreading, of netburst and em64t; CPUs 2k and 2k+1 are a core's logical processors
+@int[opt=0] options.ht 1: HyperThreading, of netburst and em64t; CPUs 2k and 2k+1 are a core's
+logical processors
 @int[opt=1000] options.hz timer ticks a second
 @int[opt=10] options.slice_ms ms of a time slice
 @int[opt] options.slice_ns ns of a time slice
@@ -150,11 +152,13 @@ without: LPFM_MACHINE in the environment, else linux or perf, whichever measures
 @int[opt=0] options.skid instructions between an overflow and its interrupt
 @int[opt=4096] options.page_size bytes of a page
 @int[opt] options.memlock bytes that may be locked; no limit if left out
-@string[opt] options.l1d "SIZE:ASSOCIATIVITY:LINE", of l1i, l2, l3, itlb and dtlb, too; ":plru" behind it: pseudo-LRU,
-or fifo, random; without: LRU; "0": there is none
-@int[opt=0] options.prefetch 1: a miss of the L1D brings the next line, too; 2: so does the first use of such a line
+@string[opt] options.l1d "SIZE:ASSOCIATIVITY:LINE", of l1i, l2, l3, itlb and dtlb, too; ":plru"
+behind it: pseudo-LRU, or fifo, random; without: LRU; "0": there is none
+@int[opt=0] options.prefetch 1: a miss of the L1D brings the next line, too; 2: so does the first
+use of such a line
 @int[opt=0] options.store_buffer stores that wait in a CPU's buffer while loads pass them, up to 64
-@int[opt=0] options.interrupt_ns ns that each interrupt takes, by an overflow or a device, in the time of the thread
+@int[opt=0] options.interrupt_ns ns that each interrupt takes, by an overflow or a device, in the
+time of the thread
 @int[opt=0] options.explain 1: why accesses miss, and what loads see (`machine:explain`)
 @treturn[1] table the machine; the simulated computer's has methods, too
 @result name perf, linux, or sim:MODEL
@@ -189,7 +193,8 @@ static int lpfm_machine(lua_State *L)
 /***
 Lists the names that @{machine} knows.
 @function lpfm.machines
-@treturn table list of names: "linux", "perf", "sim", and "sim:MODEL" for each model of the simulated computer
+@treturn table list of names: "linux", "perf", "sim", and "sim:MODEL" for each model of the
+simulated computer
 @usage for _, name in ipairs(require("lpfm").machines()) do print(name) end
 */
 static int lpfm_machines(lua_State *L)
@@ -371,8 +376,9 @@ Lists this machine's PMC registers (specification 3.1.13). If a list is given, r
 vector of the registers that it names.
 @function lpfm.pmcs
 @tparam[opt] {table,...} list as for `context:write_pmcs`
-@treturn {table,...}|vector list of {num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=,
-width=bits, ctrl=}; or the vector
+@treturn {table,...}|vector list of
+{num=, name=, type="MSR", kind={"C64", ...}, def_value=, rsvd_mask=, index=, width=bits, ctrl=}; or
+the vector
 @raise on wrong types and unknown fields
 @see vector
 @usage for _, pmc in ipairs(require("lpfm").pmcs()) do assert(pmc.num and pmc.name) end
@@ -390,7 +396,8 @@ Lists this machine's PMD registers (specification 3.1.14). If a list is given, r
 vector of the registers that it names.
 @function lpfm.pmds
 @tparam[opt] {table,...} list numbers, or tables as for `context:write_pmds`
-@treturn {table,...}|vector list as of `lpfm.pmcs`, ctrl being the PMC that controls the PMD; or the vector
+@treturn {table,...}|vector list as of `lpfm.pmcs`, ctrl being the PMC that controls the PMD; or the
+vector
 @raise on wrong types and unknown fields
 @see vector
 @usage

@@ -107,14 +107,15 @@ int lpfm_message_take(lua_State *L, const struct lpfm_context *ctx, int64_t time
 Takes the next message, waiting for it.
 @function context:read
 @number[opt] timeout seconds to wait at most; without, as long as it takes
-@treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}}, {type="END"}, or {type="PREEMPTED", set=,
-tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
+@treturn[1] table {type="OVFL", set=, pid=, tid=, cpu=, ip=, pmds={...}}, {type="END"}, or
+{type="PREEMPTED", set=, tid=, cpu=, lost_at=, regained_at=, blind=}, times in ns
 @return[2] nil
 @treturn[2] string "timeout", or "no message ..." on the simulator, where no time passes
 @return[3] nil
 @treturn[3] string message
-@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in Lua failed, EPIPE when
-no message comes any more, because the monitored CPU has gone offline (machine linux)
+@treturn[3] int errno: EINTR (Interrupted system call) after Ctrl-C, EIO when a format written in
+Lua failed, EPIPE when no message comes any more, because the monitored CPU has gone offline
+(machine linux)
 @usage
 local ctx = assert(require("lpfm").create {})
 local msg, why = ctx:read(0)

@@ -411,12 +411,12 @@ have the names of its structures without their prefix, as everywhere; times are 
   PFM_UNLOAD_CONTEXT take nothing
 - PFM_CREATE_EVTSETS takes a list of {id=, id_next=, flags=, timeout=}, and returns it with the
   effective timeouts; PFM_DELETE_EVTSETS takes a list of ids
-- PFM_GETINFO_EVTSETS takes a list of ids and returns {id=, id_next=, flags=, switch_pmds=, runs=, timeout=,
-  act_duration=}
-- PFM_GETINFO_PMCS, PFM_GETINFO_PMDS take a list of numbers and return {num=, type=, flags=, def_value=,
-  rsvd_mask=, index=}
-- PFM_GET_CONFIG returns {version=, flags=, impl_pmcs=, impl_pmds=, sys_gid=, thread_gid=, arg_size_max=,
-  smpl_buf_size_max=, counter_width=}; PFM_SET_CONFIG takes those that change
+- PFM_GETINFO_EVTSETS takes a list of ids and returns {id=, id_next=, flags=, switch_pmds=, runs=,
+  timeout=, act_duration=}
+- PFM_GETINFO_PMCS, PFM_GETINFO_PMDS take a list of numbers and return
+  {num=, type=, flags=, def_value=, rsvd_mask=, index=}
+- PFM_GET_CONFIG returns {version=, flags=, impl_pmcs=, impl_pmds=, sys_gid=, thread_gid=,
+  arg_size_max=, smpl_buf_size_max=, counter_width=}; PFM_SET_CONFIG takes those that change
 @function lpfm.perfmonctl
 @param context a context or a descriptor; nil for commands that need none
 @param command its name, with PFM_ or without, or its number

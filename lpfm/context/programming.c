@@ -206,7 +206,8 @@ a call that was refused, the elements before the bad one are there.
 @result sets what `context:create_evtsets` made
 @result pmcs what `context:write_pmcs` wrote
 @result pmds what `context:write_pmds` wrote
-@result target `{tid=, set=}` of `context:load`, both nil if they were not given; nil if the context is not loaded
+@result target `{tid=, set=}` of `context:load`, both nil if they were not given; nil if the context
+is not loaded
 @result running true after `context:start`, false after `context:stop`
 @raise if the context is closed
 @usage

@@ -75,7 +75,8 @@ Writes PMD registers: where counting begins, periods, what is sampled (specifica
 @param[opt] list.short_reset value after any other overflow
 @tparam[opt] {int,...} list.reset_pmds PMDs that are reset when this one overflows
 @tparam[opt] {int,...} list.smpl_pmds PMDs recorded in each sample
-@tparam[opt] {string,...} list.flags OVFL_NOTIFY: a message at each overflow; RANDOM: randomized periods
+@tparam[opt] {string,...} list.flags OVFL_NOTIFY: a message at each overflow; RANDOM: randomized
+periods
 @param[opt] list.random_mask the bits of the period that are random
 @int[opt] list.random_seed seed of the generator
 @int[opt] list.switch_cnt overflows until the next set, for sets with OVFL_SWITCH
@@ -124,8 +125,8 @@ static inline int read_prepared(lua_State *L, int fd, struct lpfm_vector *v)
 Reads PMD registers (specification 3.1.4).
 @function context:read_pmds
 @tparam {table,...} list tables, or plain numbers of registers: the result is a list of tables
-{num=, set=, value=, last_reset=, switch_cnt=}. Or a vector of `lpfm.pmds`: its values are returned one after the
-other, without allocation
+{num=, set=, value=, last_reset=, switch_cnt=}. Or a vector of `lpfm.pmds`: its values are returned
+one after the other, without allocation
 @int list.num the register's number
 @int[opt=0] list.set the event set
 @tparam[opt] {string,...} list.flags READ_RESET: after all PMDs are read, this one and its
@@ -180,8 +181,8 @@ static int reader_call(lua_State *L)
 }
 
 /***
-Makes a function that reads a prepared vector, as read_pmds does, without looking up method, context and
-vector at each call.
+Makes a function that reads a prepared vector, as read_pmds does, without looking up method, context
+and vector at each call.
 @function context:reader
 @tparam vector v of lpfm.pmds
 @treturn function without arguments; returns the values, or nil, message, errno, and raises when the

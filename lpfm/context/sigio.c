@@ -2,9 +2,10 @@
 /*
  * sigio.c - SIGIO turned into calls of Lua functions (3.3.7).
  *
- * The signal's handler does what lua.c does for Ctrl-C: it sets a hook, which Lua calls before its next
- * instruction, and notes the descriptor. The hook reads the messages and calls the callbacks. Only one
- * Lua state and one thread of a process have callbacks at a time; signals go to that thread.
+ * The signal's handler does what lua.c does for Ctrl-C: it sets a hook, which Lua calls before its
+ * next instruction, and notes the descriptor. The hook reads the messages and calls the callbacks.
+ * Only one Lua state and one thread of a process have callbacks at a time; signals go to that
+ * thread.
  */
 /***
 @submodule context
@@ -337,9 +338,9 @@ one that called on_message; by a debugger's hook until this module waits.
 Only one thread of one Lua state of a process can have such functions. The handler of SIGIO stays
 installed, and calls the handler that was there before.
 @function context:on_message
-@tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a context
-with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading fails. Without:
-no function any more
+@tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a
+context with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading
+fails. Without: no function any more
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message

@@ -10,7 +10,7 @@
  */
 char *demangle(const char *name);
 
-/* --- dlang.c: names of D functions, "_D..." ---------------------------------------------------- */
+/* --- dlang.c: names of D functions, "_D..." --------------------------------------------------- */
 
 /*
  * Returns a mangled name as c++filt prints it, allocated by malloc(): with parameters and template

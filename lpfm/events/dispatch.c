@@ -348,8 +348,8 @@ static void push_counters(lua_State *L, int idx, const struct request *r, const 
 }
 
 /***
-Turns names of events into values of PMCs, and finds the counters that can hold them. If an assignment exists, it
-is found.
+Turns names of events into values of PMCs, and finds the counters that can hold them. If an
+assignment exists, it is found.
 @function lpfm.dispatch_events
 @tparam table request
 @tparam table request.events names, or tables {name=, plm=}
@@ -357,21 +357,21 @@ is found.
 @tparam[opt] {int,...} request.unavail numbers of PMCs that cannot be used
 @string[opt] request.pmu another PMU model
 @bool[opt] request.system_wide for a system-wide context
-@tparam[opt] table request.itanium the model's own options, as in `pfmlib_itanium.h`: `code_ranges` and `data_ranges`,
-of `{start, end, plm=}`; `opcode8`, `opcode9`: values of these PMCs; `iear`, `dear`: `{mode= "cache" or "tlb", umask=,
-plm=, ism=}`; `btb`: `{tar=, tac=, bac=, tm=, ptm=, ppm=, plm=}`; `counters`: for each event
-`{thres=, ism=, unchecked=}`
-@tparam[opt] table request.itanium2 as in `pfmlib_itanium2.h`: the same, also `invert`, `fine` (`false`: coarse ranges),
-mode `"alat"` of `dear`; `btb`: `{ds=, tm=, ptm=, ppm=, brt=, plm=}`
-@tparam[opt] table request.montecito as in `pfmlib_montecito.h`: like Itanium 2's without `ism`, also `demand_fetch`,
-`prefetch_match`; `opcode1`, `opcode2`: `{m=, i=, f=, b=, match=, mask=}`; `etb` for `btb`: `{tm=, ptm=, ppm=, brt=,
-plm=}`; `ipear`: `{delay=, plm=}`
-@treturn[1] table `pmcs`: `{{num=, value=}, ...}` for `ctx:write_pmcs`; `pmds`: PMD numbers, the events' first and in
-their order; `events`: the events' full names; `counters`: for each name asked for `name`, `terms` (`event`: index
-into `events`, `pmd`, `set`) and, if it is derived, `formula`; `pmc_addrs`, `pmd_addrs`: for each of `pmcs` and `pmds`
-`{addr=, alt_addr=}` of the actual register; with a model's options the ranges' debug registers are among `pmcs`,
-numbered from 256 (code) and 264 (data), and `ranges.code`, `ranges.data` tell what is covered `before` and `behind`
-each range
+@tparam[opt] table request.itanium the model's own options, as in `pfmlib_itanium.h`: `code_ranges`
+and `data_ranges`, of `{start, end, plm=}`; `opcode8`, `opcode9`: values of these PMCs; `iear`,
+`dear`: `{mode= "cache" or "tlb", umask=, plm=, ism=}`; `btb`:
+`{tar=, tac=, bac=, tm=, ptm=, ppm=, plm=}`; `counters`: for each event `{thres=, ism=, unchecked=}`
+@tparam[opt] table request.itanium2 as in `pfmlib_itanium2.h`: the same, also `invert`, `fine`
+(`false`: coarse ranges), mode `"alat"` of `dear`; `btb`: `{ds=, tm=, ptm=, ppm=, brt=, plm=}`
+@tparam[opt] table request.montecito as in `pfmlib_montecito.h`: like Itanium 2's without `ism`,
+also `demand_fetch`, `prefetch_match`; `opcode1`, `opcode2`: `{m=, i=, f=, b=, match=, mask=}`;
+`etb` for `btb`: `{tm=, ptm=, ppm=, brt=, plm=}`; `ipear`: `{delay=, plm=}`
+@treturn[1] table `pmcs`: `{{num=, value=}, ...}` for `ctx:write_pmcs`; `pmds`: PMD numbers, the
+events' first and in their order; `events`: the events' full names; `counters`: for each name asked
+for `name`, `terms` (`event`: index into `events`, `pmd`, `set`) and, if it is derived, `formula`;
+`pmc_addrs`, `pmd_addrs`: for each of `pmcs` and `pmds` `{addr=, alt_addr=}` of the actual register;
+with a model's options the ranges' debug registers are among `pmcs`, numbered from 256 (code) and
+264 (data), and `ranges.code`, `ranges.data` tell what is covered `before` and `behind` each range
 @return[2] nil
 @treturn[2] string why not, in words
 @treturn[2] int errno
@@ -432,8 +432,9 @@ static unsigned int take_set(const struct request *r, const unsigned int *set_of
 Splits events into the fewest sets that can each be counted, for multiplexing.
 @function lpfm.split_events
 @tparam table request as for `dispatch_events`
-@treturn[1] table `sets`: for set 0, 1, ... what `dispatch_events` returns; `counters`: for each name asked for
-`name`, `terms` (`event`, `set`, `pmd`) and, if it is derived, `formula`; `events`: all events' names
+@treturn[1] table `sets`: for set 0, 1, ... what `dispatch_events` returns; `counters`: for each
+name asked for `name`, `terms` (`event`, `set`, `pmd`) and, if it is derived, `formula`; `events`:
+all events' names
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno

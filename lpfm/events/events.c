@@ -3,9 +3,9 @@
 /***
 Events by name.
 
-Names are libpfm4's, whatever their case, with unit masks and modifiers: `"L2_RQSTS:MISS:u"`. Generic names
-(`cycles`, `cache-misses`) and PAPI's presets (`PAPI_BR_PRC`) work wherever a name does; `"snb::NAME"` is an
-event of another PMU model.
+Names are libpfm4's, whatever their case, with unit masks and modifiers: `"L2_RQSTS:MISS:u"`.
+Generic names (`cycles`, `cache-misses`) and PAPI's presets (`PAPI_BR_PRC`) work wherever a name
+does; `"snb::NAME"` is an event of another PMU model.
 
 @submodule lpfm
 */
@@ -341,9 +341,10 @@ static void push_event(lua_State *L, const pfmlib_event_t *e)
 }
 
 /***
-Explains the name of an event. A generic name or a preset that stands for several events has `formula`, over `$1`,
-`$2`, ..., and `terms`, their tables; all others are one table with `name`, `event`, `pmu`, `desc`, `code`, `masks`,
-`modifiers`, `counters` (PMD numbers), `software`, and `plm` if the name says the privilege level.
+Explains the name of an event. A generic name or a preset that stands for several events has
+`formula`, over `$1`, `$2`, ..., and `terms`, their tables; all others are one table with `name`,
+`event`, `pmu`, `desc`, `code`, `masks`, `modifiers`, `counters` (PMD numbers), `software`, and
+`plm` if the name says the privilege level.
 @function lpfm.event
 @string name
 @string[opt] pmu another model
@@ -406,7 +407,8 @@ static int suggest_event(lua_State *L)
 /***
 All PMU models with known events.
 @function lpfm.pmus
-@treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`, `width`, `current`
+@treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`,
+`width`, `current`
 @usage
 for _, pmu in ipairs(require("lpfm").pmus()) do print(pmu.name, pmu.desc) end
 */
@@ -442,11 +444,11 @@ struct software_event {
 static const struct software_event software[] = { PFM_SOFTWARE_EVENTS(SOFTWARE_EVENT) };
 
 /***
-The software events, by the names that perf has for them. Their PMC and PMD have the same number on every machine that
-counts them.
+The software events, by the names that perf has for them. Their PMC and PMD have the same number on
+every machine that counts them.
 @function lpfm.software_events
-@treturn {table,...} `name`, `aliases`, `num` (of its PMC and PMD), `unit` ("ns", or nil: it is a number of events),
-`description`
+@treturn {table,...} `name`, `aliases`, `num` (of its PMC and PMD), `unit` ("ns", or nil: it is a
+number of events), `description`
 @usage
 for _, e in ipairs(require("lpfm").software_events()) do print(e.num, e.name, e.description) end
 */

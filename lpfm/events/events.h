@@ -24,7 +24,8 @@ void lpfm_push_regmask(lua_State *L, const pfmlib_regmask_t *mask);
 void lpfm_push_pmc(lua_State *L, unsigned int num, uint64_t value);
 
 /*
- * pmu.c: returns the number of the error with that name, without PFMLIB_ERR_; 1 if there is no such error.
+ * pmu.c: returns the number of the error with that name, without PFMLIB_ERR_; 1 if there is no such
+ * error.
  */
 int lpfm_event_error_number(const char *name);
 

@@ -2,12 +2,16 @@
 /*
  * ia64.c - the options of dispatch_events for Itaniums, and the results that they add.
  *
- * itanium2 = {code_ranges = {{start, end, plm =}, ...}, invert =, fine = false, data_ranges = {{start, end}, ...},
- *   opcode8 =, opcode9 =, iear = {mode =, umask =, plm =, ism =}, dear = {...}, btb = {ds =, tm =, ptm =, ppm =, brt =,
- *   plm =}, counters = {{thres =, ism =, unchecked =}, ...}}
- * itanium = the same without invert and fine, btb = {tar =, tac =, bac =, tm =, ptm =, ppm =, plm =}
- * montecito = as itanium2 without ism, demand_fetch =, prefetch_match =, opcode1 = {m =, i =, f =, b =, match =,
- *   mask =}, opcode2 = {...} instead of opcode8 and opcode9, etb = {tm =, ptm =, ppm =, brt =, plm =} instead of btb,
+ * itanium2 = {code_ranges = {{start, end, plm =}, ...}, invert =, fine = false,
+ *   data_ranges = {{start, end}, ...}, opcode8 =, opcode9 =,
+ *   iear = {mode =, umask =, plm =, ism =}, dear = {...},
+ *   btb = {ds =, tm =, ptm =, ppm =, brt =, plm =},
+ *   counters = {{thres =, ism =, unchecked =}, ...}}
+ * itanium = the same without invert and fine,
+ *   btb = {tar =, tac =, bac =, tm =, ptm =, ppm =, plm =}
+ * montecito = as itanium2 without ism, demand_fetch =, prefetch_match =,
+ *   opcode1 = {m =, i =, f =, b =, match =, mask =}, opcode2 = {...} instead of
+ *   opcode8 and opcode9, etb = {tm =, ptm =, ppm =, brt =, plm =} instead of btb,
  *   ipear = {delay =, plm =}
  */
 #include <stdio.h>

@@ -48,9 +48,9 @@ static void set_event(lua_State *L, const char *name, int (*get)(pfmlib_event_t 
 /***
 The current PMU model: event names without a model's name before them are its events.
 @function lpfm.pmu
-@treturn[1] table {name=, type=PFMLIB_*_PMU, num_events=, max_event_name=bytes, num_pmcs=, num_pmds=, num_counters=,
-width=bits of a hardware counter, impl_pmcs=, impl_pmds=, impl_counters=lists of numbers, cycle_event=,
-inst_retired_event=names, where there are such events}
+@treturn[1] table {name=, type=PFMLIB_*_PMU, num_events=, max_event_name=bytes, num_pmcs=,
+num_pmds=, num_counters=, width=bits of a hardware counter, impl_pmcs=, impl_pmds=,
+impl_counters=lists of numbers, cycle_event=, inst_retired_event=names, where there are such events}
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno
@@ -88,7 +88,8 @@ static int pmu(lua_State *L)
 }
 
 /***
-Makes a PMU model the current one, whichever the machine has: event names without a model's name are its events.
+Makes a PMU model the current one, whichever the machine has: event names without a model's name are
+its events.
 @function lpfm.force_pmu
 @param[opt] model its name or PFMLIB_*_PMU number; without: the machine's again
 @treturn[1] boolean true
@@ -215,9 +216,10 @@ static int event_options(lua_State *L)
 /***
 Explains an error of the event library.
 @function lpfm.event_error
-@param error its number, PFMLIB_ERR_*, or its name, as the fourth result of a failed call has it: NOTSUPP,
-INVAL, NOINIT, NOTFOUND, NOASSIGN, FULL, EVTMANY, MAGIC, FEATCOMB, EVTSET, EVTINCOMP, TOOMANY, IRRTOOBIG, IRREMPTY,
-IRRINVAL, IRRTOOMANY, DRRINVAL, DRRTOOMANY, BADHOST, IRRALIGN, IRRFLAGS, UMASK, NOMEM
+@param error its number, PFMLIB_ERR_*, or its name, as the fourth result of a failed call has it:
+NOTSUPP, INVAL, NOINIT, NOTFOUND, NOASSIGN, FULL, EVTMANY, MAGIC, FEATCOMB, EVTSET, EVTINCOMP,
+TOOMANY, IRRTOOBIG, IRREMPTY, IRRINVAL, IRRTOOMANY, DRRINVAL, DRRTOOMANY, BADHOST, IRRALIGN,
+IRRFLAGS, UMASK, NOMEM
 @treturn string text, nil for a name that is none
 @usage
 local lpfm = require "lpfm"

@@ -234,29 +234,33 @@ static int push_result(lua_State *L, const struct lpfm_luafmt *f)
 }
 
 /***
-Registers a sampling format written in Lua, for the machines in user space (specification 3.5.7, 3.5.8).
+Registers a sampling format written in Lua, for the machines in user space (specification 3.5.7,
+3.5.8).
 
-The functions of a format run during the overflow, in the thread that handles it. So a format has a Lua state of
-its own. When it is registered its functions are copied there, with the values of the local variables they use:
-numbers, strings, tables, other functions. From then on the copies are independent of the script. The only globals
-are the standard libraries without io, and `u64`; `require "lpfm"` raises.
+The functions of a format run during the overflow, in the thread that handles it. So a format has a
+Lua state of its own. When it is registered its functions are copied there, with the values of the
+local variables they use: numbers, strings, tables, other functions. From then on the copies are
+independent of the script. The only globals are the standard libraries without io, and `u64`;
+`require "lpfm"` raises.
 
-Only `handler` must be there. `self` is a table of the context's own: `self.arg` is the `format_arg` of
-`lpfm.create`, `self.flags` the context's flags, `self.num_pmds` the number of PMDs, `self.buf` the sampling buffer
-if there is one.
+Only `handler` must be there. `self` is a table of the context's own: `self.arg` is the `format_arg`
+of `lpfm.create`, `self.flags` the context's flags, `self.num_pmds` the number of PMDs, `self.buf`
+the sampling buffer if there is one.
 
 - validate(self): refuses the context by returning false, or nil and a message, or by raising
   (specification 3.5.10)
 - getsize(self): bytes of the buffer; 0, or without getsize: no buffer (specification 3.5.11)
 - init(self): a context was created (specification 3.5.12)
-- handler(self, overflow): a PMD overflowed (specification 3.5.14). overflow, the same table each time, has ovfl_pmd,
-  set, last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip, pid, tid, cpu; pmds: the values of its
-  smpl_pmds by number. Returns any of "NOTIFY" (send the message, if the PMD has OVFL_NOTIFY), "RESET" (the PMD and
-  its reset_pmds, short), "BLOCK", "MASK"; nothing: go on
+- handler(self, overflow): a PMD overflowed (specification 3.5.14). overflow, the same table each
+  time, has ovfl_pmd, set, last_reset, value, eventid, notify (its OVFL_NOTIFY), tstamp (ns), ip,
+  pid, tid, cpu; pmds: the values of its smpl_pmds by number. Returns any of "NOTIFY" (send the
+  message, if the PMD has OVFL_NOTIFY), "RESET" (the PMD and its reset_pmds, short), "BLOCK",
+  "MASK"; nothing: go on
 - restart(self, active): `context:restart` was called (specification 3.5.15). Returns "RESET" (a
   long reset of what overflowed), "MASK", or both. A format without restart behaves as if it
   returned "RESET"
-- exit(self): the context is gone; perhaps in another thread, and a moment after `context:close` (specification 3.5.13)
+- exit(self): the context is gone; perhaps in another thread, and a moment after `context:close`
+  (specification 3.5.13)
 - calls: query functions by name, for `context:ask`
 
 base names a format that keeps samples in its buffer: "default", "default-0.6" or "n-way". In the
@@ -268,8 +272,8 @@ self.buf:get(type, offset) reads from the buffer. In a format without base, self
 offset, value) and self.buf:write(offset, string) write to it. Types are u8, u16, u32, u64, double.
 #self.buf is its size.
 
-An error in handler or restart ends the session: monitoring is masked, a message is sent, and from then on
-ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO;
+An error in handler or restart ends the session: monitoring is masked, a message is sent, and from
+then on ctx:read, ctx:restart and the like return nil, the error with its traceback, and EIO;
 ctx:format_error() returns it, too. A call that takes more than 100 million instructions is such an
 error.
 @function lpfm.register_format
@@ -290,8 +294,10 @@ error.
 @treturn[1] string the format's UUID, made from the name if none was given
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EBUSY (the name or UUID is taken), EINVAL (the functions cannot be taken over)
-@raise on wrong types, unknown fields, and functions that use what cannot leave the script (userdata)
+@treturn[2] int errno: EBUSY (the name or UUID is taken), EINVAL (the functions cannot be taken
+over)
+@raise on wrong types, unknown fields, and functions that use what cannot leave the script
+(userdata)
 @usage
 local lpfm = require "lpfm"
 assert(lpfm.register_format {

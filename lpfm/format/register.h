@@ -65,7 +65,7 @@ void lpfm_fmt_use_put(struct lpfm_fmt_use *use);
  */
 int lpfm_fmt_ask(struct lpfm_fmt_use *use, const char *name, const char *args, char **out);
 
-/* --- callbacks.c: the core's calls ------------------------------------------------------------- */
+/* --- callbacks.c: the core's calls ------------------------------------------------------------ */
 
 extern const struct pfm_fmt_ops lpfm_fmt_ops;
 

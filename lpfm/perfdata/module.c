@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /***
-Files of perf (perf.data): their header, and their records one after the other. `pfm.recording.perfdata` makes
-recordings of them.
-`values` is a list of names, from index 0: what samples may have in addition to the fields that all have.
+Files of perf (perf.data): their header, and their records one after the other.
+`pfm.recording.perfdata` makes recordings of them.
+`values` is a list of names, from index 0: what samples may have in addition to the fields that all
+have.
 @module lpfm.perfdata
 @pragma nostrip
 */
@@ -159,8 +160,8 @@ static int refuse(lua_State *L, const char *path, const char *why)
 /***
 Opens a file that perf has written: `perf record -o FILE`, or `-o -` to a pipe.
 @function open
-@string path "-" is standard input; what comes through a pipe is read to its end first; of a directory (of
-`perf record --threads`) all parts are read
+@string path "-" is standard input; what comes through a pipe is read to its end first; of a
+directory (of `perf record --threads`) all parts are read
 @treturn[1] file
 @treturn[2] boolean false if it cannot be opened, or is not a file of perf: other readers may try it
 @return[3] nil
@@ -236,9 +237,10 @@ static int file_is_ended(lua_State *L)
 /***
 Returns the events that are known so far. In a file written to a pipe, records describe them.
 @function perfdata:events
-@treturn {table,...} `type`, `config` (hexadecimal digits), `period` (events or, with `freq`, samples a second),
-`inherit`, `exclude_user`, `exclude_kernel`, `group`, `calls_by_branches`, `regs` (hexadecimal digits: the mask of the
-registers in samples), `fields` (which their samples have), `values` (numbers of `values`)
+@treturn {table,...} `type`, `config` (hexadecimal digits), `period` (events or, with `freq`,
+samples a second), `inherit`, `exclude_user`, `exclude_kernel`, `group`, `calls_by_branches`, `regs`
+(hexadecimal digits: the mask of the registers in samples), `fields` (which their samples have),
+`values` (numbers of `values`)
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(#f:events()) end
 */
 static int file_events(lua_State *L)
@@ -432,15 +434,17 @@ static bool push_record(lua_State *L, struct perfdata *self, const struct perf_r
 The next record.
 @function perfdata:next
 @string[opt] only "samples" or "records": records of the other kind are skipped
-@treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`, `tid`, `time` (ns),
-`period`, `has_values` (if one of the `values` has a meaning), `chain` (words of 64 bits: frames,
-the innermost first), `cookie` (that of the record with the user's frames), `counts` (list of {id,
-value}), `branches` (words: from, to, flags), `raw` (fields of a tracepoint), `regs`, `regs_abi`,
-`stack` (the user's). Table of another record: `type` (a number), `misc`, `time`, and, for known
-kinds, `kind` and its fields. Both have `order`, the number of the record in the file
+@treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`,
+`tid`, `time` (ns), `period`, `has_values` (if one of the `values` has a meaning), `chain` (words of
+64 bits: frames, the innermost first), `cookie` (that of the record with the user's frames),
+`counts` (list of {id, value}), `branches` (words: from, to, flags), `raw` (fields of a tracepoint),
+`regs`, `regs_abi`, `stack` (the user's). Table of another record: `type` (a number), `misc`,
+`time`, and, for known kinds, `kind` and its fields. Both have `order`, the number of the record in
+the file
 @treturn[2] boolean false: the record has an invalid field, and is skipped
 @return[3] nil
-@treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd packs), "memory"
+@treturn[3] string "end", or why the rest cannot be read: "cut", "damaged", "packed" (not as libzstd
+packs), "memory"
 @treturn[3] number where in the file that is
 @usage local f = require("lpfm.perfdata").open "perf.data"; if f then print(f:next()) end
 */

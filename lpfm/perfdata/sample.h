@@ -58,7 +58,7 @@ bool perf_sample_read(const struct perf_event_attr *attr, const struct perf_reco
 /* Returns the time at the end of a record other than a sample, or 0 if it has none. */
 uint64_t perf_id_time(const struct perf_event_attr *attr, const struct perf_record *record);
 
-/* --- record.c: records as Lua tables ------------------------------------------------------------ */
+/* --- record.c: records as Lua tables ---------------------------------------------------------- */
 
 /*
  * Pushes a table with the fields of a record that is not a sample; *time is 0 if the record has no

@@ -601,8 +601,9 @@ static int wait_a_while(lua_State *L, const struct lpfm_process *p, int64_t dead
 Waits for the end of the process.
 @function child:wait
 @number[opt] timeout seconds to wait at most; without, as long as it takes
-@treturn[1] table {status=exit status} or {signal=number, signal_name=}, and rusage={utime=s, stime=s,
-minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Further calls return the same
+@treturn[1] table {status=exit status} or {signal=number, signal_name=}, and
+rusage={utime=s, stime=s, minflt=, majflt=, nvcsw=, nivcsw=, maxrss=KiB}. Further calls return the
+same
 @return[2] nil
 @treturn[2] string "timeout"
 @return[3] nil

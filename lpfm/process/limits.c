@@ -16,7 +16,10 @@
 #include "base/result.h"
 #include "process/proc.h"
 
-/* Linux's default of fs.nr_open. lpfm opens no descriptor that high: those from MOST on were inherited. */
+/*
+ * Linux's default of fs.nr_open. lpfm opens no descriptor that high: those from MOST on were
+ * inherited.
+ */
 enum { MOST = 1 << 20 };
 
 static struct rlimit before;

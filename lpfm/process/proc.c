@@ -180,8 +180,8 @@ static int proc_adopt(lua_State *L)
 }
 
 /***
-Keeps processes of the same user from tracing this one and from reading or writing its memory and descriptors, or
-allows it again (PR_SET_DUMPABLE).
+Keeps processes of the same user from tracing this one and from reading or writing its memory and
+descriptors, or allows it again (PR_SET_DUMPABLE).
 @function lpfm.proc.shield
 @tparam boolean on
 @treturn[1] boolean what it was before

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /***
-Regions of programs: the files in which they are measured (kernel/regions/file.h), and marks of Lua's own.
-`pfm.region` and `lpfm stat --regions` are made of these.
+Regions of programs: the files in which they are measured (kernel/regions/file.h), and marks of
+Lua's own. `pfm.region` and `lpfm stat --regions` are made of these.
 @module lpfm.regions
 */
 #include <errno.h>
@@ -190,10 +190,11 @@ static void push_block(lua_State *L, const struct pfm_regions_result *result, co
 Reads a file.
 @function read
 @string path
-@treturn[1] table `lost`: threads that were not measured, `why` the first was not, and `blocks`: of `owner` (the same
-for all of one thread), `pid`, `tid`, `comm`, `ended`, `why` (its counters could not be read any more; or ""), and
-`regions`: of `name`, `calls`, `ns`, `counts` (16, those of the plan first), and numbers of mistakes: `inside` (never
-left), `strays` (left, never entered), `crossed`, `unfinished` (ended with the thread), `forked` (its parent's)
+@treturn[1] table `lost`: threads that were not measured, `why` the first was not, and `blocks`: of
+`owner` (the same for all of one thread), `pid`, `tid`, `comm`, `ended`, `why` (its counters could
+not be read any more; or ""), and `regions`: of `name`, `calls`, `ns`, `counts` (16, those of the
+plan first), and numbers of mistakes: `inside` (never left), `strays` (left, never entered),
+`crossed`, `unfinished` (ended with the thread), `forked` (its parent's)
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno

@@ -3,16 +3,17 @@
 /***
 Views of a sampling buffer.
 
-ctx:buffer() gives a view; nothing is copied. Samples are those since the last restart. It is safe to
-look at them while monitoring is masked (after an overflow message) or stopped; while it goes on,
+ctx:buffer() gives a view; nothing is copied. Samples are those since the last restart. It is safe
+to look at them while monitoring is masked (after an overflow message) or stopped; while it goes on,
 samples that come later are not seen by a loop already begun. After ctx:restart() what a loop or
-cursor still holds is stale, and using it raises; so does a view of a closed context. buffer:copy() stays.
+cursor still holds is stale, and using it raises; so does a view of a closed context. buffer:copy()
+stays.
 
-Of the format n-way, and of stack with regions, a view shows one region: the oldest full one, which ctx:restart()
-gives back, or, if none is full, the one being written.
+Of the format n-way, and of stack with regions, a view shows one region: the oldest full one, which
+ctx:restart() gives back, or, if none is full, the one being written.
 
-The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it has
-none of them, with IIP_HDR only ip.
+The fields of a sample: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset. With NO_HDR it
+has none of them, with IIP_HDR only ip.
 
 @classmod buffer
 */

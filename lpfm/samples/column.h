@@ -39,7 +39,9 @@ struct column {
 	uint64_t from, step;		/* for LINEAR bins */
 	unsigned int bits;		/* for LOG bins: 2^bits bins for each power of two */
 	struct column_streams streams;
-	/* not empty: the field is a pid or tid, for which lives_at() gives the number of its life */
+	/*
+	 * not empty: the field is a pid or tid, for which lives_at() gives the number of its life
+	 */
 	struct lives lives;
 	bool plain;			/* the column is a field without changes */
 	bool value;			/* the column is a PMD's value without changes */

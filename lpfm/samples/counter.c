@@ -2,11 +2,11 @@
 /***
 Counting the samples of blocks by any of their values, with sums.
 
-A column is the name of a field (ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset), "period" (last_reset as a
-number of events), the number of a PMD that is stored with the samples, or a table: `{column, delta="tid"}` what it
-grew by since the last sample of the same thread (or "cpu", "pid"); `{column, from=, step=}` the number of its slice,
-from 0; `{column, bits=N}` the number of its bin, with 2^N bins for each power of two. Samples that lack a key are
-left out.
+A column is the name of a field (ip, tid, pid, cpu, tstamp, set, ovfl_pmd, last_reset), "period"
+(last_reset as a number of events), the number of a PMD that is stored with the samples, or a table:
+`{column, delta="tid"}` what it grew by since the last sample of the same thread (or "cpu", "pid");
+`{column, from=, step=}` the number of its slice, from 0; `{column, bits=N}` the number of its bin,
+with 2^N bins for each power of two. Samples that lack a key are left out.
 @classmod counter
 */
 #include <stdlib.h>
@@ -323,9 +323,10 @@ static void options_from_names(lua_State *L)
 /***
 A table that counts samples.
 @function lpfm.samples.counter
-@tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up for each row;
-`where`: up to eight tests `{column, from, to}` that a sample must pass (to: by default from); `pair`: two columns,
-see `counter:moments`. Instead of the table: names of fields, the keys
+@tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up
+for each row; `where`: up to eight tests `{column, from, to}` that a sample must pass (to: by
+default from); `pair`: two columns, see `counter:moments`. Instead of the table: names of fields,
+the keys
 @treturn counter
 @raise on wrong types and unknown fields
 @usage
@@ -364,9 +365,10 @@ The former name of @{lpfm.samples.counter}.
 /***
 Counts the samples of a block.
 @function counter:add
-@param block a string; or three arguments, a file of `lpfm.chunks`, where in it the block lies, and its length
-@tparam table sizes by number of the PMD that overflowed (or set * 65536 + number): how many values follow a
-sample, or the list of the PMDs that these are the values of
+@param block a string; or three arguments, a file of `lpfm.chunks`, where in it the block lies, and
+its length
+@tparam table sizes by number of the PMD that overflowed (or set * 65536 + number): how many values
+follow a sample, or the list of the PMDs that these are the values of
 @treturn number of samples found
 @treturn number of samples that are missing: the block is cut, but its header counts them
 @usage

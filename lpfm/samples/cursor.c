@@ -4,9 +4,11 @@
 Samples of a sampling buffer.
 
 s.ip, s.tid, s.pid, s.cpu, s.tstamp (ns), s.set, s.ovfl_pmd, s.last_reset: the sample's header.
-s.pmds: how many PMD values it holds; s[num]: the value of PMD num, or nil; s.index: its place in the
-buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else nil; s.kind: "SAMPLE", as
-@{buffer:records} has other kinds. In a loop it is the same object every time: s:copy() makes a table that stays.
+s.pmds: how many PMD values it holds; s[num]: the value of PMD num, or nil; s.index: its place in
+the buffer, from 1; s.stack: of the format stack, its call stack, a @{stack}; else nil; s.kind:
+"SAMPLE", as
+@{buffer:records} has other kinds. In a loop it is the same object every time: s:copy() makes a
+table that stays.
 
 @classmod sample
 */

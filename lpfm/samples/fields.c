@@ -193,10 +193,11 @@ static void push_iterator(lua_State *L, struct fields *f, int idx)
 /* --- the method ----------------------------------------------------------------------------- */
 
 /***
-Iterates over the samples, giving the named fields of each: the fast form. LuaJIT compiles such loops
-to machine code without a call.
+Iterates over the samples, giving the named fields of each: the fast form. LuaJIT compiles such
+loops to machine code without a call.
 @function buffer:fields
-@param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is false
+@param ... names of fields, or numbers of PMDs, at most 16; a PMD that a sample does not hold is
+false
 @tparam[opt] table filter at the end: values that fields must have
 @treturn function iterator
 @return the state that a for loop passes to it: iterator(state) returns the next sample's fields

@@ -4,7 +4,10 @@
 #include "perfmon/perfmon_stack_smpl.h"
 #include "samples/header.h"
 
-/* Reads a header of the default format of 2.x, of 0.6, or of stack, which have the flags in buf_flags. */
+/*
+ * Reads a header of the default format of 2.x, of 0.6, or of stack, which have the flags in
+ * buf_flags.
+ */
 #define READ_HDR(h, buf_flags) (struct lpfm_smpl_hdr){ \
 	.count = __atomic_load_n(&(h)->hdr_count, __ATOMIC_ACQUIRE), \
 	.cur_offs = (h)->hdr_cur_offs, .overflows = (h)->hdr_overflows, .size = (h)->hdr_buf_size, \

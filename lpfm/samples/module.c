@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /***
 Samples of the default format (layout of 2.x) outside of their buffer: what a recording holds.
-A block is a copy of a sampling buffer up to its `cur_offs`. `sizes` is a table that says which values
-follow a sample's header. A key is the number of the PMD that overflowed (or set * 65536 + number);
-its value is how many values follow, or the list of the PMDs that they are read from. None follow if
-the PMD is not a key. `head_size` is the size of a block's header, `entry_size` that of a sample
-without values, in bytes.
+A block is a copy of a sampling buffer up to its `cur_offs`. `sizes` is a table that says which
+values follow a sample's header. A key is the number of the PMD that overflowed (or set * 65536 +
+number); its value is how many values follow, or the list of the PMDs that they are read from. None
+follow if the PMD is not a key. `head_size` is the size of a block's header, `entry_size` that of a
+sample without values, in bytes.
 @module lpfm.samples
 */
 #include "base/field.h"
@@ -65,7 +65,8 @@ Iterates over the samples of a block.
 @function each
 @string block
 @tparam table sizes as for `counter:add`
-@return an iterator of tables: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset, and values, a list
+@return an iterator of tables: ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset, and
+values, a list
 @usage
 local block = assert(recording.open "lpfm.data"):each_block()()
 for s in samples.each(block, { [65] = {} }) do print(s.tid, ("%#x"):format(s.ip)) end

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* pid_reuse.c - tells apart the programs that ran one after the other under the same pid. */
 /***
-The lives of processes. The number of a process stands for another program after each exec, and for another process when
-it is reused. A life has the number pid + 2^32 * n, the n-th that the recording saw begin; n is 0 before the first. The
-names that a thread has one after the other are lives of its number in the same way.
+The lives of processes. The number of a process stands for another program after each exec, and for
+another process when it is reused. A life has the number pid + 2^32 * n, the n-th that the recording
+saw begin; n is 0 before the first. The names that a thread has one after the other are lives of its
+number in the same way.
 @classmod lives
 */
 #include <stdlib.h>

@@ -158,8 +158,8 @@ static int next_record(lua_State *L)
 }
 
 /***
-Iterates over what is in a buffer of the format stack other than samples, with RECORDS (specification 6.3.2). Each is a
-table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
+Iterates over what is in a buffer of the format stack other than samples, with RECORDS
+(specification 6.3.2). Each is a table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 
 - MAP: `addr`, `len`, `offset` (in the file), `path`, perhaps `build_id` (in hexadecimal)
 - EXEC: `comm`, the thread's name from now on
@@ -167,8 +167,8 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 - FORK: `ppid`, `ptid`, process and thread that created the thread
 - EXIT
 - COUNT: `num`, `value`: the count of a child thread when it ended, in a context with INHERIT
-- SWITCH: `how`: "in" (the thread runs from now on), "out" (it waits), "preempted" (it is ready to run, and another
-  has its CPU); with SWITCHES, on the machine perf
+- SWITCH: `how`: "in" (the thread runs from now on), "out" (it waits), "preempted" (it is ready to
+  run, and another has its CPU); with SWITCHES, on the machine perf
 - LOST: `count`, and `why`: "full" (samples that found the buffer full), "source" (samples that
   found the machine's own buffer full, or came too late), "throttled" (samples that the machine held
   back), "records" (records that found the buffer full)
@@ -176,7 +176,8 @@ table with `kind`, `pid`, `tid`, `tstamp` (ns), and:
 @int[opt] from the byte of the buffer to begin at
 @int[opt=0] ahead with regions: how many regions are to be read before this one
 @return iterator of the record, and where it ends: the byte to begin at the next time
-@raise on a buffer of another format; in the loop if the context was restarted or closed, or the buffer is corrupt
+@raise on a buffer of another format; in the loop if the context was restarted or closed, or the
+buffer is corrupt
 @usage
 local ctx = assert(require("lpfm").create { format = "stack", buf_flags = { "RECORDS" } })
 for r in ctx:buffer():records() do print(r.kind, r.pid, r.path) end

@@ -36,7 +36,10 @@ void lpfm_ref_read(lua_State *L, int idx, const struct lpfm_walk *w, const struc
 void lpfm_filter_read(lua_State *L, int idx, const struct lpfm_walk *w, const char *call,
 		      struct lpfm_filter *filter);
 
-/* Reads the value of ref in the sample at `at`; the refs must have been settled for the walk's current layout. */
+/*
+ * Reads the value of ref in the sample at `at`; the refs must have been settled for the walk's
+ * current layout.
+ */
 static inline bool lpfm_ref_get(const unsigned char *at, struct lpfm_ref ref, uint64_t *value)
 {
 	*value = ref.width ? lpfm_load(at + ref.offset, ref.width) : 0;

@@ -3,9 +3,9 @@
 /***
 The call stack of a sample of the format stack.
 
-#s.stack is the number of its frames, s.stack[i] the address of frame i: that of the sample, then those to which the
-functions return. The frames of the kernel come first, s.stack.kernel of them. Nothing is copied: the view moves with
-the cursor; s.stack:copy() stays.
+#s.stack is the number of its frames, s.stack[i] the address of frame i: that of the sample, then
+those to which the functions return. The frames of the kernel come first, s.stack.kernel of them.
+Nothing is copied: the view moves with the cursor; s.stack:copy() stays.
 
 @classmod stack
 */

@@ -4,7 +4,8 @@
  * is stored once.
  */
 /***
-Call stacks by number, from 1; 0 is the stack without frames. A stack is a list of addresses, the innermost first.
+Call stacks by number, from 1; 0 is the stack without frames. A stack is a list of addresses, the
+innermost first.
 @classmod stack_table
 */
 #include <stdlib.h>
@@ -20,7 +21,8 @@ Call stacks by number, from 1; 0 is the stack without frames. A stack is a list 
 #include "symbols/unwinder.h"
 
 enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
-enum { WORDS_MAX = UINT16_MAX + FRAMES_MAX + 1 };	/* of a stack: the kernel's frames, the user's, a mark */
+/* of a stack: the kernel's frames, the user's, a mark */
+enum { WORDS_MAX = UINT16_MAX + FRAMES_MAX + 1 };
 #define EXACT	(1LL << 53)	/* a Lua number holds all addresses below this one exactly */
 enum { UNWINDER = 5, AHEAD };	/* indices of arguments of stack_table:samples */
 
@@ -51,7 +53,7 @@ struct table {
 	size_t			told;		/* number of stacks that fresh() has returned */
 	/* number of samples by how their stacks end */
 	uint64_t		ended[SYMUNWIND_NUM_ENDS];
-	uint64_t		*ips;		/* room to unwind a stack; NULL: none was unwound yet */
+	uint64_t		*ips;	/* room to unwind a stack; NULL: none was unwound yet */
 };
 
 static void release(void *table)
@@ -194,7 +196,8 @@ struct unwinding {
 static size_t unwind(struct unwinding *u, const struct lpfm_walk *w, enum symunwind_end *end)
 {
 	const unsigned char *at = lpfm_walk_at(w);
-	const uint64_t *words = (const uint64_t *)(const void *)(at + w->frames_at);	/* records are aligned */
+	/* records are aligned */
+	const uint64_t *words = (const uint64_t *)(const void *)(at + w->frames_at);
 	pfm_stack_smpl_sample_t s;
 	size_t n = w->kernel;
 
@@ -221,7 +224,8 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 		       struct unwinding *u)
 {
 	const unsigned char *at = lpfm_walk_at(w);
-	const uint64_t *ips = (const uint64_t *)(const void *)(at + w->frames_at);	/* records are aligned */
+	/* records are aligned */
+	const uint64_t *ips = (const uint64_t *)(const void *)(at + w->frames_at);
 	enum symunwind_end end = SYMUNWIND_WHOLE;
 	uint64_t number;
 
@@ -531,10 +535,11 @@ static uint64_t count_frames(const uint64_t *stack)
 Tells where a stack was cut because further callers could not be found.
 @function stack_table:cut
 @int number
-@treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table; "code": at a return
-address that is no code; "stack": where the stack pointer leaves the stack; "pointers": in functions without frame
-pointers; "mappings": in a process with unknown mappings; "frames": after the most frames that are kept;
-"registers": in a program of which the kernel does not give the registers. Nil: it is whole
+@treturn string "copy": at the end of the bytes copied; "table": in code without an unwind table;
+"code": at a return address that is no code; "stack": where the stack pointer leaves the stack;
+"pointers": in functions without frame pointers; "mappings": in a process with unknown mappings;
+"frames": after the most frames that are kept; "registers": in a program of which the kernel does
+not give the registers. Nil: it is whole
 @usage assert(not samples.stack_table():cut(0))
 */
 static int table_cut(lua_State *L)

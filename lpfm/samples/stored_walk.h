@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stored_walk.h - a walk over the samples of a block: a copy of a sampling buffer of the default format
- * (layout of 2.x) up to its cur_offs, in memory or in a file.
+ * stored_walk.h - a walk over the samples of a block: a copy of a sampling buffer of the default
+ * format (layout of 2.x) up to its cur_offs, in memory or in a file.
  */
 #ifndef LPFM_STORED_WALK_H
 #define LPFM_STORED_WALK_H

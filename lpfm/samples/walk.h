@@ -2,8 +2,8 @@
 /*
  * walk.h - walking over the samples of the default format, in all its layouts (3.6).
  *
- * A walk trusts nothing it finds in the buffer: a sample that does not lie within it ends the walk. It
- * believes the header's count, not its offset, as the specification wants it (3.6.3).
+ * A walk trusts nothing it finds in the buffer: a sample that does not lie within it ends the walk.
+ * It believes the header's count, not its offset, as the specification wants it (3.6.3).
  */
 #ifndef LPFM_WALK_H
 #define LPFM_WALK_H

@@ -4,17 +4,18 @@ The simulated computer: methods of what `lpfm.machine("sim:MODEL", options)` ret
 
 `lpfm.machine` describes the options; `lpfm.machines()` lists the models.
 
-A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is an
-instruction: when its time is over its events happen, and also 1 instruction and its ns as cycles unless
-events says otherwise. It can also have `data=address`, with `latency=cycles` for a load that missed, `fetch=true`
-with latency, `branch=target`, and `irqs_off=true`. For thresholds, `spread=n` says that its events happen evenly in its
-last n cycles, not all in the last one; for opcode matchers, `opcode=bits` and `unit="m"`, i, f or b are the
-instruction's. `{loop=1000, step, ...}` repeats steps, `loop="forever"` without
-end. `{call=0x1020, step, ...}` are the steps of a function that is called there: the address is in the frames of
-samples (`level="kernel"`: of the kernel's stack). `{map="/bin/prog", ip=0x1000, size=0x1000, offset=0}` maps code of a
-file, and leaves a record of that in buffers that hold records (the format stack with RECORDS). `{sleep=ns}`,
-`{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}` (`name=` of the thread from then on),
-`{exit=true}`, `{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
+A program is a list of steps. A site, `{ip=0x1000, ns=10, events={l2_misses=1}, level="kernel"}`, is
+an instruction: when its time is over its events happen, and also 1 instruction and its ns as cycles
+unless events says otherwise. It can also have `data=address`, with `latency=cycles` for a load that
+missed, `fetch=true` with latency, `branch=target`, and `irqs_off=true`. For thresholds, `spread=n`
+says that its events happen evenly in its last n cycles, not all in the last one; for opcode
+matchers, `opcode=bits` and `unit="m"`, i, f or b are the instruction's. `{loop=1000, step, ...}`
+repeats steps, `loop="forever"` without end. `{call=0x1020, step, ...}` are the steps of a function
+that is called there: the address is in the frames of samples (`level="kernel"`: of the kernel's
+stack). `{map="/bin/prog", ip=0x1000, size=0x1000, offset=0}` maps code of a file, and leaves a
+record of that in buffers that hold records (the format stack with RECORDS). `{sleep=ns}`,
+`{yield=true}`, `{fork=program}`, `{thread=program}`, `{exec=program}` (`name=` of the thread from
+then on), `{exit=true}`, `{exit_group=true}`, `{sum=true}` and `{rum=true}` are operations.
 
 If a site says what it accesses, its events are the effects of that on the caches, TLBs and branch
 predictor of its CPU: cycles, stalls, loads, stores, branches and their misses. Its ns, by default
@@ -28,8 +29,8 @@ except in the last iteration of its loop), a pattern like "TTN" that is repeated
 with `seed=`. `bytes=` (4) are fetched for the instruction. `fence=true` empties the store buffer
 before the site's accesses, which bypass the buffer: without accesses it is a fence, with a load and
 a store a locked operation. `{trace=file}` replays what `lpfm trace` recorded.
-`{ops=function}` executes what the function returns, called until it returns nothing: ip, "load", "store", "modify",
-"branch" or "jump", then the address (of a branch: whether it is taken) and size.
+`{ops=function}` executes what the function returns, called until it returns nothing: ip, "load",
+"store", "modify", "branch" or "jump", then the address (of a branch: whether it is taken) and size.
 @module lpfm.sim
 */
 #include <errno.h>
@@ -199,8 +200,9 @@ static void push_thread(lua_State *L, const struct pfm_sim_thread *t)
 /***
 Returns all threads, also dead ones, in the order of their thread ids.
 @function machine:threads
-@treturn {table,...} {tid=, pid=, ppid=, uid=, gid=, state="ready"|"running"|"sleeping"|"blocked"|"waiting"|"dead",
-cpu=, kernel=, ran=ns, ip=, name=, affinity={cpus}}
+@treturn {table,...} {tid=, pid=, ppid=, uid=, gid=,
+state="ready"|"running"|"sleeping"|"blocked"|"waiting"|"dead", cpu=, kernel=, ran=ns, ip=, name=,
+affinity={cpus}}
 @usage
 local m = require("lpfm").machine("sim:k8")
 local tid = m:spawn { name = "worker", program = { { ip = 0x1000, ns = 10 } } }
@@ -223,8 +225,8 @@ static int sim_threads(lua_State *L)
 }
 
 /***
-Makes all later calls on behalf of a thread of the simulated computer; without tid, on behalf of the measuring tool,
-an administrator that occupies no CPU.
+Makes all later calls on behalf of a thread of the simulated computer; without tid, on behalf of the
+measuring tool, an administrator that occupies no CPU.
 @function machine:act
 @int[opt] tid
 @return[1] true
@@ -341,7 +343,8 @@ Lets time pass: for the given time, or until something happens, but not longer t
 @number[opt] spec.ms milliseconds
 @number[opt] spec.us microseconds
 @number[opt] spec.ns nanoseconds
-@param[opt] spec.until_message a context: until it has a message; true: until any context has a new one
+@param[opt] spec.until_message a context: until it has a message; true: until any context has a new
+one
 @int[opt] spec.until_exit a thread: until it has ended
 @bool[opt] spec.until_idle until no thread can run
 @return[1] true
@@ -497,8 +500,9 @@ static int sim_encode(lua_State *L)
 #define MAX_PMCS 4	/* most PMCs of one counter */
 
 /***
-All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`; counters of netburst
-and power5 need several. Where a register has fields of several counters, those of this counter are set.
+All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`;
+counters of netburst and power5 need several. Where a register has fields of several counters, those
+of this counter are set.
 @function machine:encode_pmcs
 @string event
 @int pmd the counter
@@ -551,7 +555,8 @@ static void push_counts(lua_State *L, const struct pfm_sim_count *counts, int n)
 Returns what really happened, exactly: in a thread, on a CPU, or in the idle thread of a CPU.
 @function machine:truth
 @tparam int|table who thread id, {cpu=n} or {idle=n}
-@treturn[1] table by event, those that happened: {user=, kernel=, interrupt=, total=}; "time" is in ns
+@treturn[1] table by event, those that happened: {user=, kernel=, interrupt=, total=}; "time" is in
+ns
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: ESRCH, EINVAL
@@ -608,17 +613,19 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 }
 
 /***
-The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the model's processor, or of
-the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE" each, "0" for none; cachegrind=1 makes them those
-of valgrind's cachegrind. Behind LINE, ":plru", ":fifo" or ":random" is another policy than LRU. The rules are
-cachegrind's always: an access counts once, however many lines it touches, and a miss accesses the next level. With ht=1
-two CPUs share the same ones.
+The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the
+model's processor, or of the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE"
+each, "0" for none; cachegrind=1 makes them those of valgrind's cachegrind. Behind LINE, ":plru",
+":fifo" or ":random" is another policy than LRU. The rules are cachegrind's always: an access counts
+once, however many lines it touches, and a miss accesses the next level. With ht=1 two CPUs share
+the same ones.
 @function machine:caches
 @int[opt=0] cpu
-@treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB: {name=, size=bytes,
-assoc=lines in a set, line=bytes, policy=, latency=cycles of a hit (for a TLB: of a miss), fetches=,
-fetch_misses=, loads=, load_misses=, stores=, store_misses=, invalidated=lines that other CPUs
-took}; it prints as a table, without columns in which all values are 0
+@treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB:
+{name=, size=bytes, assoc=lines in a set, line=bytes, policy=,
+latency=cycles of a hit (for a TLB: of a miss), fetches=, fetch_misses=, loads=, load_misses=,
+stores=, store_misses=, invalidated=lines that other CPUs took}; it prints as a table, without
+columns in which all values are 0
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL, ENOMEM
@@ -710,8 +717,9 @@ fully associative cache of the same size would not have had it either; conflict:
 have had it.
 @function machine:explain
 @int site its address
-@treturn[1] table {loads=, stores=, waited=cycles, load_misses={compulsory=, capacity=, conflict=, coherence=, total=},
-store_misses={...}, saw=the site that stored what its last load read, nil if that was there before any store}
+@treturn[1] table {loads=, stores=, waited=cycles, load_misses={compulsory=, capacity=, conflict=,
+coherence=, total=}, store_misses={...}, saw=the site that stored what its last load read, nil if
+that was there before any store}
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL without explain=1, ENOENT if nothing there has accessed data
@@ -757,8 +765,8 @@ Returns the sites that have accessed data, also those of a trace, on a computer 
 explain=1: those that `machine:explain` can explain. The sites that missed the L1D most often come
 first; of sites that missed equally often, the one with the lowest address.
 @function machine:sites
-@treturn[1] {table,...} {ip=address, loads=, stores=, misses=of loads and stores, waited=cycles}; it prints as a
-table of 200 rows at most
+@treturn[1] {table,...} {ip=address, loads=, stores=, misses=of loads and stores, waited=cycles}; it
+prints as a table of 200 rows at most
 @return[2] nil
 @treturn[2] string message
 @treturn[2] int errno: EINVAL without explain=1, ENOMEM

@@ -197,7 +197,8 @@ static int lackey_trace(lua_State *L)
 
 	text = (struct pollfd){ .fd = fd, .events = POLLIN };
 	writer = (struct pollfd){ .fd = -1, .events = POLLIN };
-	if (lua_type(L, 2) == LUA_TNUMBER)	/* fileno() of newer luaposix returns more than the number */
+	/* fileno() of newer luaposix returns more than the number */
+	if (lua_type(L, 2) == LUA_TNUMBER)
 		writer.fd = (int)lpfm_arg_int(L, 2, "lackey_trace", "ended", 0, 1 << 30);
 	if (!t->trace || pfm_sim_trace_lackey(t->trace, fd, at_end) ||
 	    pfm_sim_trace_end(t->trace, &bytes, &size))

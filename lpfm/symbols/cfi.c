@@ -11,7 +11,8 @@
 #include "symbols/expression.h"
 #include "symbols/table.h"
 
-enum { STARTS = 4 };		/* most ranges of code that calls main(), and of code with which threads begin */
+/* most ranges of code that calls main(), and of code with which threads begin */
+enum { STARTS = 4 };
 enum { SLOTS = 4096 };		/* slots of the table of rows: a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code at a program's entry point, if no symbol says its size */
@@ -287,7 +288,7 @@ static bool ends_with_call(const unsigned char *code, size_t n)
 	if (n < sizeof(word))
 		return false;
 	memcpy(&word, code + n - sizeof(word), sizeof(word));
-	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000;	/* bl, blr */
+	return (word & 0xfc000000) == 0x94000000 || (word & 0xfffffc1f) == 0xd63f0000; /* bl, blr */
 }
 
 /* Returns false: on this machine the operand of a call is not decoded. */

@@ -145,7 +145,7 @@ struct scopes {
 	uint64_t addr;
 	Dwarf_Die die[DEEPEST];
 	int n;
-	bool nested;		/* functions within other functions and within types are searched, too */
+	bool nested;	/* functions within other functions and within types are searched, too */
 };
 
 static bool has_ranges(Dwarf_Die *die)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* expression.c - the stack machine of DWARF expressions, without branches: call frame information has none. */
+/*
+ * expression.c - the stack machine of DWARF expressions, without branches: call frame information
+ * has none.
+ */
 #include <dwarf.h>
 
 #include "symbols/expression.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* pointers.c - what the code of an ELF file says about call stacks: frame pointers, libraries, other programs. */
+/*
+ * pointers.c - what the code of an ELF file says about call stacks: frame pointers, libraries,
+ * other programs.
+ */
 /***
 @submodule lpfm.symbols
 */

@@ -239,8 +239,8 @@ static int object_frames(lua_State *L)
 /***
 The parts of the file that are loaded.
 @function object:segments
-@treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own address; empty
-for the kernel
+@treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own
+address; empty for the kernel
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
 return #o:segments()
 */

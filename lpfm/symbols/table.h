@@ -28,8 +28,8 @@ struct symtab {
 
 /*
  * Adds a function, of group 0. If size is 0, the size is not known, and the function ends at the
- * next entry, at the latest at addr + most. If name is NULL, the entry only ends the function before it. The name
- * must outlive the table. Returns 0, or -1 if there is no memory.
+ * next entry, at the latest at addr + most. If name is NULL, the entry only ends the function
+ * before it. The name must outlive the table. Returns 0, or -1 if there is no memory.
  */
 int symtab_add(struct symtab *t, uint64_t addr, uint64_t size, uint64_t most, const char *name, int rank);
 /* Must be called once, after the last symtab_add(). */

@@ -95,9 +95,11 @@ static void add_mappings(lua_State *L, int idx, struct symunwind *u, uint64_t pi
 }
 
 /***
-Makes an unwinder of user stacks: by the call frame information (.eh_frame, or DWARF) of what processes have mapped.
+Makes an unwinder of user stacks: by the call frame information (.eh_frame, or DWARF) of what
+processes have mapped.
 @function unwinder
-@tparam[opt] table maps the executable mappings of process 0, a list of `{start, stop, offset, path}`
+@tparam[opt] table maps the executable mappings of process 0, a list of
+`{start, stop, offset, path}`
 @bool[opt=false] pointers frame pointers may be followed, too
 @treturn unwinder
 @raise on what is no list of mappings, and if there is no memory
@@ -190,7 +192,8 @@ Unwinds the copy of a stack.
 @function unwinder:frames
 @string registers words of 64 bits, as Linux' asm/perf_regs.h numbers them
 @string memory the stack's bytes from the stack pointer on
-@string[opt] chain words of 64 bits: the address, and where frame pointers say that functions return to
+@string[opt] chain words of 64 bits: the address, and where frame pointers say that functions return
+to
 @int[opt=0] pid the process
 @int[opt=0] time ns, when
 @treturn string the frames, words of 64 bits, the innermost first; "" if it is not known where the

@@ -90,7 +90,8 @@ end
 local function describe(side, recordings)
    local lines = {}
    for _, self in ipairs(recordings) do
-      local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n -- a damaged file lacks samples
+      -- a damaged file lacks samples
+      local n = self:group_by({ pair = { "tstamp", "tstamp" } }):moments().n
       lines[#lines + 1] = ("# %s: %s, %s of %s"):format(side, render.printable(self.path),
          render.plural(n, "sample"), render.what(self.head.what))
    end

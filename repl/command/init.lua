@@ -165,7 +165,8 @@ local function guard(err)
    if type(err) == "string" and err:find("%f[%a]interrupted$") then
       return { message = "interrupted", status = INTERRUPTED }
    end
-   local loads, options = pcall(require, "repl.command.options") -- it needs modules that may be missing
+   -- it needs modules that may be missing
+   local loads, options = pcall(require, "repl.command.options")
    return loads and options.is_own_mistake(err) and debug.traceback(err, 2) or err
 end
 

@@ -158,7 +158,7 @@ function input.pick(args, words, field, is_known)
    args.files = #files > 0 and files or nil
 end
 
--- --- the options that select samples --------------------------------------------------------------
+-- --- the options that select samples -------------------------------------------------------------
 
 --- The names of the filters.
 input.filters = { "symbol", "object", "comm", "tid", "pid", "cpu", "event", "rank", "host", "node", "job", "step" }
@@ -220,7 +220,8 @@ function input.filter(args)
    for _, name in ipairs(input.filters) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
-      if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end -- as in perf
+      -- as in perf
+      if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end
       if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end
       filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil
    end

@@ -226,8 +226,9 @@ local printers = {
 
 -- --- a lab at a terminal -------------------------------------------------------------------------
 
--- A lab at a terminal, or on any two streams of text, prints each page as lines and reads each answer as a line. It
--- never moves the cursor, so that it works with screen readers and dumb terminals.
+-- A lab at a terminal, or on any two streams of text, prints each page as lines and reads each
+-- answer as a line. It never moves the cursor, so that it works with screen readers and dumb
+-- terminals.
 
 local INTERRUPTED = 130
 local COMES_BACK = "lpfm's prompt. check(value) checks an answer, hint() helps, Ctrl-D goes back."

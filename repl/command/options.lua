@@ -145,7 +145,8 @@ local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
    mine[#mine + 1] = word
-   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then -- a negative number
+   -- a negative number
+   if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then
       mine[#mine] = word .. (word:find("^%-%-") and "=" or "") .. argv[i + 1]
       i = i + 1
    elseif wants_value(self, word) and argv[i + 1] then
@@ -185,7 +186,8 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
-      args = args:gsub("\nDid you mean one of these: .*$", "") -- useless: one-letter options are all similar
+      -- useless: one-letter options are all similar
+      args = args:gsub("\nDid you mean one of these: .*$", "")
       error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0)
    end
    if args.mistake then options.fail("%s", args.mistake) end

@@ -216,8 +216,9 @@ local KINDS = {
    { "derive", "percent_limit" },
 }
 
--- Raises an error if several kinds of output are chosen, or one with an option that it would not follow: --samples
--- with a filter, --slice, --raw or a key where it tells nothing, or -x with text output.
+-- Raises an error if several kinds of output are chosen, or one with an option that it would not
+-- follow: --samples with a filter, --slice, --raw or a key where it tells nothing, or -x with text
+-- output.
 local function check_choice(args)
    local chosen
    for _, kind in ipairs(KINDS) do
@@ -322,7 +323,8 @@ local function seconds_of(text)
 end
 
 --- Raises an error about a filter that selects no sample. If one condition by itself selects none,
--- it is probably mistyped, and the error names it and what there is; else the error names all conditions.
+-- it is probably mistyped, and the error names it and what there is; else the error names all
+-- conditions.
 -- @tparam table self of `recording.open`
 -- @string by sort keys
 -- @tparam table filter

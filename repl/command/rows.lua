@@ -52,7 +52,8 @@ commands.rows = {
       words = { "shell" }, offline = true },
 }
 
-for _, row in ipairs(parts.commands()) do table.insert(commands.rows, #commands.rows, row) end -- completion is last
+-- completion is last
+for _, row in ipairs(parts.commands()) do table.insert(commands.rows, #commands.rows, row) end
 
 --- The names of all commands.
 commands.names = {}

@@ -268,9 +268,10 @@ local function pick(args, words)
    return path and load_script(path), path, tables.slice(words, args.script and 1 or 2)
 end
 
--- Returns a function for the script that returns an iterator of the selected samples; it can be called several times.
--- Returns another function that says what the filter missed, if the script has asked for all samples. As of grep, that
--- there are none at all is no message for programs, which see it.
+-- Returns a function for the script that returns an iterator of the selected samples; it can be
+-- called several times. Returns another function that says what the filter missed, if the script
+-- has asked for all samples. As of grep, that there are none at all is no message for programs,
+-- which see it.
 local function iterator(self, args)
    if args.event and not pcall(stacks.event, self, args.event) then -- more than one event
       for name in args.event:gmatch("[^,%s]+") do options.checked(stacks.event, self, name) end

@@ -499,7 +499,8 @@ local function tell_levels(list)
    io.stderr:write("lpfm stat: ", table.concat(names, ", "), ": Linux counts clocks at all levels together\n")
 end
 
--- Returns the exit status of the command, or 1 if results were lost that `write` should have written.
+-- Returns the exit status of the command, or 1 if results were lost that `write` should have
+-- written.
 local function exit_status(result, write)
    local status = options.status(result)
    return write.lost and status == 0 and 1 or status

@@ -106,8 +106,9 @@ end
 
 -- --- an update -----------------------------------------------------------------------------------
 
--- Merges rows that differ only in the thread, and leaves out those of the idle task. Returns the rows, which name
--- their event if `several` are sampled, and by event the events of the idle task, and all.
+-- Merges rows that differ only in the thread, and leaves out those of the idle task. Returns the
+-- rows, which name their event if `several` are sampled, and by event the events of the idle task,
+-- and all.
 local function without_threads(sorted, several)
    local by_id, out, idle, all = {}, {}, {}, {}
    for _, row in ipairs(sorted.rows) do
@@ -138,8 +139,9 @@ end
 -- @tparam table self the recording of the last seconds
 -- @string by sort keys of `report.sort`
 -- @tparam[opt] table filter of `report.sort`
--- @treturn table of `cells`, `percent` (of samples of the event that are not idle), `samples` and, with call
--- stacks, `total` (which includes called functions), with several events `event`; the highest first
+-- @treturn table of `cells`, `percent` (of samples of the event that are not idle), `samples` and,
+-- with call stacks, `total` (which includes called functions), with several events `event`; the
+-- highest first
 -- @treturn number share of the idle samples of the first event
 -- @treturn table titles of the cells
 function top.rows(self, by, filter)

@@ -9,7 +9,7 @@ local tables = require "pfm.util.tables"
 
 local answers = {}
 
--- --- numbers as people write them: `2,000`, `1e3`, `2*1000`, `20 us`, `4,3 s`, `0x10`, `about 20k` ------------------
+-- --- numbers as people write them: `2,000`, `1e3`, `2*1000`, `20 us`, `4,3 s`, `0x10`, `about 20k`
 
 local FACTORS = { k = 1e3, K = 1e3, M = 1e6, G = 1e9, thousand = 1e3, million = 1e6, billion = 1e9 }
 local TIME = { ns = 1e-9, us = 1e-6, ["\194\181s"] = 1e-6, ["\206\188s"] = 1e-6, ms = 1e-3, s = 1, sec = 1,
@@ -89,8 +89,8 @@ function answers.number(given, unit)
    return value * factor
 end
 
--- Reads a 64-bit value: hexadecimal, as "0xff" or "ff", or decimal, as "255" or "-1". Returns its possible values,
--- since digits without "0x" may be of either base.
+-- Reads a 64-bit value: hexadecimal, as "0xff" or "ff", or decimal, as "255" or "-1". Returns its
+-- possible values, since digits without "0x" may be of either base.
 local function read_hex(given)
    local bare, out = given:gsub("[%s_,']", ""):lower(), {}
    local function add(digits)

@@ -81,7 +81,8 @@ local function row_of(s, index, options, others)
    if wanted and row.params ~= wanted then -- it is wrong whatever a run shows
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
-      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end -- raises errors of the lab
+      -- raises errors of the lab
+      if row.params == session.list_parameters(s.set) then s:run_up_to(index) end
       local ok
       ok, right, why, say = pcall(function()
          return is_right(session_of(s, attempt.params or s.set, index, others), page, row, options.limit)

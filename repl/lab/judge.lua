@@ -31,8 +31,8 @@ judge.limit = 20
 
 -- --- a function in a child process ---------------------------------------------------------------
 
--- Processes that the function starts cannot trace the child. They end with it, even if they made sessions and groups
--- of their own or outlived their parents.
+-- Processes that the function starts cannot trace the child. They end with it, even if they made
+-- sessions and groups of their own or outlived their parents.
 local BLOCK = 65536
 local START = 600 -- s until the function says that it has begun
 local BEGUN = "!"
@@ -95,9 +95,10 @@ local function end_children(before)
    end
 end
 
--- Calls a function in a child process. It is given a function, which it calls when its time, `seconds`, begins, or
--- begins anew; it returns one value that `wire.dump` accepts. Returns that value; or nil and why there is none: it did
--- not end in time, raised an error, or ended the process. If `quiet` is true, its output is discarded.
+-- Calls a function in a child process. It is given a function, which it calls when its time,
+-- `seconds`, begins, or begins anew; it returns one value that `wire.dump` accepts. Returns that
+-- value; or nil and why there is none: it did not end in time, raised an error, or ended the
+-- process. If `quiet` is true, its output is discarded.
 local function in_child(fn, seconds, quiet)
    io.stdout:flush()
    local from, into = assert(unistd.pipe())

@@ -22,7 +22,8 @@ local function merge(into, from)
    return into
 end
 
-local TIMES, AT_LEAST = 100, 1000 -- a parameter's limit: TIMES its default, or AT_LEAST if that is more
+-- a parameter's limit: TIMES its default, or AT_LEAST if that is more
+local TIMES, AT_LEAST = 100, 1000
 
 local function check_model(value)
    for _, machine in ipairs(lpfm.machines()) do

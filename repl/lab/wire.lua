@@ -14,7 +14,8 @@ wire.__index = wire
 --- The error that is raised when the other end has gone.
 wire.gone = "it ended the program"
 
-local MOST, DEPTH, BLOCK = 2 ^ 24, 60, 65536 -- bytes of a message, tables in tables, bytes of a read
+-- bytes of a message, tables in tables, bytes of a read
+local MOST, DEPTH, BLOCK = 2 ^ 24, 60, 65536
 
 local call
 

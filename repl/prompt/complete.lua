@@ -70,7 +70,8 @@ local function site_of(text, in_string)
    local last, before = list[#list], list[#list - 1]
    local site = { level = 0, field = last and last.text == "=" and before and before.text or nil, after = last,
       argument = 1 }
-   if last and last.kind == "name" then site.call = path_ending_at(list, #list) end -- as in stat "ls"
+   -- as in stat "ls"
+   if last and last.kind == "name" then site.call = path_ending_at(list, #list) end
    for i = #stack, 1, -1 do
       if site.call then break end
       local open = stack[i]

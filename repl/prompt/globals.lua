@@ -59,7 +59,8 @@ local own = {
    quit = function() error(globals.quitting, 0) end,
 }
 
--- --- writing texts in pieces: a single write of a long text would be one C call, which Ctrl-C cannot interrupt -------
+-- --- writing texts in pieces: a single write of a long text would be one C call, which Ctrl-C
+-- cannot interrupt -------
 
 local PIECE = 2 ^ 14 -- bytes, which even a slow terminal takes quickly
 local jit = rawget(_G, "jit")
@@ -107,7 +108,7 @@ local function write_in_pieces()
    rawset(_G, "print", print_in_pieces)
 end
 
--- --- the names --------------------------------------------------------------------------------------
+-- --- the names -----------------------------------------------------------------------------------
 
 --- Defines the global names, and makes tostring() of contexts describe how they are programmed.
 function globals.provide()

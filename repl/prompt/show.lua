@@ -298,8 +298,8 @@ local function command()
    return shell.has(shell.quote(word)) and wanted
 end
 
---- Prints a text, with a pager ($PAGER, or less) if it is longer than the terminal. The pager may leave before it has
--- read all of it.
+--- Prints a text, with a pager ($PAGER, or less) if it is longer than the terminal. The pager may
+-- leave before it has read all of it.
 -- @string text whole lines
 function show.page(text)
    local wanted = terminal.is_terminal(true) and is_long(text) and command()

@@ -3,15 +3,16 @@
 
 local A, B = 0x1000000, 0x2000000
 
--- Returns a simulated computer that has an L1D of the geometry `l1d`, "SIZE:WAYS:LINE", and no other cache or TLB.
--- `more` are further options of lpfm.machine().
+-- Returns a simulated computer that has an L1D of the geometry `l1d`, "SIZE:WAYS:LINE", and no
+-- other cache or TLB. `more` are further options of lpfm.machine().
 local function computer(kit, p, l1d, more)
    local options = { l1d = l1d or p.l1d, l2 = 0, l3 = 0, itlb = 0, dtlb = 0, explain = 1 }
    for k, v in pairs(more or {}) do options[k] = v end
    return kit.machine(p, options)
 end
 
--- Loads n elements, stride bytes apart, `times` times. Returns the misses, the machine and the truth.
+-- Loads n elements, stride bytes apart, `times` times. Returns the misses, the machine and the
+-- truth.
 local function walk(kit, p, n, stride, times, l1d, more)
    n, stride, times = kit.whole(n, "n"), kit.whole(stride, "stride", -math.huge), kit.whole(times or 1, "times")
    local m = computer(kit, p, l1d, more)
@@ -100,7 +101,8 @@ local function run_list(kit, p, list)
    return l1d.load_misses + l1d.store_misses
 end
 
--- Transposes: loads a[i][j], stores b[j][i], in the order of the list of { i, j }, which count from 0.
+-- Transposes: loads a[i][j], stores b[j][i], in the order of the list of { i, j }, which count from
+-- 0.
 local function transpose(kit, p, order)
    local row, list = p.dim * p.element, {}
    for _, at in ipairs(order) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- C programs of labs: built by the compiler of this computer, and measured without a clock. valgrind's lackey writes
--- down what such a program executes, and the simulated computer replays it through its caches.
+--- C programs of labs: built by the compiler of this computer, and measured without a clock.
+-- valgrind's lackey writes down what such a program executes, and the simulated computer replays it
+-- through its caches.
 -- @module labs.compiler
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
@@ -221,14 +222,17 @@ local function replayed(kit, p, bytes, files)
       accesses = l1d.loads + l1d.stores, misses = l1d.load_misses + l1d.store_misses }
 end
 
---- Measures a function in C: the program is run twice, with and without the call, and the difference is what counts.
+--- Measures a function in C: the program is run twice, with and without the call, and the
+-- difference is what counts.
 -- @tparam table kit
--- @tparam table p parameters: `model`; `cache`, bytes of its only cache, 512 or a power of two times that
+-- @tparam table p parameters: `model`; `cache`, bytes of its only cache, 512 or a power of two
+-- times that
 -- @string source the function, without a library and without preprocessor
--- @string main C: a function `static void @main(char called)`, which gets its input by `@in(to, bytes)`, calls the
--- function if `called`, and gives its result by `@out(from, bytes)`
+-- @string main C: a function `static void @main(char called)`, which gets its input by
+-- `@in(to, bytes)`, calls the function if `called`, and gives its result by `@out(from, bytes)`
 -- @string input bytes
--- @treturn[1] table `instructions`, `cycles`, `accesses`, `misses` (of the L1D) of the call, and `output`, bytes
+-- @treturn[1] table `instructions`, `cycles`, `accesses`, `misses` (of the L1D) of the call, and
+-- `output`, bytes
 -- @return[2] nil
 -- @treturn[2] string what is wrong with the source
 -- @raise where there is no compiler or no valgrind

@@ -14,7 +14,8 @@ local function room_for(kit, n)
    return first + 40 * n + 8 * #require("lpfm").pmds()
 end
 
--- Samples a program. Its thread is blocked while the tool works: p.tool ns for each message, p.each for each sample.
+-- Samples a program. Its thread is blocked while the tool works: p.tool ns for each message, p.each
+-- for each sample.
 local function measure(kit, p, period, buffer, interrupt)
    local m = kit.machine(p, { interrupt_ns = interrupt or 0 })
    local tid = assert(m:spawn { program = program(p) })
@@ -30,7 +31,8 @@ local function measure(kit, p, period, buffer, interrupt)
       if not message or message.type ~= "OVFL" then break end
       local n = ctx.ctx:buffer():header().count
       messages, samples = messages + 1, samples + n
-      m:run { ns = (interrupt or 0) + p.tool + n * p.each } -- the tool is woken at the interrupt's end
+      -- the tool is woken at the interrupt's end
+      m:run { ns = (interrupt or 0) + p.tool + n * p.each }
       if not ctx.ctx:restart() then -- the last sample was taken at the thread's end
          samples = samples - n
          break

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A C program made faster, judged by counts: a matrix in tiles, a structure packed, a loop with vectors.
+-- A C program made faster, judged by counts: a matrix in tiles, a structure packed, a loop with
+-- vectors.
 
 local compiler = require "labs.compiler"
 local little = require("labs.native").little
@@ -201,12 +202,13 @@ local function number_at(bytes, at, size)
    return value
 end
 
--- --- inputs and expected results ------------------------------------------------------------------
+-- --- inputs and expected results -----------------------------------------------------------------
 
 local work = {}
 
 function work.multiply(draw)
-   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) } -- c is not 0 at first
+   -- c is not 0 at first
+   local a, b, wanted, input = {}, {}, {}, { little(draw(1, 999), 8):rep(N * N) }
    for i = 0, N * N - 1 do a[i], b[i] = draw(0, 999), draw(0, 999) end
    for i = 0, N - 1 do
       for j = 0, N - 1 do
@@ -232,8 +234,8 @@ function work.star(draw)
    return { main = STAR_MAIN, input = input, wanted = little(sum, 8) .. input, skip = 4 }
 end
 
--- The input always has the cases that solutions forget: numbers below the limit at both ends of each
--- array, also in the rest that fills no vector, and one that equals the limit.
+-- The input always has the cases that solutions forget: numbers below the limit at both ends of
+-- each array, also in the rest that fills no vector, and one that equals the limit.
 function work.less(draw)
    local input, wanted, limit = {}, {}, draw(200, 800)
    for part, n in ipairs(PARTS) do

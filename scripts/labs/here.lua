@@ -30,7 +30,8 @@ end
 --- Programs a software counter.
 -- @param ctx of `kit.context`
 -- @string event a key of `here.pmds`
--- @tparam[opt] table pmd fields of the PMD; `period` in events stands for value, short_reset and long_reset
+-- @tparam[opt] table pmd fields of the PMD; `period` in events stands for value, short_reset and
+-- long_reset
 -- @tparam[opt] table how `set`, the event set; `kernel`: counts at the kernel level, too
 function here.counter(ctx, event, pmd, how)
    local num, set = here.pmds[event], how and how.set or 0

@@ -90,7 +90,8 @@ end
 -- @tparam machine m
 -- @tparam table program
 -- @tparam[opt] table fields further ones of m:spawn
--- @treturn table what really happened: by event, `{ user=, kernel=, interrupt=, total= }`; 0 where nothing did
+-- @treturn table what really happened: by event, `{ user=, kernel=, interrupt=, total= }`; 0 where
+-- nothing did
 function kit.run(m, program, fields)
    local spec = { program = program }
    for k, v in pairs(fields or {}) do spec[k] = v end
@@ -104,8 +105,8 @@ end
 --- Counts events while a program runs.
 -- @tparam machine m
 -- @tparam table program
--- @tparam {string,...} events as many as the machine has counters; "loads:u" counts at the user level alone, ":k" at
--- the kernel's
+-- @tparam {string,...} events as many as the machine has counters; "loads:u" counts at the user
+-- level alone, ":k" at the kernel's
 -- @treturn table counts by event, as they were named
 function kit.count(m, program, events)
    local tid, ctx, free, out = assert(m:spawn { program = program }), kit.context(), kit.counters(m), {}
@@ -126,8 +127,8 @@ end
 --- Samples a program.
 -- @tparam machine m
 -- @tparam table program
--- @tparam table how `event`; `period` in events, or `pmd`, the fields of the PMD; `record`, PMDs to record; `n`, the
--- number of samples at most
+-- @tparam table how `event`; `period` in events, or `pmd`, the fields of the PMD; `record`, PMDs to
+-- record; `n`, the number of samples at most
 -- @treturn {table,...} samples, with `ip`, `tstamp` and the PMDs by their numbers
 function kit.sample(m, program, how)
    local tid, num = assert(m:spawn { program = program }), kit.counters(m)[1]
@@ -156,7 +157,8 @@ end
 -- @tparam table program
 -- @string event
 -- @int period
--- @treturn {{int,...},...} of each sample the addresses: its own, and those to which the functions return
+-- @treturn {{int,...},...} of each sample the addresses: its own, and those to which the functions
+-- return
 function kit.stacks(m, program, event, period)
    local tid, ctx = assert(m:spawn { program = program }), kit.context { format = "stack", buf_size = 2 ^ 22 }
    local num, out = kit.counters(m)[1], {}
@@ -217,8 +219,8 @@ function kit.draw(from, to)
    return from + (a * 256 + b) % (to - from + 1)
 end
 
---- Returns a whole number that a student gave to a function of the prompt; raises an error that names
--- it if it is none, or too small.
+--- Returns a whole number that a student gave to a function of the prompt; raises an error that
+-- names it if it is none, or too small.
 -- @param value
 -- @string name
 -- @number[opt=1] least -math.huge: any

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Programs for this computer, made without a compiler: known numbers of instructions at known addresses, first
--- touches of pages, sleeps, calls with frame pointers. An ELF file for x86-64 or arm64.
+--- Programs for this computer, made without a compiler: known numbers of instructions at known
+-- addresses, first touches of pages, sleeps, calls with frame pointers. An ELF file for x86-64 or
+-- arm64.
 -- @module labs.native
 
 local stat = require "posix.sys.stat"
@@ -186,12 +187,13 @@ end
 
 --- Makes a program.
 -- @string path of the file
--- @tparam {table,...} functions the first is where it begins; each has a `name` and, in order, what it does:
--- `{ spin = n }` n rounds of two instructions; `{ touch = true, mark = name }` writes to a page that was not touched
--- before, with one instruction; `{ sleep = ns }`; `{ call = name }`; `{ loop = n, ... }`, n times the items in it.
--- Functions that call others several times are counted once when pages are counted: touch in the first alone.
--- @treturn table `functions`, a list of `{ name=, from=, to= }`; `marks`, addresses by name; `touches`, how often
--- pages are touched
+-- @tparam {table,...} functions the first is where it begins; each has a `name` and, in order, what
+-- it does: `{ spin = n }` n rounds of two instructions; `{ touch = true, mark = name }` writes to a
+-- page that was not touched before, with one instruction; `{ sleep = ns }`; `{ call = name }`;
+-- `{ loop = n, ... }`, n times the items in it. Functions that call others several times are
+-- counted once when pages are counted: touch in the first alone.
+-- @treturn table `functions`, a list of `{ name=, from=, to= }`; `marks`, addresses by name;
+-- `touches`, how often pages are touched
 -- @raise where the processor is neither x86-64 nor arm64, or the file cannot be written
 function native.build(path, functions)
    local machine = utsname.uname().machine

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Call stacks: which caller makes a function expensive, and what is gained when it is changed.
 
-local NAMES = { "main", "parse", "solve", "report", "copy", "hash" } -- function i has its code at i * PAGE
+-- function i has its code at i * PAGE
+local NAMES = { "main", "parse", "solve", "report", "copy", "hash" }
 local PAGE = 0x1000
 local PERIOD = 97 -- cycles; no common divisor with the cycles of a round
 local TEN = 10 -- cycles of a plan's step

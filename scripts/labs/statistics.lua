@@ -5,8 +5,10 @@ local statistics = require "pfm.statistics"
 
 local BASE, LINE, PAGE = 0x1000000, 64, 4096
 local WARM = 3 -- runs until the cache has its usual contents
-local CONFIDENCE, NORMAL = 95, 1.96 -- percent of intervals that hold the true mean; its factor for many runs
-local TRIALS, PAIRS, BUDGET = 5, 64, 30 -- of the tasks: series to plan, pairs to compare, runs of a program
+-- percent of intervals that hold the true mean; its factor for many runs
+local CONFIDENCE, NORMAL = 95, 1.96
+-- of the tasks: series to plan, pairs to compare, runs of a program
+local TRIALS, PAIRS, BUDGET = 5, 64, 30
 local GAP = 1.2 -- difference of the programs of a pair, in standard deviations
 
 -- --- programs ------------------------------------------------------------------------------------
@@ -133,7 +135,8 @@ local function layouts(kit, p)
       near = inside(out, mean, mean / 10), fast_runs = p.hundred - slow, nearness = 10 }
 end
 
--- Compares a program with itself, and with one that has more instructions, as `lpfm diff` does: Welch's test.
+-- Compares a program with itself, and with one that has more instructions, as `lpfm diff` does:
+-- Welch's test.
 local function tests(kit, p)
    local m, found, level = computer(kit, p), 0, 0.05
    local one, other = measurer(kit, p, { m = m, seed = 1000 }), measurer(kit, p, { m = m, seed = 500000 })

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
 -- Waiting: where a program is when it does not run, and when that matters.
 
-local NAMES = { "main", "parse", "fetch", "render", "log", "idle", "compute" } -- function i has its code at i * PAGE
+-- function i has its code at i * PAGE
+local NAMES = { "main", "parse", "fetch", "render", "log", "idle", "compute" }
 local PAGE = 0x1000
 local MS, LOOK = 1e6, 500000 -- ns; LOOK: between looks at the threads, a divisor of all durations
 local STEP, PERIOD = 1000, 97 -- ns of an instruction; instructions between samples (prime)
-local SWITCHES, BOTH_LEVELS = 69, 9 -- the software counter of context switches, and its PMC: user and kernel level
+-- the software counter of context switches, and its PMC: user and kernel level
+local SWITCHES, BOTH_LEVELS = 69, 9
 local PATIENCE = 100 -- s
 local LEAST_GAIN = 3 -- percent by which a worker must speed up the run to be a gain
 local TRIALS = 3 -- number of lists of switches that a student's script is tried with

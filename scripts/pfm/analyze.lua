@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- Profiles as tables: where the samples of a recording lie, how two runs differ, what phases a run has, how the values
--- in its samples are distributed and go together. Plain tables in and out; the samples themselves are counted in C.
+--- Profiles as tables: where the samples of a recording lie, how two runs differ, what phases a run
+-- has, how the values in its samples are distributed and go together. Plain tables in and out; the
+-- samples themselves are counted in C.
 --
 --    local s = assert(recording.open "lpfm.data")
 --    for _, row in ipairs(analyze.by(s, "comm,symbol").rows) do print(row.percent, row.symbol) end
 --
--- Recordings come from `recording.open`, or from `recording.of` for samples that were never in a file.
+-- Recordings come from `recording.open`, or from `recording.of` for samples that were never in a
+-- file.
 -- @module pfm.analyze
 
 local difference = require "pfm.analyze.difference"
@@ -31,15 +33,16 @@ local analyze = {}
 -- @number[opt=1] options.slice seconds of a slice of the key "time", by which rows are then ordered
 -- @bool[opt] options.children with call stacks, count a sample in each of its callers, too: rows
 -- get `total` (`samples`, `events`, `percent`), with all callees, by which they are then ordered
--- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much they grew;
--- not a number where samples are of a recording without them
+-- @tparam[opt] {string,...} options.sums events of `record --with`: each row gets `sums`, how much
+-- they grew; not a number where samples are of a recording without them
 -- @treturn table `rows` of `cells`, each cell also by its key's name, `samples`, `events`
 -- (that they stand for), `percent` (of the events of all samples of its event; where rows are by
 -- time and another key, of those in its slice), `pmd`, `event`, `sums`; `titles`, of the keys;
 -- `totals` (by PMD) and `events` (by name), each with `samples`, `events` and `sums` of all
 -- samples; `objects`, how many samples lie in each; `missing`, the objects without symbols, each
--- with `samples` and `why`; `cut`, how many samples are missing from damaged blocks; `unmet`, of the filters with
--- values that no sample had, `name`, `none` (true: it had none at all) and `text`, which says it and what there is
+-- with `samples` and `why`; `cut`, how many samples are missing from damaged blocks; `unmet`, of
+-- the filters with values that no sample had, `name`, `none` (true: it had none at all) and `text`,
+-- which says it and what there is
 -- @raise on unknown keys and filters
 -- @usage analyze.by(assert(recording.open "lpfm.data"), "comm,symbol", { filter = { cpu = "0,1" } }).rows[1]
 -- @function by
@@ -49,7 +52,8 @@ analyze.by = tabulate.by
 -- @param self of `recording.open` or `recording.of`, with call stacks
 -- @string by a key that is a location: "symbol", "object", "line", "address"
 -- @tparam table options `filter` of `analyze.by`
--- @tparam function visit `(s, names)`: `s.samples`, `s.events`, `s.event`; the key of each frame, innermost first
+-- @tparam function visit `(s, names)`: `s.samples`, `s.events`, `s.event`; the key of each frame,
+-- innermost first
 -- @raise on other keys
 -- @usage local function visit(s, names) print(s.samples, #names) end
 -- local s = assert(recording.open "lpfm.data")
@@ -112,20 +116,22 @@ end
 analyze.span = columns.span
 
 --- Finds how two runs differ.
--- The probability `p` of a row says how often chance alone would show such a difference, or a greater one, in some
--- row (Holm's adjustment). Single runs show the chance of sampling only, not how runs vary by
--- themselves. If several runs of each are given, their means are compared by Welch's test.
+-- The probability `p` of a row says how often chance alone would show such a difference, or a
+-- greater one, in some row (Holm's adjustment). Single runs show the chance of sampling only, not
+-- how runs vary by themselves. If several runs of each are given, their means are compared by
+-- Welch's test.
 -- @param old a recording, or a list with one for each run; each part of a merged one is a run
 -- @param new the same
 -- @tparam[opt="symbol"] string by as for `analyze.by`
 -- @tparam[opt] table options as for `analyze.by`, and:
 -- @bool[opt] options.absolute compare events instead of shares
 -- @number[opt=0.05] options.alpha a difference is significant when chance shows it less often
--- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new` (`samples`, `percent`,
--- `events` of a run), `percent` (points), `change` and `ratio` of the events, `p`, `raw_p`, `significant`; the
--- greatest difference first; `titles`; `unsampled`, pairs of an `event` and a `run`, with `why`: it is "unsampled"
--- there, or shares are compared and there are "none": such an event has no rows; `unmet` of the runs as of
--- `analyze.by`, each with its `run`
+-- @treturn table `rows` of `cells`, each cell also by its key's name, `event`, `old` and `new`
+-- (`samples`, `percent`, `events` of a run), `percent` (points), `change` and `ratio` of the
+-- events, `p`, `raw_p`, `significant`; the greatest difference first; `titles`; `unsampled`, pairs
+-- of an `event` and a `run`, with `why`: it is "unsampled" there, or shares are compared and there
+-- are "none": such an event has no rows; `unmet` of the runs as of `analyze.by`, each with its
+-- `run`
 -- @usage analyze.diff(recording.open "lpfm.data", recording.open "lpfm.data").rows[1].symbol
 -- @function diff
 analyze.diff = difference.find
@@ -138,9 +144,10 @@ analyze.diff = difference.find
 -- @int[opt=60] options.slices number of slices
 -- @number[opt] options.slice seconds of a slice, instead of their number
 -- @number[opt=0.05] options.alpha neighbours differ when chance shows it less often
--- @tparam[opt] table options.filter as of `analyze.by`, of one event: by default the first that has samples
--- @treturn table list of `event` (nil: the only one), `from`, `to` (seconds since the first sample), `samples`, `rows`
--- (`kind`, `samples`, `percent`), the most frequent first
+-- @tparam[opt] table options.filter as of `analyze.by`, of one event: by default the first that has
+-- samples
+-- @treturn table list of `event` (nil: the only one), `from`, `to` (seconds since the first
+-- sample), `samples`, `rows` (`kind`, `samples`, `percent`), the most frequent first
 -- @usage analyze.phases(assert(recording.open "lpfm.data"), "symbol", { slices = 20 })[1].rows[1].kind
 -- @function phases
 analyze.phases = phases.find
@@ -148,16 +155,16 @@ analyze.phases = phases.find
 --- Finds how values in the samples are distributed: a latency register, what a counter grew by from
 -- sample to sample, the time between samples.
 -- @param self of `recording.open` or `recording.of`
--- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of a thread; "period",
--- the periods of randomized sampling
+-- @param what a PMD's number or an event of `record --with`; "interval", ns between the samples of
+-- a thread; "period", the periods of randomized sampling
 -- @tparam[opt] table options
 -- @bool[opt] options.raw the register's value as it is, not what it grew by
 -- @number[opt] options.width bins of this width instead of powers of two
 -- @number[opt] options.from where the first bin begins
--- @tparam[opt] table options.filter `event` (by default, of "interval" and "period", the first that has samples),
--- `tid`, `pid`, `cpu`, `set`, `from`, `to`
--- @treturn table `event` (nil: all of them), `bins` of `from`, `to` (exclusive) and `count`; `n`, `mean`, `deviation`,
--- `min`, `max`, `median`, `p90`, `p99` (to 1.6 %, or the width of a bin)
+-- @tparam[opt] table options.filter `event` (by default, of "interval" and "period", the first that
+-- has samples), `tid`, `pid`, `cpu`, `set`, `from`, `to`
+-- @treturn table `event` (nil: all of them), `bins` of `from`, `to` (exclusive) and `count`; `n`,
+-- `mean`, `deviation`, `min`, `max`, `median`, `p90`, `p99` (to 1.6 %, or the width of a bin)
 -- @usage analyze.histogram(assert(recording.open "lpfm.data"), "interval").median
 -- @function histogram
 analyze.histogram = values.histogram
@@ -169,8 +176,9 @@ analyze.histogram = values.histogram
 -- @tparam[opt] table options
 -- @bool[opt] options.raw the registers' values as they are
 -- @tparam[opt] table options.filter as of `analyze.histogram`
--- @treturn table `event`, `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high` (95 % confidence,
--- nil for fewer than 4), `p` (of no correlation), `slope` and `intercept` of the line through them, `mean_x`, `mean_y`
+-- @treturn table `event`, `n`, `r` (Pearson's, nil where one of them is constant), `low` and `high`
+-- (95 % confidence, nil for fewer than 4), `p` (of no correlation), `slope` and `intercept` of the
+-- line through them, `mean_x`, `mean_y`
 -- @usage analyze.correlate(assert(recording.open "lpfm.data"), "interval", "period").r
 -- @function correlate
 analyze.correlate = values.correlate
@@ -232,10 +240,10 @@ end
 --- Computes metrics from the counts of each row: events sampled, and those of `sums`.
 -- @param self the recording
 -- @tparam table result of `analyze.by`, not by event
--- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_", as in
--- "page_faults / samples"; or a function of a table of counts
--- @treturn table list of `cells`, each cell also by its key's name, `counts`, `metrics` by name (nil where a division
--- by zero leaves none); in the result's order
+-- @tparam table formulas by name: a text over the events' names, "-" and ":" in them written "_",
+-- as in "page_faults / samples"; or a function of a table of counts
+-- @treturn table list of `cells`, each cell also by its key's name, `counts`, `metrics` by name
+-- (nil where a division by zero leaves none); in the result's order
 -- @usage local s = assert(recording.open "lpfm.data")
 -- print(analyze.derive(s, analyze.by(s, "symbol"), { ms = "cpu_clock / 1e6" })[1].metrics.ms)
 function analyze.derive(self, result, formulas)

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
---- Is a profile biased? A fixed period that is in step with a loop samples some of its instructions and never the
--- others (specification 3.4.2, figure 3.20). The program is sampled with the fixed period and, twice, with periods
--- randomized as widely as the period allows; the two show what differs by chance. Where the fixed period's addresses
--- differ by more, ever wider masks are tried until one gives the randomized profile: that one is recommended.
+--- Is a profile biased? A fixed period that is in step with a loop samples some of its instructions
+-- and never the others (specification 3.4.2, figure 3.20). The program is sampled with the fixed
+-- period and, twice, with periods randomized as widely as the period allows; the two show what
+-- differs by chance. Where the fixed period's addresses differ by more, ever wider masks are tried
+-- until one gives the randomized profile: that one is recommended.
 -- @module pfm.bias
 
 local stored = require "lpfm.samples"
@@ -37,7 +38,8 @@ end
 
 --- Counts the samples at each place.
 -- @tparam table result of `profile.collect`
--- @treturn table counts by place; a place is an address or, of a real program, "object function+offset"
+-- @treturn table counts by place; a place is an address or, of a real program, "object
+-- function+offset"
 -- @treturn int all samples
 -- @usage
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}
@@ -165,10 +167,10 @@ end
 -- @string[opt="cpu-clock"] spec.event the event to sample
 -- @int[opt=1e6] spec.period its period; of cpu-clock 1e6 is a millisecond
 -- @func[opt] spec.on_run called as `on_run(number, result)` after each run
--- @treturn table `biased`; `chance` and `distance` (of `statistics.compare`) of the fixed period from randomized ones,
--- `noise`, the distance of two randomized runs; `changes`, places by how much their shares (`fixed`, `random`)
--- differ; `unsampled`, the share of CPU time that was left out, and `alone`, why; if biased, `mask` and `base`: what to
--- randomize the period with; `runs`
+-- @treturn table `biased`; `chance` and `distance` (of `statistics.compare`) of the fixed period
+-- from randomized ones, `noise`, the distance of two randomized runs; `changes`, places by how much
+-- their shares (`fixed`, `random`) differ; `unsampled`, the share of CPU time that was left out,
+-- and `alone`, why; if biased, `mask` and `base`: what to randomize the period with; `runs`
 -- @raise if there are too few samples, or randomized runs differ too much to tell
 -- @usage
 -- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}

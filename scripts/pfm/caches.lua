@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Where and when programs of the simulated computer miss its caches: misses by set over time, as numbers and pictures.
+--- Where and when programs of the simulated computer miss its caches: misses by set over time, as
+-- numbers and pictures.
 -- @module pfm.caches
 
 local plot = require "pfm.plot"

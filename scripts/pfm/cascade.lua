@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Cascading measurements (specification 3.7.6): "after n of A start counting B, after m of B sample C".
--- Each stage but the last is an event set that the kernel leaves when a trigger of it overflows.
+--- Cascading measurements (specification 3.7.6): "after n of A start counting B, after m of B
+-- sample C". Each stage but the last is an event set that the kernel leaves when a trigger of it
+-- overflows.
 -- @module pfm.cascade
 
 local expect = require "pfm.util.expect"

@@ -345,7 +345,8 @@ end
 local function uncounted(self, outcome, values)
    local target = self.target
    if target.cpus or target.tids or not outcome.rusage then return nil end
-   if outcome.partial or target.from or target["until"] or target.delay then return nil end -- the user left a part out
+   -- the user left a part out
+   if outcome.partial or target.from or target["until"] or target.delay then return nil end
    if self.inherits then return measure.left_out { rusage = outcome.rusage, own_ns = self.active_ns } end
    if not self.clock then return nil end
    local own = outcome.own_ns or value_of(self, self.clock, values)
@@ -370,7 +371,8 @@ local function new_parts(self, last)
    return out
 end
 
--- Returns a function of the time (s since the start), which reports what was counted since its last call.
+-- Returns a function of the time (s since the start), which reports what was counted since its last
+-- call.
 local function reporter(self, list, report)
    local last, last_time, last_of = {}, 0, {}
    return function(time)
@@ -501,15 +503,17 @@ end
 
 --- Counts once.
 -- @tparam table spec a target, as for `measure.run`, and:
--- @param spec.events names, as "task-clock,page-faults:u" or a list of them, or what `events.read` returns
+-- @param spec.events names, as "task-clock,page-faults:u" or a list of them, or what `events.read`
+-- returns
 -- @string[opt] spec.cgroup with `cpus`: the tasks of this cgroup alone count
 -- @number[opt] spec.interval seconds between calls of `on_interval`
 -- @func[opt] spec.on_interval called with the counts of each interval, a table
 -- @param[opt] spec.switch when event sets are switched: ms, or "EVENT:N"; by default it adapts
 -- @string[opt] spec.from what has to happen first in each thread, as "page-faults:1000 then cs:10"
--- @string[opt] spec.until what ends the count, as "page-faults:1000"; all events must fit one set then
--- @bool[opt] spec.inherit threads and children are counted by the thread's context, where the machine can do that with
--- these events; `threads` is another word for `inherit`
+-- @string[opt] spec.until what ends the count, as "page-faults:1000"; all events must fit one set
+-- then
+-- @bool[opt] spec.inherit threads and children are counted by the thread's context, where the
+-- machine can do that with these events; `threads` is another word for `inherit`
 -- @bool[opt] spec.parts list each thread of a command in `per`, for intervals, too
 -- @bool[opt] spec.names the same, and parts have `comm`, the thread's name when it ended
 -- @treturn table `events` (of `event`, `value` or `state` and `reason`, `unit`; for an estimate
@@ -580,9 +584,9 @@ end
 -- local spec = {command = {"true"}, events = "page-faults"}
 -- print(count.merge{count.run(spec), count.run(spec)}.events[1].stddev)
 -- @tparam table runs results of `count.run`
--- @treturn table a result; if runs ended by a signal or with another status than 0, `failed` says how
--- many, and `status` or `signal`, in words `failed_with`, is that of the last run that failed; if `until` did not end
--- some, `unreached_runs` says how many
+-- @treturn table a result; if runs ended by a signal or with another status than 0, `failed` says
+-- how many, and `status` or `signal`, in words `failed_with`, is that of the last run that failed;
+-- if `until` did not end some, `unreached_runs` says how many
 function count.merge(runs)
    local out, failed, unreached = {}, 0, 0
    for k, v in pairs(runs[#runs]) do out[k] = v end
@@ -607,9 +611,11 @@ function count.merge(runs)
    return out
 end
 
---- Counts several times. An interrupted run is the last, and no part of the means if there were others.
+--- Counts several times. An interrupted run is the last, and no part of the means if there were
+-- others.
 -- @int n
--- @param spec for `count.run`, or a function that makes it for run 1, 2, ... (a simulated computer's threads run once)
+-- @param spec for `count.run`, or a function that makes it for run 1, 2, ... (a simulated
+-- computer's threads run once)
 -- @treturn table of `count.merge`, or of `count.run` for a single run
 -- @usage count.times(10, {command = {"true"}, events = "page-faults"}).events[1].interval
 function count.times(n, spec)

@@ -15,7 +15,7 @@ local WIDTH = 100
 local aliases = { ctx = "context", c = "context", buf = "buffer", b = "buffer", s = "sample", m = "machine",
    v = "vector" }
 
--- --- the index -------------------------------------------------------------------------------------
+-- --- the index -----------------------------------------------------------------------------------
 
 local index
 
@@ -80,7 +80,7 @@ local function get_index()
    return index
 end
 
--- --- fields of tables ------------------------------------------------------------------------------
+-- --- fields of tables ----------------------------------------------------------------------------
 
 local add_inherited
 
@@ -95,9 +95,10 @@ function add_inherited(out, p)
    end
 end
 
--- --- formatting text -------------------------------------------------------------------------------
+-- --- formatting text -----------------------------------------------------------------------------
 
--- Adds a line's words, filling the last line as far as it goes; `out.hang` indents the lines after the first.
+-- Adds a line's words, filling the last line as far as it goes; `out.hang` indents the lines after
+-- the first.
 local function fill(out, text, first, indent)
    for word in text:gmatch("%S+") do
       local last = out[#out]
@@ -110,7 +111,8 @@ local function fill(out, text, first, indent)
    end
 end
 
--- Fills paragraphs; items of lists ("- ") hang under their text, and indented lines stay as they are.
+-- Fills paragraphs; items of lists ("- ") hang under their text, and indented lines stay as they
+-- are.
 local function wrap(text, first, indent, width)
    local out = { full = false, width = width }
    for line in (text:gsub("@{([^}]*)}", "%1"):gsub("`", "") .. "\n"):gmatch("(.-)\n") do
@@ -218,7 +220,7 @@ local function module_text(module, width)
    return table.concat(out, "\n")
 end
 
--- --- finding the name of a value -------------------------------------------------------------------
+-- --- finding the name of a value -----------------------------------------------------------------
 
 -- Returns the class that a key of the registry names: "context" for "lpfm.context".
 local function class_named(key)
@@ -272,7 +274,7 @@ function doc.name_of(value)
    return member_of(libraries(), value) or member_of(methods(), value)
 end
 
--- --- looking up ------------------------------------------------------------------------------------
+-- --- looking up ----------------------------------------------------------------------------------
 
 local function mentions(item, words)
    local text = (item.name .. " " .. item.summary):lower()

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- Translates names of events into the registers that count them.
--- An event is a table: `name` as typed, `base` without levels, `kind` ("software", "hardware" or "named"), `plm` (a
--- subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group` (a table that the events of a group
--- share, with its `text`), `period` or `frequency` if it has one of its own, and once assigned `pmd` and `pmcs`, or a
--- `reason` why it cannot be counted.
+-- An event is a table: `name` as typed, `base` without levels, `kind` ("software", "hardware" or
+-- "named"), `plm` (a subset of "uk"), `unit`, `scale` (what a count of 1 is in that unit), `group`
+-- (a table that the events of a group share, with its `text`), `period` or `frequency` if it has
+-- one of its own, and once assigned `pmd` and `pmcs`, or a `reason` why it cannot be counted.
 -- Software events have their usual names here; the hardware's come from `lpfm.dispatch_events`.
 -- Named events are the kernel's tracepoints (LPFM_TRACEFS: another tracefs) and events of the PMUs
 -- that sysfs describes (LPFM_EVENT_SOURCES: a folder instead of /sys/bus/event_source/devices).
@@ -51,7 +51,8 @@ function events.names()
 end
 
 --- Lists the software events with their descriptions.
--- @treturn table of `{name=, aliases=, num=, unit=, description=}`, and `reason` if this machine does not count it
+-- @treturn table of `{name=, aliases=, num=, unit=, description=}`, and `reason` if this machine
+-- does not count it
 -- @usage for _, e in ipairs(events.software()) do print(e.name, e.num, e.description) end
 function events.software()
    return mark_absent(lpfm.software_events())
@@ -228,7 +229,8 @@ local function read_part(text, its, out, one_kind)
       names, err = names_for(word.text)
       if not names then return nil, err end
       for _, name in ipairs(names) do
-         local ok = name ~= word.text and tables.find(out, name, "name") -- several wildcards match it: it is added once
+         -- several wildcards match it: it is added once
+         local ok = name ~= word.text and tables.find(out, name, "name")
          if not ok then ok, err = add(word, name, its, out, one_kind) end
          if not ok then return nil, err end
       end
@@ -244,9 +246,9 @@ end
 -- processor has several kinds of cores, a generic or raw event is followed by the same event on
 -- each kind, and is the sum of these. Where it is sampled, an event may have a period or a
 -- frequency of its own: `cs/period=100/`, `cpu-clock/freq=99/u`.
--- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with `filter`
--- (the kernel's, for tracepoints: "prev_prio < 100"), `period` (events), `frequency` (samples a
--- second); events that were read stay as they are
+-- @param list "task-clock,page-faults:u", or an array of such, or of tables `{ text, ... }` with
+-- `filter` (the kernel's, for tracepoints: "prev_prio < 100"), `period` (events), `frequency`
+-- (samples a second); events that were read stay as they are
 -- @tparam[opt] boolean one_kind events are read as if all cores were alike
 -- @tparam[opt] boolean sampled the events are sampled; else periods and frequencies are refused
 -- @return an array of events, or nil and a message that names the bad one
@@ -391,7 +393,8 @@ end
 --- Places the named events of an event set in registers, as `pfm.measure.events.named` does.
 -- @tparam {table,...} list
 -- @tparam[opt] int taken a PMD that is not free
--- @treturn {table,...} for each register `num` and its `users`, which take turns: each `value` and the `events` with it
+-- @treturn {table,...} for each register `num` and its `users`, which take turns: each `value` and
+-- the `events` with it
 -- @usage print(#events.named_places({}))
 function events.named_places(list, taken)
    return named.places(list, taken)

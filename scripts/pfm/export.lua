@@ -18,7 +18,8 @@ local aliases = { svg = "flamegraph", flame = "flamegraph", stacks = "folded", c
 
 --- Finds a format.
 -- @string name of the format, or another word for it
--- @treturn[1] table its writer: `summary`, `extensions`, `write(self, out, opts)`, perhaps `binary`, `one_event`
+-- @treturn[1] table its writer: `summary`, `extensions`, `write(self, out, opts)`, perhaps
+-- `binary`, `one_event`
 -- @treturn[1] string its name
 -- @return[2] nil there is none
 -- @usage print(require("pfm.export").format("svg").summary)
@@ -47,7 +48,8 @@ end
 -- Returns what a format's writer writes to, and the function to call when the writer is done.
 local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
-   if path and (writer.filter or writer.consumer) then open(path):close() end -- raises an error if it cannot be written
+   -- raises an error if it cannot be written
+   if path and (writer.filter or writer.consumer) then open(path):close() end
    if writer.consumer then return piped(writer.consumer(shell.quote(path)), path) end
    if writer.filter then return piped(writer.filter .. (path and " >" .. shell.quote(path) or ""), path) end
    local file = text_file.checked(path and open(path) or io.stdout, path or "the output")
@@ -58,8 +60,8 @@ local OPTIONS = { "event", "weight", "ids", "inlined", "title", "icicle", "base"
 
 --- Writes a recording in a format. A file that cannot be written whole is removed.
 -- @tparam table self of `recording.open`
--- @string name "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json", "sql" or
--- "sqlite"
+-- @string name "html", "folded", "flamegraph", "speedscope", "firefox", "pprof", "csv", "json",
+-- "sql" or "sqlite"
 -- @string[opt] path by default standard output; sqlite needs one
 -- @tparam[opt] table opts the format's options
 -- @string[opt] opts.event the event to show

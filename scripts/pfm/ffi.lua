@@ -1,11 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- Typed views of contexts, register vectors and sampling buffers, for LuaJIT: nothing is copied, and a
--- compiled loop runs at the speed of C.
+--- Typed views of contexts, register vectors and sampling buffers, for LuaJIT: nothing is copied,
+-- and a compiled loop runs at the speed of C.
 --
--- The objects are those of the module lpfm, looked at through LuaJIT's ffi: a typed vector is the memory of a
--- vector of lpfm.pmds, a typed buffer the mapping of ctx:buffer(). Functions that exist there too have the
--- same arguments, results and errors here. The declarations come from the headers that the module was built
--- with (lpfm.cdef), also those of perfmonctl.h, as struct pfm06_*.
+-- The objects are those of the module lpfm, looked at through LuaJIT's ffi: a typed vector is the
+-- memory of a vector of lpfm.pmds, a typed buffer the mapping of ctx:buffer(). Functions that exist
+-- there too have the same arguments, results and errors here. The declarations come from the
+-- headers that the module was built with (lpfm.cdef), also those of perfmonctl.h, as struct
+-- pfm06_*.
 --
 -- Calls are checked: a closed context or an index out of range raises an error. A pointer that a
 -- script takes (v.data, buf:hdr(), the e of buf:entries()) is bare C: it is good as long as the
@@ -50,7 +51,8 @@ local typed = {}
 
 --- libperfmon, for calls that have no form of their own here: typed.C.pfm_get_config(cfg).
 -- @field C
-local C = ffi.load("libperfmon.so.3") -- the one that lpfm has loaded: the linker knows it by this name
+-- the one that lpfm has loaded: the linker knows it by this name
+local C = ffi.load("libperfmon.so.3")
 typed.C = C
 
 local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
@@ -73,7 +75,7 @@ local function memory(object, class, ctype, call)
    return at
 end
 
--- --- register vectors ------------------------------------------------------------------------------
+-- --- register vectors ----------------------------------------------------------------------------
 
 local vector = {}
 
@@ -201,7 +203,7 @@ function vector:values()
    return values(self, 0, n - 1)
 end
 
--- --- contexts --------------------------------------------------------------------------------------
+-- --- contexts ------------------------------------------------------------------------------------
 
 local context = {}
 local context_class = ffi.metatype("struct pfm_ffi_context", {
@@ -287,7 +289,8 @@ function context:read_pmds(v)
    return v:values()
 end
 
---- Writes PMCs from a typed vector (specification 3.1.2), by lpfm, which notes how the context is programmed.
+--- Writes PMCs from a typed vector (specification 3.1.2), by lpfm, which notes how the context is
+-- programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil
@@ -304,7 +307,8 @@ function context:write_pmcs(v)
    return objects[self]:write_pmcs(objects[v])
 end
 
---- Writes PMDs from a typed vector (specification 3.1.3), by lpfm, which notes how the context is programmed.
+--- Writes PMDs from a typed vector (specification 3.1.3), by lpfm, which notes how the context is
+-- programmed.
 -- @tparam vector v
 -- @treturn[1] boolean true
 -- @return[2] nil

@@ -158,9 +158,9 @@ end
 
 --- Counts a histogram.
 -- @tparam table spec as for `histogram.prepare`
--- @treturn table of `measure.run`, and `overflows`, of these `counted` and `outside` (the value has no bucket), the
--- others did not meet the condition; `lost`; `buckets`, a list ascending of `bucket`, `label`, `count`; `expression`,
--- `where`, `event`, `period`
+-- @treturn table of `measure.run`, and `overflows`, of these `counted` and `outside` (the value has
+-- no bucket), the others did not meet the condition; `lost`; `buckets`, a list ascending of
+-- `bucket`, `label`, `count`; `expression`, `where`, `event`, `period`
 -- @usage
 -- local result = require("pfm.histogram").run { command = { "true" }, bucket = "cpu", event = "page-faults" }
 -- for _, row in ipairs(result.buckets) do print(row.label, row.count) end

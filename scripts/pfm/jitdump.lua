@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Names and lines of generated code: the files jit-PID.dump in which JIT compilers say what they made and when.
+--- Names and lines of generated code: the files jit-PID.dump in which JIT compilers say what they
+-- made and when.
 --
 -- Linux describes the format in tools/perf/Documentation/jitdump-specification.txt. A process maps
 -- its dump, by which the dump is found. Code replaces older code at the same address.
@@ -18,7 +19,7 @@ local LARGEST = 2 ^ 26   -- bytes of the largest record that is read, without co
 local HEAD = 16          -- bytes of a record's head
 local LOAD_HEAD = 40     -- bytes of a LOAD record before the name
 
--- --- numbers ---------------------------------------------------------------------------------------
+-- --- numbers -------------------------------------------------------------------------------------
 
 local function number(bytes, at, size, big)
    local value = 0
@@ -105,7 +106,7 @@ local function read_records(self)
    end
 end
 
--- --- dumps --------------------------------------------------------------------------------------------
+-- --- dumps ---------------------------------------------------------------------------------------
 
 local dump = {}
 dump.__index = dump

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Names of generated code: the files /tmp/perf-PID.map in which JIT compilers say what they made.
 --
--- A line is "START SIZE name", the numbers in hexadecimal. `jitmap.start` writes such a file for LuaJIT's own traces.
+-- A line is "START SIZE name", the numbers in hexadecimal. `jitmap.start` writes such a file for
+-- LuaJIT's own traces.
 -- @module pfm.jitmap
 
 local demangle = require("lpfm.symbols").demangle
@@ -19,7 +20,8 @@ local LARGEST = 2 ^ 28 -- bytes of a file that is read
 local map = {}
 map.__index = map
 
---- Sorts code by address, and in `order` at one address: there the last counts, for new code has replaced the older.
+--- Sorts code by address, and in `order` at one address: there the last counts, for new code has
+-- replaced the older.
 -- @tparam {table,...} list each `start`, `size`, `order`; gets `reach`
 -- @treturn table the list
 -- @usage jitmap.sorted({ { start = 8, size = 4, order = 1 } })[1].reach --> 12
@@ -164,8 +166,8 @@ local function writer(file)
    end
 end
 
---- Writes the traces that LuaJIT compiles from now on into /tmp/perf-PID.map, so that `lpfm record` of this process
--- finds their names. Traces compiled before have none.
+--- Writes the traces that LuaJIT compiles from now on into /tmp/perf-PID.map, so that `lpfm record`
+-- of this process finds their names. Traces compiled before have none.
 -- @string[opt] path another file
 -- @return the path, or nil and a message where Lua code is not compiled
 -- @usage require("pfm.jitmap").start(); require("pfm.jitmap").stop()

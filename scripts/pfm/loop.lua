@@ -9,9 +9,9 @@
 --    loop:every(1, function() print(ctx:read_pmds { 64 }[1].value) end)
 --    loop:run()
 --
--- Callbacks may add and remove whatever they like, close contexts, and stop the loop. In your own loop,
--- poll(2) the descriptors of `Loop:fds` for at most `Loop:timeout` seconds, then call `loop:step(0)`. A single
--- context needs no loop: ctx:fd() and ctx:read(0) are enough.
+-- Callbacks may add and remove whatever they like, close contexts, and stop the loop. In your own
+-- loop, poll(2) the descriptors of `Loop:fds` for at most `Loop:timeout` seconds, then call
+-- `loop:step(0)`. A single context needs no loop: ctx:fd() and ctx:read(0) are enough.
 -- @module pfm.loop
 
 local lpfm = require "lpfm"
@@ -25,8 +25,9 @@ Loop.__index = Loop
 
 --- Makes a loop.
 -- @tparam[opt] table options
--- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of an error in a
--- callback, and its context, descriptor or timer; without on_error, run and step raise the error
+-- @func[opt] options.on_error called as on_error(message, source) with the message and traceback of
+-- an error in a callback, and its context, descriptor or timer; without on_error, run and step
+-- raise the error
 -- @func[opt] options.advance called when nothing is ready, to let the simulator's time pass;
 -- returns false when nothing more will come
 -- @treturn Loop
@@ -120,8 +121,8 @@ function Loop:add(ctx, on)
    return (add_source(self, { object = ctx, context = true, on = on }, "add"))
 end
 
---- Adds a descriptor, or an object of lpfm.proc with a method fd(): fn(object) is called as often as there is
--- something to read.
+--- Adds a descriptor, or an object of lpfm.proc with a method fd(): fn(object) is called as often
+-- as there is something to read.
 -- @param object
 -- @tparam function fn
 -- @return object, for `loop:remove`
@@ -374,8 +375,8 @@ end
 
 --- Runs turns until stop() is called or nothing is left to wait for.
 -- @number[opt] seconds at most
--- @treturn[1] string why it ended: "stopped", "empty" (all were removed), "timeout", or "idle" (on the simulator,
--- nothing comes any more)
+-- @treturn[1] string why it ended: "stopped", "empty" (all were removed), "timeout", or "idle" (on
+-- the simulator, nothing comes any more)
 -- @return[2] nil
 -- @treturn[2] string message
 -- @treturn[2] int errno: EINTR after Ctrl-C

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What is measured, and for how long: a command, threads, CPUs; with `inherit`, everything that they
--- create. `measure.run` describes a target's table.
+--- What is measured, and for how long: a command, threads, CPUs; with `inherit`, everything that
+-- they create. `measure.run` describes a target's table.
 -- On a simulated computer there are no commands; its threads and CPUs are measured while it runs,
 -- and all seconds are those of the simulated time.
 -- A subject is one thing that gets a context: `{tid=, pid=}` or `{cpu=}`, `{}` for the calling
@@ -18,7 +18,8 @@ local tables = require "pfm.util.tables"
 local measure = {}
 
 local TICK = 100     -- of /proc's CPU times, Hz
-local LOOKS = 0.1    -- s between looks for new threads in /proc, which, unlike tracing, does not disturb a process
+-- s between looks for new threads in /proc, which, unlike tracing, does not disturb a process
+local LOOKS = 0.1
 local STEP = 0.01    -- s between looks at a child for which the kernel gives no descriptor (pidfd)
 local LEFT_SHARE, LEFT_NS = 0.05, 5e6 -- unmeasured CPU time is reported if it is more than both
 local PATIENCE, SAVING = 2, 60 -- s from Ctrl-C to SIGTERM; SAVING if the command handles SIGINT
@@ -67,7 +68,8 @@ end
 
 -- Returns the threads that get contexts of their own for an id of `tids`.
 local function threads_of(self, tid, pid)
-   local whole = tables.find(self.watched or {}, tid) and not self.target.process -- new threads are looked for
+   -- new threads are looked for
+   local whole = tables.find(self.watched or {}, tid) and not self.target.process
    return whole and proc.threads(pid) or { tid }
 end
 
@@ -155,7 +157,8 @@ local function read_message(self, subject)
    return true
 end
 
--- Adds a new thread. If it has ended already (ESRCH), there is nothing to count, and that is no error.
+-- Adds a new thread. If it has ended already (ESRCH), there is nothing to count, and that is no
+-- error.
 local function newcomer(self, thread)
    local ok, err, errno = add(self, { tid = thread.tid, pid = thread.pid })
    if not ok and errno ~= lpfm.errno.ESRCH then
@@ -177,8 +180,8 @@ end
 -- --- the loop of a measurement -------------------------------------------------------------------
 
 -- Returns true if the end of the command ends the measurement. Otherwise this is the end of its
--- context, before which the command is not waited for: a simulated computer that follows it may find
--- only in /proc what it did last.
+-- context, before which the command is not waited for: a simulated computer that follows it may
+-- find only in /proc what it did last.
 local function waits_for_child(self)
    return self.child and (self.live == 0 or self.clock or self.waits_until ~= nil or self.target.inherit ~= nil)
 end
@@ -213,8 +216,8 @@ local function next_tick(self, now)
    return self.tick_at - now
 end
 
--- Returns what a wait polls: the contexts, and the child if its end is waited for and the kernel has
--- a descriptor for it.
+-- Returns what a wait polls: the contexts, and the child if its end is waited for and the kernel
+-- has a descriptor for it.
 local function wake_list(self)
    local list = {}
    for ctx in pairs(self.by_ctx) do list[#list + 1] = ctx end
@@ -239,7 +242,8 @@ local function wait(self, seconds)
    local ready = self.env.poll(self.waiting, seconds < math.huge and seconds or nil)
    for _, who in ipairs(ready) do
       local subject = self.by_ctx[who]
-      -- only one: a subject may make them faster than they are read, and the end is looked for between them
+      -- only one: a subject may make them faster than they are read, and the end is looked for
+      -- between them
       if subject then read_message(self, subject) end
    end
 end
@@ -297,8 +301,8 @@ local function end_all(self)
    local subjects = {}
    for _, subject in pairs(self.by_ctx) do
       subjects[#subjects + 1] = subject
-      -- All stop before the first is read and unloaded: a CPU has the records of processes that begin
-      -- there, and other CPUs the samples; and no message comes while the last ones are read.
+      -- All stop before the first is read and unloaded: a CPU has the records of processes that
+      -- begin there, and other CPUs the samples; and no message comes while the last ones are read.
       subject.ctx:stop()
    end
    for _, subject in ipairs(subjects) do
@@ -316,8 +320,8 @@ local function handles_interrupt(pid)
 end
 
 -- At Ctrl-C, the terminal sends SIGINT to the command, too. A command that has not ended after a
--- while, or at the next Ctrl-C, gets SIGTERM, unless it may outlive this process. Whether it handles
--- SIGINT is checked each time, as a shell that does may exec a program that does not.
+-- while, or at the next Ctrl-C, gets SIGTERM, unless it may outlive this process. Whether it
+-- handles SIGINT is checked each time, as a shell that does may exec a program that does not.
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
@@ -419,7 +423,8 @@ local function complete(self)
    self.used = self.partial and cpu_times(self.child.pid)
    self.elapsed = math.max(self.env.clock() - self.started, 0)
    end_all(self)
-   self.partial = self.partial or self.child and self.enough -- a message "enough" may be read after the command's end
+   -- a message "enough" may be read after the command's end
+   self.partial = self.partial or self.child and self.enough
 end
 
 local function carry_out(self)
@@ -463,16 +468,16 @@ end
 -- @bool[opt] target.outlive the command goes on if this program is killed; else it gets SIGTERM
 -- @number[opt] target.delay seconds before the measurement starts
 -- @number[opt] target.seconds how long it lasts at most
--- @tparam table callbacks `attach(subject)` returns a loaded and started context, or nil and a message;
--- `ended(subject)`: its context ends, read it now; optional `prepare()`, before contexts of CPUs
--- start, `begin(child)`, `message(subject, msg)`, which returns "enough" to end the measurement,
--- `tick(seconds since the start)`, which returns the seconds to the next, and "enough" as a second
--- result to end it
--- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured; `partial`: it was
--- not measured to its end; `simulated`, the name of the simulated machine, if it was one; `elapsed` (s),
--- `interrupted`, `followed` (threads that came), `unmeasured` (of them, without a context) and `why`; `own_ns`, how
--- long the command's first thread ran; `results`, what the called function
--- returned; `late`: the command ended during the delay
+-- @tparam table callbacks `attach(subject)` returns a loaded and started context, or nil and a
+-- message; `ended(subject)`: its context ends, read it now; optional `prepare()`, before contexts
+-- of CPUs start, `begin(child)`, `message(subject, msg)`, which returns "enough" to end the
+-- measurement, `tick(seconds since the start)`, which returns the seconds to the next, and "enough"
+-- as a second result to end it
+-- @treturn table `status`, `signal`, `rusage` of the command, of the time in which it was measured;
+-- `partial`: it was not measured to its end; `simulated`, the name of the simulated machine, if it
+-- was one; `elapsed` (s), `interrupted`, `followed` (threads that came), `unmeasured` (of them,
+-- without a context) and `why`; `own_ns`, how long the command's first thread ran; `results`, what
+-- the called function returned; `late`: the command ended during the delay
 -- @usage
 -- local outcome = measure.run({ command = { "true" } }, {
 --    attach = function(subject)
@@ -574,7 +579,8 @@ measure.TAKEN = "programs spend it while they are loaded and exit; and the kerne
    .. "gets other rights as it starts (set-user-ID), or has a file that may not be read"
 
 --- Returns the share of a command's CPU time that was not measured; nil if it is small or unknown.
--- @tparam table outcome of `measure.run`: `rusage`, `partial`, and `own_ns`, the CPU time in ns that was measured
+-- @tparam table outcome of `measure.run`: `rusage`, `partial`, and `own_ns`, the CPU time in ns
+-- that was measured
 -- @treturn ?number
 -- @usage print(measure.left_out { own_ns = 1e9, rusage = { utime = 3, stime = 1 } }) --> 0.75
 function measure.left_out(outcome)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The instructions and memory accesses of a program, recorded by valgrind's lackey, to be replayed on the simulated
--- computer: `{trace=file}` in a program, `?sim`.
+--- The instructions and memory accesses of a program, recorded by valgrind's lackey, to be replayed
+-- on the simulated computer: `{trace=file}` in a program, `?sim`.
 -- @module pfm.memtrace
 
 local lpfm = require "lpfm"
@@ -47,7 +47,8 @@ end
 -- Raises an error if the file cannot be written, and returns true if there was nothing in it.
 local function try_to_write(path)
    local found = stat.stat(path)
-   if found and stat.S_ISREG(found.st_mode) == 0 then return false end -- a pipe's reader would see its end
+   -- a pipe's reader would see its end
+   if found and stat.S_ISREG(found.st_mode) == 0 then return false end
    local file = expect.value(io.open(path, "ab"))
    local is_empty = file:seek("end") == 0
    file:close()
@@ -96,8 +97,9 @@ local function trace(spec)
    return follow(child, from)
 end
 
---- Runs a command under valgrind and records what its instructions access: its first process, with its threads.
--- Branches are not recorded. Ctrl-C ends the command, and what was recorded until then is kept.
+--- Runs a command under valgrind and records what its instructions access: its first process, with
+-- its threads. Branches are not recorded. Ctrl-C ends the command, and what was recorded until then
+-- is kept.
 -- @tparam table spec
 -- @tparam {string,...} spec.command the program and its arguments
 -- @string spec.file where to write the trace

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Metric groups: sets of events and formulas over them, a file each in pfm/metrics.
--- A file returns `text` and, in its array part, variants: `events` (variable to event name), `metrics` (name,
--- formula, unit, explanation), `terms` (pairs of a name and its meaning in formulas; each may use
--- those before it), and `pmu`, a Lua pattern for the models it is made for. The first variant of
--- which the model has all events is taken. `obstacle()` returns why the group cannot be counted
--- here, or nil. The variable TIME is the elapsed time in s. A comment in a file gives its source.
+-- A file returns `text` and, in its array part, variants: `events` (variable to event name),
+-- `metrics` (name, formula, unit, explanation), `terms` (pairs of a name and its meaning in
+-- formulas; each may use those before it), and `pmu`, a Lua pattern for the models it is made for.
+-- The first variant of which the model has all events is taken. `obstacle()` returns why the group
+-- cannot be counted here, or nil. The variable TIME is the elapsed time in s. A comment in a file
+-- gives its source.
 -- @module pfm.metrics
 
 local lpfm = require "lpfm"
@@ -171,8 +172,8 @@ end
 --- Returns a group as the PMU can count it.
 -- @string name in upper or lower case
 -- @string[opt] pmu another model than the machine's
--- @treturn[1] table `name`, `text`, `pmu`, `variables`, `events` (in the same order), `metrics` (`name`, `formula`,
--- `unit`, `text`, `uses` (variables), `compute`)
+-- @treturn[1] table `name`, `text`, `pmu`, `variables`, `events` (in the same order), `metrics`
+-- (`name`, `formula`, `unit`, `text`, `uses` (variables), `compute`)
 -- @return[2] nil
 -- @treturn[2] string message, which names the events that the PMU lacks
 -- @usage require("pfm.metrics").group("cpi", "skl").events
@@ -259,8 +260,10 @@ end
 
 --- Computes the metrics of a group.
 -- @tparam table group
--- @tparam table counts by variable, or in the order of `group.events`; and `TIME`, elapsed s, where a formula needs it
--- @tparam[opt] table shares of the time in which each was counted, 0 to 1, in the order of `group.events`
+-- @tparam table counts by variable, or in the order of `group.events`; and `TIME`, elapsed s, where
+-- a formula needs it
+-- @tparam[opt] table shares of the time in which each was counted, 0 to 1, in the order of
+-- `group.events`
 -- @treturn {table,...} `name`, `value` (nil where a division by zero leaves none), `unit`, and
 -- `active`, the share of the time from which an estimate was made
 -- @usage

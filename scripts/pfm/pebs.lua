@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Samples that the processor writes itself (PEBS): contexts of the formats "pebs", "pebs-32" and "pebs-nehalem", and
--- their records. The layouts are in `perfmon_pebs_smpl.h`. The simulated models em64t, core2,
--- nehalem and netburst write such records; on the machine perf, events with `:pp` are precise in
--- any format (`pfm.events`).
+--- Samples that the processor writes itself (PEBS): contexts of the formats "pebs", "pebs-32" and
+-- "pebs-nehalem", and their records. The layouts are in `perfmon_pebs_smpl.h`. The simulated models
+-- em64t, core2, nehalem and netburst write such records; on the machine perf, events with `:pp` are
+-- precise in any format (`pfm.events`).
 -- @module pfm.pebs
 
 local lpfm = require "lpfm"
@@ -10,9 +10,11 @@ local expect = require "pfm.util.expect"
 
 local pebs = {}
 
-local HEADER = { base = 32, index = 40, size = 100 } -- offsets: pebs_buffer_base, pebs_index, hdr_record_size
+-- offsets: pebs_buffer_base, pebs_index, hdr_record_size
+local HEADER = { base = 32, index = 40, size = 100 }
 
--- Fields of records, in order: NARROW for pebs-32, WIDE for pebs-nehalem; pebs has the first 18 of WIDE.
+-- Fields of records, in order: NARROW for pebs-32, WIDE for pebs-nehalem; pebs has the first 18 of
+-- WIDE.
 local NARROW = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp" }
 local WIDE = { "flags", "ip", "ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "r8", "r9", "r10", "r11", "r12", "r13",
    "r14", "r15", "status", "data_addr", "data_source", "latency" }
@@ -28,8 +30,8 @@ end
 
 --- Makes the argument of a format, for `format_arg` of `lpfm.create`.
 -- @tparam table spec
--- @tparam {number,...} spec.periods by counter, from 0: after how many events a record is written. The counters'
--- values and long_reset should be minus that
+-- @tparam {number,...} spec.periods by counter, from 0: after how many events a record is written.
+-- The counters' values and long_reset should be minus that
 -- @int[opt=65536] spec.buf_size bytes of the buffer
 -- @int[opt] spec.threshold records after which there is a notification, by default when the buffer
 -- is full
@@ -50,8 +52,8 @@ end
 
 --- Goes through the records of a buffer, in the order in which they were written.
 -- @tparam buffer buffer of a context with one of the formats
--- @treturn function an iterator: a table for each, with `ip` and the other fields: ax ... r15, flags; of pebs-nehalem
--- also status, data_addr, data_source, latency
+-- @treturn function an iterator: a table for each, with `ip` and the other fields: ax ... r15,
+-- flags; of pebs-nehalem also status, data_addr, data_source, latency
 -- @usage
 -- local lpfm, pebs = require "lpfm", require "pfm.pebs"
 -- local before = lpfm.machine().name

@@ -211,7 +211,8 @@ plot.views = { bars = true, time = true, heat = true, ranks = true, histogram = 
 -- @string[opt="symbol"] opts.by sort keys, see `pfm.analyze.keys`
 -- @int[opt] opts.top number of rows
 -- @int[opt=60] opts.slices of time
--- @string[opt="time"] opts.value of a histogram: an event recorded with each sample, or the time between samples
+-- @string[opt="time"] opts.value of a histogram: an event recorded with each sample, or the time
+-- between samples
 -- @int[opt] opts.bins of a histogram
 -- @treturn figure
 -- @raise on other options

@@ -46,7 +46,8 @@ local FIRST_LOOK, LAST_LOOK = 0.001, 0.1 -- s between looks at the mappings, sho
 local SHORTEST = 10000          -- ns: the kernel's shortest timer; events: see staggered()
 local USUAL = 1000              -- samples a second, if neither period nor frequency is given
 local GUESS = 1000              -- software events a second, assumed until their rate is known
-local UNDER_WAY = 1e6           -- ns, longer than any record takes from its CPU into the kernel's buffer
+-- ns, longer than any record takes from its CPU into the kernel's buffer
+local UNDER_WAY = 1e6
 
 -- --- how contexts are programmed -----------------------------------------------------------------
 
@@ -104,7 +105,8 @@ end
 local function make_random(self, i)
    local its, event = self.spec.random, self.events[i]
    if not its then return nil end
-   local timer = is_clock(event) and not host.now().sim -- the simulated computer's timers have no shortest period
+   -- the simulated computer's timers have no shortest period
+   local timer = is_clock(event) and not host.now().sim
    local copy = { mean = self.periods[i], min = timer and SHORTEST or nil }
    for k, v in pairs(its) do copy[k] = v end
    local adapts = self.rates[i] and not is_clock(event)
@@ -199,7 +201,8 @@ local function signature(maps)
 end
 
 -- Passes a process's mappings to the sink if they have changed since the last call. Their time is
--- taken before they are read: if a mapping is made in between and has a record, the record is later.
+-- taken before they are read: if a mapping is made in between and has a record, the record is
+-- later.
 local function note_maps(self, pid)
    local known, time = self.maps[pid] or {}, time_ns()
    local maps = symbols.read_maps(pid)
@@ -211,7 +214,8 @@ local function note_maps(self, pid)
    self.sink.maps(pid, maps, time, known.time)
 end
 
--- Notes the mappings and the name of a thread's process from /proc, which does not know simulated processes.
+-- Notes the mappings and the name of a thread's process from /proc, which does not know simulated
+-- processes.
 local function note_process(self, tid, pid)
    if not pid or host.now().sim then return end
    note_maps(self, pid)
@@ -621,7 +625,8 @@ end
 profile.fields = tables.join(measure.fields, { "events", "period", "frequency", "from", "random", "with",
    "buffer", "g", "records", "where", "off_cpu" })
 
--- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use SHORTEST.
+-- Raises an error if a clock's period is shorter than SHORTEST: the kernel would silently use
+-- SHORTEST.
 local function check_clock(event, period, rate)
    if not is_clock(event) or host.now().sim or (period or profile.period_for(event, rate)) >= SHORTEST then return end
    error(("'%s' cannot be sampled %s: its timer fires every %s ns at most, %s times a second"):format(event.name,
@@ -741,28 +746,32 @@ end
 
 --- Prepares a profile; `profile.run` carries it out.
 -- @tparam table spec a target, as for `measure.run`, and:
--- @bool[opt] spec.inherit a command's threads and children, too, or all threads of processes (`tids`), and what these
--- create; where the machine cannot sample that, the result says what was left out
+-- @bool[opt] spec.inherit a command's threads and children, too, or all threads of processes
+-- (`tids`), and what these create; where the machine cannot sample that, the result says what was
+-- left out
 -- @param[opt="cpu-clock"] spec.events names, or a list of them, or what `events.read` returns
--- @int[opt] spec.period events (clocks: ns) between samples, of events that have no period or frequency of their own
--- (see `events.read`)
--- @int[opt=1000] spec.frequency samples a second, if there is no period; "max": as many as the kernel allows
--- @bool[opt] spec.off_cpu where threads wait, too, on the machine perf: samples of the events "off-cpu" (the thread
--- waited for something), "preempted" (it was ready to run) and "still-off-cpu" (it was not back when the recording
--- ended), which stand for the time (ns) that it was away; with call stacks as `g` says, by default true
+-- @int[opt] spec.period events (clocks: ns) between samples, of events that have no period or
+-- frequency of their own (see `events.read`)
+-- @int[opt=1000] spec.frequency samples a second, if there is no period; "max": as many as the
+-- kernel allows
+-- @bool[opt] spec.off_cpu where threads wait, too, on the machine perf: samples of the events
+-- "off-cpu" (the thread waited for something), "preempted" (it was ready to run) and
+-- "still-off-cpu" (it was not back when the recording ended), which stand for the time (ns) that it
+-- was away; with call stacks as `g` says, by default true
 -- @string[opt] spec.from what has to happen first, as "page-faults:1000 then cs:10"
--- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`, for
--- `randomize.resolve`
+-- @tparam[opt] table spec.random randomized periods: `{mask=, seed=}` or `{distribution=, seed=}`,
+-- for `randomize.resolve`
 -- @string[opt] spec.with events recorded with each sample
--- @string[opt] spec.where a condition, see `pfm.program`: other samples are dropped at the overflow; the events that it
--- names count from overflow to overflow, and are recorded with each sample
+-- @string[opt] spec.where a condition, see `pfm.program`: other samples are dropped at the
+-- overflow; the events that it names count from overflow to overflow, and are recorded with each
+-- sample
 -- @int[opt] spec.buffer bytes of the sampling buffer
--- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding copies of the stack
--- ("dwarf,BYTES": so long ones); true: what suits the program
+-- @param[opt] spec.g call stacks with each sample: "fp", by frame pointers; "dwarf", by unwinding
+-- copies of the stack ("dwarf,BYTES": so long ones); true: what suits the program
 -- @bool[opt=true] spec.records with call stacks, and on CPUs: record what programs do, too, so that
 -- programs that have ended are known
--- @treturn table with `events`, `periods`, `rates` (samples a second, of those without a period), `with`, `fixed`
--- (every sample stands for one period), for a recording's head
+-- @treturn table with `events`, `periods`, `rates` (samples a second, of those without a period),
+-- `with`, `fixed` (every sample stands for one period), for a recording's head
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults", period = 10 }
 -- print(p.periods[1])
@@ -833,7 +842,8 @@ function profile.losses(self)
    return out
 end
 
---- Hands on all samples that were taken so far; call stacks that come from now on are numbered from 1 again.
+--- Hands on all samples that were taken so far; call stacks that come from now on are numbered from
+-- 1 again.
 -- @tparam table self of `profile.prepare`, while it is carried out
 -- @number elapsed s since it began
 -- @treturn table samples, by where their stacks were cut, since the last call; nil where there are
@@ -878,7 +888,8 @@ end
 --- Returns the handlers that `pfm.measure` calls for a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink functions that take the samples, see `pfm.profile`
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough"
+-- ends it
 -- @treturn table
 -- @usage
 -- local p = profile.prepare { command = { "true" }, events = "page-faults" }
@@ -923,7 +934,8 @@ end
 --- Carries out a profile.
 -- @tparam table self of `profile.prepare`
 -- @tparam table sink functions that take the samples, see `pfm.profile`
--- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough" ends it
+-- @tparam[opt] function on_tick `(self, seconds)`, now and then; `self.samples` so far; "enough"
+-- ends it
 -- @treturn table of `pfm.measure.run`, its `late` as `not_begun`, and `samples`, `lost` (samples
 -- that the kernel's ring had no room for), `throttled` (times that the kernel held sampling back:
 -- it allows `sample_rate` a second), `crowded` (samples lost because another sample of the same
@@ -950,8 +962,8 @@ end
 --- Samples into memory.
 -- @tparam table spec as for `profile.prepare`
 -- @treturn table of `profile.run`, and `sizes` (how many values a sample has, by PMD), `maps` (by
--- pid, a list); for `recording.of` also `blocks`, `comms`, `records`, `mapped` (its `maps`) and, with
--- call stacks, `stack_table`
+-- pid, a list); for `recording.of` also `blocks`, `comms`, `records`, `mapped` (its `maps`) and,
+-- with call stacks, `stack_table`
 -- @usage local p = profile.collect{command = {"sh", "-c", "ls -lR /etc >/dev/null"}, frequency = 1000}
 function profile.collect(spec)
    local self = profile.prepare(spec)

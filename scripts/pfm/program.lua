@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Programs for the sampling format "program": expressions about an overflow, made into classic BPF.
+--- Programs for the sampling format "program": expressions about an overflow, made into classic
+-- BPF.
 --
 -- `program.where` and `program.bucket` make the usual ones. An expression has numbers of 64 bits
 -- without a sign, the operators of C (`+ - * / % & | ^ ~ << >>`, `== ~= < <= > >=`) with `and`,
@@ -148,8 +149,8 @@ local function ranges_in(maps)
 end
 
 --- Makes the options of `lpfm.create`, with the program made for a target.
--- @tparam[opt] table options fields for `lpfm.create` (base, buf_size, ...; base is default, or none where nothing is
--- kept), and:
+-- @tparam[opt] table options fields for `lpfm.create` (base, buf_size, ...; base is default, or
+-- none where nothing is kept), and:
 -- @tparam[opt] {int,...} options.smpl_pmds the smpl_pmds of the PMD that overflows: they are
 -- recorded with each sample
 -- @tparam[opt] table options.pmds PMDs by names of events, where others than the usual count them

@@ -123,8 +123,8 @@ end
 -- @tparam table spec `distribution` ("uniform", "min-max", "exponential" or "prime"), `mean` (the
 -- period around which they lie), `min` (the shortest, 1) and `max` (of min-max), `seed`; or `mask`
 -- instead of a distribution, for periods `mean` - (r & mask)
--- @treturn table `by`: "interface", with `base`, `mask`, `seed`, or "tool", with `next`, a function that returns the
--- next period; `text`, the same in words
+-- @treturn table `by`: "interface", with `base`, `mask`, `seed`, or "tool", with `next`, a function
+-- that returns the next period; `text`, the same in words
 -- @usage randomize.resolve{distribution = "exponential", mean = 1e6, seed = 1}.next()
 function randomize.resolve(spec)
    local its = { seed = 1, min = 1 }

@@ -60,12 +60,14 @@ end
 -- @tparam[opt] table limits
 -- @number[opt] limits.max_size bytes of samples and what goes with them, at which the recording
 -- ends
--- @tparam[opt] table limits.switch when another file begins, as `--switch-output` of lpfm record says: one of `size`
--- (bytes), `seconds`, `signal` (a name); the files are PATH.TIME then, and each can be read alone
+-- @tparam[opt] table limits.switch when another file begins, as `--switch-output` of lpfm record
+-- says: one of `size` (bytes), `seconds`, `signal` (a name); the files are PATH.TIME then, and each
+-- can be read alone
 -- @int[opt] limits.max_files with `switch`: how many are kept, the latest
--- @func[opt] limits.written with `switch`: is called with each file, closed, with `path`, `bytes` and `samples`
--- @treturn table of `profile.run`; `full_file` if it ended by `max_size`; with `switch` also `files`, those that are
--- kept, and `removed`, how many are not
+-- @func[opt] limits.written with `switch`: is called with each file, closed, with `path`, `bytes`
+-- and `samples`
+-- @treturn table of `profile.run`; `full_file` if it ended by `max_size`; with `switch` also
+-- `files`, those that are kept, and `removed`, how many are not
 -- @treturn table the file, closed, with `path` and `bytes`; with `switch` the last
 -- @usage
 -- local record = require "pfm.record"

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- A recording: one file, written as it grows, readable as far as it goes.
 --
--- recording/format.md describes its format; `lpfm.chunks` reads and writes its chunks, `pfm.record` makes one,
--- `pfm.analyze` says what is in it.
+-- recording/format.md describes its format; `lpfm.chunks` reads and writes its chunks, `pfm.record`
+-- makes one, `pfm.analyze` says what is in it.
 -- @module pfm.recording
 -- @pragma nostrip
 
@@ -81,8 +81,9 @@ end
 
 --- Opens a recording, a perf.data file, or a merged file (see `recording.together`).
 -- @string path "-": perf.data from standard input
--- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are stored), `ends` (nil:
--- cut), `damage`, `stack_table` (see `lpfm.samples`), `records` (see `pfm.recording.programs`); or nil and a message
+-- @return a recording: `head`, `maps`, `comms`, `objects`, `symbols` (by path, nil: none are
+-- stored), `ends` (nil: cut), `damage`, `stack_table` (see `lpfm.samples`), `records` (see
+-- `pfm.recording.programs`); or nil and a message
 -- @usage local s = recording.open "lpfm.data"; print(s.head.command)
 function recording.open(path)
    if start_of(path):sub(1, #CHUNK) ~= CHUNK then
@@ -106,7 +107,8 @@ end
 -- far as they were recorded. Everything that reads recordings takes the result.
 -- @tparam {recording,...} list of `recording.open`
 -- @tparam[opt] table options of `pfm.recording.together`
--- @treturn recording with `sources`, the list; its `head` and `ends` say what they have in common, and the sums
+-- @treturn recording with `sources`, the list; its `head` and `ends` say what they have in common,
+-- and the sums
 -- @usage local s = assert(recording.open "lpfm.data")
 -- print(#recording.together({ s, s }).sources) --> 2
 function recording.together(list, options)
@@ -114,9 +116,9 @@ function recording.together(list, options)
 end
 
 --- Makes a recording of samples that are in no file. Everything that reads recordings takes it.
--- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of `{pid=, maps=}`),
--- `comms` (by tid), `ends`, `records` (see `pfm.recording.programs`); `stack_table`, where the samples have
--- stacks and the head says so (`stacks`)
+-- @tparam table fields `head` with `events`, `with`; `blocks`, strings; optional `maps` (list of
+-- `{pid=, maps=}`), `comms` (by tid), `ends`, `records` (see `pfm.recording.programs`);
+-- `stack_table`, where the samples have stacks and the head says so (`stacks`)
 -- @treturn recording
 -- @usage local ctx = assert(lpfm.create { format = "default" })
 -- local events, blocks = { { name = "cpu-clock", pmd = 65 } }, { ctx:buffer():snapshot() }
@@ -135,8 +137,8 @@ local function open_again(self)
 end
 
 --- Returns a reader of the sound blocks of samples.
--- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.samples`; without a number it closes
--- the file
+-- @treturn function `read(i)` gives the i-th of `#self.blocks`, a string for `lpfm.samples`;
+-- without a number it closes the file
 -- @usage print(#assert(recording.open "lpfm.data"):block_reader()(1))
 function recording:block_reader()
    local file

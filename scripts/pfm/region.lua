@@ -79,7 +79,8 @@ local function not_mine()
 end
 
 --- Returns what regions have counted since `region.begin`.
--- @treturn[1] table `regions` and `problems`, as of `pfm.measure.regions`: `regions[1].events[1].value`
+-- @treturn[1] table `regions` and `problems`, as of `pfm.measure.regions`:
+-- `regions[1].events[1].value`
 -- @return[2] nil
 -- @treturn[2] string message: this script does not measure them
 -- @usage

@@ -89,8 +89,8 @@ end
 -- surrogates, or code points above U+10FFFF.
 local NO_SECOND = { [224] = "^[\128-\159]", [237] = "^[\160-\191]", [240] = "^[\128-\143]", [244] = "^[\144-\191]" }
 
--- Control characters: ASCII's, C1, ends of lines and paragraphs, and those that turn the direction of
--- writing, after which a line shows what it does not say.
+-- Control characters: ASCII's, C1, ends of lines and paragraphs, and those that turn the direction
+-- of writing, after which a line shows what it does not say.
 local CONTROLS = { "%c", "^\194[\128-\159]", "^\226\128[\142\143\168-\174]", "^\226\129[\166-\169]" }
 
 local function is_control(ch)

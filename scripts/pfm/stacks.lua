@@ -25,8 +25,8 @@ local stacks = {}
 -- @bool[opt] options.ids keep processes and threads of one name apart by their numbers
 -- @bool[opt] options.inlined false: without functions that were inlined
 -- @string[opt="samples"] options.weight "samples" or "events"
--- @treturn table of `{frames=, weight=}`, sorted; a frame has `kind` (process, thread, object or kernel, symbol,
--- inlined), `name`, perhaps `file` and `line`; the outermost is the first
+-- @treturn table of `{frames=, weight=}`, sorted; a frame has `kind` (process, thread, object or
+-- kernel, symbol, inlined), `name`, perhaps `file` and `line`; the outermost is the first
 -- @treturn number sum of the weights
 -- @usage print(#stacks.collect(assert(recording.open "lpfm.data")))
 -- @function collect
@@ -35,8 +35,8 @@ stacks.collect = collected.collect
 --- Returns the functions of a sample's stack.
 -- @param self of `recording.open` or `recording.of`
 -- @tparam table s a sample, as `samples()` of `lpfm script` gives them: `pid`, `address`, `stack`
--- @treturn table the innermost first: `symbol`, `object`, `address` (of the call); the sample's own place alone where
--- there are no stacks
+-- @treturn table the innermost first: `symbol`, `object`, `address` (of the call); the sample's own
+-- place alone where there are no stacks
 -- @return string where the stack was cut, of `stack_table:cut`; nil: it is whole
 -- @usage local self = assert(recording.open "lpfm.data")
 -- for s in require("pfm.recording.samples").each(self) do print(#stacks.frames(self, s)) end
@@ -109,8 +109,9 @@ end
 -- @string[opt="symbol"] options.by what makes a node: "symbol", "object", "line" or "address"
 -- @string[opt] options.event the event to show
 -- @tparam[opt] table options.filter as of `analyze.by`: of the functions sampled
--- @treturn table the root: `name`, `samples`, `events`, `percent` (with those it called; of the callee order: with
--- those below it), `self` (the same of the function alone), `children`, a list of such nodes, the greatest first
+-- @treturn table the root: `name`, `samples`, `events`, `percent` (with those it called; of the
+-- callee order: with those below it), `self` (the same of the function alone), `children`, a list
+-- of such nodes, the greatest first
 -- @raise where the recording has no stacks, and on unknown options
 -- @usage record("ls -R /usr/share >/dev/null", { g = true })
 -- print(stacks.tree(assert(recording.open "lpfm.data"), { order = "callee" }).children[1].name)

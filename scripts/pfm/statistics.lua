@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- How well a number is known, and whether a difference can be chance: means, deviations, confidence intervals;
--- probabilities of what was seen, or anything as unlikely, if there were no difference.
+--- How well a number is known, and whether a difference can be chance: means, deviations,
+-- confidence intervals; probabilities of what was seen, or anything as unlikely, if there were no
+-- difference.
 -- @module pfm.statistics
 
 local expect = require "pfm.util.expect"
@@ -172,7 +173,8 @@ local function fisher(x, n, y, m)
    end)
 end
 
---- Are two shares the same, x of n and y of m? Exact (Fisher) where few are expected, else by chi-square.
+--- Are two shares the same, x of n and y of m? Exact (Fisher) where few are expected, else by
+-- chi-square.
 -- @number x 0 to n
 -- @number n
 -- @number y 0 to m
@@ -228,8 +230,8 @@ function statistics.means(a, b)
    return statistics.student((mean_a - mean_b) / math.sqrt(ea + eb), df)
 end
 
---- Are two histograms samples of the same distribution? Likelihood ratio (G); kinds of which few were seen count as
--- one.
+--- Are two histograms samples of the same distribution? Likelihood ratio (G); kinds of which few
+-- were seen count as one.
 -- @tparam table a counts by kind
 -- @tparam table b the same of the other
 -- @treturn number the statistic, 0 where they are alike

@@ -52,7 +52,8 @@ end
 
 -- --- objects, shared by all processes ------------------------------------------------------------
 
-local known = setmetatable({}, { __mode = "v" }) -- weak: an object lives as long as a resolver holds it
+-- weak: an object lives as long as a resolver holds it
+local known = setmetatable({}, { __mode = "v" })
 
 -- Returns a key for the file as it is now: a program that was rebuilt is another object.
 local function version_of(path, file)
@@ -399,7 +400,8 @@ end
 
 --- Lists the functions at a resolved address: the innermost inlined one first, the outermost last.
 -- @tparam table where as of `resolver:resolve`
--- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call of the frame before
+-- @treturn table of `name`, and where it is known `file` and `line`: of the address, or of the call
+-- of the frame before
 -- @usage symbols.frames(symbols.resolver():resolve(7, 4096))[1].name
 function symbols.frames(where)
    if where.frames then return where.frames end

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * copied.c - a program without frame pointers; its stacks are 8 to 39 calls deep, with frames of two sizes.
+ * copied.c - a program without frame pointers; its stacks are 8 to 39 calls deep, with frames of
+ * two sizes.
  *   copied ROUNDS
  */
 #include <stdlib.h>

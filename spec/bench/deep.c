@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * deep.c - threads that use the CPU some 20 calls deep, on changing paths; prints the CPU time and the time taken, ms.
+ * deep.c - threads that use the CPU some 20 calls deep, on changing paths; prints the CPU time and
+ * the time taken, ms.
  *   deep SECONDS [THREADS]	SECONDS of CPU time for each thread
  */
 #include <pthread.h>

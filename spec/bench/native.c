@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * native.c - the work of read.lua and walk.lua in C, as a Lua module, so that both are timed in turn in
- * one process. Each function returns the seconds it took.
+ * native.c - the work of read.lua and walk.lua in C, as a Lua module, so that both are timed in
+ * turn in one process. Each function returns the seconds it took.
  */
 #include <stdbool.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * quick.c - a pfm_read_pmds() that takes next to no time, so that the time of a call from Lua is what
- * the binding adds. It is linked with libperfmon's objects, in which the function is renamed.
+ * quick.c - a pfm_read_pmds() that takes next to no time, so that the time of a call from Lua is
+ * what the binding adds. It is linked with libperfmon's objects, in which the function is renamed.
  */
 #include "perfmon/perfmon.h"
 

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Compares reads of four registers with pfm_read_pmds() in C: prints "FORM C_NS LUA_NS" for each form.
--- C and Lua take turns in one process, and the least of each counts. The context is loaded and
--- started only if arg[1] is "loaded".
+-- Compares reads of four registers with pfm_read_pmds() in C: prints "FORM C_NS LUA_NS" for each
+-- form. C and Lua take turns in one process, and the least of each counts. The context is loaded
+-- and started only if arg[1] is "loaded".
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local native = require "native"

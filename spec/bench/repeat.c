@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeat.c - lengthens a recording of perf record: writes its samples again and again, each time later.
+ * repeat.c - lengthens a recording of perf record: writes its samples again and again, each time
+ * later.
  *   repeat IN OUT SAMPLES
- * All other records (mappings, names) come once, with the first round. Prints how many samples OUT holds.
+ * All other records (mappings, names) come once, with the first round. Prints how many samples OUT
+ * holds.
  */
 #include <linux/perf_event.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Lengthens a recording of lpfm record: writes its blocks of samples again and again, all else once.
+-- Lengthens a recording of lpfm record: writes its blocks of samples again and again, all else
+-- once.
 --   repeat.lua IN OUT SAMPLES
 -- Prints how many samples OUT holds.
 local counter = require("lpfm.samples").counter

@@ -12,7 +12,8 @@
  *   sim contexts N		making, programming, loading, starting and closing N contexts, per context
  *   sim reading N		reading 4 counters while N contexts are loaded
  *
- * contexts and reading first print how many contexts there were: N, or as many as descriptors permit.
+ * contexts and reading first print how many contexts there were: N, or as many as descriptors
+ * permit.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +76,9 @@ static int context(size_t buffer)
 	return fd;
 }
 
-/* Programs n counters of a set to count cycles; the first overflows after period, and may switch. */
+/*
+ * Programs n counters of a set to count cycles; the first overflows after period, and may switch.
+ */
 static void program(int fd, uint16_t set, int n, uint64_t period, uint64_t threshold)
 {
 	pfarg_pmc_t pc[4] = { { 0 } };

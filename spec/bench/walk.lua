@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Compares ways through a full sampling buffer with the same work in C: prints "FORM C_NS LUA_NS", in ns
--- per sample. C and Lua take turns in one process, and the median of the CPU times counts. The
--- simulated computer fills the buffer, of arg[1] MiB.
+-- Compares ways through a full sampling buffer with the same work in C: prints "FORM C_NS LUA_NS",
+-- in ns per sample. C and Lua take turns in one process, and the median of the CPU times counts.
+-- The simulated computer fills the buffer, of arg[1] MiB.
 local lpfm = require "lpfm"
 local native = require "native"
 

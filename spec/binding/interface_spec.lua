@@ -84,7 +84,8 @@ local NO_CONST = {
    PFMLIB_REG_BV_BITS = "sets of registers are lists of numbers in Lua",
 }
 
--- Prefixes of flags and types: calls take and return their names without the prefix. The longest prefix counts.
+-- Prefixes of flags and types: calls take and return their names without the prefix. The longest
+-- prefix counts.
 local FLAG_TOPICS = {
    PFM_FL_ = "context", PFM_ITA_FL_ = "context", PFM_SETFL_ = "set", PFM_ITA_SETFL_ = "set", PFM_FMTFL_ = "format",
    PFM_MSG_ = "message", PFM_REG_TYPE_ = "register_type",
@@ -237,7 +238,8 @@ STRUCTURES = {
       get = of(function() return lpfm.pmus()[1] end),
       first_event = "events go by name in Lua", num_events = "lpfm.pmu() has it" },
    pfmlib_expansion_t = { prefix = "", doc = { "event" }, names = { events = "terms" },
-      get = function(field) return field == "terms" or field == "formula" or nil end, -- see pfmlib_spec.lua
+      -- see pfmlib_spec.lua
+      get = function(field) return field == "terms" or field == "formula" or nil end,
       count = "#terms" },
 }
 

@@ -234,7 +234,8 @@ describe("a sampling buffer", function()
       repeat
          collectgarbage()
       until lpfm.config().thread_sessions <= sessions or proc.clock() > deadline
-      assert.is_true(lpfm.config().thread_sessions <= sessions) -- a context may have been closing before
+      -- a context may have been closing before
+      assert.is_true(lpfm.config().thread_sessions <= sessions)
    end)
 
    it("that does not fit what is programmed raises, and does not crash", function()

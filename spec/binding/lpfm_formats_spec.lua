@@ -411,7 +411,8 @@ describe("a sampling format in Lua", function()
       for name, case in pairs {
          ["an unknown control"] = { function() return "RESE" end, "unknown control 'RESE'" },
          ["a control that is a table"] = { function() return {} end, "unknown control 'table'" },
-         ["a global of the script"] = { function() return describe_nothing() end, -- luacheck: ignore
+         -- luacheck: ignore
+         ["a global of the script"] = { function() return describe_nothing() end,
             "(a format has no globals of the script's" },
          ["breaking what it is given"] = { function(_, o)
             o.pmds = 1

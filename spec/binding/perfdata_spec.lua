@@ -253,7 +253,8 @@ describe("what a file of perf tells of programs", function()
       assert.not_equal(replaced, name(now, here))
       assert.not_equal(replaced, name(0, here)) -- the record has no inode, as before Linux 3.12
       assert.not_equal(replaced, name(now + 1, here .. "2"))
-      assert.not_equal(replaced, name(now + 1, here, 0xffee)) -- overlayfs has other inode numbers in stat(2)
+      -- overlayfs has other inode numbers in stat(2)
+      assert.not_equal(replaced, name(now + 1, here, 0xffee))
    end)
 
    it("names a forked process as the thread that made it was named then", function()

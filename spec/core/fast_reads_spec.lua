@@ -122,7 +122,8 @@ describe("8 Fast user-level PMD read", function()
       local ctx = sim.context(VIEWED)
       local view = assert(ctx:view())
       assert.is_true(view.direct)
-      assert(ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 80 } } }) -- set 0 now uses the time stamp, PMD80
+      -- set 0 now uses the time stamp, PMD80
+      assert(ctx:write_pmds { { num = 4, value = 0, smpl_pmds = { 80 } } })
       assert.is_false(view.direct)
       assert(m:run { ns = 10 })
       assert.are.equal(sim.value(ctx, 80), (view:read(80)))

@@ -149,7 +149,8 @@ describe("samples of a family", function()
          assert(m:run { ns = step })
          living = oracle:run(now)
          assert.are.equal(oracle.total, sim.value(ctx, 5))
-         if oracle.told then --- the first thread that found it full; others are held without a message
+         -- the first thread that found it full; others are held without a message
+         if oracle.told then
             local msg = assert(ctx:read(0))
             assert.are.same({ "OVFL", oracle.told.tid, oracle.told.pid }, { msg.type, msg.tid, msg.pid })
             oracle.told, told = nil, told + 1

@@ -88,7 +88,8 @@ for _, machine in ipairs { real, unpack(LIVE) } do
 
       local function counted(name)
          local n = tonumber(kind(name):match("^counted (%d+)\n$"))
-         assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n) -- the 1000 pages, and few others
+         -- the 1000 pages, and few others
+         assert.is_true(n >= 1000 and n <= 1300, name .. ": " .. n)
       end
 
       it("monitors itself", function() counted("self") end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The format "oprofile": for each CPU a ring of words, in which changes of CPU, thread and level are escaped.
+-- The format "oprofile": for each CPU a ring of words, in which changes of CPU, thread and level
+-- are escaped.
 local lpfm = require "lpfm"
 local oprofile = require "pfm.oprofile.oprofile"
 local sim = require "support.sim"
@@ -57,7 +58,8 @@ describe("the format oprofile", function()
             assert.are.same({ cpu = cpu, tid = tids[cpu], pid = sim.thread(tids[cpu]).pid, kernel = false, ovfl_pmd = 4,
                ip = i % 2 == 1 and 0x1000 or 0x1010 }, sample)
          end
-         assert.are.equal(0, contexts[cpu]:buffer():get("u64", 64 + (1 - cpu) * 48)) -- the other CPU's head
+         -- the other CPU's head
+         assert.are.equal(0, contexts[cpu]:buffer():get("u64", 64 + (1 - cpu) * 48))
       end
    end)
 

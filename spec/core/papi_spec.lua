@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- PAPI's test programs, with its component for perfmon2 built over this tree. spec/coverage.md has all of them.
--- One interpreter: the programs are C.
+-- PAPI's test programs, with its component for perfmon2 built over this tree. spec/coverage.md has
+-- all of them. One interpreter: the programs are C.
 -- Engine: Debian's source package of PAPI, which is fetched once, and built in a minute.
 
 local c = require "support.c"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- perfctr's virtual counters, by the sentences of their specification; spec/c/calls/perfctr.c quotes them.
--- One interpreter: the programs are C.
+-- perfctr's virtual counters, by the sentences of their specification; spec/c/calls/perfctr.c
+-- quotes them. One interpreter: the programs are C.
 
 local c = require "support.c"
 local real = require "support.real"

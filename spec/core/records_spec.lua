@@ -9,7 +9,8 @@ local samples = require "pfm.recording.samples"
 local sim = require "support.sim"
 
 local LEAST = 128 + 64 + 8 * 127 -- bytes of header and largest sample, less 8 for each PMD
-local FREE = 72 + 4096 + 4 * 40  -- kept free for a MAP record with the longest path, and LOST of each reason
+-- kept free for a MAP record with the longest path, and LOST of each reason
+local FREE = 72 + 4096 + 4 * 40
 local SECOND = { { map = "/bin/second", ip = 0x5000, size = 0x1000, offset = 0x200 }, { ip = 0x5000, ns = 10 } }
 
 -- Makes a context that samples instructions, with records.

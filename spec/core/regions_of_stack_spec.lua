@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The format stack with regions (6.3.1 for 6.3.2): monitoring goes on while the tool reads, and nothing is lost.
+-- The format stack with regions (6.3.1 for 6.3.2): monitoring goes on while the tool reads, and
+-- nothing is lost.
 local lpfm = require "lpfm"
 local stored = require "lpfm.samples"
 local sim = require "support.sim"
@@ -7,7 +8,8 @@ local sim = require "support.sim"
 local FRAMES = 4
 local SAMPLE = 64 + 8                                  -- bytes: of a sample with one frame
 local LARGEST = function() return 64 + 8 * (FRAMES + #lpfm.pmds()) end
-local RECORD = 72 + 4096 + 4 * 40                      -- the largest record, with LOST of each reason
+-- the largest record, with LOST of each reason
+local RECORD = 72 + 4096 + 4 * 40
 
 -- Returns the size of a buffer in which n samples of one frame fill a region exactly.
 local function size_of(regions, n, free)

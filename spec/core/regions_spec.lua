@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Regions that programs mark, and lpfm stat --regions: what perfmon/regions.h promises, sentence by sentence.
+-- Regions that programs mark, and lpfm stat --regions: what perfmon/regions.h promises, sentence by
+-- sentence.
 
 local c = require "support.c"
 local files = require "support.files"
@@ -9,7 +10,8 @@ local render = require "pfm.render"
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local lpfm = ("%s/%s/lpfm"):format(build, interpreter)
 local LIVE = "sim:itanium2,live"
-local SLACK = build:find("/san$") and 100 or 40 -- page faults beside those of touch(): by the library,
+-- page faults beside those of touch(): by the library,
+local SLACK = build:find("/san$") and 100 or 40
 -- stacks, sanitizers' shadows
 
 local program, out
@@ -132,7 +134,8 @@ for _, machine in ipairs { real, LIVE } do
          local whole, work = region(result, "whole"), region(result, "work")
          assert.equal(0, status)
          assert.equal(1, whole.calls)
-         counted(whole, 100, 500) -- more faults: fork() shares pages, which are copied when written to
+         -- more faults: fork() shares pages, which are copied when written to
+         counted(whole, 100, 500)
          assert.equal(1, #whole.threads)
          counted(work, 300)
          assert.are_not.equal(whole.threads[1].pid, work.threads[1].pid)

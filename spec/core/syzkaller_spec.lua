@@ -103,7 +103,8 @@ describe("the description of the ioctls for syzkaller", function()
          claims[#claims + 1] = ("%s == PFM_IOC(PFM_NR_%s, %s)"):format(ioctl.number, name, elements)
       end
       assert.equal("", wrong(claims))
-      assert.not_equal("", wrong { "0xc001b700 == PFM_IOC(PFM_NR_WRITE_PMCS, 2)" }) -- a false claim is found
+      -- a false claim is found
+      assert.not_equal("", wrong { "0xc001b700 == PFM_IOC(PFM_NR_WRITE_PMCS, 2)" })
    end)
 
    it("has the structures, field by field", function()

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Damages recordings and files of perf, lets lpfm's commands read them, and prints the files on which a command ends
--- in a traceback. It computes the checksums of damaged recordings anew, so that the readers behind the check of
--- checksums are reached; files of perf have no checksums.
+--- Damages recordings and files of perf, lets lpfm's commands read them, and prints the files on
+-- which a command ends in a traceback. It computes the checksums of damaged recordings anew, so
+-- that the readers behind the check of checksums are reached; files of perf have no checksums.
 --
 --    lpfm spec/fuzz/mutate.lua KIND COUNT FILE SEED.data...
 --

@@ -138,8 +138,8 @@ end
 
 local MAGIC, WINDOW, NEWER = "\40\181\47\253\0\64", 1000, 83
 
---- Puts the bytes of records into compressed records: a frame of zstd with uncompressed blocks. Records may cross the
--- bounds of blocks.
+--- Puts the bytes of records into compressed records: a frame of zstd with uncompressed blocks.
+-- Records may cross the bounds of blocks.
 function perf_files.compressed(bytes, kind)
    local out = {}
    for at = 1, #bytes, WINDOW do

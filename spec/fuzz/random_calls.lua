@@ -3,7 +3,8 @@
 -- whatever state the objects are, while the collector runs; nothing may be left at the end. arg:
 -- seed, number of calls. Prints the number of calls, and to standard error how many of them raised.
 --
--- In spec/c/fuzz/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is called as well.
+-- In spec/c/fuzz/starved.c memory runs out during some of the calls, too. In LuaJIT pfm.ffi is
+-- called as well.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local stored = require "lpfm.samples"
@@ -31,7 +32,7 @@ local function one_object()
    return objects[random(math.max(#objects, 1))]
 end
 
--- --- values ----------------------------------------------------------------------------------------
+-- --- values --------------------------------------------------------------------------------------
 
 local words = { "ip", "tid", "value", "num", "OVFL_NOTIFY", "default", "x", "0x10", "flags", "n-way", "default-0.6",
    "smpl_pmds", "cycles", "page-faults", "L2_MISSES:ALL", "itanium2", "u", "", ("y"):rep(300), "a\0b", "-1",
@@ -90,7 +91,7 @@ function some_value(depth)
    return one_of(makers_of_values)(depth)
 end
 
--- --- calls -----------------------------------------------------------------------------------------
+-- --- calls ---------------------------------------------------------------------------------------
 
 -- Calls fn; every third time, if `starve` is there, memory runs out during the call.
 local function try(fn, ...)
@@ -146,7 +147,7 @@ local function use_results(ok, ...)
    end
 end
 
--- --- objects ---------------------------------------------------------------------------------------
+-- --- objects -------------------------------------------------------------------------------------
 
 -- Returns a program of sites with accesses that are valid or random.
 local function accesses()
@@ -348,7 +349,7 @@ local steps = {
    end,
 }
 
--- --- the run ---------------------------------------------------------------------------------------
+-- --- the run -------------------------------------------------------------------------------------
 
 -- Returns the settings of a configuration that calls can change.
 local function limits(cfg)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Each public function of the script library, called with missing and with wrong arguments: it returns something that
--- is a number where it is one, or nil and why; or its error names what is wrong, and no line of the library.
+-- Each public function of the script library, called with missing and with wrong arguments: it
+-- returns something that is a number where it is one, or nil and why; or its error names what is
+-- wrong, and no line of the library.
 
 local dirent = require "posix.dirent"
 local lpfm = require "lpfm"
@@ -8,13 +9,15 @@ local stdlib = require "posix.stdlib"
 local unistd = require "posix.unistd"
 local reference = require "pfm.manual"
 
--- Functions that do something for ever, or with the whole computer, when their only argument is left out or empty.
+-- Functions that do something for ever, or with the whole computer, when their only argument is
+-- left out or empty.
 local WORKING = { ["pfm.system.count"] = true }
 
 local function none() end
 local VALUES = { {}, 1, "x", true, none, { 1, 2 }, { "x" }, { {} }, lpfm.u64(5), { lpfm.u64(5), lpfm.u64(6) } }
 
--- Returns lists of arguments: none, one of each value, and each value as the second and as the third one.
+-- Returns lists of arguments: none, one of each value, and each value as the second and as the
+-- third one.
 local function attempts()
    local out = { { n = 0 }, { n = 1 } }
    for _, first in ipairs(VALUES) do

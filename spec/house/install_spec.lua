@@ -150,7 +150,8 @@ describe("an installed lpfm", function()
       end
 
       it("to a program linked with it alone, shared or static", function()
-         for _, libs in ipairs { shared(), static, "-rdynamic " .. static } do -- libpfm4 still calls its own functions
+         -- libpfm4 still calls its own functions
+         for _, libs in ipairs { shared(), static, "-rdynamic " .. static } do
             must(("%s spec/c/old/old_kinds.c -o %s/kinds %s"):format(cc, root, libs))
             counts(root .. "/kinds")
          end

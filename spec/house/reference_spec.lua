@@ -14,7 +14,8 @@ local reference = require "pfm.manual"
 
 local descriptors = handles.settled()
 
--- What is public follows from the path: modules of C, scripts/pfm/NAME.lua, and of parts scripts/pfm/PART/NAME.lua.
+-- What is public follows from the path: modules of C, scripts/pfm/NAME.lua, and of parts
+-- scripts/pfm/PART/NAME.lua.
 local function is_public(name)
    return name:find("^lpfm") ~= nil or name:find("^pfm%.[%w_]+$") ~= nil
       or name:find("^pfm%.jobs%.[%w_]+$") ~= nil or name:find("^pfm%.fleet%.[%w_]+$") ~= nil

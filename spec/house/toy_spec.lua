@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The recipes in C of kernel/README.md and CONTRIBUTING.md, followed to the letter in a copy of the source tree: a new
--- sampling format, PMU model and software event touch as many files as CONTRIBUTING.md says, and everything that lists
--- them has them.
+-- The recipes in C of kernel/README.md and CONTRIBUTING.md, followed to the letter in a copy of the
+-- source tree: a new sampling format, PMU model and software event touch as many files as
+-- CONTRIBUTING.md says, and everything that lists them has them.
 -- One interpreter: what is built is C.
 
 local c = require "support.c"

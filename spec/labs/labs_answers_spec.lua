@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What students answer: read as people write it, kept with all that belongs to it, and graded, alone and as a class.
--- One interpreter: the subject is programs as processes, which the judge starts.
+-- What students answer: read as people write it, kept with all that belongs to it, and graded,
+-- alone and as a class. One interpreter: the subject is programs as processes, which the judge
+-- starts.
 
 local c = require "support.c"
 local files = require "support.files"
@@ -143,7 +144,8 @@ describe("what labs say", function()
       assert.equal(32, threads.figures.p6_distance)
       local stacks = session.new(assert(catalog.find "stacks"))
       stacks:run_up_to(#stacks.lab.pages)
-      assert.is_true(math.abs(stacks.figures.share - 100 * 1200 / 2760) < 1e-9) -- copies: 120 of 276 steps
+      -- copies: 120 of 276 steps
+      assert.is_true(math.abs(stacks.figures.share - 100 * 1200 / 2760) < 1e-9)
       assert.is_true(math.abs(stacks.figures.gain - 100 * 1100 / 2760) < 1e-9)
       assert.equal(math.floor(552000 / 97), stacks.figures.samples)
       assert.is_true(math.abs(stacks.figures.copy_percent - 100 * 1500 / 2760) < 0.5)

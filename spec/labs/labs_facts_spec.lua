@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- What labs say of the machine, the specification and other labs is true: where possible, a run
 -- shows it; sentences about real processors are searched for the words that they must contain.
--- Second interpreter, all: the simulated computer's work takes most of it, and labs_spec.lua has the same figures.
+-- Second interpreter, all: the simulated computer's work takes most of it, and labs_spec.lua has
+-- the same figures.
 
 local lpfm = require "lpfm"
 local catalog = require "repl.lab.catalog"
@@ -16,7 +17,8 @@ local machine
 setup(function() machine = lpfm.machine().name end)
 teardown(function() assert(lpfm.machine(machine)) end)
 
--- Runs all pages of a lab; returns the session, and a table of the pages by the names of their questions and tasks.
+-- Runs all pages of a lab; returns the session, and a table of the pages by the names of their
+-- questions and tasks.
 local function played(name, params)
    local s = session.new(assert(catalog.find(name)), { params = params })
    s:run_up_to(#s.lab.pages)

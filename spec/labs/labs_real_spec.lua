@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The labs' second parts, on this computer by perf_event: real programs with a known number of page faults.
--- One interpreter: what is measured is the kernel, and labs_spec.lua has the course under both.
+-- The labs' second parts, on this computer by perf_event: real programs with a known number of page
+-- faults. One interpreter: what is measured is the kernel, and labs_spec.lua has the course under
+-- both.
 
 local c = require "support.c"
 local files = require "support.files"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Tasks of labs, tried with scripts that come near: each does what students do wrong, or what looks right and is not.
--- One interpreter: the subject is programs as processes, which the judge starts.
+-- Tasks of labs, tried with scripts that come near: each does what students do wrong, or what looks
+-- right and is not. One interpreter: the subject is programs as processes, which the judge starts.
 
 local c = require "support.c"
 local lpfm = require "lpfm"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Gives the labs a folder of their own for what they remember, during the tests of a file; returns its path.
+--- Gives the labs a folder of their own for what they remember, during the tests of a file; returns
+-- its path.
 local c = require "support.c"
 local lpfm = require "lpfm"
 local stdlib = require "posix.stdlib"

@@ -98,7 +98,8 @@ describe("samples of a simulated thread", function()
    it("bring along what other counters grew by", function()
       local result = analyze.by(s, "symbol", { sums = { "fp_ops", "l2_misses" } })
       assert.same({ fp_ops = 0, l2_misses = 9000 }, result.rows[1].sums)
-      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums) -- the first sample adds nothing
+      -- the first sample adds nothing
+      assert.same({ fp_ops = 1980, l2_misses = 990 }, result.rows[2].sums)
    end)
 
    it("are filtered by what they are, where they lie and when they were", function()

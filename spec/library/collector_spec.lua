@@ -113,7 +113,8 @@ describe("a collector", function()
       assert.equal(name, spool()[1])
       assert.equal(n, tonumber(spool()[1]:match("%-(%d+)%.data$")))
       local sum = n + samples_in(("%s/spool/%s"):format(scratch, spool()[2]))
-      assert.same({ 1 + 2, n + sum }, { counts.recordings, counts.samples }) -- both include the first run's
+      -- both include the first run's
+      assert.same({ 1 + 2, n + sum }, { counts.recordings, counts.samples })
    end)
 
    it("says that counts are lost with a damaged file of them", function()

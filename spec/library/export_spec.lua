@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings in the formats of other tools: exact for one made by hand, and readable by those tools.
--- Second interpreter, all: most of it starts other tools.
+-- Recordings in the formats of other tools: exact for one made by hand, and readable by those
+-- tools. Second interpreter, all: most of it starts other tools.
 
 local stored = require "lpfm.samples"
 local browser = require "support.browser"

@@ -82,7 +82,8 @@ describe("counting a build process by process", function()
       local commands = {}
       for _, group in ipairs(parts.by(result, "command")) do commands[group.name] = group end
       assert.is_true(commands.cc1.subjects > 50)
-      assert.equal(commands.cc1.subjects, commands.as.subjects) -- each file is compiled and assembled
+      -- each file is compiled and assembled
+      assert.equal(commands.cc1.subjects, commands.as.subjects)
       assert.equal(1, commands.ld and commands.ld.subjects or commands["collect2"].subjects)
       for _, level in ipairs(parts.levels) do
          local subjects, faults = 0, 0

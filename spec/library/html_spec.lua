@@ -305,7 +305,8 @@ describe("a browser", function()
       assert.same({ "75.76%", "30.30%", "20", LESS, "prog" }, seen[2])
       assert.same({ "45.45%", "45.45%", "30", END, "prog" }, seen[3])
       assert.same({ "7.58%", "7.58%", "5", "recursive", "prog" }, seen[4])
-      assert.same({ 6, "everything: 66 samples, 66.000 ms" }, { seen[6], seen[7] }) -- recursion is folded
+      -- recursion is folded
+      assert.same({ 6, "everything: 66 samples, 66.000 ms" }, { seen[6], seen[7] })
    end)
 
    it("zooms, searches, sorts, filters and selects", function()

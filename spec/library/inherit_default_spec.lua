@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Commands and processes are measured whole, with their threads and children, unless one thread is asked for: by
--- record, top, stat -p and the prompt's functions. What stat does with commands is in program_spec.lua.
--- One interpreter: the subject is the program as a process.
+-- Commands and processes are measured whole, with their threads and children, unless one thread is
+-- asked for: by record, top, stat -p and the prompt's functions. What stat does with commands is in
+-- program_spec.lua. One interpreter: the subject is the program as a process.
 
 local analyze = require "pfm.analyze"
 local bias = require "pfm.bias"

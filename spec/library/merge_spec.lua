@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Many recordings in one file: the same to the byte in whatever way they are merged; and what is read of them together.
--- Second interpreter, all: merging takes long there.
+-- Many recordings in one file: the same to the byte in whatever way they are merged; and what is
+-- read of them together. Second interpreter, all: merging takes long there.
 
 local analyze = require "pfm.analyze"
 local stored = require "lpfm.samples"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- pfm.measure.multiplex: event sets in turn, what they estimate, and how far that can be off (3.7.2, figure 3.32).
--- Second interpreter, all: hundreds of random programs take long there.
+-- pfm.measure.multiplex: event sets in turn, what they estimate, and how far that can be off
+-- (3.7.2, figure 3.32). Second interpreter, all: hundreds of random programs take long there.
 
 local count = require "pfm.count"
 local events = require "pfm.events"

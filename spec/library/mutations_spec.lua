@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings of sound chunks with invalid fields: each is read as far as it can be, or refused with a message.
--- One interpreter: the subject is what readers check, which is the same in both.
+-- Recordings of sound chunks with invalid fields: each is read as far as it can be, or refused with
+-- a message. One interpreter: the subject is what readers check, which is the same in both.
 
 local c = require "support.c"
 local effort = require "support.effort"

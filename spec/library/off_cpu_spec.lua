@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Where threads wait: samples of context switches that stand for the time until their threads were back.
+-- Where threads wait: samples of context switches that stand for the time until their threads were
+-- back.
 local analyze = require "pfm.analyze"
 local c = require "support.c"
 local off_cpu = require "pfm.measure.off_cpu"

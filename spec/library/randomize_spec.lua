@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- pfm.randomize and pfm.bias: periods that vary, and whether a program needs them (3.4.2, figures 3.4 and 3.20).
+-- pfm.randomize and pfm.bias: periods that vary, and whether a program needs them (3.4.2, figures
+-- 3.4 and 3.20).
 
 local bias = require "pfm.bias"
 local stored = require "lpfm.samples"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings in a database, as far as no server is needed: conditions, URLs, clients, and what command lines refuse.
+-- Recordings in a database, as far as no server is needed: conditions, URLs, clients, and what
+-- command lines refuse.
 
 local c = require "support.c"
 local files = require "support.files"

@@ -30,8 +30,8 @@ local function open(path)
    return self
 end
 
--- Shell commands. UNTIL waits until there are so many files, ASK asks the recorder for another file,
--- and BUSY takes CPU time.
+-- Shell commands. UNTIL waits until there are so many files, ASK asks the recorder for another
+-- file, and BUSY takes CPU time.
 local UNTIL = "until [ $(ls %s.2* 2>/dev/null | wc -l) -ge %d ]; do :; done; "
 local ASK = "kill -USR2 $PPID; "
 local BUSY = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
@@ -65,7 +65,8 @@ describe("record --switch-output", function()
       local line = "record -e page-faults -c 1 %s -o %s -- sh -c 'kill -USR2 $PPID; ls / >/dev/null; kill -USR2 $$'"
       for _, option in ipairs { "--switch-output=1G", "" } do
          local said, status = run(line:format(option, out))
-         assert.equal(128 + 12, status, said) -- of the command itself, which has the signal as before
+         -- of the command itself, which has the signal as before
+         assert.equal(128 + 12, status, said)
          local self = open(option == "" and out or parts()[1])
          assert.same({ 1, 12 }, { #parts(), self.ends.signal })
          assert.is_true(self.ends.samples > 0, said)

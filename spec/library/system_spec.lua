@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- pfm.system: CPUs, added up by core, socket and node; and what a target can be on a simulated computer.
+-- pfm.system: CPUs, added up by core, socket and node; and what a target can be on a simulated
+-- computer.
 
 local c = require "support.c"
 local cjson = require "cjson"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Tracepoints in files of perf: what the kernel's printf() makes of their fields, and the lines of perf script.
--- One interpreter: the subject is the program as a process.
+-- Tracepoints in files of perf: what the kernel's printf() makes of their fields, and the lines of
+-- perf script. One interpreter: the subject is the program as a process.
 local c = require "support.c"
 local print_format = require "pfm.recording.perfdata.print_format"
 local samples = require "support.samples"

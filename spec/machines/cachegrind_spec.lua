@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Real programs on the simulated caches count what valgrind's cachegrind counts, to the last miss: its nine counters.
--- One interpreter: the simulator that is compared is C.
+-- Real programs on the simulated caches count what valgrind's cachegrind counts, to the last miss:
+-- its nine counters. One interpreter: the simulator that is compared is C.
 local c = require "support.c"
 local files = require "support.files"
 local lpfm = require "lpfm"
@@ -51,7 +51,8 @@ local PROGRAMS = {
 }
 local missing = select(2, c.sh("command -v valgrind")) ~= 0 and "valgrind is not installed"
 local USUAL = { "32768,8,64", "32768,8,64", "262144,8,64" }
-local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" } -- cachegrind clips accesses to the smallest line, 32 bytes
+-- cachegrind clips accesses to the smallest line, 32 bytes
+local ODD = { "4096,2,32", "6144,3,64", "65536,1,128" }
 
 describe("the simulated caches", function()
    before_each(sim.begin)

@@ -30,7 +30,8 @@ end
 
 describe("the parts of the simulated memory", function()
    it("are as their models", function()
-      if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then return end -- once is enough: the program is C
+      -- once is enough: the program is C
+      if (os.getenv("LPFM_LUA") or "luajit") ~= "luajit" then return end
       local program = c.target("caches", "-fsanitize=address,undefined -Ikernel kernel/sim/cache/*.c")
       local out, status = c.sh("env -u LD_PRELOAD " .. program)
       assert.are.equal(0, status, out)
@@ -78,10 +79,11 @@ describe("a program that accesses memory", function()
       end
    end)
 
-   -- c[i][j] += a[i][k] * b[k][j], n x n doubles, and a cache of 12 KB = 192 lines, fully associative. n = 64: a matrix
-   -- has 8 lines a row, 512 in all. For each i, j the walk along k takes 8 lines of a and, each a new row, 64 of b. The
-   -- 8 lines of a's row stay for all j (8 + 64 + 1 < 192), those of b for 8 neighbours j, not for the next i, as 512
-   -- lines do not fit: n * 8 * 64 misses for b. A line of c misses each 8 j, 8 lines of a each i.
+   -- c[i][j] += a[i][k] * b[k][j], n x n doubles, and a cache of 12 KB = 192 lines, fully
+   -- associative. n = 64: a matrix has 8 lines a row, 512 in all. For each i, j the walk along k
+   -- takes 8 lines of a and, each a new row, 64 of b. The 8 lines of a's row stay for all j (8 + 64
+   -- + 1 < 192), those of b for 8 neighbours j, not for the next i, as 512 lines do not fit: n *
+   -- 8 * 64 misses for b. A line of c misses each 8 j, 8 lines of a each i.
    it("computes a matrix product, row by column", function()
       local n, row = 64, 64 * 8
       local m = computer("12288:192:64", { explain = 1 })
@@ -94,9 +96,10 @@ describe("a program that accesses memory", function()
       assert.are.equal(n * 8, m:explain(0x1008).load_misses.total)
    end)
 
-   -- In blocks of 16 x 16: 32 lines each (16 rows of 128 bytes), so that the blocks of all three fit in 192 lines, with
-   -- those of the next step. For each pair ii, jj and each kk: 32 lines of a and 32 of b are new; c's stay for all kk.
-   -- (n/16)^2 * (n/16) * 32 = 2048 each for a and b, and (n/16)^2 * 32 = 512 for c, each line once.
+   -- In blocks of 16 x 16: 32 lines each (16 rows of 128 bytes), so that the blocks of all three
+   -- fit in 192 lines, with those of the next step. For each pair ii, jj and each kk: 32 lines of a
+   -- and 32 of b are new; c's stay for all kk. (n/16)^2 * (n/16) * 32 = 2048 each for a and b, and
+   -- (n/16)^2 * 32 = 512 for c, each line once.
    it("computes it in blocks with the misses of a block each", function()
       local n, bs, row = 64, 16, 64 * 8
       local m = computer("12288:192:64", { explain = 1 })
@@ -195,7 +198,8 @@ describe("a branch", function()
    it("is predicted wrongly half the time when its data is not sorted, else as its chance says", function()
       for predictor = 0, 2 do
          local n = wrong(predictor, { { loop = 100000, { ip = 0x1000, taken = 0.5, seed = 3 } } })
-         assert.is_true(math.abs(n - 50000) < 4 * 158, n) -- 4 sigma: sigma is the square root of n/4
+         -- 4 sigma: sigma is the square root of n/4
+         assert.is_true(math.abs(n - 50000) < 4 * 158, n)
       end
       local n = wrong(1, { { loop = 100000, { ip = 0x1000, taken = 0.01 } } })
       assert.is_true(n > 500 and n < 1500, n)
@@ -324,7 +328,8 @@ describe("Itanium 2's data address register", function()
          { ip = 0x1000, load = A }, { ip = 0x1010, load = { B, 128 } } } } }
       local ctx = sim.context()
       sim.count(ctx, 4, "dear_events")
-      assert(ctx:write_pmcs { { num = 11, value = 5 * 2 ^ 16 + 8 } }) -- user's loads, of 4 << 5 cycles and more
+      -- user's loads, of 4 << 5 cycles and more
+      assert(ctx:write_pmcs { { num = 11, value = 5 * 2 ^ 16 + 8 } })
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       local regs = assert(ctx:read_pmds { 2, 3, 17, 4 })
@@ -382,7 +387,8 @@ describe("a computer's sites", function()
       local m = computer("1024:1:64", { explain = 1 })
       local lines = {}
       for i = 0, 99 do
-         lines[#lines + 1] = "I  401000,4\n L 1000000,8"              -- a hit, but for the first time
+         -- a hit, but for the first time
+         lines[#lines + 1] = "I  401000,4\n L 1000000,8"
          lines[#lines + 1] = ("I  401010,4\n L %x,8"):format(A + 64 + 1024 * i)
          lines[#lines + 1] = i < 10 and ("I  401020,4\n S %x,8"):format(B + 128 + 1024 * i) or nil
          lines[#lines + 1] = "I  401030,4"                            -- accesses no data

@@ -1,9 +1,10 @@
 -- SPDX-License-Identifier: MIT
--- What the Itanium 2 keeps of single events: the data and instruction event address registers (PMD2, 3, 17; PMD0, 1)
--- and the branch trace buffer (PMD8-16), by PMC11, PMC10 and PMC12, of programs with events that the caches cause:
--- loads take 1 cycle from the L1D (16 KB), 5 from the L2 (256 KB, lines of 128), 12 from the L3, 201 from memory. And
--- those of the first Itanium, which has other fields in its registers (pfmlib_itanium.h of libpfm 3): L1 of 16 KB and
--- lines of 32, 6 cycles from the L2 (96 KB, lines of 64), 121 from memory.
+-- What the Itanium 2 keeps of single events: the data and instruction event address registers
+-- (PMD2, 3, 17; PMD0, 1) and the branch trace buffer (PMD8-16), by PMC11, PMC10 and PMC12, of
+-- programs with events that the caches cause: loads take 1 cycle from the L1D (16 KB), 5 from the
+-- L2 (256 KB, lines of 128), 12 from the L3, 201 from memory. And those of the first Itanium, which
+-- has other fields in its registers (pfmlib_itanium.h of libpfm 3): L1 of 16 KB and lines of 32, 6
+-- cycles from the L2 (96 KB, lines of 64), 121 from memory.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -105,16 +106,20 @@ describe("the data event address register", function()
    it("is restricted to code in range (5.6)", function()
       local program = { { loop = 500, { ip = 0x1000, load = { A, 128 } }, { ip = 0x2000, load = { B, 128 } } } }
       local ctx, count = measure(program, "dear_events", { dear(CACHE, 0),
-         { num = 256, value = 0x1000 }, { num = 257, value = "0x8fffffffffff000" }, -- user level, that page
-         { num = 14, value = 0xdb6 - 2 }, { num = 8, value = "0xffffffff3ffffffc" }, -- pair 0 is in force
-         { num = 13, value = 2 ^ 45 + 2 ^ 3 } }) -- PMC13: data events are restricted by code addresses
+         -- user level, that page
+         { num = 256, value = 0x1000 }, { num = 257, value = "0x8fffffffffff000" },
+         -- pair 0 is in force
+         { num = 14, value = 0xdb6 - 2 }, { num = 8, value = "0xffffffff3ffffffc" },
+         -- PMC13: data events are restricted by code addresses
+         { num = 13, value = 2 ^ 45 + 2 ^ 3 } })
       assert.are.equal(500, count)
       assert.are.equal(A + 499 * 128, sim.value(ctx, 2))
    end)
 
    it("does not keep stores, nor loads that the L1D answers after a walk", function()
       local program = { { ip = 0x1000, load = A }, { loop = 100, { ip = 0x1010, store = { B, 4096 } } } }
-      for i = 1, 200 do program[#program + 1] = { ip = 0x1020, load = A + 16 * KB * i } end -- A stays in the L1D
+      -- A stays in the L1D
+      for i = 1, 200 do program[#program + 1] = { ip = 0x1020, load = A + 16 * KB * i } end
       program[#program + 1] = { ip = 0x1030, load = A }
       local ctx, count, m = measure(program, "dear_events", { dear(CACHE, 0) }, { l1d = "65536:1024:64" })
       assert.are.equal(201, count)
@@ -209,7 +214,8 @@ describe("the branch trace buffer", function()
       assert.are.equal(12, count)
       local taken = {}
       for i, b in ipairs(read(ctx)) do taken[i] = b.taken and "T" or "N" end
-      assert.are.equal("TNNTNN", table.concat(taken)) -- a T takes 2 registers, an N takes 1: 8 in all
+      -- a T takes 2 registers, an N takes 1: 8 in all
+      assert.are.equal("TNNTNN", table.concat(taken))
       ctx, count = measure(program, "branch_events", { btb(1, 3, 3) })
       assert.are.equal(8, count)
       for i, b in ipairs(read(ctx)) do assert.is_false(b.taken, i) end
@@ -245,7 +251,8 @@ describe("the branch trace buffer", function()
       assert.are.equal(4, counted(3, 3, 3, 1))
       assert.are.equal(0, counted(3, 3, 3, 2))
       assert.are.equal(4, counted(3, 3, 3, 3))
-      assert.are.equal(3, counted(3, 1, 3, 3)) -- wrong: the first, and each target unlike the one before
+      -- wrong: the first, and each target unlike the one before
+      assert.are.equal(3, counted(3, 1, 3, 3))
       assert.are.equal(1, counted(3, 2, 3, 3))
       local ctx = measure(program(), "branch_events", { btb(3, 3, 3, 3) })
       assert.are.equal("1000-5000 1000-5000 1000-6000 1000-5000", pairs_of(read(ctx)))
@@ -276,7 +283,8 @@ describe("the branch trace buffer", function()
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       assert.are.equal(11, sim.value(ctx, 4))
-      assert.are.equal(22 % 16 + 2 ^ 5, sim.value(ctx, 38)) -- the index of the next register; bit 5: full
+      -- the index of the next register; bit 5: full
+      assert.are.equal(22 % 16 + 2 ^ 5, sim.value(ctx, 38))
       for i = 4, 11 do
          local at = 48 + 2 * (i - 1) % 16
          assert.are.equal(0x1000 * i, bundle(sim.value(ctx, at)))
@@ -345,7 +353,8 @@ describe("the first Itanium", function()
    it("keeps fetches of code in range alone (5.6)", function()
       local program = code()
       local ctx, count = measured(program, "iear_events", { ear(10, 1), { num = 13, value = 0 },
-         { num = 256, value = 0x101000 }, { num = 257, value = "0x8fffffffffff000" } }) -- user level, that page
+         -- user level, that page
+         { num = 256, value = 0x101000 }, { num = 257, value = "0x8fffffffffff000" } })
       assert.are.equal(4 * KB / 64, count)
       assert.are.equal(0x102000 - 64 + 1, sim.value(ctx, 0))
    end)
@@ -358,7 +367,8 @@ describe("the first Itanium", function()
          assert.are.equal(expected, count, "4 << " .. n)
          if expected > 0 then
             assert.are.equal(B + 64 * KB - 64, sim.value(ctx, 2))
-            assert.are.equal(n == 0 and 6 or 121, sim.value(ctx, 3)) -- bits 62, 63, the TLB's level, are 0
+            -- bits 62, 63, the TLB's level, are 0
+            assert.are.equal(n == 0 and 6 or 121, sim.value(ctx, 3))
             assert.are.equal(0x1010 + 2 * 4 + 1, sim.value(ctx, 17)) -- bundle, slot 2, valid
          end
       end

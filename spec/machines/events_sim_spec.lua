@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Events by name on the simulated models: programmed as the library says, they count what happened, exactly.
+-- Events by name on the simulated models: programmed as the library says, they count what happened,
+-- exactly.
 
 local lpfm = require "lpfm"
 local events = require "pfm.events"

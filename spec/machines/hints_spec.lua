@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What helps where perf_event_open(2) refuses: "using perf_event_paranoid ... 2 allow only user-space measurements,
--- 1 allow both kernel and user measurements, 0 allow access to CPU-specific data"; 3 and 4 are distributions' own.
+-- What helps where perf_event_open(2) refuses: "using perf_event_paranoid ... 2 allow only
+-- user-space measurements, 1 allow both kernel and user measurements, 0 allow access to
+-- CPU-specific data"; 3 and 4 are distributions' own.
 
 local c = require "support.c"
 local files = require "support.files"

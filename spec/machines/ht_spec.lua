@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- HyperThreading, the option ht of the Pentium 4 models, by what perfmon/sim.h and kernel/pmu/netburst.c say of it.
+-- HyperThreading, the option ht of the Pentium 4 models, by what perfmon/sim.h and
+-- kernel/pmu/netburst.c say of it.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -28,7 +29,8 @@ local function bit(mask, n)
    return (lpfm.u64(mask) / lpfm.u64(2 ^ n) % 2):tonumber()
 end
 
--- Spawns n executions of a site on a CPU, and starts a context on the thread, where counter 6 counts them.
+-- Spawns n executions of a site on a CPU, and starts a context on the thread, where counter 6
+-- counts them.
 local function counted(m, cpu, n, pmd)
    local ctx, tid = sim.context {}, assert(m:spawn { cpu = cpu, program = sim.work(n) })
    sim.count(ctx, 6, "instructions", pmd)

@@ -11,7 +11,8 @@ local function add(model, pmc, at, width, value, options, event)
       event = event or "IA64_INST_RETIRED" })
 end
 
--- Debug registers are PMCs from 256 (code) and 264 (data); a mask's register has the levels in bits 56 to 59.
+-- Debug registers are PMCs from 256 (code) and 264 (data); a mask's register has the levels in bits
+-- 56 to 59.
 for model in pairs(PROGRAMS) do
    add(model, 4, 20, 3, 5, { counters = { { thres = 5 } } })
    add(model, 256, 0, 63, 0x4000, { code_ranges = { { 0x4000, 0x8000 } } })

@@ -141,7 +141,8 @@ describe("a marked instruction", function()
       local store = all { ip = 0x1000, store = { A, 8 } }
       local branch = all { ip = 0x1000, branch = 0x2000, taken = true }
       local code = { loop = 10 }
-      for i = 0, 2 * 64 * KB / 128 - 1 do code[i + 1] = { ip = 0x100000 + 128 * i, bytes = 4 } end -- twice the L1I
+      -- twice the L1I
+      for i = 0, 2 * 64 * KB / 128 - 1 do code[i + 1] = { ip = 0x100000 + 128 * i, bytes = 4 } end
       for _, case in ipairs { { "PM_MRK_DATA_FROM_LMEM_GRP121", far, first = 1 },
          { "PM_MRK_L1_RELOAD_VALID_GRP116", far }, { "PM_MRK_LD_MISS_L1_GRP147", far },
          { "PM_MRK_BRU_FIN_GRP116", branch },
@@ -153,7 +154,8 @@ describe("a marked instruction", function()
          local marked = counts(work, { "PM_MRK_INST_FIN_GRP115" }, options)[1] - 1
          assert.is_true(marked > 10)
          assert.are.equal(marked + (case.first or 0), counts(work, { event }, options)[1], event)
-         if work ~= near then assert.is_true(counts(near, { event })[1] <= 1, event) end -- the first use alone misses
+         -- the first use alone misses
+         if work ~= near then assert.is_true(counts(near, { event })[1] <= 1, event) end
       end
    end)
 

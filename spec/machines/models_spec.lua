@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Every model of the simulated computer: what its events count, by name and by code, on each counter. The registers'
--- reserved bits are in sec_3_1_13_getinfo_registers_spec.lua, the assignment against exhaustive search in
--- pfmlib_spec.lua; all go by the lists of models, so that a new one is tested at once.
+-- Every model of the simulated computer: what its events count, by name and by code, on each
+-- counter. The registers' reserved bits are in sec_3_1_13_getinfo_registers_spec.lua, the
+-- assignment against exhaustive search in pfmlib_spec.lua; all go by the lists of models, so that a
+-- new one is tested at once.
 
 local c = require "support.c"
 local lpfm = require "lpfm"
@@ -107,7 +108,8 @@ describe("a model", function()
          for _, pmd in ipairs(sim.counters()) do is_counter[pmd] = true end
          for _, name in ipairs(names()) do
             local out = lpfm.dispatch_events { events = { name }, plm = "u" }
-            if out and is_counter[out.pmds[1]] and not is_counter[out.pmds[2]] then -- a hardware event
+            -- a hardware event
+            if out and is_counter[out.pmds[1]] and not is_counter[out.pmds[2]] then
                local value, tid = counted(m, out.pmcs, out.pmds[1], work)
                if not next(event_of) then
                   local truth = m:truth(tid)

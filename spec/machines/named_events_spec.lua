@@ -345,7 +345,8 @@ describe("PMUs of sysfs", function()
    it("say where the bits of a term lie, also apart", function()
       has(attr_of("core_like/event=0x3c/"), "1\t0x000000000000003c\t0x0000000000000000\tnil")
       has(attr_of("core_like/event=0xfff,inv/"), "1\t0x0000000f008000ff\t0x0000000000000000")
-      has(attr_of("core_like/cmask=0x21/"), "\t0x0000000000000012") -- the low half is in the upper bits
+      -- the low half is in the upper bits
+      has(attr_of("core_like/cmask=0x21/"), "\t0x0000000000000012")
       has(attr_of("core_like/config=0x8000000000000001,config1=3/"), "0x8000000000000001\t0x0000000000000003")
       has(attr_of("core_like/faults,inv=1/"), "0x0000000000800002")
       has(attr_of("core_like/r1a8/"), "0x00000000000001a8")
@@ -385,7 +386,8 @@ describe("PMUs of sysfs", function()
       local faults = by["page-faults"].value
       assert.are.equal("Joules", by["power/energy-pkg/"].unit)
       assert.are.equal(faults / 2, by["power/energy-pkg/"].value)
-      assert.are.equal(2 * faults, by["uncore_imc/cas_count_read/"].value) -- the sum of uncore_imc_0 and uncore_imc_1
+      -- the sum of uncore_imc_0 and uncore_imc_1
+      assert.are.equal(2 * faults, by["uncore_imc/cas_count_read/"].value)
       out = run("stat -C 0 -e '*/energy*/' --timeout 0.05", env)
       has(out, "Joules")
       has(run("record -C 0 -e power/energy-pkg/ -o /dev/null --timeout 0.05", env), "can only be counted, not sampled")

@@ -440,7 +440,8 @@ describe("the perf machine", function()
       tool:write("\n")
       local taken, lost = tool:read_line():match("(%d+)%s+(%d+)")
       assert.is_true(tonumber(lost) > 0, taken .. " samples taken, none lost")
-      local all = tonumber(taken) + tonumber(lost) -- the first sample comes after 1000 faults, then one each 10
+      -- the first sample comes after 1000 faults, then one each 10
+      local all = tonumber(taken) + tonumber(lost)
       assert.is_true(all >= 2900 and all < 3000, taken .. " samples taken, " .. lost .. " lost")
    end)
 
@@ -602,7 +603,8 @@ describe("the perf machine", function()
       } do
          it(what, function()
             run(part)
-            run(part, "LD_PRELOAD=libc.so.6") -- libc comes before the library, which then does not see close()
+            -- libc comes before the library, which then does not see close()
+            run(part, "LD_PRELOAD=libc.so.6")
          end)
       end
    end)

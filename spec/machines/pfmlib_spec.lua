@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Events by name: libpfm 3's interface, its tables against libpfm4, the assignment against exhaustive search.
--- One interpreter: the programs are C.
+-- Events by name: libpfm 3's interface, its tables against libpfm4, the assignment against
+-- exhaustive search. One interpreter: the programs are C.
 
 local lpfm = require "lpfm"
 local c = require "support.c"
@@ -308,7 +308,8 @@ describe("metric groups", function()
                formulas[#formulas + 1] = m[2]
             end
             local all = table.concat(formulas, " ; ")
-            local events = name ~= "topdown2" and variant.events or {} -- topdown2 also has topdown's events
+            -- topdown2 also has topdown's events
+            local events = name ~= "topdown2" and variant.events or {}
             for variable, event in pairs(events) do
                assert.is_truthy(all:find("%f[%w_]" .. variable .. "%f[^%w_]"), where .. ": " .. event)
             end
@@ -365,7 +366,8 @@ describe("metric groups", function()
       near({ 0.1, 0.1, 0.5, 0.3 }, metrics.group("topdown", "skl"), counts)
       local memory = 0.3 * 250 / 650
       near({ 0.04, 0.06, 0.075, 0.025, memory, 0.3 - memory, 0.1, 0.4 }, metrics.group("topdown2", "skl"), counts)
-      near({ 1.4, 1.2, 250 / 450 }, metrics.group("flops_dp", "skl"), -- 200 + 2 * 100 + 4 * 50 + 8 * 100 in 1000 ns
+      -- 200 + 2 * 100 + 4 * 50 + 8 * 100 in 1000 ns
+      near({ 1.4, 1.2, 250 / 450 }, metrics.group("flops_dp", "skl"),
          { RAN = 1000, SCALAR = 200, P128 = 100, P256 = 50, P512 = 100 })
    end)
 

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Samples that the simulated processor takes itself: PEBS of Core 2 and Nehalem, through the formats "pebs" and
--- "pebs-nehalem", and IBS of AMD's family 10h, in registers. They name the instruction where ordinary samples skid.
+-- Samples that the simulated processor takes itself: PEBS of Core 2 and Nehalem, through the
+-- formats "pebs" and "pebs-nehalem", and IBS of AMD's family 10h, in registers. They name the
+-- instruction where ordinary samples skid.
 local lpfm = require "lpfm"
 local pebs = require "pfm.pebs"
 local sim = require "support.sim"
@@ -118,7 +119,8 @@ describe("PEBS", function()
 
    it("counts on Nehalem the loads that take longer than PEBS_LD_LAT, and samples those", function()
       local m = sim.machine("nehalem", { dtlb = 0 })
-      local work = { { loop = 4, { loop = 64 * KB / 64, { ip = 0x1000, load = { A, 64 } } } } } -- memory, then L2
+      -- memory, then L2
+      local work = { { loop = 4, { loop = 64 * KB / 64, { ip = 0x1000, load = { A, 64 } } } } }
       for threshold, count in pairs { [3] = 4096, [7] = 1024, [190] = 1024, [191] = 0 } do
          local ctx, tid = precise(m, "nehalem", "dear_events", 100, work, { enable = 1 + 2 ^ 32, latency = threshold })
          ctx:stop()
@@ -145,7 +147,8 @@ describe("PEBS", function()
          assert(m:run { until_exit = tid })
          local list = records(ctx)
          assert.are.equal(100, #list)
-         for _, record in ipairs(list) do assert.are.equal(0x1000 + 16 * 9, record.ip) end -- the last of 10
+         -- the last of 10
+         for _, record in ipairs(list) do assert.are.equal(0x1000 + 16 * 9, record.ip) end
          assert.are.equal(model == "netburst" and 40 or 144, ctx:buffer():get("u32", 100))
       end
    end)
@@ -286,13 +289,15 @@ describe("IBS", function()
          assert.are.equal(1, field(sample[2], 37, 1))
       end
       assert.are.equal(1000, #list)
-      assert.is_true(math.abs(taken - 500) < 80 and math.abs(wrong - 500) < 80, taken .. " " .. wrong) -- 5 sigma
+      -- 5 sigma
+      assert.is_true(math.abs(taken - 500) < 80 and math.abs(wrong - 500) < 80, taken .. " " .. wrong)
    end)
 
    it("samples fetches: address, miss and latency", function()
       local m = sim.machine("fam10h", { itlb = 0, dtlb = 0 })
       local body = { loop = 3 }
-      for i = 0, 128 * KB / 64 - 1 do body[#body + 1] = { ip = 0x100000 + 64 * i, bytes = 4 } end -- twice the L1I
+      -- twice the L1I
+      for i = 0, 128 * KB / 64 - 1 do body[#body + 1] = { ip = 0x100000 + 64 * i, bytes = 4 } end
       local list = sampled(m, { body }, { num = 4, value = lpfm.u64(FETCH_ON) + 2 }, 4, { 4, 5 })
       assert.are.equal(3 * 2048 / 32, #list)
       for i, sample in ipairs(list) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- What a laptop has beyond the simulated computer's default: pseudo-LRU, a prefetcher, interrupts that cost, store
--- buffers. Each is compared with a model of it in Lua, written from its definition in textbooks.
+-- What a laptop has beyond the simulated computer's default: pseudo-LRU, a prefetcher, interrupts
+-- that cost, store buffers. Each is compared with a model of it in Lua, written from its definition
+-- in textbooks.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -122,7 +123,8 @@ describe("caches with :plru behind their shape", function()
       assert.is_true(misses[":plru"] < 1700)
    end)
 
-   -- a b c d fill the ways, a is used again: LRU replaces b, the tree points away from a's half, to c.
+   -- a b c d fill the ways, a is used again: LRU replaces b, the tree points away from a's half, to
+   -- c.
    it("replace another line than LRU when one of four is used again", function()
       for policy, replaced in pairs { lru = 1, plru = 2 } do
          for asked = 1, 3 do
@@ -540,8 +542,8 @@ describe("the option store_buffer", function()
          for i = 1, 2000 do
             list[i] = { roll(2) == 0 and "store" or "load", A + 8 * roll(300), roll(3) == 0 and 4 or 8 }
          end
-         -- The model: a queue of stores, which successive stores to a line leave together; and an LRU
-         -- cache.
+         -- The model: a queue of stores, which successive stores to a line leave together; and an
+         -- LRU cache.
          local queue, cache, out = {}, {}, { accesses = 0, misses = 0, forwards = 0, stalls = 0 }
          for set = 0, 3 do cache[set] = {} end
          local function ask(addr)
@@ -581,7 +583,8 @@ describe("the option store_buffer", function()
          local truth = run(m, operations(list))
          assert.are.same({ out.accesses, out.misses, out.forwards }, { truth.l1d_accesses.user, truth.l1d_misses.user,
             truth.forwards.user }, stores .. " stores")
-         assert.are.equal(waited + 150 * 2000, truth.stalls.user) -- without an L1I, each fetch goes to memory
+         -- without an L1I, each fetch goes to memory
+         assert.are.equal(waited + 150 * 2000, truth.stalls.user)
          local n = 0
          for _, op in ipairs(list) do n = n + (op[1] == "store" and 1 or 0) end
          assert.are.equal(n, truth.stores.user)

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The commands: what a row of repl.command.rows and its module give, in the help, at the prompt, in the manual page and
--- in shells.
+-- The commands: what a row of repl.command.rows and its module give, in the help, at the prompt, in
+-- the manual page and in shells.
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
@@ -169,7 +169,8 @@ describe("the kinds of words", function()
    it("complete the last part of a list", function()
       assert.same({ "cs,page-faults" }, kinds.complete("event", "cs,page-f"))
       assert.same({ "comm,symbol" }, kinds.complete("key", "comm,sym"))
-      assert.equal("page-faults:10 then", kinds.complete("stages", "page-faults:10 the")[1]) -- tracepoints follow
+      -- tracepoints follow
+      assert.equal("page-faults:10 then", kinds.complete("stages", "page-faults:10 the")[1])
       assert.same({}, kinds.complete("event", "no such thing"))
    end)
 end)

@@ -218,7 +218,7 @@ describe("the columns of a count's parts", function()
    end)
 end)
 
--- --- no substitutes --------------------------------------------------------------------------------
+-- --- no substitutes ------------------------------------------------------------------------------
 
 -- For each errno of perf_event_open(2): the C calls' errno and text; words of reason and remedy.
 local REFUSALS = {

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Events and metric groups on the command line: lpfm stat in several event sets, lpfm list of any PMU.
--- One interpreter: the subject is the program as a process.
+-- Events and metric groups on the command line: lpfm stat in several event sets, lpfm list of any
+-- PMU. One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
 local cjson = require "cjson"

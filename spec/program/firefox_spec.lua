@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The Firefox Profiler's processed format: each table is whole, and holds the stacks that the folded form has.
+-- The Firefox Profiler's processed format: each table is whole, and holds the stacks that the
+-- folded form has.
 
 local c = require "support.c"
 local cjson = require "cjson"

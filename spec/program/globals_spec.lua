@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The names that the prompt has: the same as in files and in the documentation. And what lies where: the library knows
--- neither the program nor its command line.
+-- The names that the prompt has: the same as in files and in the documentation. And what lies
+-- where: the library knows neither the program nor its command line.
 
 local c = require "support.c"
 local doc = require "pfm.manual"

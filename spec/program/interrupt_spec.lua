@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The prompt cannot be lost: whatever runs, Ctrl-C gives it back, or ends the program with all in order.
+-- The prompt cannot be lost: whatever runs, Ctrl-C gives it back, or ends the program with all in
+-- order.
 
 local c = require "support.c"
 local files = require "support.files"

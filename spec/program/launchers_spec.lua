@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Measurements under launchers of parallel jobs: the ranks that they start are found, compared and merged.
--- One interpreter: the launchers take the time.
+-- Measurements under launchers of parallel jobs: the ranks that they start are found, compared and
+-- merged. One interpreter: the launchers take the time.
 -- Engine: Slurm, Open MPI and GNU parallel.
 
 local c = require "support.c"
@@ -112,7 +112,8 @@ describe("the recordings of a job of Slurm's", function()
       for rank = 0, 7 do assert.truthy(ranks:find((",page-faults,%d\n"):format(rank), 1, true), ranks) end
    end)
 
-   it("are without those of a node that died, which are named", function() -- last, as it kills a node
+   -- last, as it kills a node
+   it("are without those of a node that died, which are named", function()
       if why then return pending(why) end
       -- the node's daemon and recorders are killed: one file is missing, another is cut
       local died = ([[sh -c '[ $SLURM_PROCID = 4 ] || [ $SLURM_PROCID = 5 ] || exit 0

@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Whatever number an option is given, the command does its work or says in words what is wrong with the number. The
--- options are those of all commands' own tables; a process for each command tries all values.
--- One interpreter: numbers are read by the same code, which a second interpreter runs alike.
+-- Whatever number an option is given, the command does its work or says in words what is wrong with
+-- the number. The options are those of all commands' own tables; a process for each command tries
+-- all values. One interpreter: numbers are read by the same code, which a second interpreter runs
+-- alike.
 
 local c = require "support.c"
 local command = require "repl.command.rows"
@@ -17,7 +18,8 @@ local NUMERIC = { N = { "@" }, P = { "@" }, SECONDS = { "@" }, MS = { "@" }, HZ 
    CPUS = { "@" }, PIDS = { "@" }, TIDS = { "@" }, RANKS = { "@" }, PERCENT = { "@" }, TIME = { "@" }, PAGE = { "@" },
    ["FROM,TO"] = { "@,1", "0,@" }, ["EVENT:N"] = { "page-faults:@" }, STAGES = { "page-faults:@" },
    ["HOW[:SEED]"] = { "16:@" } }
--- These options say how long a command runs. A large number is valid there, so only invalid ones are tried.
+-- These options say how long a command runs. A large number is valid there, so only invalid ones
+-- are tried.
 local LASTING = { ["--refresh"] = true, ["--every"] = true, ["--for"] = true, ["--rounds"] = true }
 local NO_NUMBERS = { "-1", "nan", "inf" }
 -- Words of a command line by their kinds (command.rows); by command, all that follows the option.

@@ -36,14 +36,16 @@ describe("stat", function()
       local more = cjson.decode((run("stat -j -o - -d -- true 2>/dev/null")))
       assert.truthy(names(more):find(names(some) .. " minor-faults major-faults", 1, true), names(more))
       some = cjson.decode((run("stat -j -o - -d -e cs,minor-faults -- true 2>/dev/null")))
-      assert.truthy(names(some):find("^cs minor%-faults major%-faults"), names(some)) -- then the PMU's
+      -- then the PMU's
+      assert.truthy(names(some):find("^cs minor%-faults major%-faults"), names(some))
    end)
 
    it("stops after so many intervals: --interval-count", function()
       local out, status = run(("stat -I 50 --interval-count 2 -x, -e task-clock -o - -- %s 400 1 0"):format(usage))
       assert.equal(0, status, out)
       local intervals = select(2, out:gsub("task%-clock", ""))
-      assert.is_true(intervals == 2 or intervals == 1, out) -- two, or one where the machine came late
+      -- two, or one where the machine came late
+      assert.is_true(intervals == 2 or intervals == 1, out)
       assert.truthy(run("stat --interval-count 2 -- true"):find("--interval-count needs -I", 1, true))
    end)
 
@@ -155,7 +157,7 @@ describe("What is had otherwise", function()
    end)
 end)
 
--- --- how often each event is sampled --------------------------------------------------------------
+-- --- how often each event is sampled -------------------------------------------------------------
 
 -- Returns, by a recording's events, the period, or "a second" and the frequency.
 local function rates_of(path)

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: MIT
--- Files of perf: report has the numbers of perf report, and script --format perf the lines of perf script.
--- One interpreter: the subject is the program as a process.
+-- Files of perf: report has the numbers of perf report, and script --format perf the lines of perf
+-- script. One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
 
 local lpfm = (os.getenv("LPFM_BUILD") or "build") .. "/" .. (os.getenv("LPFM_LUA") or "luajit") .. "/lpfm"
 local dir = c.folder()
 
--- Returns a copy of a program: if another spec replaced the program during the test, it would have no names.
+-- Returns a copy of a program: if another spec replaced the program during the test, it would have
+-- no names.
 local function target(name)
    local copy = dir .. "/" .. name
    local file = io.open(copy)
@@ -36,7 +37,8 @@ local function object_of(name, symbol)
    return name
 end
 
-local TRIES = 20 -- perf 6.1 ends by SIGABRT ("stack smashing detected") in some runs, and then it is started again
+-- perf 6.1 ends by SIGABRT ("stack smashing detected") in some runs, and then it is started again
+local TRIES = 20
 
 -- Returns what perf prints, or nil if a signal ended it each time.
 local function perf_prints(line)
@@ -140,8 +142,8 @@ local OPTIONS = { "-g", "--call-graph dwarf", "--call-graph dwarf,2048 -z", "-e 
    "-e dummy -e cpu-clock", "-D 5", "--running-time -e '{cpu-clock,page-faults}:S' -i" }
 
 -- Returns of each sample that perf script or lpfm prints the line, and the frames in our programs.
--- In other code, and in what the linker made, perf and lpfm may give different names: the line is cut
--- behind the address, and the frame is left out.
+-- In other code, and in what the linker made, perf and lpfm may give different names: the line is
+-- cut behind the address, and the frame is left out.
 local function script_samples(text)
    local out = {}
    for line in text:gmatch("[^\n]+") do
@@ -220,7 +222,8 @@ describe("report", function()
    it("has the numbers of a process that runs, of files that perf switches, and of a pipe", function()
       need_perf()
       local file = dir .. "/p.data"
-      -- The process may have to wait for a processor: perf records it until it has run for ten ticks of the clock.
+      -- The process may have to wait for a processor: perf records it until it has run for ten
+      -- ticks of the clock.
       c.sh(([[ %s 600 1 >/dev/null & pid=$!
          for try in $(seq %d); do
             end=$(($(cut -d ' ' -f 14 /proc/$pid/stat) + 10))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Whatever a person gives to the prompt's functions: an answer or a plain message, no traceback of the program's own.
+-- Whatever a person gives to the prompt's functions: an answer or a plain message, no traceback of
+-- the program's own.
 
 local c = require "support.c"
 local files = require "support.files"

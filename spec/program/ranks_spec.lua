@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Measurements in parallel jobs: what launchers say of a rank, files by rank, and the ranks side by side.
--- One interpreter: the subject is the program as a process.
+-- Measurements in parallel jobs: what launchers say of a rank, files by rank, and the ranks side by
+-- side. One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
 local files = require "support.files"

@@ -478,7 +478,8 @@ describe("the prompt without a terminal's abilities", function()
       t:wait_for("\n3\n")
       t:paste("n = 1" .. ("+1"):rep(1000) .. "; n\n")
       t:wait_for("\n1001\n")
-      t:paste("n = 1" .. ("+1"):rep(3000) .. "; n\n") -- the terminal's driver drops what is beyond its buffer
+      -- the terminal's driver drops what is beyond its buffer
+      t:paste("n = 1" .. ("+1"):rep(3000) .. "; n\n")
       t:wait_for("the terminal has cut this line after 4,095 bytes")
       t:enter("n")
       t:wait_match("\n1001\n.*\n1001\n")

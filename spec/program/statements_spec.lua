@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- What is typed at the prompt: every statement runs as often as Lua says, and the value of an expression at the end is
--- shown.
+-- What is typed at the prompt: every statement runs as often as Lua says, and the value of an
+-- expression at the end is shown.
 
 local c = require "support.c"
 local terminal = require "support.terminal"

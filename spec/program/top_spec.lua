@@ -108,7 +108,8 @@ describe("lpfm top", function()
       c.sh(tmux .. "send-keys z")
       wait_for("heavy")
       c.sh(tmux .. "send-keys q")
-      assert.falsy(wait_for("left 0.*[^-]icanon"):find("heavy", 1, true)) -- the settings, too, are as before
+      -- the settings, too, are as before
+      assert.falsy(wait_for("left 0.*[^-]icanon"):find("heavy", 1, true))
       c.sh(tmux .. "kill-server")
    end)
 

@@ -186,7 +186,8 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       local ctx = sim.context()
       sim.count(ctx, 4, "instructions")
       assert(ctx:load(target))
-      assert(m:act(second)) -- 'the threads do not all necessarily have to belong to the same process'
+      -- 'the threads do not all necessarily have to belong to the same process'
+      assert(m:act(second))
       assert(ctx:start())
       assert.are.equal(0, sim.value(ctx, 4))
       assert(ctx:stop())

@@ -146,7 +146,8 @@ describe("3.1.4 PFM_READ_PMDS", function()
          assert(m:run { ns = 10 })
          assert.are.equal(0x500000000 + i * 0x90000000, sim.value(ctx, 0))
       end
-      assert(ctx:unload()) -- 'When the context is detached the 64-bit value is contained in the software counter'
+      -- 'When the context is detached the 64-bit value is contained in the software counter'
+      assert(ctx:unload())
       assert.are.equal(0x500000000 + 4 * 0x90000000, sim.value(ctx, 0))
    end)
 
@@ -248,7 +249,8 @@ describe("3.1.4 PFM_READ_PMDS", function()
       sim.count(ctx, 5, "cycles")
       assert(m:run { until_message = ctx })
       local n = #ctx:buffer()
-      assert.are.equal(92, n) -- header: 128 bytes, a sample: 40; full when one with all 32 PMDs would not fit
+      -- header: 128 bytes, a sample: 40; full when one with all 32 PMDs would not fit
+      assert.are.equal(92, n)
       assert.are.same({ 0, n * 100 }, ctx:read_values { 4, 5 })
    end)
 

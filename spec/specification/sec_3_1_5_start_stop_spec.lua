@@ -239,7 +239,8 @@ describe("3.1.5 PFM_START", function()
       assert(m:run { ns = 100 })
       assert.are.same({ 1, 0, 1 }, { sim.info(ctx, 0).runs, sim.info(ctx, 1).runs, sim.info(ctx, 2).runs })
       assert.are.equal(10, sim.value(ctx, 4, 2))
-      assert(ctx:start(0)) -- the PMD that overflowed in set 0 is reset when the set becomes active again
+      -- the PMD that overflowed in set 0 is reset when the set becomes active again
+      assert(ctx:start(0))
       assert.are.equal(-70, sim.value(ctx, 4, 0))
    end)
 
@@ -287,7 +288,8 @@ describe("3.1.6 PFM_STOP", function()
       assert(m:run { ns = 40 })
       assert.are.equal(10, sim.value(ctx, 4))
       assert(m:run { us = 1 })
-      assert.are.equal(20, sim.value(ctx, 4)) -- sum starts monitoring without PFM_START (3.1.5, 5.3)
+      -- sum starts monitoring without PFM_START (3.1.5, 5.3)
+      assert.are.equal(20, sim.value(ctx, 4))
    end)
 
    it("sum: 'ways to activate monitoring without invoking this command', of what was never started, too", function()

@@ -121,7 +121,8 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(10, { loads = 1 }) }
       local ctx = sim.context()
-      assert(ctx:write_pmcs { { num = 5, value = m:encode("loads", 5) } }) -- neither PMD5 nor PMC4 is ever written
+      -- neither PMD5 nor PMC4 is ever written
+      assert(ctx:write_pmcs { { num = 5, value = m:encode("loads", 5) } })
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       assert.are.same({ 0, 10, 0 }, ctx:read_values { 4, 5, 6 })

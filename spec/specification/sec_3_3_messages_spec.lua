@@ -87,7 +87,8 @@ describe("3.3 event notifications", function()
       it("'it is the responsibility of the format to indicate the size of the message queue'", function()
          -- eight regions are full and no message was read: eight are queued
          local m = sim.machine()
-         local ctx = notifying(m, { value = -1, short_reset = -1 }, nway(16384, 8, 0x100)) -- masks when full
+         -- masks when full
+         local ctx = notifying(m, { value = -1, short_reset = -1 }, nway(16384, 8, 0x100))
          started(m, ctx, m:spawn { program = sim.work(100000) })
          assert(m:run { us = 10 })
          local n = 0
@@ -128,7 +129,8 @@ describe("3.3 event notifications", function()
          sim.count(ctx, 5, "instructions")
          started(m, ctx, m:spawn { program = sim.work(10000) })
          assert(m:run { us = 1 })
-         assert.are.equal(20, sim.value(ctx, 5)) -- the second overflow found the first message in the queue, and masked
+         -- the second overflow found the first message in the queue, and masked
+         assert.are.equal(20, sim.value(ctx, 5))
          assert.is_truthy(ctx:read(0))
          assert.is_nil(ctx:read(0))
          assert(ctx:restart())
@@ -366,7 +368,8 @@ describe("3.3 event notifications", function()
          assert(m:run { until_exit = tid })
          assert(m:act())
          assert.is_nil(ctx:read(0))
-         sim.refused("EBUSY", "not loaded", ctx:restart()) -- the context was detached although no message came
+         -- the context was detached although no message came
+         sim.refused("EBUSY", "not loaded", ctx:restart())
          assert.are.equal(0, sim.value(ctx, 4))
       end)
 

@@ -76,7 +76,8 @@ describe("3.4.1 Setting sampling periods", function()
    it("'provides three sampling periods': current first, then short, and long after PFM_RESTART", function()
       local m, ctx = counting(1000, { value = -70, short_reset = -10, long_reset = -30, flags = { "OVFL_NOTIFY" } },
          { format = "default", buf_size = sim.buffer_size(3) })
-      for _, expected in ipairs { { 70, 80, 90 }, { 120, 130, 140 }, { 170, 180, 190 } } do -- figure 3.19
+      -- figure 3.19
+      for _, expected in ipairs { { 70, 80, 90 }, { 120, 130, 140 }, { 170, 180, 190 } } do
          assert(m:run { until_message = ctx })
          ctx:read(0)
          assert.are.same(expected, moments(ctx))
@@ -310,7 +311,8 @@ describe("3.4.2 Randomization of sampling periods", function()
       local n, r = #resets / 3, carta(21, #resets)
       assert.is_true(n > 2)
       for i = 2, #resets do
-         local base = (i - 1) % n == 0 and -500 or -100 -- the first reset in each buffer after the first one is long
+         -- the first reset in each buffer after the first one is long
+         local base = (i - 1) % n == 0 and -500 or -100
          assert.are.equal(base + r[i - 1] % 64, resets[i])
       end
    end)
@@ -322,7 +324,8 @@ describe("3.4.2 Randomization of sampling periods", function()
          assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -100, switch_cnt = 5, random_seed = 21,
             random_mask = 63, flags = { "RANDOM" } })
-         sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 4 } }) -- PMD5 wraps and resets PMD4 (3.1.2)
+         -- PMD5 wraps and resets PMD4 (3.1.2)
+         sim.count(ctx, 5, "instructions", { value = -10, reset_pmds = { 4 } })
          sim.start(ctx, m:spawn { program = sim.work(100) })
          assert(m:run { ns = 100 })
          assert.are.equal(-100 + 21, sim.value(ctx, 4))
@@ -366,7 +369,8 @@ describe("3.4.3 Counter overflow notifications", function()
    it("'In case of simultaneous overflows by multiple counters, only one notification is generated'", function()
       local m, ctx, tid = counting(100, { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 5, "cycles", { value = -100, long_reset = -1000, flags = { "OVFL_NOTIFY" } })
-      sim.count(ctx, 7, "instructions", { value = -10 }) -- overflowed without asking for a notification
+      -- overflowed without asking for a notification
+      sim.count(ctx, 7, "instructions", { value = -10 })
       sim.count(ctx, 6, "instructions", { value = -11, flags = { "OVFL_NOTIFY" } })
       assert(m:run { until_message = ctx })
       local msg = ctx:read(0)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Specification 3.5.1 - 3.5.6: the user's side of sampling formats: identification, arguments, the buffer.
+-- Specification 3.5.1 - 3.5.6: the user's side of sampling formats: identification, arguments, the
+-- buffer.
 local lpfm = require "lpfm"
 local c = require "support.c"
 local sim = require "support.sim"

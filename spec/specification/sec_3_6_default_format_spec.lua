@@ -405,7 +405,8 @@ for layout, L in pairs(LAYOUTS) do
          sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, smpl_pmds = all })
          go(ctx, m:spawn { program = sim.work(100) })
          assert(m:run { us = 1 })
-         assert.are.equal(L.header + max_sample(), ctx:buffer():header().cur_offs) -- no byte is left
+         -- no byte is left
+         assert.are.equal(L.header + max_sample(), ctx:buffer():header().cur_offs)
          assert.are.equal(#all, ctx:buffer():sample(1).pmds)
       end)
 
@@ -440,7 +441,8 @@ for layout, L in pairs(LAYOUTS) do
          local msg, h = ctx:read(0), ctx:buffer():header()
          assert.are.same({ 2, 1, L.header + 80 }, { h.count, h.overflows, h.cur_offs })
          assert.are.same({ 4, 5 }, { ctx:buffer():sample(1).ovfl_pmd, ctx:buffer():sample(2).ovfl_pmd })
-         assert.are.same({ 4, 5, 6, 7 }, msg.pmds) -- 'possible to detect ... by analyzing the bitvector'
+         -- 'possible to detect ... by analyzing the bitvector'
+         assert.are.same({ 4, 5, 6, 7 }, msg.pmds)
          assert(ctx:restart())
          assert.are.same({ -4, -5, -6, -7 }, ctx:read_values { 4, 5, 6, 7 })
       end)

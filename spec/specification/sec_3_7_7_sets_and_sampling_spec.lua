@@ -40,7 +40,8 @@ describe("3.7.7 Event sets and sampling", function()
 
    it("... also where the overflow leaves the set at once: that of the overflow, not the one that follows", function()
       local m = sim.machine()
-      -- two regions of 3 samples each; the third overflow fills one, notifies, does not mask, and switches
+      -- two regions of 3 samples each; the third overflow fills one, notifies, does not mask, and
+      -- switches
       local ctx = sim.context { format = "n-way", regions = 2, buf_size = 384 + 2 * (152 + 8 * #lpfm.pmds()) }
       assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
       sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, switch_cnt = 3, flags = { "OVFL_NOTIFY" } })
@@ -79,7 +80,8 @@ describe("3.7.7 Event sets and sampling", function()
             sim.count(ctx, 4, "instructions", { set = id, value = -40, short_reset = -40, long_reset = -40 })
          end
          sim.start(ctx, m:spawn { program = sim.work(10000) })
-         assert(m:run { us = 10 }) -- samples at 40 and 80; in set 1 at 140 and 180; in set 0 again at 220
+         -- samples at 40 and 80; in set 1 at 140 and 180; in set 0 again at 220
+         assert(m:run { us = 10 })
          local at = {}
          for s in ctx:buffer():samples() do
             at[#at + 1] = s.tstamp / 10
@@ -101,7 +103,8 @@ describe("3.7.7 Event sets and sampling", function()
       assert(m:run { ns = 250 })
       assert.are.same({ 2, 1 }, runs(ctx, 0, 1)) -- two samples, two switches
       assert(m:run { us = 1 })
-      assert.are.same({ 2, 1 }, runs(ctx, 0, 1)) -- the third sample filled the buffer and masked: no switch
+      -- the third sample filled the buffer and masked: no switch
+      assert.are.same({ 2, 1 }, runs(ctx, 0, 1))
    end)
 
    it("... 'Otherwise, switching is ... deferred until monitoring is resumed with the PFM_RESTART'", function()
@@ -113,7 +116,8 @@ describe("3.7.7 Event sets and sampling", function()
       assert.are.equal(0, sim.value(ctx, 4)) -- 'a consistent view of the sets'
       assert(ctx:restart())
       assert.are.same({ 1, 1 }, runs(ctx, 0, 1))
-      assert.are.equal(-30, sim.value(ctx, 4)) -- the PMD that overflowed is reset as by any restart (3.1.9)
+      -- the PMD that overflowed is reset as by any restart (3.1.9)
+      assert.are.equal(-30, sim.value(ctx, 4))
       assert(m:run { ns = 50 })
       assert.are.equal(-5, sim.value(ctx, 5, 1))
    end)
@@ -122,7 +126,8 @@ describe("3.7.7 Event sets and sampling", function()
       local m, ctx, go = pair({ value = -10, short_reset = -15, long_reset = -99, reset_pmds = { 6 } },
          { value = -20, short_reset = -20, long_reset = -99 })
       sim.count(ctx, 6, "instructions", { short_reset = 600, long_reset = 700 })
-      sim.count(ctx, 7, "instructions", { short_reset = 1, long_reset = 2 }) -- PMD7 did not overflow
+      -- PMD7 did not overflow
+      sim.count(ctx, 7, "instructions", { short_reset = 1, long_reset = 2 })
       go()
       assert(m:run { ns = 290 })
       assert.are.same({ 0, 10, 10 }, ctx:read_values { 4, 6, 7 }) -- set 0 as it was left
@@ -151,7 +156,8 @@ describe("3.7.7 Event sets and sampling", function()
          { value = -20, short_reset = -20, long_reset = -88, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 6, "instructions", { short_reset = 600, long_reset = 700 })
       go()
-      assert(m:run { until_message = ctx }) -- set 0 was left by PMD4; the switch from set 1 waits for the restart
+      -- set 0 was left by PMD4; the switch from set 1 waits for the restart
+      assert(m:run { until_message = ctx })
       assert.are.equal(300, m:time())
       assert(ctx:restart())
       assert.are.same({ 2, 1 }, runs(ctx, 0, 1))

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Specification, chapter 4: security. Which users may monitor, how much memory and how many interrupts they may use.
+-- Specification, chapter 4: security. Which users may monitor, how much memory and how many
+-- interrupts they may use.
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -93,7 +94,8 @@ describe("4.2 Accessing the interface", function()
          assert(lpfm.config { thread_gid = 42 })
          as(m, inside, function()
             sim.context()
-            sim.context { flags = { "SYSTEM_WIDE" } } -- thread_gid does not concern system-wide contexts
+            -- thread_gid does not concern system-wide contexts
+            sim.context { flags = { "SYSTEM_WIDE" } }
          end)
          as(m, outside, function()
             sim.refused("EPERM", "per-thread contexts are reserved to group 42", lpfm.create())
@@ -152,7 +154,8 @@ describe("4.3 Protection of the user", function()
          for _ = 1, 2 do
             as(m, spy, function()
                local own = sim.context()
-               assert(own:write_pmds { { num = 5, smpl_pmds = { 4, 8 } } }) -- uses PMD4 and PMD8 without writing them
+               -- uses PMD4 and PMD8 without writing them
+               assert(own:write_pmds { { num = 5, smpl_pmds = { 4, 8 } } })
                sim.start(own, spy)
                assert.are.same({ 0, 0 }, own:read_values { 4, 8 })
                own:close()
@@ -295,7 +298,8 @@ describe("4.4 Protecting the system", function()
          assert.are.equal(10, #ctx:buffer()) -- 1000 a second are 10 in a window of 10 ms
          assert.are.equal(110, sim.value(ctx, 5)) -- the eleventh masked
          assert.are.equal(1, sim.info(ctx).throttled)
-         assert.are.same({ 4 }, ctx:read(0).pmds) -- a message comes, although nothing asked for notifications
+         -- a message comes, although nothing asked for notifications
+         assert.are.same({ 4 }, ctx:read(0).pmds)
          assert(m:run { ms = 6 })
          assert(ctx:restart())
          assert(m:run { ms = 5 })

@@ -55,7 +55,8 @@ describe("5.2 Privileged versus user monitors", function()
          local m = sim.machine()
          m:spawn { program = sections() }
          local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-         assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } }) -- EXCL_INTR needs privileged monitors
+         -- EXCL_INTR needs privileged monitors
+         assert(ctx:create_evtsets { { id = 0, flags = { "EXCL_INTR" } } })
          sim.count(ctx, 4, "instructions", nil, { value = assert(m:encode("instructions", 4, "u")) + pm })
          sim.start(ctx, 0)
          assert(m:run { until_idle = true })
@@ -287,7 +288,8 @@ describe("5.6 Support for code and data range restrictions", function()
          for _, num in ipairs { 256, 271 } do
             local ctx = sim.context { flags = flags }
             assert(ctx:create_evtsets { { id = 5 } })
-            assert(ctx:write_pmcs { { num = num, set = 5, value = 0x1000 } }) -- in a set that is not active
+            -- in a set that is not active
+            assert(ctx:write_pmcs { { num = num, set = 5, value = 0x1000 } })
             assert(m:set("debugger", 1))
             sim.refused("EBUSY", "a debugger uses the debug registers", ctx:load(target))
             assert(m:set("debugger", 0)) -- 'then it becomes possible to use range restrictions'
@@ -396,7 +398,8 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
    after_each(sim.finish)
 
    local MASK = "0x%x%014x" -- plm (1: kernel, 8: user), the bits that are compared
-   local TIED = { num = 8, value = "0xffffffff3ffffffc" } -- all opcodes match; address pair 0 counts (bit 0)
+   -- all opcodes match; address pair 0 counts (bit 0)
+   local TIED = { num = 8, value = "0xffffffff3ffffffc" }
    local PAGE = 0xfffffffffff000 -- of the 56 bits of a mask, those of a page's number
 
    -- Returns what counter 4 counts of a program: the event, or what `value` in PMC4 selects. The
@@ -512,7 +515,8 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local ctx = sim.context()
       assert(ctx:write_pmcs { { num = 11, value = 9 }, { num = 12, value = 9 } })
       local registers = code(0x1000)
-      registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) } -- code ranges
+      -- code ranges
+      registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) }
       assert(ctx:write_pmcs(registers))
       assert(ctx:write_pmds { { num = 2, value = 0 }, { num = 16, value = 0 }, { num = 8, value = 0 } })
       assert(ctx:load(m:spawn { program = { { loop = 10,

@@ -281,7 +281,8 @@ describe("6.3.1 Double-buffering sampling format", function()
 
    it("no PFM_RESTART in time: 'The default behavior is to cycle in the half owned by the format'", function()
       local m, ctx = sampling(2)
-      assert(m:run { ns = 300 + 300 + 300 + 200 }) -- the second half is full twice, and 2 samples into it again
+      -- the second half is full twice, and 2 samples into it again
+      assert(m:run { ns = 300 + 300 + 300 + 200 })
       assert.are.equal("OVFL", ctx:read(0).type)
       assert.is_nil(ctx:read(0)) -- one message for the first half, none for cycling
       assert.are.same({ 10, 20, 30 }, moments(ctx))
@@ -300,7 +301,8 @@ describe("6.3.1 Double-buffering sampling format", function()
       assert.are.same({ "OVFL", "OVFL" }, { ctx:read(0).type, ctx:read(0).type })
       assert.are.same({ 10, 20, 30 }, moments(ctx))
       assert(ctx:restart())
-      assert.are.equal(-500, sim.value(ctx, 4)) -- a restart of a masked context loads the long period
+      -- a restart of a masked context loads the long period
+      assert.are.equal(-500, sim.value(ctx, 4))
       assert.are.same({ 40, 50, 60 }, moments(ctx))
       assert(m:run { us = 5, ns = 200 })
       assert(ctx:restart())
@@ -484,7 +486,8 @@ describe("6.5 Support for PMU preemption", function()
          assert.are.equal(1000 * us, info.act_duration + info.blind)
          assert.are.equal(1000 * math.floor(us / 2), info.blind)
       end
-      assert.is_true(#preemptions(ctx) < 4) -- the queue was full, but the sum of the gaps (blind) is complete
+      -- the queue was full, but the sum of the gaps (blind) is complete
+      assert.is_true(#preemptions(ctx) < 4)
    end)
 
    it("the blind spot is the time in which it would have monitored: not while it is stopped", function()

@@ -31,12 +31,14 @@ function c.must(command)
    return out
 end
 
---- Runs lpfm, of the interpreter that the specs run under, with a line of arguments; returns what sh() does.
+--- Runs lpfm, of the interpreter that the specs run under, with a line of arguments; returns what
+-- sh() does.
 function c.lpfm(line)
    return c.sh(c.program .. " " .. line)
 end
 
---- Makes a folder, which is removed after the tests of the file or block that asks for it; returns its path.
+--- Makes a folder, which is removed after the tests of the file or block that asks for it; returns
+-- its path.
 function c.folder()
    local path = os.tmpname()
    assert(os.remove(path) and select(2, c.sh("mkdir " .. path)) == 0)
@@ -44,15 +46,16 @@ function c.folder()
    return path
 end
 
---- Returns the first of some programs that is not installed; nil if all are, or no programs are given.
+--- Returns the first of some programs that is not installed; nil if all are, or no programs are
+-- given.
 function c.missing(names)
    for _, name in ipairs(names or {}) do
       if select(2, c.sh("command -v " .. name)) ~= 0 then return name end
    end
 end
 
---- Makes a target, usually one of spec/fuzz/build.mk, and returns it. It holds a lock, since spec files
--- that run at the same time make the same objects.
+--- Makes a target, usually one of spec/fuzz/build.mk, and returns it. It holds a lock, since spec
+-- files that run at the same time make the same objects.
 function c.make(target)
    if prebuilt then
       busted.pending("there is nothing here to make " .. target .. " with")
@@ -84,7 +87,8 @@ local function build_program(name, sources, flags, compiler)
    return program
 end
 
---- Compiles spec/c/*/NAME.c, a program that uses libperfmon, into the build directory; returns its path.
+--- Compiles spec/c/*/NAME.c, a program that uses libperfmon, into the build directory; returns its
+-- path.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
 -- @param include where its headers are; kernel/include

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A PostgreSQL or a ClickHouse on this computer's loopback, started for a test and stopped after it. Debian:
--- postgresql; clickhouse-server, clickhouse-client.
+--- A PostgreSQL or a ClickHouse on this computer's loopback, started for a test and stopped after
+-- it. Debian: postgresql; clickhouse-server, clickhouse-client.
 local databases = {}
 databases.__index = databases
 
@@ -128,7 +128,8 @@ local started = 0
 --- Starts a database.
 -- @string kind
 -- @string[opt] disk size of a disk of its own ("100M"); it does not outlive a restart
--- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`; with a disk `fill()`, `clear()`
+-- @return table `url`, `pid`, `dir`; `ask(sql)`, `kill()`, `restart()`, `stop()`; with a disk
+-- `fill()`, `clear()`
 function databases.start(kind, disk)
    local self = setmetatable({ kind = kind, dir = os.tmpname() .. "." .. kind, disk = disk,
       port = 20000 + unistd.getpid() % 2500 * 4 + started % 4 }, databases)

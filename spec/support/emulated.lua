@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Tests perfmon.ko in the emulated machines of spec/vm: with real counters, interrupts and context switches. Returns
--- a function that declares the tests of an architecture ("arm64 smp": those with four processors, which run beside the
--- others) or, for "smoke", those of the one boot of make check.
+--- Tests perfmon.ko in the emulated machines of spec/vm: with real counters, interrupts and context
+-- switches. Returns a function that declares the tests of an architecture ("arm64 smp": those with
+-- four processors, which run beside the others) or, for "smoke", those of the one boot of make
+-- check.
 local busted = require "busted"
 local assert = require "luassert"
 local describe, it, pending = busted.describe, busted.it, busted.pending

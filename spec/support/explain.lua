@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Says what an assertion without a message was about: when is_true() and its like fail, the message has the source of
--- the assertion and the values of the variables in it.
+--- Says what an assertion without a message was about: when is_true() and its like fail, the
+-- message has the source of the assertion and the values of the variables in it.
 local inspect = require "inspect"
 local luassert = require "luassert"
 

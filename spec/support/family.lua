@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- Predicts the samples of an inherited context from the programs of its threads, without the core: a reference to
--- compare the core's samples with.
+--- Predicts the samples of an inherited context from the programs of its threads, without the core:
+-- a reference to compare the core's samples with.
 --
--- Programs are made of instructions (`loop`, of one site, each counted once as it ends), `fork`, `thread` and `exec`.
--- Each thread has a CPU, so that none waits: a new thread begins at once. If two events that influence each other
--- happen at the same time, nothing can be predicted: World:run raises an error.
+-- Programs are made of instructions (`loop`, of one site, each counted once as it ends), `fork`,
+-- `thread` and `exec`. Each thread has a CPU, so that none waits: a new thread begins at once. If
+-- two events that influence each other happen at the same time, nothing can be predicted: World:run
+-- raises an error.
 local family = {}
 
 local function xor(a, b) -- of 32-bit numbers
@@ -107,7 +108,8 @@ function World:end_others(t)
    end
 end
 
--- Raises an error if different threads fork, end or use a buffer at the same time, and the result depends on the order.
+-- Raises an error if different threads fork, end or use a buffer at the same time, and the result
+-- depends on the order.
 function World:at_one_moment(time, tid, what)
    local last = self.last
    if last and last.time == time and last.tid ~= tid and (what ~= "sample" or last.what ~= "sample" or self.fills) then
@@ -179,9 +181,9 @@ function World:restart()
 end
 
 -- Creates a family that begins with the thread tid, which runs the program.
--- spec: period; mask and seed of its randomization; first: events until the first overflow; buffer: takes samples
--- (overflow(sample), which returns true to mask the thread) and restarts (restart()); fills: the buffer can become
--- full, so that the order of samples matters.
+-- spec: period; mask and seed of its randomization; first: events until the first overflow; buffer:
+-- takes samples (overflow(sample), which returns true to mask the thread) and restarts (restart());
+-- fills: the buffer can become full, so that the order of samples matters.
 function family.new(tid, program, spec)
    local w = setmetatable({ next_tid = tid, births = 0, rests = {}, threads = {}, total = 0,
       seed = 0, first = spec.period }, World)

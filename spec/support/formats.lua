@@ -9,7 +9,8 @@ function formats.make()
    c.make("-f Makefile -f spec/c/formats/formats.mk build/spec/formats")
 end
 
---- Runs a case, and raises its output if it fails. Without a case, returns the names of all, one per line.
+--- Runs a case, and raises its output if it fails. Without a case, returns the names of all, one
+-- per line.
 function formats.run(case)
    local out, status = c.sh("LD_PRELOAD= build/spec/formats " .. (case or ""))
    assert(status == 0, out)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Counts open descriptors and mapped sampling buffers of this process, of which a spec leaves none.
+--- Counts open descriptors and mapped sampling buffers of this process, of which a spec leaves
+-- none.
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local dirent = require "posix.dirent"
@@ -38,10 +39,11 @@ function handles.list()
    return table.concat(lines, "\n")
 end
 
---- Returns how many are open, after libperfmon has closed its ends of those that the test has closed.
--- @param want how many are expected: the function waits until there are no more, and returns this number even if
--- there are fewer, since some may have been about to be closed when they were counted; without it, the function waits
--- until the number is stable
+--- Returns how many are open, after libperfmon has closed its ends of those that the test has
+-- closed.
+-- @param want how many are expected: the function waits until there are no more, and returns this
+-- number even if there are fewer, since some may have been about to be closed when they were
+-- counted; without it, the function waits until the number is stable
 function handles.settled(want)
    local deadline = proc.clock() + PATIENCE
    local before

@@ -12,8 +12,8 @@ handmade.int = samples.int
 --- Writes a recording.
 -- @string path
 -- @tparam table head
--- @tparam table content `maps` ({pid=, maps=}, ...), `comms` ({tid=, pid=, comm=}, ...), `samples`, `objects`,
--- `ends` (totals; false: it is not ended)
+-- @tparam table content `maps` ({pid=, maps=}, ...), `comms` ({tid=, pid=, comm=}, ...), `samples`,
+-- `objects`, `ends` (totals; false: it is not ended)
 function handmade.write(path, head, content)
    local w = assert(recording.create(path, head))
    for _, m in ipairs(content.maps or {}) do w:json("MAPS", m) end

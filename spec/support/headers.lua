@@ -16,7 +16,8 @@ local function braces(text, i)
    return whole:sub(2, -2), i + #whole
 end
 
--- Adds the names in "uint64_t a, b[4], *c; unsigned d:3" to a set, and those inside inner unions and structures.
+-- Adds the names in "uint64_t a, b[4], *c; unsigned d:3" to a set, and those inside inner unions
+-- and structures.
 local function fields_of(body, into)
    body = body:gsub("%f[%w]union%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
    body = body:gsub("%f[%w]struct%s*(%b{})", function(inner) fields_of(inner:sub(2, -2), into) return "" end)
@@ -41,7 +42,8 @@ local function structures(text)
    return found
 end
 
--- Returns the set of functions that are declared: "int name(" at the beginning of a line, up to ");".
+-- Returns the set of functions that are declared: "int name(" at the beginning of a line, up to
+-- ");".
 local function functions(text)
    local found = {}
    local plain = text:gsub("\n[ \t]*#[^\n]*", "\n")
@@ -88,7 +90,8 @@ end
 --- Reads a header of kernel/include/perfmon.
 -- @param name "perfmon.h"
 -- @param skip names of macros that are no integer constants
--- @return { functions = set, structures = { name = set of fields }, constants = { name = number }, macros = set }
+-- @return { functions = set, structures = { name = set of fields }, constants = { name = number },
+-- macros = set }
 function headers.read(name, skip)
    local text = read("kernel/include/perfmon/" .. name)
    local constants, calls = macros(text)

@@ -43,7 +43,8 @@ function Blocks:mentions(names, word)
    return false
 end
 
--- Returns the table of methods: __index or its first upvalue. PUC Lua shows no upvalues of C functions: then {}.
+-- Returns the table of methods: __index or its first upvalue. PUC Lua shows no upvalues of C
+-- functions: then {}.
 local function methods_of(object)
    local index = debug.getmetatable(object).__index
    if type(index) == "table" then
@@ -76,7 +77,8 @@ function ldoc.functions_of(object)
    return found
 end
 
--- Returns the names of tables with public functions: the one that the file returns, and classes (@type).
+-- Returns the names of tables with public functions: the one that the file returns, and classes
+-- (@type).
 local function public_tables(text)
    local public = { [text:match("\nreturn ([%w_]+)%s*$") or ""] = true }
    for class in text:gmatch("\n%-%- @type [%w_]+\nlocal ([%w_]+)") do
@@ -85,7 +87,8 @@ local function public_tables(text)
    return public
 end
 
---- Returns "FILE: NAME" for each public function in a directory's Lua files without a comment "---".
+--- Returns "FILE: NAME" for each public function in a directory's Lua files without a comment
+-- "---".
 function ldoc.undocumented(dir)
    local found = {}
    for _, path in ipairs(files(dir, ".lua")) do

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Returns a function that registers, uses and removes a sampling format in Lua, for spec/c/fuzz/memory.c.
+-- Returns a function that registers, uses and removes a sampling format in Lua, for
+-- spec/c/fuzz/memory.c.
 local lpfm = require "lpfm"
 
 return function()

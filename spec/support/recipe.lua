@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Reads the recipes of CONTRIBUTING.md and kernel/README.md, and follows them in a copy of the source tree.
+--- Reads the recipes of CONTRIBUTING.md and kernel/README.md, and follows them in a copy of the
+-- source tree.
 local c = require "support.c"
 local files = require "support.files"
 
@@ -8,8 +9,8 @@ local recipe = {}
 --- Reads the recipe of a section.
 -- @string document its path
 -- @string title the section's
--- @treturn table `own`: new files, `{ path = text }`; `rows`: by path `{ row, the list that it belongs to or nil }`;
--- `copies`: `{ to = from }`
+-- @treturn table `own`: new files, `{ path = text }`; `rows`: by path
+-- `{ row, the list that it belongs to or nil }`; `copies`: `{ to = from }`
 function recipe.read(document, title)
    local text = (files.read(document) .. "\n## "):match("\n##+ " .. title .. "\n(.-)\n##+ ")
    local out = { own = {}, rows = {}, copies = {} }
@@ -30,8 +31,8 @@ function recipe.files_named(title)
    return tonumber(files.read("CONTRIBUTING.md"):match("| (%d+) | %[[^%]]*%]%([^)#]*#" .. anchor .. "%)"))
 end
 
--- Adds a row: in C behind the last row of the list, "\tX(...)", where all rows but the last end in a
--- backslash; in Lua at the head of the list.
+-- Adds a row: in C behind the last row of the list, "\tX(...)", where all rows but the last end in
+-- a backslash; in Lua at the head of the list.
 local function add_row(path, row, list)
    local lines, place = {}, nil
    for line in files.read(path):gmatch("([^\n]*)\n") do

@@ -32,7 +32,8 @@ local function entry(s)
 end
 
 --- Returns the bytes of a buffer: a header of 128 bytes, and the samples.
--- @param list of tables: tid, ip, and optional pid, cpu, pmd (65), set, period (1000), tstamp, values
+-- @param list of tables: tid, ip, and optional pid, cpu, pmd (65), set, period (1000), tstamp,
+-- values
 -- @param count the number that the header states, by default the true one
 function samples.block(list, count)
    local body = {}

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Runs a part of spec/c/calls/shared.c, with a /run and a folder of its own for the table that processes share.
+--- Runs a part of spec/c/calls/shared.c, with a /run and a folder of its own for the table that
+-- processes share.
 local c = require "support.c"
 local pending = require("busted").pending
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Sets up simulated computers for specs, has short forms for programming contexts, and checks that a test leaves
--- nothing behind.
+--- Sets up simulated computers for specs, has short forms for programming contexts, and checks that
+-- a test leaves nothing behind.
 --
 -- A spec file begins with
 --    describe("3.1.2 ...", function()
@@ -26,8 +26,9 @@ local function open_fds()
    return n
 end
 
---- For before_each: creates a simulated computer, and notes how many descriptors are open. Before that it creates a
--- context, since the first one of a process starts libperfmon's service thread, which keeps descriptors.
+--- For before_each: creates a simulated computer, and notes how many descriptors are open. Before
+-- that it creates a context, since the first one of a process starts libperfmon's service thread,
+-- which keeps descriptors.
 function sim.begin()
    machine = assert(lpfm.machine("sim:itanium2"))
    assert(lpfm.create()):close()
@@ -36,7 +37,8 @@ function sim.begin()
    contexts, fds = {}, open_fds()
 end
 
---- For after_each: closes the contexts; then no session, no buffer memory and no descriptor may be left.
+--- For after_each: closes the contexts; then no session, no buffer memory and no descriptor may be
+-- left.
 function sim.finish()
    for _, ctx in ipairs(contexts) do
       ctx:close()
@@ -87,12 +89,14 @@ function sim.start(ctx, ...)
    assert(ctx:start())
 end
 
---- Returns a program: n times a site at 0x1000 that takes ns (default 10) with these events, at a level ("user").
+--- Returns a program: n times a site at 0x1000 that takes ns (default 10) with these events, at a
+-- level ("user").
 function sim.work(n, events, ns, level)
    return { { loop = n, { ip = 0x1000, ns = ns or 10, events = events, level = level } } }
 end
 
---- Programs counter num to count an event. pmd: further fields of the PMD, also level ("uk"); pmc: of the PMC.
+--- Programs counter num to count an event. pmd: further fields of the PMD, also level ("uk"); pmc:
+-- of the PMC.
 function sim.count(ctx, num, event, pmd, pmc)
    local d, c = { num = num, value = 0 }, { num = num }
    for k, v in pairs(pmd or {}) do
@@ -120,7 +124,8 @@ function sim.counters()
    return out
 end
 
---- Returns the first counter that can count an event, or the first one without an event; nil if none can.
+--- Returns the first counter that can count an event, or the first one without an event; nil if
+-- none can.
 function sim.counter(event)
    for _, num in ipairs(sim.counters()) do
       if not event or machine:encode_pmcs(event, num) then return num end
@@ -132,8 +137,8 @@ function sim.value(ctx, num, set)
    return assert(ctx:read_pmds { { num = num, set = set } })[1].value
 end
 
---- Returns the size of a buffer of the default format that is full with exactly n samples of so many bytes (default
--- 40: an entry without PMDs). layout: "2.x" (the default) or "0.6".
+--- Returns the size of a buffer of the default format that is full with exactly n samples of so
+-- many bytes (default 40: an entry without PMDs). layout: "2.x" (the default) or "0.6".
 function sim.buffer_size(n, bytes, layout)
    local header = layout == "0.6" and 40 or 128
    return header + n * (bytes or 40) + 40 + 8 * #lpfm.pmds() - 1
@@ -151,7 +156,8 @@ function sim.runs(ctx, ...)
    return out
 end
 
---- Returns after how many instructions, of 10 ns each, the samples of the region to be read next were taken.
+--- Returns after how many instructions, of 10 ns each, the samples of the region to be read next
+-- were taken.
 function sim.moments(ctx)
    local at = {}
    for s in ctx:buffer():samples() do at[#at + 1] = s.tstamp / 10 end
@@ -165,7 +171,8 @@ function sim.by_num(list)
    return out
 end
 
---- Runs a program to its end on a computer; fields: further ones of the thread. Returns what the thread did and its ID.
+--- Runs a program to its end on a computer; fields: further ones of the thread. Returns what the
+-- thread did and its ID.
 function sim.run_program(m, program, fields)
    local spec = { program = program }
    for k, v in pairs(fields or {}) do spec[k] = v end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A Slurm of four nodes on this computer, started for a test and stopped after it. Debian: slurmctld, slurmd,
--- slurm-client.
+--- A Slurm of four nodes on this computer, started for a test and stopped after it. Debian:
+-- slurmctld, slurmd, slurm-client.
 local slurm = {}
 slurm.__index = slurm
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Output handler for busted: prints a line per spec file, failures in full and reasons for skipping, and
--- writes the counts for spec/run.
+-- Output handler for busted: prints a line per spec file, failures in full and reasons for
+-- skipping, and writes the counts for spec/run.
 local files = require "support.files"
 
 return function()
@@ -46,8 +46,8 @@ return function()
          "formats: ", left, "\n", (handles.list():gsub("[^\n]+", "      %0")), "\n")
    end
 
-   -- The file in which spec/run finds the name of the test that runs. It exists until the end, so that spec/run can
-   -- report a run that dies or hangs.
+   -- The file in which spec/run finds the name of the test that runs. It exists until the end, so
+   -- that spec/run can report a run that dies or hangs.
    local now = os.getenv("LPFM_NOW")
 
    local function note(text)

@@ -66,7 +66,8 @@ function target:write(text)
    assert(unistd.write(self.input, text))
 end
 
---- Stops the program, and waits until it has stopped. Signals that were sent before, such as SIGIO, are handled then.
+--- Stops the program, and waits until it has stopped. Signals that were sent before, such as SIGIO,
+-- are handled then.
 function target:stop()
    signal.kill(self.pid, signal.SIGSTOP)
    local _, state = assert(wait.wait(self.pid, wait.WUNTRACED))

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Runs programs in terminals and types to them: each has a tmux server of its own. No function sleeps: tests wait
--- for what the screen shows.
+--- Runs programs in terminals and types to them: each has a tmux server of its own. No function
+-- sleeps: tests wait for what the screen shows.
 local lpfm = require "lpfm"
 local files = require "support.files"
 local PATIENCE = require "support.patience"
@@ -16,7 +16,8 @@ function terminal.quote(text)
    return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
--- Calls tmux by a single process ("exec"), since processes take most of the time on a loaded machine.
+-- Calls tmux by a single process ("exec"), since processes take most of the time on a loaded
+-- machine.
 local function tmux(self, ...)
    local words = { "exec tmux", "-L", self.socket, "-f", "/dev/null" }
    for _, word in ipairs { ... } do words[#words + 1] = terminal.quote(tostring(word)) end

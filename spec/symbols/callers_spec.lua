@@ -50,7 +50,7 @@ local function dump(names)
    return table.concat(names, " < ")
 end
 
--- --- programs of known calls ----------------------------------------------------------------------
+-- --- programs of known calls ---------------------------------------------------------------------
 -- Functions call later ones, each from some places, with frames of any size. Small leaves are
 -- called often, so that samples lie in prologues, epilogues and PLTs.
 

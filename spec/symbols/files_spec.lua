@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Functions are found in the file that was mapped, wherever it is by then: deleted, replaced, in memory, in a namespace
--- of its own; and never in another file of its path.
+-- Functions are found in the file that was mapped, wherever it is by then: deleted, replaced, in
+-- memory, in a namespace of its own; and never in another file of its path.
 -- One interpreter: the subject is programs that are recorded, and the C that finds their files.
 
 local c = require "support.c"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Generated code that a JIT compiler describes in a jit-PID.dump: names, lines, and which code was at an address when.
+-- Generated code that a JIT compiler describes in a jit-PID.dump: names, lines, and which code was
+-- at an address when.
 
 local analyze = require "pfm.analyze"
 local c = require "support.c"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Samples are named by what was mapped at their time: libraries that lie at one address in turn, before and after forks
--- and execs, as records and /proc tell of them.
+-- Samples are named by what was mapped at their time: libraries that lie at one address in turn,
+-- before and after forks and execs, as records and /proc tell of them.
 
 local c = require "support.c"
 local files = require "support.files"

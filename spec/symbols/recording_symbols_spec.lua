@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Recordings are self-contained: they can be read where the programs are not; as far as they go when damaged.
+-- Recordings are self-contained: they can be read where the programs are not; as far as they go
+-- when damaged.
 
 local analyze = require "pfm.analyze"
 local c = require "support.c"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- The sampling format with call stacks (6.3.2), and what is made of them: recordings, trees of calls, reports.
--- Second interpreter, all: most of it records programs.
+-- The sampling format with call stacks (6.3.2), and what is made of them: recordings, trees of
+-- calls, reports. Second interpreter, all: most of it records programs.
 local lpfm = require "lpfm"
 local analyze = require "pfm.analyze"
 local stored = require "lpfm.samples"
@@ -471,7 +471,8 @@ describe("record -g", function()
       local text = c.sh(("%s report -f %s"):format(LPFM, path))
       assert.truthy(text:find("children +self +samples +symbol"), text)
       local all, own = text:match("([%d.]+)%% +([%d.]+)%% +[%d,]+ +down\n")
-      assert(math.abs(tonumber(all) - 20) <= 3, text) -- of the whole, the program's loading included
+      -- of the whole, the program's loading included
+      assert(math.abs(tonumber(all) - 20) <= 3, text)
       assert(tonumber(own) <= 2, text)
       text = c.sh(("%s report -f %s -g callee"):format(LPFM, path))
       assert.truthy(text:find("%d%%  spin\n") or text:find("%d  spin\n"), text)

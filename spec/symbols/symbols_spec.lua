@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- From addresses to functions, inlined ones too, and lines, by any compiler and wherever debug information is.
+-- From addresses to functions, inlined ones too, and lines, by any compiler and wherever debug
+-- information is.
 
 local c = require "support.c"
 local files = require "support.files"

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Every function that a debugger names has its name, and nothing else has: labels of assembler code, stubs of calls to
--- other objects, functions inlined across units, gaps.
+-- Every function that a debugger names has its name, and nothing else has: labels of assembler
+-- code, stubs of calls to other objects, functions inlined across units, gaps.
 
 local c = require "support.c"
 local files = require "support.files"
@@ -86,7 +86,8 @@ describe("a symbol table", function()
       local names, long, before = {}, 0, nil -- names: aliases have one address
       local function number(hex) return tonumber(hex:sub(-8), 16) + (tonumber(hex:sub(1, -9), 16) - 2 ^ 32) * 2 ^ 32 end
       for symbol in io.lines("/proc/kallsyms") do
-         local hex, kind, name = symbol:match("^(ffff%x+) (%S) (%S+)$") -- modules have a fourth word
+         -- modules have a fourth word
+         local hex, kind, name = symbol:match("^(ffff%x+) (%S) (%S+)$")
          if hex and before and hex ~= before.hex then
             local address = number(hex)
             if before.code and kind:find("[tTwW]") and address - before.address > 8192 then

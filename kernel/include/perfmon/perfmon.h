@@ -101,8 +101,9 @@ typedef struct {
 	uint32_t	ctx_flags;
 	int32_t		ctx_fd;			/* out (was reserved): the returned descriptor */
 	pfm_uuid_t	ctx_smpl_buf_id;	/* in (was reserved): UUID; 0: no format */
-	uint64_t	ctx_smpl_buf_size;	/* out (was reserved): size of the buffer to map, or 0 */
-	uint64_t	ctx_reserved[4];	/* [0]: out (was reserved), with INHERIT: pfm_ctx_buf_parts() */
+	uint64_t	ctx_smpl_buf_size; /* out (was reserved): size of the buffer to map, or 0 */
+	/* [0]: out (was reserved), with INHERIT: pfm_ctx_buf_parts() */
+	uint64_t	ctx_reserved[4];
 } pfarg_ctx_t;
 
 /*
@@ -147,10 +148,10 @@ typedef struct {
 typedef struct {
 	uint16_t	reg_num;
 	uint16_t	reg_set;
-	uint32_t	reg_flags;		/* OVFL_NOTIFY, RANDOM, READ_RESET, OWN; out: PFM_REG_RETFL_* */
+	uint32_t	reg_flags; /* OVFL_NOTIFY, RANDOM, READ_RESET, OWN; out: PFM_REG_RETFL_* */
 	uint64_t	reg_value;		/* a sampling period p is written as -p */
 	uint64_t	reg_long_reset;		/* value after pfm_restart() */
-	uint64_t	reg_short_reset;	/* value after an overflow handled by the kernel alone */
+	uint64_t	reg_short_reset; /* value after an overflow handled by the kernel alone */
 	uint64_t	reg_last_reset_val;	/* out: the value that the last reset loaded */
 	uint64_t	reg_ovfl_switch_cnt;	/* in: overflows until the switch; out: the rest */
 	uint64_t	reg_reset_pmds[PFM_PMD_BV];	/* reset by an overflow of this one */
@@ -202,7 +203,8 @@ typedef struct {
 	uint64_t	set_mmap_offset;
 	uint64_t	set_reserved[5];
 #else
-	uint64_t	set_reserved[6];	/* [0]: out (was reserved), with MAP_SETS: pfm_set_mmap_offset() */
+	/* [0]: out (was reserved), with MAP_SETS: pfm_set_mmap_offset() */
+	uint64_t	set_reserved[6];
 #endif
 } pfarg_setdesc_t;
 
@@ -217,19 +219,20 @@ typedef struct {
 	uint16_t	set_id;
 	uint16_t	set_id_next;		/* (was reserved) the next set */
 	uint32_t	set_flags;
-	uint64_t	set_ovfl_pmds[PFM_PMD_BV];	/* PMDs that last caused a switch from this set */
+	/* PMDs that last caused a switch from this set */
+	uint64_t	set_ovfl_pmds[PFM_PMD_BV];
 	uint64_t	set_runs;		/* times the set became the active one */
 	uint64_t	set_timeout;		/* ns left of the timeout */
 	/* ns for which the set was active and monitoring, with the switch to the next set */
 	uint64_t	set_act_duration;
 	uint64_t	set_avail_pmcs[PFM_PMC_BV];
 	uint64_t	set_avail_pmds[PFM_PMD_BV];
-	uint64_t	set_mmap_offset;	/* (was reserved) as in pfarg_setdesc_t; 0: no view */
-	uint64_t	set_lost;		/* (was reserved) overflows the machine could not deliver */
-	uint64_t	set_throttled;		/* (was reserved) overflows held back by throttling, 4.4.4 */
+	uint64_t	set_mmap_offset; /* (was reserved) as in pfarg_setdesc_t; 0: no view */
+	uint64_t	set_lost;	/* (was reserved) overflows the machine could not deliver */
+	uint64_t	set_throttled; /* (was reserved) overflows held back by throttling, 4.4.4 */
 	/* (was reserved) ns in which other users had counters */
 	uint64_t	set_blind;
-	uint64_t	set_late;		/* (was reserved) part of set_lost: a timer was late */
+	uint64_t	set_late;	/* (was reserved) part of set_lost: a timer was late */
 	/*
 	 * (was reserved) machine perf: ns of set_act_duration between an overflow, or timeout, and
 	 * the switch, in which nothing was counted; other machines: 0
@@ -373,7 +376,8 @@ typedef struct {
 	uint64_t	cf_smpl_buf_size_max;	/* most bytes of all sampling buffers together */
 	uint16_t	cf_counter_width;	/* bits */
 	uint16_t	cf_reserved1[3];
-	uint64_t	cf_ovfl_rate_max;	/* overflows per second and context, 0: no throttling; 4.4.4 */
+	/* overflows per second and context, 0: no throttling; 4.4.4 */
+	uint64_t	cf_ovfl_rate_max;
 	uint64_t	cf_smpl_buf_size_cur;	/* out: bytes in use */
 	uint64_t	cf_thread_sessions;	/* out: loaded per-thread contexts */
 	uint64_t	cf_sys_sessions;	/* out: loaded system-wide contexts */

@@ -55,8 +55,10 @@ typedef struct {
 	uint64_t	buf_size;	/* bytes, header included */
 	uint32_t	buf_flags;
 	uint16_t	max_frames;	/* frames of a sample; 0: PFM_STACK_SMPL_FRAMES */
-	uint16_t	max_stack;	/* COPY: bytes of the stack, a multiple of 8; 0: PFM_STACK_SMPL_BYTES */
-	uint32_t	num_regions;	/* up to PFM_STACK_SMPL_MAX_REGIONS; 0: one, the whole buffer */
+	/* COPY: bytes of the stack, a multiple of 8; 0: PFM_STACK_SMPL_BYTES */
+	uint16_t	max_stack;
+	/* up to PFM_STACK_SMPL_MAX_REGIONS; 0: one, the whole buffer */
+	uint32_t	num_regions;
 	uint32_t	reserved1;
 	uint64_t	reserved[5];
 } pfm_stack_smpl_arg_t;
@@ -64,7 +66,7 @@ typedef struct {
 /* The fill state of a region. */
 typedef struct {
 	uint64_t	count;		/* samples in the region */
-	uint64_t	cur_offs;	/* offset in the buffer of the first byte after its last record */
+	uint64_t	cur_offs; /* offset in the buffer of the first byte after its last record */
 } pfm_stack_smpl_fill_t;
 
 /*
@@ -77,7 +79,8 @@ typedef struct {
 	uint64_t	hdr_cur_offs;
 	uint64_t	hdr_overflows;	/* times the buffer, or all regions, were full */
 	uint64_t	hdr_buf_size;	/* bytes */
-	uint64_t	hdr_min_buf_space;	/* full when less is left: a sample, and what is kept free */
+	/* full when less is left: a sample, and what is kept free */
+	uint64_t	hdr_min_buf_space;
 	uint32_t	hdr_version;
 	uint32_t	hdr_buf_flags;
 	/* samples lost because another sample of the same overflow filled the buffer */
@@ -87,7 +90,8 @@ typedef struct {
 	uint32_t	hdr_reserved1;
 	uint64_t	hdr_held;	/* RECORDS: bytes of records that wait for the restart */
 	uint64_t	hdr_untold[4];	/* RECORDS: losses not in a LOST record yet */
-	uint64_t	hdr_region_size;	/* bytes; region i begins at hdr_cur_offs + i * hdr_region_size */
+	/* bytes; region i begins at hdr_cur_offs + i * hdr_region_size */
+	uint64_t	hdr_region_size;
 	uint16_t	hdr_num_regions;	/* 0: no regions */
 	uint16_t	hdr_cur;	/* the region in use */
 	uint16_t	hdr_tail;	/* the oldest full region: the next one to read */

@@ -59,7 +59,7 @@ typedef union {
 		uint64_t	ibsfetchmaxcnt:16, ibsfetchcnt:16;	/* in units of 16 */
 		uint64_t	ibsfetchlat:16;				/* cycles */
 		uint64_t	ibsfetchen:1, ibsfetchval:1;		/* on; has a sample */
-		uint64_t	ibsfetchcomp:1, ibsicmiss:1;		/* complete; missed the L1I */
+		uint64_t	ibsfetchcomp:1, ibsicmiss:1;	/* complete; missed the L1I */
 		uint64_t	ibsphyaddrvalid:1;
 		uint64_t	ibsl1tlbpgsz:2, ibsl1tlbmiss:1, ibsl2tlbmiss:1;
 		uint64_t	ibsranden:1;				/* randomizes periods */
@@ -81,7 +81,8 @@ typedef union {
 typedef union {
 	uint64_t	val;
 	struct {
-		uint64_t	ibscomptoretctr:16, ibstagtoretctr:16;	/* cycles since completion, since the tag */
+		/* cycles since completion, since the tag */
+		uint64_t	ibscomptoretctr:16, ibstagtoretctr:16;
 		uint64_t	ibsopbrnresync:1, ibsopmispreturn:1, ibsopreturn:1;
 		uint64_t	ibsopbrntaken:1, ibsopbrnmisp:1, ibsopbrnret:1;
 		uint64_t	reserved:26;
@@ -104,7 +105,7 @@ typedef union {
 		uint64_t	ibsldop:1, ibsstop:1;			/* a load, a store */
 		uint64_t	ibsdcl1tlbmiss:1, ibsdcl2tlbmiss:1;
 		uint64_t	ibsdcl1tlbhit2m:1, ibsdcl1tlbhit1g:1, ibsdcl2tlbhit2m:1;
-		uint64_t	ibsdcmiss:1, ibsdcmissacc:1;		/* missed the L1D; misaligned */
+		uint64_t	ibsdcmiss:1, ibsdcmissacc:1;	/* missed the L1D; misaligned */
 		uint64_t	ibsdcldbnkcon:1, ibsdcstbnkcon:1, ibsdcsttoldfwd:1, ibsdcsttoldcan:1;
 		uint64_t	ibsdcucmemacc:1, ibsdcwcmemacc:1, ibsdclockedop:1, ibsdcmabhit:1;
 		uint64_t	ibsdclinaddrvalid:1, ibsdcphyaddrvalid:1;

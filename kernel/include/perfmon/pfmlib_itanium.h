@@ -202,7 +202,7 @@ typedef struct {
 	unsigned int		rr_flags;	/* must be 0 */
 	unsigned int		rr_plm;		/* 0: pfp_dfl_plm; not used for data ranges */
 	unsigned long		rr_start;
-	unsigned long		rr_end;		/* first address after it; a 0 range ends the list */
+	unsigned long		rr_end;	/* first address after it; a 0 range ends the list */
 } pfmlib_ita_input_rr_desc_t;
 
 typedef struct {

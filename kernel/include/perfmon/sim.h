@@ -54,9 +54,9 @@
  * is updated every ms and at each call. It runs for the CPU time of the real thread, less what
  * updates took in that thread's calls. It has its page faults and context switches, spread evenly
  * over the time between two updates, and ends after it. If the kernel permits events on the real
- * thread, exec(2), which can change the id, does not end the simulated one, and what the real thread
- * did before its end is known. If not, what it did after the last update is lost if its parent
- * waits for it before the next.
+ * thread, exec(2), which can change the id, does not end the simulated one, and what the real
+ * thread did before its end is known. If not, what it did after the last update is lost if its
+ * parent waits for it before the next.
  * Other threads do not exist in the simulation, even for system-wide contexts: while they run,
  * the CPU has its idle thread, which counts in the kernel (PFM_SETFL_EXCL_IDLE). Hardware events
  * are invented: in each us, 900 ns at user level with 1010 instructions, 171 branches, 9 of them
@@ -261,9 +261,9 @@ int pfm_sim_encode_pmcs(struct pfm_sim *sim, const char *event, unsigned int lev
 			struct pfm_sim_pmc *pmcs, int n);
 
 /*
- * Returns 1 if the simulation has the events of counter pmd, programmed by these PMCs, and for a PMD
- * that counts none. Returns 0 if the model has no event for the code and no program produces it by
- * its code (struct pfm_sim_event): the counter would stay at 0. EINVAL: there is no such PMD.
+ * Returns 1 if the simulation has the events of counter pmd, programmed by these PMCs, and for a
+ * PMD that counts none. Returns 0 if the model has no event for the code and no program produces it
+ * by its code (struct pfm_sim_event): the counter would stay at 0. EINVAL: there is no such PMD.
  */
 int pfm_sim_simulates(struct pfm_sim *sim, int pmd, const struct pfm_sim_pmc *pmcs, int n);
 

@@ -2,9 +2,9 @@
 /*
  * tape.c - writes executed instructions and their operations in few bytes, and reads them.
  *
- * Writer and reader keep the same table of the instructions seen: for each the instruction that came
- * after it last time, its operations then, and the last address and stride of each operation. An
- * instruction that the table predicts completely takes no byte: when one is not predicted, the
+ * Writer and reader keep the same table of the instructions seen: for each the instruction that
+ * came after it last time, its operations then, and the last address and stride of each operation.
+ * An instruction that the table predicts completely takes no byte: when one is not predicted, the
  * number of predicted ones before it is written. A tape consists of "lpfmtape", a version, and
  * records of numbers, which are written with 7 bits in each byte, the lowest first:
  *

@@ -10,7 +10,7 @@
 
 static const struct sim_encoding encodings[] = {
 	SIM_AMD_ENCODINGS(0xf00ff),
-	{ L3(0x07, 0x4e0), 0xf07ff, SIM_EV_L3_ACCESSES, 0 },	/* READ_REQUEST_TO_L3_CACHE:ANY_READ */
+	{ L3(0x07, 0x4e0), 0xf07ff, SIM_EV_L3_ACCESSES, 0 }, /* READ_REQUEST_TO_L3_CACHE:ANY_READ */
 	{ L3(0x07, 0x4e1), 0xf07ff, SIM_EV_L3_MISSES, 0 },	/* L3_CACHE_MISSES:ANY_READ */
 	{ 0, 0, 0, 0 }
 };

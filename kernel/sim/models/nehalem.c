@@ -13,7 +13,7 @@ static const struct sim_encoding encodings[] = {
 	{ 0x00c0, 0xffff, SIM_EV_INSTRUCTIONS, 0 },	/* INSTRUCTIONS_RETIRED */
 	{ 0x010b, 0xffff, SIM_EV_LOADS, 0 },		/* MEM_INST_RETIRED:LOADS */
 	{ 0x020b, 0xffff, SIM_EV_STORES, 0 },		/* MEM_INST_RETIRED:STORES */
-	{ 0x100b, 0xffff, SIM_EV_DEAR, 0 },		/* MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD */
+	{ 0x100b, 0xffff, SIM_EV_DEAR, 0 },	/* MEM_INST_RETIRED:LATENCY_ABOVE_THRESHOLD */
 	{ 0x01c2, 0xffff, SIM_EV_UOPS, 0 },		/* UOPS_RETIRED:ANY */
 	{ 0x00c4, 0xffff, SIM_EV_BRANCHES, 0 },	/* BR_INST_RETIRED:ALL_BRANCHES */
 	{ 0x7f88, 0xffff, SIM_EV_BRANCHES, 0 },	/* BR_INST_EXEC:ANY */

@@ -29,18 +29,21 @@ enum { BPU, MS, FLAME, IQ };	/* the groups of counters */
 #define EVENT(group, select, event, mask, of) CODE(group, select, event, mask), ALL | CODE(0, 0, 0, of)
 
 static const struct sim_encoding encodings[] = {
-	{ EVENT(BPU, 6, 0x13, 1, 1), SIM_EV_CYCLES, 0 },		/* global_power_events:RUNNING */
+	{ EVENT(BPU, 6, 0x13, 1, 1), SIM_EV_CYCLES, 0 },	/* global_power_events:RUNNING */
 	{ EVENT(IQ, 4, 0x02, 1, 1), SIM_EV_INSTRUCTIONS, 0 },	/* instr_retired:NBOGUSNTAG */
 	{ EVENT(IQ, 4, 0x01, 1, 1), SIM_EV_UOPS, 0 },		/* uops_retired:NBOGUS */
-	{ EVENT(IQ, 5, 0x06, 0xf, 0xf), SIM_EV_BRANCHES, 0 },	/* branch_retired:MMNP:MMNM:MMTP:MMTM */
-	{ EVENT(IQ, 5, 0x06, 0xc, 0xf), SIM_EV_BRANCHES_TAKEN, 0 },	/* branch_retired:MMTP:MMTM */
-	{ EVENT(IQ, 5, 0x06, 0xa, 0xf), SIM_EV_BRANCH_MISSES, 0 },	/* branch_retired:MMNM:MMTM */
+	/* branch_retired:MMNP:MMNM:MMTP:MMTM */
+	{ EVENT(IQ, 5, 0x06, 0xf, 0xf), SIM_EV_BRANCHES, 0 },
+	{ EVENT(IQ, 5, 0x06, 0xc, 0xf), SIM_EV_BRANCHES_TAKEN, 0 }, /* branch_retired:MMTP:MMTM */
+	{ EVENT(IQ, 5, 0x06, 0xa, 0xf), SIM_EV_BRANCH_MISSES, 0 }, /* branch_retired:MMNM:MMTM */
 	{ EVENT(IQ, 4, 0x03, 1, 1), SIM_EV_BRANCH_MISSES, 0 },	/* mispred_branch_retired */
 	{ EVENT(FLAME, 1, 0x04, 0x8000, 0x8000), SIM_EV_FP_OPS, 0 },	/* x87_FP_uop:ALL */
 	{ EVENT(IQ, 1, 0x01, 0x20, 0x20), SIM_EV_STALLS, 0 },	/* resource_stall:SBFULL */
 	{ EVENT(BPU, 0, 0x03, 1, 1), SIM_EV_L1I_MISSES, 0 },	/* BPU_fetch_request:TCMISS */
-	{ EVENT(BPU, 7, 0x0c, 0x107, 0x107), SIM_EV_L2_ACCESSES, 0 },	/* BSQ_cache_reference: RD_2ndL_* */
-	{ EVENT(BPU, 7, 0x0c, 0x100, 0x107), SIM_EV_L2_MISSES, 0 },	/* BSQ_cache_reference:RD_2ndL_MISS */
+	/* BSQ_cache_reference: RD_2ndL_* */
+	{ EVENT(BPU, 7, 0x0c, 0x107, 0x107), SIM_EV_L2_ACCESSES, 0 },
+	/* BSQ_cache_reference:RD_2ndL_MISS */
+	{ EVENT(BPU, 7, 0x0c, 0x100, 0x107), SIM_EV_L2_MISSES, 0 },
 	{ EVENT(BPU, 4, 0x01, 1, 3), SIM_EV_DTLB_MISSES, 0 },	/* page_walk_type:DTMISS */
 	{ EVENT(BPU, 4, 0x01, 2, 3), SIM_EV_ITLB_MISSES, 0 },	/* page_walk_type:ITMISS */
 	{ EVENT(BPU, 3, 0x18, 2, 3), SIM_EV_ITLB_MISSES, 0 },	/* ITLB_reference:MISS */

@@ -30,7 +30,7 @@ static const struct sim_encoding p6_encodings[] = {
 	{ 0x80, 0xff, SIM_EV_L1I_ACCESSES, 0 },	/* IFU_IFETCH */
 	{ 0x81, 0xff, SIM_EV_L1I_MISSES, 0 },	/* IFU_IFETCH_MISS */
 	{ 0x2e, 0xff, SIM_EV_L2_ACCESSES, 0 },	/* L2_RQSTS */
-	{ 0x24, 0xff, SIM_EV_L2_MISSES, 0 },	/* L2_LINES_IN; Pentium M's unit masks choose states */
+	{ 0x24, 0xff, SIM_EV_L2_MISSES, 0 }, /* L2_LINES_IN; Pentium M's unit masks choose states */
 	{ 0x85, 0xff, SIM_EV_ITLB_MISSES, 0 },	/* ITLB_MISS */
 	{ 0x6f, 0xff, SIM_EV_BUS_ACCESSES, 0 },	/* BUS_TRAN_MEM */
 	{ 0xc8, 0xff, SIM_EV_INTERRUPTS, 0 },	/* HW_INT_RX */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * arm.c - ARM cores that libpfm4 has tables for. PMC/PMD 0 to N-1 are the event counters, 31 the cycle
- * counter, which takes CPU_CYCLES alone.
+ * arm.c - ARM cores that libpfm4 has tables for. PMC/PMD 0 to N-1 are the event counters, 31 the
+ * cycle counter, which takes CPU_CYCLES alone.
  */
 #include "encode4.h"
 

@@ -17,7 +17,8 @@ struct ia64_event {
 	/* the counters that can count it: bits 4 - 7; on Montecito 4 - 15 */
 	uint16_t	counters;
 	uint8_t		maxincr;	/* most occurrences in a cycle */
-	uint8_t		group, set;	/* PFMLIB_ITA2_EVT_*_GRP, as PFMLIB_MONT_EVT_*_GRP; set 0xff: none */
+	/* PFMLIB_ITA2_EVT_*_GRP, as PFMLIB_MONT_EVT_*_GRP; set 0xff: none */
+	uint8_t		group, set;
 	uint8_t		buffer;		/* an enum ia64_buffer */
 	uint8_t		type;		/* Montecito: PFMLIB_MONT_EVT_ACTIVE and so on */
 	bool		irange, opcode, drange;

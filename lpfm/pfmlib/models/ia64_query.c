@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* ia64_query.c - questions about events of Itanium processors: pfm_ita_*(), pfm_ita2_*(), pfm_mont_*(). */
+/*
+ * ia64_query.c - questions about events of Itanium processors: pfm_ita_*(), pfm_ita2_*(),
+ * pfm_mont_*().
+ */
 #include "ia64.h"
 #include "perfmon/pfmlib_itanium.h"
 

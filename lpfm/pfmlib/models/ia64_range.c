@@ -161,8 +161,8 @@ static int add_single(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_
 }
 
 /*
- * Fine mode: two pairs of debug registers hold both limits, inclusive, which lie in one page of 4 KB, 64 KB on
- * Montecito. The hardware sees pairs of bundles only.
+ * Fine mode: two pairs of debug registers hold both limits, inclusive, which lie in one page of 4
+ * KB, 64 KB on Montecito. The hardware sees pairs of bundles only.
  */
 static int add_fine(const struct ia64_dispatch *x, const pfmlib_ita2_input_rr_t *rr, unsigned int n,
 		    unsigned int pair, pfmlib_ita2_output_rr_t *orr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium.c - the first Itanium: four counters, PMC/PMD 4-7, of which the first two alone count more than three
- * occurrences in a cycle. The events that matter most, from Intel's Itanium processor reference manual for software
- * development, document 245320.
+ * itanium.c - the first Itanium: four counters, PMC/PMD 4-7, of which the first two alone count
+ * more than three occurrences in a cycle. The events that matter most, from Intel's Itanium
+ * processor reference manual for software development, document 245320.
  */
 #include <stddef.h>
 

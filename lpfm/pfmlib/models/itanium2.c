@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * itanium2.c - the Itanium 2: four counters, PMC/PMD 4-7. Cache events come in groups of sets: events
- * of two sets of a group cannot be counted together. One event of the L1 group has to be on PMC5, one
- * of the L2 group on PMC4, where its unit mask holds for the whole set (but for sets 1 and 2).
+ * itanium2.c - the Itanium 2: four counters, PMC/PMD 4-7. Cache events come in groups of sets:
+ * events of two sets of a group cannot be counted together. One event of the L1 group has to be on
+ * PMC5, one of the L2 group on PMC4, where its unit mask holds for the whole set (but for sets 1
+ * and 2).
  */
 #include <stddef.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * mips.c - the events of MIPS 20Kc and 5Kc, from MIPS's software user's manuals; names are libpfm 3's. PMC n controls
- * PMD n: bits 0-3 when it counts (EXL, kernel, supervisor, user), 4 interrupt, 5-8 what. Counters can count the same
- * event by different codes.
+ * mips.c - the events of MIPS 20Kc and 5Kc, from MIPS's software user's manuals; names are libpfm
+ * 3's. PMC n controls PMD n: bits 0-3 when it counts (EXL, kernel, supervisor, user), 4 interrupt,
+ * 5-8 what. Counters can count the same event by different codes.
  */
 #include "model.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * montecito.c - the dual-core Itanium 2 (Montecito): twelve counters, PMC/PMD 4-15, and the rules of Itanium 2 about
- * groups of cache events. The events that matter most, from Intel's reference manual for software development and
- * optimization, document 308065.
+ * montecito.c - the dual-core Itanium 2 (Montecito): twelve counters, PMC/PMD 4-15, and the rules
+ * of Itanium 2 about groups of cache events. The events that matter most, from Intel's reference
+ * manual for software development and optimization, document 308065.
  */
 #include <stddef.h>
 

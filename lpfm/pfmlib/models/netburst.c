@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * netburst.c - Pentium 4: an event needs an ESCR that knows it, and a counter, with its CCCR, of the
- * ESCR's group and side.
+ * netburst.c - Pentium 4: an event needs an ESCR that knows it, and a counter, with its CCCR, of
+ * the ESCR's group and side.
  *
  * Numbers are those of libpfm 3: PMC 0-22 the ESCRs of the even side, 32-53 of the odd side, 23-31
  * and 54-62 the CCCRs of PMD 0-8 (even) and 9-17 (odd), 63 PEBS_MATRIX_VERT. PEBS_ENABLE, 64 there,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * power5.c - events of POWER5, from IBM's groups as OProfile lists them (events/ppc64/power5): only those of a group
- * count together, each on one counter. PM_INST_CMPL and PM_RUN_CYC go with any group.
+ * power5.c - events of POWER5, from IBM's groups as OProfile lists them (events/ppc64/power5): only
+ * those of a group count together, each on one counter. PM_INST_CMPL and PM_RUN_CYC go with any
+ * group.
  *
  * PMC 0-2 are MMCR0, MMCR1 and MMCRA, which all counters have in common; PMD 1-6 are the counters.
  */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* software.c - the software counters and virtual registers, which follow every model's own events. */
+/*
+ * software.c - the software counters and virtual registers, which follow every model's own events.
+ */
 #include <string.h>
 
 #include "model.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * x86_input.c - what libpfm 3's own structures of x86 models say of an event: threshold, inversion, edge. It
- * becomes the modifiers that events have by name.
+ * x86_input.c - what libpfm 3's own structures of x86 models say of an event: threshold, inversion,
+ * edge. It becomes the modifiers that events have by name.
  */
 #include <string.h>
 

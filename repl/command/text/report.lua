@@ -26,8 +26,8 @@ local function name_event(lines, self, n, event)
    return lines
 end
 
---- Returns the columns of rows' shares for `report_text.rows`. With call stacks, rows have a total, which includes
--- called functions, beside their own share.
+--- Returns the columns of rows' shares for `report_text.rows`. With call stacks, rows have a total,
+-- which includes called functions, beside their own share.
 -- @tparam {table,...} rows
 -- @treturn {table,...} pairs of a title and a function that returns the text of a row
 function report_text.shares(rows)

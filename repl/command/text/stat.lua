@@ -127,7 +127,8 @@ function stat_text.time_lines(result)
       rows[1][2] = ("s elapsed ( %s %.2f%% )"):format(render.plus_minus, result.elapsed_stddev / result.elapsed * 100)
    end
    if result.rusage then
-      local digits = result.partial and "%.2f" or "%.6f" -- /proc tells the times of a living process in ticks of 10 ms
+      -- /proc tells the times of a living process in ticks of 10 ms
+      local digits = result.partial and "%.2f" or "%.6f"
       rows[2] = { digits:format(result.rusage.utime), "s user" }
       rows[3] = { digits:format(result.rusage.stime), "s system" }
    end
@@ -150,8 +151,8 @@ function stat_text.reasons(result)
    return lines
 end
 
---- Says which signal ended a command, or that the measurement ended before the command did; and that what should have
--- ended the measurement did not occur.
+--- Says which signal ended a command, or that the measurement ended before the command did; and
+-- that what should have ended the measurement did not occur.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.end_note(result)
@@ -275,8 +276,8 @@ function table_of:lines(rows)
    return lines
 end
 
---- Creates a table that grows line by line, as in 'lpfm stat -I': the columns keep their places, and the
--- header is repeated on each screenful.
+--- Creates a table that grows line by line, as in 'lpfm stat -I': the columns keep their places,
+-- and the header is repeated on each screenful.
 -- @tparam {table,...} columns as of `render.align`, one at least with a title
 -- @bool on_terminal repeat the header
 -- @treturn table with `lines(rows)`

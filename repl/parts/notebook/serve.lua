@@ -2,7 +2,8 @@
 --- Serves the prompt to another program, the Jupyter kernel. Each request and each answer is a line
 -- of JSON, on two descriptors; the output of statements goes to stdout and stderr.
 --
---    {"run": TEXT}         -> {"data": by MIME type}, {"message": TEXT, "failed": BOOL} or {"quit": true}
+--    {"run": TEXT}         -> {"data": by MIME type}, {"quit": true},
+--                             or {"message": TEXT, "failed": BOOL}
 --    {"complete": TEXT}    -> {"words": [...], "from": where the word begins, in bytes}
 --    {"inspect": NAME}     -> {"text": TEXT}, without `text` if no help was found
 --    {"is_complete": TEXT} -> {"status": "complete" | "incomplete" | "invalid", "indent": BLANKS}
@@ -118,7 +119,8 @@ local function send(output, out)
    write_all(output, (cjson.encode(out) or '{"failed":true,"message":"the result is no text"}') .. "\n")
 end
 
--- Answers a request, also where a statement has taken away what that needs; returns true if it is the last one.
+-- Answers a request, also where a statement has taken away what that needs; returns true if it is
+-- the last one.
 local function serve_one(line, output)
    local ok, out = try(answer, line)
    if not ok then
@@ -142,7 +144,8 @@ function serve.main(input, output)
    io.stdout:setvbuf("line")
    local next_line = lines(input)
    while true do
-      local ok, line = try(next_line) -- Ctrl-C may raise here, or a statement has taken away what is needed
+      -- Ctrl-C may raise here, or a statement has taken away what is needed
+      local ok, line = try(next_line)
       if not ok then
          restore()
       elseif not line or serve_one(line, output) then

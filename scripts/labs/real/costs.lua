@@ -48,7 +48,8 @@ local function time_of(kit, p, period)
    return least, samples
 end
 
--- Returns what TABLE prints, by name: { perfmon's instructions, perf_event's }; empty without TABLE.
+-- Returns what TABLE prints, by name: { perfmon's instructions, perf_event's }; empty without
+-- TABLE.
 local function rows()
    local out, file = {}, io.open(TABLE)
    if not file then return out end

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- A sampling format in C, in the kernel: spec/vm/format/tally.c as it is, and what a student makes of it.
+-- A sampling format in C, in the kernel: spec/vm/format/tally.c as it is, and what a student makes
+-- of it.
 
 local lpfm = require "lpfm"
 

@@ -6,7 +6,8 @@ local function repeated(n, name)
    return { loop = n, { call = name } }
 end
 
--- In each round, parse calls copy p.lines times, solve p.steps times and report once; solve also works by itself.
+-- In each round, parse calls copy p.lines times, solve p.steps times and report once; solve also
+-- works by itself.
 local function program(p, rounds)
    return {
       { name = "main", { loop = rounds, { call = "parse" }, { call = "solve" }, { call = "report" } } },

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Statistics on this computer: counts that scatter and counts that do not, alone and beside other programs.
+-- Statistics on this computer: counts that scatter and counts that do not, alone and beside other
+-- programs.
 
 local count = require "pfm.count"
 local native = require "labs.native"

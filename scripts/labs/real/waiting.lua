@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Waiting on this computer: a program that waits for a lock, for a pipe and for a clock, recorded by lpfm record
--- --off-cpu. The parameters set its durations, so the shares are known.
+-- Waiting on this computer: a program that waits for a lock, for a pipe and for a clock, recorded
+-- by lpfm record --off-cpu. The parameters set its durations, so the shares are known.
 
 local compiler = require "labs.compiler"
 local count = require "pfm.count"

@@ -44,7 +44,8 @@ end
 -- together: intervals and periods.
 -- @param self
 -- @tparam ?table filter
--- @treturn table the filter, with the first event that has samples if it has none and there are several
+-- @treturn table the filter, with the first event that has samples if it has none and there are
+-- several
 -- @treturn ?string name of the event, if there are several
 function columns.of_one_event(self, filter)
    local out = {}
@@ -107,7 +108,8 @@ end
 --- Makes a value in the samples a column of `recording:group_by`. A counter runs on from sample to
 -- sample of a thread, or of a CPU if CPUs were measured: the column is how much the counter grew.
 -- @param self
--- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the last sample; "period"
+-- @param what a PMD's number, the name of an event of `record --with`; "interval": ns since the
+-- last sample; "period"
 -- @tparam[opt] boolean raw the register as it is, not what it grew by: for latencies and the like
 -- @treturn table
 -- @raise where the samples hold no such value

@@ -81,7 +81,8 @@ local function per_sample(side, other)
    return known.total_events > 0 and known.total_events / known.total_samples or 1
 end
 
--- Returns the share of the samples that the old side has by the null hypothesis: nothing has changed.
+-- Returns the share of the samples that the old side has by the null hypothesis: nothing has
+-- changed.
 local function expected_share(old, new, runs)
    local rate_old, rate_new = runs.old / per_sample(old, new), runs.new / per_sample(new, old)
    return rate_old / (rate_old + rate_new)
@@ -112,16 +113,17 @@ local function compare(found, runs, options)
    end
 end
 
--- Says why an event of a run cannot be compared: "unsampled", as its head does not list the event; "none", as it has no
--- samples of it, of which shares could be. Counts can be compared then: they are 0. Returns nil if it can be.
+-- Says why an event of a run cannot be compared: "unsampled", as its head does not list the event;
+-- "none", as it has no samples of it, of which shares could be. Counts can be compared then: they
+-- are 0. Returns nil if it can be.
 local function obstacle(self, totals, event, absolute)
    if totals[event] then return nil end
    if not tables.find(self.head.events, event, "name") then return "unsampled" end
    return not absolute and "none" or nil
 end
 
--- Takes out the rows of events that cannot be compared. Returns the pairs of such an event and a run that is the
--- reason, with `why`.
+-- Takes out the rows of events that cannot be compared. Returns the pairs of such an event and a
+-- run that is the reason, with `why`.
 local function take_unsampled(found, sides, absolute)
    local said, out, rows = {}, {}, {}
    for _, row in ipairs(found.rows) do

@@ -119,8 +119,8 @@ end
 -- --- filters -------------------------------------------------------------------------------------
 
 --- Makes the tests of a filter.
--- @tparam table filter a text by key, values separated by commas; names of `pfm.recording.origin` choose recordings,
--- `from` and `to` times: they are not tests of single samples and left out
+-- @tparam table filter a text by key, values separated by commas; names of `pfm.recording.origin`
+-- choose recordings, `from` and `to` times: they are not tests of single samples and left out
 -- @treturn {table,...} of `key`, `name`, `title` and `list`, for `keys.pass` and `keys.unmet`
 -- @raise on a name that is no filter
 function keys.tests(filter)
@@ -160,7 +160,8 @@ end
 
 local SHOWN = 8 -- names of what there is
 
--- Says which name is meant instead of a value; and, if the filter selects nothing (`none`), what there is.
+-- Says which name is meant instead of a value; and, if the filter selects nothing (`none`), what
+-- there is.
 local function instead(title, values, there, none)
    if #there == 0 then return (" (no sample has a %s)"):format(title) end
    local hint = #values == 1 and not tonumber(values[1]) and nearest.hint(values[1], there) or ""
@@ -173,8 +174,8 @@ end
 --- Finds the values of a filter that no sample had, after all of them were tested.
 -- @tparam {table,...} tests of `keys.tests` and `origin.tests`
 -- @tparam table filter
--- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values), `instead` (what is meant,
--- or there) and `text`, which says it
+-- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values),
+-- `instead` (what is meant, or there) and `text`, which says it
 function keys.unmet(tests, filter)
    local out, when = {}, (filter.from or filter.to) and "in that time, " or ""
    for _, test in ipairs(tests) do

@@ -223,8 +223,8 @@ end
 
 local LONGEST = 2 ^ 53 -- ns, of a slice
 
--- Counts samples, and visits those that pass, with their locations; returns how many a damaged file lacks, and the
--- tests of the filter.
+-- Counts samples, and visits those that pass, with their locations; returns how many a damaged file
+-- lacks, and the tests of the filter.
 local function scan(self, wanted, options, resolver, visit)
    local filter, sums = options.filter or {}, options.sums or {}
    local tests = keys.tests(filter)

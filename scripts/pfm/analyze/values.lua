@@ -45,8 +45,8 @@ local function where_of(self, filter)
    return where
 end
 
--- Returns the filter for values, and the name of the event if the samples of one of several are taken: intervals and
--- periods are those of one event, other values are in the samples of all.
+-- Returns the filter for values, and the name of the event if the samples of one of several are
+-- taken: intervals and periods are those of one event, other values are in the samples of all.
 local function filter_for(self, filter, ...)
    for _, value in ipairs { ... } do
       if value == "interval" or value == "period" then return columns.of_one_event(self, filter) end

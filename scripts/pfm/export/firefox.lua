@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Profiles for profiler.firefox.com: its processed format, version 58, in which each thread has tables of its own.
+--- Profiles for profiler.firefox.com: its processed format, version 58, in which each thread has
+-- tables of its own.
 --
 -- The format is described in src/types/profile.ts of the Firefox Profiler. Tables are stored by
 -- column; a row refers to another by its number, from 0. Strings, sources and libraries are shared.
@@ -256,7 +257,8 @@ end
 --- Writes the samples of every event, or of one; the profile has each thread once for each event.
 -- @tparam table self of `recording.open`
 -- @param out a file
--- @tparam[opt] table options `event` (a name), `weight` ("events": what samples stand for; default "samples")
+-- @tparam[opt] table options `event` (a name), `weight` ("events": what samples stand for; default
+-- "samples")
 function firefox.write(self, out, options)
    options = options or {}
    local events = options.event and { stacks.event(self, options.event) } or self.head.events

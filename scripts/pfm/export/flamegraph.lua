@@ -48,7 +48,8 @@ local function compare(node, old, scale, old_scale)
    for id, child in pairs(node.by_id) do compare(child, old and old.by_id[id], scale, old_scale) end
 end
 
--- Places every frame: from left to right by name, as the stacks are sorted; returns them and how many rows they take.
+-- Places every frame: from left to right by name, as the stacks are sorted; returns them and how
+-- many rows they take.
 local function place(node, x, scale, depth, out)
    local width, deepest = node.weight * scale, depth
    if width < THINNEST then return depth - 1 end
@@ -205,8 +206,9 @@ end
 --- Draws stacks.
 -- @tparam table list of `stacks.collect`
 -- @number total of the weights, more than 0
--- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a noun ("sample");
--- `icicle` (the root on top); `old`, `old_total`: older stacks; colours show how shares changed
+-- @tparam[opt] table options `title`, `note` (a line below it), `unit` of the weights: "ns", or a
+-- noun ("sample"); `icicle` (the root on top); `old`, `old_total`: older stacks; colours show how
+-- shares changed
 -- @treturn string SVG
 function flamegraph.draw(list, total, options)
    options = options or {}

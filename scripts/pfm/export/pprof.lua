@@ -28,7 +28,7 @@ local FUNCTION = { id = 1, name = 2, system_name = 3, filename = 4 }
 
 local PAGE = 4096
 
--- --- tables: each thing once, under a number ------------------------------------------------------
+-- --- tables: each thing once, under a number -----------------------------------------------------
 
 local function new_table(first)
    return { list = {}, numbers = {}, first = first }

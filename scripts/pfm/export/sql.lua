@@ -135,7 +135,8 @@ local function write_samples(self, out, only)
       put_symbol(n, s.symbol, stacks.base_name(s.object), s.object)
    end)
    local put_thread, flush_threads = inserter(out, "threads", 3)
-   local thread = numbering("thread", "comm", function(n, s) put_thread(n, s.tid, s.comm) end) -- each name of a thread
+   -- each name of a thread
+   local thread = numbering("thread", "comm", function(n, s) put_thread(n, s.tid, s.comm) end)
    for i, e in ipairs(self.head.events) do ids[e.name] = i end
    for s in samples.each(self, nil, only) do
       local file, line = symbols.line(s.where)

@@ -62,9 +62,10 @@ local function header_of(c)
    end
 end
 
--- --- buffers ---------------------------------------------------------------------------------------
+-- --- buffers -------------------------------------------------------------------------------------
 
--- What entries() returns of a sample, as Lua expressions that lpfm/ffi/step.lua compiles into its loop.
+-- What entries() returns of a sample, as Lua expressions that lpfm/ffi/step.lua compiles into its
+-- loop.
 local VALUES = "tonumber(w.index), cast(entry, at), cast(u64, at + $head), (tonumber(w.size) - $head) / 8"
 
 local buffer = {}
@@ -94,7 +95,7 @@ function samples.buffer(ctx, c)
    return self
 end
 
--- --- records of the format stack -------------------------------------------------------------------
+-- --- records of the format stack -----------------------------------------------------------------
 
 local head_type, sample_type, words_type
 local HEAD, SAMPLE -- bytes
@@ -164,7 +165,7 @@ local function stack_samples(self)
       raise = view:samples() }
 end
 
--- --- samples ---------------------------------------------------------------------------------------
+-- --- samples -------------------------------------------------------------------------------------
 
 -- Raises an error if the view is closed, or lpfm does not know the format of its samples.
 local function check(self)
@@ -181,13 +182,13 @@ function buffer:hdr()
 end
 
 --- Iterates over the samples as they are in memory.
--- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the values of
--- its PMDs (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t *, of the layout of
--- 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const uint64_t *, of the format stack a
--- const pfm_stack_smpl_sample_t *; its frames follow the values
+-- @treturn function iterator; a loop gets the sample's index from 1, its header, a pointer to the
+-- values of its PMDs (ascending), and how many they are. The header is a const pfm_dfl_smpl_entry_t
+-- *, of the layout of 0.6 a const pfm_default_smpl_entry_t *, with IIP_HDR and NO_HDR a const
+-- uint64_t *, of the format stack a const pfm_stack_smpl_sample_t *; its frames follow the values
 -- @return its state
--- @raise if the context is closed or the format unknown; in the loop if the context was restarted or closed,
--- or the buffer is corrupt
+-- @raise if the context is closed or the format unknown; in the loop if the context was restarted
+-- or closed, or the buffer is corrupt
 -- @usage
 -- local ctx = assert(require("lpfm").create { format = "default" })
 -- if jit then
@@ -204,9 +205,11 @@ function buffer:entries()
    return registry["lpfm.fields"].compile(state, VALUES, entry), state
 end
 
---- Iterates over what is in a buffer of the format stack with RECORDS apart from samples, as it is in memory.
--- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT", "LOST", "SWITCH") and a
--- pointer: const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *, ..._event_t *, ..._lost_t *, ..._switch_t *
+--- Iterates over what is in a buffer of the format stack with RECORDS apart from samples, as it is
+-- in memory.
+-- @treturn function iterator; a loop gets the kind ("MAP", "EXEC", "RENAME", "FORK", "EXIT",
+-- "LOST", "SWITCH") and a pointer: const pfm_stack_smpl_map_t *, ..._exec_t *, ..._fork_t *,
+-- ..._event_t *, ..._lost_t *, ..._switch_t *
 -- @return its state
 -- @raise as buffer:entries, and on a buffer of another format
 -- @usage

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
---- Records again and again, for as long as the machine runs, within a budget of CPU time and of disk.
+--- Records again and again, for as long as the machine runs, within a budget of CPU time and of
+-- disk.
 --
--- Recordings are kept in a folder, the spool, until a store (`pfm.fleet.store`) takes them; they can also be read
--- there. When there are too many, the oldest are deleted. While the machine is down, the disk is full or the database
--- cannot be reached, recordings may be lost: the spool's collector.json counts them, over restarts.
+-- Recordings are kept in a folder, the spool, until a store (`pfm.fleet.store`) takes them; they
+-- can also be read there. When there are too many, the oldest are deleted. While the machine is
+-- down, the disk is full or the database cannot be reached, recordings may be lost: the spool's
+-- collector.json counts them, over restarts.
 -- @module pfm.fleet.collector
 -- @pragma nostrip
 
@@ -133,7 +135,8 @@ local function adopt(self, name)
    end
 end
 
--- Refuses a spool that another process has: its unfinished recording is not left over, and its counts would be lost.
+-- Refuses a spool that another process has: its unfinished recording is not left over, and its
+-- counts would be lost.
 local function claim(self)
    local file, err = io.open(path_in(self, LOCK), "a")
    if not file then fail("cannot write %s", err) end
@@ -190,7 +193,8 @@ local function record_once(self)
    if ok and outcome.interrupted then self.stopped = true end
    if why then
       if tostring(why):find("interrupted$") then self.stopped = true end
-      if ok then os.remove(file.path) end -- the file was moved to another disk, since this one is full
+      -- the file was moved to another disk, since this one is full
+      if ok then os.remove(file.path) end
       os.remove(part)
       count(self, "failed")
       return self.say("this round is lost: %s", why)
@@ -244,17 +248,18 @@ local function turn(self)
    return cost
 end
 
--- --- the collector ---------------------------------------------------------------------------------
+-- --- the collector -------------------------------------------------------------------------------
 
 local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "rounds", "say" }
 
 --- Prepares a collector.
 -- @tparam table options
--- @tparam table options.spec what to record, as for `profile.prepare`, with `seconds`: how long each time
+-- @tparam table options.spec what to record, as for `profile.prepare`, with `seconds`: how long
+-- each time
 -- @string options.folder the spool; made where it is missing
 -- @number options.every s from one beginning to the next
--- @number[opt=0.01] options.cpu of the CPU time of the machine, the share that the collector and the clients of its
--- store may take; where a round took more, the next one waits
+-- @number[opt=0.01] options.cpu of the CPU time of the machine, the share that the collector and
+-- the clients of its store may take; where a round took more, the next one waits
 -- @int[opt=2^30] options.disk bytes of the spool; the oldest recordings go
 -- @string[opt] options.store URL of a store that gets the recordings, which then leave the spool
 -- @tparam[opt] table options.given attributes of the recordings there, see `store.given`

@@ -37,8 +37,8 @@ local MOST = 50000 -- rows of a report; if the database returns fewer, their sum
 store.given = { "version", "host", "command", "kernel", "arch", "job" }
 
 --- Opens a store. Nothing is sent before it is used.
--- @string url postgresql://USER@HOST:PORT/DATABASE or clickhouse://...; for parts that are missing the client's own
--- defaults hold
+-- @string url postgresql://USER@HOST:PORT/DATABASE or clickhouse://...; for parts that are missing
+-- the client's own defaults hold
 -- @treturn table
 -- @raise on other texts, and where the client program is missing
 -- @usage local ok, why = pcall(require("pfm.fleet.store").open, "mysql://db")
@@ -238,10 +238,11 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 -- @tparam[opt] table options of `store.given`, attributes of the recordings; and:
 -- @number[opt=60] options.patience s to wait for a database that does not answer
 -- @func[opt] options.progress called now and then with the number of files done
--- @func[opt] options.waiting called once when the database does not answer: `(why, seconds)`, how long it is waited for
--- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were there already),
--- `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files that were not loaded since the
--- database failed, `why`
+-- @func[opt] options.waiting called once when the database does not answer: `(why, seconds)`, how
+-- long it is waited for
+-- @treturn table `files` (recordings) and `samples` that were loaded, `there` (files that were
+-- there already), `refused`: list of `path` and `why`; `warnings` about those loaded; `left` files
+-- that were not loaded since the database failed, `why`
 -- @usage local ok, why = pcall(function()
 --    return store.open("postgresql://127.0.0.1:1/x"):load({ "lpfm.data" }, { patience = 0 }).why
 -- end)
@@ -287,7 +288,8 @@ local function tests_of(self, texts)
    return where.read(texts or {}, self.database.literal, os.time())
 end
 
--- Returns a summary of the recordings of each side: the selected samples, and those to compare with.
+-- Returns a summary of the recordings of each side: the selected samples, and those to compare
+-- with.
 local function summaries(self, sides)
    local out = {}
    for _, row in ipairs(ask(self, query.recordings(self.database, sides))) do
@@ -350,10 +352,10 @@ local ASKING = { "where", "against", "children", "limit" }
 -- @tparam[opt] {string,...} options.against others: of older samples, to compare with
 -- @bool[opt] options.children with call stacks, count samples in their callers, too
 -- @int[opt] options.limit most rows
--- @treturn table `rows` as of `analyze.by`, greatest first, with `old` (`samples`, `events`, `percent`) where compared;
--- `titles`; `more`, how many rows are left out;
--- `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`, the same
--- of the older ones
+-- @treturn table `rows` as of `analyze.by`, greatest first, with `old` (`samples`, `events`,
+-- `percent`) where compared; `titles`; `more`, how many rows are left out;
+-- `totals`: `samples`, `recordings`, `hosts`, `events` by name, `from`, `to` (s since 1970); `old`,
+-- the same of the older ones
 -- @raise on unknown keys and conditions, and where the database fails
 -- @usage local s = pcall(store.open, "postgresql:///profiles")
 -- local ok = s and pcall(function() return store.open("postgresql://127.0.0.1:1/"):report("host,symbol") end)

@@ -1,10 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --- Many recordings in one file.
 --
--- What is merged stays as it was recorded, source after source in the order of their ids; only the symbols of objects
--- that several have in common are put together. So it does not matter in which order recordings are merged, or in
--- how many steps: the file is the same to the byte, and a recording that comes twice is there once. Memory is needed
--- for the distinct symbols alone. recording/format.md describes the file.
+-- What is merged stays as it was recorded, source after source in the order of their ids; only the
+-- symbols of objects that several have in common are put together. So it does not matter in which
+-- order recordings are merged, or in how many steps: the file is the same to the byte, and a
+-- recording that comes twice is there once. Memory is needed for the distinct symbols alone.
+-- recording/format.md describes the file.
 -- @module pfm.jobs.merge
 
 local chunks = require "lpfm.chunks"
@@ -183,8 +184,9 @@ local function open_or_make(path)
    return out -- nil if another process has just removed it
 end
 
--- Opens the file beside the result that becomes it: the result may be one of the inputs, and no reader sees a part.
--- It is locked, as of two processes that merge into one file the later would replace what the other has written.
+-- Opens the file beside the result that becomes it: the result may be one of the inputs, and no
+-- reader sees a part. It is locked, as of two processes that merge into one file the later would
+-- replace what the other has written.
 local function claim(path)
    local there = stat.stat(path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
@@ -235,14 +237,16 @@ merge.id = identity.of
 -- print(#require("pfm.jobs.merge").distinct { a, b }) --> 1
 merge.distinct = identity.distinct
 
---- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no recordings are
--- left out.
+--- Merges recordings, and files that were merged, into one file. Those that are damaged, cut or no
+-- recordings are left out.
 -- @tparam {string,...} paths
 -- @string out the file; it may be one of them
--- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again), `bytes`, `problems`
--- (in words: what was left out, and why), `unended` (recordings in the file without a proper end), `unlocked` (why the
--- file could not be locked: another process that merged into it would not have been noticed)
--- @raise where there is nothing to merge, the file cannot be written, or another process is merging into it
+-- @treturn table `sources` (how many recordings are in the file), `twice` (how many came again),
+-- `bytes`, `problems` (in words: what was left out, and why), `unended` (recordings in the file
+-- without a proper end), `unlocked` (why the file could not be locked: another process that merged
+-- into it would not have been noticed)
+-- @raise where there is nothing to merge, the file cannot be written, or another process is merging
+-- into it
 -- @usage
 -- local record, merge = require "pfm.record", require "pfm.jobs.merge"
 -- record.run({ command = { "true" }, events = "page-faults", period = 1 }, "one.data")

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Counts of the ranks of a parallel job, side by side: what `lpfm stat` wrote as JSON, a file or a line each.
+--- Counts of the ranks of a parallel job, side by side: what `lpfm stat` wrote as JSON, a file or a
+-- line each.
 -- @module pfm.jobs.ranks
 
 local render = require "pfm.render"
@@ -182,9 +183,9 @@ end
 
 --- Summarizes each event, and the times, over members: the least, the mean, the most.
 -- @tparam table members of `ranks.gather` or `ranks.by_host`
--- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`, `max_of`, `imbalance`:
--- the most divided by the mean; `chance`: how likely the most is so far above the others by chance,
--- nil where one was measured only once
+-- @treturn {table,...} `name`, `unit`, `n`, `sum`, `min`, `min_of` (a member), `mean`, `max`,
+-- `max_of`, `imbalance`: the most divided by the mean; `chance`: how likely the most is so far
+-- above the others by chance, nil where one was measured only once
 -- @usage #require("pfm.jobs.ranks").summary {}
 function ranks.summary(members)
    return tables.map(names_of(members), function(column) return summary_of(members, column) end)
@@ -225,8 +226,10 @@ function ranks.by_host(members)
 end
 
 local OUT_OF_LINE = 1.1 -- a member is reported from this many times the mean on
-local CHANCE = 4        -- a single run is reported from this many standard deviations (roots of the count) on
-local SURE = 0.05       -- members with several runs are reported if the probability of chance is below this
+-- a single run is reported from this many standard deviations (roots of the count) on
+local CHANCE = 4
+-- members with several runs are reported if the probability of chance is below this
+local SURE = 0.05
 
 local function differs(row)
    return row.n > 1 and row.imbalance ~= nil and row.imbalance >= OUT_OF_LINE

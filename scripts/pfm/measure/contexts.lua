@@ -104,7 +104,8 @@ end
 
 -- --- event sets ----------------------------------------------------------------------------------
 
--- Returns the CPU on which to try events that count whole CPUs; nil if there are none, or no CPUs are measured.
+-- Returns the CPU on which to try events that count whole CPUs; nil if there are none, or no CPUs
+-- are measured.
 local function cpu_for(list, cpus)
    for _, e in ipairs(cpus and list or {}) do
       if e.whole_cpus and not e.reason then return cpus[1] end
@@ -220,8 +221,8 @@ end
 
 --- Makes a context on a subject and starts it.
 -- @tparam table subject of `pfm.measure`
--- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of `lpfm.create`,
--- `sets`, those of `create_evtsets`, and `cgroup`, a folder
+-- @tparam table spec `pmcs`, `pmds` as for the calls; optional `create`, the arguments of
+-- `lpfm.create`, `sets`, those of `create_evtsets`, and `cgroup`, a folder
 -- @return the context, or nil, message, errno
 function contexts.start(subject, spec)
    local args = tables.copy(spec.create or {})

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Whether frame pointers suffice to find the callers of samples: all sampled code has to keep frame pointers. Only the
--- C library need not: its callers are found otherwise, and it seldom calls back.
+--- Whether frame pointers suffice to find the callers of samples: all sampled code has to keep
+-- frame pointers. Only the C library need not: its callers are found otherwise, and it seldom calls
+-- back.
 -- @module pfm.measure.conventions
 
 local host = require "pfm.measure.host"

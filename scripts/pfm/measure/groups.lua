@@ -41,7 +41,8 @@ local function apart(list)
    return names, codes
 end
 
--- Returns one set for all events: `pmcs`, `pmds`, and `of`, the PMDs that make up each event's count.
+-- Returns one set for all events: `pmcs`, `pmds`, and `of`, the PMDs that make up each event's
+-- count.
 local function one_set(list, unavail, library)
    local names, codes = apart(list)
    local set, taken = { pmcs = {}, pmds = {}, of = {} }, {}
@@ -92,8 +93,8 @@ end
 -- @tparam table plan gets `sets`, `terms`, `why`
 -- @tparam {table,...} list named and raw events, countable
 -- @param unavail as for `plan.make`
--- @tparam table library functions: `split(list, unavail)` into sets, `conflict(list, unavail)`, why they do not fit
--- one, and `why_not(words)`, which makes a reason of the library's words
+-- @tparam table library functions: `split(list, unavail)` into sets, `conflict(list, unavail)`, why
+-- they do not fit one, and `why_not(words)`, which makes a reason of the library's words
 -- @treturn[1] boolean true
 -- @return[2] nil
 -- @treturn[2] string message
@@ -120,7 +121,8 @@ function groups.place(plan, list, unavail, library)
    return true
 end
 
--- Returns the event sets in which all of a unit (a group or a single event) is counted; nil if nothing of it can be.
+-- Returns the event sets in which all of a unit (a group or a single event) is counted; nil if
+-- nothing of it can be.
 local function common_sets(plan, unit)
    local n, out, terms = {}, {}, 0
    for _, e in ipairs(unit) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- The computer on which a measurement is made: its clock, its threads and CPUs, and how to wait there. A
--- simulated one (perfmon/sim.h) runs only while a caller waits, so the same code measures on both.
+--- The computer on which a measurement is made: its clock, its threads and CPUs, and how to wait
+-- there. A simulated one (perfmon/sim.h) runs only while a caller waits, so the same code measures
+-- on both.
 --
 --    clock()             seconds
 --    poll(list, seconds) waits for contexts and the like; gives those that are ready
@@ -127,7 +128,7 @@ function host.now()
    return machine.run and simulated(machine) or real
 end
 
--- --- commands and cgroups --------------------------------------------------------------------------
+-- --- commands and cgroups ------------------------------------------------------------------------
 
 local NOSUID = 2 -- ST_NOSUID of statvfs(3)
 
@@ -161,7 +162,8 @@ end
 -- @treturn ?string a sentence; nil if the kernel does not
 -- @usage print(host.obstacle { "true" }) --> nil
 function host.obstacle(command)
-   local stat, unistd = require "posix.sys.stat", require "posix.unistd" -- counting needs no luaposix
+   -- counting needs no luaposix
+   local stat, unistd = require "posix.sys.stat", require "posix.unistd"
    local path = host.find(command[1])
    local its = path and unistd.access(path, "x") and stat.stat(path)
    local rights = its and gains_rights(path, its)
@@ -201,7 +203,8 @@ local function siblings(path)
 end
 
 --- Returns the folder of a cgroup.
--- @string name below the hierarchy, as "system.slice/cron.service", or the folder itself, from "/" on
+-- @string name below the hierarchy, as "system.slice/cron.service", or the folder itself, from "/"
+-- on
 -- @treturn[1] string
 -- @return[2] nil
 -- @treturn[2] string message

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What each thread of a command counted: an inheriting context writes it into its buffer when the thread ends.
+--- What each thread of a command counted: an inheriting context writes it into its buffer when the
+-- thread ends.
 -- @module pfm.measure.ledger
 
 local lpfm = require "lpfm"
@@ -125,18 +126,21 @@ local function split_rows(self, expected)
    return known, unknown
 end
 
--- When the kernel switches between two threads that have inherited the same counters, it exchanges their counts, in the
--- order of its lists of counters. Where there are counters of two tools, the lists of the first thread and of others
--- have different orders, so that counts go to wrong counters, and the sums are wrong, too.
+-- When the kernel switches between two threads that have inherited the same counters, it exchanges
+-- their counts, in the order of its lists of counters. Where there are counters of two tools, the
+-- lists of the first thread and of others have different orders, so that counts go to wrong
+-- counters, and the sums are wrong, too.
 local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
 
 local LOST = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
 local UNTOLD = "this kernel does not tell the counts of a thread that ends; thread %d has their counts beside its own"
 
---- Completes the counts from the sums: what the known counts leave of them is given to one thread with unknown counts.
--- Further threads with unknown counts are removed from the rows, and their counts are in that rest, too.
+--- Completes the counts from the sums: what the known counts leave of them is given to one thread
+-- with unknown counts. Further threads with unknown counts are removed from the rows, and their
+-- counts are in that rest, too.
 -- @tparam table sums by PMD
--- @treturn int number of threads of which the counts are not known; 1 if records were lost and it is not known how many
+-- @treturn int number of threads of which the counts are not known; 1 if records were lost and it
+-- is not known how many
 -- @treturn[opt] string why, and where their counts are
 function ledger:settle(sums)
    local num_pmds = 0

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: MIT
---- More events than counters: event sets take turns, and what was seen is scaled to the whole (specification 3.7.2).
+--- More events than counters: event sets take turns, and what was seen is scaled to the whole
+-- (specification 3.7.2).
 --
--- A set is left after a time or after a number of occurrences of an event. A count is scaled by the share of the time
--- (of the occurrences) in which its sets were active: figure 3.32. How wrong that can be is estimated from the
--- run itself: it is looked at block by block, a block being a few turns of every set; the more the rate of an
--- event changes from one block to the next, the less is known of the turns in which it was not counted. Events
--- that are in step with the turns of the sets (a program that does the same thing every 2 ms) are not noticed.
+-- A set is left after a time or after a number of occurrences of an event. A count is scaled by the
+-- share of the time (of the occurrences) in which its sets were active: figure 3.32. How wrong that
+-- can be is estimated from the run itself: it is looked at block by block, a block being a few
+-- turns of every set; the more the rate of an event changes from one block to the next, the less is
+-- known of the turns in which it was not counted. Events that are in step with the turns of the
+-- sets (a program that does the same thing every 2 ms) are not noticed.
 -- `count.run{events = ..., switch = ...}` carries all this out.
 -- @module pfm.measure.multiplex
 
@@ -22,7 +24,8 @@ local TURNS = 1                         -- turns that each set has in a block, a
 local QUICKEST, SLOWEST = 0.005, 1      -- s between looks
 local COST = 50                         -- looks take at most 1/COST of the time
 local ENOUGH = 8                        -- blocks before the interval is changed
-local WELL, BADLY = 0.01, 0.05          -- relative errors: below WELL, turns get longer; above BADLY, shorter
+-- relative errors: below WELL, turns get longer; above BADLY, shorter
+local WELL, BADLY = 0.01, 0.05
 local POOR = 0.5                        -- error, as a share of a count, that makes it meaningless
 local NOTHING = 0.005                   -- a register that counted for less of the time has no count
 local UNSEEN = 3                        -- if no event was counted, so many may have occurred (95 %)
@@ -201,8 +204,8 @@ end
 --- Returns the error of an event's count: in 95 % of the cases, the true count differs by less.
 -- @tparam table event
 -- @tparam table values from which the count was computed
--- @treturn number half the width of the interval around the count, 0 for one that is exact; nil: nothing is known,
--- because there were too few turns
+-- @treturn number half the width of the interval around the count, 0 for one that is exact; nil:
+-- nothing is known, because there were too few turns
 function blocks:error_of(event, values)
    local value, share = multiplex.value(self.plan, event, values)
    local its = self.of[event]

@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- Where threads wait: samples of switches, each weighted with the time until the thread was back.
 --
--- A sample of context-switches is taken where its thread leaves the CPU. It is kept until a SWITCH record tells when
--- the thread is back; the time between is what the sample stands for. If a record between them may
--- be missing, the sample is dropped and counted as unknown. Threads that were not back when the
--- recording ended have the event still-off-cpu.
+-- A sample of context-switches is taken where its thread leaves the CPU. It is kept until a SWITCH
+-- record tells when the thread is back; the time between is what the sample stands for. If a record
+-- between them may be missing, the sample is dropped and counted as unknown. Threads that were not
+-- back when the recording ended have the event still-off-cpu.
 -- @module pfm.measure.off_cpu
 
 local layout = require "pfm.recording.layout"
@@ -31,9 +31,9 @@ local WAITED, PREEMPTED, STILL = off_cpu.events[1].pmd, off_cpu.events[2].pmd, o
 -- @int pmd that counts context switches
 -- @tparam table sizes by PMD, how many values its samples have
 -- @bool[opt] on_exec nothing is sampled before the first exec
--- @treturn table with counts so far: `waited`, `preempted`, `still` (samples), `unknown` (samples without a known end),
--- `unseen` (waits without a sample), `earlier` (threads that left the CPU before the recording
--- began, and came back)
+-- @treturn table with counts so far: `waited`, `preempted`, `still` (samples), `unknown` (samples
+-- without a known end), `unseen` (waits without a sample), `earlier` (threads that left the CPU
+-- before the recording began, and came back)
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }).waited) --> 0
 function off_cpu.new(pmd, sizes, on_exec)
    return setmetatable({ pmd = pmd, sizes = sizes, size = stored.entry_size + 8 * sizes[pmd], queue = {}, away = {},
@@ -43,7 +43,8 @@ end
 
 -- --- records and samples -------------------------------------------------------------------------
 
--- The order of records with the same time: lost ones first, and a thread's sample before the record of the same switch.
+-- The order of records with the same time: lost ones first, and a thread's sample before the record
+-- of the same switch.
 local ORDER = { LOST = 1, EXIT = 2, FORK = 3, EXEC = 3, SAMPLE = 4, out = 5, preempted = 5, ["in"] = 6 }
 
 local function enqueue(self, time, what, tid, sample)
@@ -108,7 +109,8 @@ end
 
 local step = {}
 
--- A lost record may be a thread's return and its next departure: all threads that are away are forgotten.
+-- A lost record may be a thread's return and its next departure: all threads that are away are
+-- forgotten.
 function step.LOST(self)
    for _, tid in ipairs(tables.keys(self.away)) do forget(self, tid) end
 end
@@ -158,7 +160,8 @@ step["in"] = function(self, e, out)
    self.away[e.tid] = nil
 end
 
--- Adds samples of the threads that do not run again: how long they were away when the recording ended.
+-- Adds samples of the threads that do not run again: how long they were away when the recording
+-- ended.
 local function put_still(self, out)
    for tid, its in pairs(self.away) do
       if its.sample and its.how then
@@ -183,7 +186,8 @@ function off_cpu:renumber(renumber)
 end
 
 --- Returns the samples of the threads that run again.
--- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not run again
+-- @int[opt] time ns: everything up to then has come; nil: all, with those of threads that do not
+-- run again
 -- @treturn string bytes
 -- @treturn int how many
 -- @usage print(require("pfm.measure.off_cpu").new(69, { [69] = 1 }):finished()) --> "" 0

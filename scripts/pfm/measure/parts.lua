@@ -47,8 +47,8 @@ end
 -- @tparam table result of `count.run`, or what it gives `on_interval`
 -- @tparam function key gets a part; returns the name of its group, and the sort key of the group
 -- @tparam[opt] function on_part called with a group and a part of it
--- @treturn {table,...} `name`, `subjects` (how many parts), `ran` (ns of CPU time), `events` as those
--- of the result
+-- @treturn {table,...} `name`, `subjects` (how many parts), `ran` (ns of CPU time), `events` as
+-- those of the result
 -- @usage
 -- local result = count.run { command = { "sh", "-c", "true & wait" }, threads = true, events = "page-faults" }
 -- print(#parts.group(result, function(part) return part.pid, part.pid end))

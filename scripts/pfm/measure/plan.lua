@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- Event sets for events, however many: what does not fit together is counted in turn.
--- A plan has `sets` (for each `pmcs` and the PMD numbers `pmds`), `terms` (for each event the registers that its count
--- is the sum of: `num`, `sets`), and `why`, in words, where there are several sets.
+-- A plan has `sets` (for each `pmcs` and the PMD numbers `pmds`), `terms` (for each event the
+-- registers that its count is the sum of: `num`, `sets`), and `why`, in words, where there are
+-- several sets.
 -- @module pfm.measure.plan
 
 local lpfm = require "lpfm"
@@ -117,8 +118,9 @@ local function need_sets(self, n)
    for s = #self.sets + 1, n do self.sets[s] = { pmcs = {}, pmds = {} } end
 end
 
--- Returns the software counters and their users, as `events.named_places` does. The events of a counter differ in their
--- privilege levels, so that they take turns. Returns nil and a message if two of them are the same.
+-- Returns the software counters and their users, as `events.named_places` does. The events of a
+-- counter differ in their privilege levels, so that they take turns. Returns nil and a message if
+-- two of them are the same.
 local function by_counter(list)
    local counters, of = {}, {}
    for _, e in ipairs(countable(list, "software")) do
@@ -216,8 +218,8 @@ local function add_same(self, same, its)
    end
 end
 
---- Plans event sets. Software and named events are in every set, unless two want the same counter; those of a group
--- are counted in the same sets.
+--- Plans event sets. Software and named events are in every set, unless two want the same counter;
+-- those of a group are counted in the same sets.
 -- @tparam table list of events of `events.read`; those that cannot be counted get a `reason`
 -- @tparam[opt] table unavail numbers of PMCs that are not to be used
 -- @tparam[opt] table its trigger (assigned) that leads to the next set, and also counts its event
@@ -302,8 +304,9 @@ end
 --- Returns what `contexts.start` needs to count by a plan. The sets may be there several times, as
 -- lists that differ in their timeouts (specification 3.7.5):
 -- `ctx:start(plan.first_set(self, list))` changes to another list.
--- @tparam table self the plan; with `trigger`, an event that leads to the next set when it has occurred `n` times;
--- `base`: the id of its first set; `limit`, of a plan with one set: the register `num` notifies after `n`
+-- @tparam table self the plan; with `trigger`, an event that leads to the next set when it has
+-- occurred `n` times; `base`: the id of its first set; `limit`, of a plan with one set: the
+-- register `num` notifies after `n`
 -- @tparam {number,...} timeouts ns between the switches of sets, of each list
 -- @treturn table `pmcs`, `pmds`, `sets`
 function plan.spec(self, timeouts)
@@ -436,11 +439,12 @@ function plan.active_ns(self, ctx)
    return ns
 end
 
---- Reads all counts of a context and after them how long each set was active, how many turns it had, and for how long
--- other users of the PMU had its counters.
+--- Reads all counts of a context and after them how long each set was active, how many turns it
+-- had, and for how long other users of the PMU had its counters.
 -- @tparam table self the plan
 -- @param ctx
--- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one by one
+-- @treturn table of numbers, 0 where nothing can be read; values of two contexts may be added one
+-- by one
 function plan.read(self, ctx)
    local where, out, n = layout(self), {}, #self.sets
    for i = 1, where.counts + 3 * n do out[i] = 0 end

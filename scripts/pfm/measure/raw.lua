@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Raw events: rHEX, what the processor's manual gives for the control register, on any free counter.
+--- Raw events: rHEX, what the processor's manual gives for the control register, on any free
+-- counter.
 -- @module pfm.measure.raw
 
 local lpfm = require "lpfm"
@@ -11,7 +12,8 @@ local raw = {}
 -- Each of these functions returns the bits that choose levels in one kind of control register. The
 -- HEX of an event's name does not contain them.
 local function x86_levels(plm)
-   return (plm:find("u") and 2 ^ 16 or 0) + (plm:find("k") and 2 ^ 17 or 0) + 2 ^ 20 + 2 ^ 22 -- INT, EN
+   -- INT, EN
+   return (plm:find("u") and 2 ^ 16 or 0) + (plm:find("k") and 2 ^ 17 or 0) + 2 ^ 20 + 2 ^ 22
 end
 
 local function arm_levels(plm)

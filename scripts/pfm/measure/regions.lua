@@ -42,7 +42,8 @@ end
 
 --- Prepares measurements.
 -- @param names events, as for `pfm.events.read`, or what it returns
--- @treturn table `path`, of the file for threads' results; `list`, all events; `good`, those that can be counted
+-- @treturn table `path`, of the file for threads' results; `list`, all events; `good`, those that
+-- can be counted
 -- @usage
 -- local self = require("pfm.measure.regions").prepare "page-faults"
 -- os.remove(self.path)
@@ -189,10 +190,11 @@ end
 
 --- Returns what has been measured so far.
 -- @tparam table self of `regions.prepare`
--- @treturn table `regions`, in the order in which they were entered first: of `name`, `calls`, `elapsed` (s, of the
--- thread that was there longest), `ran` (ns, of all threads), `subjects` (how many), `imbalance` (the longest time by
--- the mean, or nil), `events` (as of `count.run`, with `imbalance`), and `per`, the same of each thread, with `pid`,
--- `tid`, `comm`; `problems`, in words: marks that do not fit together, and threads that were not measured
+-- @treturn table `regions`, in the order in which they were entered first: of `name`, `calls`,
+-- `elapsed` (s, of the thread that was there longest), `ran` (ns, of all threads), `subjects` (how
+-- many), `imbalance` (the longest time by the mean, or nil), `events` (as of `count.run`, with
+-- `imbalance`), and `per`, the same of each thread, with `pid`, `tid`, `comm`; `problems`, in
+-- words: marks that do not fit together, and threads that were not measured
 -- @usage
 -- local self = require("pfm.measure.regions").prepare "page-faults"
 -- print(#require("pfm.measure.regions").results(self).regions)
@@ -221,8 +223,8 @@ local function carry_out(self, spec)
 end
 
 --- Runs a command; its threads measure their regions.
--- @tparam table spec `command`, `events` (as for `regions.prepare`), optional `seconds` and `outlive` as for
--- `measure.run`
+-- @tparam table spec `command`, `events` (as for `regions.prepare`), optional `seconds` and
+-- `outlive` as for `measure.run`
 -- @treturn table of `measure.run` and of `regions.results`
 -- @usage
 -- print(require("pfm.measure.regions").run({ command = { "true" }, events = "page-faults" }).problems[1])

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- The sampling buffers of a profile: of the format stack, in regions, so that nothing is lost while they are read;
--- with call stacks, by frame pointers or by unwinding copies of the stacks, and records of what programs do.
+--- The sampling buffers of a profile: of the format stack, in regions, so that nothing is lost
+-- while they are read; with call stacks, by frame pointers or by unwinding copies of the stacks,
+-- and records of what programs do.
 -- @module pfm.measure.sample_buffers
 
 local lpfm = require "lpfm"
@@ -88,7 +89,8 @@ local function can_record(spec, flags)
 end
 
 --- Makes the buffers of a profile.
--- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the program; nil: no stacks
+-- @tparam table spec of `profile.prepare`: `g` is "fp", "dwarf", or true, for what suits the
+-- program; nil: no stacks
 -- @int values of a sample, at most
 -- @treturn table `how`, `why` (words, or nil), `table` (see `lpfm.samples`; nil: no stacks),
 -- `records` (are there records of what programs do?), `switches` (with `spec.off_cpu`: of context

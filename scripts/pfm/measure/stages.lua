@@ -88,8 +88,8 @@ local function check(list)
 end
 
 --- Reads stages.
--- @string text "page-faults:1000 or cs:10 counting task-clock then cpu-clock"; the last can be "sample EVENT:N",
--- and has a field `sample` then, for a profile to carry out
+-- @string text "page-faults:1000 or cs:10 counting task-clock then cpu-clock"; the last can be
+-- "sample EVENT:N", and has a field `sample` then, for a profile to carry out
 -- @treturn[1] {table,...} stages
 -- @return[2] nil
 -- @treturn[2] string message
@@ -190,7 +190,8 @@ function stages.before(list, program)
    local out = stages.program(list)
    local sampled = {}
    for _, pmd in ipairs(program.pmds) do sampled = pmd.smpl_pmds or sampled end
-   -- the format takes samples at triggers' overflows, too: they have the same PMDs, and so the same size
+   -- the format takes samples at triggers' overflows, too: they have the same PMDs, and so the same
+   -- size
    for _, pmd in ipairs(out.pmds) do pmd.smpl_pmds = pmd.switch_cnt and sampled or nil end
    for _, part in ipairs { "sets", "pmcs", "pmds" } do
       for _, element in ipairs(program[part] or {}) do table.insert(out[part], element) end
@@ -243,10 +244,11 @@ end
 -- counted nothing (3.7.6).
 -- @tparam {table,...} list prepared stages
 -- @param ctx
--- @treturn {table,...} by stage: `text`, `reached`, `began` and `lasted` (ns of the time measured; nil and 0 where it
--- was not reached), `uncounted` (ns of `lasted` in which its events were not counted: perf_event
--- leaves a stage after its end), `left_by` (texts of triggers), `late` (a trigger's condition was
--- met, but the next stage could not begin), `counts` (of `event`, `unit`, `value`)
+-- @treturn {table,...} by stage: `text`, `reached`, `began` and `lasted` (ns of the time measured;
+-- nil and 0 where it was not reached), `uncounted` (ns of `lasted` in which its events were not
+-- counted: perf_event leaves a stage after its end), `left_by` (texts of triggers), `late` (a
+-- trigger's condition was met, but the next stage could not begin), `counts` (of `event`, `unit`,
+-- `value`)
 function stages.progress(list, ctx)
    local infos, out, time = infos_of(list, ctx), {}, 0
    for i, stage in ipairs(list) do
@@ -280,10 +282,10 @@ end
 
 --- Returns the progress of several contexts as one.
 -- @tparam {table,...} all of `stages.progress`
--- @treturn {table,...} by stage, the same for all contexts: `began`, when the first of them began the
--- stage; `subjects`, how many contexts there are; `reached_by`, how many of them reached the stage;
--- left_by[text], how many left the stage by that trigger; `uncounted`, ns in all contexts together;
--- `late`, true if it is true in any context
+-- @treturn {table,...} by stage, the same for all contexts: `began`, when the first of them began
+-- the stage; `subjects`, how many contexts there are; `reached_by`, how many of them reached the
+-- stage; left_by[text], how many left the stage by that trigger; `uncounted`, ns in all contexts
+-- together; `late`, true if it is true in any context
 function stages.merge(all)
    local out = {}
    for _, progress in ipairs(all) do

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- The generic events' meaning: perf_event_open(2), PERF_TYPE_HW_CACHE; Itanium 2: Intel's Reference Manual for Software
--- Development and Optimization, chapter 11, "Cache events". Ratios are plain quotients.
+-- The generic events' meaning: perf_event_open(2), PERF_TYPE_HW_CACHE; Itanium 2: Intel's Reference
+-- Manual for Software Development and Optimization, chapter 11, "Cache events". Ratios are plain
+-- quotients.
 local MISS_RATIO = { "L1D miss ratio", "MISS / REQ", "of loads", "loads that the first level did not have" }
 local MISSES = { "L1D misses per 1000 instructions", "1000 * MISS / INS", "/1000 instructions",
    "what they cost depends on this more than on the ratio" }

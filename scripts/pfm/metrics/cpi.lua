@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Quotients of the generic events (perf_event_open(2), PERF_TYPE_HARDWARE), as in Hennessy and Patterson, "Computer
--- Architecture", chapter 1.9; cycles per ns of CPU time are GHz.
+-- Quotients of the generic events (perf_event_open(2), PERF_TYPE_HARDWARE), as in Hennessy and
+-- Patterson, "Computer Architecture", chapter 1.9; cycles per ns of CPU time are GHz.
 return {
    text = "How many cycles an instruction takes, and how fast the clock was while the thread ran.",
    {

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Stall events"; the
--- generic events: perf_event_open(2), PERF_TYPE_HARDWARE; Arm's telemetry specifications call them stalled cycles.
+-- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Stall
+-- events"; the generic events: perf_event_open(2), PERF_TYPE_HARDWARE; Arm's telemetry
+-- specifications call them stalled cycles.
 return {
    text = "Where the cycles go: on Itanium 2 the five causes of bubbles in the back end add up to all of them.",
    {

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- RAPL, Running Average Power Limit: Intel SDM volume 3B, chapter "Power and Thermal Management", "RAPL Interfaces";
--- the event's scale, from /sys/bus/event_source/devices/power/events, converts counts to J.
+-- RAPL, Running Average Power Limit: Intel SDM volume 3B, chapter "Power and Thermal Management",
+-- "RAPL Interfaces"; the event's scale, from /sys/bus/event_source/devices/power/events, converts
+-- counts to J.
 local POWER = "/sys/bus/event_source/devices/power"
 
 -- Returns why the energy cannot be measured here, or nil.

@@ -34,15 +34,16 @@ local function intel(pmu, precision, widths)
    return { pmu = pmu, events = events, metrics = metrics_of(events, precision) }
 end
 
--- SDM volume 3B, events 10H and 11H of Sandy Bridge and Ivy Bridge: they count executions, replayed ones again.
+-- SDM volume 3B, events 10H and 11H of Sandy Bridge and Ivy Bridge: they count executions, replayed
+-- ones again.
 local function sandy_bridge(precision, scalar, packed)
    local events = { RAN = "task-clock", SCALAR = "FP_COMP_OPS_EXE:" .. scalar, P128 = "FP_COMP_OPS_EXE:" .. packed,
       P256 = "SIMD_FP_256:PACKED_" .. precision }
    return { pmu = "^[si][nv]b", events = events, metrics = metrics_of(events, precision) }
 end
 
--- AMD's BIOS and Kernel Developer's Guides, families 10h to 15h, and Processor Programming Reference, family 17h model
--- 01h: event 003H counts operations, of a fused instruction two.
+-- AMD's BIOS and Kernel Developer's Guides, families 10h to 15h, and Processor Programming
+-- Reference, family 17h model 01h: event 003H counts operations, of a fused instruction two.
 local function amd(pmu, event, masks)
    return {
       pmu = pmu,

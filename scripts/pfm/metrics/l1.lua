@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Events: Intel SDM volume 3B, chapter "Performance Monitoring", by model; AMD's Processor Programming References,
--- "Core Performance Monitor Counters"; Arm Architecture Reference Manual, "PMU events". Ratios are plain quotients.
+-- Events: Intel SDM volume 3B, chapter "Performance Monitoring", by model; AMD's Processor
+-- Programming References, "Core Performance Monitor Counters"; Arm Architecture Reference Manual,
+-- "PMU events". Ratios are plain quotients.
 local MISS_RATIO = { "L1D miss ratio", "MISS / LOADS", "of loads", "loads that the first level did not have" }
 local MISSES = { "L1D misses per 1000 instructions", "1000 * MISS / INS", "/1000 instructions",
    "what they cost depends on this more than on the ratio" }

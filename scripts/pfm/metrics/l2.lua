@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Intel SDM volume 3B, chapter "Performance Monitoring", by model: L2_RQSTS counts requests of the second level,
--- L1D.REPLACEMENT lines that came from there; a line has 64 bytes. AMD's Processor Programming References: statuses
--- IC_FILL_MISS and LS_RD_BLK_C are misses. Arm Architecture Reference Manual, "PMU events".
+-- Intel SDM volume 3B, chapter "Performance Monitoring", by model: L2_RQSTS counts requests of the
+-- second level, L1D.REPLACEMENT lines that came from there; a line has 64 bytes. AMD's Processor
+-- Programming References: statuses IC_FILL_MISS and LS_RD_BLK_C are misses. Arm Architecture
+-- Reference Manual, "PMU events".
 local RATIO = { "L2 miss ratio", "MISS / REQ", "of requests", "requests that the second level did not have" }
 local MISSES = { "L2 misses per 1000 instructions", "1000 * MISS / INS", "/1000 instructions",
    "requests that went on to the next level" }

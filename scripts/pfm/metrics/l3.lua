@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
--- Intel SDM volume 3B, chapter "Performance Monitoring": the architectural events LONGEST_LAT_CACHE, and L2_LINES_IN
--- for lines of 64 bytes that came from the third level or from beyond. AMD's Processor Programming References, family
--- 19h: fills of the data cache by where they come from. Arm Architecture Reference Manual, "PMU events".
+-- Intel SDM volume 3B, chapter "Performance Monitoring": the architectural events
+-- LONGEST_LAT_CACHE, and L2_LINES_IN for lines of 64 bytes that came from the third level or from
+-- beyond. AMD's Processor Programming References, family 19h: fills of the data cache by where they
+-- come from. Arm Architecture Reference Manual, "PMU events".
 local RATIO = { "L3 miss ratio", "MISS / REQ", "of requests", "requests that the third level did not have" }
 local MISSES = { "L3 misses per 1000 instructions", "1000 * MISS / INS", "/1000 instructions", "each waits for memory" }
 local BANDWIDTH = { "L2 fill bandwidth", "64 * LINES / RAN", "GB/s",
@@ -38,8 +39,10 @@ return {
    zen("zen3$", "INT_CACHE", "EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT"),
    zen("zen4$", "LOCAL_CCX", "NEAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR"),
    filled("L2_LINES_IN:ALL", "LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"),
-   filled("L2_LINES_IN:ALL", "LONGEST_LAT_CACHE:REFERENCES", "LONGEST_LAT_CACHE:MISS"), -- Ice Lake's name
-   filled("L2_LINES_IN:ANY", "L3_LAT_CACHE:REFERENCE", "L3_LAT_CACHE:MISS"),            -- Sandy Bridge's
+   -- Ice Lake's name
+   filled("L2_LINES_IN:ALL", "LONGEST_LAT_CACHE:REFERENCES", "LONGEST_LAT_CACHE:MISS"),
+   -- Sandy Bridge's
+   filled("L2_LINES_IN:ANY", "L3_LAT_CACHE:REFERENCE", "L3_LAT_CACHE:MISS"),
    filled("L2_LINES_IN:ANY", "LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"),
    plain("^amd64_fam10h", "READ_REQUEST_TO_L3_CACHE:ANY_READ:ALL_CORES", "L3_CACHE_MISSES:ANY_READ:ALL_CORES"),
    plain("^arm", "L3D_CACHE", "L3D_CACHE_REFILL"),

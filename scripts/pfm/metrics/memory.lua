@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Bus events"; P6: Intel
--- SDM volume 3B, "Performance Monitoring", "P6 family"; Zen: AMD's Processor Programming References, family 19h, event
--- 044H.
+-- Itanium 2: Intel's Reference Manual for Software Development and Optimization, chapter 11, "Bus
+-- events"; P6: Intel SDM volume 3B, "Performance Monitoring", "P6 family"; Zen: AMD's Processor
+-- Programming References, family 19h, event 044H.
 -- Where no event counts transfers, the last level's read misses are used: each reads a line;
 -- prefetches are not among them, so that the true bandwidth is higher.
 local BANDWIDTH = { "read bandwidth", "64 * LINES / RAN", "GB/s", "lines read from memory, per time that ran" }

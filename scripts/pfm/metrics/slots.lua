@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- What becomes of the slots in which an operation could be issued, by model: the groups topdown and topdown2.
--- Each model has `pmu`, a pattern, and `first` and `second`, a level each: `events`, `terms` (names for parts of
--- formulas, in their order) and `metrics`. The second level needs the first one's events and terms.
+--- What becomes of the slots in which an operation could be issued, by model: the groups topdown
+-- and topdown2. Each model has `pmu`, a pattern, and `first` and `second`, a level each: `events`,
+-- `terms` (names for parts of formulas, in their order) and `metrics`. The second level needs the
+-- first one's events and terms.
 -- @module pfm.metrics.slots
 
 local FIRST = {
@@ -36,9 +37,10 @@ local SECOND = { FETCH_LATENCY, FETCH_BANDWIDTH, MISPREDICTS, CLEARS, MEMORY, CO
 
 -- --- Intel ---------------------------------------------------------------------------------------
 
--- Yasin, "A Top-Down Method for Performance Analysis and Counters Architecture" (ISPASS 2014), sections III and IV;
--- Intel 64 and IA-32 Architectures Optimization Reference Manual, appendix B.1, "Top-Down Analysis Method"; formulas as
--- in Intel's TMA_Metrics tables. Cycles are the thread's: with another thread on the core, both share the slots.
+-- Yasin, "A Top-Down Method for Performance Analysis and Counters Architecture" (ISPASS 2014),
+-- sections III and IV; Intel 64 and IA-32 Architectures Optimization Reference Manual, appendix
+-- B.1, "Top-Down Analysis Method"; formulas as in Intel's TMA_Metrics tables. Cycles are the
+-- thread's: with another thread on the core, both share the slots.
 local function intel_first(pmu, width, retired)
    return {
       pmu = pmu,
@@ -76,8 +78,8 @@ end
 
 local NO_FEED = "IDQ_UOPS_NOT_DELIVERED:CYCLES_0_UOPS_DELIV_CORE"
 
--- Sapphire Rapids tells heavy operations itself (UOPS_RETIRED.HEAVY), and has another name for stalls with a load
--- pending.
+-- Sapphire Rapids tells heavy operations itself (UOPS_RETIRED.HEAVY), and has another name for
+-- stalls with a load pending.
 local function sapphire_rapids()
    local model = intel_second(intel_first("^spr$", 6, "UOPS_RETIRED:SLOTS"), 6, NO_FEED, "EXE_ACTIVITY:BOUND_ON_LOADS")
    local second = model.second
@@ -90,8 +92,8 @@ end
 
 -- --- AMD -----------------------------------------------------------------------------------------
 
--- Processor Programming Reference for AMD Family 19h Models 11h and 10h, "Pipeline utilization" in the chapter on
--- performance monitor counters; six slots in each cycle.
+-- Processor Programming Reference for AMD Family 19h Models 11h and 10h, "Pipeline utilization" in
+-- the chapter on performance monitor counters; six slots in each cycle.
 local zen4 = {
    pmu = "zen4$",
    first = {
@@ -133,8 +135,9 @@ local function arm(pmu, width, front, stalls, mispredicted)
    }
 end
 
--- Arm Architecture Reference Manual for A-profile, chapter "The Performance Monitors Extension": STALL_BACKEND_MEM are
--- the cycles of STALL_BACKEND that wait for memory; the slots are split as those cycles are.
+-- Arm Architecture Reference Manual for A-profile, chapter "The Performance Monitors Extension":
+-- STALL_BACKEND_MEM are the cycles of STALL_BACKEND that wait for memory; the slots are split as
+-- those cycles are.
 local function arm_second(model)
    model.second = {
       events = { BACK_CYC = "STALL_BACKEND", MEM_CYC = "STALL_BACKEND_MEM" },

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: MIT
--- Quotients of the generic events: perf_event_open(2), PERF_TYPE_HW_CACHE. Walks: Intel SDM volume 3B, chapter
--- "Performance Monitoring", events DTLB_LOAD_MISSES and ITLB_MISSES; Arm's telemetry specifications, dtlb_mpki and
--- dtlb_walk_ratio.
+-- Quotients of the generic events: perf_event_open(2), PERF_TYPE_HW_CACHE. Walks: Intel SDM volume
+-- 3B, chapter "Performance Monitoring", events DTLB_LOAD_MISSES and ITLB_MISSES; Arm's telemetry
+-- specifications, dtlb_mpki and dtlb_walk_ratio.
 local DATA = { "data TLB misses per 1000 instructions", "1000 * DTLB / INS", "/1000 instructions",
    "loads without their translation at hand" }
 local CODE = { "instruction TLB misses per 1000 instructions", "1000 * ITLB / INS", "/1000 instructions",

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Sampling buffers like OProfile's: contexts of the format "oprofile", a ring of words for each CPU, and what is in
--- them. The layout is in `perfmon_oprofile_smpl.h`.
+--- Sampling buffers like OProfile's: contexts of the format "oprofile", a ring of words for each
+-- CPU, and what is in them. The layout is in `perfmon_oprofile_smpl.h`.
 -- @module pfm.oprofile.oprofile
 
 local lpfm = require "lpfm"
@@ -70,7 +70,8 @@ end
 --- Returns the samples that wait in a buffer, by CPU: those of the last notification, if there was
 -- one since the last restart, else all.
 -- @tparam buffer buffer of a context with the format
--- @treturn {table,...} each with cpu, tid, pid, ip, ovfl_pmd, and kernel: whether ip is the kernel's
+-- @treturn {table,...} each with cpu, tid, pid, ip, ovfl_pmd, and kernel: whether ip is the
+-- kernel's
 -- @usage
 -- local lpfm, oprofile = require "lpfm", require "pfm.oprofile.oprofile"
 -- local ctx = assert(lpfm.create { format = "oprofile", format_arg = oprofile.argument {} })

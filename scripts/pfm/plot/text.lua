@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Figures as text, for terminals and pipes: block and braille characters where the locale has them.
+--- Figures as text, for terminals and pipes: block and braille characters where the locale has
+-- them.
 -- @module pfm.plot.text
 
 local render = require "pfm.render"
@@ -11,7 +12,8 @@ local SHADES = {
    utf8 = { " ", "░", "▒", "▓", "█" },
    ascii = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" },
 }
-local HEAT = { 16, 17, 54, 91, 127, 162, 198, 203, 209, 215, 221, 227, 230 } -- of the 256 colours, dark to bright
+-- of the 256 colours, dark to bright
+local HEAT = { 16, 17, 54, 91, 127, 162, 198, 203, 209, 215, 221, 227, 230 }
 local LINES = { 34, 31, 32, 35, 36, 33 }                                     -- foregrounds
 local MARKS = { "*", "+", "o", "x", "#", "@" }
 
@@ -159,7 +161,8 @@ end
 
 local function lines(figure, view)
    local b = bounds(figure.series)
-   local braille = view.utf8 and (view.colour or #figure.series == 1) -- several series without colours need marks
+   -- several series without colours need marks
+   local braille = view.utf8 and (view.colour or #figure.series == 1)
    local high, low = axis_number(b.y[2]), axis_number(b.y[1])
    local margin = math.max(#high, #low)
    local width, height = view.width - margin - 2, view.height

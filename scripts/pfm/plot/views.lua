@@ -41,8 +41,8 @@ local function gather(self, options)
    return out, event
 end
 
--- Returns names by weight, the heaviest first, at most n; the weights by name; and, for the title, how
--- many of how many names these are.
+-- Returns names by weight, the heaviest first, at most n; the weights by name; and, for the title,
+-- how many of how many names these are.
 local function heaviest(list, n)
    local by_name, names = {}, {}
    for _, s in ipairs(list) do
@@ -147,7 +147,8 @@ end
 local function by_column(rows)
    local cells, names, known = {}, {}, {}
    for i, row in ipairs(rows) do
-      local column = type(row.rank) == "number" and row.rank or row.recording -- a rank that is not known is "-"
+      -- a rank that is not known is "-"
+      local column = type(row.rank) == "number" and row.rank or row.recording
       if not known[column] then known[column], names[#names + 1] = true, column end
       cells[i] = { name = row.cells[3], column = column, period = row.events }
    end
@@ -197,10 +198,12 @@ local function differences(self, event, value)
    return out
 end
 
---- Returns the values of a histogram, for each two neighbouring samples of a thread or measured CPU: by how much a
--- count that was recorded with the samples grew, or the time between the samples.
+--- Returns the values of a histogram, for each two neighbouring samples of a thread or measured
+-- CPU: by how much a count that was recorded with the samples grew, or the time between the
+-- samples.
 -- @tparam table self of `recording.open`
--- @tparam table options `value`: "time", or an event that was recorded with the samples (its count); `event`, `bins`
+-- @tparam table options `value`: "time", or an event that was recorded with the samples (its
+-- count); `event`, `bins`
 -- @treturn table of numbers
 -- @treturn string what they are
 function views.values(self, options)

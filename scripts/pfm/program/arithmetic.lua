@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: MIT
 --- 64-bit arithmetic in pairs of 32-bit words.
 --
--- A value is a constant (`lo`, `hi`), a field of the record (`offset`), or in scratch memory (`slot`: two words).
--- `wide`: its high word may be other than 0; `max`: what a value that is not wide is at most. Operations leave their
--- result in a given slot, which may be that of an operand; `above` is the first slot that is free
--- to work in.
+-- A value is a constant (`lo`, `hi`), a field of the record (`offset`), or in scratch memory
+-- (`slot`: two words). `wide`: its high word may be other than 0; `max`: what a value that is not
+-- wide is at most. Operations leave their result in a given slot, which may be that of an operand;
+-- `above` is the first slot that is free to work in.
 -- @module pfm.program.arithmetic
 
 local assembler = require "pfm.program.assembler"
@@ -112,7 +112,8 @@ end
 
 -- --- sums and differences ------------------------------------------------------------------------
 
--- A = high(a) op high(b), op being "add" or "sub"; code that comes by the label `with` applies the carry, too.
+-- A = high(a) op high(b), op being "add" or "sub"; code that comes by the label `with` applies the
+-- carry, too.
 local function high_with_carry(code, op, a, b, hi, with, without)
    local done = label()
    code:place(with)

@@ -65,7 +65,8 @@ local function lay_out(list)
    local starts, at = {}, 0
    for i, insn in ipairs(list) do
       starts[i] = at
-      at = at + 1 + (insn.far_yes and 1 or 0) + (insn.far_no and 1 or 0) -- a jump for each way too far follows
+      -- a jump for each way too far follows
+      at = at + 1 + (insn.far_yes and 1 or 0) + (insn.far_no and 1 or 0)
    end
    starts[#list + 1] = at
    return starts

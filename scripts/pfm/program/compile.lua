@@ -13,9 +13,11 @@ local compile = {}
 local label, constant, in_slot = assembler.label, arithmetic.constant, arithmetic.in_slot
 local low, high, raise = arithmetic.low, arithmetic.high, grammar.raise
 
-local VALUES, MOST_VALUES = 48, lpfm.const.PFM_PROG_SMPL_VALUES -- where the record has the PMDs, and how many
+-- where the record has the PMDs, and how many
+local VALUES, MOST_VALUES = 48, lpfm.const.PFM_PROG_SMPL_VALUES
 
---- The fields of an overflow's record, by the names they have in expressions; see pfm_prog_record_t.
+--- The fields of an overflow's record, by the names they have in expressions; see
+-- pfm_prog_record_t.
 compile.fields = {
    ip = { offset = 0, wide = true }, time = { offset = 8, wide = true }, pid = { offset = 16 }, tid = { offset = 20 },
    last_reset = { offset = 24, wide = true }, cpu = { offset = 32, max = 0xffff }, set = { offset = 36, max = 0xffff },
@@ -138,7 +140,8 @@ end
 
 local functions = {}
 
--- Finds the highest bit of A (2^from or more, below 2^(from + count)) by halving; gives its place plus base.
+-- Finds the highest bit of A (2^from or more, below 2^(from + count)) by halving; gives its place
+-- plus base.
 local function highest_bit(code, from, count, base, slot, done)
    if count == 1 then
       code:put("ld_imm", base + from)
@@ -361,9 +364,10 @@ end
 compile.DEFAULT_BUCKETS = 4096
 
 --- Makes a program.
--- @tparam table trees where: a condition, or nil; bucket: a value, or nil: what is not dropped is kept
--- @tparam table bindings index(node): the place, from 1, of a PMD among those sampled; ranges(node): addresses of an
--- object, { { from, to }, ... }, the ends not included
+-- @tparam table trees where: a condition, or nil; bucket: a value, or nil: what is not dropped is
+-- kept
+-- @tparam table bindings index(node): the place, from 1, of a PMD among those sampled;
+-- ranges(node): addresses of an object, { { from, to }, ... }, the ends not included
 -- @int[opt] buckets
 -- @treturn string its code
 -- @treturn[opt] int buckets

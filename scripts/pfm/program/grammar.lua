@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- The expressions of `pfm.program`, as trees.
 --
--- A node is a table: `op`, its operands as an array, and `at`, where it is in the text. The operators are named as
--- they are written; the other nodes are num (`lo`, `hi`), name (`name`), pmd (`name` or `num`),
--- call (`name`), within (`x in {...}`), object (`x in 'libc'`), range (`a..b`).
+-- A node is a table: `op`, its operands as an array, and `at`, where it is in the text. The
+-- operators are named as they are written; the other nodes are num (`lo`, `hi`), name (`name`), pmd
+-- (`name` or `num`), call (`name`), within (`x in {...}`), object (`x in 'libc'`), range (`a..b`).
 -- @module pfm.program.grammar
 
 local lpeg = require "lpeg"

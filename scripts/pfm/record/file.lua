@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The file of a recording that is being made: its head, what the sink of a profile puts into it, and its end.
+--- The file of a recording that is being made: its head, what the sink of a profile puts into it,
+-- and its end.
 -- @module pfm.record.file
 
 local proc = require "lpfm.proc"
@@ -141,7 +142,8 @@ end
 -- @tparam table self of `profile.prepare`
 -- @tparam table spec from which `self` was prepared
 -- @string path
--- @treturn table `profile`, `file`, `sink`; if its field `known` (of `pfm.record.known`) is set, the sink adds to it
+-- @treturn table `profile`, `file`, `sink`; if its field `known` (of `pfm.record.known`) is set,
+-- the sink adds to it
 -- @raise where it cannot be opened
 function file.open(self, spec, path)
    local r = { profile = self, spec = spec, path = path, held = files.new() }

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- A recording in several files, one after the other: each can be read alone, for it begins with what is known of the
--- programs that run.
+--- A recording in several files, one after the other: each can be read alone, for it begins with
+-- what is known of the programs that run.
 -- @module pfm.record.parts
 
 local proc = require "lpfm.proc"
@@ -16,10 +16,11 @@ parts.__index = parts
 
 local LONGEST, STAMP = 255, 17 -- bytes of a file's name, and of the suffix after it
 
---- Checks that a recording can be one of several files: each is renamed when it is done, which would move a device or a
--- pipe away.
+--- Checks that a recording can be one of several files: each is renamed when it is done, which
+-- would move a device or a pipe away.
 -- @string path of the recording
--- @raise where the path is a device or the like, where no file can be made beside it, and where its name is too long
+-- @raise where the path is a device or the like, where no file can be made beside it, and where its
+-- name is too long
 function parts.check(path)
    local found = stat.stat(path)
    local folder, name = path:match("^(.*)/([^/]*)$")

@@ -79,7 +79,8 @@ function clocks.align(list)
       low = #machines > 1 and math.min(low, machine.first + machine.shift) or 0
    end
    for _, machine in ipairs(machines) do
-      for _, self in ipairs(machine.recordings) do out[self] = machine.shift - low end -- no time is before 0
+      -- no time is before 0
+      for _, self in ipairs(machine.recordings) do out[self] = machine.shift - low end
    end
    return out, #machines > 1 and words(machines) or nil
 end

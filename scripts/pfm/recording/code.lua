@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The code of sampled functions: their instructions and source lines, with the samples that lie there.
+--- The code of sampled functions: their instructions and source lines, with the samples that lie
+-- there.
 --
 -- objdump gives the instructions and their lines; the source is read from the files that it names.
 -- @module pfm.recording.code
@@ -225,10 +226,11 @@ end
 -- @tparam[opt] table opts `event` (a name; by default the one with most samples there),
 -- `object` (a path or its last part), `top` (how many functions),
 -- `partly` (of objects that cannot be read give the addresses alone, instead of an error)
--- @treturn table of `symbol`, `object`, `event`, `samples`, `events` (that they stand for), `percent` (of all those),
--- `instructions` (of `address`, `text`, `samples`, `events`, `percent` of the function's, `file`, `line`,
--- `func`: the inlined one), `lines` (of `file`, `line`, `samples`, `events`, `percent`), `disassembled`
--- (false: only samples' addresses; `why` is the reason), `changed` (the file has other code now)
+-- @treturn table of `symbol`, `object`, `event`, `samples`, `events` (that they stand for),
+-- `percent` (of all those), `instructions` (of `address`, `text`, `samples`, `events`, `percent` of
+-- the function's, `file`, `line`, `func`: the inlined one), `lines` (of `file`, `line`, `samples`,
+-- `events`, `percent`), `disassembled` (false: only samples' addresses; `why` is the reason),
+-- `changed` (the file has other code now)
 -- @usage require("pfm.recording.code").functions(assert(recording.open "lpfm.data"))[1].lines
 function code.functions(self, name, opts)
    opts = opts or {}

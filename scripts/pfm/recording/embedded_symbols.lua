@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Self-contained recordings: the symbols that the samples lie in go into the file, so that it can be read where the
--- programs are not. format.md describes the format; `pfm.recording` reads and writes it.
+--- Self-contained recordings: the symbols that the samples lie in go into the file, so that it can
+-- be read where the programs are not. format.md describes the format; `pfm.recording` reads and
+-- writes it.
 -- @module pfm.recording.embedded_symbols
 
 local stored = require "lpfm.samples"
@@ -31,7 +32,8 @@ local function note_function(o, handle, own)
    local name, start, size = handle:func(own)
    if name and not o.starts[start] then
       o.starts[start] = true
-      if size == 0 and start == own then size = 1 end -- debug information gave no size: only this address is covered
+      -- debug information gave no size: only this address is covered
+      if size == 0 and start == own then size = 1 end
       o.functions[#o.functions + 1] = { start, size, name }
    end
 end
@@ -316,7 +318,8 @@ function embedded_symbols.resolver(self)
    local ran = self:programs()
    local resolver = symbols.resolver { kernel = same_kernel(self), stored = finder(self), mapped = ran,
       files = self.files }
-   if self.symbols and self.ends then self.resolver = resolver end -- only symbols of a complete recording are final
+   -- only symbols of a complete recording are final
+   if self.symbols and self.ends then self.resolver = resolver end
    return resolver
 end
 

@@ -2,7 +2,8 @@
 --- The files that processes have mapped. Each is held open from the first record of it on: when its
 -- symbols are read, it may have been deleted or replaced, or its path may be another file's here.
 --
--- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE" where it has none.
+-- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE" where it
+-- has none.
 -- @module pfm.recording.files
 
 local jitmap = require "pfm.jitmap"
@@ -106,8 +107,8 @@ local function hold(self, path, id, file)
    self.held[key(path, id)] = io.open(file, "re") or nil
 end
 
--- Notes the path of the map file that a JIT compiler in a container will write: it leads through the
--- process's root, so that the file can no longer be opened when the process has ended.
+-- Notes the path of the map file that a JIT compiler in a container will write: it leads through
+-- the process's root, so that the file can no longer be opened when the process has ended.
 local function await_map(self, pid)
    if not self.made[pid] then self.awaited[pid] = jitmap.inner_path(pid) end
 end

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The format of recordings: its constants, and what the chunks may hold, a description of each record, by which
--- readers check what a file says.
+--- The format of recordings: its constants, and what the chunks may hold, a description of each
+-- record, by which readers check what a file says.
 --
 -- `layout.checks[TAG](value)` is a check of `pfm.util.shape`: of what a chunk of that tag may hold.
 -- @module pfm.recording.layout
@@ -9,12 +9,14 @@ local shape = require "pfm.util.shape"
 
 local layout = {}
 
-layout.VERSION, layout.OLDEST = 3, 1   -- versions of the format: what is written, the oldest that can be read
+-- versions of the format: what is written, the oldest that can be read
+layout.VERSION, layout.OLDEST = 3, 1
 layout.NO_STACKS = 2                   -- the version that is written where samples have no stacks
 layout.MERGED = 4                      -- the version of a file of many recordings
 layout.PMDS, layout.EVENTS = 320, 64   -- PMD numbers are below PMDS; at most EVENTS events
 layout.SETS = 2 ^ 16                   -- numbers of event sets are below SETS
-layout.STACK = layout.PMDS - 1         -- no PMD has this number: its value in a sample is the number of the stack
+-- no PMD has this number: its value in a sample is the number of the stack
+layout.STACK = layout.PMDS - 1
 
 --- Returns the number under which an event is found; in set 0 it is the event's PMD.
 -- @int pmd

@@ -1,9 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- The code that a program has mapped over time, also at the same addresses.
 --
--- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is known. Mappings are
--- added in the order of time; `at(address, n)` is what was at an address after n of them. A mapping
--- from a record exists from the record's time on; one from /proc may be older.
+-- A mapping is a list: start, stop, offset in the file, path, and the file's identity where it is
+-- known. Mappings are added in the order of time; `at(address, n)` is what was at an address after
+-- n of them. A mapping from a record exists from the record's time on; one from /proc may be older.
 -- @module pfm.recording.mappings
 
 local tables = require "pfm.util.tables"
@@ -34,7 +34,7 @@ function mappings.new(parent)
       parent = generation < FAR and parent or nil, limit = parent and parent.n }, mappings)
 end
 
--- --- spans: stretches of addresses in which all is the same, by their start ------------------------
+-- --- spans: stretches of addresses in which all is the same, by their start ----------------------
 
 local function span_at(self, address)
    local span = self.spans[tables.last_before(self.spans, "start", address)]
@@ -82,8 +82,8 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told true if the mapping was read from /proc. Its time is not known then, and it may be older
--- than mappings that were added before it
+-- @bool[opt] told true if the mapping was read from /proc. Its time is not known then, and it may
+-- be older than mappings that were added before it
 -- @treturn boolean true if something else, or nothing, was known to be mapped there
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
@@ -138,7 +138,8 @@ end
 --- Returns what was mapped at an address.
 -- @number address
 -- @number n after so many mappings
--- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there already
+-- @number[opt=n] doubt if /proc showed another mapping up to this number, it may have been there
+-- already
 -- @return the mapping; false: one of several, and it is not known which; nil: none
 -- @usage
 -- local m = require("pfm.recording.mappings").new()

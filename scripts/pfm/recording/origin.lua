@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Where a recording comes from: which rank of which job, on which host; and choosing recordings by that.
+--- Where a recording comes from: which rank of which job, on which host; and choosing recordings by
+-- that.
 -- @module pfm.recording.origin
 
 local name_list = require "pfm.util.name_list"
@@ -15,8 +16,9 @@ origin.columns = { "rank", "host", "node", "job", "step", "recording" }
 
 --- Says where a recording comes from.
 -- @tparam table self of `recording.open`
--- @treturn table `rank` (a number), `host`, `node` (as the launcher calls it, else the host), `job`, `step`: nil where
--- they are not known; `recording`: in a word, the rank, or the host and when, or the name of the file
+-- @treturn table `rank` (a number), `host`, `node` (as the launcher calls it, else the host),
+-- `job`, `step`: nil where they are not known; `recording`: in a word, the rank, or the host and
+-- when, or the name of the file
 -- @usage require("pfm.recording.origin").of(assert(recording.open "lpfm.data")).host
 function origin.of(self)
    local job, host = self.head.job or {}, (self.head.machine or {}).host
@@ -28,7 +30,8 @@ function origin.of(self)
 end
 
 --- Makes the tests of a filter that choose recordings.
--- @tparam[opt] table filter texts by the names of `origin.names`: values separated by commas, of ranks also ranges
+-- @tparam[opt] table filter texts by the names of `origin.names`: values separated by commas, of
+-- ranks also ranges
 -- @treturn {table,...} of `name`, `title` and `list`, for `origin.matches`
 -- @raise on invalid ranks
 -- @usage #require("pfm.recording.origin").tests { rank = "0-3", symbol = "main" } --> 1

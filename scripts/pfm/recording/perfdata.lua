@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Files that perf has written (`perf record`) as recordings: everything that reads recordings takes them.
+--- Files that perf has written (`perf record`) as recordings: everything that reads recordings
+-- takes them.
 --
 -- Records of what programs did are read first, then the samples, since copies of stacks are unwound
 -- by the mappings that a process had. The recording's `remarks` are warnings: they name what the
@@ -71,7 +72,8 @@ local function without_names(path, why)
    return { path = path, functions = {}, segments = {}, lines = {}, frames = {}, files = {}, missing = why }
 end
 
--- Returns the path of an object in perf's cache of build ids; nil if it is not there, or has another build id.
+-- Returns the path of an object in perf's cache of build ids; nil if it is not there, or has
+-- another build id.
 local function stored(id)
    local home = os.getenv("HOME")
    local path = home and ("%s/.debug/.build-id/%s/%s/elf"):format(home, id:sub(1, 2), id:sub(3))
@@ -211,7 +213,8 @@ local function refusal(self)
    if #self.file:events() == 0 then return " is damaged: it does not say which events were recorded" end
 end
 
--- If times are larger than a number holds exactly, they begin at a second shortly before the first sample.
+-- If times are larger than a number holds exactly, they begin at a second shortly before the first
+-- sample.
 local function check_clock(self)
    local first = self.file:next("samples")
    if first and first.time > LARGE and first.time < LARGEST then
@@ -245,9 +248,10 @@ end
 --- Opens a file of perf's.
 -- @string path "-" is standard input
 -- @tparam function new makes an empty recording, given its path
--- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by the numbers that
--- samples have; `traces`, what tracepoints say (`pfm.recording.perfdata.tracepoints`); `time_base`, ns that its times
--- are less than perf's; its head is to be completed by `pfm.recording.reader`
+-- @treturn[1] recording with `remarks`, a list of warnings; `branches`, what branch stacks say, by
+-- the numbers that samples have; `traces`, what tracepoints say
+-- (`pfm.recording.perfdata.tracepoints`); `time_base`, ns that its times are less than perf's; its
+-- head is to be completed by `pfm.recording.reader`
 -- @treturn[2] boolean false: it is no file of perf's
 -- @return[3] nil
 -- @treturn[3] string why it cannot be read

@@ -119,8 +119,9 @@ function take.RENAME(self, row)
    if row[3] == row[4] then current(self, row[3]).program.name = row[5] end
 end
 
--- Adds mappings of a process. If they replace other mappings, its later samples are resolved apart from
--- its earlier ones. `told` is true if the mappings were read from /proc, false if they are from records.
+-- Adds mappings of a process. If they replace other mappings, its later samples are resolved apart
+-- from its earlier ones. `told` is true if the mappings were read from /proc, false if they are
+-- from records.
 local function map(self, pid, time, rows, told)
    local program, changes = current(self, pid).program, false
    for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
@@ -221,9 +222,10 @@ end
 -- @tparam table maps of `{pid=, maps=, time=, before=}`: mappings that were read from /proc at
 -- `time` (ns), and when those read before were last seen
 -- @tparam table names of `{tid=, pid=, comm=, time=}`, likewise
--- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made replaced other code, which
--- begins another life of it
--- @treturn programs with `lives` of processes and `threads`, those of threads by their names, for `stored.counter`
+-- @tparam[opt] table code of `{pid=, time=}`, sorted by time: when code that a process made
+-- replaced other code, which begins another life of it
+-- @treturn programs with `lives` of processes and `threads`, those of threads by their names, for
+-- `stored.counter`
 -- @usage
 -- local programs = require "pfm.recording.programs"
 -- local p = programs.new({ { "EXEC", 1000, 7, 7, "prog" }, { "MAP", 1001, 7, 7, 4096, 8192, 0, "/bin/prog" } }, {}, {})
@@ -257,8 +259,8 @@ end
 --- Finds what was mapped at an address in a life; if the process made no exec, also by its parent.
 -- @number life
 -- @number address
--- @return `{start, stop, offset, path, identity}`; false: one of several, and it is not known which; nil: nothing that
--- the recording knows of
+-- @return `{start, stop, offset, path, identity}`; false: one of several, and it is not known
+-- which; nil: nothing that the recording knows of
 function programs:find(life, address)
    local its = life_of(self, life)
    local maps, full = its.program.maps, its.program.full

@@ -99,8 +99,8 @@ local function take_chunk(self, file, tag, at, length)
    end
 end
 
--- Returns true if a chunk is the head of a second recording. The samples after it are of the events in
--- that head and not of those in the first, so the place is noted as damage.
+-- Returns true if a chunk is the head of a second recording. The samples after it are of the events
+-- in that head and not of those in the first, so the place is noted as damage.
 local function begins_another(self, head, tag, at)
    if tag ~= "HEAD" or not head then return false end
    note_damage(self, at, "another")
@@ -192,7 +192,8 @@ end
 local function fill_in(head)
    head.what, head.machine = head.what or "?", head.machine or {}
    head.machine.name, head.machine.pmu = head.machine.name or "?", head.machine.pmu or "?"
-   head.machine.notes, head.machine.limits = nil, nil -- texts about the machine, which older versions recorded
+   -- texts about the machine, which older versions recorded
+   head.machine.notes, head.machine.limits = nil, nil
    for _, list in ipairs { head.events, head.with or {} } do
       for _, e in ipairs(list) do e.name, e.period = e.name or "PMD" .. e.pmd, tonumber(e.period) end
    end

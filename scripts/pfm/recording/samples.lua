@@ -17,8 +17,9 @@ local samples = {}
 local IDLE = "(idle)"
 local LIFE = 2 ^ 32 -- the number of a process's n-th life is pid + n * LIFE
 
--- Returns the name of a thread from records, or the name of its process. Returns nil if the recording
--- has no records, or if the name of a thread other than the first is known from /proc alone.
+-- Returns the name of a thread from records, or the name of its process. Returns nil if the
+-- recording has no records, or if the name of a thread other than the first is known from /proc
+-- alone.
 local function name_by_records(self, tid, life)
    local ran, number = self:programs(), programs.pid(tid)
    if not ran then return nil end
@@ -163,7 +164,8 @@ end
 --- Returns the values recorded with a sample.
 -- @tparam table self of `recording.open`
 -- @tparam table raw the sample, of `lpfm.samples.each`
--- @tparam[opt] table resolver of `embedded_symbols.resolver`, for functions of the kernel in what tracepoints say
+-- @tparam[opt] table resolver of `embedded_symbols.resolver`, for functions of the kernel in what
+-- tracepoints say
 -- @treturn table by name
 -- @usage
 -- local samples, s = require "pfm.recording.samples", assert(recording.open "lpfm.data")
@@ -193,8 +195,8 @@ end
 
 --- Iterates over the samples of one recording in the order of time, as they are in its blocks. A
 -- block has the samples of one context in order; blocks of several contexts overlap.
--- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
--- of samples read so far
+-- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and
+-- then with the number of samples read so far
 -- @return an iterator of what `lpfm.samples.each` gives
 -- @usage
 -- local samples = require "pfm.recording.samples"
@@ -246,15 +248,16 @@ local function each_of_all(self, resolver, only)
 end
 
 --- Iterates over the samples in the order of time; of many recordings, one after the other.
--- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and then with the number
--- of samples read so far
+-- @tparam table self of `recording.open`; if it has a function `progress`, that is called now and
+-- then with the number of samples read so far
 -- @tparam[opt] table resolver of `embedded_symbols.resolver`
 -- @string[opt] only the name of an event: visit its samples only
--- @return an iterator of tables: `event`, `time` (s; nil if the recording has no times), `pid`, `tid`, `comm`,
--- `process` (the name of the process), `cpu` (nil if the recording has no CPUs), `address`, `period`, `set`,
--- `symbol`, `offset`, `object`, `where` (for `symbols.line` and `symbols.frames`), and by their names the values
--- recorded with it; `stack`, the number of its stack; `life`, the process in the life that it had then; `thread`, the
--- number of the thread among those of all recordings; where the recording comes from: the fields of `origin.of`
+-- @return an iterator of tables: `event`, `time` (s; nil if the recording has no times), `pid`,
+-- `tid`, `comm`, `process` (the name of the process), `cpu` (nil if the recording has no CPUs),
+-- `address`, `period`, `set`, `symbol`, `offset`, `object`, `where` (for `symbols.line` and
+-- `symbols.frames`), and by their names the values recorded with it; `stack`, the number of its
+-- stack; `life`, the process in the life that it had then; `thread`, the number of the thread among
+-- those of all recordings; where the recording comes from: the fields of `origin.of`
 -- @usage
 -- local samples = require "pfm.recording.samples"
 -- for s in samples.each(assert(recording.open "lpfm.data")) do print(s.time, s.comm, s.symbol) end

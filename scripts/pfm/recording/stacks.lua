@@ -85,7 +85,8 @@ local function before(a, b)
    return (a.stack or 0) < (b.stack or 0)
 end
 
--- Returns how many events n samples stand for: n times the period if that is fixed, else the sum of their periods.
+-- Returns how many events n samples stand for: n times the period if that is fixed, else the sum of
+-- their periods.
 local function events_of(self, event, n, events)
    local period = self.head.fixed and event and event.period
    return period and n * period or events
@@ -97,7 +98,8 @@ local function row_of(self, resolver, chained, life, tid, set, pmd, ip, ...)
    if not life then return nil end
    local stack, n, events = ...
    if not chained then stack, n, events = nil, ... end
-   if type(stack) ~= "number" then stack = nil end -- a value of 64 bits in a damaged file is no stack's number
+   -- a value of 64 bits in a damaged file is no stack's number
+   if type(stack) ~= "number" then stack = nil end
    local event = samples.event(self, pmd, set)
    local places = chain.places(self, resolver, life, ip, stack)
    return { pid = programs.pid(life), tid = programs.pid(tid), thread = tid, set = set, ovfl_pmd = pmd, ip = ip,
@@ -114,10 +116,10 @@ end
 
 --- Counts equal samples.
 -- @tparam table self of `recording.open`
--- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are stacks), `samples`,
--- `events` (that they stand for), `event` (of the recording's head), `places` (see `chain.places`), `where` (the first
--- of them), `life` (the process in the life that it had: see `lives` of `lpfm.samples`), sorted by
--- `life` and the first six
+-- @treturn table rows of `pid`, `tid`, `set`, `ovfl_pmd`, `ip`, `stack` (its number, if there are
+-- stacks), `samples`, `events` (that they stand for), `event` (of the recording's head), `places`
+-- (see `chain.places`), `where` (the first of them), `life` (the process in the life that it had:
+-- see `lives` of `lpfm.samples`), sorted by `life` and the first six
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.rows(assert(recording.open "lpfm.data"))[1].samples
 function stacks.rows(self)
@@ -129,7 +131,8 @@ end
 
 --- Counts samples by their own location, whatever their callers are.
 -- @tparam table self of `recording.open`
--- @treturn table rows of `where`, `samples`, `events` (that they stand for), `event` (of the recording's head)
+-- @treturn table rows of `where`, `samples`, `events` (that they stand for), `event` (of the
+-- recording's head)
 -- @usage local stacks = require "pfm.recording.stacks"
 -- return stacks.places(assert(recording.open "lpfm.data"))[1].where.func
 function stacks.places(self)
@@ -179,11 +182,11 @@ end
 
 --- Collects the stacks of an event.
 -- @tparam table self of `recording.open`
--- @tparam[opt] table options `event` (a name), `ids` (numbers of processes and threads, which keeps equal names apart),
--- `inlined=false` (without the functions inlined), `weight`: "samples" or "events" (default: "events" where samples
--- have weights of their own, else "samples")
--- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process, thread, object or
--- kernel, symbol, inlined), `name`, perhaps `file` and `line`
+-- @tparam[opt] table options `event` (a name), `ids` (numbers of processes and threads, which keeps
+-- equal names apart), `inlined=false` (without the functions inlined), `weight`: "samples" or
+-- "events" (default: "events" where samples have weights of their own, else "samples")
+-- @treturn table of `{frames=, weight=}`, each stack once, sorted; frames have `kind` (process,
+-- thread, object or kernel, symbol, inlined), `name`, perhaps `file` and `line`
 -- @treturn number sum of the weights
 -- @usage stacks.collect(assert(recording.open "lpfm.data"), { ids = true })[1].name
 function stacks.collect(self, options)

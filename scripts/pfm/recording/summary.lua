@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What to know about a recording before its numbers: what was sampled, when, and how far to trust it.
+--- What to know about a recording before its numbers: what was sampled, when, and how far to trust
+-- it.
 -- @module pfm.recording.summary
 
 local jitmap = require "pfm.jitmap"

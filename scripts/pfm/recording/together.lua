@@ -199,7 +199,8 @@ local function keys_of(part, keys)
    return columns_of(part, out), stack
 end
 
--- Returns the sums that a part can make, and the place of each among `sums`. The part's other sums are not known.
+-- Returns the sums that a part can make, and the place of each among `sums`. The part's other sums
+-- are not known.
 local function sums_of(part, sums)
    local out, places = {}, {}
    for i, sum in ipairs(sums or {}) do

@@ -44,7 +44,8 @@ local function number_of(value)
    return tonumber((tostring(value):gsub("U?LL$", "")))
 end
 
---- Raises an error where a value is there and is no number, or is below a bound. Infinity is a number.
+--- Raises an error where a value is there and is no number, or is below a bound. Infinity is a
+-- number.
 -- @string what the argument's or field's name
 -- @param value a number, a text of digits or an `lpfm.u64`; nil and false: there is none
 -- @number[opt=0] low
@@ -98,8 +99,8 @@ function expect.kind(what, value, kind)
    return value
 end
 
---- Raises an error where a value is no table, or the table has an unknown name, which would be ignored silently; the
--- message has the nearest known one.
+--- Raises an error where a value is no table, or the table has an unknown name, which would be
+-- ignored silently; the message has the nearest known one.
 -- @string call name of the function that takes the table
 -- @tparam ?table t nil: all that is in it is left out
 -- @tparam {string,...} known
@@ -220,12 +221,14 @@ local function check(call, checks, ...)
    end
 end
 
---- Has functions of a module check their arguments: an error names the wrong one, and comes before anything is done.
+--- Has functions of a module check their arguments: an error names the wrong one, and comes before
+-- anything is done.
 -- @string name the module's
 -- @tparam table module
--- @tparam {[string]=string,...} list for each function its first arguments and their types: "of: number; at: string?"
--- (nil or false may stand for it); "a: string|table"; "a: {x,y}", what has these fields; "a: [number]", a list, and
--- "a: [number]+", one that is not empty; "a: <number>", a table of numbers by any keys
+-- @tparam {[string]=string,...} list for each function its first arguments and their types: "of:
+-- number; at: string?" (nil or false may stand for it); "a: string|table"; "a: {x,y}", what has
+-- these fields; "a: [number]", a list, and "a: [number]+", one that is not empty; "a: <number>", a
+-- table of numbers by any keys
 -- @usage
 -- local m = { half = function(n) return n / 2 end }
 -- expect.signatures("m", m, { half = "n: number" })

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Which part of a parallel job this process is, as its launcher said in the environment: Slurm's srun, Open MPI's
--- mpirun, the launchers of PMIx and PMI (MPICH's Hydra, Intel's, Cray's), GNU parallel.
+--- Which part of a parallel job this process is, as its launcher said in the environment: Slurm's
+-- srun, Open MPI's mpirun, the launchers of PMIx and PMI (MPICH's Hydra, Intel's, Cray's), GNU
+-- parallel.
 -- @module pfm.util.launcher
 
 local text_file = require "pfm.util.text_file"
@@ -41,9 +42,9 @@ local function job_of(known)
 end
 
 --- Says which part of a parallel job this process is.
--- @treturn ?table nil if no launcher started it; else `launcher` (its name), `rank` (from 0), and where the launcher
--- says so `ranks` (how many), `local_rank` (among those of this host), `id` of the job and `step` (strings); always
--- `host`
+-- @treturn ?table nil if no launcher started it; else `launcher` (its name), `rank` (from 0), and
+-- where the launcher says so `ranks` (how many), `local_rank` (among those of this host), `id` of
+-- the job and `step` (strings); always `host`
 -- @usage (require("pfm.util.launcher").here() or {}).rank
 function launcher.here()
    for _, known in ipairs(LAUNCHERS) do

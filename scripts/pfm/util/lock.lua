@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Locks a file for this process: against other processes that lock it, and as long as it is open here.
+--- Locks a file for this process: against other processes that lock it, and as long as it is open
+-- here.
 -- @module pfm.util.lock
 
 local errno = require "posix.errno"

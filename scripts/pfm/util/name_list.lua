@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Several names or numbers in a word, as people write them: lists that are separated by commas, where names of
--- functions may hold commas, too; patterns with `*` (any characters) and `?` (one); ranges of whole numbers, 0-3,5.
+--- Several names or numbers in a word, as people write them: lists that are separated by commas,
+-- where names of functions may hold commas, too; patterns with `*` (any characters) and `?` (one);
+-- ranges of whole numbers, 0-3,5.
 -- @module pfm.util.name_list
 
 local tables = require "pfm.util.tables"
@@ -9,7 +10,8 @@ local name_list = {}
 
 local CLOSES = { ["<"] = ">", ["("] = ")", ["["] = "]", ['"'] = '"' }
 
--- Replaces the operators of C++ and the arrows of Rust, which are no brackets, by text of the same length.
+-- Replaces the operators of C++ and the arrows of Rust, which are no brackets, by text of the same
+-- length.
 local function without_operators(text)
    return (text:gsub("operator[<>=-]+", function(name) return ("o"):rep(#name) end):gsub("%->", "oo"))
 end
@@ -88,9 +90,11 @@ function name_list.ranges(text, what, separator)
    return out
 end
 
---- Makes a test of a list of names, or of numbers and ranges: it knows which of them nothing had, and what there was.
+--- Makes a test of a list of names, or of numbers and ranges: it knows which of them nothing had,
+-- and what there was.
 -- @string text
--- @string[opt] numbers what the numbers are, for the message: "ranks"; nil: the list is one of names
+-- @string[opt] numbers what the numbers are, for the message: "ranks"; nil: the list is one of
+-- names
 -- @treturn[1] table for `name_list.has` and `name_list.missing`
 -- @return[2] nil
 -- @treturn[2] string what is wrong

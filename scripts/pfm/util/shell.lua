@@ -45,7 +45,8 @@ end
 -- @treturn function to be called at the end; raises what the command said
 function shell.writer(command)
    local errors, said = text_file.unnamed()
-   local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, errors), "w") -- cat: no SIGPIPE if it fails
+   -- cat: no SIGPIPE if it fails
+   local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, errors), "w")
    return pipe, function()
       pipe:close()
       check(command:match("^%S+"), said())

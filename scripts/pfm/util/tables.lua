@@ -4,8 +4,8 @@
 
 local tables = {}
 
---- Copies a part of a list of any length: `unpack` takes no more than the interpreter's C stack holds, some 8,000
--- values.
+--- Copies a part of a list of any length: `unpack` takes no more than the interpreter's C stack
+-- holds, some 8,000 values.
 -- @tparam table list
 -- @int[opt=1] from
 -- @int[opt=#list] to
@@ -136,7 +136,8 @@ function tables.last_before(list, field, value)
    return low
 end
 
---- Returns a comparison for `table.sort`: by a field; if elements have the same there, by the next field.
+--- Returns a comparison for `table.sort`: by a field; if elements have the same there, by the next
+-- field.
 -- @param first its name or number
 -- @param[opt] second
 -- @param[opt] third

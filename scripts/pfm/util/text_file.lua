@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Functions for files: they read small text files, such as those in /proc and /sys, list the names in a folder, and
--- make nameless files for what programs print. Those that write report what cannot be written.
+--- Functions for files: they read small text files, such as those in /proc and /sys, list the names
+-- in a folder, and make nameless files for what programs print. Those that write report what cannot
+-- be written.
 -- @module pfm.util.text_file
 
 local text_file = {}

@@ -309,7 +309,9 @@ static void reads_at_user_level(void)
 	report("read four, in one sequence", ours_at_user_level(4), perfs_at_user_level(4), 124);
 }
 
-/* Returns the cost of a region's start and stop. If no file is in use, the region is not measured. */
+/*
+ * Returns the cost of a region's start and stop. If no file is in use, the region is not measured.
+ */
 static double region_cost(void)
 {
 	double cost;
@@ -363,7 +365,7 @@ static void lives(void)
 	report("create + write_pmcs + load + unload + close, one counter", ours, perfs, 16000);
 }
 
-/* --- overflows: a fixed loop with them, less the same without ----------------------------------- */
+/* --- overflows: a fixed loop with them, less the same without --------------------------------- */
 
 #define LOOP		5000000ULL	/* 10 million instructions, 20 million cycles */
 #define PERIOD		10000ULL
@@ -527,7 +529,9 @@ static void judged(double alone)
 	       our_judged(alone, PFM_PROG_SMPL_NAME, &tallying, sizeof(tallying)), 0, nothing + MORE_BY_PROGRAM);
 }
 
-/* Returns the cost of an overflow that resets its counter or, if switching is true, switches sets. */
+/*
+ * Returns the cost of an overflow that resets its counter or, if switching is true, switches sets.
+ */
 static double our_overflows(double alone, int counters, bool switching)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -PERIOD, .reg_long_reset = -PERIOD,
@@ -625,7 +629,7 @@ static void notifications(void)
 	report("an overflow by SIGIO, handler, restart", ours, notify_cost(alone, on_perfs), 8400);
 }
 
-/* --- context switches -------------------------------------------------------------------------- */
+/* --- context switches ------------------------------------------------------------------------- */
 
 static void exchange(int from, int to, int n)
 {
@@ -715,7 +719,7 @@ static void switches(void)
 	report("what views add to that", with(open_viewed) - none - ours, 0, 1800);
 }
 
-/* --- children that are counted too --------------------------------------------------------------- */
+/* --- children that are counted too ------------------------------------------------------------ */
 
 static void have_child(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * cancelled.c - on the machine of LPFM_MACHINE: threads that command a context are cancelled, in a call or between two.
- * No call is left half done: another thread can still use the context.
+ * cancelled.c - on the machine of LPFM_MACHINE: threads that command a context are cancelled, in a
+ * call or between two. No call is left half done: another thread can still use the context.
  */
 #include <pthread.h>
 #include <stdio.h>

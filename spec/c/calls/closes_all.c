@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * closes_all.c - 3.1.1, 3.3 on the machine of LPFM_MACHINE: a program that closes all descriptors that it did not open,
- * as daemons do, can make contexts after it, and its own descriptors are left alone. Prints "ok", or what was wrong.
+ * closes_all.c - 3.1.1, 3.3 on the machine of LPFM_MACHINE: a program that closes all descriptors
+ * that it did not open, as daemons do, can make contexts after it, and its own descriptors are left
+ * alone. Prints "ok", or what was wrong.
  *
  *   closes_all library	closes them by closefrom(3)
  *   closes_all kernel		closes them by close_range(2), which the library does not see

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* create_n.c - the calls of section 6.1, with pfm_create_context() as 6.1.1 has it. Silent where all is well. */
+/*
+ * create_n.c - the calls of section 6.1, with pfm_create_context() as 6.1.1 has it. Silent where
+ * all is well.
+ */
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -27,7 +30,7 @@ static void default_policy(void)
 	memset(&ctx, 0, sizeof(ctx));
 	CHECK(pfm_create_context(&ctx, 1) == 0);
 	CHECK(ctx.ctx_fd > 2 && !ctx.ctx_smpl_buf_size);
-	CHECK(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL);	/* it is a context, but not loaded */
+	CHECK(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL); /* it is a context, but not loaded */
 	close(ctx.ctx_fd);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * end_after_fork.c - 3.3.6 on the machine of LPFM_MACHINE: END is sent "when the monitored thread does not have access
- * to the file descriptor". A child that inherited it is monitored to its end.
+ * end_after_fork.c - 3.3.6 on the machine of LPFM_MACHINE: END is sent "when the monitored thread
+ * does not have access to the file descriptor". A child that inherited it is monitored to its end.
  *
  *   end_after_fork WHAT	what the child does with the descriptor; prints "END" or "no END"
  *	nothing|close|close_range|dup2|dup_and_close|close_both|exec|exec_first|exec_fails|exec_by_thread

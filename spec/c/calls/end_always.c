@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * end_always.c - 3.3.6: END comes when the monitored thread ends, whatever has masked or held it, and not before:
+ * end_always.c - 3.3.6: END comes when the monitored thread ends, whatever has masked or held it,
+ * and not before:
  *
  *   end_always CASE
  *
- * "This could be because the entire process exited or simply because that thread terminated"; "It is not possible to
- * suppress the termination message"; when it is received "the context is detached".
+ * "This could be because the entire process exited or simply because that thread terminated"; "It
+ * is not possible to suppress the termination message"; when it is received "the context is
+ * detached".
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -307,7 +309,9 @@ static void hold_tool(int begin, int let_go, pid_t tool, pid_t target)
 	_exit(kill(tool, SIGCONT));
 }
 
-/* A thread that executes a program and ends is followed, though the tool does not run until then. */
+/*
+ * A thread that executes a program and ends is followed, though the tool does not run until then.
+ */
 static void unseen(void)
 {
 	pid_t second, pid, helper;
@@ -349,7 +353,8 @@ static void own(void)
 	REQUIRE(!pthread_create(&thread, NULL, monitor_itself, NULL));
 	REQUIRE(!pthread_join(thread, NULL));
 	p.fd = own_fd;
-	while (pfm_load_context(own_fd, &load)) {	/* after pthread_join() the thread may still be about to end */
+	/* after pthread_join() the thread may still be about to end */
+	while (pfm_load_context(own_fd, &load)) {
 		REQUIRE(errno == EBUSY);
 		REQUIRE(!poll(&p, 1, 0));
 		sched_yield();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * fork_load.c - 3.1.7, on the machine of LPFM_MACHINE: a child of fork() loads a context onto its parent, which had one
- * at the fork, and has unloaded it since.
+ * fork_load.c - 3.1.7, on the machine of LPFM_MACHINE: a child of fork() loads a context onto its
+ * parent, which had one at the fork, and has unloaded it since.
  */
 #include <stdio.h>
 #include <sys/wait.h>

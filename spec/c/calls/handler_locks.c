@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * handler_locks.c - 5.7: "It is possible to create, program, control and destroy a context from a signal handler",
- * whatever of libc it has interrupted:
+ * handler_locks.c - 5.7: "It is possible to create, program, control and destroy a context from a
+ * signal handler", whatever of libc it has interrupted:
  *
  *   handler_locks CASE ["child"]
  *

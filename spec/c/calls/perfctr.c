@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfctr.c - perfctr's virtual counters, by the sentences of their specification: "perfctr CASE". Silent where all is
- * well. Counts page faults, which all machines can, to the last one: each page is touched once.
+ * perfctr.c - perfctr's virtual counters, by the sentences of their specification: "perfctr CASE".
+ * Silent where all is well. Counts page faults, which all machines can, to the last one: each page
+ * is touched once.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -75,7 +76,7 @@ static volatile const struct vperfctr_state *map(int fd)
 	return kstate;
 }
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening ---------------------------------------------------------------------------------- */
 
 /* "inactive, with all control fields disabled and all counters having the value zero"; "EEXIST" */
 static void opens(void)
@@ -105,7 +106,8 @@ static void opens(void)
 	close(fd);
 	REQUIRE(!sys_vperfctr_read(other, &sum, NULL, NULL));
 	close(other);
-	REQUIRE_ERR(sys_vperfctr_open(0, 1), EEXIST);	/* the thread keeps its counters without a descriptor */
+	/* the thread keeps its counters without a descriptor */
+	REQUIRE_ERR(sys_vperfctr_open(0, 1), EEXIST);
 }
 
 /* A command that fails changes nothing. */
@@ -141,8 +143,10 @@ static void errors(void)
 	BAD(c.cpu_control.pmc_map[0] = 80);		/* a virtual PMD */
 	BAD(c.cpu_control.pmc_map[0] = 64);		/* the PMD of the TSC, which tsc_on uses */
 	BAD(c.cpu_control.nractrs = 2; c.cpu_control.pmc_map[1] = FAULTS);
-	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10);	/* no signal */
-	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.si_signo = SIGUSR1);	/* no ireset */
+	/* no signal */
+	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10);
+	/* no ireset */
+	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.si_signo = SIGUSR1);
 	BAD(c.cpu_control.nractrs = 0; c.cpu_control.nrictrs = 1; c.cpu_control.ireset[0] = -10; c.si_signo = 65);
 	REQUIRE(!sys_vperfctr_read(fd, NULL, &now, NULL));
 	c = faults();
@@ -154,9 +158,11 @@ static void errors(void)
 	REQUIRE(write(fd, "", 1) == -1 && ftruncate(fd, 0) == -1);
 }
 
-/* --- counting --------------------------------------------------------------------------------------- */
+/* --- counting --------------------------------------------------------------------------------- */
 
-/* "Before restarting, the counter sums are reset to zero", but for those in preserve, and the TSC. */
+/*
+ * "Before restarting, the counter sums are reset to zero", but for those in preserve, and the TSC.
+ */
 static void preserves(void)
 {
 	struct vperfctr_control c = faults();
@@ -211,7 +217,8 @@ static void stops(void)
 		REQUIRE(s.tsc >= running.tsc);
 		REQUIRE(vperfctr_read_pmc(map(fd), 0) == s.pmc[0] && vperfctr_read_tsc(map(fd)) == s.tsc);
 		touch(PAGES);
-		REQUIRE(!sys_vperfctr_control(fd, &off));	/* stopped counters can be stopped again */
+		/* stopped counters can be stopped again */
+		REQUIRE(!sys_vperfctr_control(fd, &off));
 		running = sums(fd);
 		REQUIRE(running.pmc[0] == s.pmc[0] && running.tsc == s.tsc);
 		REQUIRE(!sys_vperfctr_control(fd, &c));
@@ -253,7 +260,10 @@ static void mapped(void)
 	REQUIRE(!(kstate->flags & VPERFCTR_ATTACHED) && kstate->cpu_state.pmc[0].sum >= 3 * PAGES);
 }
 
-/* "If the object already had been detached, then no action is performed"; commands need it attached. */
+/*
+ * "If the object already had been detached, then no action is performed"; commands need it
+ * attached.
+ */
 static void unlinked(void)
 {
 	struct vperfctr_control c = faults(), now;
@@ -274,7 +284,7 @@ static void unlinked(void)
 	REQUIRE(sums(fd).pmc[0] == s.pmc[0]);
 }
 
-/* --- other threads -------------------------------------------------------------------------------------- */
+/* --- other threads ---------------------------------------------------------------------------- */
 
 struct worker {
 	pthread_t	thread;
@@ -402,7 +412,7 @@ static void cancelled(void)
 		nanosleep(&until, NULL);
 		pthread_cancel(t);
 		pthread_join(t, NULL);
-		fd = counting(0);	/* not before, because the thread would inherit the counters */
+		fd = counting(0); /* not before, because the thread would inherit the counters */
 		touch(PAGES);
 		BETWEEN(PAGES, sums(fd).pmc[0], PAGES + FEW);
 		REQUIRE(!sys_vperfctr_unlink(fd) && !close(fd));
@@ -438,7 +448,7 @@ static void forked(void)
 	REQUIRE(waitpid(pid, &status, 0) == pid && !status);
 }
 
-/* --- overflows ---------------------------------------------------------------------------------------- */
+/* --- overflows -------------------------------------------------------------------------------- */
 
 static int overflowing;
 static volatile sig_atomic_t signals, wrong, resume;
@@ -641,7 +651,7 @@ static void signals_processes(void)
 	REQUIRE(sums(fd).pmc[1] >= 2 * PAGES);
 }
 
-/* --- children ----------------------------------------------------------------------------------------- */
+/* --- children --------------------------------------------------------------------------------- */
 
 /* Forks a child, which for each byte of go touches pages and writes to done, until go ends. */
 static pid_t child(int go[2], int done[2])
@@ -707,7 +717,10 @@ static void children(void)
 	BETWEEN(s.pmc[0] - FEW, of_children(fd).pmc[0], s.pmc[0] + FEW);
 }
 
-/* On the machine perf the sum has the counts of living children, too: perf_event gives the sum alone. */
+/*
+ * On the machine perf the sum has the counts of living children, too: perf_event gives the sum
+ * alone.
+ */
 static void living(void)
 {
 	int fd = counting(0), go[2], done[2];

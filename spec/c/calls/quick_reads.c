@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * quick_reads.c - pfm_read_pmds() as a running program calls it again and again, on the machine of LPFM_MACHINE,
- * and what may come between: commands, descriptors closed and used for something else, signals, threads.
+ * quick_reads.c - pfm_read_pmds() as a running program calls it again and again, on the machine of
+ * LPFM_MACHINE, and what may come between: commands, descriptors closed and used for something
+ * else, signals, threads.
  *
  *   quick_reads one|values|commands|closed|replaced|reused|held|signals|threads
  */
@@ -323,7 +324,8 @@ static void held(void)
 	faults(fd);
 	child = fork();
 	if (!child) {
-		CHECK(refused(fd) && refused(fd));	/* a child may not command its parent's contexts */
+		/* a child may not command its parent's contexts */
+		CHECK(refused(fd) && refused(fd));
 		if (failures)
 			_exit(1);
 		pause();

@@ -41,7 +41,9 @@ static void file_size(void)
 
 #define IS_EFAULT(call) CHECK(((call) == -1 && errno == EFAULT))
 
-/* The calls of views return EFAULT for NULL, and for a view that is not mapped: its page is NULL. */
+/*
+ * The calls of views return EFAULT for NULL, and for a view that is not mapped: its page is NULL.
+ */
 static void views(void)
 {
 	static const uint16_t nums[] = { 64 };

@@ -104,7 +104,10 @@ static void kill_it(struct process p)
 
 /* --- 3.1.7 ---------------------------------------------------------------------------------- */
 
-/* If a thread has a context, a load from another process is refused, and the message names the holder. */
+/*
+ * If a thread has a context, a load from another process is refused, and the message names the
+ * holder.
+ */
 static void refused_here(long tid)
 {
 	char by[64];
@@ -173,7 +176,7 @@ static void cpus(void)
 	CHECK(!sched_setaffinity(0, sizeof(set), &set));
 	CHECK(!load(fd, gettid()));
 	in_another(wide_refused_here, 0);
-	in_another(accepted_here, getpid());	/* contexts of CPUs do not exclude those of threads */
+	in_another(accepted_here, getpid()); /* contexts of CPUs do not exclude those of threads */
 	close(fd);
 }
 
@@ -251,7 +254,9 @@ static void memory(void)
 	finish(a);
 	CHECK(config().cf_smpl_buf_size_cur == 40960);
 	CHECK(with_buffer(40960) >= 0);
-	/* a closed context's buffer does not exist any more: there is room for another one at once */
+	/*
+	 * a closed context's buffer does not exist any more: there is room for another one at once
+	 */
 	for (int i = 0; i < 20; i++) {
 		close(fd);
 		CHECK(config().cf_smpl_buf_size_cur == 61440);

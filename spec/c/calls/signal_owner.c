@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * signal_owner.c - 3.3.7 on the machine of LPFM_MACHINE: the owner of a descriptor gets its signals, and nothing else
- * does. Prints "ok", or what was wrong.
+ * signal_owner.c - 3.3.7 on the machine of LPFM_MACHINE: the owner of a descriptor gets its
+ * signals, and nothing else does. Prints "ok", or what was wrong.
  *
  *   signal_owner group	the owner is process group 1; this process is the first of a pid name space
  *   signal_owner thread	the owner is a thread of another process

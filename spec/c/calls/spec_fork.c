@@ -231,7 +231,10 @@ static void close_what_lives(int fd)
 	CHECK(poll(&p, 1, 0) == 0 && !close(fd));
 }
 
-/* Figure 3.10: if the monitored thread closes, "the context is unloaded"; for other holders "the context remains". */
+/*
+ * Figure 3.10: if the monitored thread closes, "the context is unloaded"; for other holders "the
+ * context remains".
+ */
 static void self(void)
 {
 	int (*const ways[])(int) = { close, by_range, by_dup };
@@ -253,7 +256,9 @@ static void self(void)
 	}
 }
 
-/* Figure 3.11: attached to another thread, a context lasts as long as a process has its descriptor. */
+/*
+ * Figure 3.11: attached to another thread, a context lasts as long as a process has its descriptor.
+ */
 static void attached(void)
 {
 	int fd = new_context();

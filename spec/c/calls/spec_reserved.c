@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec_reserved.c - "The interface does check that reserved bits ... are indeed cleared, otherwise an
- * error is returned" (2.3.7): every reserved byte of the pfm_* calls' structures, and the error
+ * spec_reserved.c - "The interface does check that reserved bits ... are indeed cleared, otherwise
+ * an error is returned" (2.3.7): every reserved byte of the pfm_* calls' structures, and the error
  * flags in vectors (3.1.2 - 3.1.4, 3.1.10). On the simulated computer.
  */
 #include <unistd.h>

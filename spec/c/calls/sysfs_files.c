@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sysfs_files.c - /sys/kernel/perfmon on machines in user space, as programs for perfmon2 read it: each file by
- * open(2), open64(2), fopen(3) and fopen64(3), against what the calls say. Silent where all is well.
+ * sysfs_files.c - /sys/kernel/perfmon on machines in user space, as programs for perfmon2 read it:
+ * each file by open(2), open64(2), fopen(3) and fopen64(3), against what the calls say. Silent
+ * where all is well.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -190,7 +191,8 @@ int main(void)
 	has_not(ROOT "pmu_desc/pmd99999999999/name");
 	has_not("/sys/kernel/perfmonster/version");
 	has_not("no/such/file");
-	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);	/* other files are opened as ever */
+	/* other files are opened as ever */
+	fd = open("sysfs_files.tmp", O_CREAT | O_EXCL | O_WRONLY, 0640);
 	REQUIRE(fd >= 0 && !close(fd) && !access("sysfs_files.tmp", W_OK) && !unlink("sysfs_files.tmp"));
 	return 0;
 }

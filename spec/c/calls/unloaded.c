@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * unloaded.c - a program that is not linked with libperfmon loads it by dlopen(3), unloads it by dlclose(3), and closes
- * its context afterwards. The library's thread must still be able to serve that.
+ * unloaded.c - a program that is not linked with libperfmon loads it by dlopen(3), unloads it by
+ * dlclose(3), and closes its context afterwards. The library's thread must still be able to serve
+ * that.
  *
  *   unloaded LIBRARY
  */

@@ -39,7 +39,7 @@ enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART }
 
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
-	pthread_mutex_t		lock;		/* around commands; a child context uses its root's */
+	pthread_mutex_t		lock;	/* around commands; a child context uses its root's */
 	struct file		*root;		/* of a child context, with a reference */
 	struct pfm_context	*ctx;		/* under lock; NULL: closed */
 	atomic_int		refs;
@@ -58,7 +58,8 @@ struct file {
 	uint64_t		pending[PFM_PMD_BV];
 	struct set_ledger	ledger[NUM_IDS];
 	unsigned int		posts, signals;	/* messages and signals that the core has sent */
-	unsigned int		handled, wants_notify, wants_mask;	/* by the format, of one overflow */
+	/* by the format, of one overflow */
+	unsigned int		handled, wants_notify, wants_mask;
 
 	pthread_mutex_t		read_lock;
 	pfarg_msg_t		queue[QUEUE_ROOM];
@@ -148,7 +149,7 @@ void interrupt_somebody(void);
 
 extern pfm_buffer_fmt_t tally_format, driven_format, visitor_format;
 
-/* --- concurrent_commands.c, concurrent_registers.c, concurrent_growth.c ------------------------ */
+/* --- concurrent_commands.c, concurrent_registers.c, concurrent_growth.c ----------------------- */
 
 /* Returns true if a command succeeded; checks that it fails only with an error that it can have. */
 bool went(enum command c, int ret);

@@ -7,7 +7,8 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct file *files[NUM_FILES];
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_CHILD_CTXS];	/* those not published yet, too */
+/* those not published yet, too */
+static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_CHILD_CTXS];
 static unsigned int num_watched, num_child_ctxs;
 
 struct file *file_new(void)

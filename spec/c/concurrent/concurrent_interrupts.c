@@ -60,7 +60,10 @@ void settle(struct file *f)
 	ledger_overflow(f, wrapped, &where);
 }
 
-/* As in perfmon.ko: an overflow that has not been reported yet belongs to the set before the switch. */
+/*
+ * As in perfmon.ko: an overflow that has not been reported yet belongs to the set before the
+ * switch.
+ */
 static void expire(struct file *f)
 {
 	f->armed = false;

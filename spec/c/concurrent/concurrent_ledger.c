@@ -188,7 +188,9 @@ static void check_told(const struct file *f, bool notify)
 	      f->signals);
 }
 
-/* If an interrupt could not install a set, monitoring is masked, and a message asks for a restart. */
+/*
+ * If an interrupt could not install a set, monitoring is masked, and a message asks for a restart.
+ */
 void ledger_told(struct file *f, bool held)
 {
 	check_told(f, held);

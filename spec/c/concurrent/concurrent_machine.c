@@ -258,7 +258,9 @@ static int attach(struct pfm_context *ctx, uint32_t id)
 	return 0;
 }
 
-/* PFM_FL_INHERIT: a child context has a file of its own that is not published, and its root's lock. */
+/*
+ * PFM_FL_INHERIT: a child context has a file of its own that is not published, and its root's lock.
+ */
 static int fork_child_ctx(struct pfm_context *child_ctx, void *child)
 {
 	struct file *root = file_of(child_ctx->root), *f = file_new();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* concurrent_registers.c - random vectors of registers, some of them bad, some longer than a part. */
+/*
+ * concurrent_registers.c - random vectors of registers, some of them bad, some longer than a part.
+ */
 #include "concurrent.h"
 
 #define MAX_N (PFM_PART + 50)

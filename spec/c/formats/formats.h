@@ -29,7 +29,8 @@ struct recorder {
 	int		validate_err, getsize_err, init_err, exit_err, restart_err;
 	int		handler_err_pmd;	/* the handler refuses this PMD's overflow */
 	int		size;			/* of the buffer; -1: what the argument says */
-	pfm_ovfl_ctrl_t	ctrl, by_pmd[8], restart_ctrl;	/* by_pmd: added to ctrl for overflows of PMD0 - PMD7 */
+	/* by_pmd: added to ctrl for overflows of PMD0 - PMD7 */
+	pfm_ovfl_ctrl_t	ctrl, by_pmd[8], restart_ctrl;
 
 	char		calls[MAX_CALLS + 1];	/* one letter per call: v g i h r x */
 	uint32_t	ctx_flags;

@@ -128,7 +128,7 @@ static void listed(void)
 	end(-1);
 }
 
-/* --- 3.5.7: flags and the queue ----------------------------------------------------------------- */
+/* --- 3.5.7: flags and the queue --------------------------------------------------------------- */
 
 static void noset(void)
 {
@@ -172,7 +172,7 @@ static void queue_depth(void)
 	queue(5, 5);
 }
 
-/* --- 3.5.10 - 3.5.12: creation ------------------------------------------------------------------ */
+/* --- 3.5.10 - 3.5.12: creation ---------------------------------------------------------------- */
 
 static void arguments(void)
 {
@@ -208,7 +208,8 @@ static void argument_sizes(void)
 	begin(NULL);
 	recorder.fmt_arg_size = sizeof(arg);
 	EQUAL(pfm_register_buffer_fmt(&recorder), 0);
-	EQUAL(create_errno(0, NULL), EINVAL);	/* "If a format uses parameters then they must be provided" */
+	/* "If a format uses parameters then they must be provided" */
+	EQUAL(create_errno(0, NULL), EINVAL);
 	TRUE(pfm_create_context_name(&ctx, "recorder", &arg, sizeof(arg) - 1) == -1 && errno == EINVAL);
 	TRUE(pfm_create_context_name(&ctx, "recorder", &arg, sizeof(arg) + 1) == -1 && errno == EINVAL);
 	CALLS("");
@@ -370,7 +371,7 @@ static void initialized(void)
 	end(fd);
 }
 
-/* --- 3.5.13: the end ---------------------------------------------------------------------------- */
+/* --- 3.5.13: the end -------------------------------------------------------------------------- */
 
 static void at_exit(void)
 {

@@ -286,7 +286,9 @@ static int unmaps(void *at, int fd)
 	return munmap(at, SIZE) ? 1 : 0;
 }
 
-/* "always possible to explicitly remove the mapping" in the child, which the parent does not notice */
+/*
+ * "always possible to explicitly remove the mapping" in the child, which the parent does not notice
+ */
 static void child_unmaps(void)
 {
 	int fd = create(SIZE, NULL);

@@ -12,7 +12,7 @@ static pfm_ovfl_ctrl_t bits(bool notify, bool reset, bool block, bool mask)
 				  .mask_monitoring = mask };
 }
 
-/* --- the handler's arguments -------------------------------------------------------------------- */
+/* --- the handler's arguments ------------------------------------------------------------------ */
 
 static void fields(void)
 {
@@ -55,7 +55,10 @@ static void fields(void)
 	end(fd);
 }
 
-/* "Depending on the PMU, this value may not necessarily be 0": here the interrupt comes 4 events late. */
+/*
+ * "Depending on the PMU, this value may not necessarily be 0": here the interrupt comes 4 events
+ * late.
+ */
 static void value_past_zero(void)
 {
 	int fd;
@@ -192,7 +195,7 @@ static void first_error(void)
 	end(fd);
 }
 
-/* --- what its control bits do ------------------------------------------------------------------- */
+/* --- what its control bits do ----------------------------------------------------------------- */
 
 /* "The default value is 0": nothing happens, the counter goes on from 0. */
 static void defaults(void)
@@ -432,7 +435,9 @@ static void block_at_user_level(void)
 	end(fd);
 }
 
-/* Masked: "no qualified event is collected until a PFM_RESTART"; it "cancels any reset_ovfl_pmds". */
+/*
+ * Masked: "no qualified event is collected until a PFM_RESTART"; it "cancels any reset_ovfl_pmds".
+ */
 static void mask_monitoring(void)
 {
 	pfarg_msg_t msg;
@@ -453,7 +458,8 @@ static void mask_monitoring(void)
 	TRUE(!message(fd, &msg));
 	rec.restart_ctrl.reset_ovfl_pmds = 1;
 	TRUE(!pfm_restart(fd));
-	EQUAL(value_of(fd, 0, 4), -77);	/* "all resets will take place during the call to PFM_RESTART" */
+	/* "all resets will take place during the call to PFM_RESTART" */
+	EQUAL(value_of(fd, 0, 4), -77);
 	run(100);
 	EQUAL(value_of(fd, 0, 5), 20);
 	end(fd);

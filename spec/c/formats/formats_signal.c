@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * formats_signal.c - perfmonctl() from signal handlers (5.7), and the debug registers' ignored fields
- * (5.6.3), on the simulated computer:
+ * formats_signal.c - perfmonctl() from signal handlers (5.7), and the debug registers' ignored
+ * fields (5.6.3), on the simulated computer:
  *
  *   formats_signal CASE
  */

@@ -4,9 +4,10 @@
  *
  *   bpf_oracle SEED RECORDS [PROGRAMS]
  *
- * SO_ATTACH_FILTER has the kernel run a program over each packet of a socket; the number of bytes received is the
- * program's result, folded to eight bits. Records are sent with each word in network byte order, as those programs
- * load it. Both verifiers accept the same programs, but for loads of other than words of a record.
+ * SO_ATTACH_FILTER has the kernel run a program over each packet of a socket; the number of bytes
+ * received is the program's result, folded to eight bits. Records are sent with each word in
+ * network byte order, as those programs load it. Both verifiers accept the same programs, but for
+ * loads of other than words of a record.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -43,7 +44,10 @@ static bool attach(int fd, const struct pfm_bpf_insn *insns, unsigned int n)
 
 /* --- results --------------------------------------------------------------------------------- */
 
-/* A result is received as this number of bytes, at least 1; 0 bytes are received after a division by 0. */
+/*
+ * A result is received as this number of bytes, at least 1; 0 bytes are received after a division
+ * by 0.
+ */
 static uint32_t length_of(uint32_t verdict)
 {
 	return 1 + bpf_fold(verdict);

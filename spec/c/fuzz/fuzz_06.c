@@ -133,7 +133,8 @@ static void call(const struct command *c, int fd)
 	CHECK(arg, "no memory");
 	for (size_t i = 0; i < elements; i++) {
 		c->fill(arg + i * c->size);
-		if (c->cmd != PFM_SET_CONFIG)	/* a larger limit would allow more than FUZZ_ELEMENTS */
+		/* a larger limit would allow more than FUZZ_ELEMENTS */
+		if (c->cmd != PFM_SET_CONFIG)
 			fuzz_spoil(arg + i * c->size, c->size);
 	}
 	perfmonctl(fd, c->cmd, rng_below(R, 64) == 63 ? NULL : arg, n);

@@ -15,7 +15,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,	/* of loads: some between words, some beyond the record */
+	/* of loads: some between words, some beyond the record */
+	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,
 	MUTANTS = 4,		/* of an accepted program */
 	CHANGES = 3,		/* of a mutant, at most */
 	ENDLESS = 600,		/* s that a thousand programs may take */

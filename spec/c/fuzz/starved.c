@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * starved.c - runs a script in a Lua state that can run out of memory: argv[1] with the other arguments.
+ * starved.c - runs a script in a Lua state that can run out of memory: argv[1] with the other
+ * arguments.
  *
  * The script gets a function starve(n, f, ...), a pcall(f, ...) in which n allocations succeed.
  */
@@ -16,7 +17,8 @@ static int starve(lua_State *L)
 	long n = (long)luaL_checknumber(L, 1);
 	int ret;
 
-	luaL_checkstack(L, 100, "starve");	/* room for results, which lua_pcall() could not get when starved */
+	/* room for results, which lua_pcall() could not get when starved */
+	luaL_checkstack(L, 100, "starve");
 	lua_pushboolean(L, 1);
 	lua_replace(L, 1);
 	permitted = n;

@@ -138,7 +138,7 @@ static int create_family(int n)
 
 static int create_program(int n)
 {
-	static const uint64_t keep = PFM_PROG_KEEP * (1ULL << 32) + 0x06;	/* BPF_RET | BPF_K */
+	static const uint64_t keep = PFM_PROG_KEEP * (1ULL << 32) + 0x06; /* BPF_RET | BPF_K */
 	pfm_prog_smpl_arg_t arg = {
 		.insns = (uintptr_t)&keep, .num_insns = 1, .num_buckets = 10, .base = PFM_PROG_SMPL_DEFAULT,
 		.base_arg = { 20000 },

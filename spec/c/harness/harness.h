@@ -63,7 +63,8 @@ struct program_pool {
 	unsigned int	used;
 	bool		kernel;		/* no user level */
 	bool		irqs_off;	/* sites may mask interrupts */
-	bool		interrupt;	/* a device's program: it ends, and has only sites and loops of level INTR */
+	/* a device's program: it ends, and has only sites and loops of level INTR */
+	bool		interrupt;
 };
 
 /* The events that programs have and all models count. */

@@ -25,7 +25,8 @@ int __real_close(int fd);
 
 long alloc_live, alloc_made;
 static long fail_at = -1;
-static __thread bool watched;	/* in the thread that called alloc_fail_at(): no other may take its failure */
+/* in the thread that called alloc_fail_at(): no other may take its failure */
+static __thread bool watched;
 
 void alloc_fail_at(long nth)
 {

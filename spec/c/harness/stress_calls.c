@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* stress_calls.c - makes random calls one after the other, and notes in the ledger what each changed. */
+/*
+ * stress_calls.c - makes random calls one after the other, and notes in the ledger what each
+ * changed.
+ */
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>

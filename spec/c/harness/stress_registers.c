@@ -79,7 +79,7 @@ static void decode(struct counter *c, const uint64_t *pmcs, uint16_t pmd)
 	events = c->on ? sim_model_events(world.sim, code) : 0;
 	if (c->on && codes->filter)
 		codes->filter(pmcs, pmcs[ctrl], code, &filter);
-	c->on = events && !filter.marked;	/* the instructions of these programs are never marked */
+	c->on = events && !filter.marked; /* the instructions of these programs are never marked */
 	filter.marked = false;
 	CHECK(pfm_zeros(&filter, sizeof(filter)), "PMD%u leaves something out", pmd);
 	CHECK(!(events & (events - 1)), "PMD%u counts several events", pmd);

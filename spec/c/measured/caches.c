@@ -208,10 +208,11 @@ static void a_written_line_is_taken_from_the_others(void)
 	CHECK(cache_data(&s->cores[0], CACHE_STORE, 0x1000, 8) == 100);		/* claimed */
 	CHECK(cache_data(&s->cores[0], CACHE_STORE, 0x1008, 8) == 0);		/* modified */
 	CHECK(s->cores[1].invalidated == 1 && s->cores[2].invalidated == 1 && !s->cores[0].invalidated);
-	CHECK(cache_data(&s->cores[1], CACHE_LOAD, 0x1000, 8) > 100);		/* from core 0's cache */
-	CHECK(cache_data(&s->cores[0], CACHE_LOAD, 0x1000, 8) == 0);		/* shared with core 0 */
+	CHECK(cache_data(&s->cores[1], CACHE_LOAD, 0x1000, 8) > 100);	/* from core 0's cache */
+	CHECK(cache_data(&s->cores[0], CACHE_LOAD, 0x1000, 8) == 0);	/* shared with core 0 */
 	CHECK(cache_data(&s->cores[0], CACHE_STORE, 0x1000, 8) == 100);
-	CHECK(cache_data(&s->cores[1], CACHE_STORE, 0x2000, 8) == 100);		/* no other core has the line */
+	/* no other core has the line */
+	CHECK(cache_data(&s->cores[1], CACHE_STORE, 0x2000, 8) == 100);
 	CHECK(cache_data(&s->cores[1], CACHE_STORE, 0x2000, 8) == 0);
 	cache_system_free(s);
 }

@@ -5,8 +5,8 @@
  *   main > ping > pong > ping > spin		10 %
  *   main > down > spin, main > down > down > spin, ... four deep, 5 % each
  *   main > spin				40 %
- * argv[1]: the rounds. Their lengths differ, so that no sampling period is in step with them. It has frame pointers,
- * whatever the compiler's flags; with -DNO_POINTERS it has none.
+ * argv[1]: the rounds. Their lengths differ, so that no sampling period is in step with them. It
+ * has frame pointers, whatever the compiler's flags; with -DNO_POINTERS it has none.
  */
 #include <stdlib.h>
 

@@ -2,8 +2,9 @@
 /*
  * jit.c - makes code, and describes it in a dump that perf reads (jitdump-specification.txt):
  *   jit FOLDER ITERATIONS
- * Runs `first` at a page's beginning, then `second` in its place, then `second` again, moved to the page's middle, and
- * prints when each began, in ns of CLOCK_MONOTONIC. The lines of `first` are 10 and 11 of made.js, of `second` 20, 21.
+ * Runs `first` at a page's beginning, then `second` in its place, then `second` again, moved to the
+ * page's middle, and prints when each began, in ns of CLOCK_MONOTONIC. The lines of `first` are 10
+ * and 11 of made.js, of `second` 20, 21.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -190,7 +190,9 @@ static void *last_gasp(void *arg)
 	return NULL;
 }
 
-/* What a thread did before it ended is counted, even if it is gone when the computer looks at it. */
+/*
+ * What a thread did before it ended is counted, even if it is gone when the computer looks at it.
+ */
 static void last(void)
 {
 	int pipes[4], fd;

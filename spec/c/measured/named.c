@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c - two threads that give themselves names: "busy" computes, "idle" computes for an eighth of
- * the time and touches pages.
+ * named.c - two threads that give themselves names: "busy" computes, "idle" computes for an eighth
+ * of the time and touches pages.
  *
  *   named SECONDS
  */

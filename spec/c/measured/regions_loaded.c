@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* regions_loaded.c - an object that a program loads, with a region of its own and one that the program has, too. */
+/*
+ * regions_loaded.c - an object that a program loads, with a region of its own and one that the
+ * program has, too.
+ */
 #include "perfmon/regions.h"
 
 void regions_loaded(void (*touch)(long));

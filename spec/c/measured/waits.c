@@ -32,7 +32,7 @@ static __attribute__((noinline)) void nap(long us)
 static __attribute__((noinline)) void short_wait(long us)
 {
 	nap(us);
-	__asm__ volatile("nop");	/* differs from long_wait(): the compiler could merge them */
+	__asm__ volatile("nop"); /* differs from long_wait(): the compiler could merge them */
 }
 
 static __attribute__((noinline)) void long_wait(long us)

@@ -205,7 +205,8 @@ static void sampling(void)
 			DIE("not full");
 		n += samples(hdr, pid);
 		full++;
-		if (perfmonctl(fd, PFM_RESTART, NULL, 0) == -1 && errno != EBUSY)	/* EBUSY: it has ended */
+		/* EBUSY: it has ended */
+		if (perfmonctl(fd, PFM_RESTART, NULL, 0) == -1 && errno != EBUSY)
 			DIE("PFM_RESTART");
 	}
 	if (hdr->hdr_count < ENTRIES)
@@ -231,7 +232,8 @@ static void queries(void)
 	pc.reg_num = 77777;
 	if (perfmonctl(0, PFM_GET_PMC_RESET_VAL, &pc, 1) != -1 || errno != EINVAL || !PFM_REG_HAS_ERROR(pc.reg_flags))
 		DIE("PMC77777");
-	if (perfmonctl(0, 0x09, NULL, 0) != -1 || errno != EINVAL)	/* the command was obsolete in 2.0 */
+	/* the command was obsolete in 2.0 */
+	if (perfmonctl(0, 0x09, NULL, 0) != -1 || errno != EINVAL)
 		DIE("PFM_DESTROY_CONTEXT");
 	if (perfmonctl(0, PFM_START, NULL, 0) != -1 || errno != EBADF)
 		DIE("a descriptor that is no context");

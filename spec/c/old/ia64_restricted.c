@@ -104,7 +104,7 @@ struct model {
 	const char	*tagged[4];
 	void		(*ask)(const struct request *q);
 	bool		inverts;
-	bool		paired;		/* tagged events belong to register pairs; else to matchers */
+	bool		paired;	/* tagged events belong to register pairs; else to matchers */
 };
 
 struct request {
@@ -112,7 +112,7 @@ struct request {
 	struct range	code[4], data[4];
 	unsigned int	num_code, num_data;
 	struct opcode	opcode, second;	/* second: of the other matcher */
-	unsigned int	num_events;	/* if retired: the number of tagged events, from the first on */
+	unsigned int	num_events; /* if retired: the number of tagged events, from the first on */
 };
 
 /* Returns a range that begins at or next to a program's address, where errors by one show. */

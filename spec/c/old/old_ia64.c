@@ -144,7 +144,8 @@ static void ita_buffers(void)
 	CHECK(pmc(11) == (USER | 4 << 16 | 1 << 28) && pmc(10) == (USER | 1 << 7 | 4 << 16));
 	CHECK(pmc(12) == (USER | 0x1ff << 7));
 	CHECK(out.pfp_pmd_count == 3 + 5 + 9 && has_pmds(0, 3) && has_pmds(8, 17));
-	CHECK((pmc(out.pfp_pmds[0].reg_num) & 0xf7f00) == 0x6700);	/* counts without the EAR's unit mask */
+	/* counts without the EAR's unit mask */
+	CHECK((pmc(out.pfp_pmds[0].reg_num) & 0xf7f00) == 0x6700);
 	in.pfp_flags = PFMLIB_PFP_SYSTEMWIDE;
 	CHECK(dispatch_ita() == PFMLIB_SUCCESS && pmc(10) & 1 << 6 && pmc(11) & 1 << 6 && pmc(12) & 1 << 6);
 	clear();
@@ -251,7 +252,7 @@ static void mont_buffers(void)
 	CHECK(out.pfp_pmd_count == 3 + 5 + 18 && has_pmds(32, 36) && has_pmds(38, 39) && has_pmds(48, 63));
 	CHECK((pmc(out.pfp_pmds[0].reg_num) >> 24 & 3) == 2);		/* one instruction set */
 	clear();
-	add("DATA_EAR_TLB_ALL");					/* the trace buffer must be off */
+	add("DATA_EAR_TLB_ALL");		/* the trace buffer must be off */
 	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pmc(40) == (USER | 1 << 7 | 0xe << 16 | 2 << 24) && pmc(39) == 0);
 	CHECK(!has_pmd(38));
 	add("ETB_EVENT");
@@ -308,7 +309,7 @@ static void mont_code_ranges(void)
 
 	clear();
 	add("IA64_INST_RETIRED");
-	code_range(0x14000, 0x1f000, PFMLIB_MONT_RR_INV);		/* within 64 KB: fine mode */
+	code_range(0x14000, 0x1f000, PFMLIB_MONT_RR_INV);	/* within 64 KB: fine mode */
 	CHECK(dispatch_mont() == PFMLIB_SUCCESS && pfm_mont_irange_is_fine(&out, &mont_out));
 	CHECK(c->rr_nbr_used == 4 && c->rr_br[0].reg_value == 0x14000 && c->rr_br[2].reg_num == 4);
 	CHECK(c->rr_br[1].reg_value == (0x00ffffffffff0000ULL | USER << 56) && c->rr_br[2].reg_value == 0x1eff0);
@@ -316,11 +317,11 @@ static void mont_code_ranges(void)
 	/* PMC32: all opcodes; bit 57 clear, bit 56 set: restricted to outside of pair 0 */
 	CHECK(pmc(32) == (0xfULL << 48 | 0x1ffffffffffULL | 1ULL << 56) && pmc(33) == NONE);
 	CHECK((pmc(41) >> 3 & 3) == 1 && (pmc(41) >> 45 & 0xf) == 1);
-	code_range(0x10000, 0x20000, 0);				/* one block, not in fine mode */
+	code_range(0x10000, 0x20000, 0);		/* one block, not in fine mode */
 	CHECK(dispatch_mont() == PFMLIB_SUCCESS && !pfm_mont_irange_is_fine(&out, &mont_out));
 	CHECK(c->rr_nbr_used == 2 && pmc(38) == (0xdb6 & ~2) && !(pmc(32) >> 56));
 	clear();
-	add("L1I_FILLS");						/* needs a flag: demand fetches or prefetches */
+	add("L1I_FILLS");		/* needs a flag: demand fetches or prefetches */
 	code_range(0x14000, 0x15000, 0);
 	CHECK(dispatch_mont() == PFMLIB_ERR_IRRFLAGS);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_DEMAND_FETCH);
@@ -329,7 +330,7 @@ static void mont_code_ranges(void)
 	CHECK(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 4 && c->rr_br[0].reg_num == 2);
 	code_range(0x14000, 0x15000, PFMLIB_MONT_IRR_DEMAND_FETCH | PFMLIB_MONT_IRR_PREFETCH_MATCH);
 	CHECK(dispatch_mont() == PFMLIB_SUCCESS && c->rr_nbr_used == 8 && c->rr_br[4].reg_num == 2);
-	CHECK(pmc(38) == 0x2000 + 0x924);				/* all four pairs restrict */
+	CHECK(pmc(38) == 0x2000 + 0x924);		/* all four pairs restrict */
 }
 
 static void mont_data_ranges(void)
@@ -360,7 +361,7 @@ static void mont_opcodes(void)
 	CHECK(pmc(34) == (0xffffffffffULL | 1ULL << 48 | 1ULL << 51) && pmc(35) == 0x10000000000ULL);
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 35);
 	CHECK(dispatch_mont() == PFMLIB_ERR_NOASSIGN);
-	add("L3_REFERENCES");						/* can be combined, CPU_OP_CYCLES_ALL cannot */
+	add("L3_REFERENCES");		/* can be combined, CPU_OP_CYCLES_ALL cannot */
 	add("CPU_OP_CYCLES_ALL");
 	CHECK(dispatch_mont() == PFMLIB_ERR_FEATCOMB);
 }

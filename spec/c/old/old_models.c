@@ -59,7 +59,8 @@ static void amd64(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP | 4;
 	CHECK(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
-	CHECK(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);	/* needs the output */
+	/* needs the output */
+	CHECK(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
 }
 
 static uint64_t pmc(unsigned int num)
@@ -112,7 +113,8 @@ static void ibs(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
 	CHECK(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	CHECK(!pmc(4) && pmc(5) == (0xffff | 1ULL << 17) && mod_out.ibsop_base == 1);
-	CHECK(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);	/* works without events, too */
+	/* works without events, too */
+	CHECK(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	CHECK(pmc(5) == (0xffff | 1ULL << 17) && out.pfp_pmc_count == 1);
 	CHECK(out.pfp_pmd_count == 1 && out.pfp_pmds[0].reg_num == 7 && mod_out.ibsop_base == 0);
 	in.pfp_event_count = 0;
@@ -208,7 +210,9 @@ static void nhm_lbr(void)
 	CHECK(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_NOASSIGN);
 }
 
-/* PEBS_ENABLE: a bit for each counter with PEBS, and from bit 32 on for each with load latencies. */
+/*
+ * PEBS_ENABLE: a bit for each counter with PEBS, and from bit 32 on for each with load latencies.
+ */
 static void nhm_pebs(void)
 {
 	pfmlib_nhm_input_param_t mod = { .pfp_nhm_pebs = { .pebs_used = 1, .ld_lat_thres = 20 } };

@@ -43,7 +43,9 @@ int four_encode(const char *name, int plm, unsigned long long *codes)
 	return arg.count;
 }
 
-/* Calls visit with each event of a model: bare, with each mask, each modifier, mask 0 and modifier. */
+/*
+ * Calls visit with each event of a model: bare, with each mask, each modifier, mask 0 and modifier.
+ */
 static void each_form(const char *pmu, const pfm_event_info_t *ev, four_visit visit)
 {
 	char base[512], name[1200];

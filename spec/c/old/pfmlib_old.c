@@ -129,12 +129,12 @@ static void names(void)
 	CHECK(pfm_find_full_event("L2_IFETCH:M:E", &e) == 0 && e.num_masks == 2);
 	CHECK(pfm_get_full_event_name(&e, name, sizeof(name)) == 0 && strcmp(name, "L2_IFETCH:M:E") == 0);
 	CHECK(pfm_find_full_event("L2_IFETCH:0xc", &e) == 0 && e.num_masks == 2);
-	CHECK(pfm_find_full_event("L2_IFETCH", &e) == PFMLIB_ERR_UMASK);		/* missing */
+	CHECK(pfm_find_full_event("L2_IFETCH", &e) == PFMLIB_ERR_UMASK);	/* missing */
 	CHECK(pfm_find_full_event("L2_IFETCH:M:M", &e) == PFMLIB_ERR_UMASK);		/* twice */
-	CHECK(pfm_find_full_event("L2_IFETCH:Q", &e) == PFMLIB_ERR_UMASK);		/* unknown */
-	CHECK(pfm_find_full_event("INST_RETIRED:M", &e) == PFMLIB_ERR_UMASK);		/* superfluous */
+	CHECK(pfm_find_full_event("L2_IFETCH:Q", &e) == PFMLIB_ERR_UMASK);	/* unknown */
+	CHECK(pfm_find_full_event("INST_RETIRED:M", &e) == PFMLIB_ERR_UMASK);	/* superfluous */
 	CHECK(pfm_find_full_event("BUS_TRANS_WB:SELF:ANY", &e) == PFMLIB_ERR_FEATCOMB);
-	CHECK(pfm_find_full_event("BUS_TRANS_WB", &e) == 0);				/* has a default */
+	CHECK(pfm_find_full_event("BUS_TRANS_WB", &e) == 0);		/* has a default */
 	CHECK(pfm_find_event("FLOPS", &idx) == 0 && pfm_get_event_counters(idx, &counters) == 0);
 	CHECK(pfm_regmask_weight(&counters, &n) == 0 && n == 1 && pfm_regmask_isset(&counters, 0));
 	CHECK(pfm_get_event_code_counter(idx, 0, &code) == 0 && code == 0xc1);
@@ -382,7 +382,8 @@ static void ita2_opcodes(void)
 	mod_in.pfp_ita2_pmc9.opcm_used = 1;
 	CHECK(dispatch_ita2() == PFMLIB_SUCCESS && pmc(9) == 5 && pmc(15) == 0xfffffff4);
 	add("NOPS_RETIRED");
-	CHECK(dispatch_ita2() == PFMLIB_ERR_FEATCOMB);		/* PMC9 matches for retired instructions only */
+	/* PMC9 matches for retired instructions only */
+	CHECK(dispatch_ita2() == PFMLIB_ERR_FEATCOMB);
 	mod_in.pfp_ita2_pmc9.opcm_used = 0;
 	CHECK(dispatch_ita2() == PFMLIB_SUCCESS);
 	pfm_regmask_set(&in.pfp_unavail_pmcs, 8);

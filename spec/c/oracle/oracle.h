@@ -50,7 +50,7 @@ struct plan_pmd {
 	unsigned int	width;
 	unsigned int	ctrl;		/* PMC */
 	bool		narrow;		/* it knows NO_64BIT_EMUL */
-	bool		software;	/* counts all its events; levels: PMC bits 3 (user), 0 (kernel) */
+	bool		software; /* counts all its events; levels: PMC bits 3 (user), 0 (kernel) */
 	int		num_events, events[32];	/* indexes of world.names */
 };
 
@@ -108,7 +108,7 @@ struct world {
 	struct thread	*last[2];		/* the last that ran, by CPU */
 	struct program	programs[64];
 	int		num_programs;
-	jmp_buf		tie;		/* ends a life: the specification leaves open what follows */
+	jmp_buf		tie;	/* ends a life: the specification leaves open what follows */
 };
 
 extern struct world world;
@@ -152,7 +152,7 @@ struct monitor {
 	int		num_sets, active;
 	bool		masked;
 	uint32_t	due;		/* PMDs that caused a deferred switch */
-	bool		interrupted;	/* a hardware counter has wrapped; its interrupt will come */
+	bool		interrupted; /* a hardware counter has wrapped; its interrupt will come */
 	unsigned int	skid;		/* sites until the interrupt comes */
 	uint32_t	overflowed;	/* PMDs that wrapped at 64 bits, not yet handled */
 };
@@ -179,7 +179,7 @@ struct context {
 	bool		full, full_told;
 	uint64_t	seed, calls, told;	/* CONTROL: calls made in the model, and in fact */
 	int		heirs;			/* INHERIT: living threads */
-	int		first;			/* INHERIT: the next thread's first set; -1: the active set */
+	int		first;	/* INHERIT: the next thread's first set; -1: the active set */
 	struct monitor	*ended[MAX_THREADS];	/* those of ended threads, in order */
 	int		num_ended;
 };

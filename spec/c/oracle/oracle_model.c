@@ -377,7 +377,10 @@ void model_write(struct context *c, struct set *s, int i, const pfarg_pmd_t *d)
 		r->pending = false;
 }
 
-/* 6.2.2: "a long reset of the PMD register", and of "the PMD registers in the reg_smpl_reset field". */
+/*
+ * 6.2.2: "a long reset of the PMD register", and of "the PMD registers in the reg_smpl_reset
+ * field".
+ */
 void model_read_reset(struct context *c, struct set *s, int i)
 {
 	uint32_t regs = model_chain(s, 1U << i);
@@ -411,9 +414,10 @@ static void inherit(const struct context *c, struct set *s, const struct set *le
 }
 
 /*
- * Our own PFM_FL_INHERIT (perfmon.h): the child has the same sets. A PMD with a period begins at the
- * long reset, or where an ended thread left it, the last one first; others at 0. The child begins
- * in the monitored thread's active set; with timeouts, in the set after that of the child before.
+ * Our own PFM_FL_INHERIT (perfmon.h): the child has the same sets. A PMD with a period begins at
+ * the long reset, or where an ended thread left it, the last one first; others at 0. The child
+ * begins in the monitored thread's active set; with timeouts, in the set after that of the child
+ * before.
  */
 void model_birth(struct thread *parent, struct thread *child)
 {
@@ -440,7 +444,9 @@ void model_birth(struct thread *parent, struct thread *child)
 	c->heirs++;
 }
 
-/* 3.3.6: the context is detached, and END says so, unless the thread has the context's descriptor. */
+/*
+ * 3.3.6: the context is detached, and END says so, unless the thread has the context's descriptor.
+ */
 void model_exit(struct thread *t)
 {
 	struct context *c = t->ctx;

@@ -144,7 +144,10 @@ static uint64_t counts(const struct site *site, const struct plan_pmd *p, const 
 	return p->software ? sum : site->counts[r->event];
 }
 
-/* Counts the events of a site; returns the PMDs whose hardware wraps, and of them those that overflow. */
+/*
+ * Counts the events of a site; returns the PMDs whose hardware wraps, and of them those that
+ * overflow.
+ */
 static uint32_t count(struct set *s, const struct site *site, uint32_t *ovfl)
 {
 	uint32_t wrapped = 0;

@@ -18,7 +18,7 @@ static uint64_t random_value(const struct reg *r, int i)
 		return period(r, i);
 	if (chance(40) || r->narrow)
 		return rnd(1000);
-	if (chance(50) && world.plan[i].width < 64)	/* the hardware wraps, the counter does not */
+	if (chance(50) && world.plan[i].width < 64) /* the hardware wraps, the counter does not */
 		return (hash(rnd(~0U), 0) << world.plan[i].width) - 1 - rnd(200);
 	return hash(rnd(~0U), 0);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * tally.c - a sampling format that keeps no samples, but counts the overflows of each PMD in an array of 64-bit
- * numbers. This never fills, so that it never notifies.
+ * tally.c - a sampling format that keeps no samples, but counts the overflows of each PMD in an
+ * array of 64-bit numbers. This never fills, so that it never notifies.
  */
 #include "perfmon_module.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * halves.c - a sampling format that counts every second overflow of each PMD: tally with a second array, of the
- * overflows that wait to be counted. It solves the task of lab 14.
+ * halves.c - a sampling format that counts every second overflow of each PMD: tally with a second
+ * array, of the overflows that wait to be counted. It solves the task of lab 14.
  */
 #include "perfmon_module.h"
 

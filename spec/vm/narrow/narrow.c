@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * narrow.c - a 32-bit program on a 64-bit kernel: structures and calls are the same. It uses no shared libraries, since
- * the machine has only 64-bit ones.
+ * narrow.c - a 32-bit program on a 64-bit kernel: structures and calls are the same. It uses no
+ * shared libraries, since the machine has only 64-bit ones.
  */
 #include <errno.h>
 #include <fcntl.h>

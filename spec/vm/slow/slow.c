@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * slow.c - a sampling format that stores no samples. Its module's init function sleeps for 50 ms, so
- * that a second request for the module comes while the first one is loading it.
+ * slow.c - a sampling format that stores no samples. Its module's init function sleeps for 50 ms,
+ * so that a second request for the module comes while the first one is loading it.
  */
 #include <linux/delay.h>
 

@@ -16,7 +16,7 @@
 #define PERFS	14000ULL	/* perf's period */
 #define BUFFER	(1 << 20)
 
-/* --- perf ----------------------------------------------------------------------------------------- */
+/* --- perf ------------------------------------------------------------------------------------- */
 
 struct perf {
 	pid_t	pid;
@@ -103,7 +103,7 @@ static uint64_t recorded(void)
 	return value;
 }
 
-/* --- perfmon --------------------------------------------------------------------------------------- */
+/* --- perfmon ---------------------------------------------------------------------------------- */
 
 struct own {
 	int	fd;
@@ -145,7 +145,7 @@ static void own_end(struct own *o, uint64_t *instructions, uint64_t *cycles)
 	close(o->fd);
 }
 
-/* --- both ------------------------------------------------------------------------------------------ */
+/* --- both ------------------------------------------------------------------------------------- */
 
 /* Measures a thread that runs the loop by perf WHAT and by a context. */
 static void both(const char *what, uint64_t *instructions, uint64_t *cycles)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * charges.c - memory that cannot be swapped out is charged to the user that asked for it, for all processes of the
- * user together, until it is freed, and is limited to RLIMIT_MEMLOCK (4.4.3) and what perf grants.
+ * charges.c - memory that cannot be swapped out is charged to the user that asked for it, for all
+ * processes of the user together, until it is freed, and is limited to RLIMIT_MEMLOCK (4.4.3) and
+ * what perf grants.
  */
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -85,7 +86,7 @@ static void perf_grants_more(void)
 	write_to(MLOCK_KB, "0");
 }
 
-/* --- processes end, memory stays ------------------------------------------------------------------- */
+/* --- processes end, memory stays -------------------------------------------------------------- */
 
 static int sockets[2];
 
@@ -147,7 +148,7 @@ static void who_execs_keeps_the_charge(void)
 	EQUAL(as_user(NOBODY, 0, make_and_exec, 0), 0);
 }
 
-/* --- sets, registers, messages ---------------------------------------------------------------------- */
+/* --- sets, registers, messages ---------------------------------------------------------------- */
 
 /* Returns how many dozens of sets a user can create. */
 static int make_sets(int unused)
@@ -201,7 +202,10 @@ static void contexts_are_charged(void)
 	TRUE(n > 8 && n < 128);
 }
 
-/* Creates a context that records mappings and execs, and returns how many sets a second context can have beside it. */
+/*
+ * Creates a context that records mappings and execs, and returns how many sets a second context can
+ * have beside it.
+ */
 static int make_sets_beside(int loaded)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = BUFFER, .buf_flags = PFM_STACK_SMPL_RECORDS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - what the tests inside the emulated machine share. A program runs its tests one by one and
- * prints a line for each: "ok NAME", "not ok NAME: why", or "skipped NAME: why".
+ * check.h - what the tests inside the emulated machine share. A program runs its tests one by one
+ * and prints a line for each: "ok NAME", "not ok NAME: why", or "skipped NAME: why".
  */
 #ifndef SPEC_VM_CHECK_H
 #define SPEC_VM_CHECK_H
@@ -27,9 +27,10 @@
 #include "perfmon/perfmon_dfl_smpl.h"
 
 /*
- * PMC values. Each of the first counters can count INST, CYCLES and BRANCHES (retired ones), at the levels USER or
- * BOTH. CYC is the counter of cycles, which on arm64 counts nothing else, and CYC_PMC(level) the value of its PMC.
- * The counters 0 to PLAIN - 1 are available, whatever else the kernel counts.
+ * PMC values. Each of the first counters can count INST, CYCLES and BRANCHES (retired ones), at the
+ * levels USER or BOTH. CYC is the counter of cycles, which on arm64 counts nothing else, and
+ * CYC_PMC(level) the value of its PMC. The counters 0 to PLAIN - 1 are available, whatever else the
+ * kernel counts.
  */
 #ifdef __aarch64__
 #define USER		0x80000000ULL
@@ -171,7 +172,9 @@ static void fault(uint64_t n)
 	}
 }
 
-/* COUNTER with PROGRAM counts instructions at user level; work() executes n of them and a few more. */
+/*
+ * COUNTER with PROGRAM counts instructions at user level; work() executes n of them and a few more.
+ */
 #define COUNTER	0
 #define PROGRAM	(USER | INST)
 static inline void work(uint64_t n)
@@ -249,11 +252,14 @@ static inline bool has_message(int fd)
 	return poll(&p, 1, 0) == 1 && (p.revents & POLLIN);
 }
 
-/* --- other users of the PMU --------------------------------------------------------------------- */
+/* --- other users of the PMU ------------------------------------------------------------------- */
 
 #define MOST_COUNTERS	32
 
-/* Takes a CPU's counters by pinned events, which come before those of threads. fds[i] is -1 if there were no more. */
+/*
+ * Takes a CPU's counters by pinned events, which come before those of threads. fds[i] is -1 if
+ * there were no more.
+ */
 __attribute__((unused))
 static void take_all(int cpu, int fds[MOST_COUNTERS])
 {
@@ -263,7 +269,7 @@ static void take_all(int cpu, int fds[MOST_COUNTERS])
 		fds[i] = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
 }
 
-/* --- children that start on command ------------------------------------------------------------- */
+/* --- children that start on command ----------------------------------------------------------- */
 
 struct child {
 	pid_t	pid;
@@ -290,7 +296,8 @@ static inline void await_sleep(pid_t pid)
 /*
  * Return true if counts can be predicted. exact() also says so of time, which then passes only by
  * this program's instructions.
- * arm64's emulated PMU counts what all processors do: if there are several, percpu_exact() is true only on x86-64.
+ * arm64's emulated PMU counts what all processors do: if there are several, percpu_exact() is true
+ * only on x86-64.
  */
 static inline bool exact(void)
 {

@@ -229,7 +229,8 @@ static void system_wide(void)
 	one = get_pmd(fd, 0, 0);
 	TRUE(one > 6000000);
 	TRUE(!exact() || one < 6100000);
-	TRUE(get_pmd(fd, 0, 65) > 6000000);	/* an instruction takes 2 ns: at least half is counted */
+	/* an instruction takes 2 ns: at least half is counted */
+	TRUE(get_pmd(fd, 0, 65) > 6000000);
 	close(fd);
 }
 

@@ -10,7 +10,7 @@
 
 #define BUFFER	(1 << 22)
 
-/* --- a context with a sampling buffer ----------------------------------------------------------- */
+/* --- a context with a sampling buffer --------------------------------------------------------- */
 
 struct sampler {
 	int	fd;
@@ -64,7 +64,7 @@ static uint64_t nmis_so_far(void)
 	return sum;
 }
 
-/* --- fixed periods ------------------------------------------------------------------------------ */
+/* --- fixed periods ---------------------------------------------------------------------------- */
 
 /* Periods are even, since an instruction takes two cycles. */
 static void fixed_periods_are_exact(void)
@@ -100,9 +100,11 @@ static void fixed_periods_are_exact(void)
 	}
 }
 
-/* --- overflows within perfmon's own commands ------------------------------------------------------ */
+/* --- overflows within perfmon's own commands -------------------------------------------------- */
 
-/* The most cycles from an overflow in the kernel to its interrupt, unless interrupts are disabled. */
+/*
+ * The most cycles from an overflow in the kernel to its interrupt, unless interrupts are disabled.
+ */
 #ifdef __x86_64__
 #define LATENCY	2000
 #else
@@ -127,7 +129,10 @@ static void command(int fd, int what, int i)
 		sched_yield();
 }
 
-/* Commands run while the kernel is counted: PMD0 samples, PMD1 counts the same, PMD2 the user level only. */
+/*
+ * Commands run while the kernel is counted: PMD0 samples, PMD1 counts the same, PMD2 the user level
+ * only.
+ */
 static void commands_under_fire(uint64_t period, int what)
 {
 	uint64_t last = 0, now, back = 0, rest, user;
@@ -178,7 +183,10 @@ static void no_overflow_is_lost_in_commands(void)
 			commands_under_fire(periods[p], mixes[m]);
 }
 
-/* Commands end, however short the period is: they do not wait for the overflows to end, which perf limits. */
+/*
+ * Commands end, however short the period is: they do not wait for the overflows to end, which perf
+ * limits.
+ */
 static void commands_end_at_tiny_periods(void)
 {
 	for (uint64_t period = 1; period < 200; period += period / 2 + 1) {
@@ -204,9 +212,12 @@ static void commands_end_at_tiny_periods(void)
 	}
 }
 
-/* --- sets ----------------------------------------------------------------------------------------- */
+/* --- sets ------------------------------------------------------------------------------------- */
 
-/* Returns the sum of PMD1 of all sets over a loop. PMD0 overflows after each period, and switches sets. */
+/*
+ * Returns the sum of PMD1 of all sets over a loop. PMD0 overflows after each period, and switches
+ * sets.
+ */
 static uint64_t over_sets(int sets, uint64_t period, uint64_t *runs)
 {
 	uint64_t sum = 0;
@@ -302,7 +313,7 @@ static void timers_and_the_pmu_at_once(void)
 	}
 }
 
-/* --- context switches ----------------------------------------------------------------------------- */
+/* --- context switches ------------------------------------------------------------------------- */
 
 #define STORMERS 8
 #define TURNS	 200
@@ -395,7 +406,7 @@ static void context_switches_lose_nothing(void)
 	}
 }
 
-/* --- beside perf ----------------------------------------------------------------------------------- */
+/* --- beside perf ------------------------------------------------------------------------------ */
 
 static int perf_open(uint32_t type, uint64_t config, pid_t pid, int cpu, bool pinned)
 {
@@ -450,7 +461,10 @@ static void perf_counts_beside(void)
 	sampler_close(&s);
 }
 
-/* If perf events hold all other counters, a loaded context counts on; if they hold all, a load is refused. */
+/*
+ * If perf events hold all other counters, a loaded context counts on; if they hold all, a load is
+ * refused.
+ */
 static void no_counter_is_left(void)
 {
 	int perf[64], n = 0, fd;
@@ -484,7 +498,7 @@ static void no_counter_is_left(void)
 	close(fd);
 }
 
-/* --- perf's own limits ------------------------------------------------------------------------------ */
+/* --- perf's own limits ------------------------------------------------------------------------ */
 
 static void set_sysctl(const char *name, const char *value)
 {
@@ -542,7 +556,7 @@ static void a_throttled_counter_goes_on(void)
 	close(fd);
 }
 
-/* --- branches -------------------------------------------------------------------------------------- */
+/* --- branches --------------------------------------------------------------------------------- */
 
 #ifdef __x86_64__
 /* In a loop of one branch, all samples have the address of its target. */
@@ -587,7 +601,7 @@ static void the_watchdog_is_on(void)
 }
 #endif
 
-/* --- programming that perf refuses ------------------------------------------------------------------ */
+/* --- programming that perf refuses ------------------------------------------------------------ */
 
 #ifdef __x86_64__
 static int write_pmc(uint64_t value)
@@ -598,7 +612,10 @@ static int write_pmc(uint64_t value)
 	return err;
 }
 
-/* Bits that are reserved or dangerous on Intel are refused; here, so are AnyThread and transactions. */
+/*
+ * Bits that are reserved or dangerous on Intel are refused; here, so are AnyThread and
+ * transactions.
+ */
 static void what_perf_refuses_is_refused(void)
 {
 	EQUAL(write_pmc(USER | INST), 0);
@@ -608,14 +625,16 @@ static void what_perf_refuses_is_refused(void)
 	EQUAL(write_pmc(USER | 0x01b7), EINVAL);
 	EQUAL(write_pmc(USER | 0x01bb), EINVAL);
 	EQUAL(write_pmc(USER | 0x01cd), EINVAL);
-	for (uint64_t mask = 0; mask < 0x100; mask++)	/* pseudo-encodings of fixed counters and of topdown slots */
+	/* pseudo-encodings of fixed counters and of topdown slots */
+	for (uint64_t mask = 0; mask < 0x100; mask++)
 		EQUAL(write_pmc(USER | mask << 8), EINVAL);
 	EQUAL(write_pmc(0), 0);
 }
 
 /*
- * Counts an event with a period of 1. perf takes branches with this period for a request to trace them (BTS), and at
- * the next scheduling would move them off the counter, which then could not count another event.
+ * Counts an event with a period of 1. perf takes branches with this period for a request to trace
+ * them (BTS), and at the next scheduling would move them off the counter, which then could not
+ * count another event.
  */
 static void count_singly(uint64_t event)
 {
@@ -642,13 +661,15 @@ static void single_branches_are_not_traced(void)
 {
 	count_singly(BRANCHES);
 	if (is_amd())		/* Intel's PMC refuses the event 0 */
-		count_singly(0);	/* 0 is perf's code of branches if CPUID says that there is no such event */
+		/* 0 is perf's code of branches if CPUID says that there is no such event */
+		count_singly(0);
 }
 #endif
 
 /*
- * Returns true if the PMU does not count in its own NMI. AMD's does, and there a counter of the kernel level counts
- * less than its neighbours when it is stopped and started (the reason is unknown), so that two tests fail.
+ * Returns true if the PMU does not count in its own NMI. AMD's does, and there a counter of the
+ * kernel level counts less than its neighbours when it is stopped and started (the reason is
+ * unknown), so that two tests fail.
  */
 static bool halted_in_the_nmi(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * inherit.c - PFM_FL_INHERIT in perfmon.ko: threads and processes that the monitored one creates are counted with it,
- * from their fork on, however they end.
+ * inherit.c - PFM_FL_INHERIT in perfmon.ko: threads and processes that the monitored one creates
+ * are counted with it, from their fork on, however they end.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -91,7 +91,10 @@ static void tree(uint64_t wait)
 	grow(DEPTH, wait);
 }
 
-/* Counts the faults of all processes of a tree, and a few dozen per process for fork(), and no others. */
+/*
+ * Counts the faults of all processes of a tree, and a few dozen per process for fork(), and no
+ * others.
+ */
 static void a_tree_is_counted(void)
 {
 	for (int wait = 0; wait < 2; wait++) {
@@ -180,7 +183,7 @@ static void living_ones_are_commanded(void)
 		TRUE(read(reports[0], byte, 1) == 1);
 	now = get_pmd(fd, 0, FAULTS);
 	TRUE(now >= 1000 && now < 1300);
-	order(40);			/* copies the pages that the processes share, so that later counts are exact */
+	order(40); /* copies the pages that the processes share, so that later counts are exact */
 	now = get_pmd(fd, 0, FAULTS);
 	order(20);
 	grew_by(fd, &now, 2000);
@@ -204,7 +207,10 @@ static void living_ones_are_commanded(void)
 
 /* --- ends ------------------------------------------------------------------------------------- */
 
-/* The parent ends before its child runs for the first time: both have one CPU, and a real-time priority. */
+/*
+ * The parent ends before its child runs for the first time: both have one CPU, and a real-time
+ * priority.
+ */
 static void exit_at_once(void)
 {
 	struct sched_param p = { .sched_priority = 1 };
@@ -383,8 +389,9 @@ static void forty_at_a_time(uint64_t unused)
 }
 
 /*
- * Returns how many of 40 children that live at once were dropped, and reported as such, because kib KiB of memory are
- * too few for their contexts. Then the memory is free again. Returns 251 if a check failed.
+ * Returns how many of 40 children that live at once were dropped, and reported as such, because kib
+ * KiB of memory are too few for their contexts. Then the memory is free again. Returns 251 if a
+ * check failed.
  */
 static int forty_in(int kib)
 {
@@ -420,7 +427,8 @@ static void memory_is_the_creators(void)
 
 /* --- ON_EXEC ---------------------------------------------------------------------------------- */
 
-enum { BEFORE = 20000000, AFTER = 1000000, STARTUP = 2000000 };	/* instructions; STARTUP: the dynamic linker's */
+/* instructions; STARTUP: the dynamic linker's */
+enum { BEFORE = 20000000, AFTER = 1000000, STARTUP = 2000000 };
 
 /* Works in two processes, after the tests have executed this program. */
 static int work_after_exec(void)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * inherit_samples.c - PFM_FL_INHERIT with a sampling format in perfmon.ko: threads and processes that the monitored one
- * creates are sampled with it, on whatever CPU they are, into parts of one buffer.
+ * inherit_samples.c - PFM_FL_INHERIT with a sampling format in perfmon.ko: threads and processes
+ * that the monitored one creates are sampled with it, on whatever CPU they are, into parts of one
+ * buffer.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,7 +51,7 @@ static struct worker *worker_of(int tid)
 	return NULL;
 }
 
-/* --- the tool ------------------------------------------------------------------------------------ */
+/* --- the tool --------------------------------------------------------------------------------- */
 
 struct tool {
 	int		fd;
@@ -138,7 +139,7 @@ static void take_until_end(struct tool *t)
 		t->messages++;
 		TRUE(cpu < t->parts && part_of(t, cpu)->hdr_count);
 		take_part(t, cpu);
-		full[cpu] = pfm_restart(t->fd) < 0;	/* fails if the last thread has just ended */
+		full[cpu] = pfm_restart(t->fd) < 0; /* fails if the last thread has just ended */
 		TRUE(!full[cpu] || errno == EBUSY);
 	}
 	EQUAL(msg.type, PFM_MSG_END);
@@ -155,7 +156,7 @@ static uint64_t lost(int fd)
 	return info.set_lost;
 }
 
-/* --- a tree -------------------------------------------------------------------------------------- */
+/* --- a tree ----------------------------------------------------------------------------------- */
 
 static void *work_in_thread(void *n)
 {
@@ -221,7 +222,10 @@ static void all_of_a_tree_are_sampled(void)
 	close_tool(&t);
 }
 
-/* Parts fill again and again: a thread that finds its part full is held, and goes on when the part was read. */
+/*
+ * Parts fill again and again: a thread that finds its part full is held, and goes on when the part
+ * was read.
+ */
 static void full_parts_hold_those_who_come(void)
 {
 	struct tool t;
@@ -247,7 +251,7 @@ static void full_parts_hold_those_who_come(void)
 	close_tool(&t);
 }
 
-/* --- restarts give back what was read ------------------------------------------------------------ */
+/* --- restarts give back what was read --------------------------------------------------------- */
 
 /* Two processes fill the parts of their CPUs, and are held until the restart. */
 static void fill_two(uint64_t n)
@@ -282,7 +286,7 @@ static void a_restart_gives_back_what_was_read(void)
 	b = !a;
 	count = part_of(&t, b)->hdr_count;
 	MUST(pfm_restart(t.fd));
-	EQUAL(part_of(&t, b)->hdr_count, count);	/* the message about this part was not read yet */
+	EQUAL(part_of(&t, b)->hdr_count, count); /* the message about this part was not read yet */
 	EQUAL(read(t.fd, &second, sizeof(second)), sizeof(second));
 	EQUAL(second.pfm_ovfl_msg.msg_ovfl_cpu, b);
 	TRUE(first.pfm_ovfl_msg.msg_ovfl_tid != second.pfm_ovfl_msg.msg_ovfl_tid);
@@ -295,7 +299,7 @@ static void a_restart_gives_back_what_was_read(void)
 	close_tool(&t);
 }
 
-/* --- short children ------------------------------------------------------------------------------ */
+/* --- short children --------------------------------------------------------------------------- */
 
 static void hundreds(uint64_t n)
 {
@@ -336,7 +340,7 @@ static void short_ones_share_a_period(void)
 	close_tool(&t);
 }
 
-/* --- records, exec --------------------------------------------------------------------------------- */
+/* --- records, exec ---------------------------------------------------------------------------- */
 
 static void exec_in_child(uint64_t n)
 {
@@ -394,7 +398,7 @@ static void records_of_all(void)
 	close_tool(&t);
 }
 
-/* --- the PMU's counters ------------------------------------------------------------------------------ */
+/* --- the PMU's counters ----------------------------------------------------------------------- */
 
 static void spin_in_four(uint64_t n)
 {
@@ -438,7 +442,7 @@ static void hardware_samples_children(void)
 	close_tool(&t);
 }
 
-/* --- they come and go, under commands ------------------------------------------------------------------ */
+/* --- they come and go, under commands --------------------------------------------------------- */
 
 static void *fault_a_few(void *unused)
 {
@@ -495,7 +499,7 @@ static void families_come_and_go_under_commands(void)
 	child_end(&c);
 }
 
-/* --- what does not go together ---------------------------------------------------------------------------- */
+/* --- what does not go together ---------------------------------------------------------------- */
 
 static void other_combinations_are_refused(void)
 {

@@ -48,7 +48,7 @@ static char held_or_ended(pid_t pid)
 	return state;
 }
 
-/* --- the end ------------------------------------------------------------------------------------ */
+/* --- the end ---------------------------------------------------------------------------------- */
 
 /* Opens so many descriptors that the exit takes a while. */
 static void open_many(uint64_t up)
@@ -70,7 +70,10 @@ static void pause_for_ever(uint64_t unused)
 		pause();
 }
 
-/* Waits until an exiting process has freed its memory. After that it closes its descriptors and runs its task work. */
+/*
+ * Waits until an exiting process has freed its memory. After that it closes its descriptors and
+ * runs its task work.
+ */
 static void await_no_memory(pid_t pid)
 {
 	char path[32], line[64];
@@ -86,7 +89,10 @@ static void await_no_memory(pid_t pid)
 	} while (line[0] != '0');
 }
 
-/* Moves the context from one thread to another while both end. Returns true if it moved before they ended. */
+/*
+ * Moves the context from one thread to another while both end. Returns true if it moved before they
+ * ended.
+ */
 static bool two_ends(int fd, struct child *next)
 {
 	struct child slow;
@@ -136,7 +142,7 @@ static void each_end_is_told(void)
 	EQUAL(msg.type, PFM_MSG_END);
 }
 
-/* --- blocking ----------------------------------------------------------------------------------- */
+/* --- blocking --------------------------------------------------------------------------------- */
 
 static int pipe_of_first[2];
 
@@ -192,7 +198,7 @@ static void who_is_not_monitored_is_not_held(void)
 	close(pipe_of_first[1]);
 }
 
-/* --- slow memory -------------------------------------------------------------------------------- */
+/* --- slow memory ------------------------------------------------------------------------------ */
 
 struct call {
 	int		fd;
@@ -333,7 +339,7 @@ static void a_message_that_cannot_be_had_stays(void)
 	close(fd);
 }
 
-/* --- a shared context ----------------------------------------------------------------------------- */
+/* --- a shared context ------------------------------------------------------------------------- */
 
 static bool is_loaded(int fd)
 {
@@ -352,7 +358,10 @@ static void still_loaded(uint64_t fd)
 	_exit(!is_loaded((int)fd));
 }
 
-/* Figure 3.10, P1: after the other process has closed its descriptor, the context exists, and is not loaded. */
+/*
+ * Figure 3.10, P1: after the other process has closed its descriptor, the context exists, and is
+ * not loaded.
+ */
 static void take_over(uint64_t fd)
 {
 	_exit(is_loaded((int)fd) || load((int)fd, my_tid()) || !is_loaded((int)fd));
@@ -376,7 +385,10 @@ static void a_close_ends_self_monitoring(void)
 	EQUAL(child_end(&c), 0);
 }
 
-/* A close by one process does not unload a context that monitors another process and is open elsewhere. */
+/*
+ * A close by one process does not unload a context that monitors another process and is open
+ * elsewhere.
+ */
 static void a_close_does_not_end_it_for_others(void)
 {
 	struct child c = child_new(spin_and_pause, 0), reader;
@@ -393,7 +405,7 @@ static void a_close_does_not_end_it_for_others(void)
 	child_end(&c);
 }
 
-/* --- waiters -------------------------------------------------------------------------------------- */
+/* --- waiters ---------------------------------------------------------------------------------- */
 
 enum how { BY_READ, BY_POLL, BY_SELECT, HOWS };
 
@@ -445,7 +457,10 @@ static bool make_set_uid(void)
 	return !system("cp /bin/busybox /tmp/set_uid && chmod 4755 /tmp/set_uid");
 }
 
-/* If the thread exits, is killed, or executes a set-uid program, a thread that waits is woken, however it waits. */
+/*
+ * If the thread exits, is killed, or executes a set-uid program, a thread that waits is woken,
+ * however it waits.
+ */
 static void waiters_are_woken_at_each_end(void)
 {
 	enum { EXITS, IS_KILLED, GAINS_RIGHTS, ENDS };
@@ -477,7 +492,7 @@ static void waiters_are_woken_at_each_end(void)
 	unlink("/tmp/set_uid");
 }
 
-/* --- other users of the PMU ------------------------------------------------------------------------ */
+/* --- other users of the PMU ------------------------------------------------------------------- */
 
 static int others[MOST_COUNTERS];
 
@@ -516,7 +531,10 @@ static void a_counter_that_is_lost_is_told_of(void)
 	child_end(&c);
 }
 
-/* The loss is reported even if the first read comes after the thread's end, when its events are gone. */
+/*
+ * The loss is reported even if the first read comes after the thread's end, when its events are
+ * gone.
+ */
 static void a_counter_is_lost_and_the_thread_ends(void)
 {
 	struct child c = child_new(child_spin, 100000);
@@ -640,7 +658,10 @@ static void a_counter_of_a_child_is_lost(void)
 	}
 }
 
-/* A counter that keeps its place is never reported as lost, however often its thread is scheduled out and in. */
+/*
+ * A counter that keeps its place is never reported as lost, however often its thread is scheduled
+ * out and in.
+ */
 static void nothing_is_told_where_nothing_is_lost(void)
 {
 	struct child c = child_new(child_spin, 1000000), beside = child_new(child_spin, 1000000);

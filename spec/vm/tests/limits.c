@@ -58,7 +58,7 @@ static void short_reads_are_refused(void)
 	close(fd);
 }
 
-/* --- memory: 4.4.2, 4.4.3 ---------------------------------------------------------------------- */
+/* --- memory: 4.4.2, 4.4.3 --------------------------------------------------------------------- */
 
 static void vectors_are_limited(void)
 {
@@ -81,7 +81,9 @@ static void vectors_are_limited(void)
 	close(fd);
 }
 
-/* The kernel copies long vectors in parts: the first bad element is found and marked in any part. */
+/*
+ * The kernel copies long vectors in parts: the first bad element is found and marked in any part.
+ */
 static void long_vectors_are_whole(void)
 {
 	enum { N = 300, BAD = 200 };
@@ -188,7 +190,7 @@ static void groups_have_32_bits(void)
 	MUST(pfm_set_config(&old));
 }
 
-/* --- rates: 4.4.4 ------------------------------------------------------------------------------- */
+/* --- rates: 4.4.4 ----------------------------------------------------------------------------- */
 
 static void rates_are_limited(void)
 {
@@ -254,7 +256,7 @@ static void timers_are_throttled(void)
 	set_sysctl("perf_cpu_time_max_percent", "0");
 }
 
-/* --- sessions: 3.1.7 ----------------------------------------------------------------------------- */
+/* --- sessions: 3.1.7 -------------------------------------------------------------------------- */
 
 /* Contexts of a thread and of its CPU may be loaded at once; the specification leaves this open. */
 static void threads_and_cpus_go_together(void)
@@ -307,7 +309,10 @@ static void each_cpu_has_its_context(void)
 	close(first);
 }
 
-/* 3.1.4: "for any type of session and when monitoring is masked ..., this command must be possible". */
+/*
+ * 3.1.4: "for any type of session and when monitoring is masked ..., this command must be
+ * possible".
+ */
 static void masked_values_are_read_from_any_cpu(void)
 {
 	/* after the restart the next overflow is far away, whatever runs on that CPU */
@@ -384,7 +389,10 @@ static void a_cpu_that_goes_takes_its_session(void)
 	close(fd);
 }
 
-/* Waits for a message until the CPU is offline: poll() returns with POLLHUP alone, and then read() returns 0. */
+/*
+ * Waits for a message until the CPU is offline: poll() returns with POLLHUP alone, and then read()
+ * returns 0.
+ */
 static int wait_for_message(int fd)
 {
 	struct pollfd p = { .fd = fd, .events = POLLIN };
@@ -433,9 +441,9 @@ static void who_waits_for_a_cpu_that_goes_is_told(void)
 	close(fd);
 }
 
-/* --- numbers of threads ---------------------------------------------------------------------------- */
+/* --- numbers of threads ----------------------------------------------------------------------- */
 
-static int go[2];		/* children read what the test writes, and end when it closes the pipe */
+static int go[2];	/* children read what the test writes, and end when it closes the pipe */
 
 static pid_t fork_and(void (*fn)(void))
 {
@@ -521,7 +529,10 @@ static void begin_second(void)
 	await_end();
 }
 
-/* A thread that is not its process's first executes a program: it has the process's number from then on. */
+/*
+ * A thread that is not its process's first executes a program: it has the process's number from
+ * then on.
+ */
 static void an_exec_gives_a_thread_another_number(void)
 {
 	pfm_dfl_smpl_arg_t arg = { .buf_size = 65536 };
@@ -554,9 +565,11 @@ static void an_exec_gives_a_thread_another_number(void)
 	close(go[1]);
 }
 
-/* --- pid namespaces -------------------------------------------------------------------------------- */
+/* --- pid namespaces --------------------------------------------------------------------------- */
 
-/* A process that is number 1 in a namespace of its own monitors itself: messages have that number. */
+/*
+ * A process that is number 1 in a namespace of its own monitors itself: messages have that number.
+ */
 static int monitor_in_namespace(void)
 {
 	pfarg_msg_t msg;
@@ -586,7 +599,7 @@ static void ids_are_those_of_the_namespace(void)
 	EQUAL(in_child(enter_namespace), 0);
 }
 
-/* --- descriptors --------------------------------------------------------------------------------- */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 static void send_fd(int to, int fd)
 {
@@ -618,7 +631,10 @@ static int receive_fd(int from)
 
 static int sockets[2];
 
-/* A process that has received the descriptor reads the count, loads the context on itself, and counts on. */
+/*
+ * A process that has received the descriptor reads the count, loads the context on itself, and
+ * counts on.
+ */
 static int take_over(void)
 {
 	int fd = receive_fd(sockets[1]);

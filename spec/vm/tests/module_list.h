@@ -14,7 +14,10 @@ static inline bool is_perfmons(const char *module, const char *ending)
 	return !strncmp(module, "perfmon", 7) && length >= end && !strcmp(module + length - end, ending);
 }
 
-/* Unloads unused modules of perfmon with this ending ("": all), until none is unused. Returns how many stay. */
+/*
+ * Unloads unused modules of perfmon with this ending ("": all), until none is unused. Returns how
+ * many stay.
+ */
 static inline int unload_unused(const char *ending)
 {
 	char line[256], module[64];

@@ -139,7 +139,10 @@ static void formats_are_told_of(void)
 	TRUE(access(FORMATS "default", F_OK) && access(FORMATS "n-way", F_OK) && !access(FORMATS, F_OK));
 }
 
-/* kmod's modprobe loads all formats with perfmon.ko (softdep), for programs that list them; busybox's ignores it. */
+/*
+ * kmod's modprobe loads all formats with perfmon.ko (softdep), for programs that list them;
+ * busybox's ignores it.
+ */
 static void formats_come_by_one_name(void)
 {
 	EQUAL(system("tr '\\0' '\\n' </lib/modules/$(uname -r)/extra/perfmon.ko | "
@@ -243,7 +246,10 @@ static void the_mapping_says_what_getinfo_says(void)
 	}
 }
 
-/* The first use of the registers loads the processor's description; if there is none, that is no error. */
+/*
+ * The first use of the registers loads the processor's description; if there is none, that is no
+ * error.
+ */
 static void a_description_comes_when_wanted(void)
 {
 	bool has = device_has_pmc(0);
@@ -309,7 +315,9 @@ static void contexts_keep_the_pmu_they_began_with(void)
 	close(fd);
 }
 
-/* Four processes create contexts while the format's module is being loaded: each gets its context. */
+/*
+ * Four processes create contexts while the format's module is being loaded: each gets its context.
+ */
 static void all_that_ask_at_once_get_it(void)
 {
 	pid_t pids[4];
@@ -350,7 +358,10 @@ static uint32_t any(uint32_t below)
 static struct {
 	uint64_t	made[WORKERS], refused[WORKERS];
 	char		why[sizeof(test_why)];
-	/* how often the workers' pauses are doubled: on a slow kernel, a module would hardly ever be unused */
+	/*
+	 * how often the workers' pauses are doubled: on a slow kernel, a module would hardly ever
+	 * be unused
+	 */
 	volatile unsigned int calm;
 } *shared;
 
@@ -361,7 +372,7 @@ static void use(int fd)
 
 	MUST(set_pmc(fd, 0, FAULTS, SW_USER));
 	if (any(2))
-		set_pmc(fd, 0, 0, USER | INST);		/* refused while the description is not loaded */
+		set_pmc(fd, 0, 0, USER | INST);	/* refused while the description is not loaded */
 	MUST(set_period(fd, 0, FAULTS, 2 + any(20), 0));
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
@@ -385,7 +396,9 @@ static int any_context(void)
 	}
 }
 
-/* Creates contexts and uses them. EINVAL is accepted, since a format may be about to be unloaded. */
+/*
+ * Creates contexts and uses them. EINVAL is accepted, since a format may be about to be unloaded.
+ */
 static void worker(int n, uint64_t seed)
 {
 	state = seed * 100 + (uint64_t)n;
@@ -446,7 +459,9 @@ static bool all_went(void)
 	return gone[0] > 1 && gone[1] > 1 && gone[2] > 1 && stayed > 1;
 }
 
-/* Runs for so many seconds, and then until each kind of module was unloaded twice, or for PATIENCE. */
+/*
+ * Runs for so many seconds, and then until each kind of module was unloaded twice, or for PATIENCE.
+ */
 static void modules_come_and_go_under_load(void)
 {
 	struct timespec from, now;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * programs.c - the format "program" in the kernel: the effects of its verdicts, and what it refuses. verdicts.c tests
- * random programs.
+ * programs.c - the format "program" in the kernel: the effects of its verdicts, and what it
+ * refuses. verdicts.c tests random programs.
  */
 #include <linux/filter.h>
 #include <sys/resource.h>
@@ -62,7 +62,7 @@ static const uint64_t *buckets_of(const pfm_prog_smpl_hdr_t *h)
 
 #define N(insns) (sizeof(insns) / sizeof((insns)[0]))
 
-/* --- verdicts ---------------------------------------------------------------------------------- */
+/* --- verdicts --------------------------------------------------------------------------------- */
 
 static void counts_in_buckets(void)
 {
@@ -203,7 +203,7 @@ static void judges_the_pmus_overflows(void)
 	close(fd);
 }
 
-/* --- what is refused, and charged ------------------------------------------------------------------ */
+/* --- what is refused, and charged ------------------------------------------------------------- */
 
 #define REFUSED(err, ...) do { \
 	const struct sock_filter insns_[] = { __VA_ARGS__ }; \

@@ -11,12 +11,15 @@
 #define LIBRARY		"/w/build/libpfmlib.so"
 #define LEAVES		300
 
-/* --- contexts ----------------------------------------------------------------------------------- */
+/* --- contexts --------------------------------------------------------------------------------- */
 
 /* bytes of a listener's buffer: users without rights may have no more */
 static size_t size = 4u << 20;
 
-/* Creates a context that samples page faults of a thread or, if tid is 0, of this CPU, and starts it. */
+/*
+ * Creates a context that samples page faults of a thread or, if tid is 0, of this CPU, and starts
+ * it.
+ */
 static int listener(uint64_t period, pid_t tid)
 {
 	pfm_stack_smpl_arg_t arg = { .buf_size = size, .buf_flags = PFM_STACK_SMPL_RECORDS };
@@ -43,7 +46,7 @@ static void end(int fd, const pfm_stack_smpl_hdr_t *h)
 	close(fd);
 }
 
-/* --- records ------------------------------------------------------------------------------------ */
+/* --- records ---------------------------------------------------------------------------------- */
 
 static const pfm_stack_smpl_event_t *next_of(const pfm_stack_smpl_hdr_t *h, const pfm_stack_smpl_event_t *e)
 {
@@ -65,7 +68,10 @@ static int count(const pfm_stack_smpl_hdr_t *h, uint32_t type, pid_t tid)
 	return n;
 }
 
-/* Returns how many mappings of a process were recorded that have this path or, without one, hold this address. */
+/*
+ * Returns how many mappings of a process were recorded that have this path or, without one, hold
+ * this address.
+ */
 static int count_maps(const pfm_stack_smpl_hdr_t *h, pid_t pid, const char *path, uint64_t at)
 {
 	const pfm_stack_smpl_event_t *e;
@@ -95,7 +101,7 @@ static pid_t run_leaf(void)
 	return pid;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void a_process_is_told_from_fork_to_exit(void)
 {
@@ -346,12 +352,15 @@ static void who_hides_is_not_told(void)
 	EQUAL(status_of(watcher), 0);
 }
 
-/* --- many ------------------------------------------------------------------------------------------- */
+/* --- many ------------------------------------------------------------------------------------- */
 
 static const pfm_stack_smpl_hdr_t *all[CPUS];
 static int num_cpus;
 
-/* Returns true if the address is in a recorded mapping of the process, or of this process, its parent. */
+/*
+ * Returns true if the address is in a recorded mapping of the process, or of this process, its
+ * parent.
+ */
 static bool is_known(pid_t pid, uint64_t ip)
 {
 	for (int cpu = 0; cpu < num_cpus; cpu++)
@@ -430,7 +439,7 @@ static void listeners_may_go_at_any_time(void)
 	status_of(pid);
 }
 
-/* --- what is not to be missed ------------------------------------------------------------------- */
+/* --- what is not to be missed ----------------------------------------------------------------- */
 
 #define OTHER_LIBRARY	"/w/build/libperfmon.so"
 
@@ -500,7 +509,7 @@ static void sleepers_leave_others_their_mappings(void)
 			_exit(write(pipes[i][1], junk, sizeof(junk)) < 0);
 		await_sleep(pids[i]);
 	}
-	size = 16u << 20;		/* a kernel with KASAN is so slow that samples alone fill 4 MiB */
+	size = 16u << 20;	/* a kernel with KASAN is so slow that samples alone fill 4 MiB */
 	fd = listener(1 << 30, 0);
 	check(!set_pmc(fd, 0, CPU_CLOCK, 9) && !set_period(fd, 0, CPU_CLOCK, 50000, PFM_REGFL_OVFL_NOTIFY),
 	      "a clock: %s", pfm_explain());

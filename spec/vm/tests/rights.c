@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * rights.c - which users may monitor what, for every value of perf_event_paranoid: root, a user, and users with one
- * capability. perfmon.ko never allows more than perf_event_open(2) does.
+ * rights.c - which users may monitor what, for every value of perf_event_paranoid: root, a user,
+ * and users with one capability. perfmon.ko never allows more than perf_event_open(2) does.
  */
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -10,7 +10,7 @@
 
 #define BOTH_LEVELS	0x9		/* PMC value of a software counter */
 
-/* --- what is asked for, and by which users ----------------------------------------------------- */
+/* --- what is asked for, and by which users ---------------------------------------------------- */
 
 enum { SELF, KERNEL, CPU, FOREIGN, OWN_BLOCKED, FOREIGN_BLOCKED, NUM_WISHES };
 static const char *const wishes[] = {
@@ -107,7 +107,7 @@ static void perf_event_paranoid_is_kept(void)
 	set_paranoid(2);
 }
 
-/* --- what was allowed once ------------------------------------------------------------------------ */
+/* --- what was allowed once -------------------------------------------------------------------- */
 
 static int left_by_root;
 
@@ -117,7 +117,10 @@ static int load_it(int unused)
 	return load(left_by_root, my_tid()) ? errno : 0;
 }
 
-/* Root programs a context to count the kernel; a process that gets the descriptor must have that right to load it. */
+/*
+ * Root programs a context to count the kernel; a process that gets the descriptor must have that
+ * right to load it.
+ */
 static void rights_are_those_of_who_loads(void)
 {
 	MUST(left_by_root = new_context(0));
@@ -128,7 +131,7 @@ static void rights_are_those_of_who_loads(void)
 	close(left_by_root);
 }
 
-/* --- user namespaces ------------------------------------------------------------------------------ */
+/* --- user namespaces -------------------------------------------------------------------------- */
 
 /* Becomes root of a user namespace, in which capabilities do not count here. */
 static int as_root_of_a_namespace(int wish)
@@ -155,7 +158,7 @@ static void a_namespace_gives_no_rights(void)
 	set_paranoid(2);
 }
 
-/* --- the device ----------------------------------------------------------------------------------- */
+/* --- the device ------------------------------------------------------------------------------- */
 
 static int machine_without_access(void)
 {
@@ -216,9 +219,12 @@ static void no_access_means_perf(void)
 	TRUE(!rename("/dev/hidden", "/dev/perfmon") && !chmod("/dev/perfmon", st.st_mode & 0777));
 }
 
-/* --- refused calls ------------------------------------------------------------------------------- */
+/* --- refused calls ---------------------------------------------------------------------------- */
 
-/* Checks that refused calls have taken no counters: a perf event of the same thread must still get one. */
+/*
+ * Checks that refused calls have taken no counters: a perf event of the same thread must still get
+ * one.
+ */
 static void try_refused(uint32_t flags, int set, int err)
 {
 	struct perf_event_attr attr = { .type = PERF_TYPE_RAW, .size = sizeof(attr), .config = INST, .pinned = 1 };

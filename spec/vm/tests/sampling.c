@@ -107,7 +107,10 @@ static void notification_by_a_real_time_signal(void)
 	by_signal(SIGRTMIN + 3);
 }
 
-/* With PFM_FL_OVFL_NO_MSG there is a signal and no message; monitoring is masked until the restart all the same. */
+/*
+ * With PFM_FL_OVFL_NO_MSG there is a signal and no message; monitoring is masked until the restart
+ * all the same.
+ */
 static void signal_without_message(void)
 {
 	struct sigaction sa = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO };
@@ -233,7 +236,10 @@ static void mapping_rules(void)
 	EQUAL((munmap)(part, 4096), 0);
 	at = (mmap)(NULL, 8192, PROT_READ, MAP_SHARED, fd, 0);
 	TRUE(at != MAP_FAILED);
-	/* only the last close of this process unmaps the buffer; the child's descriptors do not count */
+	/*
+	 * only the last close of this process unmaps the buffer; the child's descriptors do not
+	 * count
+	 */
 	c = child_new(child_spin, 1);
 	MUST(dup_fd = dup(fd));
 	close(fd);
@@ -407,7 +413,10 @@ static uint64_t length(uint64_t rounds)
 	return count;
 }
 
-/* Returns the percentage of samples in hot(). A period in step with the loop sees one place only (figure 3.20). */
+/*
+ * Returns the percentage of samples in hot(). A period in step with the loop sees one place only
+ * (figure 3.20).
+ */
 static double hot_share(uint64_t period, bool random)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC };
@@ -460,12 +469,16 @@ static void set_sysctl(const char *name, const char *value)
 	close(fd);
 }
 
-/* 4.4.4: with overflows every few instructions, also of the kernel, only throttling lets the machine go on. */
+/*
+ * 4.4.4: with overflows every few instructions, also of the kernel, only throttling lets the
+ * machine go on.
+ */
 static void storms_are_throttled(void)
 {
 	pfarg_pmd_t pmd = { .reg_num = CYC, .reg_value = -1ULL, .reg_short_reset = -1ULL,
 			    .reg_ovfl_switch_cnt = ~0ULL };
-	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };	/* a trigger is reset, and not masked */
+	/* a trigger is reset, and not masked */
+	pfarg_setdesc_t set = { .set_flags = PFM_SETFL_OVFL_SWITCH };
 	pfarg_setinfo_t info = { 0 };
 	int fd;
 
@@ -533,7 +546,10 @@ static void *own_thread(void *unused)
 	return unused;
 }
 
-/* Table 3.2, NOTIFY_BLOCK: "per-thread, not self": another thread of the tool's process is not "self". */
+/*
+ * Table 3.2, NOTIFY_BLOCK: "per-thread, not self": another thread of the tool's process is not
+ * "self".
+ */
 static void own_thread_is_held(void)
 {
 	pthread_t thread;

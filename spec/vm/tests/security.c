@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * security.c - which users may monitor what, and what calls a context's descriptor and its target must survive.
+ * security.c - which users may monitor what, and what calls a context's descriptor and its target
+ * must survive.
  */
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -133,7 +134,10 @@ static void spin_forever(uint64_t suid)
 	become(suid);
 }
 
-/* Returns 1 if the work of a program that a child executes was counted, 2 if not; more than 99 after an error. */
+/*
+ * Returns 1 if the work of a program that a child executes was counted, 2 if not; more than 99
+ * after an error.
+ */
 static int watch_exec(int suid)
 {
 	struct child c = child_new(spin_forever, (uint64_t)suid);
@@ -171,7 +175,10 @@ static void breed_and_become(uint64_t unused)
 	_exit(9);
 }
 
-/* Returns 1 if the work of a set-uid program's child was counted, 2 if not; more than 99 after an error. */
+/*
+ * Returns 1 if the work of a set-uid program's child was counted, 2 if not; more than 99 after an
+ * error.
+ */
 static int watch_children(int unused)
 {
 	struct child c = child_new(breed_and_become, 0);
@@ -208,7 +215,7 @@ static void an_exec_keeps_the_context(void)
 	EQUAL(watch_exec(0), 1);
 }
 
-/* --- counters of others --------------------------------------------------------------------------- */
+/* --- counters of others ----------------------------------------------------------------------- */
 
 #ifdef __aarch64__
 #define CHAIN	0x1eULL		/* counts overflows of the counter before; perf refuses it, too */
@@ -230,7 +237,7 @@ static void overflows_of_others_are_not_counted(void)
 }
 #endif
 
-/* --- descriptors -------------------------------------------------------------------------------- */
+/* --- descriptors ------------------------------------------------------------------------------ */
 
 static void command_it(uint64_t fd)
 {
@@ -255,7 +262,10 @@ static void descriptors_can_be_passed_on(void)
 	EQUAL(WEXITSTATUS(child_end(&c)), 0);
 }
 
-/* Reads n elements, of which one is bad. The kernel keeps few elements on its stack, and allocates memory for many. */
+/*
+ * Reads n elements, of which one is bad. The kernel keeps few elements on its stack, and allocates
+ * memory for many.
+ */
 static void around_a_bad_one(int fd, int n)
 {
 	pfarg_pmd_t v[8];

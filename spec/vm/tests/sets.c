@@ -27,7 +27,8 @@ static void time_switched_sets_scale(void)
 {
 	uint64_t ms = 1000000, run, sum = 0;
 	pfarg_setinfo_t info[2];
-	double kernels;		/* the kernel's percentage of the time, which need not be equal in both sets */
+	/* the kernel's percentage of the time, which need not be equal in both sets */
+	double kernels;
 	int fd;
 
 	MUST(fd = new_context(0));
@@ -43,7 +44,8 @@ static void time_switched_sets_scale(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	run = info[0].set_act_duration + info[1].set_act_duration;
-	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));	/* the kernel adds time */
+	/* the kernel adds time */
+	TRUE(run >= 80 * ms && near(info[0].set_runs, run / (2.0 * ms), 10));
 	TRUE(info[0].set_runs - info[1].set_runs <= 1);
 	kernels = (run - 80.0 * ms) / run * 100;
 	for (int set = 0; set < 2; set++)
@@ -96,7 +98,7 @@ static void timeouts_run_with_the_thread(void)
 	info[0] = info_of(fd, 0);
 	info[1] = info_of(fd, 1);
 	sum = info[0].set_runs + info[1].set_runs;
-	if (exact()) {		/* 20 turns of 2 ms in the child's 40 ms, some more with interrupts */
+	if (exact()) {	/* 20 turns of 2 ms in the child's 40 ms, some more with interrupts */
 		TRUE(sum >= 20 && sum <= 26);
 		check(near(2.0 * get_pmd(fd, 0, 0) + get_pmd(fd, 1, 0), 4e7, 1), "%llu + %llu",
 		      (unsigned long long)get_pmd(fd, 0, 0), (unsigned long long)get_pmd(fd, 1, 0));
@@ -125,7 +127,10 @@ static void a_start_continues_a_timeout(void)
 	close(fd);
 }
 
-/* A trigger of threshold n leaves its set at the n-th overflow, whether it counts alone or beside another counter. */
+/*
+ * A trigger of threshold n leaves its set at the n-th overflow, whether it counts alone or beside
+ * another counter.
+ */
 static void leave_after(int n, bool alone)
 {
 	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
@@ -167,7 +172,10 @@ static void overflow_switches_after_n(void)
 	}
 }
 
-/* Cascading: the second set starts at the n-th event, or never. Faults are the trigger if cycles are not exact. */
+/*
+ * Cascading: the second set starts at the n-th event, or never. Faults are the trigger if cycles
+ * are not exact.
+ */
 static void cascade(void)
 {
 	bool cycles = percpu_exact();
@@ -201,7 +209,10 @@ static void cascade(void)
 	}
 }
 
-/* While monitoring is masked, counts and timeouts stand still; the restart makes a switch that was due. */
+/*
+ * While monitoring is masked, counts and timeouts stand still; the restart makes a switch that was
+ * due.
+ */
 static void masked_sets_wait(void)
 {
 	pfarg_pmd_t trigger = { .reg_num = 0, .reg_value = -100000ULL, .reg_short_reset = -100000ULL,
@@ -277,7 +288,10 @@ static int rotating_sets(uint32_t flags, uint64_t period)
 	return fd;
 }
 
-/* Returns the instructions that a set counted, after checking that all PMDs agree, each by its own event. */
+/*
+ * Returns the instructions that a set counted, after checking that all PMDs agree, each by its own
+ * event.
+ */
 static uint64_t instructions_of(int fd, int set)
 {
 	uint64_t first = 0;
@@ -315,7 +329,10 @@ static void each_set_has_counters_that_count_its_events(void)
 	close(fd);
 }
 
-/* Overflows switch sets, in NMIs; a few instructions run between an NMI and the interrupt that moves the events. */
+/*
+ * Overflows switch sets, in NMIs; a few instructions run between an NMI and the interrupt that
+ * moves the events.
+ */
 static void overflows_switch_to_such_counters(void)
 {
 	uint64_t sum = 0;
@@ -355,7 +372,10 @@ static void a_write_moves_an_event(void)
 	close(fd);
 }
 
-/* Two events that only one counter can count are refused when their set becomes active; the set before goes on. */
+/*
+ * Two events that only one counter can count are refused when their set becomes active; the set
+ * before goes on.
+ */
 static void two_events_for_one_counter_are_refused(void)
 {
 	pfarg_start_t start = { .start_set = 1 }, back = { .start_set = 0 };

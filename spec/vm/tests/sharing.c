@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * sharing.c - the mappings of a context while other processes share the descriptor or the address space (3.5.4): a
- * close unmaps them from the process that closes, and from no process that still has the descriptor.
+ * sharing.c - the mappings of a context while other processes share the descriptor or the address
+ * space (3.5.4): a close unmaps them from the process that closes, and from no process that still
+ * has the descriptor.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -52,7 +53,7 @@ static void begin(int cloexec, int flags)
 	TRUE(all_mapped());
 }
 
-/* --- acts ----------------------------------------------------------------------------------------- */
+/* --- acts ------------------------------------------------------------------------------------- */
 
 static int nothing(void *unused)
 {
@@ -78,7 +79,7 @@ static int close_own(void *unused)
 	return unshare(CLONE_FILES) ? 9 : close_it(unused);
 }
 
-/* --- processes and threads that act --------------------------------------------------------------- */
+/* --- processes and threads that act ----------------------------------------------------------- */
 
 typedef int act_t(void *unused);
 
@@ -153,7 +154,7 @@ static int by_thread(act_t *act)
 	return (int)(intptr_t)ret;
 }
 
-/* --- tests ---------------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------------------ */
 
 static void try_one(int cloexec, int flags, const char *which, int (*by)(act_t *), const char *what, act_t *act)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * software.c - perfmon.ko without a PMU. Since page faults are counted one by one, their counts, overflows, samples
- * and set switches are exact, on any number of processors.
+ * software.c - perfmon.ko without a PMU. Since page faults are counted one by one, their counts,
+ * overflows, samples and set switches are exact, on any number of processors.
  */
 #include <time.h>
 
@@ -67,7 +67,10 @@ static uint64_t child_count(int neighbours)
 
 static void child_counts_what_it_counts_alone(void)
 {
-	/* a child has a few faults more, on pages that it shares with its parent until it writes to them */
+	/*
+	 * a child has a few faults more, on pages that it shares with its parent until it writes to
+	 * them
+	 */
 	for (int neighbours = 0; neighbours <= 3; neighbours += 3) {
 		uint64_t count = child_count(neighbours);
 
@@ -96,7 +99,8 @@ static void clocks_run_with_the_thread(void)
 	spin(3000000);
 	MUST(pfm_stop(fd));
 	ran = get_pmd(fd, 0, CLOCK);
-	TRUE(ran > (exact() ? 3000000 : 0));	/* 2 instructions per round, 2 ns each; at least half must be counted */
+	/* 2 instructions per round, 2 ns each; at least half must be counted */
+	TRUE(ran > (exact() ? 3000000 : 0));
 	from = now_ns();
 	MUST(pfm_start(fd, NULL));
 	for (int i = 0; i < 10; i++)
@@ -193,7 +197,8 @@ static void notification_by_signal(void)
 	for (int i = 0; i < 100; i++)
 		fault(10);
 	MUST(pfm_stop(fd));
-	TRUE(signals >= 19 && signals <= 21);	/* the handler and the library may have faults of their own */
+	/* the handler and the library may have faults of their own */
+	TRUE(signals >= 19 && signals <= 21);
 	close(fd);
 }
 
@@ -271,7 +276,9 @@ static void samples(void)
 	close(fd);
 }
 
-/* Regions fill one after the other; a region that the tool has not given back is not filled again. */
+/*
+ * Regions fill one after the other; a region that the tool has not given back is not filled again.
+ */
 static void regions(void)
 {
 	pfm_nway_smpl_arg_t arg = { .buf_size = 65536, .num_regions = 4 };
@@ -317,7 +324,8 @@ static void profile_by_the_clock(void)
 	const volatile pfm_dfl_smpl_hdr_t *hdr;
 	pfarg_ctx_t ctx = { 0 };
 	double in_hot = 0, in_cold = 0, slack;
-	const uint64_t wanted = exact() ? 0 : 400;	/* samples, for which a slow host needs more rounds */
+	/* samples, for which a slow host needs more rounds */
+	const uint64_t wanted = exact() ? 0 : 400;
 	const int rounds = 3000;
 	int fd;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * stacks.c - samples with call stacks. Functions note their return addresses, so that the frames are known exactly.
+ * stacks.c - samples with call stacks. Functions note their return addresses, so that the frames
+ * are known exactly.
  */
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -214,8 +215,9 @@ static void count_copies(const pfm_stack_smpl_hdr_t *h, pid_t pid, int *with, in
 }
 
 /*
- * A user that may monitor CPUs samples one on which another user works between up and go. The number of bytes above the
- * stack pointer is random, up to 8 KiB: copies are limited, so that the buffer can hold those of both processes.
+ * A user that may monitor CPUs samples one on which another user works between up and go. The
+ * number of bytes above the stack pointer is random, up to 8 KiB: copies are limited, so that the
+ * buffer can hold those of both processes.
  */
 static int watch_a_cpu(int up, int go, bool sees)
 {

@@ -65,7 +65,10 @@ static __attribute__((noinline)) void spin_for(uint64_t n)
 	spin(n);
 }
 
-/* "this enables a full 64-bit value to be reconstructed": two reads differ by what a loop between them counts. */
+/*
+ * "this enables a full 64-bit value to be reconstructed": two reads differ by what a loop between
+ * them counts.
+ */
 static void a_read_is_exact(void)
 {
 	uint64_t a[2], b[2], counted[8];
@@ -130,7 +133,10 @@ static void upper_bits_are_there(void)
 	end(fd, &view);
 }
 
-/* "For non-active sets, the re-mapped value is the up-to-date full 64-bit value", and so it is when nothing counts. */
+/*
+ * "For non-active sets, the re-mapped value is the up-to-date full 64-bit value", and so it is when
+ * nothing counts.
+ */
 static void what_stands_still_is_read(void)
 {
 	uint64_t v[2], w[2];
@@ -281,8 +287,8 @@ static void sets_that_switch_lose_nothing(void)
 /* --- rights ---------------------------------------------------------------------------------- */
 
 /*
- * One set is active in the views, not two and not none. If the kernel is counted, too, an NMI of x86 can switch sets
- * while a command updates the view of the set that is left.
+ * One set is active in the views, not two and not none. If the kernel is counted, too, an NMI of
+ * x86 can switch sets while a command updates the view of the set that is left.
  */
 static void one_set_is_active_whatever_interrupts(void)
 {
@@ -345,7 +351,10 @@ static void writing_is_refused(void)
 	close(plain);
 }
 
-/* A child has the mapping, the descriptor and the same thread pointer; it must read the parent's values by calls. */
+/*
+ * A child has the mapping, the descriptor and the same thread pointer; it must read the parent's
+ * values by calls.
+ */
 static void a_child_of_a_fork_reads_by_call(void)
 {
 	pfm_view_t view;
@@ -446,7 +455,9 @@ static void another_users_mapping_is_refused(void)
 	end(fd, &view);
 }
 
-/* A view is unmapped with the last descriptor; sets can be deleted and views unmapped in any order. */
+/*
+ * A view is unmapped with the last descriptor; sets can be deleted and views unmapped in any order.
+ */
 static void ends_come_in_any_order(void)
 {
 	pfarg_setdesc_t set = { .set_id = 9 };
@@ -501,11 +512,11 @@ static void an_exec_keeps_the_kernel_content(void)
 	EQUAL(status, 0);
 }
 
-/* --- storms ------------------------------------------------------------------------------------ */
+/* --- storms ----------------------------------------------------------------------------------- */
 
 /*
- * A thread that checks reads: the value of a read by a call lies between those of two reads at user level, and a loop
- * between two reads counts at least its instructions and not absurdly more.
+ * A thread that checks reads: the value of a read by a call lies between those of two reads at user
+ * level, and a loop between two reads counts at least its instructions and not absurdly more.
  */
 struct reader {
 	pthread_t	id;
@@ -580,7 +591,10 @@ static int perf_on_cpu(int cpu, bool pinned)
 	return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* Opens and closes perf events on CPUs, pinned and not, which moves the counters of a running thread. */
+/*
+ * Opens and closes perf events on CPUs, pinned and not, which moves the counters of a running
+ * thread.
+ */
 static void *move_counters(void *arg)
 {
 	int fds[6], cpus = (int)sysconf(_SC_NPROCESSORS_ONLN);
@@ -709,7 +723,7 @@ static void counters_that_overflow_are_read_right(void)
 	end(fd, &view);
 }
 
-/* --- on perf_event ----------------------------------------------------------------------------- */
+/* --- on perf_event ---------------------------------------------------------------------------- */
 
 static void the_same_on_perf_event(void)
 {

@@ -70,7 +70,8 @@ static inline int any_program(uint64_t seed, pfarg_ctx_t *ctx)
 
 	any_base(&seed, &arg);
 	if (!bpf_random(&seed, 16))
-		arg.num_insns += bpf_random(&seed, PFM_PROG_SMPL_MAX_INSNS);	/* more than there are */
+		/* more than there are */
+		arg.num_insns += bpf_random(&seed, PFM_PROG_SMPL_MAX_INSNS);
 	if (!bpf_random(&seed, 16))
 		arg.num_buckets = bpf_random(&seed, PFM_PROG_SMPL_MAX_BUCKETS + 2);
 	return pfm_create_context_name(ctx, PFM_PROG_SMPL_NAME, &arg, sizeof(arg));

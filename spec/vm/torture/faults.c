@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * faults.c - the n-th allocation or user copy of every ioctl fails, n = 1, 2, ... until the call gets through: it
- * fails with ENOMEM or EFAULT, and succeeds when it is repeated. An argument at an unmapped address, or that reaches
- * into one, makes a call fail with EFAULT. The kernel needs fault injection (spec/vm/kernel kasan); without it, only
- * the arguments are tested.
+ * faults.c - the n-th allocation or user copy of every ioctl fails, n = 1, 2, ... until the call
+ * gets through: it fails with ENOMEM or EFAULT, and succeeds when it is repeated. An argument at an
+ * unmapped address, or that reaches into one, makes a call fail with EFAULT. The kernel needs fault
+ * injection (spec/vm/kernel kasan); without it, only the arguments are tested.
  *
  *   faults [loading]		loading: faults in loading the module itself; there are hundreds, which takes minutes
  */
@@ -26,7 +26,7 @@ static int nth_fd = -1, device = -1;
 static char argument[16 * PAGE] __attribute__((aligned(PAGE)));
 static pfarg_ctx_t new_ctx;
 
-/* --- injecting ---------------------------------------------------------------------------------- */
+/* --- injecting -------------------------------------------------------------------------------- */
 
 static void set_knob(const char *injector, const char *knob, const char *value)
 {
@@ -63,7 +63,10 @@ static void fail_nth(int n)
 		check(false, "cannot inject: %s", strerror(errno));
 }
 
-/* Returns true if the fault was injected. pread() copies, too: if only one copy was left, that fails here. */
+/*
+ * Returns true if the fault was injected. pread() copies, too: if only one copy was left, that
+ * fails here.
+ */
 static bool it_struck(void)
 {
 	char text[16] = "";
@@ -74,7 +77,7 @@ static bool it_struck(void)
 	return struck;
 }
 
-/* --- the calls ------------------------------------------------------------------------------------ */
+/* --- the calls -------------------------------------------------------------------------------- */
 
 enum stage { ON_DEVICE, NEW, PROGRAMMED, LOADED, STARTED, MASKED };
 
@@ -269,7 +272,7 @@ static void end_scene(const struct call *c, int fd, long ret)
 		close(fd);
 }
 
-/* --- the sweeps -------------------------------------------------------------------------------------- */
+/* --- the sweeps ------------------------------------------------------------------------------- */
 
 /* Makes a call in which the n-th operation fails. Returns false if the call makes fewer. */
 static bool nth_fails(const struct call *c, int n)
@@ -322,7 +325,10 @@ static void no_reference_is_left(int before)
 	      references(), before);
 }
 
-/* Makes each operation of a call fail. First runs it without a fault, which loads the modules it needs. */
+/*
+ * Makes each operation of a call fail. First runs it without a fault, which loads the modules it
+ * needs.
+ */
 static void faults(void)
 {
 	int n = 1, before;
@@ -369,7 +375,7 @@ static void pointers(void)
 	end_scene(subject, fd, call_with(subject, fd, argument));
 }
 
-/* --- the module itself ---------------------------------------------------------------------------------- */
+/* --- the module itself ------------------------------------------------------------------------ */
 
 static void unload_all(void)
 {

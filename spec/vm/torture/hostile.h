@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hostile.h - what the hostile clients share: programs that misuse perfmon.ko, each scenario for some seconds. They
- * are meant for kernels with debug checks; the programs themselves only test that no thread stays held, that no
- * message is lost, and that nothing is left.
+ * hostile.h - what the hostile clients share: programs that misuse perfmon.ko, each scenario for
+ * some seconds. They are meant for kernels with debug checks; the programs themselves only test
+ * that no thread stays held, that no message is lost, and that nothing is left.
  *
  *   hostile_... [SECONDS [SEED [SCENARIO...]]]
  */
@@ -89,7 +89,10 @@ static inline int double_buffer(uint32_t flags)
 	return pfm_create_context(&ctx, PFM_NWAY_SMPL_NAME, &arg, sizeof(arg));
 }
 
-/* Creates a context with the format "program"; a program that is refused is replaced, up to 20 times. */
+/*
+ * Creates a context with the format "program"; a program that is refused is replaced, up to 20
+ * times.
+ */
 static inline int judged(uint32_t flags)
 {
 	pfarg_ctx_t ctx = { .ctx_flags = flags };
@@ -174,7 +177,7 @@ static inline bool await_message(int fd, int type)
 	return false;
 }
 
-/* --- processes and threads ------------------------------------------------------------------------ */
+/* --- processes and threads -------------------------------------------------------------------- */
 
 /* Creates a process that runs fn, and is killed when this process ends. */
 static inline pid_t spawn(void (*fn)(void))
@@ -286,7 +289,7 @@ static inline void *restarter(void *none)
 	return none;
 }
 
-/* --- scenarios ------------------------------------------------------------------------------------- */
+/* --- scenarios -------------------------------------------------------------------------------- */
 
 struct scenario {
 	const char	*name;

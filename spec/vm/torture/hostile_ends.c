@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_ends.c - contexts on threads that end, exec, or are about to: every end is reported, once, and to the
- * context that is loaded then.
+ * hostile_ends.c - contexts on threads that end, exec, or are about to: every end is reported,
+ * once, and to the context that is loaded then.
  */
 #include <dirent.h>
 #include <limits.h>
 
 #include "hostile.h"
 
-/* --- lostend: an end under way, for a thread that the context has left, must not swallow the next ------ */
+/* --- lostend: an end under way, for a thread that was left, must not swallow the next one ----- */
 
 static void hold_many_descriptors(void)
 {
@@ -21,7 +21,10 @@ static void hold_many_descriptors(void)
 	wait_for_ever();
 }
 
-/* Returns true if an exiting process has given up its descriptors; its exit is reported before that. */
+/*
+ * Returns true if an exiting process has given up its descriptors; its exit is reported before
+ * that.
+ */
 static bool exits_slowly(pid_t pid)
 {
 	char path[32];
@@ -60,7 +63,7 @@ static void lostend(void)
 	close(fd);
 }
 
-/* --- ends: of many threads, while other contexts come and go ------------------------------------------- */
+/* --- ends: of many threads, while other contexts come and go ---------------------------------- */
 
 enum { POOL = 50, VICTIMS = 15 };
 static pid_t pool[POOL];
@@ -114,7 +117,7 @@ static void ends(void)
 		kill_and_reap(pool[i]);
 }
 
-/* --- exits: threads that exit and exec, hunted by their numbers ------------------------------------------ */
+/* --- exits: threads that exit and exec, hunted by their numbers ------------------------------- */
 
 static volatile pid_t first, latest;	/* children; the hunting threads have lower numbers */
 
@@ -190,7 +193,7 @@ static void exits(void)
 	crew_ends();
 }
 
-/* --- chains: exec and vfork, again and again ------------------------------------------------------------- */
+/* --- chains: exec and vfork, again and again -------------------------------------------------- */
 
 static void exec_chain(int n)
 {
@@ -247,7 +250,7 @@ static void chains(void)
 	}
 }
 
-/* --- execrace: exec against load and unload --------------------------------------------------------------- */
+/* --- execrace: exec against load and unload --------------------------------------------------- */
 
 static void *load_and_unload(void *none)
 {

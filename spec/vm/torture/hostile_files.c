@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_files.c - descriptors and mappings that several threads misuse: they are closed while they are used, mapped
- * and partly unmapped; the owners of their signals die; and there are thousands of them.
+ * hostile_files.c - descriptors and mappings that several threads misuse: they are closed while
+ * they are used, mapped and partly unmapped; the owners of their signals die; and there are
+ * thousands of them.
  */
 #include "hostile.h"
 
-/* --- closed: close() and dup2() while other threads use the descriptor -------------------------------- */
+/* --- closed: close() and dup2() while other threads use the descriptor ------------------------ */
 
 enum { SHARED_FDS = 4 };
 static volatile int shared_fds[SHARED_FDS] = { -1, -1, -1, -1 };
@@ -54,7 +55,9 @@ static void *user(void *none)
 	return none;
 }
 
-/* Closes a descriptor; perhaps another context takes its place, at the same number or at another. */
+/*
+ * Closes a descriptor; perhaps another context takes its place, at the same number or at another.
+ */
 static void replace(volatile int *at)
 {
 	int old = *at, fd = old < 0 || any(3) ? any_context(0) : -1;
@@ -90,7 +93,7 @@ static void closed(void)
 	}
 }
 
-/* --- maps: cut up, moved, inherited, longer-lived than the descriptor ------------------------------------ */
+/* --- maps: cut up, moved, inherited, longer-lived than the descriptor ------------------------- */
 
 enum { MAP_SIZE = 32768 };
 
@@ -176,7 +179,7 @@ static void maps(void)
 	try(0);
 }
 
-/* --- owners: processes, groups and threads that get the signal, and die ------------------------------------ */
+/* --- owners: processes, groups and threads that get the signal, and die ----------------------- */
 
 static void *own(void *at)
 {
@@ -229,7 +232,7 @@ static void owners(void)
 	}
 }
 
-/* --- many: thousands of contexts of one thread, and of threads that die at once ------------------------------ */
+/* --- many: thousands of contexts of one thread, and of threads that die at once --------------- */
 
 enum { MANY = 3000, LOADED = 100 };
 

@@ -15,7 +15,10 @@ struct echo {
 	int	ask[2], answer[2];
 };
 
-/* Creates a process that sleeps in read(). It overflows there, since its context switches are counted. */
+/*
+ * Creates a process that sleeps in read(). It overflows there, since its context switches are
+ * counted.
+ */
 static struct echo echo_new(void)
 {
 	struct echo e;
@@ -58,9 +61,9 @@ static void echo_end(struct echo *e)
 }
 
 /*
- * Lets the echo process overflow as it goes back to sleep in read(), after it has answered: it will be held when it
- * returns from read(). If the kernel preempts it before the answer, it overflows and is held there: then it is
- * restarted, and goes on to the answer.
+ * Lets the echo process overflow as it goes back to sleep in read(), after it has answered: it will
+ * be held when it returns from read(). If the kernel preempts it before the answer, it overflows
+ * and is held there: then it is restarted, and goes on to the answer.
  */
 static void overflow_asleep(int fd, struct echo *e)
 {
@@ -76,7 +79,10 @@ static void overflow_asleep(int fd, struct echo *e)
 	}
 }
 
-/* Restarts until the echo process answers: if it is preempted before, it overflows and is held again. */
+/*
+ * Restarts until the echo process answers: if it is preempted before, it overflows and is held
+ * again.
+ */
 static bool answers_when_freed(int fd, struct echo *e)
 {
 	struct pollfd p[] = { { .fd = e->answer[0], .events = POLLIN }, { .fd = fd, .events = POLLIN } };
@@ -112,7 +118,7 @@ static void wrongblock(void)
 	echo_end(&second);
 }
 
-/* --- blocked: and killed, stopped, unloaded, restarted, closed ------------------------------------------- */
+/* --- blocked: and killed, stopped, unloaded, restarted, closed -------------------------------- */
 
 static void disturb(int fd, const pid_t *pids)
 {
@@ -147,7 +153,7 @@ static void blocked(void)
 	crew_ends();
 }
 
-/* --- traced: held and stopped by a debugger at once ------------------------------------------------------- */
+/* --- traced: held and stopped by a debugger at once ------------------------------------------- */
 
 static void await_stop(int fd, pid_t pid)
 {
@@ -181,7 +187,10 @@ static void trace(int fd, pid_t pid)
 	ptrace(PTRACE_DETACH, pid, 0, 0);
 }
 
-/* Kills a thread: with PTRACE_O_TRACEEXIT it stops as it exits, and the tracer must let it continue. */
+/*
+ * Kills a thread: with PTRACE_O_TRACEEXIT it stops as it exits, and the tracer must let it
+ * continue.
+ */
 static void let_exit(pid_t pid)
 {
 	int status;
@@ -210,7 +219,7 @@ static void traced(void)
 	}
 }
 
-/* --- storm: overflows as fast as they can come, restarted by three threads -------------------------------- */
+/* --- storm: overflows as fast as they can come, restarted by three threads -------------------- */
 
 static void overflow_at_once(int fd)
 {

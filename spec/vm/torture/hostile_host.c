@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * hostile_host.c - misuse of the machine: clocks and PMU that overflow at the same time, thousands of sets,
- * processors and modules that come and go, other users of the counters, and a user that takes all memory it gets.
+ * hostile_host.c - misuse of the machine: clocks and PMU that overflow at the same time, thousands
+ * of sets, processors and modules that come and go, other users of the counters, and a user that
+ * takes all memory it gets.
  */
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -9,7 +10,7 @@
 #include "hostile.h"
 #include "module_list.h"
 
-/* --- timernmi: the thread's clock and the PMU overflow at the same time ----------------------------------- */
+/* --- timernmi: the thread's clock and the PMU overflow at the same time ----------------------- */
 
 static void two_timed_sets(int fd)
 {
@@ -45,7 +46,7 @@ static void timernmi(void)
 	}
 }
 
-/* --- sets: very many, switched as fast as can be, grown while they are switched ------------------------------ */
+/* --- sets: very many, switched as fast as can be, grown while they are switched --------------- */
 
 static void any_pmd(int fd, uint16_t set)
 {
@@ -100,7 +101,7 @@ static void sets(void)
 	}
 }
 
-/* --- hotplug: system-wide contexts on processors that come and go ----------------------------------------- */
+/* --- hotplug: system-wide contexts on processors that come and go ----------------------------- */
 
 static void online(int cpu, bool on)
 {
@@ -190,7 +191,7 @@ static void hotplug(void)
 		kill_and_reap(watchers[i]);
 }
 
-/* --- modules: formats and descriptions go while they are wanted -------------------------------------------- */
+/* --- modules: formats and descriptions go while they are wanted ------------------------------- */
 
 static void read_slowly(const char *path)
 {
@@ -238,7 +239,7 @@ static void modules(void)
 		kill_and_reap(users[i]);
 }
 
-/* --- beside_perf: perf_event's own users of the same thread's counters ---------------------------------------- */
+/* --- beside_perf: perf_event's own users of the same thread's counters ------------------------ */
 
 static int perf_event(pid_t pid, int leader)
 {
@@ -287,7 +288,7 @@ static void beside_perf(void)
 	}
 }
 
-/* --- setmem: sets of the user nobody stay within what that user may lock --------------------------------------- */
+/* --- setmem: sets of the user nobody stay within what that user may lock ---------------------- */
 
 enum { MIB = 1 << 20, SETS = 4096 / sizeof(pfarg_setdesc_t), ROUNDS = 65536 / SETS };
 
@@ -304,7 +305,10 @@ static long available_kib(void)
 	return kib;
 }
 
-/* Takes memory until it is refused or far too much: the user's limit and perf's share for each CPU are a few MiB. */
+/*
+ * Takes memory until it is refused or far too much: the user's limit and perf's share for each CPU
+ * are a few MiB.
+ */
 static int take_memory(void)
 {
 	long before = available_kib();

@@ -11,7 +11,7 @@
 struct books {
 	/* number of children that were counted; number of those for which a loss was reported */
 	uint64_t	accounts, told;
-	char		wrong[160];		/* describes the first account that does not add up */
+	char		wrong[160];	/* describes the first account that does not add up */
 };
 
 /* Returns a random number below n. */

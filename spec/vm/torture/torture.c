@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * torture.c - makes random calls, right and wrong, from several processes of two threads each. Their contexts monitor
- * each other and targets that fork, exec and are killed, while processors go off and on and the configuration
- * changes. Contexts are passed between processes and into children. The seed is printed. In the end nothing may be
- * left, and the machine must still count right.
+ * torture.c - makes random calls, right and wrong, from several processes of two threads each.
+ * Their contexts monitor each other and targets that fork, exec and are killed, while processors go
+ * off and on and the configuration changes. Contexts are passed between processes and into
+ * children. The seed is printed. In the end nothing may be left, and the machine must still count
+ * right.
  *
  *   torture [SECONDS [SEED]]		SECONDS of the guest's time
  */
@@ -213,7 +214,10 @@ static void write_one(struct ours *o)
 	count(pfm_write_pmds(o->fd, &pmd, 1));
 }
 
-/* Draws a thread. The master is never drawn: it must not be held, for it kills processes that hold each other. */
+/*
+ * Draws a thread. The master is never drawn: it must not be held, for it kills processes that hold
+ * each other.
+ */
 static pid_t some_thread(void)
 {
 	pid_t pid;
@@ -309,7 +313,10 @@ static void receive_one(struct ours *o)
 
 #define LARGEST_VECTOR	(4096 + 65536)		/* bytes, as configure() allows them */
 
-/* Makes calls that no library makes: of any number, size and address; results have room behind page. */
+/*
+ * Makes calls that no library makes: of any number, size and address; results have room behind
+ * page.
+ */
 static void nonsense(struct ours *o)
 {
 	static uint64_t page[512 + LARGEST_VECTOR / 8 + (1 << 14) / 8];
@@ -445,7 +452,7 @@ static pid_t new_worker(int n, uint64_t seed)
 	return pid;
 }
 
-/* --- others that have the counters ---------------------------------------------------------------- */
+/* --- others that have the counters ------------------------------------------------------------ */
 
 /* Returns true if the PMU counts instructions: there may be none, and with vm -M it counts none. */
 static bool counts_instructions(void)
@@ -477,7 +484,7 @@ static void have_thefts(uint64_t seed)
 	}
 }
 
-/* --- the master: it kills workers and targets, and switches CPUs off and on ---------------------- */
+/* --- the master: it kills workers and targets, and switches CPUs off and on ------------------- */
 
 static void toggle_cpu(void)
 {
@@ -616,7 +623,8 @@ static int dependent_modules(void)
 
 static void nothing_is_left(void)
 {
-	int patience = 1000, expected = 1 + dependent_modules();	/* the library has the device open */
+	/* the library has the device open */
+	int patience = 1000, expected = 1 + dependent_modules();
 	pfarg_config_t cfg;
 
 	/* the last close may have left work to other threads, which is not done yet */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * verdicts.c - the kernel's compiled BPF in perfmon.ko decides as pfm_bpf_run() does: random programs run at hundreds
- * of overflows each, on records that are random and known. For these, PMDs that count nothing are sampled, and reset
- * at each overflow to a base plus a number of Carta's generator (3.4.2), which this program draws, too.
+ * verdicts.c - the kernel's compiled BPF in perfmon.ko decides as pfm_bpf_run() does: random
+ * programs run at hundreds of overflows each, on records that are random and known. For these, PMDs
+ * that count nothing are sampled, and reset at each overflow to a base plus a number of Carta's
+ * generator (3.4.2), which this program draws, too.
  *
  *   verdicts [RECORDS [SEED]]
  */
@@ -21,7 +22,7 @@ static unsigned int undecided;		/* programs with a verdict that depends on the r
 static uint16_t plain[LAST_PMD];	/* PMDs that hold what is written to them */
 static unsigned int num_plain;
 
-/* --- records ------------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------- */
 
 /* A PMD that is sampled, and the state of its random numbers. */
 struct series {
@@ -106,7 +107,7 @@ static unsigned int known_words(uint32_t *words)
 	return n;
 }
 
-/* --- the kernel's verdicts ----------------------------------------------------------------------- */
+/* --- the kernel's verdicts -------------------------------------------------------------------- */
 
 static const uint32_t bucket_bits = PFM_PROG_BUCKET(0);
 

@@ -333,7 +333,8 @@ local function less_one(list)
    return tables.map(list, function(n) return n - 1 end)
 end
 
--- Returns the frames of a tree as columns, the objects (each once), and for each node its frame's number.
+-- Returns the frames of a tree as columns, the objects (each once), and for each node its frame's
+-- number.
 local function frames_of(all, tree)
    local out = { name = {}, object = {}, kind = {} }
    local objects, object = numbering(function(name) return name end)
@@ -388,11 +389,12 @@ local function left_out(got, all)
    return out
 end
 
---- Returns what the script of an HTML page reads: the samples by call stack, thread and slice of time.
+--- Returns what the script of an HTML page reads: the samples by call stack, thread and slice of
+-- time.
 -- @tparam table self of `recording.open`
--- @treturn table as the page's script reads it: `events` (`name`, `unit`, `period`, `cells`), `frames`, `objects`,
--- `tree`, `threads`, `recordings` (names, if there are many), `slices`, `step` (s of a slice),
--- `chained`; numbers that refer to others count from 0
+-- @treturn table as the page's script reads it: `events` (`name`, `unit`, `period`, `cells`),
+-- `frames`, `objects`, `tree`, `threads`, `recordings` (names, if there are many), `slices`, `step`
+-- (s of a slice), `chained`; numbers that refer to others count from 0
 -- @treturn {string,...} what was left out, in words
 -- @usage print(#require("pfm.export.html.data").of(assert(recording.open "lpfm.data")).threads)
 function data.of(self)

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
---- Recordings as rows of the tables that both databases have: samples that are equal but for their time, CPU and thread
--- are one row; where they lie, and their call stacks, have rows of their own, which all recordings share.
+--- Recordings as rows of the tables that both databases have: samples that are equal but for their
+-- time, CPU and thread are one row; where they lie, and their call stacks, have rows of their own,
+-- which all recordings share.
 -- @module pfm.fleet.store.batch
 
 local client = require "pfm.fleet.store.client"

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- What all databases have in common: their names, the client program, lines of values, and numbers for texts.
+--- What all databases have in common: their names, the client program, lines of values, and numbers
+-- for texts.
 -- @module pfm.fleet.store.client
 
 local fail = require("pfm.util.expect").fail
@@ -10,8 +11,8 @@ local client = {}
 
 -- --- names of databases --------------------------------------------------------------------------
 
--- Names are postgresql://USER:PASSWORD@HOST:PORT/DATABASE, clickhouse://... likewise; every part but the kind may be
--- missing.
+-- Names are postgresql://USER:PASSWORD@HOST:PORT/DATABASE, clickhouse://... likewise; every part
+-- but the kind may be missing.
 local KINDS = { "postgresql", "clickhouse" }
 local modules = { postgresql = "postgresql", postgres = "postgresql", clickhouse = "clickhouse" }
 
@@ -22,8 +23,8 @@ end
 
 --- Parses the URL of a database.
 -- @string text
--- @treturn table `kind`, postgresql or clickhouse; where they are given, `user`, `password`, `host`, `port`,
--- `database`; `name`, what may be shown: without the password
+-- @treturn table `kind`, postgresql or clickhouse; where they are given, `user`, `password`,
+-- `host`, `port`, `database`; `name`, what may be shown: without the password
 -- @raise on other texts
 -- @usage assert(client.parse("clickhouse://db.example/profiles").database == "profiles")
 function client.parse(text)
@@ -143,8 +144,9 @@ end
 local FIRST, SECOND = 999999937, 999999893
 local BY_FIRST, BY_SECOND = 7368787, 5915587
 
---- Returns the number of a text: equal texts have equal numbers on every machine, so that a database needs no other
--- agreement about them. Of 10 million texts two have the same number once in 20,000 times.
+--- Returns the number of a text: equal texts have equal numbers on every machine, so that a
+-- database needs no other agreement about them. Of 10 million texts two have the same number once
+-- in 20,000 times.
 -- @string text
 -- @treturn string decimal, below 10^18: what signed 64-bit columns hold
 -- @usage assert(client.hash("main") == client.hash("main"))

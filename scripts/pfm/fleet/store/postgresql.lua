@@ -10,8 +10,8 @@ local tables = require "pfm.fleet.store.tables"
 local postgresql = {}
 postgresql.__index = postgresql
 
--- PostgreSQL's SQL for what differs between the databases: functions, and joins (`join`: with a table
--- that has one row for each row).
+-- PostgreSQL's SQL for what differs between the databases: functions, and joins (`join`: with a
+-- table that has one row for each row).
 postgresql.words = { divide = "div", join = "JOIN", join_all = "JOIN", each = "unnest",
    distinct = "count(DISTINCT %s)" }
 

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: MIT
---- Conditions on stored samples, as people write them: "host=web*, version=1.2|1.3, time=yesterday".
+--- Conditions on stored samples, as people write them: "host=web*, version=1.2|1.3,
+-- time=yesterday".
 --
--- Names of recordings: time, host, version, command, kernel, arch, job, rank, node, step, file, id; of their rows:
--- event, process, comm, symbol, object, build, line. Texts may have * and ?, and | between several; ranks are numbers
--- and ranges: 0-3|5. Times are of UTC: 2026-11-17, 2026-11-17T14:30, today, yesterday, tuesday (the last one before
--- today), now, -90m, -24h, -7d; a day with = is all of it.
+-- Names of recordings: time, host, version, command, kernel, arch, job, rank, node, step, file, id;
+-- of their rows: event, process, comm, symbol, object, build, line. Texts may have * and ?, and |
+-- between several; ranks are numbers and ranges: 0-3|5. Times are of UTC: 2026-11-17,
+-- 2026-11-17T14:30, today, yesterday, tuesday (the last one before today), now, -90m, -24h, -7d; a
+-- day with = is all of it.
 -- @module pfm.fleet.store.where
 
 local fail = require("pfm.util.expect").fail
@@ -144,7 +146,8 @@ local function read_condition(literal, now, text)
    return name, tables.is_number[name] and number_test(name, op, value) or text_test(literal, name, op, value)
 end
 
--- Returns the conditions in a text: a comma in brackets of a value, as in symbol=f(int, char), separates none.
+-- Returns the conditions in a text: a comma in brackets of a value, as in symbol=f(int, char),
+-- separates none.
 local function split(text)
    local out = {}
    while text do

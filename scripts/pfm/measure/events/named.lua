@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
---- Events that neither the PMU's registers nor the software counters count: tracepoints and events of PMUs of sysfs.
--- They take the registers 96 to 127 of the machine perf. An event is a table as those of `pfm.events`, its `kind`
--- "named"; its count is the sum of its `parts`, which are tables for `lpfm.perf_event`.
+--- Events that neither the PMU's registers nor the software counters count: tracepoints and events
+-- of PMUs of sysfs. They take the registers 96 to 127 of the machine perf. An event is a table as
+-- those of `pfm.events`, its `kind` "named"; its count is the sum of its `parts`, which are tables
+-- for `lpfm.perf_event`.
 -- @module pfm.measure.events.named
 
 local lpfm = require "lpfm"

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: MIT
 --- The PMUs that the kernel describes in sysfs, and their events: PMU/EVENT/, PMU/term=value,.../.
--- A PMU's folder has `type`; `format/TERM`, the bits of the event's configuration that a term stands for
--- ("config:0-7,32-35"); `events/NAME`, terms ("event=0x3c,umask=0"), with NAME.unit and NAME.scale;
--- and `cpumask`, if the PMU counts whole CPUs, or `cpus`, if it counts threads on these CPUs.
+-- A PMU's folder has `type`; `format/TERM`, the bits of the event's configuration that a term
+-- stands for ("config:0-7,32-35"); `events/NAME`, terms ("event=0x3c,umask=0"), with NAME.unit and
+-- NAME.scale; and `cpumask`, if the PMU counts whole CPUs, or `cpus`, if it counts threads on these
+-- CPUs.
 -- @module pfm.measure.events.pmus
 
 local name_list = require "pfm.util.name_list"
@@ -216,7 +217,8 @@ end
 --- Finds an event of a PMU, or of all PMUs of a kind.
 -- @string name the PMU's, as in "power", or that of several without their numbers, "uncore_imc"
 -- @string text events and terms: "energy-pkg", "event=0x3c,umask=0"
--- @treturn[1] {table,...} for each PMU `pmu`, `attr` for `lpfm.perf_event`, and what the event has of `scale`, `unit`
+-- @treturn[1] {table,...} for each PMU `pmu`, `attr` for `lpfm.perf_event`, and what the event has
+-- of `scale`, `unit`
 -- @return[2] nil
 -- @treturn[2] string message that names the unknown PMU or term
 function pmus.find(name, text)

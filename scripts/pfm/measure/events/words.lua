@@ -43,7 +43,8 @@ end
 
 --- Splits a list.
 -- @string text
--- @treturn[1] {table,...} `text`, and `group`: a table that the events of a group share, with its `text`
+-- @treturn[1] {table,...} `text`, and `group`: a table that the events of a group share, with its
+-- `text`
 -- @return[2] nil
 -- @treturn[2] string message
 function words.split(text)

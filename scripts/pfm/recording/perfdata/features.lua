@@ -94,9 +94,9 @@ read.directory = read.stat
 read.tracing = tracepoints.read
 
 --- Reads a feature.
--- @string name host, kernel, version (of perf), arch, cpus, cpu_name, command (a list), events (a list of `name` and
--- `ids`), build_ids (by path), clock (`wall`, `own`), stat, directory, tracing (of
--- `pfm.recording.perfdata.tracepoints`)
+-- @string name host, kernel, version (of perf), arch, cpus, cpu_name, command (a list), events (a
+-- list of `name` and `ids`), build_ids (by path), clock (`wall`, `own`), stat, directory, tracing
+-- (of `pfm.recording.perfdata.tracepoints`)
 -- @string bytes
 -- @return what it says, nil where it is damaged
 -- @usage assert(require("pfm.recording.perfdata.features").read("cpus", "\4\0\0\0\4\0\0\0") == 4)

@@ -439,8 +439,8 @@ end
 --- Compiles a format.
 -- @string source what follows "print fmt: "
 -- @tparam table format of the event: `fields` by name
--- @treturn ?function `(self, format, raw)` with `self` of `tracepoints.read`, which gives the text and raises where the
--- data is too short; nil: the format is not understood
+-- @treturn ?function `(self, format, raw)` with `self` of `tracepoints.read`, which gives the text
+-- and raises where the data is too short; nil: the format is not understood
 -- @usage print(require("pfm.recording.perfdata.print_format").compile('"%d", 1', { fields = {} })({}, {}, "")) --> 1
 function print_format.compile(source, format)
    local ok, text_of, arguments = pcall(function() return grammar_of(format):match(source) end)

@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- The records of a file of perf that are no samples: what programs did, what was lost, features of a pipe.
+--- The records of a file of perf that are no samples: what programs did, what was lost, features of
+-- a pipe.
 --
 -- The reader's state, `self`, has `file` of `lpfm.perfdata`; `recording`, which gets `records`,
 -- `comms` and `objects`; `features`; and `counts` of what warnings tell the user.
@@ -59,8 +60,8 @@ local function add_row(self, record, kind, ...)
    self.recording.records[#self.recording.records + 1] = row
 end
 
--- Notes the kernel's build id and where one of its symbols lies, by the mapping that perf records for
--- the kernel. Mappings of modules are ignored.
+-- Notes the kernel's build id and where one of its symbols lies, by the mapping that perf records
+-- for the kernel. Mappings of modules are ignored.
 local function take_kernel(self, record)
    local symbol = record.path:match("^%[kernel%.kallsyms%](.+)$")
    if not symbol then return end
@@ -139,7 +140,8 @@ local ENDS = { cut = "the file is cut off: what follows byte %s is missing",
    packed = "the file is damaged: what follows byte %s cannot be unpacked",
    memory = "there is no memory for what follows byte %s" }
 
---- Iterates over the records of a kind. Where the file cannot be read further, `self.ended` says why.
+--- Iterates over the records of a kind. Where the file cannot be read further, `self.ended` says
+-- why.
 -- @tparam table self
 -- @string kind "records" or "samples"
 -- @return an iterator of what `next` of a file of `lpfm.perfdata` gives

@@ -50,7 +50,8 @@ function note.EXEC(unwinder, row)
    unwinder:exec(row[3], row[2])
 end
 
--- An object that is not on this machine as it was recorded gets no path: nothing is unwound by another build.
+-- An object that is not on this machine as it was recorded gets no path: nothing is unwound by
+-- another build.
 function note.MAP(unwinder, row, recording)
    local path = recording.elsewhere[row[8]] or not recording.symbols[row[8]] and row[8] or ""
    if row[6] > EXACT or row[7] > EXACT then return end
@@ -105,7 +106,8 @@ local function mark(flags, bit, letter)
    return math.floor(flags / bit) % 2 == 1 and letter or "-"
 end
 
--- Returns the flags of a branch as perf script prints them: M or P, X, A, and the cycles since the last branch.
+-- Returns the flags of a branch as perf script prints them: M or P, X, A, and the cycles since the
+-- last branch.
 local function describe(flags)
    local missed = mark(flags, 1, "M")
    return ("%s/%s/%s/%d"):format(missed ~= "-" and missed or mark(flags, 2, "P"), mark(flags, 4, "X"),

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: MIT
 --- The tracepoints that a file of perf describes, and what their samples say.
 --
--- perf copies the descriptions out of tracefs: the fields of each event, where they lie in the raw data of a sample,
--- and `print fmt`, the printf() with which the kernel would print them.
+-- perf copies the descriptions out of tracefs: the fields of each event, where they lie in the raw
+-- data of a sample, and `print fmt`, the printf() with which the kernel would print them.
 -- @module pfm.recording.perfdata.tracepoints
 
 local print_format = require "pfm.recording.perfdata.print_format"
@@ -93,7 +93,7 @@ function tracepoints.read(bytes)
    return self
 end
 
--- --- functions and texts of the kernel --------------------------------------------------------------
+-- --- functions and texts of the kernel -----------------------------------------------------------
 
 --- Finds the kernel's function at an address.
 -- @tparam u64 address
