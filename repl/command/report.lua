@@ -343,7 +343,7 @@ function report.check_found(self, by, filter)
    end
    for _, unmet in ipairs(options.checked(report.sort, self, by, { filter = always }).unmet) do
       if unmet.none then
-         error(("no samples match --%s %s%s"):format(unmet.name, filter[unmet.name], unmet.instead), 0)
+         error(("%sno samples match --%s %s%s"):format(unmet.of, unmet.name, filter[unmet.name], unmet.instead), 0)
       end
    end
    if #given > 1 then error(("no samples match %s together"):format(table.concat(given, " and ")), 0) end

@@ -359,6 +359,16 @@ describe("a merged file", function()
       assert.equal("   2 solve\n", out)
    end)
 
+   it("says of which recordings a filter found no sample", function()
+      for filter, words in pairs {
+         ["--rank 2 --symbol main"] = ": of rank 2, no samples match --symbol main (there are: solve)",
+         ["--rank 9"] = ": no samples match --rank 9 (there are: 0, 1, 2)",
+         ["--rank 2 --symbol main,solve"] = "of rank 2, no sample has the symbol 'main'\n" } do
+         local out = sh(program .. " report " .. filter .. " all 2>&1")
+         assert.truthy(out:find(words, 1, true), out)
+      end
+   end)
+
    it("is read by every command that reads a recording", function()
       simulate(0, 10)
       merged({ "sim0.data" }, "sim")

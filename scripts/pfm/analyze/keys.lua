@@ -171,19 +171,29 @@ local function instead(title, values, there, none)
    return ("%s (there are: %s%s)"):format(hint, shown, more)
 end
 
+-- Says which samples a test was made of: those that the time and the choice of recordings left.
+local function of_which(filter, test)
+   local words = { (filter.from or filter.to) and "in that time" }
+   for _, name in ipairs(origin.names) do
+      if filter[name] and name ~= test then words[#words + 1] = ("of %s %s"):format(name, filter[name]) end
+   end
+   return words[1] and table.concat(words, ", ") .. ", " or ""
+end
+
 --- Finds the values of a filter that no sample had, after all of them were tested.
 -- @tparam {table,...} tests of `keys.tests` and `origin.tests`
 -- @tparam table filter
--- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values),
--- `instead` (what is meant, or there) and `text`, which says it
+-- @treturn {table,...} of `name` (of the filter), `none` (no sample had any of its values), `of`
+-- (which samples were tested, if not all), `instead` (what is meant, or there) and `text`, which
+-- says it
 function keys.unmet(tests, filter)
-   local out, when = {}, (filter.from or filter.to) and "in that time, " or ""
+   local out = {}
    for _, test in ipairs(tests) do
       local values, there = name_list.missing(test.list)
       local none = next(test.list.met) == nil
-      local other = instead(test.title, values, there, none)
-      out[#out + 1] = #values > 0 and { name = test.name, none = none, instead = other,
-         text = ("%sno sample has the %s '%s'%s"):format(when, test.title, table.concat(values, "' or '"), other) }
+      local of, other = of_which(filter, test.name), instead(test.title, values, there, none)
+      out[#out + 1] = #values > 0 and { name = test.name, none = none, of = of, instead = other,
+         text = ("%sno sample has the %s '%s'%s"):format(of, test.title, table.concat(values, "' or '"), other) }
          or nil
    end
    return out
