@@ -51,8 +51,7 @@ local typed = {}
 
 --- libperfmon, for calls that have no form of their own here: typed.C.pfm_get_config(cfg).
 -- @field C
--- the one that lpfm has loaded: the linker knows it by this name
-local C = ffi.load("libperfmon.so.3")
+local C = ffi.load("libperfmon.so.3") -- by this name the linker finds the loaded one
 typed.C = C
 
 local RETFL_MASK = lpfm.const.PFM_REG_RETFL_MASK
