@@ -39,9 +39,9 @@ struct pfm_pmu {
 	const struct pfm_reg	*pmcs, *pmds;
 	uint16_t		num_pmcs, num_pmds;
 	/*
-	 * Optional, for registers with PFM_REG_WC: they check *value, and may change it. They
-	 * return 0, or a negative errno from pfm_refuse() if they refuse the value. ctx may be
-	 * loaded.
+	 * Optional functions that check the value of a register with PFM_REG_WC, and may change
+	 * it. They return 0, or a negative errno from pfm_refuse() if they refuse the value. ctx
+	 * may be loaded.
 	 */
 	int (*check_pmc)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);
 	int (*check_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value);

@@ -46,7 +46,7 @@
 #define LX_MAX_COUNTERS	48
 #define LX_NO_COUNTER	0xff
 #define LX_FAR		(1LL << 62)	/* a period so long that it never ends */
-/* the period, in events, of a counter of which an NMI could not handle the overflow */
+/* the period, in events, that a counter gets if an NMI could not handle its overflow */
 #define LX_SOON		100000
 #define LX_CLOCK_MIN_NS	10000ULL	/* the shortest period of perf's clock events */
 #define LX_THROTTLED	(~0ULL)		/* hw.interrupts of an event that perf has throttled */
@@ -71,7 +71,7 @@ struct lx_counter {
 	/* idle_of() when the event was made: how long the target had run until then */
 	u64			idle;
 	u16			num;	/* number of the PMD, and of the PMC that controls it */
-	u8			at;	/* its index in lx->counters, and its bit in lx->live */
+	u8			at;	/* index in lx->counters, and bit in lx->live */
 	u8			kind;
 	/* the counter has been loaded since the handling of its overflow began */
 	bool			loaded;

@@ -55,7 +55,10 @@ static pid_t asker(void)
 	return in_nmi() ? 0 : this_cpu_read(on_behalf);
 }
 
-/* Stores the reason. The text is formatted before the lock is taken, which is thus held briefly. */
+/*
+ * Stores the reason of an error for lx_explain(). The text is formatted before the lock is taken,
+ * so that the lock is held only briefly.
+ */
 static noinline __printf(2, 0) void note(pid_t tid, const char *fmt, va_list args)
 {
 	struct reason *r = &reasons[hash_32(tid, REASON_BITS)];

@@ -84,9 +84,9 @@ struct perf_group {
 	/* number of events; number of those in the group that c[0] leads */
 	unsigned int		n, joined;
 	bool			sampling, hw;
-	/* for how many ns the set had been active when the events were opened */
+	/* time in ns for which the set had been active when the events were opened */
 	uint64_t		before;
-	/* for how many ns the events had been started, as last read */
+	/* time in ns for which the events had been started when they were last read */
 	uint64_t		enabled;
 	/*
 	 * ns, from the opening of the events to the last installation of the set, in which the set
@@ -148,9 +148,7 @@ struct perf_timer {
 	bool		expired;
 	/* the timer writes a record only if it fires in user code */
 	bool		user_only;
-	/*
-	 * the event was opened for an exec to start it: so the first perf_arm() does not start it
-	 */
+	/* an exec starts the event, so the first perf_arm() does not start it */
 	bool		on_exec;
 	/* the timeout has passed when the event's count has reached "from" + "ns" */
 	uint64_t	ns, from;

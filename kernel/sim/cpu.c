@@ -248,7 +248,7 @@ uint64_t sim_timer_clock(const struct pfm_context *ctx)
 	return sc->target ? sc->target->ran : sim_of(ctx)->now;
 }
 
-/* Returns when the set timeout expires, or SIM_NEVER. */
+/* Returns the time at which the set timeout expires, or SIM_NEVER. */
 static uint64_t timer_at(struct sim_cpu *cpu)
 {
 	const struct sim_ctx *sc = cpu->ctx ? sim_ctx_of(cpu->ctx) : NULL;

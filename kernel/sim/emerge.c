@@ -7,8 +7,8 @@
  * moves along. What the batch counts is the difference between the counts of the caches before and
  * after it. If a counter has to see single sites, or if sites declare counts of their own, the
  * counters are updated after each site. A site that is not over by the horizon, or that makes such
- * a counter wrap, becomes a site like any other, with the time and events that it turned out to
- * have, and the cursor passes it.
+ * a counter wrap, is left to the cursor, as a site with the time and events that it turned out to
+ * have.
  */
 #include <stdlib.h>
 
@@ -197,8 +197,8 @@ static void want_traces(struct batch *b)
 }
 
 /*
- * Returns an upper limit for the wait of a fetch, an instruction's operations and the stores it
- * waits for, each of which misses the TLB and asks another CPU.
+ * Returns an upper limit for the time that one instruction can wait: the fetch, all operations and
+ * all buffered stores miss every cache and the TLB, and ask another CPU for the line.
  */
 static uint64_t longest_wait(const struct pfm_sim *sim)
 {

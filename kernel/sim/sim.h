@@ -185,8 +185,8 @@ struct sim_filter {
  */
 struct sim_weight {
 	uint64_t	count;
-	bool		takes;		/* it takes at least one cycle */
-	bool		first, last;	/* its first and its last cycle count */
+	bool		takes;		/* the site takes at least one cycle */
+	bool		first, last;	/* the site's first and last cycle count */
 };
 
 /* The events that a counter counts of a CPU's running program, and its value as time moves. */
@@ -217,7 +217,7 @@ struct sim_run {
 	struct sim_watch	*watches;
 	unsigned int		num_watches;
 	uint64_t		mask;		/* mask with the counters' width */
-	uint64_t		budget;		/* time left in ns */
+	uint64_t		budget;		/* time left for the move, in ns */
 	bool			step, stop_at_user;
 	/*
 	 * called after n executions of a site (passed() gets their time) or n iterations of a loop
@@ -427,7 +427,7 @@ struct sim_codes {
 	/* flags of contexts and sets that are specific to the model */
 	uint32_t		ctx_flags, set_flags;
 	bool			ia64;	/* chapter 5 applies: flags, sum and rum */
-	/* its event address registers and branch buffer; or NULL */
+	/* the model's event address registers and branch buffer; or NULL */
 	const struct sim_traces	*traces;
 	const struct cache_shapes *caches;	/* NULL: every access goes to memory */
 	/* registers of a logical processor with the option ht; NULL: it has no HyperThreading */
@@ -455,7 +455,7 @@ struct sim_codes {
 	void	 (*trace)(struct sim_cpu *cpu, const struct sim_program *prog, const struct sim_node *node,
 			  uint64_t n);
 	struct sim_pebs	pebs;
-	/* it has instruction-based sampling (ibs.c): PMC4 and 5, PMD4-13 */
+	/* the model has instruction-based sampling (ibs.c): PMC4 and 5, PMD4-13 */
 	bool		ibs;
 	struct sim_marking marking;
 	struct sim_lbr	lbr;
@@ -555,12 +555,12 @@ struct sim_thread {
 	bool			has_run;
 	uint64_t		ran;		/* in ns */
 	uint64_t		wake_at;
-	unsigned int		heap_at;	/* its index in the heap of sleepers */
+	unsigned int		heap_at;	/* index in the heap of sleepers */
 	struct sim_program	*prog;
 	struct sim_cursor	cursor;
 	struct sim_emergence	*emergence;	/* the state of emerge.c; NULL until it is needed */
 	struct pfm_context	*ctx;		/* the context that is attached */
-	struct sim_thread	*next, *prev;	/* its neighbours in the queue of ready threads */
+	struct sim_thread	*next, *prev;	/* neighbours in the queue of ready threads */
 	struct sim_follow	follow;
 	struct sim_tally	truth;
 };
@@ -597,8 +597,9 @@ struct sim_cpu {
 	struct sim_program	*below;
 	struct sim_cursor	below_cursor;
 
-	uint64_t		at;		/* the time up to which its program has been run */
-	/* the time up to which it can run without a stop, if stop_known */
+	/* the time up to which the program of cur has been run */
+	uint64_t		at;
+	/* the time up to which the program can run without a stop, if stop_known */
 	uint64_t		stop_at;
 	bool			stop_known;
 	/* a timeout, a device or the end of a slice waits until interrupts are unmasked */
@@ -724,7 +725,7 @@ struct sim_ctx {
 	bool			insecure;	/* sum and rum work on this context (5.3) */
 	bool			inherited;	/* live: pfm_user_inherited() at the load */
 	bool			armed;
-	/* when the set timeout expires, by sim_timer_clock() */
+	/* the time at which the set timeout expires, by sim_timer_clock() */
 	uint64_t		deadline;
 	/* ns that the flags of sets have excluded (3.1.12) */
 	uint64_t		excluded;
@@ -852,7 +853,7 @@ void sim_cpu_sync(struct sim_cpu *cpu);		/* runs to sim->now; no stop may be due
 bool sim_cpu_interrupted(const struct sim_cpu *cpu);
 void sim_cpu_overflow(struct sim_cpu *cpu);	/* takes the pending interrupt */
 void sim_cpu_handle(struct sim_cpu *cpu);	/* handles everything that is due on the CPU now */
-uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* returns when something will be due again */
+uint64_t sim_cpu_next(struct sim_cpu *cpu);	/* returns the time of the next due event */
 uint64_t sim_timer_clock(const struct pfm_context *ctx);
 void sim_where(struct pfm_context *ctx, struct pfm_where *where);
 
@@ -946,7 +947,10 @@ void sim_live_loaded(struct pfm_sim *sim, int change);
  * is no such thread. The computer's lock is held.
  */
 int sim_live_thread(struct pfm_sim *sim, uint32_t tid, struct sim_thread **out);
-/* returns when the current thread has an event or has caught up */
+/*
+ * Returns the time at which the current thread has its next event, or will have run for as long as
+ * the real thread has.
+ */
 uint64_t sim_live_at(const struct sim_cpu *cpu);
 void sim_live_due(struct sim_cpu *cpu);
 

@@ -76,7 +76,10 @@ static void after_fork_parent(void)
 	pfm_signals_restore(&saved);
 }
 
-/* Closes the library's end, unless the program has closed it and may have reused its number. */
+/*
+ * Closes the library's end of the socket pair, unless the program has closed that end and may have
+ * reused its number.
+ */
 static void close_own(struct pfm_desc *d)
 {
 	struct stat st;

@@ -14,7 +14,7 @@ struct pfm_desc {
 	pthread_mutex_t		lock;
 	unsigned int		refs;		/* protected by the table's lock */
 	struct pfm_desc		*next;		/* the next one in the table's bucket */
-	/* inode number of the program's end, which all its duplicates share */
+	/* inode number of the program's end of the socket pair; duplicates of the end share it */
 	ino_t			ino;
 	/* the number by which children of fork() note that they have it: inherited.h */
 	uint32_t		serial;

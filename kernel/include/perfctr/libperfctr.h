@@ -88,7 +88,7 @@ struct vperfctr_state {
 	int32_t		tid;			/* the counted thread */
 	uint32_t	_reserved;
 	struct perfctr_cpu_state cpu_state;
-	struct vperfctr_control control;	/* of the last read or command */
+	struct vperfctr_control control;	/* the control of the last read or command */
 	struct perfctr_sum_ctrs children;
 };
 

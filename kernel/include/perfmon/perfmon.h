@@ -453,7 +453,7 @@ int pfm_unmap_buffer(void *addr, size_t size);
  */
 typedef struct {
 	const pfm_set_view_t	*page;
-	int			fd;		/* of the context, for calls */
+	int			fd;		/* the descriptor of the context */
 	uint16_t		set;
 } pfm_view_t;
 
@@ -520,7 +520,7 @@ typedef struct {
 	uint32_t	type;
 	uint32_t	flags;		/* PFM_PERF_*, ORed */
 	uint64_t	config, config1, config2;
-	const char	*filter;	/* of a tracepoint, as "prev_prio < 100"; or NULL */
+	const char	*filter;	/* filter of a tracepoint: "prev_prio < 100"; or NULL */
 	const char	*cpus;		/* CPUs with the event, as "0-3,8"; or NULL */
 	uint64_t	reserved[2];
 } pfm_perf_event_t;

@@ -191,9 +191,9 @@ typedef struct {
 
 /* The change of the thread's state on its CPU. */
 enum {
-	PFM_STACK_SMPL_IN,	/* it runs */
-	PFM_STACK_SMPL_OUT,	/* it waits, or has ended */
-	PFM_STACK_SMPL_PREEMPTED,	/* it is runnable, but another thread runs */
+	PFM_STACK_SMPL_IN,	/* the thread runs */
+	PFM_STACK_SMPL_OUT,	/* the thread waits, or has ended */
+	PFM_STACK_SMPL_PREEMPTED,	/* the thread is runnable, but another runs */
 };
 
 typedef struct {

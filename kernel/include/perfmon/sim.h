@@ -176,7 +176,7 @@ struct pfm_sim_access {
 };
 
 struct pfm_sim_event {
-	const char	*name;	/* of pfm_sim_event_name(), or an event code as "0x5b" */
+	const char	*name;	/* a name of pfm_sim_event_name(), or an event code as "0x5b" */
 	uint64_t	count;
 };
 
@@ -195,7 +195,7 @@ struct pfm_sim_step {
 	uint64_t	ns;		/* duration of a site or of a sleep */
 	uint64_t	count;		/* loop: iterations; map, replay: bytes */
 	uint64_t	ip;		/* site: its address; call: its return address */
-	const struct pfm_sim_event *events;	/* of a site */
+	const struct pfm_sim_event *events;	/* the events of a site */
 	uint32_t	num_events;
 	uint32_t	flags;		/* site: PFM_SIM_IRQS_OFF ... */
 	uint64_t	data_addr;	/* site: address of its data; map: offset in the file */
@@ -299,11 +299,11 @@ enum pfm_sim_state {
 struct pfm_sim_thread {
 	uint32_t	tid, pid, ppid, uid, gid;
 	uint32_t	state;		/* enum pfm_sim_state */
-	uint32_t	cpu;		/* its current or last CPU */
+	uint32_t	cpu;		/* the CPU on which the thread runs or last ran */
 	uint32_t	kernel;
 	uint64_t	affinity;
 	uint64_t	ran_ns;
-	uint64_t	ip;		/* address of its current or last site */
+	uint64_t	ip;		/* address of the current or last site */
 	char		name[32];
 };
 

@@ -108,7 +108,10 @@ static int check_06(struct lx_context *lx, const struct vm_area_struct *vma, siz
 	return 0;
 }
 
-/* Contexts that the pfm_*() calls made follow the rules of perfmon 2.x, others those of 3.5.4. */
+/*
+ * A context made by a pfm_*() call follows the rules of perfmon 2.x, and a context made by
+ * perfmonctl() those of 3.5.4.
+ */
 static int check_map(struct lx_context *lx, const struct vm_area_struct *vma)
 {
 	size_t size = vma->vm_end - vma->vm_start;

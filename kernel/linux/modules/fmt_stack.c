@@ -4,7 +4,7 @@
 #include "perfmon/perfmon_stack_smpl.h"
 #include "perfmon_module.h"
 
-/* used by the format "program", which can keep samples in this one */
+/* The format "program" uses this format if it keeps its samples in this layout. */
 EXPORT_SYMBOL_GPL(pfm_fmt_stack);
 
 PFM_FMT_ALIAS(PFM_STACK_SMPL);

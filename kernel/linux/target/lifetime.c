@@ -184,7 +184,10 @@ static void renumber(void)
 	raw_spin_unlock(&watched_lock);
 }
 
-/* PFM_FL_ON_EXEC: lets the current thread's context count, unless perf has removed its events. */
+/*
+ * PFM_FL_ON_EXEC: lets the context of the current thread count, unless perf has removed the
+ * context's events.
+ */
 static void start_waiting(void)
 {
 	struct lx_context *lx;

@@ -103,7 +103,7 @@ struct notice {
 	struct mm_struct *mm;
 	struct vm_area_struct *vma;
 	const char *name;	/* the path of a mapping, or the new name of a thread */
-	u64	hash;		/* of one mapping or, for check_hash(), of all mappings */
+	u64	hash;		/* hash of one mapping or, for check_hash(), of all mappings */
 	bool	any;		/* check_hash() sets it if a listener has not stored the hash yet */
 };
 
