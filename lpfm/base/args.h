@@ -27,7 +27,7 @@ bool lpfm_has_zero(lua_State *L, int idx);
 const char *lpfm_check_string(lua_State *L, int idx);
 const char *lpfm_opt_string(lua_State *L, int idx, const char *dflt);
 const char *lpfm_to_string(lua_State *L, int idx, const struct lpfm_site *site);
-/* Returns the key at idx of a table of fields; raises if it is no string. */
+/* Returns the key at idx of a table of fields; raises an error if it is no string. */
 const char *lpfm_field_name(lua_State *L, int idx, const struct lpfm_site *site);
 /* Checks that the value at idx is a table without fields other than these; NULL ends the list. */
 void lpfm_check_fields(lua_State *L, int idx, const char *call, const char *const *names);

@@ -6,8 +6,8 @@
 #include "base/module.h"
 
 /*
- * Arguments idx and idx + 1 are type and offset. Pushes the value at the offset; raises if it does
- * not lie within size bytes.
+ * Arguments idx and idx + 1 are type and offset. Pushes the value at the offset; raises an error if
+ * the value does not lie within size bytes.
  */
 int lpfm_bytes_get(lua_State *L, int idx, const char *call, const void *at, size_t size);
 /* Writes argument idx + 2 at the place given by arguments idx and idx + 1. */

@@ -22,7 +22,7 @@ void lpfm_class_methods(lua_State *L, const struct lpfm_class *class, const luaL
  */
 void *lpfm_object_new(lua_State *L, size_t size);
 void lpfm_object_arm(lua_State *L, void *object, const struct lpfm_class *class);
-/* Returns the object at idx; raises if it is not of this class. */
+/* Returns the object at idx; raises an error if it is not of this class. */
 void *lpfm_object_check(lua_State *L, int idx, const struct lpfm_class *class);
 
 /*

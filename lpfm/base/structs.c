@@ -274,7 +274,7 @@ void lpfm_field_push(lua_State *L, const struct lpfm_field *field, const void *b
 
 /* --- a structure ---------------------------------------------------------------------------- */
 
-/* Returns the field with the name at -2; raises if there is none. */
+/* Returns the field with the name at -2; raises an error if there is none. */
 static const struct lpfm_field *known_field(lua_State *L, const struct lpfm_struct *rec,
 					    struct lpfm_site *site)
 {

@@ -106,7 +106,7 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
 
 	if (info->si_code > 0 && info->si_code <= POLL_HUP && info->si_fd >= 0 && info->si_fd < MAX_FD)
 		marked[info->si_fd] = 1;
-	else	/* of a thread of libperfmon: it stands for all, since SIGIO is not queued */
+	else	/* a signal from libperfmon stands for any descriptor, as SIGIO is not queued */
 		everybody = 1;
 	pending = 1;
 	if (owner.tid == syscall(SYS_gettid))

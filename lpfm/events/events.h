@@ -10,7 +10,10 @@
 void lpfm_open_events(lua_State *L);
 extern const luaL_Reg lpfm_event_functions[], lpfm_dispatch_functions[], lpfm_pmu_functions[];
 
-/* Makes the library's model follow the machine in use; raises if the library cannot be used. */
+/*
+ * Makes the library's model follow the machine in use. Raises an error if the library cannot be
+ * used.
+ */
 void lpfm_events_refresh(lua_State *L);
 /* Returns nil, "call: reason", errno, and the name of the library's error. */
 int lpfm_events_fail(lua_State *L, const char *call, int error);

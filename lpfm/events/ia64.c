@@ -139,8 +139,8 @@ static void want_table(lua_State *L, int idx, const struct lpfm_site *site)
 }
 
 /*
- * Reads the table on top into the structure at to. Raises if the structure has a mode, and the
- * table gives none.
+ * Reads the table on top into the structure at to. Raises an error if the structure has a mode, and
+ * the table gives none.
  */
 static void read_fields(lua_State *L, unsigned char *to, const struct ia64_field *fields, struct lpfm_site site)
 {

@@ -57,7 +57,7 @@ enum lpfm_format {
 	LPFM_NWAY,		/* 6.3.1: samples like LPFM_DFL_2X in several regions */
 	LPFM_STACK,		/* samples with call stacks */
 	LPFM_RAW_BUFFER,	/* a format that this module cannot decode */
-	/* no context has this: with the format "program", it has the format of its samples */
+	/* no context has this: one with format "program" has the format of its samples */
 	LPFM_PROGRAM,
 };
 
@@ -83,13 +83,13 @@ struct lpfm_view {
  */
 struct lpfm_context {
 	unsigned int		refs;
-	bool			copy;		/* it is a copy: buf is from malloc() */
+	bool			copy;		/* this is a copy: buf is from malloc() */
 	int			fd;		/* -1: the context is closed */
-	bool			simulated;	/* its time passes only in machine:run() */
+	bool			simulated;	/* time passes only in machine:run() */
 	uint32_t		flags;		/* PFM_FL_* */
 	uint32_t		buf_flags;
 	enum lpfm_format	format;
-	size_t			buf_size;	/* of each part */
+	size_t			buf_size;	/* size of each part */
 	unsigned int		parts, part;	/* number of parts; the part that buf is */
 	size_t			buf_offs;	/* format program: offset of buf in the mapping */
 	uint32_t		buckets;	/* format program: number of buckets */

@@ -77,8 +77,8 @@ static struct lpfm_fmt_use *buf_use(lua_State *F)
 }
 
 /*
- * Returns the use for a write to the buffer. Raises if the format has a base, because scripts must
- * not damage its header.
+ * Returns the use for a write to the buffer. Raises an error if the format has a base format,
+ * because scripts must not damage the header of that one.
  */
 static struct lpfm_fmt_use *writable(lua_State *F, const char *call)
 {

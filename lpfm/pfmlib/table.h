@@ -25,7 +25,7 @@ struct tbl_event {
 
 struct tbl {
 	const struct tbl_event *events;		/* an event without a name ends the list */
-	uint16_t	model;			/* its bit in struct tbl_event.models */
+	uint16_t	model;			/* the model's bit in struct tbl_event.models */
 	uint32_t	counters;		/* bits of all its counters */
 	/* true: modifiers and levels are encoded as in an EVTSEL; false: as in PMEVTYPER */
 	bool		x86;

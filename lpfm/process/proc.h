@@ -7,7 +7,10 @@
 
 struct lpfm_process;
 
-/* Returns a signal given by name ("TERM", "SIGTERM") or number; raises if there is none. */
+/*
+ * Returns a signal given by name ("TERM", "SIGTERM") or number. Raises an error if there is no such
+ * signal.
+ */
 int lpfm_to_signal(lua_State *L, int idx, const char *call);
 /* Returns the signal's name without "SIG", or NULL if this module has no name for it. */
 const char *lpfm_signal_name(int sig);

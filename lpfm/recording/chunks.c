@@ -169,7 +169,7 @@ static int push_damage(lua_State *L, struct chunks *f, enum state state)
 }
 
 /***
-Returns the next chunk, and goes on behind it.
+Returns the next chunk, and moves to the end of that chunk.
 @function chunks:next
 @treturn[1] string tag
 @treturn[1] number where its body lies in the file

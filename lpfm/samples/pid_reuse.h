@@ -24,8 +24,8 @@ struct lives {
  */
 uint64_t lives_at(const struct lives *lives, uint64_t pid, uint64_t tstamp);
 /*
- * Returns a copy of the lives in the object at idx. The caller frees its list. Raises if it is no
- * such object.
+ * Returns a copy of the lives in the object at idx. The caller frees the list of the copy. Raises
+ * an error if there is no such object at idx.
  */
 struct lives lives_copy(lua_State *L, int idx);
 

@@ -21,7 +21,7 @@ innermost first.
 #include "symbols/unwinder.h"
 
 enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1024, CUT_MAX = 256 };
-/* of a stack: the kernel's frames, the user's, a mark */
+/* most words of a stack: the kernel's frames, the user's, a mark */
 enum { WORDS_MAX = UINT16_MAX + FRAMES_MAX + 1 };
 #define EXACT	(1LL << 53)	/* a Lua number holds all addresses below this one exactly */
 enum { UNWINDER = 5, AHEAD };	/* indices of arguments of stack_table:samples */
@@ -242,7 +242,10 @@ static void put_sample(lua_State *L, luaL_Buffer *out, struct table *t, const st
 	luaL_addlstring(out, (const char *)&number, sizeof(number));
 }
 
-/* Begins to unwind by the unwinder at index UNWINDER; raises if there is none, or no memory. */
+/*
+ * Begins to unwind by the unwinder at index UNWINDER. Raises an error if there is none, or no
+ * memory.
+ */
 static void begin_unwinding(lua_State *L, struct unwinding *u, struct table *t, const struct lpfm_context *ctx)
 {
 	pfm_stack_smpl_hdr_t h;

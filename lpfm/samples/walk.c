@@ -115,8 +115,8 @@ int lpfm_walk_other(struct lpfm_walk *w, const unsigned char **at)
 /* --- beginning a walk ------------------------------------------------------------------------ */
 
 /*
- * Chooses the layout of samples that do not say which PMD overflowed (3.6.2). All must have the
- * same layout; raises if they do not, because they cannot be read then.
+ * Chooses the layout of samples that do not say which PMD overflowed (3.6.2). Raises an error if
+ * not all have the same layout, because they cannot be read then.
  */
 static void choose_body(lua_State *L, struct lpfm_walk *w)
 {

@@ -45,7 +45,9 @@ struct lpfm_walk {
 
 /* Begins a walk over no samples; the caller then sets next, limit and count. */
 void lpfm_walk_begin(struct lpfm_walk *w, enum lpfm_entry entry, const struct lpfm_table *layouts);
-/* Begins a walk over a context's buffer; raises if the layout of samples cannot be known. */
+/*
+ * Begins a walk over a context's buffer. Raises an error if the layout of samples cannot be known.
+ */
 void lpfm_walk_start(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx);
 /* Raises the error that the walk's context has been closed or restarted. */
 int lpfm_walk_stale(lua_State *L, const struct lpfm_walk *w);
@@ -77,8 +79,8 @@ static inline uint64_t lpfm_load(const unsigned char *at, unsigned int width)
 }
 
 /*
- * Raises if the walk's context was restarted or closed after the walk began. Both change the epoch,
- * so that one comparison serves for both.
+ * Raises an error if the walk's context was restarted or closed after the walk began. Both change
+ * the epoch, so that one comparison serves for both.
  */
 static inline void lpfm_walk_check(lua_State *L, const struct lpfm_walk *w)
 {
@@ -102,7 +104,7 @@ int lpfm_walk_record(struct lpfm_walk *w);
 /*
  * Begins a walk over the records of a buffer of the format stack from its byte `from` on; 0 means
  * from the first. With regions, the walk is over the region that is read after `ahead` other ones;
- * raises if there is no such region.
+ * raises an error if there is no such region.
  */
 void lpfm_walk_from(lua_State *L, struct lpfm_walk *w, const struct lpfm_context *ctx, uint64_t from,
 		    unsigned int ahead);

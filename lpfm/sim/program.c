@@ -45,7 +45,7 @@ static int bad(struct builder *b, const char *text)
 	return lpfm_bad(b->L, &site, "%s", text);
 }
 
-/* Raises if the tables have changed since they were measured. */
+/* Raises an error if the tables have changed since they were measured. */
 static void expect(struct builder *b, bool as_measured)
 {
 	if (!as_measured)
@@ -258,7 +258,7 @@ static void fill_site(struct builder *b, struct pfm_sim_step *step)
 		bad(b, "field 'ns': a time is not negative");
 }
 
-/* Raises if the operation on top has more than one field. */
+/* Raises an error if the operation on top has more than one field. */
 static void only_field(struct builder *b)
 {
 	lua_State *L = b->L;
@@ -270,7 +270,7 @@ static void only_field(struct builder *b)
 		bad(b, "this operation takes no other fields");
 }
 
-/* Raises if a step that contains other steps has fields other than these. */
+/* Raises an error if the step on top has named fields other than "nest" and "also". */
 static void only_beside(struct builder *b, const char *nest, const char *also)
 {
 	lua_State *L = b->L;

@@ -87,7 +87,7 @@ static uint32_t tid_at(lua_State *L, int idx, const char *call)
 
 /* --- threads -------------------------------------------------------------------------------- */
 
-/* Returns the CPUs of cpu=2, or affinity={0, 1}. */
+/* Returns a bit for each CPU that the fields cpu=2 or affinity={0, 1} name. */
 static uint64_t affinity_of(lua_State *L, int idx, const char *call)
 {
 	struct lpfm_site site = { .call = call, .field = "affinity" };

@@ -20,7 +20,7 @@ enum { FIRST_BUCKETS = 256, FORKS_MAX = 64 };
 enum kind { MAP, CLEAR, FORK };
 
 struct event {
-	struct symmapping	map;	/* its time is valid for events of all kinds */
+	struct symmapping	map;	/* map.time is valid for events of all kinds */
 	/* for a FORK: the process from which the mappings are inherited */
 	uint64_t		parent;
 	enum kind		kind;

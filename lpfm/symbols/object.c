@@ -71,7 +71,7 @@ static int rank_of(const GElf_Sym *sym, const char *name)
 	unsigned int bind = GELF_ST_BIND(sym->st_info);
 	int rank = bind <= STB_WEAK ? by_binding[bind] : 0;
 
-	/* of aliases, one without a leading underscore is preferred */
+	/* an alias without a leading underscore is preferred */
 	rank = 2 * rank + (name[0] != '_');
 	return GELF_ST_TYPE(sym->st_info) == STT_NOTYPE ? rank : rank + 8;
 }

@@ -153,7 +153,7 @@ static void count_function(struct census *c, const uint8_t *at, const uint8_t *e
 			by_stack = true;
 			read_uleb(&at, end);
 		} else if (op == DW_CFA_def_cfa_expression) {
-			return;		/* it is a PLT, or a function that aligns its stack */
+			return;		/* the code is a PLT, or aligns its stack */
 		} else if (!high) {
 			pass_operands(op, &at, end);
 		}

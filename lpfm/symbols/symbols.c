@@ -83,7 +83,7 @@ static int symbols_object(lua_State *L)
 	char why[SYMOBJ_ERROR_LEN];
 
 	if (lpfm_has_zero(L, 1) || (file != path && lpfm_has_zero(L, 2))) {
-		/* a recording may have such a path */
+		/* no error is raised, because the path may come from a recording */
 		lua_pushnil(L);
 		lua_pushfstring(L, "%s: its path has a zero byte", path);
 		return 2;

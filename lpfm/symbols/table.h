@@ -12,7 +12,7 @@ struct symtab_entry {
 	uint64_t size;
 	uint64_t reach;		/* the largest end of all entries up to this one */
 	const char *name;	/* NULL: the entry only ends the one before it */
-	/* of several equal entries at one address, the one with the highest rank is kept */
+	/* if several entries at one address are equal, the one with the highest rank is kept */
 	int rank;
 	bool sized;		/* the symbol has a size */
 	/* if not 0: the entry ends at the next one, however far, if that is of the same group */
