@@ -12,7 +12,7 @@ local compiler = {}
 
 local PATIENCE = 60 -- s that the compiler may take
 local LONGEST = 65536 -- bytes of a source
-local WAYS_AND_LINE = ":8:64" -- of the simulated cache: 8 ways, lines of 64 bytes
+local WAYS_AND_LINE = ":8:64" -- the simulated cache has 8 ways, and lines of 64 bytes
 
 --- Returns the command that runs `command` confined; `repl.lab.judge` replaces this function.
 -- @tparam {string,...} command

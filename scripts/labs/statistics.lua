@@ -7,7 +7,7 @@ local BASE, LINE, PAGE = 0x1000000, 64, 4096
 local WARM = 3 -- runs until the cache has its usual contents
 -- percent of intervals that hold the true mean; its factor for many runs
 local CONFIDENCE, NORMAL = 95, 1.96
--- of the tasks: series to plan, pairs to compare, runs of a program
+-- sizes of the tasks: series to plan, pairs to compare, runs of a program
 local TRIALS, PAIRS, BUDGET = 5, 64, 30
 local GAP = 1.2 -- difference of the programs of a pair, in standard deviations
 

@@ -110,7 +110,7 @@ local function needed(self)
    return NOTABLE + 1.5 * self.noise
 end
 
--- Do two profiles differ by more than chance, and by more than two randomized runs do?
+-- Returns true if two profiles differ by more than chance, and by more than two randomized runs do.
 local function differs(self, one, other)
    local test = statistics.compare(one, other)
    return test.chance < SURE and test.distance > needed(self), test

@@ -8,7 +8,7 @@ local expect = require "pfm.util.expect"
 
 local caches = {}
 
-local COLUMNS, ROWS = 64, 32 -- of pictures, at most
+local COLUMNS, ROWS = 64, 32 -- largest size of a picture
 local STEP = 1000            -- ns of a step; halve() doubles it
 
 -- Merges steps in pairs, so that a long run has no more of them than a short one.

@@ -288,7 +288,7 @@ local function value_of(self, event, values)
    return in_unit(event, value), share
 end
 
--- Does an event occur whenever a program runs?
+-- Returns true if an event occurs whenever a program runs.
 local function is_constant(event)
    local e = event.kind == "hardware" and event.plm ~= "k" and lpfm.event(event.base)
    for _, name in ipairs { "cycles", "instructions" } do

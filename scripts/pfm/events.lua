@@ -25,7 +25,7 @@ local tables = require "pfm.util.tables"
 local events = {}
 
 local software = lpfm.software_events()
-local KERNEL, USER = 0x1, 0x8 -- of software.h; the bits of libpfm's PLM0 and PLM3
+local KERNEL, USER = 0x1, 0x8 -- bits in software.h, and libpfm's PLM0 and PLM3
 
 local by_name = {}
 for _, e in ipairs(software) do

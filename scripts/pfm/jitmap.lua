@@ -120,7 +120,7 @@ function jitmap.inner_path(pid)
    return root .. jitmap.path(inner)
 end
 
---- Is this the path of a map file?
+--- Returns true if this is the path of a map file.
 -- @string path
 -- @treturn boolean
 -- @usage jitmap.is_path("/tmp/perf-12.map") --> true

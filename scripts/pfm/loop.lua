@@ -117,7 +117,7 @@ function Loop:add(ctx, on)
       check_function(fn, "add")
    end
    if type(ctx) ~= "userdata" then error("loop:add: context expected, got " .. type(ctx), 2) end
-   ctx:fd() -- raises if it is no context, or closed
+   ctx:fd() -- raises an error if ctx is no context, or closed
    return (add_source(self, { object = ctx, context = true, on = on }, "add"))
 end
 

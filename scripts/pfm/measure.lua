@@ -58,7 +58,7 @@ local function remove(self, subject)
    self.callbacks.ended(subject)
    self.by_ctx[ctx] = nil
    ctx:close()
-   if self.watched and subject.tid then self.known[subject.tid] = nil end -- its id may be reused
+   if self.watched and subject.tid then self.known[subject.tid] = nil end -- the id may be reused
 end
 
 -- Returns the numbers in a list that are process ids, not the ids of other threads.
@@ -311,7 +311,7 @@ local function end_all(self)
    end
 end
 
--- Does a process handle SIGINT? It may need time to save what it has.
+-- Returns true if a process handles SIGINT: it may need time to save what it has.
 local function handles_interrupt(pid)
    local file = io.open(("/proc/%d/status"):format(pid))
    local caught = file and file:read("*a"):match("SigCgt:%s*%x-(%x)\n")

@@ -13,7 +13,7 @@ local plot = {}
 
 local WIDTH, HEIGHT = 100, 16 -- characters, if there is no terminal
 local BINS = 20
-local OPTIONS = { -- of figures, and of a recording's figures
+local OPTIONS = { -- options of figures, and of a recording's figures
    bars = { "title", "unit", "decimals" },
    lines = { "title", "xlabel", "ylabel" },
    histogram = { "bins", "title", "unit", "decimals" },
@@ -78,7 +78,7 @@ function figure:svg(size)
    return ok and svg:match("<svg.*") or nil
 end
 
---- Is a value a figure?
+--- Returns true if a value is a figure.
 -- @param value
 -- @treturn boolean
 -- @usage assert(not require("pfm.plot").is_figure {})

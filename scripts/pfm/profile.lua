@@ -706,7 +706,7 @@ local function sampled_events(spec)
    return { unpack(out), prepare_events(off_cpu.SAMPLED, "cannot sample", true)[1] }
 end
 
---- Lists the events of a profile's samples, as a recording's head has them.
+--- Lists the events of a profile's samples, in the form of the list in a recording's head.
 -- @tparam table self of `profile.prepare`
 -- @treturn table list of `name`, `pmd`, `unit`, `period`, `frequency`
 -- @usage print(profile.recorded_events(profile.prepare { command = { "true" } })[1].name) --> cpu-clock

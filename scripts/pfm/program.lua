@@ -127,7 +127,7 @@ local function index_in(smpl_pmds, pmds)
    end
 end
 
--- Does a path belong to the object of a name? "libc" is libc.so.6, libc-2.31.so.
+-- Returns true if a name denotes the object with this path: "libc" is libc.so.6 or libc-2.31.so.
 local function is_called(path, name)
    local file = path:match("([^/]*)$")
    return path == name or file == name or (file:sub(1, #name) == name and file:find("^[.-]", #name + 1) ~= nil)
@@ -198,7 +198,7 @@ function methods:parse_events()
    return out
 end
 
---- Do the expressions name an object for which the process's mappings are needed?
+--- Returns true if the expressions name an object for which the process's mappings are needed.
 -- @treturn boolean
 -- @usage assert(not require("pfm.program").new({ where = "ip in 'kernel'" }):needs_process())
 -- @function program:needs_process

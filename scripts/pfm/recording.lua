@@ -251,7 +251,7 @@ function recording:sizes()
    return sizes
 end
 
---- Do the recording's samples have call stacks?
+--- Returns true if the recording's samples have call stacks.
 -- @treturn boolean
 -- @usage print(assert(recording.open "lpfm.data"):has_stacks())
 function recording:has_stacks()

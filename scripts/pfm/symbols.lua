@@ -95,7 +95,7 @@ local function is_generated(path)
    return path == GENERATED or mappings.is_anonymous(path) or path:find("^/memfd:") ~= nil
 end
 
---- Is this code that a program generated, as JIT compilers do?
+--- Returns true if this is code that a program generated, as JIT compilers do.
 -- @string path of a mapping, or the object of a resolved address
 -- @treturn bool
 -- @usage symbols.is_generated "[generated code]" --> true

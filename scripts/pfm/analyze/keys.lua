@@ -142,8 +142,8 @@ function keys.tests(filter)
    return out
 end
 
---- Does a sample pass all tests? After one has failed, another is made only if one of its values
--- has not been seen yet: `keys.unmet` names values that no sample has.
+--- Returns true if a sample passes all tests. After a test has failed, another is made only if one
+-- of its values has not been seen yet: `keys.unmet` names values that no sample has.
 -- @tparam {table,...} tests of `keys.tests`
 -- @tparam table s the sample
 -- @treturn boolean

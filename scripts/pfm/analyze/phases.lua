@@ -15,8 +15,8 @@ local ALPHA = 0.05 -- default probability that a border by chance is reported
 
 -- --- phases --------------------------------------------------------------------------------------
 
-local SLICES = 60 -- of a run, by default
-local MOST = 10000 -- slices: the time that it takes grows with their square
+local SLICES = 60 -- default number of slices of a run
+local MOST = 10000 -- most slices: the time that the search takes grows with their square
 
 -- Returns the chosen time, in ns since the first sample.
 local function chosen_time(self, filter)

@@ -96,7 +96,7 @@ local function log_bins(fine)
    return out
 end
 
--- Returns the value below which a share of all lies, to the width of a fine bin.
+-- Returns the value below which the share of all samples lies; its error is at most a fine bin.
 local function quantile(fine, m, share, start)
    local wanted, seen = share * m.n, 0
    for _, f in ipairs(fine) do

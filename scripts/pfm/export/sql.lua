@@ -128,7 +128,7 @@ end
 local function write_samples(self, out, only)
    local with, ids, many = self.head.with or {}, {}, self.sources and 1 or 0
    local put, flush = inserter(out, "samples", 13 + many + #with)
-   local numbers = {} -- of recordings, by name
+   local numbers = {} -- the number of a recording, by its name
    for i, part in ipairs(self.parts or {}) do numbers[part.from.recording] = i end
    local put_symbol, flush_symbols = inserter(out, "symbols", 4)
    local symbol = numbering("symbol", "object", function(n, s)

@@ -269,7 +269,7 @@ end
 
 -- --- querying the database -----------------------------------------------------------------------
 
--- Does the database say that our tables are not there?
+-- Returns true if the error says that lpfm's tables do not exist in the database.
 local function is_no_table(err)
    return (err:find('relation "lpfm_recordings" does not exist', 1, true)
       or err:find("lpfm_recordings[^\n]- doesn't exist")) ~= nil

@@ -19,7 +19,7 @@ local IDLE, NOBODY = 0, 2 ^ 32 - 1 -- thread ids that do not wait: a CPU's idle 
 --- The event that is sampled to find waits.
 off_cpu.SAMPLED = "context-switches/period=1/"
 
---- The events that samples of SAMPLED become, as a recording's head has them.
+--- The events that samples of SAMPLED become, in the form of the list in a recording's head.
 off_cpu.events = {
    { name = "off-cpu", pmd = layout.PMDS - 2, unit = "ns", weighted = true },
    { name = "preempted", pmd = layout.PMDS - 3, unit = "ns", weighted = true },

@@ -17,7 +17,7 @@ local function x86_levels(plm)
 end
 
 local function arm_levels(plm)
-   return (plm:find("k") and 0 or 2 ^ 31) + (plm:find("u") and 0 or 2 ^ 30) -- they exclude
+   return (plm:find("k") and 0 or 2 ^ 31) + (plm:find("u") and 0 or 2 ^ 30) -- exclusion bits
 end
 
 local function itanium_levels(plm)

@@ -11,7 +11,7 @@ local trigger = {}
 
 local FACTORS = { [""] = 1, k = 1e3, M = 1e6, G = 1e9 }
 local TIMES = { ns = 1, us = 1e3, ms = 1e6, s = 1e9 }
-local LARGEST = 2 ^ 53 -- that a number holds exactly
+local LARGEST = 2 ^ 53 -- largest integer that a Lua number holds exactly
 
 --- Reads a number of occurrences as a person types it: "1000", "1e6", "10k", of clocks "10ms".
 -- @string text

@@ -57,7 +57,7 @@ local function lines(figure)
    return out
 end
 
--- Are all values 0 or 1? Then a colour says yes or no, and needs no scale.
+-- Returns true if all values are 0 or 1: then a colour says yes or no, and needs no scale.
 local function is_on_off(rows)
    for _, row in ipairs(rows) do
       for _, value in ipairs(row) do

@@ -12,7 +12,7 @@ local SHADES = {
    utf8 = { " ", "░", "▒", "▓", "█" },
    ascii = { " ", ".", ":", "-", "=", "+", "*", "#", "%", "@" },
 }
--- of the 256 colours, dark to bright
+-- numbers among the 256 colours, from dark to bright
 local HEAT = { 16, 17, 54, 91, 127, 162, 198, 203, 209, 215, 221, 227, 230 }
 local LINES = { 34, 31, 32, 35, 36, 33 }                                     -- foregrounds
 local MARKS = { "*", "+", "o", "x", "#", "@" }

@@ -262,7 +262,7 @@ local function half_product(code, a, a_upper, b, b_upper, free)
    code:put("mul", "x")
 end
 
--- A += a word, of scratch memory
+-- Adds a word of scratch memory to the register A.
 local function add_mem(code, mem)
    code:put("ldx_mem", mem)
    code:put("add", "x")

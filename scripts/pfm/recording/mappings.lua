@@ -114,7 +114,8 @@ end
 
 -- --- finding mappings ----------------------------------------------------------------------------
 
--- Returns the first mapping at an address if it was read from /proc: it may have been there before.
+-- Returns the first mapping at an address if it was read from /proc, as the time of such a mapping
+-- is not known.
 local function later(self, address)
    local span = span_at(self, address)
    local first = span and span[1]
@@ -122,8 +123,9 @@ local function later(self, address)
    return self.parent and later(self.parent, address)
 end
 
--- Returns what the first n mapped at an address, or nil. Returns false if the next mapping there
--- was read from /proc, and is among the first `doubt`: it may have been there before.
+-- Returns what was mapped at an address after the first n mappings, or nil. Returns false if the
+-- next mapping there was read from /proc and is among the first `doubt`: it may be older than the
+-- first n.
 local function exact(self, address, n, doubt)
    local span = span_at(self, address)
    local k = span and tables.last_before(span, "n", n) or 0

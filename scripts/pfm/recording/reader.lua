@@ -150,7 +150,7 @@ function reader.sources(self, file, new)
    local sources, shared, source, done = {}, {}, nil, false
    for tag, at, length in sound_chunks(self, file) do
       if begins_another(self, done or source and source.head, tag, at) then
-         source = nil -- its SRCE is damaged
+         source = nil -- the next source's SRCE is damaged
          if done then break end
       end
       local understood = true

@@ -85,7 +85,7 @@ local function troubled_objects(self, out)
    for _, text in ipairs(tables.keys(said)) do out[#out + 1] = text end
 end
 
-local MUCH = 0.05 -- of the samples
+local MUCH = 0.05 -- a share of the samples
 
 -- Adds the objects without names that have a large part of the samples.
 local function nameless_objects(self, result, out)

@@ -130,7 +130,7 @@ end
 
 local function append(self, ...)
    local ok, err, code = text_file.write(self.file, ...)
-   if code == errno.EFBIG then -- it would be too large in any folder
+   if code == errno.EFBIG then -- the file would be too large in any folder
       error(("cannot write %s: %s (see ulimit -f); what was recorded before is in it"):format(self.path, err), 0)
    end
    if not ok then

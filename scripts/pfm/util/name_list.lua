@@ -50,7 +50,7 @@ function name_list.read(text)
    return out
 end
 
---- Does a word have wildcards?
+--- Returns true if a word has wildcards.
 -- @string word
 -- @treturn boolean
 -- @usage name_list.has_wildcards("sched:*") --> true
@@ -121,7 +121,7 @@ local function meet(test, part)
    test.met[part], test.num_met = true, test.num_met + 1
 end
 
---- Was there something for each part of the list?
+--- Returns true if there was something for each part of the list.
 -- @tparam table test of `name_list.test`
 -- @treturn boolean
 -- @usage print(name_list.all_met(name_list.test "main")) --> false
@@ -129,7 +129,7 @@ function name_list.all_met(test)
    return test.num_met == #test.parts
 end
 
---- Does a thing pass the test?
+--- Returns true if a thing passes the test.
 -- @tparam table test of `name_list.test`
 -- @number weight how often the thing was there
 -- @string label what it is called where there is a list of what was there; "-": nothing

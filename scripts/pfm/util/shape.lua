@@ -43,7 +43,7 @@ function shape.word(v)
    return type(v) == "string" or shape.number(-2 ^ 53, 2 ^ 53)(v)
 end
 
--- Is a value what JSON calls null?
+-- Returns true if a value is what JSON calls null.
 local function is_null(v)
    return type(v) == "userdata" and getmetatable(v) == nil
 end

@@ -53,7 +53,7 @@ local function run_with(command, parts, output)
    local errors, said = text_file.unnamed()
    local status, code = text_file.unnamed()
    local pipe, err = io.popen(("{ %s; } >%s 2>%s; echo $? >%s; cat >/dev/null"):format(command, output, errors,
-      status), "w") -- its errno is not set
+      status), "w") -- popen() need not set errno
    local ok = pipe
    for _, part in ipairs(parts) do
       if ok then ok, err = text_file.write(pipe, part) end

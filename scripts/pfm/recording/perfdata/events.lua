@@ -84,7 +84,7 @@ function events.read(self)
    self.orders = nil
 end
 
---- Returns the events that were sampled, as the head of a recording has them.
+--- Returns the events that were sampled, in the form of the list in the head of a recording.
 -- @tparam table self
 -- @treturn table
 -- @treturn ?number samples a second that were asked for
@@ -100,7 +100,7 @@ function events.sampled(self)
    return out, frequency
 end
 
---- Returns the values that samples have, as the head of a recording has them.
+--- Returns the values that samples have, in the form of the list in the head of a recording.
 -- @tparam table self
 -- @treturn ?table nil: they have none
 function events.with(self)

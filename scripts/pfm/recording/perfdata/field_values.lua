@@ -45,7 +45,7 @@ end
 -- @tparam table field
 -- @string raw
 -- @treturn string
--- @raise where they are not there
+-- @raise if the raw data ends before the field
 -- @usage print(#require("pfm.recording.perfdata.field_values").bytes({}, { offset = 0, size = 2 }, "ab")) --> 2
 function values.bytes(self, field, raw)
    local bytes = slice(raw, field.offset, field.size)
@@ -61,7 +61,7 @@ end
 -- @tparam table field
 -- @string raw
 -- @treturn u64
--- @raise where it is not there
+-- @raise if the raw data ends before the field
 -- @usage print(require("pfm.recording.perfdata.field_values").value({}, { offset = 0, size = 1 }, "a"))
 function values.value(self, field, raw)
    return values.integer(slice(raw, field.offset, math.min(field.size, 8)), self.big, field.signed)
@@ -94,7 +94,7 @@ end
 -- @string raw
 -- @int i from 0
 -- @treturn u64
--- @raise where there is none
+-- @raise if the array has no such element
 -- @usage local field = { offset = 0, size = 2, kind = "char", count = 2 }
 -- print(require("pfm.recording.perfdata.field_values").element({}, field, "ab", 1))
 function values.element(self, field, raw, i)
@@ -106,7 +106,7 @@ end
 -- @tparam table field
 -- @string raw
 -- @treturn string
--- @raise where it is not there
+-- @raise if the raw data ends before the field
 -- @usage local field = { offset = 0, size = 1, kind = "char" }
 -- print(require("pfm.recording.perfdata.field_values").shown({}, field, "a")) --> 97
 function values.shown(self, field, raw)

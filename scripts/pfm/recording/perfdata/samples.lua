@@ -24,7 +24,7 @@ end
 
 -- --- call stacks ---------------------------------------------------------------------------------
 
-local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- of records with the same time
+local ORDER = { FORK = 1, EXEC = 2, MAP = 3 } -- the order of records with the same time
 
 -- Returns the records of what processes had mapped, in the order of time.
 local function mapped_in_order(rows)
