@@ -165,7 +165,7 @@ local function guard(err)
    if type(err) == "string" and err:find("%f[%a]interrupted$") then
       return { message = "interrupted", status = INTERRUPTED }
    end
-   -- it needs modules that may be missing
+   -- repl.command.options needs modules that may be missing
    local loads, options = pcall(require, "repl.command.options")
    return loads and options.is_own_mistake(err) and debug.traceback(err, 2) or err
 end

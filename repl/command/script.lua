@@ -209,7 +209,7 @@ local function load_script(path)
       error(path .. " is empty: it is neither a recording nor a script", 0)
    end
    local chunk, err = loadfile(path)
-   if not chunk then error({ message = err }, 0) end -- its position is in the script, not in lpfm
+   if not chunk then error({ message = err }, 0) end -- err has the position in the script
    return chunk
 end
 

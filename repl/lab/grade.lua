@@ -78,7 +78,7 @@ local function row_of(s, index, options, others)
    end
    local wanted = options.seed and session.list_parameters(session.draw(s.lab, options.seed))
    local right, why, say
-   if wanted and row.params ~= wanted then -- it is wrong whatever a run shows
+   if wanted and row.params ~= wanted then -- the answer is wrong whatever a run shows
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
       -- raises errors of the lab

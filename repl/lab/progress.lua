@@ -11,7 +11,7 @@ local progress = {}
 
 local MOST = 2 ^ 20 -- bytes of a file of progress that is read
 
--- of each progress, its file as it was last read or written
+-- for each progress: the text of its file when it was last read or written
 local texts = setmetatable({}, { __mode = "k" })
 
 local given -- a folder that is read instead of the user's own

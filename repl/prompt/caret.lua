@@ -63,7 +63,7 @@ function caret.syntax(text, err)
    return ("%s\n%s"):format(plain, draw(text, token.from))
 end
 
--- --- what happened while it ran ------------------------------------------------------------------
+-- --- what happened while the code ran ------------------------------------------------------------
 
 -- Returns the tokens of line n of the text.
 local function tokens_of_line(text, n)

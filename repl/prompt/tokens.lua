@@ -103,7 +103,7 @@ function tokens.open(text)
    local last = all[#all]
    if not last or not (last.open or (last.kind == "comment" and not last.text:find("^%-%-%[=*%["))) then return "" end
    if last.kind == "comment" then return (last.open or last.to == #text) and "-" or "" end
-   if last.text:find("^[\"']") and last.to < #text then return "" end -- it has ended with its line
+   if last.text:find("^[\"']") and last.to < #text then return "" end -- the line ended the string
    return last.text:sub(1, 1)
 end
 

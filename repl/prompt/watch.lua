@@ -101,7 +101,7 @@ local function look(view)
    view.last = now
 end
 
--- --- how it looks --------------------------------------------------------------------------------
+-- --- how a value looks ---------------------------------------------------------------------------
 
 local function is_time(row)
    return row.counter ~= nil and row.counter.unit == "ns"

@@ -26,7 +26,7 @@ local serve = {}
 
 local INDENT = 3
 local BLOCK = 65536
--- kept, as a statement may replace them
+-- These are kept in locals, as a statement may replace them.
 local loaded, try, restore, part_of = package.loaded, host.try, environment.restore, string.sub
 
 -- --- answers -------------------------------------------------------------------------------------
