@@ -6,7 +6,7 @@
 local c = require "support.c"
 local effort = require "support.effort"
 
-local SECONDS = effort(30) -- of processor time
+local SECONDS = effort(30) -- seconds of processor time
 
 -- DONE: how often each command has to be made in 30 seconds, at least. HAPPENED: how often each of
 -- the things that interrupts cause has to happen.

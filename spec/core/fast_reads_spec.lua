@@ -51,7 +51,7 @@ describe("8 Fast user-level PMD read", function()
    end)
 
    it("'a full 64-bit value to be reconstructed': upper bits that the hardware has not, too", function()
-      local m = sim.machine("p6") -- its counters have 40 bits
+      local m = sim.machine("p6") -- the model has counters of 40 bits
       local ctx = sim.context(VIEWED)
       sim.count(ctx, 0, "instructions", { value = 2 ^ 40 - 500 })
       local view = assert(ctx:view())

@@ -262,7 +262,7 @@ describe("the judge", function()
       assert.same({ false, "with values=1 anything solves this task, so it does not count" }, { right, say })
       assert.is_true((judged(session.draw(lab, "anna"), lab.pages[#lab.pages].solution)))
       assert.is_true((judged({ values = 500 }, lab.pages[#lab.pages].solution)))
-      -- their trials are no parameter
+      -- the number of trials in these labs is no parameter
       for _, name in ipairs { "statistics", "topdown", "waiting" } do
          assert.has_error(function() session.new(assert(catalog.find(name)), { params = { trials = 0 } }) end,
             ("lab %s has no parameter 'trials'"):format(name))

@@ -62,7 +62,7 @@ describe("the event loop on the simulator", function()
       local function first(_, ctx)
          calls = calls + 1
          local other = ctx == a and b or a
-         loop:remove(other) -- it is ready, too, but must not be called
+         loop:remove(other) -- `other` is ready, too, but must not be called
          assert.is_false(loop:remove(other))
          loop:add(extra, function()
             calls = calls + 100

@@ -590,7 +590,7 @@ describe("recordings together", function()
       make("b", head { time = 2 }, { { 1, 100 }, { 1, 104 } })
       local h = analyze.histogram(recording.together { open("a"), open("b") }, "interval")
       assert.same({ 3, 8, 4, 10 }, { h.n, h.mean, h.min, h.max })
-      assert.near(math.sqrt(12), h.deviation, 1e-9) -- of the intervals 10, 10 and 4
+      assert.near(math.sqrt(12), h.deviation, 1e-9) -- the intervals are 10, 10 and 4
    end)
 
    it("have no derived metrics of samples without the values that these are made from", function()

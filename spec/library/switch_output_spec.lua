@@ -65,7 +65,7 @@ describe("record --switch-output", function()
       local line = "record -e page-faults -c 1 %s -o %s -- sh -c 'kill -USR2 $PPID; ls / >/dev/null; kill -USR2 $$'"
       for _, option in ipairs { "--switch-output=1G", "" } do
          local said, status = run(line:format(option, out))
-         -- of the command itself, which has the signal as before
+         -- the status is that of the command, which the signal ends
          assert.equal(128 + 12, status, said)
          local self = open(option == "" and out or parts()[1])
          assert.same({ 1, 12 }, { #parts(), self.ends.signal })

@@ -153,7 +153,7 @@ describe("what restricts events", function()
    -- Two sites of 3 and 4 instructions at 0x1000 and 0x2000, 10 times.
    local WORK = { { loop = 10, { ip = 0x1000, ns = 10, opcode = 5, unit = "m", events = { instructions = 3 } },
       { ip = 0x2000, ns = 10, opcode = 6, unit = "i", events = { instructions = 4 } } } }
-   local USER = "0x08ffffffffffffff" -- of a mask register: all bits of the address, at user level
+   local USER = "0x08ffffffffffffff" -- mask of all address bits, at user level
 
    local function restricted(model, pmcs)
       local m = sim.machine(model)

@@ -372,7 +372,7 @@ describe("metric groups", function()
    end)
 
    it("say of what share of the time an estimate is", function()
-      local group = metrics.group("cpi", "itanium2") -- its events: CYC, INS, RAN
+      local group = metrics.group("cpi", "itanium2") -- has the events CYC, INS and RAN
       local out = metrics.evaluate(group, { 300, 100, 150 }, { 0.5, 0.25 })
       assert.are.same({ 0.25, 0.25, 0.5 }, { out[1].active, out[2].active, out[3].active })
       assert.is_nil(metrics.evaluate(group, { 300, 100, 150 })[1].active)

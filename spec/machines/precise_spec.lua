@@ -236,7 +236,7 @@ describe("IBS", function()
          local list = sampled(m, program(3600), { num = 5, value = OP_ON + BY_OPS + period / 16 }, 7, { 8 })
          assert.are.equal(math.floor((36000 + skid) / (period + skid)), #list)
          for i, sample in ipairs(list) do
-            local number = i * (period + skid) - skid - 1 -- of the operation, from 0
+            local number = i * (period + skid) - skid - 1 -- the operation, counted from 0
             assert.are.equal(0x1000 + 16 * (number % 10), sample[2])
             assert.are.equal(0x1000 + 16 * ((number + skid) % 10), sample[1])
          end
@@ -249,7 +249,7 @@ describe("IBS", function()
       local missed = 0
       for i, sample in ipairs(list) do
          local ip, data2, data3, addr = unpack(sample, 2)
-         local number = 16 * i - 1 -- of the operation, from 0; 3 in an iteration
+         local number = 16 * i - 1 -- the operation, counted from 0; 3 in an iteration
          assert.are.equal(0x1000 + 16 * (number % 3), ip)
          if ip == 0x1010 then
             missed = missed + 1

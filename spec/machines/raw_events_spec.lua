@@ -1,5 +1,6 @@
 -- SPDX-License-Identifier: MIT
--- Raw events: rHEX is a code of the processor's manual; lpfm adds levels if the register has any.
+-- Raw events: rHEX is a code of the processor's manual; lpfm adds the bits of the privilege levels
+-- if the register has any.
 local lpfm = require "lpfm"
 local events = require "pfm.events"
 

@@ -561,7 +561,7 @@ describe("6.5 Support for PMU preemption", function()
       of_thread(second)
       assert(m:run { us = 4 })
       assert.are.equal(2000, ctx:read(0).regained_at)
-      assert.are.equal(0, sim.value(ctx, 4)) -- it counts 1000 cycles until 1 us, 500 from 2 us on
+      assert.are.equal(0, sim.value(ctx, 4)) -- 1000 cycles until 1 us, 500 from 2 us on
    end)
 
    it("is for system-wide contexts", function()

@@ -239,7 +239,7 @@ local MORE = tonumber(os.getenv("LPFM_VM_MORE") or 0)
 
 local function tests(only)
    local obstacles = {}
-   local more = 0 -- 1, 2: rows that only make check-vm MORE=1, MORE=2 runs
+   local more = 0 -- the rows that follow run only under "make check-vm MORE=more"; 0: always
 
    local function vm_it(name, check, options, ...)
       local args = { ... }

@@ -373,7 +373,7 @@ describe("a recording with stacks", function()
       assert.is_true(place_of(icicle, "outer") > place_of(icicle, "main"))
       assert.truthy(plain:find("inner (symbol, 40 events, 57.14%)", 1, true))
       assert.truthy(plain:find("sys_work (kernel, 10 events, 14.29%)", 1, true))
-      local old = recorded() -- its samples have no callers
+      local old = recorded() -- a recording with samples that have no callers
       old.stack_table = stored.stack_table()
       local same = draw { base = recorded() }
       assert.truthy(same:find("inner (symbol, 40 events, 57.14%, +0.00 points)", 1, true))

@@ -30,7 +30,7 @@ static void default_policy(void)
 	memset(&ctx, 0, sizeof(ctx));
 	CHECK(pfm_create_context(&ctx, 1) == 0);
 	CHECK(ctx.ctx_fd > 2 && !ctx.ctx_smpl_buf_size);
-	CHECK(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL); /* it is a context, but not loaded */
+	CHECK(pfm_stop(ctx.ctx_fd) == -1 && errno == EINVAL); /* the context is not loaded */
 	close(ctx.ctx_fd);
 }
 

@@ -48,8 +48,8 @@ struct kind {
 	bool		own_signal;	/* F_SETSIG; else SIGIO */
 	bool		no_msg;		/* signals without messages */
 	bool		kept;		/* not close-on-exec */
-	bool		low;		/* its descriptor is duplicated to a lower number */
-	bool		moved;		/* dup3() moves its descriptor after the last call */
+	bool		low;		/* dup2() moves the descriptor to a lower number */
+	bool		moved;		/* dup3() moves the descriptor after the last call */
 	bool		idle;		/* not loaded */
 };
 

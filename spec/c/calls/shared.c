@@ -300,7 +300,7 @@ static void memlock(void)
 
 static void works_alone(const char *what)
 {
-	struct process p = start(accepted_here, getpid());	/* its load must not block */
+	struct process p = start(accepted_here, getpid());	/* the load must not block */
 
 	finish(p);
 	if (failures)

@@ -40,10 +40,10 @@ enum doing { DOING_NOTHING, DOING_WRITE, DOING_READ, DOING_INFO, DOING_RESTART }
 /* A context's file and its part of the machine, as struct lx_context is. */
 struct file {
 	pthread_mutex_t		lock;	/* around commands; a child context uses its root's */
-	struct file		*root;		/* of a child context, with a reference */
+	struct file		*root;		/* in a child context: the root, with a reference */
 	struct pfm_context	*ctx;		/* under lock; NULL: closed */
 	atomic_int		refs;
-	bool			tally;		/* its format is one of concurrent_format.c */
+	bool			tally;		/* the format is one of concurrent_format.c */
 	enum doing		doing;		/* under lock */
 
 	pthread_mutex_t		pmu;		/* access(); all that follows is under it */
@@ -58,7 +58,7 @@ struct file {
 	uint64_t		pending[PFM_PMD_BV];
 	struct set_ledger	ledger[NUM_IDS];
 	unsigned int		posts, signals;	/* messages and signals that the core has sent */
-	/* by the format, of one overflow */
+	/* counts that the format makes for one overflow */
 	unsigned int		handled, wants_notify, wants_mask;
 
 	pthread_mutex_t		read_lock;

@@ -14,7 +14,7 @@ static uint64_t step_of(uint64_t value)
 	if (how < 3)
 		return 0;
 	if (how < 5)
-		return -value + rng_below(&me.rng, 3);	/* it wraps, or nearly wraps */
+		return -value + rng_below(&me.rng, 3);	/* the PMD wraps, or nearly wraps */
 	return rng_below(&me.rng, 1000);
 }
 

@@ -28,7 +28,7 @@ struct handled {
 struct recorder {
 	int		validate_err, getsize_err, init_err, exit_err, restart_err;
 	int		handler_err_pmd;	/* the handler refuses this PMD's overflow */
-	int		size;			/* of the buffer; -1: what the argument says */
+	int		size;			/* size of the buffer; -1: what the argument says */
 	/* by_pmd: added to ctrl for overflows of PMD0 - PMD7 */
 	pfm_ovfl_ctrl_t	ctrl, by_pmd[8], restart_ctrl;
 
@@ -36,7 +36,7 @@ struct recorder {
 	uint32_t	ctx_flags;
 	uint16_t	num_pmds;
 	struct recorder_arg arg;		/* as last seen */
-	void		*buf;			/* of init, handler, restart and exit */
+	void		*buf;			/* the buffer in init, handler, restart and exit */
 	unsigned char	buf_at_exit;		/* the buffer's first byte when exit was called */
 	int		is_active;
 	struct handled	handled[MAX_CALLS];

@@ -306,7 +306,10 @@ static void refused_of_a_part(void)
 	pfm_sim_put(computer);
 }
 
-/* The call-back is optional: without it a restart resets and resumes; if not masked, it fails. */
+/*
+ * The call-back is optional: without it, a restart resets PMDs and resumes monitoring. A restart of
+ * a context that is not masked fails.
+ */
 static void without(void)
 {
 	int fd;

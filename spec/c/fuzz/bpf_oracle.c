@@ -45,8 +45,8 @@ static bool attach(int fd, const struct pfm_bpf_insn *insns, unsigned int n)
 /* --- results --------------------------------------------------------------------------------- */
 
 /*
- * A result is received as this number of bytes, at least 1; 0 bytes are received after a division
- * by 0.
+ * Returns how many bytes of a packet the socket must receive if the program returns verdict: at
+ * least 1, because a filter that divides by 0 drops the packet.
  */
 static uint32_t length_of(uint32_t verdict)
 {

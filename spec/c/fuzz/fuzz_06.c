@@ -10,7 +10,7 @@
 
 struct command {
 	int	cmd;
-	size_t	size;			/* of an element; 0: the command takes none */
+	size_t	size;			/* size of an element; 0: the command takes none */
 	void	(*fill)(void *element);
 };
 

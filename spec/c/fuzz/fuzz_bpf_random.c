@@ -15,10 +15,10 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum {
-	/* of loads: some between words, some beyond the record */
+	/* offsets of loads: some between words, some beyond the record */
 	OFFSETS = sizeof(pfm_prog_record_t) / 4 + 8,
-	MUTANTS = 4,		/* of an accepted program */
-	CHANGES = 3,		/* of a mutant, at most */
+	MUTANTS = 4,		/* mutants of an accepted program */
+	CHANGES = 3,		/* most changes in a mutant */
 	ENDLESS = 600,		/* s that a thousand programs may take */
 };
 

@@ -22,7 +22,7 @@ static void replay(void)
 	CHECK(f, "cannot be opened");
 	n = fread(data, 1, sizeof(data), f);
 	fclose(f);
-	copy = malloc(n ? n : 1);	/* of the exact size, so that ASan notices reads of more */
+	copy = malloc(n ? n : 1);	/* has the exact size, so that ASan notices reads of more */
 	CHECK(copy, "no memory");
 	memcpy(copy, data, n);
 	LLVMFuzzerTestOneInput(copy, n);

@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	state = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
 	for (size_t i = 0; i < count; i++) {
 		make(name);
-		char *exact = strdup(name);	/* of the exact size, for ASan */
+		char *exact = strdup(name);	/* has the exact size, for ASan */
 		char *plain = demangle(exact);
 
 		if (plain && strlen(plain) >= PLAIN_MAX) {

@@ -28,8 +28,8 @@ const char *program_model(struct rng *r)
 struct maker {
 	struct program_pool	*pool;
 	struct program		*p;
-	unsigned int		depth;		/* of loops */
-	unsigned int		nesting;	/* of programs */
+	unsigned int		depth;		/* nesting of loops */
+	unsigned int		nesting;	/* nesting of programs */
 };
 
 static struct program *make(struct program_pool *pool, unsigned int nesting);

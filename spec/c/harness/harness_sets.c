@@ -40,7 +40,7 @@ static void timeout(const struct pfm_set *s)
 		CHECK(!s->timeout, "set %u: a timeout without TIME_SWITCH", s->id);
 }
 
-/* --- all of them ---------------------------------------------------------------------------- */
+/* --- all sets ------------------------------------------------------------------------------- */
 
 void rules_sets(struct pfm_context *ctx)
 {

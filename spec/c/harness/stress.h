@@ -20,13 +20,13 @@
 enum format { FMT_NONE, FMT_2X, FMT_06, FMT_NWAY, FMT_WILD };
 
 struct counter {
-	bool		on;		/* its PMC counts something */
+	bool		on;		/* the counter's PMC counts something */
 	bool		narrow;		/* NO_EMUL64 */
 	int		event;
 	unsigned int	levels;
-	uint64_t	expect;		/* the value that it must have */
+	uint64_t	expect;		/* the value that the counter must have */
 	uint64_t	mark;		/* the truth's count when expect was computed */
-	bool		owed;		/* it wrapped, and the overflow is still to come */
+	bool		owed;		/* the counter wrapped, and the overflow is still to come */
 };
 
 struct led_set {
@@ -49,7 +49,7 @@ struct ledger {
 	struct led_set		sets[NUM_IDS];
 	pfarg_msg_t		queue[QUEUE];
 	unsigned int		queued;
-	bool			closed;	/* its messages can no longer be read */
+	bool			closed;	/* the messages can no longer be read */
 };
 
 struct world {

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 
 	limit = argc > 1 ? atof(argv[1]) : 1;
 	if (argc > 3)
-		close(open(argv[3], O_RDONLY));	/* which waits for the writer */
+		close(open(argv[3], O_RDONLY));	/* open() waits for the writer */
 	signal(SIGUSR1, on_end);
 	if (n < 1 || n > 16)
 		return 2;

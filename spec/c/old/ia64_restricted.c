@@ -313,7 +313,7 @@ static bool accepted(const struct model *m, struct request *q)
 	return false;
 }
 
-/* --- what it counts, and what it should ------------------------------------------------------ */
+/* --- what a request counts, and what it should count ------------------------------------------ */
 
 /* Returns how many of the ranges, as widened by the library, have the address; 1 without ranges. */
 static unsigned int covers(const struct range *r, unsigned int n, const pfmlib_ita2_output_rr_t *more, uint64_t addr)

@@ -49,7 +49,7 @@ struct plan_pmd {
 	bool		counts;
 	unsigned int	width;
 	unsigned int	ctrl;		/* PMC */
-	bool		narrow;		/* it knows NO_64BIT_EMUL */
+	bool		narrow;		/* the PMD knows NO_64BIT_EMUL */
 	bool		software; /* counts all its events; levels: PMC bits 3 (user), 0 (kernel) */
 	int		num_events, events[32];	/* indexes of world.names */
 };
@@ -79,12 +79,12 @@ struct context;
 struct thread {
 	uint32_t	tid, pid;
 	uint16_t	cpu;
-	bool		dead, ready;		/* ready: it waits for its CPU */
+	bool		dead, ready;		/* ready: the thread waits for its CPU */
 	struct program	*program;
 	int		pc;
-	uint64_t	round, left, ran;	/* left: ns left of its present site */
-	uint64_t	ip;			/* of its present or last site */
-	struct context	*ctx;			/* its context, or its root */
+	uint64_t	round, left, ran;	/* left: ns left of the present site */
+	uint64_t	ip;			/* address of the present or last site */
+	struct context	*ctx;			/* the thread's context, or that one's root */
 	struct monitor	*heir;			/* INHERIT: the thread's own sets in ctx */
 };
 
@@ -134,7 +134,7 @@ struct reg {
 	unsigned int	levels;
 	bool		narrow;
 	uint64_t	others;		/* INHERIT: counted by ended threads */
-	uint64_t	base;		/* of a child: the part of its value not in the sum */
+	uint64_t	base;		/* in a child: part of the value that is not in the sum */
 };
 
 struct set {

@@ -442,7 +442,7 @@ static void hardware_samples_children(void)
 	close_tool(&t);
 }
 
-/* --- they come and go, under commands --------------------------------------------------------- */
+/* --- child contexts come and go, under commands ----------------------------------------------- */
 
 static void *fault_a_few(void *unused)
 {

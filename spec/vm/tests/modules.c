@@ -431,7 +431,7 @@ static void unload_one(void)
 	unsigned int i = any(4);
 
 	if (i == 2)
-		unload(modules[1]);	/* which depends on modules[2] */
+		unload(modules[1]);	/* this module depends on modules[2] */
 	if (!unload(modules[i]))
 		gone[i]++;
 	else
