@@ -2,12 +2,13 @@
 /*
  * live.c - sim:MODEL,live: simulated threads that follow threads of the host.
  *
- * A thread that attaches a context, and a thread that a context is attached to, becomes the model
- * of a simulated thread. The simulated thread runs on its model's CPU, for the CPU time that the
- * model has used, and has the model's page faults and context switches; what the hardware counts
- * comes from a program of fixed rates (live_program.c). At each call, and each millisecond while
- * contexts are loaded, simulated threads catch up with their models. A simulated thread that a
- * notification blocks stays behind, because its model runs on; it catches up after the restart.
+ * A real thread, which is a thread of the host, gets a simulated thread that follows it when it
+ * attaches a context, or when a context is attached to it. The simulated thread runs on the same
+ * CPU for the CPU time that the real thread has used, and has the real thread's page faults and
+ * context switches; what the hardware counts comes from a program of fixed rates (live_program.c).
+ * At each call, and each millisecond while contexts are loaded, simulated threads catch up with
+ * their real threads. A simulated thread that a notification blocks stays behind, because the real
+ * thread runs on; the simulated thread catches up after the restart.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,9 +33,9 @@ static pthread_mutex_t turn = PTHREAD_MUTEX_INITIALIZER;
 static __thread unsigned int my_turns;
 static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
 /*
- * If the model of a blocked thread has ended, the thread waits for a restart for this many rounds
- * of pace(), a second. On a busy machine the rounds take longer, but so does the tool, which must
- * call pfm_restart().
+ * If a simulated thread is blocked and its real thread has ended, the simulated thread waits for a
+ * restart for this many rounds of pace(), a second. On a busy machine the rounds take longer, but
+ * so does the tool, which must call pfm_restart().
  */
 #define END_ROUNDS	1000
 
@@ -49,7 +50,7 @@ static const enum sim_event kinds[SIM_FOLLOWED] = {
 	[SIM_FOLLOW_SWITCHES] = SIM_EV_CONTEXT_SWITCHES,
 };
 
-/* --- a thread and its model ----------------------------------------------------------------- */
+/* --- following a real thread ---------------------------------------------------------------- */
 
 static uint32_t left_events(const struct sim_follow *f)
 {
@@ -77,7 +78,7 @@ static uint64_t since(uint64_t *seen, uint64_t now)
 	return grown;
 }
 
-/* Credits the simulated thread with the resources that its model has used since the last call. */
+/* Credits the simulated thread with what the real thread has used since the last call. */
 static void credit(struct sim_thread *t, const struct sim_usage *u)
 {
 	struct sim_follow *f = &t->follow;
@@ -91,9 +92,10 @@ static void credit(struct sim_thread *t, const struct sim_usage *u)
 }
 
 /*
- * Reads /proc under the id of t's model. Returns false if the id belongs to another thread by now.
- * The event on the model hangs up when the model is ending, before it is a zombie. So if the event
- * has hung up, the thread that /proc shows must be ending; if not, it must not be a zombie.
+ * Reads /proc under the id of t's real thread. Returns false if the id belongs to another thread by
+ * now. The event on the real thread hangs up when that thread is ending, before it is a zombie. So
+ * if the event has hung up, the thread that /proc shows must be ending; if not, it must not be a
+ * zombie.
  */
 static bool look(const struct sim_thread *t, struct sim_usage *u)
 {
@@ -110,9 +112,9 @@ static bool look(const struct sim_thread *t, struct sim_usage *u)
 }
 
 /*
- * Finds a model that has called exec(2), which gave it the id and start time of the first thread of
- * its process (3.1.7). Returns false if the model has not called exec(2). If it has ended, its
- * event says whether it called exec(2) before.
+ * Finds a real thread that has called exec(2), which gave it the id and start time of the first
+ * thread of its process (3.1.7). Returns false if the real thread has not called exec(2). If it has
+ * ended, the event on it says whether it called exec(2) before.
  */
 static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 {
@@ -127,8 +129,8 @@ static bool find_renamed(struct sim_thread *t, struct sim_usage *u)
 }
 
 /*
- * If /proc cannot be read for lack of a descriptor, a later call credits the usage. If the model is
- * gone from /proc, the events on it tell what it did after /proc was last read.
+ * If /proc cannot be read for lack of a descriptor, a later call credits the usage. If the real
+ * thread is gone from /proc, the events on it tell what it did after /proc was last read.
  */
 static void observe(struct sim_thread *t)
 {
@@ -231,8 +233,8 @@ static bool any_behind(const struct pfm_sim *sim)
 }
 
 /*
- * Returns true if the model has ended, and the simulated thread has caught up with it, or has been
- * blocked for too long.
+ * Returns true if the real thread has ended, and the simulated thread has caught up with it, or has
+ * been blocked for too long.
  */
 static bool is_over(struct sim_thread *t)
 {
@@ -253,7 +255,7 @@ static void end_those_gone(struct pfm_sim *sim)
 
 		if (!follows(t) || !is_over(t))
 			continue;
-		/* the exit asks the event whether the model called exec(2), so it is still open */
+		/* the event is still open: the exit asks it whether the thread called exec(2) */
 		sim_thread_exit(t);
 		sim_life_close(&t->follow);
 	}
@@ -353,7 +355,7 @@ void sim_live_loaded(struct pfm_sim *sim, int change)
 	pfm_signals_restore(&saved);
 }
 
-/* --- creating threads that follow a model --------------------------------------------------- */
+/* --- creating threads that follow real threads ---------------------------------------------- */
 
 static int new_follower(struct pfm_sim *sim, uint32_t tid, const struct sim_usage *u, struct sim_thread **out)
 {

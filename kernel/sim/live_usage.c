@@ -220,7 +220,7 @@ void sim_life_close(struct sim_follow *f)
 	f->life = -1;
 }
 
-/* Reads what the events on the model have counted. */
+/* Reads what the events on the real thread have counted. */
 static bool read_counts(const struct sim_follow *f, uint64_t counts[COUNTS])
 {
 	uint64_t words[4 + SIM_FOLLOWED] = { 0 }; /* nr, time enabled, time running, life's value */

@@ -512,32 +512,35 @@ struct sim_process {
 
 enum { SIM_FOLLOW_MINOR, SIM_FOLLOW_MAJOR, SIM_FOLLOW_SWITCHES, SIM_FOLLOWED };
 
-/* How a simulated thread follows a thread of the host, which is called its model (live.c). */
+/* How a simulated thread follows a real thread, which is a thread of the host (live.c). */
 struct sim_follow {
 	bool		on;
-	/* the model has ended; the simulated thread ends when it has caught up */
+	/* the real thread has ended; the simulated thread ends when it has caught up */
 	bool		ended;
-	/* how long the host's thread has run: the simulated thread may run until t->ran is this */
+	/* how long the real thread has run: the simulated thread may run until t->ran is this */
 	uint64_t	limit;
 	/* value of t->ran at the next event; SIM_NEVER: no event is left */
 	uint64_t	next;
-	/* number of events that the host's thread has had, and the simulated one not yet */
+	/* number of events that the real thread has had, and the simulated one not yet */
 	uint32_t	events[SIM_FOLLOWED];
 	/*
-	 * the start time of the model, in ticks of the host; its CPU time in ns and its numbers of
-	 * events, when /proc was last read
+	 * the start time of the real thread, in ticks of the host; its CPU time in ns and its
+	 * numbers of events, when /proc was last read
 	 */
 	uint64_t	started, seen_ns, seen[SIM_FOLLOWED];
-	/* if the model has ended: t->ran, and the round in which it first had this value */
+	/* if the real thread has ended: t->ran, and the round in which t->ran got this value */
 	uint64_t	held_ran, held_since;
 	/*
-	 * events on the model, which stay with it through exec(2), or -1: life has a ring and
-	 * counts nothing; counts[] are of its group
+	 * events on the real thread, which stay with it through exec(2), or -1: life has a ring
+	 * and counts nothing; counts[] are of its group
 	 */
 	int		life, counts[SIM_FOLLOWED];
 	unsigned int	num_counts;
 	void		*life_map;
-	/* CPU time of the model, and its numbers of events, beyond those that these have counted */
+	/*
+	 * CPU time of the real thread, and its numbers of events, beyond those that life and
+	 * counts[] have counted
+	 */
 	int64_t		missed[1 + SIM_FOLLOWED];
 };
 
