@@ -5,7 +5,7 @@ perfmon2 from Lua: contexts, registers, event sets, messages, sampling buffers.
 
 Fields have the names of the interface's structures without their prefix. 64-bit values are numbers,
 read as signed, while that is exact, else `lpfm.u64` objects. Flags are names, numbers, or lists of
-both. Calls that fail return nil, a message and errno; misuse raises.
+both. Calls that fail return nil, a message and errno; misuse raises an error.
 
 @module lpfm
 */

@@ -387,8 +387,8 @@ static int program(struct lx_counter *c, u64 pmc)
 /* --- the counters of the active set --------------------------------------------------------- */
 
 /*
- * Returns the first counter of the bits. The compiler does not see how its address was computed,
- * because it would compute it again for each access.
+ * Returns the first counter of the bits. How its address was computed is hidden from the compiler,
+ * which would compute the address again for each access.
  */
 static __always_inline struct lx_counter *first(struct lx_context *lx, u64 bits)
 {

@@ -397,7 +397,7 @@ void lx_module_request_met(struct lx_module_request *d, int err);
 void lx_module_request_again(struct lx_module_request *d);
 /*
  * As request_module(), but one request runs at a time, so that a module which another thread has
- * requested is LIVE when this returns: busybox's modprobe does not wait for a module whose init
+ * requested is LIVE when this returns: busybox's modprobe does not wait for a module while its init
  * function runs. Returns -EINTR if the caller is killed while it waits.
  */
 #define lx_request_module(...) ({ \

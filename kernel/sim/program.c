@@ -414,8 +414,8 @@ static int compile_kid(struct compiler *c, uint32_t parent, int depth, uint32_t 
 }
 
 /*
- * Counts the children of the loop or call whose first inner step is the current one. *end is the
- * step that ends it, or the number of steps if none does.
+ * Counts the children of the loop or call that the current step, its first inner one, belongs to.
+ * *end is the step that ends the loop or call, or the number of steps if none does.
  */
 static void count_kids(struct compiler *c, uint32_t *kids, uint32_t *end)
 {

@@ -6,7 +6,7 @@
 A 64-bit value comes out of this module as a Lua number, read as signed, while that is exact
 (|v| <= 2^53): a period of 100000 is -100000. Beyond, it is a u64 object: 64 bits, read as unsigned,
 that calculate modulo 2^64. Operands may be numbers, u64 objects, strings ("123", "-5", "0xff") and
-LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises.
+LuaJIT's 64-bit cdata; what is not an integer of 64 bits raises an error.
 
 @classmod u64
 */

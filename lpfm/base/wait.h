@@ -14,7 +14,7 @@ int64_t lpfm_deadline(int64_t ns);
 struct lpfm_wait_signal {
 	int	number;
 	bool	(*active)(void);		/* returns true if the module handles it now */
-	/* returns true if it has come, and is not handled yet */
+	/* returns true if the signal has come, and is not handled yet */
 	bool	(*pending)(void);
 	void	(*dispatch)(lua_State *L);	/* handles the signal; may raise */
 	bool	(*hooked)(lua_State *L);	/* returns true if its handler has set L's hook */

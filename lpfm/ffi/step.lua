@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: MIT
 -- Makes the step of a loop over samples: a Lua function that LuaJIT compiles, and that does what
 -- next_fields() of samples/fields.c does. If the state is stale or belongs to another loop, or a
--- sample is not within the buffer, the step calls next_fields(), which handles this or raises.
+-- sample is not within the buffer, the step calls next_fields(), which handles this or raises an
+-- error.
 --
 -- Loops with the same layout of samples and the same places of fields share one function, so that
 -- LuaJIT compiles it once. samples/fields.c contains this file, and calls it with the C types of a

@@ -241,7 +241,7 @@ The functions of a format run during the overflow, in the thread that handles it
 Lua state of its own. When it is registered its functions are copied there, with the values of the
 local variables they use: numbers, strings, tables, other functions. From then on the copies are
 independent of the script. The only globals are the standard libraries without io, and `u64`;
-`require "lpfm"` raises.
+`require "lpfm"` raises an error.
 
 Only `handler` must be there. `self` is a table of the context's own: `self.arg` is the `format_arg`
 of `lpfm.create`, `self.flags` the context's flags, `self.num_pmds` the number of PMDs, `self.buf`

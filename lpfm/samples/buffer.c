@@ -46,7 +46,7 @@ static void release(void *buffer)
 
 static const struct lpfm_class buffer_class = { "lpfm.buffer", release };
 
-/* Pushes a view of the context's buffer; the object at idx, unless that is 0, lives as long. */
+/* Pushes a view of the context's buffer. If idx is not 0, the view keeps the object there alive. */
 static void view_new(lua_State *L, int idx, struct lpfm_context *ctx, unsigned int part)
 {
 	struct buffer *b = lpfm_object_new(L, sizeof(*b));

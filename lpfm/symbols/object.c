@@ -40,8 +40,8 @@ static const Dwfl_Callbacks offline = {
 };
 
 /*
- * The vdso is in no file by whose name a debug file could be found. dwfl_standard_find_debuginfo()
- * would load libdebuginfod and some 25 other libraries to ask for it.
+ * The vdso is in no file, so that no debug file can be found by a name. For that search,
+ * dwfl_standard_find_debuginfo() would load libdebuginfod and some 25 other libraries.
  */
 static const Dwfl_Callbacks offline_vdso = {
 	.find_elf = dwfl_build_id_find_elf,

@@ -58,7 +58,7 @@ describe("the format oprofile", function()
             assert.are.same({ cpu = cpu, tid = tids[cpu], pid = sim.thread(tids[cpu]).pid, kernel = false, ovfl_pmd = 4,
                ip = i % 2 == 1 and 0x1000 or 0x1010 }, sample)
          end
-         -- the other CPU's head
+         -- the head of the other CPU's part counts nothing
          assert.are.equal(0, contexts[cpu]:buffer():get("u64", 64 + (1 - cpu) * 48))
       end
    end)

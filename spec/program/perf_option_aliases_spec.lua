@@ -36,7 +36,7 @@ describe("stat", function()
       local more = cjson.decode((run("stat -j -o - -d -- true 2>/dev/null")))
       assert.truthy(names(more):find(names(some) .. " minor-faults major-faults", 1, true), names(more))
       some = cjson.decode((run("stat -j -o - -d -e cs,minor-faults -- true 2>/dev/null")))
-      -- then the PMU's
+      -- the events of the PMU come after these
       assert.truthy(names(some):find("^cs minor%-faults major%-faults"), names(some))
    end)
 

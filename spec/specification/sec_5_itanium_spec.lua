@@ -400,7 +400,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
    local MASK = "0x%x%014x" -- plm (1: kernel, 8: user), the bits that are compared
    -- all opcodes match; address pair 0 counts (bit 0)
    local TIED = { num = 8, value = "0xffffffff3ffffffc" }
-   local PAGE = 0xfffffffffff000 -- of the 56 bits of a mask, those of a page's number
+   local PAGE = 0xfffffffffff000 -- the bits of a page's number, in a mask of 56 bits
 
    -- Returns what counter 4 counts of a program: the event, or what `value` in PMC4 selects. The
    -- registers `pmcs` are written, too.

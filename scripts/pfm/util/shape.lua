@@ -27,7 +27,7 @@ function shape.number(low, high)
    return function(v) return type(v) == "number" and v >= low and v <= high end
 end
 
---- Is a value a string?
+--- Returns true if a value is a string.
 -- @param v
 -- @treturn boolean
 -- @usage shape.text "a" --> true
@@ -35,7 +35,7 @@ function shape.text(v)
    return type(v) == "string"
 end
 
---- Is a value a string, or a number that can be an identifier?
+--- Returns true if a value is a string, or a number that can be an identifier.
 -- @param v
 -- @treturn boolean
 -- @usage shape.word(77) --> true

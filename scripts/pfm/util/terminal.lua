@@ -6,14 +6,15 @@ local terminal = {}
 
 local has_posix, unistd = pcall(require, "posix.unistd")
 
---- Is a descriptor a terminal?
+--- Returns true if a descriptor is a terminal.
 -- @int fd
 -- @treturn boolean
 function terminal.shows(fd)
    return has_posix and unistd.isatty(fd) == 1
 end
 
---- Is standard output a terminal, but not a dumb one, and with `both` standard input, too?
+--- Returns true if standard output is a terminal, but not a dumb one, and so is standard input if
+-- `both` is true.
 -- @tparam[opt] boolean both
 -- @treturn boolean
 function terminal.is_terminal(both)
@@ -21,7 +22,7 @@ function terminal.is_terminal(both)
    return unistd.isatty(1) == 1 and (not both or unistd.isatty(0) == 1)
 end
 
---- May texts be coloured? On terminals, where NO_COLOR does not forbid it.
+--- Returns true if texts may be coloured: on terminals, where NO_COLOR does not forbid it.
 -- @treturn boolean
 function terminal.colours()
    local forbidden = os.getenv("NO_COLOR")

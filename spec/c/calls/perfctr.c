@@ -692,7 +692,7 @@ static struct perfctr_sum_ctrs of_children(int fd)
 	return s;
 }
 
-#define BIRTH 600	/* faults of a fork's child besides its pages */
+#define BIRTH 600	/* faults of a fork's child, apart from its pages */
 
 /* "the sums of exited childrens' counters" are read apart from the parent's own. */
 static void children(void)

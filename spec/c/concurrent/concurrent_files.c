@@ -7,7 +7,7 @@
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct file *files[NUM_FILES];
 static pthread_mutex_t watch_lock = PTHREAD_MUTEX_INITIALIZER;
-/* those not published yet, too */
+/* all files, also those that are not published in files[] yet */
 static struct file *watched[NUM_FILES + NUM_COMMANDERS + NUM_CHILD_CTXS];
 static unsigned int num_watched, num_child_ctxs;
 

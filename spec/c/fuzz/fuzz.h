@@ -23,7 +23,7 @@ struct fuzz {
 };
 extern struct fuzz fuzz;
 
-/* Make a call that the bytes choose: a pfm_* one (fuzz_calls.c), or perfmonctl() (fuzz_06.c). */
+/* These make a call that the bytes choose: a pfm_*() one (fuzz_calls.c), or perfmonctl(). */
 void fuzz_call(void);
 void fuzz_perfmonctl(void);
 

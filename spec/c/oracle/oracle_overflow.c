@@ -145,8 +145,8 @@ static uint64_t counts(const struct site *site, const struct plan_pmd *p, const 
 }
 
 /*
- * Counts the events of a site; returns the PMDs whose hardware wraps, and of them those that
- * overflow.
+ * Counts the events of a site. Returns the PMDs with hardware counters that wrap, and adds those
+ * that overflow to *ovfl.
  */
 static uint32_t count(struct set *s, const struct site *site, uint32_t *ovfl)
 {

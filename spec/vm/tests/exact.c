@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * exact.c - no overflow is lost or invented, and no count wrong, whatever the PMU's interrupt (an
- * NMI on x86-64) interrupts; on x86-64 also with several CPUs. Sampling counters count cycles, at
- * whose overflows arm64's emulated PMU interrupts in time; an instruction takes two cycles.
+ * NMI on x86-64) interrupts; on x86-64 also with several CPUs. Sampling counters count cycles,
+ * because arm64's emulated PMU interrupts in time at their overflows; an instruction takes two
+ * cycles.
  */
 #include <inttypes.h>
 

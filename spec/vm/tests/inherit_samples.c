@@ -56,7 +56,7 @@ static struct worker *worker_of(int tid)
 struct tool {
 	int		fd;
 	const char	*map;
-	size_t		size, part;	/* of the buffer; of a part */
+	size_t		size, part;	/* size of the buffer, and of a part */
 	unsigned int	parts;
 	uint64_t	samples, others, messages;
 	bool		apart;		/* a sample was in the part of another CPU */

@@ -220,7 +220,7 @@ static void the_kernel_decides_as_the_interpreter(void)
 	uint32_t words[sizeof(pfm_prog_record_t) / sizeof(uint32_t)];
 	unsigned int num, programs = 0;
 
-	pin(0);		/* since cpu is a word of the record */
+	pin(0);		/* the CPU must not change, as it is a word of the record */
 	find_plain_pmds();
 	num = known_words(words);
 	while (judged < records && !test_failed) {
