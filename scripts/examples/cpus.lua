@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- What kept the CPUs busy, as a map over time; a picture if a file is given. lpfm cpus.lua SECONDS
--- [cpus.svg]
+-- What kept the CPUs busy, as a map over time or a picture: lpfm cpus.lua SECONDS [cpus.svg]
 local plot, profile = require "pfm.plot", require "pfm.profile"
 local proc, recording = require "lpfm.proc", require "pfm.recording"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Which of some commands touches most memory? Page faults as bars: lpfm faults.lua 'ls /' 'ls -lR
--- /etc' 'date'
+-- Which command touches most memory? Page faults as bars: lpfm faults.lua 'ls /' 'ls -lR /etc' date
 local count, plot = require "pfm.count", require "pfm.plot"
 
 local bars = {}
@@ -8,7 +7,7 @@ if not arg[1] then error("commands are expected", 0) end
 for i, line in ipairs(arg) do
    local result = count.run { command = { "/bin/sh", "-c", "exec " .. line .. " >/dev/null" }, events = "page-faults" }
    local status = result.status
-   -- the shell has said that it cannot run it
+   -- The shell has said that it cannot run the command.
    if status == 126 or status == 127 then return status end
    bars[i] = { line, tonumber(result.events[1].value) }
 end

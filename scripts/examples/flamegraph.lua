@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A flame graph of a command, by default of the simulated computer in a lab: lpfm flamegraph.lua
--- FILE.svg [COMMAND...]
+-- A flame graph of a command, else of a lab's simulation: lpfm flamegraph.lua FILE.svg [COMMAND...]
 local export, record, recording = require "pfm.export", require "pfm.record", require "pfm.recording"
 local plural = require("pfm.render").plural
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- For continuous integration: fails when a command exceeds its budget. lpfm gate.lua page-faults
--- 20000 make -s test
+-- For CI: fails when a command exceeds its budget: lpfm gate.lua page-faults 20000 make -s test
 local count, format = require "pfm.count", require "pfm.render"
 
 local event, limit = arg[1], arg[3] and tonumber(arg[2]) or error("an event, its limit and a command are expected", 0)

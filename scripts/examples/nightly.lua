@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- A profile a night: a flame graph with the date in its name, a line in profiles.csv. lpfm
--- nightly.lua DIR ./prog args
+-- A profile a night: DIR/DATE.svg, and a line in profiles.csv: lpfm nightly.lua DIR ./prog args
 local analyze, export, record = require "pfm.analyze", require "pfm.export", require "pfm.record"
 local format, recording = require "pfm.render", require "pfm.recording"
 

@@ -1,6 +1,5 @@
 -- SPDX-License-Identifier: MIT
--- Where a thread came back from long pauses (10 ms without a sample): lpfm script pauses.lua
--- [milliseconds]
+-- Where threads came back from pauses (no sample for 10 ms): lpfm script pauses.lua [milliseconds]
 local limit, last, found = tonumber(... or 10) or error(... .. ": milliseconds are expected", 0), {}, {}
 
 for s in (samples or error("lpfm script runs this", 0))() do -- luacheck: ignore

@@ -1,7 +1,6 @@
 -- SPDX-License-Identifier: MIT
 -- Five samples, chosen fairly from all by a sampling format in Lua: lpfm reservoir.lua
--- It prints "3,270 samples, of which these were kept:" and five lines such as "0x7fd44c8eb0b3 after
--- 1,044 page faults".
+-- It prints how many there were, and five lines such as "0x7fd44c8eb0b3 after 1,044 page faults".
 local lpfm, number = require "lpfm", require("pfm.render").number
 
 assert(lpfm.register_format { name = "reservoir", init = function(self) self.seen, self.kept = 0, {} end,
