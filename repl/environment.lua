@@ -57,7 +57,7 @@ for name in pairs(package.preload) do
    if name:find("^repl%.") then note(require(name)) end
 end
 note(environment)
--- until this file returns, a mark of require is there
+-- Until this file returns, package.loaded only has a mark of require() for it.
 values[package.loaded]["repl.environment"] = environment
 
 return environment

@@ -223,7 +223,7 @@ void sim_life_close(struct sim_follow *f)
 /* Reads what the events on the real thread have counted. */
 static bool read_counts(const struct sim_follow *f, uint64_t counts[COUNTS])
 {
-	uint64_t words[4 + SIM_FOLLOWED] = { 0 }; /* nr, time enabled, time running, life's value */
+	uint64_t words[4 + SIM_FOLLOWED] = { 0 }; /* number, time enabled, time running, counts */
 
 	if (f->life < 0 || perf_read_group(f->life, words, sizeof(words)) <= 0)
 		return false;

@@ -105,7 +105,7 @@ static void take_mapped_file(lua_State *L, struct bytes *b, const char *name, co
 		struct { uint32_t major, minor; uint64_t inode; } file;
 
 		memcpy(&file, at, sizeof(file));
-		/* rounded, as luaposix rounds */
+		/* the inode is rounded as luaposix rounds it */
 		lpfm_set_number(L, "inode", (lua_Number)file.inode);
 		lpfm_set_number(L, "device", (lua_Number)makedev(file.major, file.minor));
 	} else if (at[0] <= BUILD_ID_MAX) {

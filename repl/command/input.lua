@@ -220,7 +220,7 @@ function input.filter(args)
    for _, name in ipairs(input.filters) do filter[name] = args[name] end
    if args.time then
       local from, to = args.time:match("^%s*([^,]*),([^,]*)%s*$")
-      -- as in perf
+      -- "10%-20%" is the form of perf.
       if not from then from, to = args.time:match("^%s*([%d.]+%%)%-([%d.]+%%)%s*$") end
       if not from then options.fail("--time: '%s' is not two times, e.g. 1.5,2 or 10%%,20%%", args.time) end
       filter.from, filter.to = from ~= "" and from or nil, to ~= "" and to or nil

@@ -145,7 +145,7 @@ local function take_option(self, argv, i, mine)
    local word = translate(self, argv[i])
    if not word then return i + 1 end
    mine[#mine + 1] = word
-   -- a negative number
+   -- The value may be a negative number, which argparse would take for an option.
    if wants_value(self, word) and argv[i + 1] and argv[i + 1]:find("^%-%d") then
       mine[#mine] = word .. (word:find("^%-%-") and "=" or "") .. argv[i + 1]
       i = i + 1
@@ -186,7 +186,7 @@ function command:parse(argv)
    local mine, rest = split(self, argv)
    local ok, args = self.parser:pparse(mine)
    if not ok then
-      -- useless: one-letter options are all similar
+      -- The hint is of no use, as all options of one letter are similar.
       args = args:gsub("\nDid you mean one of these: .*$", "")
       error({ message = args:gsub("\n", "; "):gsub("; Did", "; did"), usage = true }, 0)
    end

@@ -52,7 +52,7 @@ commands.rows = {
       words = { "shell" }, offline = true },
 }
 
--- completion is last
+-- The command completion stays the last one.
 for _, row in ipairs(parts.commands()) do table.insert(commands.rows, #commands.rows, row) end
 
 --- The names of all commands.

@@ -81,7 +81,7 @@ local function row_of(s, index, options, others)
    if wanted and row.params ~= wanted then -- the answer is wrong whatever a run shows
       right, why = false, ("it was not answered with the parameters of the seed '%s'"):format(options.seed)
    else
-      -- raises errors of the lab
+      -- This raises errors of the lab.
       if row.params == session.list_parameters(s.set) then s:run_up_to(index) end
       local ok
       ok, right, why, say = pcall(function()

@@ -38,8 +38,8 @@ end
 
 --- Counts the samples at each place.
 -- @tparam table result of `profile.collect`
--- @treturn table counts by place; a place is an address or, of a real program, "object
--- function+offset"
+-- @treturn table counts by place; a place is an address or, of a real program,
+-- "object function+offset"
 -- @treturn int all samples
 -- @usage
 -- local profile = require("pfm.profile").collect{command = {"true"}, events = "page-faults", period = 1}

@@ -48,7 +48,7 @@ end
 -- Returns what a format's writer writes to, and the function to call when the writer is done.
 local function destination(writer, path)
    if writer.program then shell.need(writer.program) end
-   -- raises an error if it cannot be written
+   -- This raises an error if the file cannot be written.
    if path and (writer.filter or writer.consumer) then open(path):close() end
    if writer.consumer then return piped(writer.consumer(shell.quote(path)), path) end
    if writer.filter then return piped(writer.filter .. (path and " >" .. shell.quote(path) or ""), path) end

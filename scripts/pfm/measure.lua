@@ -68,7 +68,7 @@ end
 
 -- Returns the threads that get contexts of their own for an id of `tids`.
 local function threads_of(self, tid, pid)
-   -- new threads are looked for
+   -- All threads of a watched process get contexts, unless one context is for the whole process.
    local whole = tables.find(self.watched or {}, tid) and not self.target.process
    return whole and proc.threads(pid) or { tid }
 end

@@ -47,7 +47,7 @@ end
 -- Raises an error if the file cannot be written, and returns true if there was nothing in it.
 local function try_to_write(path)
    local found = stat.stat(path)
-   -- a pipe's reader would see its end
+   -- A pipe must not be opened on trial: its reader would see the end.
    if found and stat.S_ISREG(found.st_mode) == 0 then return false end
    local file = expect.value(io.open(path, "ab"))
    local is_empty = file:seek("end") == 0

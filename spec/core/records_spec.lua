@@ -9,7 +9,7 @@ local samples = require "pfm.recording.samples"
 local sim = require "support.sim"
 
 local LEAST = 128 + 64 + 8 * 127 -- bytes of header and largest sample, less 8 for each PMD
--- kept free for a MAP record with the longest path, and LOST of each reason
+-- bytes that are kept free for a MAP record with the longest path, and a LOST of each reason
 local FREE = 72 + 4096 + 4 * 40
 local SECOND = { { map = "/bin/second", ip = 0x5000, size = 0x1000, offset = 0x200 }, { ip = 0x5000, ns = 10 } }
 

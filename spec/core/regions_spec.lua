@@ -10,9 +10,9 @@ local render = require "pfm.render"
 local build, interpreter = os.getenv("LPFM_BUILD") or "build", os.getenv("LPFM_LUA") or "luajit"
 local lpfm = ("%s/%s/lpfm"):format(build, interpreter)
 local LIVE = "sim:itanium2,live"
--- page faults beside those of touch(): by the library,
+-- page faults that may come in addition to those of touch(): the library's, those of stacks and of
+-- sanitizers' shadow memory
 local SLACK = build:find("/san$") and 100 or 40
--- stacks, sanitizers' shadows
 
 local program, out
 

@@ -34,10 +34,10 @@ local FIGURES = {
       "effective timeout, ms: 20", "set 1 becomes active at, ms: 20", -- 3.35
       "timeout left when masked, ms: 12", "timeout left at the restart, ms: 12", -- 3.36
       "set 1 becomes active at, ms: 27",
-      -- 3.37
+      -- figure 3.37
       "timeout left when the thread blocks, ms: 8", "timeout left when the thread runs again, ms: 8",
       "set 1 becomes active at, ms: 50",
-      -- 3.38
+      -- figure 3.38
       "at the start, threshold: 2", "after the first overflow, threshold: 1", "PMD4 then: -1,000",
       "active set then: 0", "A when set 1 takes over: 2,000", "set 0 was left because of PMD: 4",
       "threshold of PMD4 in set 0: 2", "set 1 was left because of PMD: 5",
@@ -59,7 +59,7 @@ local FIGURES = {
    skid = { "in the samples, without skid: I3", "in the samples, with skid: I5" }, -- 3.27
 
    width = {
-      -- 3.3
+      -- figure 3.3
       "after 1 event: 0xffffffff", "after 2 events, the hardware wrapped: 0x100000000", "overflow messages: 0",
       "pmd_value: 0xfffffffffffe7960", "lower part, in the hardware: 0xfffe7960", -- 3.17
       "events before the overflow: 100,000", "PMD after the overflow: 0x0",
@@ -483,7 +483,7 @@ describe("a changed parameter", function()
    it("changes what the machine does, as it does on paper", function()
       has("bias", { period = 3 }, "fixed period, iteration 1: IP3 IP6") -- 3 divides 6, as 2 does
       has("bias", { period = 5 }, "fixed period, iteration 2: IP4") -- events 5, 10: IP5, then IP4
-      -- 48 bits
+      -- The counters of k8 have 48 bits.
       has("width", { model = "k8" }, "after 2 events, the hardware wrapped: 0x1000000000000")
       has("caches", { l1d = "4096:4:128" }, "misses, elements side by side: 256") -- 4096 * 8 / 128
       has("counters", { rounds = 500 }, "instructions, user: 1,000")
@@ -557,7 +557,7 @@ describe("the check of a teacher's lab", function()
       local function minutes(list) return catalog.minutes(loadstring("return { " .. list .. " }")()) end
       assert.equal(15, minutes(task))
       assert.equal(30, minutes((pages .. ","):rep(10)))
-      -- 12 + 3 + 2 + 2
+      -- 12 + 3 + 2 + 2 minutes, rounded to a multiple of 5
       assert.equal(20, minutes(task .. "," .. pages .. ", { text = 'x' }, { text = 'y' }"))
       assert.equal(25, minutes(task .. "," .. pages .. ", { vary = 'x' }, { task = 't', todo = 'x' }"))
    end)

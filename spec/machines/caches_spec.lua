@@ -328,7 +328,7 @@ describe("Itanium 2's data address register", function()
          { ip = 0x1000, load = A }, { ip = 0x1010, load = { B, 128 } } } } }
       local ctx = sim.context()
       sim.count(ctx, 4, "dear_events")
-      -- user's loads, of 4 << 5 cycles and more
+      -- PMC11: loads that take 4 << 5 cycles or more, at user level
       assert(ctx:write_pmcs { { num = 11, value = 5 * 2 ^ 16 + 8 } })
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })

@@ -141,7 +141,7 @@ describe("a marked instruction", function()
       local store = all { ip = 0x1000, store = { A, 8 } }
       local branch = all { ip = 0x1000, branch = 0x2000, taken = true }
       local code = { loop = 10 }
-      -- twice the L1I
+      -- The code is twice as large as the L1I.
       for i = 0, 2 * 64 * KB / 128 - 1 do code[i + 1] = { ip = 0x100000 + 128 * i, bytes = 4 } end
       for _, case in ipairs { { "PM_MRK_DATA_FROM_LMEM_GRP121", far, first = 1 },
          { "PM_MRK_L1_RELOAD_VALID_GRP116", far }, { "PM_MRK_LD_MISS_L1_GRP147", far },

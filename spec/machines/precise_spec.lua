@@ -119,7 +119,7 @@ describe("PEBS", function()
 
    it("counts on Nehalem the loads that take longer than PEBS_LD_LAT, and samples those", function()
       local m = sim.machine("nehalem", { dtlb = 0 })
-      -- memory, then L2
+      -- The first round of loads goes to memory, the others to the L2.
       local work = { { loop = 4, { loop = 64 * KB / 64, { ip = 0x1000, load = { A, 64 } } } } }
       for threshold, count in pairs { [3] = 4096, [7] = 1024, [190] = 1024, [191] = 0 } do
          local ctx, tid = precise(m, "nehalem", "dear_events", 100, work, { enable = 1 + 2 ^ 32, latency = threshold })
@@ -296,7 +296,7 @@ describe("IBS", function()
    it("samples fetches: address, miss and latency", function()
       local m = sim.machine("fam10h", { itlb = 0, dtlb = 0 })
       local body = { loop = 3 }
-      -- twice the L1I
+      -- The code is twice as large as the L1I.
       for i = 0, 128 * KB / 64 - 1 do body[#body + 1] = { ip = 0x100000 + 64 * i, bytes = 4 } end
       local list = sampled(m, { body }, { num = 4, value = lpfm.u64(FETCH_ON) + 2 }, 4, { 4, 5 })
       assert.are.equal(3 * 2048 / 32, #list)

@@ -206,7 +206,7 @@ describe("the simulated computer", function()
          { ip = 0x1000, ns = 10, data = 0xdeadbee0, latency = 20, events = { dear_events = 1 } },
          { ip = 0x1010, ns = 10, data = 0x1234560, latency = 5 }, { ip = 0x1020, ns = 1, branch = 0x1000 } } } }
       local ctx = sim.context()
-      -- loads of 8 cycles on, user
+      -- PMC11: loads that take 8 cycles or more, at user level
       assert(ctx:write_pmcs { { num = 11, value = 0x10008 }, { num = 12, value = 8 } })
       sim.count(ctx, 4, "dear_events")
       ctx:load(tid)

@@ -131,7 +131,7 @@ describe("annotate", function()
       assert.truthy(out:find("\n[ %d.]+ | inlined%.c:18 +x = x %* 6364136223846793005ULL"), out)
       assert.falsy(out:find("\27", 1, true))
       assert.falsy((run("--asm -i " .. data)):find("inlined.c:", 1, true))
-      -- as perf has it
+      -- perf has these options for the same output.
       assert.equal((run("--asm -i " .. data)), (run("--stdio --no-source --dso inlined -i " .. data)))
       assert.falsy((run("--source -i " .. data)):find(("%x:"):format(hot), 1, true))
    end)

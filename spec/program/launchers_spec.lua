@@ -112,7 +112,7 @@ describe("the recordings of a job of Slurm's", function()
       for rank = 0, 7 do assert.truthy(ranks:find((",page-faults,%d\n"):format(rank), 1, true), ranks) end
    end)
 
-   -- last, as it kills a node
+   -- This test is the last, as it kills a node.
    it("are without those of a node that died, which are named", function()
       if why then return pending(why) end
       -- the node's daemon and recorders are killed: one file is missing, another is cut

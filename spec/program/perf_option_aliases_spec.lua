@@ -44,7 +44,7 @@ describe("stat", function()
       local out, status = run(("stat -I 50 --interval-count 2 -x, -e task-clock -o - -- %s 400 1 0"):format(usage))
       assert.equal(0, status, out)
       local intervals = select(2, out:gsub("task%-clock", ""))
-      -- two, or one where the machine came late
+      -- There are two intervals, or one if the machine is slow.
       assert.is_true(intervals == 2 or intervals == 1, out)
       assert.truthy(run("stat --interval-count 2 -- true"):find("--interval-count needs -I", 1, true))
    end)

@@ -93,7 +93,7 @@ describe("3.1.10 PFM_CREATE_EVTSETS", function()
    it("set_timeout: 0 with TIME_SWITCH is no timeout, one of 2^63 ns and more none that can be had", function()
       local ctx = sim.context()
       sim.refused("EINVAL", "needs a timeout", ctx:create_evtsets { { id = 1, flags = { "TIME_SWITCH" } } })
-      -- rounded up
+      -- Rounded up, the last one is too long, too.
       for _, timeout in ipairs { "0xffffffffffffffff", "0x8000000000000000", "0x7fffffffffffffff" } do
          sim.refused("EINVAL", "too long",
             ctx:create_evtsets { { id = 1, flags = { "TIME_SWITCH" }, timeout = timeout } })
@@ -337,7 +337,7 @@ describe("3.1.12 PFM_GETINFO_EVTSETS", function()
       local ctx = sim.context()
       assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
       sim.count(ctx, 4, "instructions", { value = -10, switch_cnt = 1 })
-      -- overflows at the same instruction as PMD4
+      -- PMD5 overflows at the same instruction as PMD4.
       sim.count(ctx, 5, "cycles", { value = -100, switch_cnt = 1 })
       sim.count(ctx, 6, "instructions", { value = -10, switch_cnt = 2 })
       sim.count(ctx, 7, "instructions", { value = -10 })

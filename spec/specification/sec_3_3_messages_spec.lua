@@ -87,7 +87,7 @@ describe("3.3 event notifications", function()
       it("'it is the responsibility of the format to indicate the size of the message queue'", function()
          -- eight regions are full and no message was read: eight are queued
          local m = sim.machine()
-         -- masks when full
+         -- 0x100 is PFM_NWAY_MASK_WHEN_FULL.
          local ctx = notifying(m, { value = -1, short_reset = -1 }, nway(16384, 8, 0x100))
          started(m, ctx, m:spawn { program = sim.work(100000) })
          assert(m:run { us = 10 })

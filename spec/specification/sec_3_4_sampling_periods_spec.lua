@@ -369,7 +369,7 @@ describe("3.4.3 Counter overflow notifications", function()
    it("'In case of simultaneous overflows by multiple counters, only one notification is generated'", function()
       local m, ctx, tid = counting(100, { value = -10, long_reset = -20, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 5, "cycles", { value = -100, long_reset = -1000, flags = { "OVFL_NOTIFY" } })
-      -- overflowed without asking for a notification
+      -- PMD7 overflows without asking for a notification.
       sim.count(ctx, 7, "instructions", { value = -10 })
       sim.count(ctx, 6, "instructions", { value = -11, flags = { "OVFL_NOTIFY" } })
       assert(m:run { until_message = ctx })

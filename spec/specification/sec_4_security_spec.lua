@@ -154,7 +154,7 @@ describe("4.3 Protection of the user", function()
          for _ = 1, 2 do
             as(m, spy, function()
                local own = sim.context()
-               -- uses PMD4 and PMD8 without writing them
+               -- The context uses PMD4 and PMD8 without writing them.
                assert(own:write_pmds { { num = 5, smpl_pmds = { 4, 8 } } })
                sim.start(own, spy)
                assert.are.same({ 0, 0 }, own:read_values { 4, 8 })

@@ -515,7 +515,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
       local ctx = sim.context()
       assert(ctx:write_pmcs { { num = 11, value = 9 }, { num = 12, value = 9 } })
       local registers = code(0x1000)
-      -- code ranges
+      -- PMC13 enables code ranges.
       registers[#registers + 1] = { num = 13, value = bits(45, 4, 3, 12, 11, 20, 19, 28, 27) - bits(4) }
       assert(ctx:write_pmcs(registers))
       assert(ctx:write_pmds { { num = 2, value = 0 }, { num = 16, value = 0 }, { num = 8, value = 0 } })

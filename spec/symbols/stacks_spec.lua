@@ -471,7 +471,7 @@ describe("record -g", function()
       local text = c.sh(("%s report -f %s"):format(LPFM, path))
       assert.truthy(text:find("children +self +samples +symbol"), text)
       local all, own = text:match("([%d.]+)%% +([%d.]+)%% +[%d,]+ +down\n")
-      -- of the whole, the program's loading included
+      -- The shares are of the whole run, which includes the loading of the program.
       assert(math.abs(tonumber(all) - 20) <= 3, text)
       assert(tonumber(own) <= 2, text)
       text = c.sh(("%s report -f %s -g callee"):format(LPFM, path))

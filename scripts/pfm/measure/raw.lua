@@ -12,7 +12,7 @@ local raw = {}
 -- Each of these functions returns the bits that choose levels in one kind of control register. The
 -- HEX of an event's name does not contain them.
 local function x86_levels(plm)
-   -- INT, EN
+   -- Bits 20 (INT) and 22 (EN) are always set.
    return (plm:find("u") and 2 ^ 16 or 0) + (plm:find("k") and 2 ^ 17 or 0) + 2 ^ 20 + 2 ^ 22
 end
 

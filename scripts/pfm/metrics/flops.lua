@@ -10,8 +10,8 @@ return {
       metrics = { RATE, { "vectorization ratio", "VECTOR / (SCALAR + VECTOR)", "of operations",
          "floating-point micro-operations that work on vectors" } },
    },
-   -- as zen4, families 17h model 31h and 19h model 01h: event 003H; a fused instruction counts
-   -- twice
+   -- Source: as for zen4, families 17h model 31h and 19h model 01h, event 003H. A fused instruction
+   -- counts twice.
    {
       pmu = "zen[23]$",
       events = { RAN = "task-clock", OPS = "RETIRED_SSE_AVX_FLOPS:ANY" },

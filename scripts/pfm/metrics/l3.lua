@@ -39,9 +39,9 @@ return {
    zen("zen3$", "INT_CACHE", "EXT_CACHE_LCL:MEM_IO_LCL:EXT_CACHE_RMT:MEM_IO_RMT"),
    zen("zen4$", "LOCAL_CCX", "NEAR_CACHE_NEAR_FAR:DRAM_IO_NEAR:FAR_CACHE_NEAR_FAR:DRAM_IO_FAR:ALT_MEM_NEAR_FAR"),
    filled("L2_LINES_IN:ALL", "LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"),
-   -- Ice Lake's name
+   -- Ice Lake has another name for the references.
    filled("L2_LINES_IN:ALL", "LONGEST_LAT_CACHE:REFERENCES", "LONGEST_LAT_CACHE:MISS"),
-   -- Sandy Bridge's
+   -- Sandy Bridge has other names for the lines and the references.
    filled("L2_LINES_IN:ANY", "L3_LAT_CACHE:REFERENCE", "L3_LAT_CACHE:MISS"),
    filled("L2_LINES_IN:ANY", "LONGEST_LAT_CACHE:REFERENCE", "LONGEST_LAT_CACHE:MISS"),
    plain("^amd64_fam10h", "READ_REQUEST_TO_L3_CACHE:ANY_READ:ALL_CORES", "L3_CACHE_MISSES:ANY_READ:ALL_CORES"),

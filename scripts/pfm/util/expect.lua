@@ -225,10 +225,10 @@ end
 -- anything is done.
 -- @string name the module's
 -- @tparam table module
--- @tparam {[string]=string,...} list for each function its first arguments and their types: "of:
--- number; at: string?" (nil or false may stand for it); "a: string|table"; "a: {x,y}", what has
--- these fields; "a: [number]", a list, and "a: [number]+", one that is not empty; "a: <number>", a
--- table of numbers by any keys
+-- @tparam {[string]=string,...} list for each function its first arguments and their types:
+-- "of: number; at: string?" (nil or false may stand for a type with "?"); "a: string|table";
+-- "a: {x,y}", what has these fields; "a: [number]", a list, and "a: [number]+", one that is not
+-- empty; "a: <number>", a table of numbers by any keys
 -- @usage
 -- local m = { half = function(n) return n / 2 end }
 -- expect.signatures("m", m, { half = "n: number" })

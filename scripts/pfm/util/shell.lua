@@ -45,7 +45,7 @@ end
 -- @treturn function to be called at the end; raises what the command said
 function shell.writer(command)
    local errors, said = text_file.unnamed()
-   -- cat: no SIGPIPE if it fails
+   -- cat reads on if the command fails, so that no SIGPIPE comes.
    local pipe = io.popen(("{ %s; } 2>%s; cat >/dev/null"):format(command, errors), "w")
    return pipe, function()
       pipe:close()

@@ -25,7 +25,7 @@ int __real_close(int fd);
 
 long alloc_live, alloc_made;
 static long fail_at = -1;
-/* in the thread that called alloc_fail_at(): no other may take its failure */
+/* true in the thread that called alloc_fail_at(): the failure is not for other threads */
 static __thread bool watched;
 
 void alloc_fail_at(long nth)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * perfex.c - runs a program with virtual counters, and prints their final values: "perfex PROGRAM
- * [ARGUMENTS]".
+ * perfex.c - runs a program with virtual counters, and prints their final values:
+ *   perfex PROGRAM [ARGUMENTS]
  *
  * The descriptor of the counters outlives the program, so they can be read after its exit.
  */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * tree.c - a tree of processes and threads with a known number of page faults. "tree DEPTH WIDTH
- * PAGES [MODE]": each process touches PAGES pages, which are faults, starts WIDTH children, one
- * level less deep, and a thread that touches as many. MODE "late": waits for children when all have
- * ended; "never": does not wait. Prints how many pages are touched in all.
+ * tree.c - a tree of processes and threads with a known number of page faults:
+ *   tree DEPTH WIDTH PAGES [MODE]
+ * Each process touches PAGES pages, which are faults, starts WIDTH children, one level less deep,
+ * and a thread that touches as many. MODE "late": waits for children when all have ended; "never":
+ * does not wait. Prints how many pages are touched in all.
  */
 #include <pthread.h>
 #include <stdio.h>

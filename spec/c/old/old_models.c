@@ -59,7 +59,7 @@ static void amd64(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP | 4;
 	CHECK(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_ERR_INVAL);
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
-	/* needs the output */
+	/* the call needs the output of the model */
 	CHECK(pfm_dispatch_events(&in, &mod, &out, NULL) == PFMLIB_ERR_INVAL);
 }
 
@@ -113,7 +113,7 @@ static void ibs(void)
 	mod.flags = PFMLIB_AMD64_USE_IBSOP;
 	CHECK(pfm_dispatch_events(&in, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	CHECK(!pmc(4) && pmc(5) == (0xffff | 1ULL << 17) && mod_out.ibsop_base == 1);
-	/* works without events, too */
+	/* the call works without events, too */
 	CHECK(pfm_dispatch_events(NULL, &mod, &out, &mod_out) == PFMLIB_SUCCESS);
 	CHECK(pmc(5) == (0xffff | 1ULL << 17) && out.pfp_pmc_count == 1);
 	CHECK(out.pfp_pmd_count == 1 && out.pfp_pmds[0].reg_num == 7 && mod_out.ibsop_base == 0);

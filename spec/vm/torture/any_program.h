@@ -70,7 +70,7 @@ static inline int any_program(uint64_t seed, pfarg_ctx_t *ctx)
 
 	any_base(&seed, &arg);
 	if (!bpf_random(&seed, 16))
-		/* more than there are */
+		/* claims more instructions than there are */
 		arg.num_insns += bpf_random(&seed, PFM_PROG_SMPL_MAX_INSNS);
 	if (!bpf_random(&seed, 16))
 		arg.num_buckets = bpf_random(&seed, PFM_PROG_SMPL_MAX_BUCKETS + 2);

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: MIT
---- Conditions on stored samples, as people write them: "host=web*, version=1.2|1.3,
--- time=yesterday".
+--- Conditions on stored samples, as people write them, for example
+-- "host=web*, version=1.2|1.3, time=yesterday".
 --
 -- Names of recordings: time, host, version, command, kernel, arch, job, rank, node, step, file, id;
 -- of their rows: event, process, comm, symbol, object, build, line. Texts may have * and ?, and |
