@@ -4,7 +4,6 @@
  * pfm_perf_event() stores an event's attributes in a table, and returns the value for the PMC of
  * any event register: the index in the table, from 1, in the bits above the privilege levels.
  */
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -20,8 +19,8 @@ struct perf_named {
 	char		*cpus;		/* the list of CPUs in the caller's text, or NULL */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct perf_named *chunks[MOST / CHUNK + 1];	/* entries are never removed */
+/* Entries are added under pfm_os_lock(), which a fork takes, too, and are never removed. */
+static struct perf_named *chunks[MOST / CHUNK + 1];
 static unsigned int count;
 
 static struct perf_named *at(unsigned int i)
@@ -140,11 +139,11 @@ int perf_named_add(const pfm_perf_event_t *event, uint64_t *value)
 
 	if (ret)
 		return ret;
-	pthread_mutex_lock(&lock);
+	pfm_os_lock();
 	while (i < count && !same(at(i), event))
 		i++;
 	ret = i < count ? 0 : append(event);
-	pthread_mutex_unlock(&lock);
+	pfm_os_unlock();
 	if (!ret)
 		*value = (uint64_t)(i + 1) << PERF_NAMED_SHIFT;
 	return ret;

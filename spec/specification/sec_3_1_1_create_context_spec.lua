@@ -253,6 +253,12 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       assert.are.equal(0, status)
    end)
 
+   it("a child made while another thread describes an event describes its own", function()
+      local out, status = c.sh("LPFM_MACHINE=perf " .. c.compile("fork_amid_event", "-rdynamic"))
+      assert.are.equal("", out)
+      assert.are.equal(0, status)
+   end)
+
    for _, machine in ipairs { "perf", "sim:k8" } do
       it("a child allocates nothing as it begins, on " .. machine, function()
          local out, status = c.sh("LPFM_MACHINE=" .. machine .. " " .. c.compile("fork_allocates", "-rdynamic"))
