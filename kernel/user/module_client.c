@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* module_client.c - the linux machine: how libperfmon calls perfmon.ko. */
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -253,15 +252,11 @@ const char *pfm_linux_obstacle(void)
 
 const struct pfm_pmu *pfm_linux_pmu(void)
 {
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	sigset_t saved;
 	bool ready;
 
-	pfm_signals_block(&saved);
-	pthread_mutex_lock(&lock);
+	pfm_os_lock();	/* which a fork takes, too */
 	ready = device >= 0 || !open_device();
-	pthread_mutex_unlock(&lock);
-	pfm_signals_restore(&saved);
+	pfm_os_unlock();
 	return ready ? &pmu : NULL;
 }
 
