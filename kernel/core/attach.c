@@ -51,8 +51,9 @@ static int check_request(struct pfm_context *ctx, const pfarg_load_t *req)
 }
 
 /*
- * Forgets the overflows of an earlier load. There may be many sets, so it runs outside of PMU
- * context: the context is not loaded yet, and only this command accesses the sets.
+ * Forgets the overflows of an earlier load, when the new one has succeeded: a refused load must
+ * change nothing. There may be many sets, so it runs outside of PMU context: monitoring is not
+ * started yet, so nothing overflows.
  */
 static void forget_overflows(struct pfm_context *ctx)
 {
@@ -64,11 +65,15 @@ static void forget_overflows(struct pfm_context *ctx)
 
 static int first_install(struct pfm_context *ctx, void *arg)
 {
+	struct pfm_set *set = arg;
+
+	/* resets that were due when an earlier load ended are not made */
+	memset(set->ovfl_pmds, 0, sizeof(set->ovfl_pmds));
 	ctx->switch_due = ctx->blocked = ctx->started = false;
 	ctx->inherit_set = NULL;
 	ctx->num_forks = 0;
 	pfm_parts_begin(ctx);
-	return pfm_enter_set(ctx, arg, PFM_RESET_LONG);
+	return pfm_enter_set(ctx, set, PFM_RESET_LONG);
 }
 
 /*
@@ -84,12 +89,13 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 	ret = pfm_session_begin(ctx);
 	if (ret)
 		return ret;
-	forget_overflows(ctx);
 	/* monitoring is not started, so an overflow that comes now has no effect */
 	pfm_set_state(ctx, PFM_CTX_LOADED);
 	ret = pfm_ops(ctx)->access(ctx, first_install, set);
-	if (!ret)
+	if (!ret) {
+		forget_overflows(ctx);
 		return 0;
+	}
 	pfm_set_state(ctx, PFM_CTX_UNLOADED);
 	pfm_session_end(ctx);
 	return ret;

@@ -597,6 +597,12 @@ describe("3.1.7 and other processes, on real threads:", function()
          assert.equal(0, status, out)
       end)
    end
+   it("a load that is refused for want of descriptors changes no set", function()
+      local out, status = c.sh("LPFM_MACHINE=perf " .. c.compile("load_without_fds"))
+      assert.equal("switched: 1, refused: 1\n", out)
+      assert.equal(0, status)
+   end)
+
    for part, sentence in pairs {
       threads = "'A thread can have, at most, one context attached to it', whoever attached it; EBUSY says who",
       cpus = "'There can only be one system-wide context bound to a CPU core at a time', of all processes",
