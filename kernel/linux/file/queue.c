@@ -152,7 +152,10 @@ static void forget(struct lx_queue *q)
 	smp_store_release(&q->tail, smp_load_acquire(&q->head));
 }
 
-/* Discards the messages of all queues of the context (3.3.5). */
+/*
+ * Discards the messages of all queues of the context (3.3.5). The core calls this as the last step
+ * of a load, so here also ends what lasts until the next load, which a refused load must not end.
+ */
 void lx_flush_messages(struct pfm_context *ctx)
 {
 	struct lx_context *lx = lx_of(ctx);
@@ -162,6 +165,8 @@ void lx_flush_messages(struct pfm_context *ctx)
 	for (unsigned int i = 0; i < lx->msgs.num_parts; i++)
 		forget(&lx->msgs.part_queues[i]);
 	mutex_unlock(&lx->msgs.read_lock);
+	WRITE_ONCE(lx->msgs.over, false);
+	WRITE_ONCE(lx->starved, false);
 }
 
 void lx_signal(struct pfm_context *ctx)

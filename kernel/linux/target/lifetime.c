@@ -313,7 +313,7 @@ int lx_watch_cpu(struct lx_context *lx)
 {
 	bool is_here;
 
-	lx->target.cpu_left = lx->msgs.over = false;
+	lx->target.cpu_left = false;
 	raw_spin_lock(&watched_lock);
 	is_here = cpumask_test_cpu(lx->ctx->cpu, &here);
 	if (is_here)

@@ -288,7 +288,7 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 		ret = check_pmcs(ctx, paranoid);
 	if (ret)
 		return ret;
-	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = lx->starved = false;
+	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = false;
 	ctx->waits_exec = ctx->flags & PFM_FL_ON_EXEC;
 	lx->missed_ns = 0;
 	lx->kernel_ips &= paranoid < LX_PARANOID_KERNEL;

@@ -550,6 +550,8 @@ static void a_counter_is_lost_and_the_thread_ends(void)
 	EQUAL(child_end(&c), 0);
 	leave();
 	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
+	FAILS(load(fd, c.pid), ESRCH);		/* a refused load does not end that */
+	FAILS(pfm_read_pmds(fd, &pmd, 1), EBUSY);
 	close(fd);
 }
 

@@ -422,7 +422,8 @@ static pid_t waiter(int (*fn)(int), int fd)
 
 static void who_waits_for_a_cpu_that_goes_is_told(void)
 {
-	int fd, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	int fd, other, last = (int)sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	struct pollfd p = { .events = POLLIN };
 	pid_t polls, reads;
 
 	MUST(fd = new_context(PFM_FL_SYSTEM_WIDE | PFM_FL_ANY_CPU));
@@ -437,6 +438,12 @@ static void who_waits_for_a_cpu_that_goes_is_told(void)
 	set_online(last, false);
 	EQUAL(status_of(polls), 0);
 	EQUAL(status_of(reads), 0);
+	MUST(other = new_context(PFM_FL_SYSTEM_WIDE));
+	MUST(load(other, my_tid()));
+	FAILS(load(fd, 0), EBUSY);		/* a refused load does not end that */
+	p.fd = fd;
+	TRUE(poll(&p, 1, 0) == 1 && p.revents == POLLHUP);
+	close(other);
 	set_online(last, true);
 	close(fd);
 }
