@@ -4,6 +4,7 @@
 #include <linux/jiffies.h>
 #include <linux/kmod.h>
 #include <linux/mutex.h>
+#include <linux/sched/signal.h>
 
 #include "linux.h"
 #include "perfmon_module.h"
@@ -95,8 +96,11 @@ bool lx_module_requested(struct lx_module_request *d)
 	return !READ_ONCE(d->met) && (!READ_ONCE(d->tried) || time_after(jiffies, READ_ONCE(d->tried) + HZ));
 }
 
+/* A killed thread did not wait for the result, so other threads may ask at once. */
 void lx_module_request_met(struct lx_module_request *d, int err)
 {
+	if (fatal_signal_pending(current))
+		return;
 	WRITE_ONCE(d->tried, jiffies | 1);
 	WRITE_ONCE(d->met, !err);
 }

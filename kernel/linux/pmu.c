@@ -312,7 +312,9 @@ void lx_pmu_load_module(void)
 		return;
 	module = lx_arch_module();
 	if (module && !described())
-		lx_module_request_met(&request, lx_request_module("%s", module));
-	else
-		lx_module_request_met(&request, 0);
+		lx_request_module("%s", module);
+	/* under the lock, so that a removal comes before this, or allows another request */
+	lx_pmu_lock();
+	lx_module_request_met(&request, module && !hardware ? -ENODEV : 0);
+	lx_pmu_unlock();
 }
