@@ -77,27 +77,33 @@ static void after_fork_parent(void)
 }
 
 /*
- * Closes the library's end of the socket pair, unless the program has closed that end and may have
- * reused its number.
+ * Closes a descriptor of the library, and sets it to -1. Does not close it if the program has
+ * closed it before and may have reused its number.
  */
-static void close_own(struct pfm_desc *d)
+static void close_own(int *fd, dev_t dev, ino_t ino)
 {
 	struct stat st;
 
-	if (d->own >= 0 && !fstat(d->own, &st) && S_ISSOCK(st.st_mode) && st.st_ino == d->own_ino)
-		close(d->own);
-	d->own = -1;
+	if (*fd >= 0 && !fstat(*fd, &st) && st.st_dev == dev && st.st_ino == ino)
+		close(*fd);
+	*fd = -1;
+}
+
+static void close_end(struct pfm_desc *d)
+{
+	close_own(&d->own, d->own_dev, d->own_ino);
 }
 
 /*
  * Closes the child's copies of the library's ends, which would keep the contexts' descriptors
- * alive.
+ * alive, and of the descriptors of buffers, which would keep their memory.
  */
 static void forget_contexts(void)
 {
 	for (int i = 0; i < BUCKETS; i++) {
 		for (struct pfm_desc *d = table[i]; d; d = d->next) {
-			close_own(d);
+			close_end(d);
+			close_own(&d->memfd, d->memfd_dev, d->memfd_ino);
 			d->inherited = (struct pfm_inherited){ .ino = d->ino, .serial = d->serial,
 							       .message = pfm_message_size(d) };
 			pfm_inherited_inherit(&d->inherited);
@@ -164,6 +170,7 @@ static int open_ends(struct pfm_desc *d)
 	}
 	d->fd = ends[1];
 	d->own = ends[0];
+	d->own_dev = own.st_dev;
 	d->own_ino = own.st_ino;
 	d->ino = st.st_ino;
 	return 0;
@@ -207,7 +214,7 @@ void pfm_desc_put(struct pfm_desc *d)
 	pthread_mutex_unlock(&table_lock);
 	if (refs)
 		return;
-	close_own(d);
+	close_end(d);
 	if (d->cgroup >= 0)
 		close(d->cgroup);
 	pthread_mutex_destroy(&d->lock);
@@ -255,7 +262,7 @@ static void end_context(struct pfm_desc *d)
 	 * the library's end is closed here and not with the last reference to d, which a watch may
 	 * hold until the service thread wakes up
 	 */
-	close_own(d);
+	close_end(d);
 }
 
 static void on_hangup(struct pfm_context *ctx, void *arg, uint32_t events)

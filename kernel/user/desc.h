@@ -24,6 +24,7 @@ struct pfm_desc {
 	pid_t			pid;
 	int			fd;		/* the number that the program last used for it */
 	int			own;		/* the library's end of the socket pair, or -1 */
+	dev_t			own_dev;
 	ino_t			own_ino;
 	/* the slot of fast_read.c in which its counters are published, or -1 */
 	int			fast_read;
@@ -37,6 +38,8 @@ struct pfm_desc {
 	bool			by_20;
 	int			cgroup;		/* a descriptor of the cgroup's folder, or -1 */
 	int			memfd;		/* descriptor of the sampling buffer, or -1 */
+	dev_t			memfd_dev;
+	ino_t			memfd_ino;
 	struct pfm_context	*ctx;		/* NULL after the context was closed */
 	struct pfm_watch	*hangup;
 };

@@ -9,6 +9,7 @@
 #define PFM_NO_MMAP_REDIRECT
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -134,6 +135,7 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 {
 	struct pfm_desc *d = pfm_desc_of(ctx);
 	void *at = MAP_FAILED;
+	struct stat st;
 	int err, fd;
 
 	if (!pfm_file_may_have(size))
@@ -144,7 +146,7 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 		return pfm_refuse(-err, "no descriptor for a buffer: %s%s", strerror(err),
 				  err == EMFILE ? " (see ulimit -n)" : "");
 	}
-	if (!ftruncate(fd, (off_t)size))
+	if (!ftruncate(fd, (off_t)size) && !fstat(fd, &st))
 		at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED) {
 		err = errno;
@@ -156,7 +158,14 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 	 * before 5.1 cannot ensure that
 	 */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
+	/*
+	 * a child of fork() cannot use the context, and would keep the buffer's memory when it is no
+	 * longer counted (4.4.3)
+	 */
+	madvise(at, size, MADV_DONTFORK);
 	d->memfd = fd;
+	d->memfd_dev = st.st_dev;
+	d->memfd_ino = st.st_ino;
 	*buf = at;
 	return 0;
 }

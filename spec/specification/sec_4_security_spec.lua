@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 -- Specification, chapter 4: security. Which users may monitor, how much memory and how many
 -- interrupts they may use.
+local c = require "support.c"
 local lpfm = require "lpfm"
 local sim = require "support.sim"
 
@@ -417,6 +418,14 @@ describe("4.4 Protecting the system", function()
 end)
 
 describe("4 and other processes, on real threads:", function()
+   for _, machine in ipairs { "perf", "sim:k8" } do
+      it("4.4.3: a child of fork() keeps no memory of its parent's buffer, on " .. machine, function()
+         local out, status = c.sh("LPFM_MACHINE=" .. machine .. " " .. c.compile("fork_keeps_buffer"))
+         assert.equal("before: 1, 1\nin the child: 0, 0\n", out)
+         assert.equal(0, status)
+      end)
+   end
+
    for part, sentence in pairs {
       memory = "4.4.3: 'a system-wide limit which includes all the sampling buffers active at any one time'",
       memlock = "4.4.3: 'check against RLIMIT_MEMLOCK': all buffers of the user, in whatever process",
