@@ -204,6 +204,7 @@ local records = {
    "others_mappings_are_not_told", "what_set_uid_programs_do_is_not_told", "who_hides_is_not_told",
    "all_samples_of_many_short_programs_are_known", "listeners_may_go_at_any_time",
    "what_takes_anothers_place_is_told", "sleepers_leave_others_their_mappings",
+   "many_samples_in_a_call_lose_nothing",
 }
 
 local offline = { "a_count_ends_with_its_cpu", "what_was_counted_is_told", "a_recording_ends_with_its_cpu" }

@@ -385,6 +385,8 @@ static void record_maps(struct mm_struct *mm, char *buf, bool mapped)
 static struct walk {
 	struct callback_head	work;
 	bool			mapped;
+	/* the thread that will do the walk, only compared; NULL: the walk has begun */
+	struct task_struct	*task;
 } walks[256];
 static DECLARE_BITMAP(taken, ARRAY_SIZE(walks));
 
@@ -404,7 +406,24 @@ static struct walk *take_walk(enum walk_reason why)
 			return NULL;
 	} while (test_and_set_bit(i, taken));
 	walks[i].mapped = why == MAPPED;
+	WRITE_ONCE(walks[i].task, current);
 	return &walks[i];
+}
+
+/*
+ * Returns true if the current thread has yet to do a walk, which then serves this reason, too: a
+ * thread can be sampled many times before it returns from the kernel.
+ */
+static bool will_walk(enum walk_reason why)
+{
+	unsigned long i;
+
+	for_each_set_bit(i, taken, ARRAY_SIZE(walks))
+		if (READ_ONCE(walks[i].task) == current) {
+			walks[i].mapped |= why == MAPPED;
+			return true;
+		}
+	return false;
 }
 
 /*
@@ -413,6 +432,7 @@ static struct walk *take_walk(enum walk_reason why)
  */
 static void give_back(struct walk *walk)
 {
+	WRITE_ONCE(walk->task, NULL);
 	clear_bit_unlock(walk - walks, taken);
 	module_put(THIS_MODULE);
 }
@@ -424,6 +444,7 @@ static void do_walk(struct callback_head *work)
 	struct mm_struct *mm = current->mm;
 	char *buf = mm && !has_no_listeners() ? kmalloc(PATH_MAX, GFP_KERNEL) : NULL;
 
+	WRITE_ONCE(walk->task, NULL);
 	if (buf && !(current->flags & PF_EXITING) && !mmap_read_lock_killable(mm)) {
 		/*
 		 * The thread stays on this CPU during the walk. A listener that monitors the CPU
@@ -456,7 +477,7 @@ static void add_walk(enum walk_reason why)
 {
 	struct walk *walk;
 
-	if (!can_walk() || !try_module_get(THIS_MODULE))
+	if (!can_walk() || will_walk(why) || !try_module_get(THIS_MODULE))
 		return;
 	walk = take_walk(why);
 	if (!walk) {
