@@ -27,6 +27,7 @@ struct pfm_pmu;
 struct pfm_machine;
 struct pfm_bare_ops;
 struct pfm_fast_read;
+struct pfm_user_machine;
 
 struct pfm_where;
 struct pfm_record;
@@ -306,6 +307,7 @@ struct pfm_machine {
 	/* set if the core itself accesses the registers; or NULL */
 	const struct pfm_bare_ops	*bare;
 	void				*os;		/* private to the machine */
+	const struct pfm_user_machine	*kind;		/* private to the transport */
 
 	/*
 	 * The configuration (3.1.16). It is changed under pfm_os_lock(), and may be read anywhere

@@ -10,7 +10,7 @@
 
 struct pfm_sim *pfm_sim_get(void)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 
 	if (!m)
 		return NULL;

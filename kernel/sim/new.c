@@ -15,6 +15,7 @@
 static const struct cache_shapes no_caches = { .memory = 100, .mispredicted = 10 };
 
 static struct pfm_sim *current;	/* the computer that was made last, with a reference */
+static struct pfm_sim *replaced;	/* the ones made before, each with a reference */
 static struct pfm_sim *computers;	/* all of them */
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -182,6 +183,20 @@ static const struct sim_model *split_name(const char *name, const char **options
 	return sim_model_find(model);
 }
 
+/*
+ * Drops the references to computers that were replaced by an earlier call, unless another thread is
+ * in a call that may have begun when one of them was the current one.
+ */
+static void release_replaced(void)
+{
+	while (replaced && !pfm_machines_held()) {
+		struct pfm_sim *sim = replaced;
+
+		replaced = sim->next_replaced;
+		sim_put(sim);
+	}
+}
+
 static struct pfm_machine *open_sim(const char *name, const char *options)
 {
 	const char *first;
@@ -199,8 +214,11 @@ static struct pfm_machine *open_sim(const char *name, const char *options)
 		errno = -ret;
 		return NULL;
 	}
-	if (current)
-		sim_put(current);
+	release_replaced();
+	if (current) {
+		current->next_replaced = replaced;
+		replaced = current;
+	}
 	current = sim;
 	if (sim->live)
 		sim_live_publish(sim);

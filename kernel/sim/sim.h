@@ -716,6 +716,7 @@ struct pfm_sim {
 	char			live_name[40];	/* the name, such as "sim:k8,live" */
 	uint64_t		live_began;	/* start time in ns, by the host's clock */
 	struct sim_program	*live_prog;
+	struct pfm_sim		*next_replaced;	/* see release_replaced() in new.c */
 	struct pfm_sim		*live_next;
 	struct pfm_sim		*next;		/* in the list of all computers */
 };

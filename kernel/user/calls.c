@@ -202,7 +202,7 @@ static uint32_t environment_flags(const pfarg_ctx_t *ctx)
 
 static int create(enum how how, pfarg_ctx_t *ctx, const char *fmt_name, void *fmt_arg, size_t arg_size)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 	uint32_t flags;
 	int fd;
 
@@ -392,7 +392,7 @@ int pfm_load_context(int fd, pfarg_load_t *load)
 #define MACHINE_CALL(name, type, fn, nr)					\
 int name(type *v, int n)							\
 {										\
-	struct pfm_machine *m = pfm_current_machine();				\
+	PFM_HOLD_MACHINE(m);							\
 	int ret;								\
 										\
 	if (!m)									\
@@ -408,7 +408,7 @@ MACHINE_CALL(pfm_getinfo_pmds, pfarg_pmdinfo_t, pfm_do_getinfo_pmds, PFM_NR_GETI
 
 int pfm_get_config(pfarg_config_t *config)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 
 	if (!m)
 		return -1;
@@ -423,7 +423,7 @@ int pfm_get_config(pfarg_config_t *config)
 
 int pfm_set_config(pfarg_config_t *config)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 
 	if (!m)
 		return -1;
@@ -436,7 +436,7 @@ int pfm_set_config(pfarg_config_t *config)
 
 int pfm_getinfo_fmts(pfarg_fmtinfo_t *fmts, int n)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 
 	if (!m)
 		return -1;

@@ -5,6 +5,7 @@
  * used only if it is named.
  */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@
 /* sorted by rank; those that are used only by name come last */
 static const struct pfm_user_machine *kinds[4];
 static int num_kinds;
+static atomic_uint num_holders;		/* scopes of PFM_HOLD_MACHINE() */
 
 void pfm_machine_register(const struct pfm_user_machine *kind)
 {
@@ -40,6 +42,7 @@ void pfm_machines_end_call(void)
 
 void pfm_machines_forget(void)
 {
+	atomic_store(&num_holders, 0);
 	for (int i = 0; i < num_kinds; i++)
 		if (kinds[i]->forget)
 			kinds[i]->forget();
@@ -47,7 +50,6 @@ void pfm_machines_forget(void)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct pfm_machine *current;
-static const struct pfm_user_machine *current_kind;
 static bool is_chosen;		/* pfm_set_machine() or LPFM_MACHINE has chosen the machine */
 
 const char *pfm_machine_name(int i)
@@ -114,8 +116,8 @@ static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *
 	struct pfm_machine *m = kind->open(model, options ? options : "");
 
 	if (m) {
-		current_kind = kind;
-		__atomic_store_n(&current, m, __ATOMIC_RELEASE);
+		m->kind = kind;
+		__atomic_store_n(&current, m, __ATOMIC_SEQ_CST);
 	}
 	return m;
 }
@@ -173,7 +175,7 @@ static struct pfm_machine *choose(void)
 
 struct pfm_machine *pfm_current_machine(void)
 {
-	struct pfm_machine *m = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+	struct pfm_machine *m = __atomic_load_n(&current, __ATOMIC_SEQ_CST);
 	sigset_t saved;
 
 	if (m)
@@ -184,6 +186,23 @@ struct pfm_machine *pfm_current_machine(void)
 	pthread_mutex_unlock(&lock);
 	pfm_signals_restore(&saved);
 	return m;
+}
+
+struct pfm_machine *pfm_machine_hold(void)
+{
+	atomic_fetch_add(&num_holders, 1);
+	return pfm_current_machine();
+}
+
+void pfm_machine_release(struct pfm_machine **m)
+{
+	(void)m;
+	atomic_fetch_sub(&num_holders, 1);
+}
+
+bool pfm_machines_held(void)
+{
+	return atomic_load(&num_holders);
 }
 
 int pfm_set_machine(const char *name, const char *options)
@@ -203,18 +222,19 @@ int pfm_set_machine(const char *name, const char *options)
 
 int pfm_perf_event(const pfm_perf_event_t *event, uint64_t *value)
 {
+	PFM_HOLD_MACHINE(m);
 	sigset_t saved;
 	int ret;
 
-	if (!pfm_current_machine())
+	if (!m)
 		return -1;
 	if (!event || !value)
 		return pfm_result(pfm_refuse(-EFAULT, "the event or the value is NULL"));
-	if (!current_kind->event)
+	if (!m->kind->event)
 		return pfm_result(pfm_refuse(-EOPNOTSUPP, "the machine %s has no events of the kernel's by name; "
-					     "LPFM_MACHINE=perf has", current_kind->name));
+					     "LPFM_MACHINE=perf has", m->kind->name));
 	pfm_signals_block(&saved);
-	ret = current_kind->event(event, value);
+	ret = m->kind->event(event, value);
 	pfm_signals_restore(&saved);
 	return pfm_result(ret);
 }
@@ -236,17 +256,17 @@ static const char *with_obstacle(const char *notes)
 
 int pfm_get_machine(pfm_machine_info_t *info)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 
 	if (!m)
 		return -1;
 	if (!info)
 		return pfm_result(pfm_refuse(-EFAULT, "info is NULL"));
 	memset(info, 0, sizeof(*info));
-	info->name = current_kind->name;
+	info->name = m->kind->name;
 	info->pmu = m->pmu->name;
 	info->notes = info->limits = "";
-	current_kind->describe(m, info);
+	m->kind->describe(m, info);
 	info->notes = with_obstacle(info->notes);
 	return 0;
 }

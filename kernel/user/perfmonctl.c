@@ -64,7 +64,7 @@ static int wants_none(const void *arg, int n)
 /* Refuses an empty vector with EINVAL, and one that is NULL or too big with EFAULT (3.1.2). */
 static int wants_vector(const void *arg, int n, size_t size)
 {
-	struct pfm_machine *m = pfm_current_machine();
+	PFM_HOLD_MACHINE(m);
 	pfarg_config_t cfg;
 
 	if (n <= 0)

@@ -253,6 +253,12 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       assert.are.equal(0, status)
    end)
 
+   it("any thread makes calls while another one chooses machines", function()
+      local out, status = c.sh(c.compile("choose_amid"))
+      assert.are.equal("", out)
+      assert.are.equal(0, status)
+   end)
+
    for name, call in pairs { event = "describes an event", device = "looks for perfmon.ko" } do
       it("a child made while another thread " .. call .. " does so, too", function()
          local out, status = c.sh("LPFM_MACHINE=perf " .. c.compile("fork_amid", "-rdynamic") .. " " .. name)

@@ -498,7 +498,10 @@ typedef struct {
 	int		hw_counters;	/* number of hardware counters, 0: none */
 } pfm_machine_info_t;
 
-/* Describes the machine in use, and selects one if there is none yet; the strings remain valid. */
+/*
+ * Describes the machine in use, and selects one if there is none yet. The strings remain valid until
+ * another machine is selected.
+ */
 int pfm_get_machine(pfm_machine_info_t *info);
 
 /*
