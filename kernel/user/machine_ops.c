@@ -159,8 +159,8 @@ int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf)
 	 */
 	fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
 	/*
-	 * a child of fork() cannot use the context, and would keep the buffer's memory when it is no
-	 * longer counted (4.4.3)
+	 * a child of fork() cannot use the context, and would keep the buffer's memory when it is
+	 * no longer counted (4.4.3)
 	 */
 	madvise(at, size, MADV_DONTFORK);
 	d->memfd = fd;

@@ -219,8 +219,9 @@ void pfm_machines_after_fork(void);
  */
 struct pfm_machine *pfm_current_machine(void);
 /*
- * Declares "m" as the current machine, or NULL. Until m's scope ends, the machine is not freed, even
- * if another thread chooses another one. pfm_machines_held() returns true if there is such a scope.
+ * Declares "m" as the current machine, or NULL. Until m's scope ends, the machine is not freed,
+ * even if another thread chooses another one. pfm_machines_held() returns true if there is such a
+ * scope.
  */
 #define PFM_HOLD_MACHINE(m) \
 	struct pfm_machine *m __attribute__((cleanup(pfm_machine_release))) = pfm_machine_hold()

@@ -499,8 +499,8 @@ typedef struct {
 } pfm_machine_info_t;
 
 /*
- * Describes the machine in use, and selects one if there is none yet. The strings remain valid until
- * another machine is selected.
+ * Describes the machine in use, and selects one if there is none yet. The strings remain valid
+ * until another machine is selected.
  */
 int pfm_get_machine(pfm_machine_info_t *info);
 
