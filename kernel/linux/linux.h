@@ -215,6 +215,7 @@ struct lx_context {
 	kuid_t			uid;		/* the user id of the creator */
 	/* perfmonctl() made the context: its buffer is mapped as 3.5.4 says */
 	bool			by_06;
+	int			creator_paranoid;	/* what lx_paranoid() returned at the creation */
 	bool			kernel_ips; /* creator and loader may see the kernel's addresses */
 	bool			sees_all;	/* creator and loader may look at any thread */
 

@@ -116,7 +116,8 @@ static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *
 	struct pfm_machine *m = kind->open(model, options ? options : "");
 
 	if (m) {
-		m->kind = kind;
+		if (m->kind != kind)	/* other threads may be reading it in a machine chosen before */
+			m->kind = kind;
 		__atomic_store_n(&current, m, __ATOMIC_SEQ_CST);
 	}
 	return m;

@@ -88,8 +88,8 @@ local security = {
 }
 
 local rights = {
-   "perf_event_paranoid_is_kept", "rights_are_those_of_who_loads", "a_namespace_gives_no_rights",
-   "no_access_means_perf", "a_refused_call_takes_no_counter",
+   "perf_event_paranoid_is_kept", "rights_are_those_of_who_loads", "refused_loads_take_no_addresses",
+   "a_namespace_gives_no_rights", "no_access_means_perf", "a_refused_call_takes_no_counter",
 }
 local inherit = {
    "a_tree_is_counted", "living_ones_are_commanded", "the_last_one_ends_it", "they_come_and_go_under_commands",

@@ -42,8 +42,7 @@ struct lx_context *lx_context_new(bool samples)
 	lx = context_alloc(task_active_pid_ns(current), size, LX_MAX_COUNTERS);
 	if (!lx)
 		return ERR_PTR(pfm_refuse(-ENOMEM, "no memory for a context"));
-	lx->kernel_ips = paranoid < LX_PARANOID_KERNEL;
-	lx->sees_all = paranoid == LX_PARANOID_NOT;
+	lx->creator_paranoid = paranoid;
 	return lx;
 }
 

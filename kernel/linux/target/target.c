@@ -291,8 +291,8 @@ int lx_attach(struct pfm_context *ctx, uint32_t load_pid)
 	lx->running = lx->wanted = lx->kernel_level = lx->kernel_hw = lx->hw = false;
 	ctx->waits_exec = ctx->flags & PFM_FL_ON_EXEC;
 	lx->missed_ns = 0;
-	lx->kernel_ips &= paranoid < LX_PARANOID_KERNEL;
-	lx->sees_all &= paranoid == LX_PARANOID_NOT;
+	lx->kernel_ips = max(paranoid, lx->creator_paranoid) < LX_PARANOID_KERNEL;
+	lx->sees_all = max(paranoid, lx->creator_paranoid) <= LX_PARANOID_NOT;
 	lx_forget_wrapped(lx);
 	if (ctx->flags & PFM_FL_SYSTEM_WIDE)
 		ret = attach_cpu(ctx, load_pid, paranoid);

@@ -117,6 +117,49 @@ static int load_it(int unused)
 	return load(left_by_root, my_tid()) ? errno : 0;
 }
 
+static int load_onto_no_thread(int unused)
+{
+	(void)unused;
+	return load(left_by_root, 1 << 30) ? errno : 0;
+}
+
+/* Returns the highest address at which a page fault was sampled while read(2) wrote to a new page. */
+static uint64_t highest_address(const pfm_dfl_smpl_hdr_t *hdr)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const pfm_dfl_smpl_entry_t *e = (const void *)(hdr + 1);
+	int zero = open("/dev/zero", O_RDONLY);
+	uint64_t highest = 0;
+
+	if (load(left_by_root, my_tid()) || pfm_start(left_by_root, NULL) || read(zero, page, 1) != 1 ||
+	    pfm_unload_context(left_by_root))
+		check(false, "no samples: %s", pfm_explain());
+	for (uint64_t i = 0; i < hdr->hdr_count; i++)
+		highest = e[i].ip > highest ? e[i].ip : highest;
+	close(zero);
+	munmap(page, 4096);
+	return highest;
+}
+
+/* A load by another user that is refused takes no kernel addresses from root's next one. */
+static void refused_loads_take_no_addresses(void)
+{
+	pfm_dfl_smpl_arg_t arg = { .buf_size = 8192 };
+	const pfm_dfl_smpl_hdr_t *hdr;
+	pfarg_ctx_t ctx = { 0 };
+
+	MUST(left_by_root = pfm_create_context(&ctx, PFM_DFL_SMPL_NAME, &arg, sizeof(arg)));
+	hdr = mmap(NULL, 8192, PROT_READ, MAP_SHARED, left_by_root, 0);
+	MUST(hdr == MAP_FAILED ? -1 : 0);
+	MUST(set_pmc(left_by_root, 0, FAULTS, SW_USER));
+	EQUAL(as_user(NOBODY, 0, load_onto_no_thread, 0), ESRCH);
+	MUST(set_pmc(left_by_root, 0, FAULTS, BOTH_LEVELS));
+	MUST(set_period(left_by_root, 0, FAULTS, 1, PFM_REGFL_OVFL_NOTIFY));
+	TRUE(highest_address(hdr) >> 63);
+	munmap((void *)hdr, 8192);
+	close(left_by_root);
+}
+
 /*
  * Root programs a context to count the kernel; a process that gets the descriptor must have that
  * right to load it.
@@ -263,6 +306,7 @@ int main(int argc, char **argv)
 	child_go(&c);
 	TEST(perf_event_paranoid_is_kept);
 	TEST(rights_are_those_of_who_loads);
+	TEST(refused_loads_take_no_addresses);
 	TEST(a_namespace_gives_no_rights);
 	TEST(no_access_means_perf);
 	TEST(a_refused_call_takes_no_counter);
