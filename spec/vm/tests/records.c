@@ -556,7 +556,7 @@ static void many_samples_in_a_call_lose_nothing(void)
 	child_go(&c);
 	EQUAL(child_end(&c), 0);
 	h = pfm_map_buffer(fd, size);
-	TRUE(count(h, PFM_STACK_SMPL_SAMPLE, c.pid) >= 1000);
+	TRUE(count(h, PFM_STACK_SMPL_SAMPLE, 0) >= 1000);
 	EQUAL(count(h, PFM_STACK_SMPL_LOST, 0), 0);
 	TRUE(count_maps(h, c.pid, self, 0) >= 1);
 	end(fd, h);
