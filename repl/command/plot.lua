@@ -10,6 +10,7 @@ local plot = require "pfm.plot"
 local stacks = require "pfm.recording.stacks"
 local views = require "pfm.plot.views"
 local tables = require "pfm.util.tables"
+local text_file = require "pfm.util.text_file"
 
 local command = {}
 
@@ -71,6 +72,7 @@ function command.main(argv)
    options.checked(stacks.event, self, args.event)
    local drawn = plot.recording(self, what, opts)
    if args.output then
+      text_file.spare(args.output, tables.map(self.sources or { self }, "path"))
       drawn:save(args.output)
    else
       io.stdout:write(drawn:text(), "\n")

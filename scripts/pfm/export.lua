@@ -83,6 +83,9 @@ function export.write(self, name, path, opts)
       error("a database cannot go to a pipe or the screen: it needs the name of a file", 0)
    end
    expect.fields("export", opts, OPTIONS, "option")
+   for _, read in ipairs(path and { self, opts and opts.base } or {}) do
+      text_file.spare(path, tables.map(read.sources or { read }, "path"))
+   end
    local out, finish = destination(writer, path)
    local ok, err = pcall(writer.write, self, out, opts or {})
    local done, why = pcall(finish)

@@ -185,6 +185,25 @@ describe("a file with something else in it", function()
    end)
 end)
 
+describe("a file that a command reads", function()
+   it("is not written over by that command, under whatever name", function()
+      local read, link, json = scratch .. "/read.data", scratch .. "/read.svg", scratch .. "/rank.json"
+      assert.equal(0, select(2, c.sh(("cp %s %s && ln %s %s"):format(data, read, read, link))))
+      run("stat -e page-faults --json -o " .. json .. " -- true")
+      local samples, counts = files.read(read), files.read(json)
+      for _, line in ipairs { "export --format csv -o " .. read .. " " .. read, "export --format sqlite -o %s " .. read,
+         "export --base " .. read .. " -o %s " .. data, "report --html %s " .. read,
+         "plot -o %s " .. read, "stat --ranks -o " .. json .. " " .. json, "stat --ranks --append -o " .. json .. " "
+         .. json } do
+         local out, status = run(line:format(link))
+         assert.truthy(out:find("it is read; choose another name", 1, true), line .. ": " .. out)
+         assert.equal(1, status, line)
+         assert.equal(samples, files.read(read), line)
+         assert.equal(counts, files.read(json), line)
+      end
+   end)
+end)
+
 describe("a recording", function()
    it("keeps the one before it as .old, and nothing else", function()
       local path = scratch .. "/kept.data"

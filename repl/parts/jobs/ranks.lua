@@ -8,6 +8,7 @@ local options = require "repl.command.options"
 local ranks = require "pfm.jobs.ranks"
 local render = require "pfm.render"
 local tables = require "pfm.util.tables"
+local text_file = require "pfm.util.text_file"
 
 local ranks_text = {}
 
@@ -170,7 +171,9 @@ local HEEDED = { "ranks", "per_rank", "per_host", "json", "x", "output", "append
 function ranks_text.main(args, paths)
    options.heed(args, "--ranks", HEEDED)
    if #paths == 0 then options.fail("--ranks: expected the files that lpfm stat --json -o run.%%r.json wrote") end
-   local gathered = ranks.gather(input.expand(paths))
+   paths = input.expand(paths)
+   if args.output then text_file.spare(options.file_name(args.output), paths) end
+   local gathered = ranks.gather(paths)
    if #gathered.members == 0 then error(table.concat(gathered.problems, "; "), 0) end
    if args.json then
       options.write({ json_of(gathered) }, args.output or "-")

@@ -113,6 +113,21 @@ local function put_kept(self)
    self.kept, self.bytes = {}, 0
 end
 
+--- Refuses to write over a file that is read.
+-- @string path of the file to write
+-- @tparam {string,...} inputs the files that are read
+-- @raise if it is one of these, under whatever name
+function text_file.spare(path, inputs)
+   local stat = require("posix.sys.stat").stat
+   local out = stat(path)
+   for _, input in ipairs(out and inputs or {}) do
+      local found = stat(input)
+      if found and found.st_dev == out.st_dev and found.st_ino == out.st_ino then
+         error(("cannot write %s: it is read; choose another name"):format(path), 0)
+      end
+   end
+end
+
 --- Removes a file that could not be written whole, unless it is a device, a pipe or a link.
 -- @string path
 function text_file.remove(path)
