@@ -44,6 +44,10 @@ describe("A program that is measured", function()
       is_the_same(c.target("notices"), c.compile("denied") .. " 1:ptrace")
    end)
 
+   it("is measured where prlimit(2) is denied", function()
+      is_the_same(c.target("notices"), c.compile("denied") .. " 1:prlimit")
+   end)
+
    it("keeps signals that its parent ignores ignored", function()
       is_the_same("sh -c 'kill -INT $$; kill -TERM $$; kill -USR1 $$; echo still'", "trap '' INT TERM USR1;")
       -- the kernel reports no end of a child where SIGCHLD is ignored

@@ -23,10 +23,10 @@ local SHARE = 8 -- files still at their paths are held with at most 1/SHARE of t
 -- @treturn files
 -- @usage print(require("pfm.recording.files").new():file "/bin/sh") --> nil
 function files.new()
-   local limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+   local limit = resource.getrlimit(resource.RLIMIT_NOFILE) -- nil where a seccomp filter denies it
    return setmetatable({ held = {}, made = {}, awaited = {}, places = {}, identities = {},
       own = readlink "/proc/self/ns/mnt",
-      room = math.min(math.max(limit.rlim_cur, 0), 4096) / SHARE }, files)
+      room = math.min(math.max(limit and limit.rlim_cur or 0, 0), 4096) / SHARE }, files)
 end
 
 local function key(path, id)

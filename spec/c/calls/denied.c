@@ -2,7 +2,9 @@
 /*
  * denied.c - runs a program for which a system call fails, as in a container:
  *
- *   denied ERRNO[:ptrace|:fcntl|:pidfd] PROGRAM [ARGUMENTS]	perf_event_open(2), or another call
+ *   denied ERRNO[:CALL] PROGRAM [ARGUMENTS]
+ *
+ * CALL is ptrace, fcntl, pidfd or prlimit; without it, perf_event_open(2) fails.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -20,7 +22,8 @@ int main(int argc, char **argv)
 	const char *name = argc > 2 && strchr(argv[1], ':') ? strchr(argv[1], ':') + 1 : "";
 	unsigned int call = !strcmp(name, "ptrace") ? SYS_ptrace :
 			    !strcmp(name, "fcntl") ? SYS_fcntl :
-			    !strcmp(name, "pidfd") ? SYS_pidfd_open : SYS_perf_event_open;
+			    !strcmp(name, "pidfd") ? SYS_pidfd_open :
+			    !strcmp(name, "prlimit") ? SYS_prlimit64 : SYS_perf_event_open;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
