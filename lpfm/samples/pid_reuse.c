@@ -106,20 +106,23 @@ static uint64_t pid_arg(lua_State *L, const char *call)
 	return (uint64_t)lpfm_arg_int(L, 2, call, "pid", 0, UINT32_MAX);
 }
 
-static uint64_t time_arg(lua_State *L, const char *call)
+/* Returns false if the argument at 3 is no time that the kernel can give. */
+static bool get_time(lua_State *L, uint64_t *time)
 {
-	return (uint64_t)lpfm_arg_int(L, 3, call, "tstamp", 0, 1LL << 53);
+	lua_Number ns = luaL_checknumber(L, 3);
+
+	if (!(ns >= 0 && ns <= (lua_Number)INT64_MAX))
+		return false;
+	*time = (uint64_t)ns;
+	return true;
 }
 
-/*
- * Returns the argument at 3, the time of a sample. Samples of a damaged file may have any time; a
- * time that a number does not hold exactly is taken to be later than all others.
- */
+/* Samples of a damaged file may have any time: one that cannot be is later than all others. */
 static uint64_t sample_time_arg(lua_State *L)
 {
-	lua_Number time = luaL_checknumber(L, 3);
+	uint64_t time;
 
-	return time < 0 || time > (lua_Number)(1LL << 53) ? UINT64_MAX : time_arg(L, "at");
+	return get_time(L, &time) ? time : UINT64_MAX;
 }
 
 /***
@@ -135,8 +138,9 @@ assert(lives:at(7, 999) == 7 and lives:at(7, 1000) == 7 + 2 ^ 32)
 static int lives_begin(lua_State *L)
 {
 	struct object *o = lpfm_object_check(L, 1, &lives_class);
-	struct life life = { pid_arg(L, "begin"), time_arg(L, "begin") };
+	struct life life = { .pid = pid_arg(L, "begin") };
 
+	luaL_argcheck(L, get_time(L, &life.tstamp), 3, "a time from 0 to 2^63 ns expected");
 	if (o->lives.n == o->room) {
 		size_t room = o->room ? 2 * o->room : FIRST_ROOM;
 		struct life *list = realloc(o->lives.list, room * sizeof(*list));

@@ -300,13 +300,14 @@ local function valid(text)
 end
 
 -- cjson writes 14 digits, and {} for an empty list. Whole numbers with more digits, as addresses
--- have, and empty tables are encoded as texts with a mark, which `render.json` then takes away.
+-- and times have, and empty tables are encoded as texts with a mark, which `render.json` then takes
+-- away.
 local MARK = "\1as is "
-local MANY_DIGITS, EXACT = 1e14, 2 ^ 53
+local MANY_DIGITS, MOST = 1e14, 2 ^ 64
 
 local function with_marks(value, to_show)
    if type(value) == "number" then
-      local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= EXACT and value % 1 == 0
+      local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= MOST and value % 1 == 0
       return many and ("%s%.0f"):format(MARK, value) or value
    end
    if value == render.null then return require("cjson").null end

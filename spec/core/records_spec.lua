@@ -70,6 +70,19 @@ describe("records of the format stack", function()
       assert.same({ "SAMPLE 1000", "SAMPLE 5000" }, seen)
    end)
 
+   it("have times that are numbers, too, on a computer that has run for 116 days", function()
+      local m = sim.machine("itanium2")
+      m:run { s = 5e6 }
+      m:run { s = 5e6 }
+      local ctx = with_records(m, {}, 1)
+      local tid = m:spawn { program = { { ip = 0x1000, ns = 16 } } }
+      sim.start(ctx, tid)
+      m:run { until_exit = tid }
+      local records = list(ctx:buffer())
+      assert.equal("EXIT", records[#records].kind)
+      assert.equal(1e16 + 16, records[#records].tstamp)
+   end)
+
    it("are walked as typed records under LuaJIT", function()
       if not rawget(_G, "jit") then return end
       local ffi = require "ffi"

@@ -114,6 +114,14 @@ describe("lpfm script", function()
       end
    end)
 
+   it("and JSON have all digits of a time", function()
+      local render = require "pfm.render"
+      for _, time in ipairs { 123456789012345, 2 ^ 53, 1e16 + 2, 2 ^ 60 + 256 } do
+         assert.equal(("%.0f"):format(time), render.json(time))
+         assert.equal(time, render.from_json(render.json(time)))
+      end
+   end)
+
    it("and report print no control character that a file holds, and no long command whole", function()
       local odd = os.tmpname()
       local name = "a\27[1m\nb\255"

@@ -13,28 +13,45 @@ local root = c.folder()
 local program = (os.getenv("LPFM_BUILD") or "build") .. "/lpfm"
 
 describe("the number of a process that is used again", function()
-   it("stands for each program in its time", function()
+   -- Checks programs that run one after the other, `booted` ns after the computer began.
+   local function stands(booted)
       local list, prog = {}, {}
       for i, name in ipairs { "spA", "spB", "spC" } do
-         local from = i * 1000
-         for _, row in ipairs { { "FORK", from, 7, 7, 1, 1 }, { "EXEC", from + 1, 7, 7, name },
-            { "MAP", from + 2, 7, 7, 0x400000, 0x410000, 0, "/nowhere/" .. name }, { "EXIT", from + 900, 7, 7 } } do
+         local from = booted + i * 1000
+         for _, row in ipairs { { "FORK", from, 7, 7, 1, 1 }, { "EXEC", from + 2, 7, 7, name },
+            { "MAP", from + 4, 7, 7, 0x400000, 0x410000, 0, "/nowhere/" .. name }, { "EXIT", from + 900, 7, 7 } } do
             prog[#prog + 1] = row
          end
-         for k = 1, 10 * i do list[#list + 1] = { tid = 7, pid = 7, ip = 0x400100, tstamp = from + 100 + k } end
+         for k = 1, 10 * i do list[#list + 1] = { tid = 7, pid = 7, ip = 0x400100, tstamp = from + 100 + 2 * k } end
       end
       local path = root .. "/again"
-      local w = assert(recording.create(path, { events = { { name = "cpu-clock", pmd = 65, period = 1 } } }))
+      local w = assert(recording.create(path, { events = { { name = "cpu-clock", pmd = 65, period = 1 } },
+         clock = { seconds = 0, ns = 0, samples = booted } }))
+      w:json("MAPS", { pid = 8, time = booted, maps = { { 4096, 8192, 0, "/nowhere/spD" } } })
+      w:json("COMM", { { tid = 8, pid = 8, comm = "spD", time = booted } })
       w:json("PROG", prog)
+      list[#list + 1] = { tid = 8, pid = 8, ip = 5000, tstamp = booted + 5000 }
       w:block(block(list), #list)
       w:close { lost = 0, full = 0, missed = 0 }
       local self = assert(recording.open(path))
-      local rows = {}
+      assert.same({}, self:warnings())
+      local rows, times = {}, {}
       for _, row in ipairs(require("pfm.analyze").by(self, "comm,object").rows) do
          rows[#rows + 1] = table.concat(row.cells, " ") .. " " .. row.samples
       end
       table.sort(rows)
-      assert.same({ "spA spA 10", "spB spB 20", "spC spC 30" }, rows)
+      assert.same({ "spA spA 10", "spB spB 20", "spC spC 30", "spD spD 1" }, rows)
+      for s in samples.each(self) do times[#times + 1] = s.time end
+      assert.equal((booted + 1102) / 1e9, times[1])
+      assert.equal((booted + 5000) / 1e9, times[61])
+   end
+
+   it("stands for each program in its time", function() stands(0) end)
+
+   -- a Lua number holds 2^53 ns, 104 days, exactly
+   it("does so on a computer that has run for 116 days, and for years", function()
+      stands(1e16)
+      stands(1e18)
    end)
 end)
 

@@ -15,6 +15,7 @@ layout.NO_STACKS = 2                   -- the version that is written where samp
 layout.MERGED = 4                      -- the version of a file of many recordings
 layout.PMDS, layout.EVENTS = 320, 64   -- PMD numbers are below PMDS; at most EVENTS events
 layout.SETS = 2 ^ 16                   -- numbers of event sets are below SETS
+layout.LATEST = 2 ^ 62                 -- times are up to this; beyond 2^53 ns, 104 days, they are rounded
 -- no PMD has this number: its value in a sample is the number of the stack
 layout.STACK = layout.PMDS - 1
 
@@ -39,7 +40,7 @@ local function amount(v)
    return number(0, 2 ^ 64)(v) or type(v) == "string" and v:find("^%d+$") ~= nil and #v <= 20
 end
 
-local pid, time, count = whole(0, 2 ^ 32 - 1), whole(0, 2 ^ 53), whole(0, 2 ^ 53)
+local pid, time, count = whole(0, 2 ^ 32 - 1), whole(0, layout.LATEST), whole(0, 2 ^ 53)
 local address, size = whole(-2 ^ 63, 2 ^ 64), whole(0, 2 ^ 64)
 local seconds, place = number(0, 2 ^ 40), number(-2 ^ 53, 2 ^ 53)
 local pmd, set = whole(0, layout.PMDS - 1), whole(0, layout.SETS - 1)
