@@ -164,24 +164,18 @@ static struct pfm_reg pmcs[MAX_REGS], pmds[MAX_REGS];
 static char pmu_name[64];
 static unsigned int num_hw;
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Returns the real time or, if "where" is given, the real time of that overflow. The overflow has a
  * monotonic time stamp: so its real time is the present one less the time since the stamp.
  */
 static uint64_t read_realtime(struct pfm_context *ctx, const struct pfm_where *where)
 {
-	uint64_t now = clock_ns(CLOCK_REALTIME);
+	struct timespec t;
+	uint64_t now;
 
-	(void)ctx;
-	return where ? now - (clock_ns(CLOCK_MONOTONIC) - where->tstamp) : now;
+	clock_gettime(CLOCK_REALTIME, &t);
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return where ? now - (pfm_user_now(ctx->machine) - where->tstamp) : now;
 }
 
 static int check_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num, uint64_t *value)

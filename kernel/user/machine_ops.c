@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "desc.h"
 #define PFM20_INTERNAL
 #include "ia64/perfmon/perfmon.h"
@@ -116,11 +117,8 @@ bool pfm_user_has_fd(struct pfm_context *ctx)
 
 uint64_t pfm_user_now(struct pfm_machine *m)
 {
-	struct timespec t;
-
 	(void)m;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)pfm_clock_ns();
 }
 
 size_t pfm_user_page_size(struct pfm_machine *m)

@@ -91,7 +91,7 @@ bool pfm_user_inherited(struct pfm_context *ctx);
 bool pfm_user_inherited_holds(struct pfm_context *ctx);
 /* Returns the descriptor of the cgroup that pfm_set_cgroup() has chosen, or -1. */
 int pfm_user_cgroup(const struct pfm_context *ctx);
-uint64_t pfm_user_now(struct pfm_machine *m);	/* returns the time of CLOCK_MONOTONIC */
+uint64_t pfm_user_now(struct pfm_machine *m);	/* as pfm_clock_ns() */
 size_t pfm_user_page_size(struct pfm_machine *m);
 int pfm_user_alloc_buffer(struct pfm_context *ctx, size_t size, void **buf);
 void pfm_user_free_buffer(struct pfm_context *ctx, void *buf, size_t size);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/wait.h"
+#include "user/clock.h"
 
 static volatile sig_atomic_t interrupted;
 static const int caught[] = { SIGINT, SIGTERM, SIGHUP };
@@ -28,10 +29,7 @@ void lpfm_wait_signal(const struct lpfm_wait_signal *s)
 
 int64_t lpfm_now(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000000000LL + ts.tv_nsec;
+	return pfm_clock_ns();
 }
 
 int64_t lpfm_deadline(int64_t ns)

@@ -138,7 +138,7 @@ static int proc_caught(lua_State *L)
 }
 
 /***
-Seconds of the monotonic clock.
+Seconds of the monotonic clock, as samples have it: in all time namespaces the same.
 @function lpfm.proc.clock
 @treturn number
 @usage

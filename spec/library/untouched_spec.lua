@@ -82,6 +82,18 @@ describe("A program that is measured", function()
       is_the_same(("sh -c 'env -u LD_PRELOAD ASAN_OPTIONS=detect_leaks=1 %s 2>&1 | grep -c Direct.leak'"):format(leaky))
    end)
 
+   it("is sampled in a time namespace, whose clock is not that of perf_event", function()
+      local recording = require "pfm.recording"
+      if select(2, c.sh("unshare -T --monotonic -1 -f true")) ~= 0 then
+         return pending("unshare makes no time namespace here")
+      end
+      for _, offset in ipairs { "-1000", "100000" } do
+         local record = ("unshare -T --monotonic %s -f %s record -q -o %s/time"):format(offset, program, scratch)
+         c.must(record .. " -e page-faults -c 1 -- true")
+         assert.is_true(assert(recording.open(scratch .. "/time")).ends.samples > 0, offset)
+      end
+   end)
+
    it("can trace and debug others", function()
       if not has("strace") then return pending("strace is not installed") end
       is_the_same("strace -qq -e trace=chdir sh -c 'cd /; exit 3'")
