@@ -18,12 +18,13 @@
 static inline int64_t pfm_clock_offset(void)
 {
 	static int64_t offset = INT64_MIN;	/* not known yet */
-	int64_t found = 0;
+	int64_t found = __atomic_load_n(&offset, __ATOMIC_RELAXED);
 	char text[256] = "", *end;
 	int err = errno, fd;
 
-	if (__atomic_load_n(&offset, __ATOMIC_RELAXED) != INT64_MIN)
-		return offset;
+	if (found != INT64_MIN)
+		return found;
+	found = 0;
 	fd = open("/proc/self/timens_offsets", O_RDONLY | O_CLOEXEC);
 	if (fd >= 0) {
 		/* "monotonic", seconds, nanoseconds; the other clocks follow */

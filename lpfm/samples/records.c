@@ -114,7 +114,7 @@ static bool push_record(lua_State *L, const unsigned char *at)
 	lpfm_set_text(L, "kind", kinds[r.event.rec.rec_type].name);
 	lpfm_set_nat(L, "pid", r.event.pid);
 	lpfm_set_nat(L, "tid", r.event.tid);
-	/* a number, like all times in recordings: after 104 days of uptime it is rounded, to 2 ns */
+	/* a number, as times in recordings are: after 104 days of uptime it is rounded, to 2 ns */
 	lpfm_set_number(L, "tstamp", (lua_Number)r.event.tstamp);
 	if (size >= known)	/* fields beyond the end of the record are left out */
 		fill(L, &r, (const char *)at + known, size - known);

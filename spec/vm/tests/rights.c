@@ -123,7 +123,7 @@ static int load_onto_no_thread(int unused)
 	return load(left_by_root, 1 << 30) ? errno : 0;
 }
 
-/* Returns the highest address at which a page fault was sampled while read(2) wrote to a new page. */
+/* Returns the highest address at which a page fault was sampled, as read(2) wrote to a new page. */
 static uint64_t highest_address(const pfm_dfl_smpl_hdr_t *hdr)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
