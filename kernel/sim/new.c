@@ -184,8 +184,8 @@ static const struct sim_model *split_name(const char *name, const char **options
 }
 
 /*
- * Drops the references to computers that were replaced by an earlier call, unless another thread is
- * in a call that may have begun when one of them was the current one.
+ * Drops the references to computers that were replaced, unless another thread is in a call that may
+ * have begun when one of them was the current one: then the next choice of a computer drops them.
  */
 static void release_replaced(void)
 {
@@ -214,7 +214,6 @@ static struct pfm_machine *open_sim(const char *name, const char *options)
 		errno = -ret;
 		return NULL;
 	}
-	release_replaced();
 	if (current) {
 		current->next_replaced = replaced;
 		replaced = current;
@@ -303,6 +302,7 @@ static const struct pfm_user_machine sim_kind = {
 	.begin_call = sim_live_begin,
 	.end_call = sim_live_end,
 	.forget = forget,
+	.release_replaced = release_replaced,
 };
 
 PFM_REGISTER_MACHINE(sim_kind)

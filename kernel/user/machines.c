@@ -119,6 +119,8 @@ static struct pfm_machine *use(const struct pfm_user_machine *kind, const char *
 		if (m->kind != kind)	/* other threads may be reading it in a machine chosen before */
 			m->kind = kind;
 		__atomic_store_n(&current, m, __ATOMIC_SEQ_CST);
+		if (kind->release_replaced)
+			kind->release_replaced();
 	}
 	return m;
 }

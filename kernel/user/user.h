@@ -197,6 +197,8 @@ struct pfm_user_machine {
 	void (*end_call)(void);
 	void (*forget)(void);
 	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
+	/* called when what open() returned is the current machine: frees those that it has replaced */
+	void (*release_replaced)(void);
 };
 
 /* Registers a kind of machine; each kind's own file does so in a constructor. */

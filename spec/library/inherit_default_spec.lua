@@ -172,7 +172,7 @@ describe("A running process", function()
    local function beside_a_second_thread(line)
       files.write(scratch .. "/second.c", [[
          #include <pthread.h>
-         static void *second(void *unused) { for (volatile long i = 0;; i++) ; return unused; }
+         static void *second(void *unused) { for (;;) ; return unused; }
          int main(void) { pthread_t t; pthread_create(&t, NULL, second, NULL); pthread_exit(NULL); }]])
       return c.sh(([[cd %s && LD_PRELOAD= gcc -pthread -o second second.c && { ./second & } && pid=$! &&
          until grep -q "State:.Z" /proc/$pid/status; do :; done; cd "$OLDPWD"; %s; s=$?; kill $pid; exit $s]]):format(
