@@ -67,13 +67,17 @@ static bool read_stat(uint32_t pid, uint32_t tid, uint64_t fields[NUM_FIELDS])
 	return true;
 }
 
-static uint64_t cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields)
+/* Returns false if the thread has gone since its stat was read: then it has no schedstat either. */
+static bool cpu_time(uint32_t pid, uint32_t tid, const uint64_t *fields, uint64_t *ns)
 {
 	char text[128];
 
-	if (read_proc(pid, tid, "schedstat", text, sizeof(text)))
-		return strtoull(text, NULL, 10);
-	return (fields[FIELD_UTIME] + fields[FIELD_STIME]) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (read_proc(pid, tid, "schedstat", text, sizeof(text))) {
+		*ns = strtoull(text, NULL, 10);
+		return true;
+	}
+	*ns = (fields[FIELD_UTIME] + fields[FIELD_STIME]) * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
+	return access("/proc/self/schedstat", F_OK) < 0;	/* the kernel has no schedstat */
 }
 
 /*
@@ -98,9 +102,9 @@ static bool read_other(uint32_t tid, struct sim_usage *u)
 	uint64_t fields[NUM_FIELDS];
 	char text[2048];
 
-	if (!read_stat(u->pid, tid, fields) || !read_proc(u->pid, tid, "status", text, sizeof(text)))
+	if (!read_stat(u->pid, tid, fields) || !read_proc(u->pid, tid, "status", text, sizeof(text)) ||
+	    !cpu_time(u->pid, tid, fields, &u->ns))
 		return false;
-	u->ns = cpu_time(u->pid, tid, fields);
 	u->events[SIM_FOLLOW_MINOR] = fields[FIELD_MINFLT];
 	u->events[SIM_FOLLOW_MAJOR] = fields[FIELD_MAJFLT];
 	u->events[SIM_FOLLOW_SWITCHES] = status_field(text, "\nvoluntary_ctxt_switches:") +
