@@ -197,7 +197,7 @@ struct pfm_user_machine {
 	void (*end_call)(void);
 	void (*forget)(void);
 	int (*event)(const pfm_perf_event_t *event, uint64_t *value);
-	/* called when what open() returned is the current machine: frees those that it has replaced */
+	/* called when what open() returned is the current machine: frees those that it replaced */
 	void (*release_replaced)(void);
 };
 
