@@ -55,7 +55,7 @@ local function push(span, entry)
    if not top or not is_same(top.row, entry.row) then
       span[#span + 1] = entry
    elseif entry.row[5] and not top.row[5] then
-      span[#span] = { n = top.n, row = entry.row, told = top.told }
+      span[#span] = { n = top.n, row = entry.row, from_proc = top.from_proc }
    end
 end
 
@@ -82,17 +82,17 @@ end
 
 --- Adds a mapping.
 -- @tparam table row
--- @bool[opt] told true if the mapping was read from /proc. Its time is not known then, and it may
--- be older than mappings that were added before it
+-- @bool[opt] from_proc true if the mapping was read from /proc, which does not say when it was
+-- made: it may be older than mappings that were added before it
 -- @treturn boolean true if something else, or nothing, was known to be mapped there
 -- @usage
 -- local m = require("pfm.recording.mappings").new()
 -- print(m:add { 0, 8192, 0, "/lib/a.so" }, m:add { 4096, 8192, 4096, "/lib/a.so" }) --> true false
-function mappings:add(row, told)
+function mappings:add(row, from_proc)
    local changes = not had(self, row, row[1], row[2], self.n)
    self.n = self.n + 1
    self.list[self.n] = row
-   local entry = { n = self.n, row = row, told = told }
+   local entry = { n = self.n, row = row, from_proc = from_proc }
    local spans, at, stop = self.spans, row[1], row[2]
    local i = tables.last_before(spans, "start", at)
    if i > 0 and spans[i].start < at and spans[i].stop > at then split(spans, i, at) end
@@ -119,7 +119,7 @@ end
 local function later(self, address)
    local span = span_at(self, address)
    local first = span and span[1]
-   if first and first.told then return first.row end
+   if first and first.from_proc then return first.row end
    return self.parent and later(self.parent, address)
 end
 
@@ -131,7 +131,7 @@ local function exact(self, address, n, doubt)
    local k = span and tables.last_before(span, "n", n) or 0
    if k > 0 then
       local after = span[k + 1]
-      if after and after.told and after.n <= doubt then return false end
+      if after and after.from_proc and after.n <= doubt then return false end
       return span[k].row
    end
    return self.parent and exact(self.parent, address, self.limit, self.limit)

@@ -120,11 +120,11 @@ function take.RENAME(self, row)
 end
 
 -- Adds mappings of a process. If they replace other mappings, its later samples are resolved apart
--- from its earlier ones. `told` is true if the mappings were read from /proc, false if they are
--- from records.
-local function map(self, pid, time, rows, told)
+-- from its earlier ones. `from_proc` is true if the mappings were read from /proc, and not from
+-- records.
+local function map(self, pid, time, rows, from_proc)
    local program, changes = current(self, pid).program, false
-   for _, row in ipairs(rows) do changes = program.maps:add(row, told) or changes end
+   for _, row in ipairs(rows) do changes = program.maps:add(row, from_proc) or changes end
    if changes and not go_on(self, pid, time) then program.full = program.full or program.maps.n - #rows end
    local life = current(self, pid)
    life.n, life.doubt = program.maps.n, program.maps.n

@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "first_thread.h"
 #include "perfmon/perfmon.h"
 #define PFM06_INTERNAL
 #include "perfmon/perfmonctl.h"
@@ -30,22 +31,6 @@
 
 static atomic_bool calling, forked;
 static __thread bool waits;
-
-/* Returns true if the process' first thread sleeps, as it does if fork() waits for a lock. */
-static bool first_thread_sleeps(void)
-{
-	char path[64], line[512] = "";
-	FILE *stat;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-	stat = fopen(path, "r");
-	if (!stat)
-		return false;
-	if (!fgets(line, sizeof(line), stat))
-		line[0] = 0;
-	fclose(stat);
-	return strstr(line, ") S ");
-}
 
 static void await_fork(void)
 {

@@ -16,26 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "first_thread.h"
 #include "perfmon/perfmon.h"
 
 static atomic_bool choosing, forked;
 static __thread bool is_first;
-
-/* Returns true if the process' first thread sleeps, as it does if fork() waits for a lock. */
-static bool first_thread_sleeps(void)
-{
-	char path[64], line[512] = "";
-	FILE *stat;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)getpid());
-	stat = fopen(path, "r");
-	if (!stat)
-		return false;
-	if (!fgets(line, sizeof(line), stat))
-		line[0] = 0;
-	fclose(stat);
-	return strstr(line, ") S ");
-}
 
 char *getenv(const char *name)
 {

@@ -288,7 +288,7 @@ static void beside_perf(void)
 	}
 }
 
-/* --- setmem: sets of the user nobody stay within what that user may lock ---------------------- */
+/* --- setmem: event sets of an unprivileged user stay within its RLIMIT_MEMLOCK ---------------- */
 
 enum { MIB = 1 << 20, SETS = 4096 / sizeof(pfarg_setdesc_t), ROUNDS = 65536 / SETS };
 
