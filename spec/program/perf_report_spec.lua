@@ -123,9 +123,12 @@ local function same_numbers(file, options)
 end
 
 -- Records with perf, again if a signal ended it; returns false if it does not take the options.
+-- Without times nothing tells the order of what happened on several CPUs: then perf, whose child
+-- becomes the program, runs on one CPU from the start.
 local function record(file, options, prog)
+   local where = options:find("--no-timestamp", 1, true) and "taskset -c 0 " or ""
    for _ = 1, TRIES do
-      local _, status = c.sh(("perf record -q -o %s %s -- %s"):format(file, options, prog))
+      local _, status = c.sh(("%sperf record -q -o %s %s -- %s"):format(where, file, options, prog))
       if status < 128 then return status == 0 end
       c.sh(("rm -rf %s*"):format(file))
    end
@@ -209,9 +212,7 @@ describe("report", function()
       local prog, tried = command(), 0
       for i, options in ipairs(OPTIONS) do
          local file = ("%s/o%d.data"):format(dir, i)
-         -- Without times nothing tells the order of what happened on several CPUs.
-         local where = options == "--no-timestamp" and "taskset -c 0 " or ""
-         if record(file, options, where .. prog) then
+         if record(file, options, prog) then
             tried = tried + (same_numbers(file, options) and 1 or 0)
          end
          c.sh("rm -rf " .. file)
