@@ -2,7 +2,10 @@
 /* cfi.c - rows of call frame information, read by elfutils' libdw. */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
 #include <gelf.h>
+#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +16,6 @@
 
 /* most ranges of code that calls main(), and of code with which threads begin */
 enum { STARTS = 4 };
-enum { SLOTS = 4096 };		/* slots of the table of rows: a power of two */
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };
@@ -40,10 +42,8 @@ struct symcfi {
 	struct symtab	functions;
 	struct segment	*segments;
 	size_t		num_segments;
-};
-
-struct symcfi_rows {
-	struct symcfi_row	slots[SLOTS];
+	void		*rows;		/* tree of the rows that were read, by their addresses */
+	const struct symcfi_row *last;	/* the row that was returned last, or NULL */
 };
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -89,10 +89,21 @@ struct symcfi *symcfi_open(int fd)
 	return c;
 }
 
+static void free_row(void *from)
+{
+	struct symcfi_row *row = from;
+
+	for (unsigned int i = 0; i < row->num_expressions; i++)
+		free(row->expressions[i].ops);
+	free(row->expressions);
+	free(row);
+}
+
 void symcfi_close(struct symcfi *c)
 {
 	if (!c)
 		return;
+	tdestroy(c->rows, free_row);
 	if (c->eh)
 		dwarf_cfi_end(c->eh);
 	dwarf_end(c->dwarf);
@@ -101,6 +112,21 @@ void symcfi_close(struct symcfi *c)
 	symtab_free(&c->functions);
 	free(c->segments);
 	free(c);
+}
+
+bool symcfi_has_id(const struct symcfi *c, const char *id)
+{
+	const void *bits;
+	ssize_t n = dwelf_elf_gnu_build_id(c->elf, &bits);
+
+	for (ssize_t i = 0; i < n; i++) {
+		char digits[3];
+
+		snprintf(digits, sizeof(digits), "%02x", ((const unsigned char *)bits)[i]);
+		if (strncmp(id + 2 * i, digits, 2))
+			return false;
+	}
+	return n > 0 && strlen(id) == 2 * (size_t)n;
 }
 
 bool symcfi_is_32bit(const struct symcfi *c)
@@ -507,7 +533,7 @@ static bool read_register(Dwarf_Frame *frame, unsigned int reg, unsigned int num
 
 static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *row)
 {
-	int reg = dwarf_frame_info(frame, NULL, NULL, &row->is_signal);
+	int reg = dwarf_frame_info(frame, &row->from, &row->to, &row->is_signal);
 
 	if (reg < 0 || (unsigned int)reg >= num || !read_cfa(frame, num, row))
 		return SYMCFI_NONE;
@@ -549,50 +575,59 @@ static bool is_entry(struct symcfi *c, uint64_t addr)
 	return !frame;
 }
 
-static enum symcfi_kind find_row(struct symcfi *c, uint64_t addr, unsigned int num, struct symcfi_row *row)
+/* Compares rows by their addresses; rows that have an address in common are equal. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct symcfi_row *x = a, *y = b;
+
+	return x->to <= y->from ? -1 : x->from >= y->to;
+}
+
+/*
+ * Adds the row for an address that no row in the tree has. In a damaged file, the row's addresses
+ * may overlap those of another row: then it is kept for this address alone. Returns false if there
+ * is no memory.
+ */
+static bool keep_row(struct symcfi *c, struct symcfi_row *row, uint64_t addr)
+{
+	struct symcfi_row **at = tsearch(row, &c->rows, compare_rows);
+
+	if (at && *at != row) {
+		row->from = addr;
+		row->to = addr + 1;
+		at = tsearch(row, &c->rows, compare_rows);
+	}
+	return at && *at == row;
+}
+
+/* Reads the row for an address that no row in the tree has. Returns NULL if there is none. */
+static const struct symcfi_row *add_row(struct symcfi *c, uint64_t addr, unsigned int num)
 {
 	Dwarf_Frame *frame = frame_at(c, addr);
-	enum symcfi_kind kind;
+	struct symcfi_row *row = frame ? calloc(1, sizeof(*row)) : NULL;
 
-	if (!frame)
-		return is_entry(c, addr) ? SYMCFI_OUTERMOST : SYMCFI_NONE;
-	kind = read_row(frame, num, row);
+	if (row)
+		row->kind = (uint8_t)read_row(frame, num, row);
 	free(frame);
-	return kind;
+	if (!row || (row->kind != SYMCFI_NONE && keep_row(c, row, addr)))
+		return row;
+	free_row(row);
+	return NULL;
 }
 
-static void drop_row(struct symcfi_row *row)
+const struct symcfi_row *symcfi_row(struct symcfi *c, uint64_t addr, unsigned int num)
 {
-	for (unsigned int i = 0; i < row->num_expressions; i++)
-		free(row->expressions[i].ops);
-	free(row->expressions);
-	*row = (struct symcfi_row){ .kind = SYMCFI_FREE };
-}
+	static const struct symcfi_row none = { .kind = SYMCFI_NONE }, outermost = { .kind = SYMCFI_OUTERMOST };
+	struct symcfi_row key = { .from = addr, .to = addr + 1 };
+	struct symcfi_row **found;
 
-struct symcfi_rows *symcfi_rows_new(void)
-{
-	return calloc(1, sizeof(struct symcfi_rows));
-}
-
-void symcfi_rows_free(struct symcfi_rows *rows)
-{
-	for (size_t i = 0; rows && i < SLOTS; i++)
-		drop_row(&rows->slots[i]);
-	free(rows);
-}
-
-const struct symcfi_row *symcfi_row(struct symcfi_rows *rows, struct symcfi *c, uint64_t addr, unsigned int num)
-{
-	uint64_t hash = (addr ^ (uintptr_t)c << 20) * 0x9e3779b97f4a7c15ULL;
-	struct symcfi_row *row = &rows->slots[hash >> 52 & (SLOTS - 1)];
-
-	if (row->kind == SYMCFI_FREE || row->of != c || row->addr != addr) {
-		drop_row(row);
-		row->of = c;
-		row->addr = addr;
-		row->kind = (uint8_t)find_row(c, addr, num, row);
-	}
-	return row;
+	if (c->last && addr >= c->last->from && addr < c->last->to)
+		return c->last;
+	found = tfind(&key, &c->rows, compare_rows);
+	c->last = found ? *found : add_row(c, addr, num);
+	if (c->last)
+		return c->last;
+	return is_entry(c, addr) ? &outermost : &none;
 }
 
 const struct symcfi_change *symcfi_change(const struct symcfi_row *row, unsigned int reg)

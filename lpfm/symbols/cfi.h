@@ -2,7 +2,7 @@
 /*
  * cfi.h - the call frame information of an ELF file (.eh_frame, .debug_frame), in rows: how the
  * registers of a function's caller are found at one of the function's instructions. libdw reads the
- * rows; those that were used last are kept in a table.
+ * rows, and each is kept until the file is closed.
  */
 #ifndef LPFM_SYMBOLS_CFI_H
 #define LPFM_SYMBOLS_CFI_H
@@ -14,11 +14,9 @@
 #define SYMCFI_REGS	33	/* most registers, by DWARF's numbers */
 
 struct symcfi;			/* an ELF file */
-struct symcfi_rows;		/* the rows that are kept, for all files */
 struct symexpr;			/* a DWARF expression, see expression.h */
 
 enum symcfi_kind {
-	SYMCFI_FREE = 0,	/* the slot has no row */
 	/* there is no information about the address, or it is not understood */
 	SYMCFI_NONE,
 	SYMCFI_COMMON,
@@ -49,8 +47,7 @@ struct symcfi_change {
  * is unknown.
  */
 struct symcfi_row {
-	const struct symcfi	*of;
-	uint64_t		addr;
+	uint64_t		from, to;	/* the file's own addresses to which it applies */
 	uint64_t		lost;
 	struct symexpr		*expressions;
 	int32_t			cfa_offset;
@@ -70,6 +67,9 @@ struct symcfi_row {
  */
 struct symcfi *symcfi_open(int fd);
 void symcfi_close(struct symcfi *c);
+
+/* Returns true if the file has that build id, in hexadecimal. */
+bool symcfi_has_id(const struct symcfi *c, const char *id);
 
 /* Returns true if addresses in the file have 32 bits. */
 bool symcfi_is_32bit(const struct symcfi *c);
@@ -102,15 +102,11 @@ bool symcfi_function(struct symcfi *c, uint64_t addr, uint64_t *function);
 /* Returns true if the code between two addresses copies the stack pointer to the frame pointer. */
 bool symcfi_makes_frame(const struct symcfi *c, uint64_t from, uint64_t to);
 
-/* Returns NULL if there is no memory. The rows must be freed before the files. */
-struct symcfi_rows *symcfi_rows_new(void);
-void symcfi_rows_free(struct symcfi_rows *rows);
-
 /*
  * Returns the row for one of the file's own addresses, never NULL. num is the number of registers:
- * they are numbered from 0 to num - 1. The row is valid up to the next call.
+ * they are numbered from 0 to num - 1. The row is valid until the file is closed.
  */
-const struct symcfi_row *symcfi_row(struct symcfi_rows *rows, struct symcfi *c, uint64_t addr, unsigned int num);
+const struct symcfi_row *symcfi_row(struct symcfi *c, uint64_t addr, unsigned int num);
 
 /* Returns where the caller's value of a register is; NULL if the row has no rule for it. */
 const struct symcfi_change *symcfi_change(const struct symcfi_row *row, unsigned int reg);

@@ -4,6 +4,7 @@
  * time.
  */
 #include <fcntl.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,10 +43,18 @@ struct file {
 	struct symcfi	*cfi;		/* NULL: the file cannot be used */
 };
 
+/* A path, and the build id of the file that was mapped from it. */
+struct identified {
+	struct symcfi	*cfi;
+	const char	*path;
+	char		id[];		/* the build id in hexadecimal; the path follows */
+};
+
 struct symmapped {
 	struct process	**buckets;
 	size_t		num_buckets, num_processes;
 	struct file	*files;
+	void		*identified;	/* tree of struct identified */
 	struct symcfi	*vdso[2];	/* the 64-bit one, and the 32-bit one */
 };
 
@@ -79,6 +88,7 @@ void symmapped_free(struct symmapped *m)
 		symcfi_close(f->cfi);
 		free(f);
 	}
+	tdestroy(m->identified, free);
 	free(m->buckets);
 	free(m);
 }
@@ -192,12 +202,61 @@ static struct symcfi *vdso_of(struct symmapped *m, uint64_t pid, uint64_t start,
 	return *known;
 }
 
-static struct symcfi *find_cfi(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop, const char *path)
+static int compare_identified(const void *a, const void *b)
+{
+	const struct identified *x = a, *y = b;
+	int order = strcmp(x->id, y->id);
+
+	return order ? order : strcmp(x->path, y->path);
+}
+
+/* Returns NULL if there is no memory. */
+static struct identified *identify(struct symcfi *cfi, const char *path, const char *id)
+{
+	size_t size = strlen(id) + 1, more = strlen(path) + 1;
+	struct identified *i = malloc(sizeof(*i) + size + more);
+
+	if (!i)
+		return NULL;
+	i->cfi = cfi;
+	memcpy(i->id, id, size);
+	i->path = memcpy(i->id + size, path, more);
+	return i;
+}
+
+/*
+ * Returns the call frame information of the file with that build id. Once such a file was found at
+ * a path, it is not looked for again: a machine that compiles maps the same libraries thousands of
+ * times. A file at the path that has another build id was not the one that was mapped.
+ */
+static struct symcfi *find_identified(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop,
+				      const char *path, const char *id)
+{
+	struct identified *key = identify(NULL, path, id), **at = key ? tsearch(key, &m->identified, compare_identified) : NULL;
+	int fd;
+
+	if (!at || *at != key) {
+		free(key);
+		return at ? (*at)->cfi : NULL;
+	}
+	fd = open_mapped(pid, start, stop, path);
+	key->cfi = fd >= 0 ? cfi_of(m, fd) : NULL;
+	if (key->cfi && symcfi_has_id(key->cfi, id))
+		return key->cfi;
+	tdelete(key, &m->identified, compare_identified);
+	free(key);
+	return NULL;
+}
+
+static struct symcfi *find_cfi(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop, const char *path,
+			       const char *id)
 {
 	int fd;
 
 	if (!strcmp(path, "[vdso]"))
 		return vdso_of(m, pid, start, stop);
+	if (id)
+		return find_identified(m, pid, start, stop, path, id);
 	fd = open_mapped(pid, start, stop, path);
 	return fd >= 0 ? cfi_of(m, fd) : NULL;
 }
@@ -306,11 +365,11 @@ static bool insert(struct symmapped *m, uint64_t pid, const struct event *e)
 }
 
 bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t start, uint64_t stop, uint64_t offset,
-		   const char *path)
+		   const char *path, const char *id)
 {
 	struct event e = { .kind = MAP, .map = { .time = time, .start = start, .stop = stop } };
 
-	e.map.file = find_cfi(m, pid, start, stop, path);
+	e.map.file = find_cfi(m, pid, start, stop, path, id);
 	if (e.map.file && !symcfi_bias(e.map.file, start, offset, &e.map.bias))
 		e.map.file = NULL;
 	return insert(m, pid, &e);

@@ -28,10 +28,11 @@ void symmapped_free(struct symmapped *m);
 
 /*
  * Adds a mapping: from that time on the process has mapped the file path from its byte offset on,
- * or "[vdso]", as code. The file is opened now. Returns false if there is no memory.
+ * or "[vdso]", as code. The file is opened now. id is its build id in hexadecimal, NULL if that is
+ * not known: a file with another one is not used. Returns false if there is no memory.
  */
 bool symmapped_add(struct symmapped *m, uint64_t pid, uint64_t time, uint64_t start, uint64_t stop, uint64_t offset,
-		   const char *path);
+		   const char *path, const char *id);
 /*
  * Notes that from that time on the process has only mappings that are added for later times.
  * Returns false if there is no memory.

@@ -57,7 +57,6 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 
 struct symunwind {
 	struct symmapped	*mapped;
-	struct symcfi_rows	*rows;
 	bool			by_pointers;
 };
 
@@ -93,8 +92,7 @@ struct symunwind *symunwind_open(bool by_pointers)
 		return NULL;
 	u->by_pointers = by_pointers;
 	u->mapped = symmapped_new();
-	u->rows = symcfi_rows_new();
-	if (u->mapped && u->rows)
+	if (u->mapped)
 		return u;
 	symunwind_close(u);
 	return NULL;
@@ -104,7 +102,6 @@ void symunwind_close(struct symunwind *u)
 {
 	if (!u)
 		return;
-	symcfi_rows_free(u->rows);
 	symmapped_free(u->mapped);
 	free(u);
 }
@@ -354,7 +351,7 @@ static const struct symmapping *mapping_at(struct walk *w, uint64_t addr)
 /* Returns the row for the address; NULL if there is none. */
 static const struct symcfi_row *row_at(const struct walk *w, const struct symmapping *map, uint64_t pc)
 {
-	const struct symcfi_row *row = map->file ? symcfi_row(w->u->rows, map->file, pc - map->bias, w->l->num) : NULL;
+	const struct symcfi_row *row = map->file ? symcfi_row(map->file, pc - map->bias, w->l->num) : NULL;
 
 	return row && row->kind != SYMCFI_NONE ? row : NULL;
 }
@@ -504,7 +501,7 @@ static enum symunwind_end step(struct walk *w)
 	if (!map->file)
 		return step_by_pointer(w, map);
 	addr = w->pc - w->called - map->bias;
-	row = symcfi_row(w->u->rows, map->file, addr, w->l->num);
+	row = symcfi_row(map->file, addr, w->l->num);
 	if (row->kind == SYMCFI_COMMON) {
 		end = step_by_row(w, row);
 		if (end != SYMUNWIND_POINTERS || (!w->is_made && !symcfi_is_start(map->file, addr)))

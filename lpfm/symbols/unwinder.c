@@ -64,21 +64,23 @@ static uint64_t element(lua_State *L, int i)
 	return (uint64_t)v;
 }
 
-/* Adds the mapping on top: {start, stop, offset, path}. */
+/* Adds the mapping on top: {start, stop, offset, path, build id}. */
 static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_t time)
 {
-	const char *path;
+	const char *path, *id;
 
 	luaL_argcheck(L, lua_istable(L, -1), 1, "not a list of mappings");
 	lua_rawgeti(L, -1, 4);
-	path = lua_tostring(L, -1);
-	lua_insert(L, -2);	/* the string must stay on the stack while C uses it */
+	lua_rawgeti(L, -2, 5);
+	path = lua_tostring(L, -2);
+	id = lua_tostring(L, -1);
 	path = path ? path : "";
+	lua_pushvalue(L, -3);	/* the strings must stay on the stack while C uses them */
 	/* [vsyscall] is in the kernel's half of the address space */
 	if (strcmp(path, "[vsyscall]") &&
-	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path))
+	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path, id))
 		no_memory(L);
-	lua_remove(L, -2);
+	lua_pop(L, 3);
 }
 
 static void add_mappings(lua_State *L, int idx, struct symunwind *u, uint64_t pid, uint64_t time)
@@ -126,7 +128,8 @@ Notes what a process has mapped.
 @function unwinder:maps
 @int pid
 @int time ns, since when
-@tparam table maps its executable mappings, a list of `{start, stop, offset, path}`
+@tparam table maps its executable mappings, a list of `{start, stop, offset, path, build id}`; without
+the last, in hexadecimal, the file that is at the path now is taken to be the one that was mapped
 @raise on what is no list of mappings, and if there is no memory
 @usage require("lpfm.symbols").unwinder():maps(7, 0, { { 4096, 8192, 0, "/bin/sh" } })
 */

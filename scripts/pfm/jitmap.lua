@@ -6,6 +6,7 @@
 -- @module pfm.jitmap
 
 local demangle = require("lpfm.symbols").demangle
+local readlink = require("posix.unistd").readlink
 local tables = require "pfm.util.tables"
 local stat = require("posix.sys.stat").stat
 local text_file = require "pfm.util.text_file"
@@ -111,12 +112,14 @@ end
 -- @treturn ?string nil: the process is in no container, or has ended
 -- @usage print(jitmap.inner_path(require("lpfm.proc").getpid()))
 function jitmap.inner_path(pid)
-   local status = text_file.all(("/proc/%d/status"):format(pid)) or ""
-   local inner = tonumber(status:match("\nNSpid:[%s%d]-(%d+)\n"))
    local root = ("/proc/%d/root"):format(pid)
    local own, its = stat "/", stat(root)
-   if not (inner and its) then return nil end
-   if inner == pid and its.st_ino == own.st_ino and its.st_dev == own.st_dev then return nil end
+   if not its then return nil end
+   local is_here = its.st_ino == own.st_ino and its.st_dev == own.st_dev
+   if is_here and readlink(("/proc/%d/ns/pid"):format(pid)) == readlink "/proc/self/ns/pid" then return nil end
+   local status = text_file.all(("/proc/%d/status"):format(pid)) or ""
+   local inner = tonumber(status:match("\nNSpid:[%s%d]-(%d+)\n"))
+   if not inner or is_here and inner == pid then return nil end
    return root .. jitmap.path(inner)
 end
 

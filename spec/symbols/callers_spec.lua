@@ -431,10 +431,11 @@ end)
 
 describe("an unwinder", function()
    local PAGE, WORD = 4096, 8
-   -- Numbers of frame pointer, stack pointer and program counter; how many registers there are.
-   local FP, SP, PC, REGS = 6, 7, 8, 20
+   -- Numbers of frame pointer, stack pointer, program counter, and link register, if there is one;
+   -- how many registers there are.
+   local FP, SP, PC, LR, REGS = 6, 7, 8, nil, 20
    if jit and jit.arch == "arm64" or not jit and c.sh("uname -m"):find("aarch64") then
-      FP, SP, PC, REGS = 29, 31, 32, 33
+      FP, SP, PC, LR, REGS = 29, 31, 32, 30, 33
    end
 
    local function word(value)
@@ -462,9 +463,9 @@ describe("an unwinder", function()
       return out
    end
 
-   local function registers(pc, sp, fp)
+   local function registers(pc, sp, fp, lr)
       local out = {}
-      for i = 0, REGS - 1 do out[i + 1] = i == PC and pc or i == SP and sp or i == FP and fp or 0 end
+      for i = 0, REGS - 1 do out[i + 1] = i == PC and pc or i == SP and sp or i == FP and fp or i == LR and lr or 0 end
       return words(out)
    end
 
@@ -574,6 +575,21 @@ describe("an unwinder", function()
          end
       end
       assert.is_true(hits > 500)
+   end)
+
+   it("finds callers by a file only if it has the build id of the one that was mapped", function()
+      local file, out = c.target "tree", c.sh("nm -n " .. c.target "tree")
+      local main, id = tonumber(out:match("(%x+) T main"), 16), objects.build_id(file)
+      local start, stop = main - main % 4096, main - main % 4096 + 4096
+      local u, pid = objects.unwinder(), 0
+      -- At its first instruction main() has its return address on top of the stack, or in a register.
+      local function callers(build_id)
+         pid = pid + 1
+         u:maps(pid, 0, { { start, stop, start, file, build_id } })
+         return #numbers((u:frames(registers(main, 2 ^ 40, 0, main + 1), words { main + 1 }, "", pid))) - 1
+      end
+      assert.same({ 1, 0, 1, 0, 1 },
+         { callers(), callers(("0"):rep(#id)), callers(id), callers(id .. "00"), callers(id) })
    end)
 
    it("opens a file once, and the vdso, whatever the number of processes that map them", function()

@@ -231,7 +231,7 @@ function take.FORK(self, r)
 end
 
 function take.MAP(self, r)
-   self.unwinder:maps(r.pid, r.tstamp, { { r.addr, r.addr + r.len, r.offset, r.path } })
+   self.unwinder:maps(r.pid, r.tstamp, { { r.addr, r.addr + r.len, r.offset, r.path, r.build_id } })
 end
 
 --- Notes what a record says of mappings.
