@@ -135,6 +135,37 @@ static void push_name(lua_State *L, const char *name)
 		lua_remove(L, -2);
 }
 
+/*
+ * Pushes name, address and size of the function at an address. Returns false, and pushes nothing,
+ * if no function is known there.
+ */
+static bool push_function(lua_State *L, struct symobj *o, uint64_t addr)
+{
+	const struct symtab_entry *e = symobj_function(o, addr);
+	struct symdwarf_frame own;
+	uint64_t start, size;
+
+	if (e) {
+		push_name(L, e->name);
+		push_address(L, e->addr);
+		push_address(L, e->size);
+		return true;
+	}
+	if (symobj_frames(o, addr, &own, 1) == 1) {	/* there is only debug information */
+		push_name(L, own.name);
+		push_address(L, addr);
+		lua_pushnumber(L, 0);
+		return true;
+	}
+	if (symobj_range(o, addr, &start, &size)) {
+		lua_pushliteral(L, "");
+		push_address(L, start);
+		push_address(L, size);
+		return true;
+	}
+	return false;
+}
+
 /***
 The function at an address.
 @function object:func
@@ -149,29 +180,9 @@ return o:func(o:address(4096) or 0)
 static int object_func(lua_State *L)
 {
 	struct symobj *o = check_object(L);
-	uint64_t addr = check_address(L, 2);
-	const struct symtab_entry *e = symobj_function(o, addr);
-	struct symdwarf_frame own;
-	uint64_t start, size;
 
-	if (e) {
-		push_name(L, e->name);
-		push_address(L, e->addr);
-		push_address(L, e->size);
+	if (push_function(L, o, check_address(L, 2)))
 		return 3;
-	}
-	if (symobj_frames(o, addr, &own, 1) == 1) {	/* there is only debug information */
-		push_name(L, own.name);
-		push_address(L, addr);
-		lua_pushnumber(L, 0);
-		return 3;
-	}
-	if (symobj_range(o, addr, &start, &size)) {
-		lua_pushliteral(L, "");
-		push_address(L, start);
-		push_address(L, size);
-		return 3;
-	}
 	lua_pushnil(L);
 	return 1;
 }
@@ -232,6 +243,175 @@ static int object_frames(lua_State *L)
 	for (int i = 0; i < n; i++) {
 		push_frame(L, &frames[i]);
 		lua_rawseti(L, -2, i + 1);
+	}
+	return 1;
+}
+
+/* --- describing many addresses at once ---------------------------------------------------------- */
+
+/* Stack indices while addresses are described. */
+enum { FUNCTIONS = 3, LINES, FRAMES, FILES, STARTS, NUMBERS };
+
+static int compare_addresses(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/*
+ * Pushes the object's own addresses for the offsets in the list at index 2, as memory that Lua
+ * frees. Offsets in no loaded segment are left out.
+ */
+static uint64_t *push_addresses(lua_State *L, const struct symobj *o, size_t *num)
+{
+	size_t n = lua_objlen(L, 2), used = 0;
+	uint64_t *addresses = lua_newuserdata(L, (n + 1) * sizeof(*addresses));
+
+	for (size_t i = 0; i < n; i++) {
+		lua_rawgeti(L, 2, (int)i + 1);
+		used += symobj_offset_to_addr(o, check_address(L, -1), &addresses[used]);
+		lua_pop(L, 1);
+	}
+	qsort(addresses, used, sizeof(*addresses), compare_addresses);
+	*num = used;
+	return addresses;
+}
+
+/* Appends the value on top to the list. */
+static void append(lua_State *L, int list)
+{
+	lua_rawseti(L, list, (int)lua_objlen(L, list) + 1);
+}
+
+/* Returns the file's number in the list FILES, to which it is added; 0 for NULL. */
+static lua_Integer number_file(lua_State *L, const char *file)
+{
+	lua_Integer number;
+
+	if (!file)
+		return 0;
+	lua_pushstring(L, file);
+	lua_pushvalue(L, -1);
+	lua_rawget(L, NUMBERS);
+	number = lua_tointeger(L, -1);
+	lua_pop(L, 1);
+	if (number) {
+		lua_pop(L, 1);
+		return number;
+	}
+	number = (lua_Integer)lua_objlen(L, FILES) + 1;
+	lua_pushvalue(L, -1);
+	lua_rawseti(L, FILES, (int)number);
+	lua_pushinteger(L, number);
+	lua_rawset(L, NUMBERS);
+	return number;
+}
+
+/* Moves the n values on top into a table, which is appended to the list. */
+static void append_row(lua_State *L, int list, int n)
+{
+	lua_createtable(L, n, 0);
+	lua_insert(L, -n - 1);
+	for (int i = n; i; i--)
+		lua_rawseti(L, -i - 1, i);
+	append(L, list);
+}
+
+/* Adds the function at an address, unless it was added before. Returns false if there is none. */
+static bool describe_function(lua_State *L, struct symobj *o, uint64_t addr)
+{
+	bool is_new;
+
+	if (!push_function(L, o, addr))
+		return false;
+	lua_pushvalue(L, -2);
+	lua_rawget(L, STARTS);
+	is_new = lua_isnil(L, -1);
+	lua_pop(L, 1);
+	if (!is_new) {
+		lua_pop(L, 3);
+		return true;
+	}
+	lua_pushvalue(L, -2);
+	lua_pushboolean(L, 1);
+	lua_rawset(L, STARTS);
+	/* debug information gives no size: only this address is covered */
+	if (lua_tonumber(L, -1) == 0 && lua_tonumber(L, -2) == (lua_Number)(int64_t)addr) {
+		lua_pop(L, 1);
+		lua_pushnumber(L, 1);
+	}
+	lua_pushvalue(L, -3);	/* address, size, name */
+	lua_remove(L, -4);
+	append_row(L, FUNCTIONS, 3);
+	return true;
+}
+
+static void describe_line(lua_State *L, struct symobj *o, uint64_t addr)
+{
+	int line = 0;
+	const char *file = symobj_line(o, addr, &line);
+
+	if (!file)
+		return;
+	push_address(L, addr);
+	lua_pushinteger(L, number_file(L, file));
+	lua_pushinteger(L, line);
+	append_row(L, LINES, 3);
+}
+
+static void describe_frames(lua_State *L, struct symobj *o, uint64_t addr)
+{
+	struct symdwarf_frame frames[INLINE_MAX];
+	int n = symobj_frames(o, addr, frames, INLINE_MAX);
+
+	if (n < 2)
+		return;
+	push_address(L, addr);
+	for (int i = 0; i < n; i++) {
+		push_name(L, frames[i].name);
+		lua_pushinteger(L, number_file(L, frames[i].file));
+		lua_pushinteger(L, frames[i].file ? frames[i].line : 0);
+	}
+	append_row(L, FRAMES, 3 * n + 1);
+}
+
+/***
+Describes many places in the object's file.
+@function object:describe
+@tparam table offsets in the file, in bytes; those in no loaded segment, or in no known function,
+are left out
+@treturn table `functions` of `{address, size, name}`; `lines` of `{address, file, line}`; `frames` of
+`{address, name, file, line, name, file, line...}` where functions are inlined, the innermost first;
+`files`: their paths. Addresses are the object's own; a file is a number in `files`, 0 where it is
+not known
+@raise on offsets that are no whole numbers
+@usage local o = require("lpfm.symbols").object("/proc/self/exe")
+return #o:describe({ 4096 }).lines
+*/
+static int object_describe(lua_State *L)
+{
+	static const char *const lists[] = { "functions", "lines", "frames", "files" };
+	struct symobj *o = check_object(L);
+	const uint64_t *addresses;
+	size_t n;
+
+	luaL_checktype(L, 2, LUA_TTABLE);
+	lua_settop(L, 2);
+	luaL_checkstack(L, 3 * INLINE_MAX + LUA_MINSTACK, NULL);
+	for (int i = FUNCTIONS; i <= NUMBERS; i++)
+		lua_newtable(L);
+	addresses = push_addresses(L, o, &n);
+	for (size_t i = 0; i < n; i++) {
+		if ((i && addresses[i] == addresses[i - 1]) || !describe_function(L, o, addresses[i]))
+			continue;
+		describe_line(L, o, addresses[i]);
+		describe_frames(L, o, addresses[i]);
+	}
+	lua_createtable(L, 0, LPFM_COUNT(lists));
+	for (int i = 0; i < (int)LPFM_COUNT(lists); i++) {
+		lua_pushvalue(L, FUNCTIONS + i);
+		lua_setfield(L, -2, lists[i]);
 	}
 	return 1;
 }
@@ -382,6 +562,7 @@ static const luaL_Reg methods[] = {
 	{ "build_id", object_build_id },
 	{ "trouble", object_trouble },
 	{ "close", object_close },
+	{ "describe", object_describe },
 	{ NULL, NULL },
 };
 

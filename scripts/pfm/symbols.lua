@@ -202,7 +202,7 @@ resolver.__index = resolver
 function symbols.resolver(options)
    options = options or {}
    return setmetatable({ mapped = options.mapped or setmetatable({}, added), cache = {}, places = {}, opened = {},
-      visited = {}, jits = {}, dumps = {}, kernel = options.kernel ~= false, files = options.files,
+      jits = {}, dumps = {}, kernel = options.kernel ~= false, files = options.files,
       stored = options.stored or function() end }, resolver)
 end
 
@@ -324,50 +324,50 @@ function resolver:resolve(pid, address)
    return where
 end
 
--- Returns the set of offsets in a mapping's file that `resolver:visit` has visited. Returns nil if
--- the mapping contains generated code, which is not in the file.
-local function visited(self, m)
+-- Returns the set of offsets of a mapping's file in `places`. Returns nil if the mapping contains
+-- generated code, which is not in the file.
+local function offsets_of(self, places, m)
    if is_changing(self, m) then return nil end
    local key = m[5] and m[4] .. "\0" .. m[5] or m[4]
-   self.visited[key] = self.visited[key] or {}
-   return self.visited[key]
+   local file = places[key] or tables.enter(places, key, { path = m[4], identity = m[5], offsets = {} })
+   return file.offsets
 end
 
---- Visits all places that addresses had in a life of a process. A place in a file is visited once,
--- in whichever lives it is mapped.
+--- Finds all places that addresses had in a life of a process.
 -- @number life
 -- @tparam table addresses at user level, ascending
--- @func visit is called with each place, as of `resolver:resolve`
+-- @tparam table places receives the places in files: for each file a table with `path`, `identity`
+-- and `offsets`, which has each offset as a key
+-- @func made is called with each place in generated code, as of `resolver:resolve`
 -- @usage
 -- local resolver = symbols.resolver { mapped = require("pfm.recording.programs").new({}, {}, {}) }
--- resolver:visit(7, { 4096 }, function() error "nothing is mapped there" end)
-function resolver:visit(life, addresses, visit)
+-- resolver:visit(7, { 4096 }, {}, function() error "nothing is mapped there" end)
+function resolver:visit(life, addresses, places, made)
    local rows, before, stop = {}, {}, -math.huge
    for _, address in ipairs(addresses) do
       if address >= stop then
          rows, stop = self.mapped:ever(life, address)
-         for i, m in ipairs(rows) do before[i] = visited(self, m) or false end
+         for i, m in ipairs(rows) do before[i] = offsets_of(self, places, m) or false end
       end
       for i, m in ipairs(rows) do
-         local seen, offset = before[i], address - m[1] + m[3]
-         if not seen then
-            visit(resolve_generated(self, life, address) or describe_mapped(self, m, address))
-         elseif not seen[offset] then
-            seen[offset] = true
-            visit(describe_mapped(self, m, address))
+         if before[i] then
+            before[i][address - m[1] + m[3]] = true
+         else
+            made(resolve_generated(self, life, address) or describe_mapped(self, m, address))
          end
       end
-      local made = #rows == 0 and resolve_generated(self, life, address)
-      if made then visit(made) end
+      local where = #rows == 0 and resolve_generated(self, life, address)
+      if where then made(where) end
    end
 end
 
---- Returns the object that a place is in.
--- @tparam table where as of `resolver:resolve`
+--- Returns an object that was mapped.
+-- @string path
+-- @string[opt] identity
 -- @return as of `symbols.object`
--- @usage symbols.resolver():object_of(symbols.resolver():resolve(7, 4096))
-function resolver:object_of(where)
-   return find_object(self, where.object, where.identity)
+-- @usage symbols.resolver():object_of("/bin/sh")
+function resolver:object_of(path, identity)
+   return find_object(self, path, identity)
 end
 
 --- Forgets results, which frees their memory; mappings and objects stay.

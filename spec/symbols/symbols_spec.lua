@@ -69,6 +69,63 @@ describe("debug information", function()
       return path, addresses
    end
 
+   -- Returns what an object says of places when it is asked for one at a time.
+   local function one_by_one(object, offsets)
+      local functions, lines, frames = {}, {}, {}
+      for _, offset in ipairs(offsets) do
+         local address = object:address(offset)
+         local name, start, size
+         if address then name, start, size = object:func(address) end
+         if name then
+            functions[start] = { start, size == 0 and 1 or size, name }
+            local file, line = object:line(address)
+            lines[address] = file and { address, file, line }
+            local chain, row = object:frames(address), { address }
+            for _, f in ipairs(chain) do
+               row[#row + 1], row[#row + 2], row[#row + 3] = f.name, f.file or "", f.line or 0
+            end
+            frames[address] = #chain > 1 and row or nil
+         end
+      end
+      return { functions = functions, lines = lines, frames = frames }
+   end
+
+   -- Returns the same of object:describe, with files in place of their numbers, and checks the order.
+   local function by_address(of)
+      local out = { functions = {}, lines = {}, frames = {} }
+      for what, rows in pairs(out) do
+         local last = -math.huge
+         for _, row in ipairs(of[what]) do
+            assert.is_nil(rows[row[1]])
+            assert.is_true(what == "functions" or row[1] > last)
+            last, rows[row[1]] = row[1], row
+         end
+      end
+      local function name(row, i) row[i] = row[i] == 0 and "" or assert(of.files[row[i]]) end
+      for _, row in pairs(out.lines) do name(row, 2) end
+      for _, row in pairs(out.frames) do
+         for i = 3, #row, 3 do name(row, i) end
+      end
+      return out
+   end
+
+   it("says the same of many places at once as of one at a time", function()
+      local own, stripped = compile("many", "gcc", "-g"), compile("few", "gcc", "-s")
+      local found = { functions = 0, lines = 0, frames = 0 }
+      for _, path in ipairs { own, stripped, c.target "tree", "/bin/sh", "[vdso]" } do
+         local object = assert(objects.object(path))
+         local offsets, size = {}, path:find("^/") and #files.read(path) or 4096
+         for i = 1, 3000 do offsets[i] = math.random(-1, size) end
+         local described = by_address(object:describe(offsets))
+         assert.same(one_by_one(object, offsets), described, path)
+         for what, rows in pairs(described) do found[what] = found[what] + #require("pfm.util.tables").keys(rows) end
+      end
+      for what, n in pairs(found) do assert.is_true(n > 10, what) end
+      assert.same({ functions = {}, lines = {}, frames = {}, files = {} }, objects.object("/bin/sh"):describe {})
+      assert.has_error(function() objects.object("/bin/sh"):describe { 1.5 } end)
+      assert.has_error(function() objects.object("/bin/sh"):describe { "x" } end)
+   end)
+
    it("in a file that .gnu_debuglink names is found, beside the program and in .debug", function()
       local path, addresses = separated("linked")
       sh(("cd %s && objcopy --add-gnu-debuglink=linked.debug linked"):format(scratch))

@@ -24,32 +24,25 @@ local function new_object(path, handle, err)
       path = path, build_id = handle and handle:build_id(), count = handle and handle:functions() or 0, missing = err,
       trouble = handle and handle.trouble and handle:trouble() or nil,
       segments = handle and handle:segments() or {}, functions = {}, files = {}, lines = {}, frames = {},
-      seen = {}, starts = {}, file_index = {},
    }
 end
 
-local function note_function(o, handle, own)
+-- Returns an object with what is known of places in its file. If that has no build id, the object
+-- has the identity of the file that was mapped.
+local function file_object(resolver, file)
+   local handle, err = resolver:object_of(file.path, file.identity)
+   local o, offsets = new_object(file.path, handle, err), {}
+   o.inode = not o.build_id and file.identity or nil
+   for offset in pairs(file.offsets) do offsets[#offsets + 1] = offset end
+   for what, list in pairs(handle and handle:describe(offsets) or {}) do o[what] = list end
+   return o
+end
+
+-- Notes the generated code at an address, in which a JIT compiler's map file names it.
+local function note_map(o, handle, own)
    local name, start, size = handle:func(own)
-   if name and not o.starts[start] then
-      o.starts[start] = true
-      -- debug information gave no size: only this address is covered
-      if size == 0 and start == own then size = 1 end
-      o.functions[#o.functions + 1] = { start, size, name }
-   end
-end
-
-local function file_number(o, file)
-   if not file then return 0 end
-   if not o.file_index[file] then
-      o.files[#o.files + 1] = file
-      o.file_index[file] = #o.files
-   end
-   return o.file_index[file]
-end
-
-local function note_line(o, handle, own)
-   local file, line = handle:line(own)
-   if file then o.lines[#o.lines + 1] = { own, file_number(o, file), line } end
+   if not o.seen[start] then o.functions[#o.functions + 1] = { start, size, name } end
+   o.seen[start] = true
 end
 
 -- Notes all generated code that ever was at an address, with the times at which it was made: when a
@@ -57,25 +50,36 @@ end
 local function note_loads(o, handle, own)
    for _, load in ipairs(handle:loads(own)) do
       local id = load.start .. " " .. load.time
-      if not o.starts[id] then o.functions[#o.functions + 1] = { load.start, load.size, load.name, load.time } end
-      o.starts[id] = true
-      if load.file then o.lines[#o.lines + 1] = { own, file_number(o, load.file), load.line, load.time } end
+      if not o.seen[id] then o.functions[#o.functions + 1] = { load.start, load.size, load.name, load.time } end
+      o.seen[id] = true
+      if load.file then
+         o.numbers[load.file] = o.numbers[load.file] or #tables.append(o.files, { load.file })
+         o.lines[#o.lines + 1] = { own, o.numbers[load.file], load.line, load.time }
+      end
    end
 end
 
-local function note_frames(o, handle, own)
-   local frames = handle:frames(own)
-   if #frames < 2 then return end
-   local row = { own }
-   for _, f in ipairs(frames) do
-      for _, value in ipairs { f.name, file_number(o, f.file), f.line or 0 } do row[#row + 1] = value end
+-- Notes a place in generated code of a process.
+local function note_made(objects, where, pid)
+   local o = objects[where.map]
+   if not o then
+      o = new_object(where.map, where.handle)
+      o.seen, o.numbers, o.noted = {}, {}, {}
+      objects[where.map] = o
    end
-   o.frames[#o.frames + 1] = row
+   if o.noted[where.own] then return end
+   o.noted[where.own] = true
+   if where.handle.loads then
+      o.process = pid
+      note_loads(o, where.handle, where.own)
+   else
+      note_map(o, where.handle, where.own)
+   end
 end
 
 local function finish(o)
    for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, tables.by(1)) end
-   o.seen, o.starts, o.file_index = nil, nil, nil
+   o.seen, o.numbers, o.noted = nil, nil, nil
    return o
 end
 
@@ -121,28 +125,8 @@ function collector:programs(records)
    for _, row in ipairs(records) do self.records[#self.records + 1] = row end
 end
 
-local function note_address(objects, resolver, where, pid)
-   local path, handle, own = where.map or where.object, where.handle, where.own
-   local key = path .. "\0" .. (not where.map and where.identity or "")
-   local o = objects[key]
-   if not o then
-      if where.map then o = new_object(path, handle) else o = new_object(path, resolver:object_of(where)) end
-      o.inode = not where.map and not o.build_id and where.identity or nil
-      objects[key] = o
-   end
-   if not handle or o.seen[own] then return end
-   o.seen[own] = true
-   if handle.loads then
-      o.process = pid
-      return note_loads(o, handle, own)
-   end
-   note_function(o, handle, own)
-   note_line(o, handle, own)
-   note_frames(o, handle, own)
-end
-
--- Returns the addresses of samples and of the calls in their stacks, sorted: those in user space by
--- process, then the kernel's.
+-- Returns the addresses of samples and of the calls in their stacks: those in user space by
+-- process, sorted; the kernel's as keys.
 local function addresses_of(self)
    local by_pid, kernel, source = {}, {}, self.recording
    local of_stacks = source and source:has_stacks() and source.stack_table
@@ -152,30 +136,29 @@ local function addresses_of(self)
       if of_stacks then of_stacks:note(stack, ip, user, kernel) else (ip < 0 and kernel or user)[ip] = true end
    end
    for pid, user in pairs(by_pid) do by_pid[pid] = tables.keys(user) end
-   return by_pid, tables.keys(kernel)
+   return by_pid, kernel
 end
 
--- Visits the places of samples and of the calls in their stacks, in everything that was ever mapped
--- at their addresses: only the addresses of each process were collected, without their times.
-local function each_place(self, visit)
-   local by_pid, kernel = addresses_of(self)
-   local ran = programs.new(self.records, self.mapped, {})
-   local resolver = symbols.resolver { mapped = ran, files = self.files }
-   for _, address in ipairs(kernel) do visit(resolver, resolver:resolve(0, address)) end
-   for pid, user in pairs(by_pid) do
-      for _, life in ipairs(ran:each_of(pid)) do
-         resolver:visit(life, user, function(where) visit(resolver, where, pid) end)
-      end
-   end
-end
-
---- Returns the objects in which the samples lie, each as a SYMS chunk has it.
+--- Returns the objects in which the samples lie, each as a SYMS chunk has it. It has the functions
+-- and lines of everything that was ever mapped at the addresses of a process, because these were
+-- collected without their times.
 -- @treturn table list of tables, by path
 -- @usage #embedded_symbols.collector({}):objects() --> 0
 function collector:objects()
-   local objects, list = {}, {}
-   each_place(self, function(resolver, where, pid) note_address(objects, resolver, where, pid) end)
-   for _, o in pairs(objects) do list[#list + 1] = finish(o) end
+   local by_pid, kernel = addresses_of(self)
+   local ran = programs.new(self.records, self.mapped, {})
+   local resolver = symbols.resolver { mapped = ran, files = self.files }
+   local files, made, list = {}, {}, {}
+   if next(kernel) then files[1] = { path = "[kernel]", offsets = kernel } end
+   for pid, user in pairs(by_pid) do
+      local function visit(where)
+         if where.map then return note_made(made, where, pid) end
+         files[where.object] = files[where.object] or { path = where.object, identity = where.identity, offsets = {} }
+      end
+      for _, life in ipairs(ran:each_of(pid)) do resolver:visit(life, user, files, visit) end
+   end
+   for _, file in pairs(files) do list[#list + 1] = finish(file_object(resolver, file)) end
+   for _, o in pairs(made) do list[#list + 1] = finish(o) end
    table.sort(list, function(a, b) return a.path < b.path end)
    return list
 end
