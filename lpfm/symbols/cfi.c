@@ -20,10 +20,6 @@ enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has n
 /* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };
 
-struct range {
-	uint64_t	from, to;	/* addresses; the range is empty if both are equal */
-};
-
 /* A segment of the file that is loaded as code. */
 struct segment {
 	uint64_t	offset, size, align, addr;
@@ -38,7 +34,7 @@ struct symcfi {
 	bool		is_32bit;
 	uint64_t	entry;		/* address at which programs begin */
 	bool		has_starts, has_functions;
-	struct range	starts[STARTS];
+	struct symcfi_range	starts[STARTS];
 	struct symtab	functions;
 	struct segment	*segments;
 	size_t		num_segments;
@@ -204,7 +200,7 @@ static const char *next_function(const struct table *t, int *i, GElf_Sym *sym)
 }
 
 /* Finds the function with that name. Returns false if there is none. */
-static bool find_function(const struct table *t, const char *name, struct range *range)
+static bool find_function(const struct table *t, const char *name, struct symcfi_range *range)
 {
 	GElf_Sym sym;
 	const char *found;
@@ -212,7 +208,7 @@ static bool find_function(const struct table *t, const char *name, struct range 
 	for (int i = 1; (found = next_function(t, &i, &sym));) {
 		if (strcmp(found, name))
 			continue;
-		*range = (struct range){ sym.st_value, sym.st_value + sym.st_size };
+		*range = (struct symcfi_range){ sym.st_value, sym.st_value + sym.st_size };
 		return true;
 	}
 	return false;
@@ -224,7 +220,7 @@ static bool is_exported(const GElf_Sym *sym)
 }
 
 /* Extends the range down to the end of the exported function before it. */
-static void extend_down(const struct table *t, struct range *range)
+static void extend_down(const struct table *t, struct symcfi_range *range)
 {
 	uint64_t end = 0;
 	GElf_Sym sym;
@@ -239,7 +235,7 @@ static void extend_down(const struct table *t, struct range *range)
 		range->from = end;
 }
 
-static void find_starts(Elf *elf, struct range ranges[STARTS])
+static void find_starts(Elf *elf, struct symcfi_range ranges[STARTS])
 {
 	struct table t;
 	size_t n = 0;
@@ -533,7 +529,7 @@ static bool read_register(Dwarf_Frame *frame, unsigned int reg, unsigned int num
 
 static enum symcfi_kind read_row(Dwarf_Frame *frame, unsigned int num, struct symcfi_row *row)
 {
-	int reg = dwarf_frame_info(frame, &row->from, &row->to, &row->is_signal);
+	int reg = dwarf_frame_info(frame, &row->range.from, &row->range.to, &row->is_signal);
 
 	if (reg < 0 || (unsigned int)reg >= num || !read_cfa(frame, num, row))
 		return SYMCFI_NONE;
@@ -575,10 +571,10 @@ static bool is_entry(struct symcfi *c, uint64_t addr)
 	return !frame;
 }
 
-/* Compares rows by their addresses; rows that have an address in common are equal. */
-static int compare_rows(const void *a, const void *b)
+/* Compares ranges, with which rows begin; two that have an address in common are equal. */
+static int compare_ranges(const void *a, const void *b)
 {
-	const struct symcfi_row *x = a, *y = b;
+	const struct symcfi_range *x = a, *y = b;
 
 	return x->to <= y->from ? -1 : x->from >= y->to;
 }
@@ -590,12 +586,11 @@ static int compare_rows(const void *a, const void *b)
  */
 static bool keep_row(struct symcfi *c, struct symcfi_row *row, uint64_t addr)
 {
-	struct symcfi_row **at = tsearch(row, &c->rows, compare_rows);
+	struct symcfi_row **at = tsearch(row, &c->rows, compare_ranges);
 
 	if (at && *at != row) {
-		row->from = addr;
-		row->to = addr + 1;
-		at = tsearch(row, &c->rows, compare_rows);
+		row->range = (struct symcfi_range){ addr, addr + 1 };
+		at = tsearch(row, &c->rows, compare_ranges);
 	}
 	return at && *at == row;
 }
@@ -618,12 +613,12 @@ static const struct symcfi_row *add_row(struct symcfi *c, uint64_t addr, unsigne
 const struct symcfi_row *symcfi_row(struct symcfi *c, uint64_t addr, unsigned int num)
 {
 	static const struct symcfi_row none = { .kind = SYMCFI_NONE }, outermost = { .kind = SYMCFI_OUTERMOST };
-	struct symcfi_row key = { .from = addr, .to = addr + 1 };
+	const struct symcfi_range key = { addr, addr + 1 };
 	struct symcfi_row **found;
 
-	if (c->last && addr >= c->last->from && addr < c->last->to)
+	if (c->last && !compare_ranges(&key, c->last))
 		return c->last;
-	found = tfind(&key, &c->rows, compare_rows);
+	found = tfind(&key, &c->rows, compare_ranges);
 	c->last = found ? *found : add_row(c, addr, num);
 	if (c->last)
 		return c->last;

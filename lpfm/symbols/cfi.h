@@ -40,6 +40,11 @@ struct symcfi_change {
 	int32_t	offset;
 };
 
+/* The file's own addresses from and up to to; the range is empty if both are equal. */
+struct symcfi_range {
+	uint64_t	from, to;
+};
+
 #define SYMCFI_BY_EXPRESSION	UINT8_MAX	/* cfa_reg: cfa_offset is the index of an expression */
 
 /*
@@ -47,7 +52,7 @@ struct symcfi_change {
  * is unknown.
  */
 struct symcfi_row {
-	uint64_t		from, to;	/* the file's own addresses to which it applies */
+	struct symcfi_range	range;		/* where it applies */
 	uint64_t		lost;
 	struct symexpr		*expressions;
 	int32_t			cfa_offset;
