@@ -82,6 +82,7 @@ static int first_install(struct pfm_context *ctx, void *arg)
  */
 static int settle(struct pfm_context *ctx, struct pfm_set *set)
 {
+	struct pfm_set *before = ctx->active;
 	int ret;
 
 	if (ctx->self && (ctx->flags & PFM_FL_NOTIFY_BLOCK))
@@ -97,6 +98,9 @@ static int settle(struct pfm_context *ctx, struct pfm_set *set)
 		return 0;
 	}
 	pfm_set_state(ctx, PFM_CTX_UNLOADED);
+	ctx->active = before;
+	pfm_view_update(ctx, set);
+	pfm_view_update(ctx, before);
 	pfm_session_end(ctx);
 	return ret;
 }
