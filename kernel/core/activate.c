@@ -33,29 +33,48 @@ static inline int go_on(struct pfm_context *ctx)
 	return ret;
 }
 
+/*
+ * Called when a start has failed to install another set: "set", which was active, counts on if it
+ * did. "absent" says that it was not installed before either.
+ */
+static void stay_in(struct pfm_context *ctx, struct pfm_set *set, bool absent)
+{
+	WRITE_ONCE(ctx->active, set);
+	ctx->absent = absent || pfm_ops(ctx)->install(ctx, set);
+	if (!pfm_counting(ctx))
+		return;
+	if (ctx->absent)
+		ctx->started = false;
+	else
+		pfm_run(ctx);
+}
+
 static int start(struct pfm_context *ctx, void *arg)
 {
-	struct pfm_set *set = arg;
+	struct pfm_set *left = ctx->active, *set = arg ? arg : left;
+	bool absent = ctx->absent;
 	int ret = 0;
 
 	pfm_see_blind(ctx);
 	if (pfm_counting(ctx)) {
 		pfm_hold(ctx);
-		pfm_ops(ctx)->collect(ctx, ctx->active);
+		pfm_ops(ctx)->collect(ctx, left);
 	}
-	if (!set)
-		set = ctx->active;
-	if (set != ctx->active)
-		/*
-		 * a deferred switch is dropped: it would have left the set that was active so far
-		 */
-		ctx->switch_due = false;
-	if (set != ctx->active || ctx->absent)
+	if (set != left || absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
+	if (ret && set != left) {
+		stay_in(ctx, left, absent);
+		return ret;
+	}
 	if (ret) {
 		ctx->started = false;
 		return ret;
 	}
+	if (set != left)
+		/*
+		 * a deferred switch is dropped: it would have left the set that was active so far
+		 */
+		ctx->switch_due = false;
 	ctx->started = true;	/* 3.7.6: the timeout continues with the remaining time */
 	return ctx->state == PFM_CTX_LOADED ? go_on(ctx) : 0;
 }

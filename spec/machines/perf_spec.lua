@@ -119,6 +119,31 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("counts on in the active set if the start of another one is refused, and starts it later (3.1.5)", function()
+      local child = target("touch=1000", "ready", "touch=2000", "ready")
+      local ctx = counting { PAGE_FAULTS }
+      assert(ctx:create_evtsets { { id = 1 } })
+      assert(ctx:write_pmcs { { num = TASK_CLOCK, set = 1, value = BOTH } })
+      assert(ctx:write_pmds { { num = TASK_CLOCK, set = 1, value = -5, flags = { "OVFL_NOTIFY" } } })
+      assert(ctx:load(child.pid))
+      local function is_refused()
+         local ok, err, errno = ctx:start(1)
+         assert.is_nil(ok)
+         assert.are.equal(lpfm.errno.EINVAL, errno, err)
+      end
+      is_refused()
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      is_refused()
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ PAGE_FAULTS })[1].value
+      assert.is_true(n >= 3000 and n <= 3032, "page faults: " .. n)
+      assert.are.equal(1, ctx:getinfo_evtsets({ 0 })[1].runs)
+      ctx:close()
+   end)
+
    it("sends END when the target ends, with the last values saved and the context unloaded", function()
       local child = target("touch=3000")
       local ctx = counting { PAGE_FAULTS, SWITCHES }

@@ -53,6 +53,8 @@ struct file {
 	uint32_t		target;
 	atomic_bool		held;		/* PFM_FL_NOTIFY_BLOCK */
 	struct pfm_set		*installed;
+	/* the set that was installed before one that could not be, until it comes back */
+	struct pfm_set		*displaced;
 	bool			on[NUM_PMDS];	/* the counter is on the PMU */
 	uint64_t		counts[NUM_PMDS], seen[NUM_PMDS];
 	uint64_t		pending[PFM_PMD_BV];

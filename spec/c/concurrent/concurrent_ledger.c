@@ -52,7 +52,8 @@ void ledger_enter(struct file *f, struct pfm_set *set)
 {
 	struct set_ledger *l = ledger_of(f, set->id);
 
-	if (!f->coming_in) {
+	/* a set that stays, since a start could not install another one, does not begin anew */
+	if (!f->coming_in && set != f->displaced) {
 		l->runs++;
 		atomic_fetch_add(&tally.switches, 1);
 	}

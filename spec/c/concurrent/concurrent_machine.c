@@ -58,6 +58,7 @@ static int access_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, v
 	} else {
 		if (f->is_pending)
 			settle(f);	/* the overflow that is pending came before the command */
+		f->displaced = NULL;
 		ret = fn(ctx, arg);
 		CHECK(f->doing == DOING_NOTHING || ctx->vector.n <= PFM_PART, "%d elements at once",
 		      ctx->vector.n);
@@ -96,6 +97,8 @@ static int install(struct pfm_context *ctx, struct pfm_set *set)
 		freeze(ctx);
 	ledger_leave(f);
 	memset(f->on, 0, sizeof(f->on));
+	if (fails)
+		f->displaced = f->installed;
 	f->installed = NULL;
 	if (fails)
 		return atomic_fetch_add(&tally.absent, 1), pfm_refuse(-EBUSY, "no counter is free");
@@ -103,6 +106,7 @@ static int install(struct pfm_context *ctx, struct pfm_set *set)
 	for (unsigned int i = 0; i < set->num_pmds; i++)
 		put_on(f, &set->pmds[i]);
 	f->installed = set;
+	f->displaced = NULL;
 	return 0;
 }
 
