@@ -191,7 +191,8 @@ struct pfm_desc *pfm_desc_new(void)
 	d->serial = pfm_inherited_serial();
 	pthread_mutex_init(&d->lock, NULL);
 	if (open_ends(d)) {
-		pfm_refuse(0, "no descriptor for a context: %s (see ulimit -n)", strerror(errno));
+		pfm_refuse(0, "no descriptor for a context: socketpair(2): %s%s", strerror(errno),
+			   errno == EMFILE ? " (see ulimit -n)" : "");
 		pfm_os_free(d);
 		return NULL;
 	}

@@ -318,6 +318,12 @@ describe("where perf_event_open(2) is denied", function()
       end
    end)
 
+   it("a denied socketpair(2) is named, and no limit of descriptors", function()
+      local out = c.sh(("env LPFM_MACHINE=sim %s 1:socketpair %s -e 'print((select(2, lpfm.create())))'"):format(denied,
+         program))
+      assert.truthy(out:find("no descriptor for a context: socketpair(2): Operation not permitted\n", 1, true), out)
+   end)
+
    it("commands that need no machine go on working", function()
       for line, words in pairs(OFFLINE) do
          local out, status = under(1, line)

@@ -4,7 +4,7 @@
  *
  *   denied ERRNO[:CALL] PROGRAM [ARGUMENTS]
  *
- * CALL is ptrace, fcntl, pidfd or prlimit; without it, perf_event_open(2) fails.
+ * CALL is ptrace, fcntl, pidfd, prlimit or socketpair; without it, perf_event_open(2) fails.
  */
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 	unsigned int call = !strcmp(name, "ptrace") ? SYS_ptrace :
 			    !strcmp(name, "fcntl") ? SYS_fcntl :
 			    !strcmp(name, "pidfd") ? SYS_pidfd_open :
-			    !strcmp(name, "prlimit") ? SYS_prlimit64 : SYS_perf_event_open;
+			    !strcmp(name, "prlimit") ? SYS_prlimit64 :
+			    !strcmp(name, "socketpair") ? SYS_socketpair : SYS_perf_event_open;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
