@@ -39,15 +39,15 @@ static void give_up(struct pfm_context *ctx)
 	perf_rebase(ctx, p->set);
 }
 
+/* If the set's registers need events that cannot be opened, its former events count on. */
 static int run(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
-	int ret = p->check || p->unfit ? perf_group_check(ctx) : 0;
+	int ret = p->check || p->unfit ? perf_group_check(ctx) : 0, err;
 
-	if (ret)
-		return ret;
 	go_on(ctx);
-	return pfm_counting(ctx) ? perf_start(ctx) : 0;
+	err = pfm_counting(ctx) ? perf_start(ctx) : 0;
+	return ret ? ret : err;
 }
 
 static int resume_group(struct pfm_context *ctx)

@@ -389,23 +389,26 @@ static int open_sampler(struct pfm_context *ctx, struct pfm_set *set, struct per
 	return 0;
 }
 
-/* Replaces the set's events by those that the plans describe. */
+/*
+ * Replaces the set's events by those that the plans describe. If these cannot be opened, the set
+ * keeps its events. Only open_family() and open_sampler() take events over, and then they succeed.
+ */
 static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct perf_plan *plans, unsigned int n)
 {
 	struct perf_group *g = NULL;
 	int ret = open_group(ctx, set, plans, n, &g);
 
 	if (!ret)
-		ret = open_family(ctx, set, g);
-	if (!ret)
 		ret = open_sampler(ctx, set, g);
+	if (!ret)
+		ret = open_family(ctx, set, g);
 	if (ret) {
 		close_group(ctx, g);
-		g = NULL;
+		return ret;
 	}
 	perf_group_close(ctx, set);
 	set->os = g;
-	return ret;
+	return 0;
 }
 
 /* --- functions that the core calls ---------------------------------------------------------- */
@@ -424,16 +427,17 @@ int perf_group_check(struct pfm_context *ctx)
 	perf_freeze(ctx);
 	perf_collect(ctx, p->set);
 	pfm_count_lost(ctx, perf_drop(ctx));
-	p->held = false;
 	ret = reopen(ctx, p->set, plans, n);
 	perf_view_events(p->set, p->set->os, true);
-	if (!ret && pfm_counting(ctx) && !pfm_inherits(ctx))
-		perf_group_of(p->set)->before += perf_ran(ctx) - ctx->since;
-	if (!ret)
-		perf_family_rebase(ctx, p->set);
 	p->program = true;
-	p->unfit = ret;		/* if not 0, opening is tried again before counting starts */
-	return ret;
+	p->unfit = ret;		/* if not 0, opening is tried again at the next command */
+	if (ret)
+		return ret;
+	p->held = false;
+	if (pfm_counting(ctx) && !pfm_inherits(ctx))
+		perf_group_of(p->set)->before += perf_ran(ctx) - ctx->since;
+	perf_family_rebase(ctx, p->set);
+	return 0;
 }
 
 int perf_install(struct pfm_context *ctx, struct pfm_set *set)
@@ -451,6 +455,8 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 		ret = perf_timer_need(ctx);
 	if (!ret && !same_plans(ctx, set, plans, n)) {
 		ret = reopen(ctx, set, plans, n);
+		if (ret)
+			perf_group_close(ctx, set);
 		p->unfit = ret;
 		perf_view_events(set, set->os, true);
 	}

@@ -144,6 +144,27 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("counts on if registers that are written while it counts need events that cannot be opened", function()
+      local child = target("touch=1000", "ready", "touch=2000", "ready", "touch=4000", "ready")
+      local ctx = counting { PAGE_FAULTS, TASK_CLOCK }
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local ok, err, errno = ctx:write_pmds { { num = TASK_CLOCK, value = -1e9, short_reset = -5, long_reset = -5,
+         flags = { "OVFL_NOTIFY" } } }
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno, err)
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:write_pmds { { num = TASK_CLOCK, value = 0 } })
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ PAGE_FAULTS })[1].value
+      assert.is_true(n >= 7000 and n <= 7048, "page faults: " .. n)
+      ctx:close()
+   end)
+
    it("sends END when the target ends, with the last values saved and the context unloaded", function()
       local child = target("touch=3000")
       local ctx = counting { PAGE_FAULTS, SWITCHES }
