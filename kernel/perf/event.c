@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* event.c - perf_event_open(2), and the system calls on its descriptors. */
 #include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -64,16 +66,63 @@ void perf_attr_dummy(struct perf_event_attr *attr)
 	attr->exclude_kernel = attr->exclude_hv = 1;
 }
 
+/* --- descriptors of events ------------------------------------------------------------------- */
+
+#define NUMBERS	65536	/* events with higher descriptors stay open in children of fork() */
+
+/* bit n: descriptor n is an event that this library has opened */
+static _Atomic uint64_t opened[NUMBERS / 64];
+
+static int note(int fd)
+{
+	if (fd >= 0 && fd < NUMBERS)
+		atomic_fetch_or(&opened[fd / 64], 1ULL << fd % 64);
+	return fd;
+}
+
+void perf_forget(int fd)
+{
+	if (fd >= 0 && fd < NUMBERS)
+		atomic_fetch_and(&opened[fd / 64], ~(1ULL << fd % 64));
+}
+
+void perf_close(int fd)
+{
+	perf_forget(fd);
+	close(fd);
+}
+
+/* Returns false if the program has closed the descriptor, and something else has its number. */
+static bool is_event(int fd)
+{
+	static const char event[] = "anon_inode:[perf_event]";
+	char path[32], text[sizeof(event)];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return readlink(path, text, sizeof(text)) == sizeof(event) - 1 && !memcmp(text, event, sizeof(event) - 1);
+}
+
+void perf_close_all(void)
+{
+	for (int i = 0; i < NUMBERS / 64; i++)
+		for (uint64_t bits = atomic_exchange(&opened[i], 0); bits; bits &= bits - 1) {
+			int fd = i * 64 + __builtin_ctzll(bits);
+
+			if (is_event(fd))
+				close(fd);
+		}
+}
+
 int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group)
 {
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (pid >= 0 && cpu >= 0 ? PERF_FLAG_PID_CGROUP : 0);
 
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags);
+	return note((int)syscall(SYS_perf_event_open, attr, pid, cpu, group, flags));
 }
 
 int perf_open_on(struct perf_event_attr *attr, int tid, int cpu, int leader)
 {
-	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+	return note((int)syscall(SYS_perf_event_open, attr, tid, cpu, leader, PERF_FLAG_FD_CLOEXEC));
 }
 
 int perf_ioctl(int fd, unsigned long request, uint64_t arg)

@@ -92,7 +92,7 @@ void perf_family_close(struct perf_family *family)
 		return;
 	while (family->n)
 		if (family->k[--family->n].fd >= 0)
-			close(family->k[family->n].fd);
+			perf_close(family->k[family->n].fd);
 	pfm_os_free(family);
 }
 

@@ -241,9 +241,11 @@ static void close_group(struct pfm_context *ctx, struct perf_group *g)
 {
 	if (!g)
 		return;
-	for (unsigned int i = g->n; i-- > 0;)
+	for (unsigned int i = g->n; i-- > 0;) {
+		perf_forget(g->c[i].fd);
 		if (g->c[i].fd >= 0)
 			pfm_fast_close(ctx, g->c[i].fd);
+	}
 	perf_family_close(g->family);
 	perf_sampler_close(g->sampler);
 	pfm_os_free(g);

@@ -122,6 +122,6 @@ unsigned int perf_hw_probe(void)
 		n++;
 	}
 	for (unsigned int i = n; i-- > 0;)
-		close(fds[i]);
+		perf_close(fds[i]);
 	return n;
 }

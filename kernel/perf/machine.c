@@ -247,7 +247,7 @@ static int open_dummy(int *err)
 	*err = fd < 0 ? errno : 0;
 	if (fd < 0)
 		return perf_refuse_open(&nobody, "the perf machine", &attr, errno);
-	close(fd);
+	perf_close(fd);
 	return 0;
 }
 
@@ -278,7 +278,7 @@ static bool may_measure(bool kernel, int pid, int cpu)
 	attr.exclude_kernel = attr.exclude_hv = !kernel;
 	fd = perf_open(&attr, pid, cpu, -1);
 	if (fd >= 0)
-		close(fd);
+		perf_close(fd);
 	return fd >= 0;
 }
 
@@ -345,6 +345,7 @@ static const struct pfm_user_machine perf_kind = {
 	.rank = 2,
 	.open = open_machine,
 	.describe = describe,
+	.forget = perf_close_all,
 	.event = perf_named_add,
 };
 

@@ -266,6 +266,14 @@ int perf_open(struct perf_event_attr *attr, int pid, int cpu, int group);
  * the event that leads its group.
  */
 int perf_open_on(struct perf_event_attr *attr, int tid, int cpu, int leader);
+void perf_close(int fd);
+/* perf_close() without the close, for a descriptor that something else will close */
+void perf_forget(int fd);
+/*
+ * Called in a child of fork(): closes its copies of all events, which would count on while it
+ * lives.
+ */
+void perf_close_all(void);
 int perf_ioctl(int fd, unsigned long request, uint64_t arg);
 int perf_set_filter(int fd, const char *filter);
 int perf_set_period(int fd, uint64_t period);

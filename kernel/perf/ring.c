@@ -102,7 +102,7 @@ static int open_and_map(struct pfm_context *ctx, struct perf_ring *ring, size_t 
 		ret = map(ring, *pages);
 		if (!ret)
 			return 0;
-		close(ring->fd);
+		perf_close(ring->fd);
 		ring->fd = -1;
 		if (*pages == 1 || (ret != -EPERM && ret != -ENOMEM))
 			return perf_refuse_map(-ret, (*pages + 1) * page_size());
@@ -200,7 +200,7 @@ void perf_rings_close(struct perf_rings *rings)
 
 		pfm_watch_del(ring->watch);
 		munmap(ring->map, ring->size + page_size());
-		close(ring->fd);
+		perf_close(ring->fd);
 	}
 	pfm_os_free(rings->r);
 	pfm_os_free(rings->whole);

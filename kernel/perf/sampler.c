@@ -184,7 +184,7 @@ static int open_records(struct pfm_context *ctx, struct perf_ring *ring, uint32_
 static int add(struct perf_sampler *s, struct inherited *e, int ret)
 {
 	if (e->fd >= 0 && ret)
-		close(e->fd);
+		perf_close(e->fd);
 	if (!ret)
 		s->events[s->n++] = *e;
 	return ret;
@@ -349,7 +349,7 @@ void perf_sampler_close(struct perf_sampler *s)
 	if (!s)
 		return;
 	while (s->n)
-		close(s->events[--s->n].fd);
+		perf_close(s->events[--s->n].fd);
 	pfm_os_free(s);
 }
 

@@ -486,7 +486,7 @@ static int bind_cpu(struct pfm_context *ctx, uint32_t load_pid, const struct pfm
 	fd = perf_open(&attr, p->pid, p->cpu, -1);
 	if (fd < 0)
 		return perf_refuse_open(p, "the context", &attr, errno);
-	close(fd);
+	perf_close(fd);
 	return 0;
 }
 
@@ -519,9 +519,9 @@ static void close_life(struct perf_context *p)
 	if (p->life_pidfd >= 0)
 		close(p->life_pidfd);
 	if (p->life >= 0)
-		close(p->life);
+		perf_close(p->life);
 	if (p->exec >= 0)
-		close(p->exec);
+		perf_close(p->exec);
 }
 
 void perf_detach(struct pfm_context *ctx)

@@ -56,7 +56,7 @@ int perf_timer_need(struct pfm_context *ctx)
 void perf_timer_close(struct perf_timer *t)
 {
 	if (t->fd >= 0)
-		close(t->fd);
+		perf_close(t->fd);
 	memset(t, 0, sizeof(*t));
 	t->fd = -1;
 }

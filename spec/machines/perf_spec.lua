@@ -22,6 +22,14 @@ local function open_fds()
    return n
 end
 
+-- Returns the number of this process's descriptors of perf events.
+local function open_events()
+   local links = io.popen(("readlink /proc/%d/fd/*"):format(require("posix.unistd").getpid()))
+   local _, n = links:read("*a"):gsub("anon_inode:%[perf_event%]\n", "")
+   links:close()
+   return n
+end
+
 -- Makes a context that counts the given PMDs.
 local function counting(nums, fields)
    local ctx = assert(lpfm.create(fields))
@@ -93,6 +101,27 @@ describe("the perf machine", function()
             if left ~= "" then print("turn " .. turn, left) end
          end']]):format(c.program, PAGE_FAULTS, BOTH))
       assert.are.equal("", out)
+   end)
+
+   it("leaves no event in a child of fork(), where it would count on after the end of this process", function()
+      local unistd, wait = require "posix.unistd", require "posix.sys.wait"
+      local counter, sampler = counting { PAGE_FAULTS }, sampling(TASK_CLOCK, 1e6)
+      local child = target("touch=1000", "ready")
+      assert(counter:load(child.pid))
+      assert(sampler:load())
+      assert(counter:start())
+      assert(sampler:start())
+      assert.is_true(open_events() > 2)
+      local pid = assert(unistd.fork())
+      if pid == 0 then
+         unistd._exit(open_events())
+      end
+      assert.are.same({ pid, "exited", 0 }, { wait.wait(pid) })
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert.is_true(counter:read_pmds({ PAGE_FAULTS })[1].value >= 1000)
+      counter:close()
+      sampler:close()
    end)
 
    it("counts what another thread does between start and stop, and nothing else", function()
