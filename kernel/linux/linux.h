@@ -355,6 +355,18 @@ void lx_refuse_for(pid_t tid);
 const struct cred *lx_charge(size_t size);
 void lx_uncharge(const struct cred *payer, size_t size);
 u64 lx_lockable(void);
+/*
+ * Between lx_debt_begin() and lx_debt_end() what the current thread allocates is charged to the
+ * user of cred, and limited to so many pages, whatever the thread's own user and limits are.
+ */
+struct lx_debt {
+	struct list_head	entry;
+	struct task_struct	*task;
+	const struct cred	*own;
+	unsigned long		limit;
+};
+void lx_debt_begin(struct lx_debt *debt, const struct cred *cred, unsigned long limit);
+void lx_debt_end(struct lx_debt *debt);
 /* returns how many pages the caller's user may lock in all; may sleep */
 unsigned long lx_lock_limit(void);
 

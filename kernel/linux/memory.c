@@ -15,6 +15,47 @@
 
 #include "linux.h"
 
+/* --- memory that others pay for --------------------------------------------------------------- */
+
+static LIST_HEAD(debts);
+static DEFINE_SPINLOCK(debts_lock);
+
+void lx_debt_begin(struct lx_debt *debt, const struct cred *cred, unsigned long limit)
+{
+	debt->task = current;
+	debt->limit = limit;
+	debt->own = override_creds(cred);
+	spin_lock(&debts_lock);
+	list_add(&debt->entry, &debts);
+	spin_unlock(&debts_lock);
+}
+
+void lx_debt_end(struct lx_debt *debt)
+{
+	spin_lock(&debts_lock);
+	list_del(&debt->entry);
+	spin_unlock(&debts_lock);
+	revert_creds(debt->own);
+}
+
+/* Returns false if the current thread allocates for itself. */
+static bool limit_of_debt(unsigned long *limit)
+{
+	const struct lx_debt *debt;
+	bool found = false;
+
+	if (likely(list_empty(&debts)))
+		return false;
+	spin_lock(&debts_lock);
+	list_for_each_entry(debt, &debts, entry)
+		if (debt->task == current) {
+			*limit = debt->limit;
+			found = true;
+		}
+	spin_unlock(&debts_lock);
+	return found;
+}
+
 /* --- charging memory to users --------------------------------------------------------------- */
 
 /*
@@ -25,6 +66,8 @@ static unsigned long limit_for(unsigned long pages)
 {
 	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
 
+	if (limit_of_debt(&limit))
+		return limit;
 	if (pages <= limit)
 		return limit;
 	return lx_capable(CAP_IPC_LOCK) ? ULONG_MAX : limit + (lx_perf_mlock() >> PAGE_SHIFT);

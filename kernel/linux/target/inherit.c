@@ -16,9 +16,7 @@
  * when the child ends. So a parent that creates one child after the other allocates no further
  * records.
  */
-#include <linux/cred.h>
 #include <linux/sched/task.h>
-#include <linux/sched/user.h>
 #include <linux/slab.h>
 
 #include "linux.h"
@@ -58,26 +56,13 @@ void lx_inherit_free(struct lx_context *lx)
 
 /* --- work in the child ----------------------------------------------------------------------- */
 
-/*
- * Returns true if the pages of a child context with one set fit the limit of the root's creator.
- * The limit of the current user does not matter.
- */
-static bool fits(const struct lx_context *root)
-{
-	unsigned long pages = PFN_UP(sizeof(struct lx_context)) + PFN_UP(sizeof(struct pfm_context));
-
-	return atomic_long_read(&root->family.cred->user->locked_vm) + pages <= root->family.lock_limit;
-}
-
 static void fork_in(struct lx_context *root)
 {
-	const struct cred *own = override_creds(root->family.cred);
+	struct lx_debt debt;
 
-	if (fits(root))
-		pfm_fork(root->ctx, current);
-	else
-		pfm_fork_failed(root->ctx);
-	revert_creds(own);
+	lx_debt_begin(&debt, root->family.cred, root->family.lock_limit);
+	pfm_fork(root->ctx, current);
+	lx_debt_end(&debt);
 }
 
 static u32 load_of(const struct lx_context *root)

@@ -370,13 +370,17 @@ static void each_has_a_timeout(void)
 
 /* --- the user that memory is charged to ------------------------------------------------------- */
 
-static void forty_at_a_time(uint64_t unused)
+static int may_lock(unsigned long kib)
+{
+	return setrlimit(RLIMIT_MEMLOCK, &(struct rlimit){ kib * KIB, kib * KIB });
+}
+
+static void forty_at_a_time(uint64_t own_kib)
 {
 	int gate[2];
 	char byte;
 
-	(void)unused;
-	if (pipe(gate))
+	if (pipe(gate) || may_lock(own_kib))
 		_exit(3);
 	for (int i = 0; i < 40; i++)
 		if (!fork()) {
@@ -390,18 +394,17 @@ static void forty_at_a_time(uint64_t unused)
 
 /*
  * Returns how many of 40 children that live at once were dropped, and reported as such, because kib
- * KiB of memory are too few for their contexts. Then the memory is free again. Returns 251 if a
- * check failed.
+ * KiB of memory are too few for their contexts; they themselves may lock own_kib KiB. Then the
+ * memory is free again. Returns 251 if a check failed.
  */
-static int forty_in(int kib)
+static int forty(int kib, int own_kib)
 {
-	struct rlimit limit = { (unsigned long)kib * KIB, (unsigned long)kib * KIB };
 	struct child c;
 	int fd, n;
 
-	if (setrlimit(RLIMIT_MEMLOCK, &limit))
+	if (may_lock((unsigned long)kib))
 		return 250;
-	c = child_new(forty_at_a_time, 0);
+	c = child_new(forty_at_a_time, (uint64_t)own_kib);
 	fd = started_on(c.pid);
 	child_go(&c);
 	await_end(fd);
@@ -409,6 +412,16 @@ static int forty_in(int kib)
 	n = (int)lost(fd);
 	close(fd);
 	return test_failed ? 251 : n;
+}
+
+static int forty_in(int kib)
+{
+	return forty(kib, kib);
+}
+
+static int forty_that_lock_nothing(int kib)
+{
+	return forty(kib, 0);
 }
 
 static void memory_is_the_creators(void)
@@ -422,6 +435,7 @@ static void memory_is_the_creators(void)
 	}
 	EQUAL(as_user(NOBODY, 0, forty_in, 4096), 0);
 	EQUAL(as_user(NOBODY, 0, forty_in, 4096), 0);
+	EQUAL(as_user(NOBODY, 0, forty_that_lock_nothing, 4096), 0);
 	write_to("/proc/sys/kernel/perf_event_mlock_kb", "516");
 }
 
