@@ -62,14 +62,10 @@ static int start(struct pfm_context *ctx, void *arg)
 	}
 	if (set != left || absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
-	if (ret && set != left) {
+	if (ret && set != left)
 		stay_in(ctx, left, absent);
+	if (ret)
 		return ret;
-	}
-	if (ret) {
-		ctx->started = false;
-		return ret;
-	}
 	if (set != left)
 		/*
 		 * a deferred switch is dropped: it would have left the set that was active so far

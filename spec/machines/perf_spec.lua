@@ -168,6 +168,31 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("goes on at a restart in a set that could not be installed, though a start was refused before", function()
+      local child = target("touch=1000", "ready", "touch=2000", "ready")
+      local ctx = assert(lpfm.create())
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
+      assert(ctx:write_pmcs { { num = PAGE_FAULTS, value = BOTH }, { num = PAGE_FAULTS, set = 1, value = BOTH },
+         { num = TASK_CLOCK, set = 1, value = BOTH } })
+      assert(ctx:write_pmds { { num = PAGE_FAULTS, value = -100, switch_cnt = 1 },
+         { num = TASK_CLOCK, set = 1, value = -5, flags = { "OVFL_NOTIFY" } } })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.same({ PAGE_FAULTS }, assert(ctx:read(PATIENCE)).pmds)
+      assert.are.equal("ready", child:read_line())
+      local ok, err, errno = ctx:start()
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno, err)
+      assert(ctx:write_pmds { { num = TASK_CLOCK, set = 1, value = 0 } })
+      assert(ctx:restart())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ { num = PAGE_FAULTS, set = 1 } })[1].value
+      assert.is_true(n >= 2000 and n <= 2016, "page faults: " .. n)
+      ctx:close()
+   end)
+
    it("counts on if registers that are written while it counts need events that cannot be opened", function()
       local child = target("touch=1000", "ready", "touch=2000", "ready", "touch=4000", "ready")
       local ctx = counting { PAGE_FAULTS, TASK_CLOCK }
