@@ -105,7 +105,7 @@ static bool is_event(int fd)
 void perf_close_all(void)
 {
 	for (int i = 0; i < NUMBERS / 64; i++)
-		for (uint64_t bits = atomic_exchange(&opened[i], 0); bits; bits &= bits - 1) {
+		for (uint64_t bits = opened[i] ? atomic_exchange(&opened[i], 0) : 0; bits; bits &= bits - 1) {
 			int fd = i * 64 + __builtin_ctzll(bits);
 
 			if (is_event(fd))
