@@ -236,6 +236,11 @@ describe("lpfm.help", function()
       assert.truthy(lpfm.help("no such thing at all"):find("no help on 'no such thing at all'", 1, true))
    end)
 
+   it("has an answer at once for text that is far longer than all names", function()
+      local text = ("y"):rep(1e6)
+      assert.equal("no help on '" .. text .. "'", lpfm.help(text))
+   end)
+
    it("stays within the width of a terminal of 100 columns, but for examples", function()
       for _, name in ipairs(doc.names()) do
          for line in doc.text(name):gmatch("[^\n]+") do

@@ -29,8 +29,10 @@ end
 -- @usage nearest.find("page-fault", {"page-faults", "task-clock"}) --> "page-faults"
 function nearest.find(typed, names)
    local best, least = nil, math.max(#typed >= 4 and 2 or 1, math.floor(#typed / 3)) + 1
+   typed = typed:lower()
    for _, name in ipairs(names) do
-      local d = distance(typed:lower(), name:lower())
+      -- Each byte by which one word is longer is an edit: long text is far from all names.
+      local d = math.abs(#typed - #name) < least and distance(typed, name:lower()) or least
       if d < least then
          best, least = name, d
       end
