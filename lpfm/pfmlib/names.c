@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* names.c - event names, unit masks and modifiers as text; the nearest name to a misspelt one. */
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -320,14 +321,17 @@ int pfl_parse_event(const struct pfl_model *m, const char *str, size_t len, pfml
 
 #define LONGEST 96
 
-/* Computes Levenshtein's distance, ignoring case and '-' against '_'. */
+/*
+ * Computes Levenshtein's distance, ignoring case and '-' against '_'. A name that is too long for
+ * that is near to none.
+ */
 static unsigned int distance(const char *a, size_t alen, const char *b)
 {
 	unsigned int row[LONGEST + 1];
 	size_t blen = strlen(b);
 
 	if (alen > LONGEST || blen > LONGEST)
-		return LONGEST;
+		return UINT_MAX;
 	for (size_t j = 0; j <= blen; j++)
 		row[j] = j;
 	for (size_t i = 1; i <= alen; i++) {

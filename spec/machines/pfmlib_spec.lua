@@ -188,6 +188,7 @@ describe("events in Lua", function()
       why = select(2, lpfm.event("p6::BUS_TRANS_WB:SELFF"))
       assert.are.equal("event: BUS_TRANS_WB has no unit mask or modifier SELFF; did you mean SELF?", why)
       assert.is_nil(lpfm.suggest_event("zzzzzzzzzzzzzz"))
+      assert.is_nil(lpfm.suggest_event(("z"):rep(300)))
    end)
 
    it("become registers", function()
