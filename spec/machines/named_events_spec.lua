@@ -145,6 +145,10 @@ describe("a list of events", function()
       local none, err = events.read "pgae-*"
       assert.is_nil(none)
       has(err, "nothing matches 'pgae-*'")
+      assert.are.equal("page-faults", assert(events.read("page-fa" .. ("*"):rep(300)))[1].name)
+      none, err = events.read(("*"):rep(300) .. "q") -- each * of a pattern multiplies the ways to match
+      assert.is_nil(none)
+      has(err, "nothing matches '***")
       none, err = events.read "page-z*"
       has(err, "page-faults")
       assert.is_nil(none)

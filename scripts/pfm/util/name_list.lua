@@ -63,7 +63,7 @@ end
 -- @treturn string
 -- @usage ("page-faults"):find(name_list.pattern("page-*")) --> 1
 function name_list.pattern(text)
-   local escaped = text:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".")
+   local escaped = text:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*+", ".*"):gsub("%?", ".")
    return "^" .. escaped .. "$"
 end
 
