@@ -147,6 +147,7 @@ describe("a value that cannot be meant is refused, by the name of its field, by"
       refused("count.run: expected a table, got nil", count.run)
       refused("profile.run: expected a table, got nil", record.run, nil, "x.data")
       refused("path: expected a string, got nil", record.run, { command = command })
+      refused("file: expected a string, got nil", require("pfm.memtrace").record, { command = command })
       refused("system.count: expected a table, got nil", system.count)
       refused("program: expected a table, got nil", program.new)
       for _, n in ipairs { 0, -1, 1.5, 2 ^ 40, "x" } do
