@@ -136,6 +136,7 @@ end
 local function parse_named(name, one_kind)
    local base, plm, precise = words.levels(name)
    if base == "" then return nil, "an event's name is missing" end
+   if base:find("%z") then return nil, unknown((name:gsub("%z", "?"))) end
    local term = by_name[base:match("^[^/]+")] and base:match("/(.+)/$")
    if term then
       return nil, ("'%s': expected period=N or freq=HZ between the slashes, not '%s'%s"):format(name, term,

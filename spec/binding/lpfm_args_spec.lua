@@ -132,6 +132,7 @@ describe("arguments of lpfm", function()
       local symbols = require "lpfm.symbols"
       assert.same({ nil, "/bin/sh: its path has a zero byte" }, { symbols.object("/bin/sh\0x") })
       assert.is_nil(symbols.build_id("/bin/sh\0x"))
+      assert.same({ nil, "unknown event 'nosuch?x'" }, { require("pfm.events").read "nosuch\0x" })
       assert.equal("_ZN3foo3barEv\0x", symbols.demangle("_ZN3foo3barEv\0x"))
       assert.equal("a?b", (require("pfm.jitmap").parse("1000 40 a\0b"):func(0x1000)))
    end)
