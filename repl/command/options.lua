@@ -525,7 +525,10 @@ function options.target(args, words)
       seconds = options.number(args.timeout, "--timeout") }
    local delay = options.number(args.delay, "--delay")
    target.delay = delay and delay / 1000
-   if #words > 0 then target.command = words end
+   if #words > 0 then
+      target.command = words
+      options.spare_program(args.output, words)
+   end
    target.tids = tids_of(args)
    if args.all_cpus then target.cpus = online end
    if #args.cpu > 0 then target.cpus = cpu_list(table.concat(args.cpu, ","), online) end
@@ -551,6 +554,14 @@ end
 -- @treturn ?string nil if text is nil
 function options.file_name(text)
    return text and options.expect(launcher.file_name(text))
+end
+
+--- Refuses to write results over the program that is measured.
+-- @string[opt] path as for `options.output`
+-- @tparam {string,...} words the command
+-- @raise if the path is that of the program, under whatever name
+function options.spare_program(path, words)
+   if path then text_file.spare(options.file_name(path), { host.find(words[1]) }) end
 end
 
 --- Opens the file for results, -o.

@@ -116,6 +116,7 @@ end
 function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("nothing to measure: expected a command") end
+   options.spare_program(args.output, words)
    options.warn_of_rights(words)
    local result = options.checked(command.run, { command = words,
       events = #args.event > 0 and table.concat(args.event, ",") or "page-faults" })

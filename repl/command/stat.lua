@@ -50,7 +50,9 @@ end
 
 local function scope(target, result)
    if target.cpus then return target.cgroup and (", cgroup %s"):format(target.cgroup) or "" end
-   if result.inherited then return ", its threads and children" end
+   if result.inherited then
+      return (", %s threads and children"):format(#(target.tids or {}) > 1 and "their" or "its")
+   end
    return target.tids and "" or ", its first thread"
 end
 

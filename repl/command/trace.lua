@@ -36,6 +36,7 @@ function command.main(argv)
    local args, words = command.options():parse(argv)
    if #words == 0 then options.fail("nothing to record: expected a command") end
    if args.output == "-" then options.fail("a trace cannot go to a pipe or the screen: expected -o FILE") end
+   options.spare_program(args.output, words)
    local result = memtrace.record { command = words, file = args.output or "lpfm.trace" }
    io.stderr:write(("lpfm trace: %s%s bytes in %s\n"):format(result.interrupted and "interrupted, " or "",
       render.number(result.bytes), render.printable(result.file)))

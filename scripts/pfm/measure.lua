@@ -73,33 +73,36 @@ local function threads_of(self, tid, pid)
    return whole and proc.threads(pid) or { tid }
 end
 
-local function first_subjects(self)
-   local target, out = self.target, {}
-   for _, tid in ipairs(target.tids or {}) do
-      local pid = self.env.process_of(tid)
-      if not pid then error(("there is no thread or process %d"):format(tid), 0) end
-      for _, t in ipairs(threads_of(self, tid, pid)) do
-         if not self.known[t] then out[#out + 1] = { tid = t, pid = self.env.pid_of(t) } end
-         self.known[t] = true
-      end
+-- Measures threads, of which any but one may have ended.
+local function attach(self, threads)
+   local living, gone = false, nil
+   for _, subject in ipairs(threads) do
+      local ok, err, errno = add(self, subject)
+      if not ok and errno ~= lpfm.errno.ESRCH then error(err, 0) end
+      living, gone = living or ok, gone or err
    end
-   for _, cpu in ipairs(target.cpus or {}) do out[#out + 1] = { cpu = cpu } end
-   if #out == 0 then out[1] = self.child and { tid = self.child.pid, pid = self.child.pid } or {} end
-   return out
+   if gone and not living then error(gone, 0) end
+end
+
+-- Measures the threads that an id of `tids` stands for, unless they are measured already.
+local function attach_id(self, tid)
+   local pid, threads = self.env.process_of(tid), {}
+   if not pid then error(("there is no thread or process %d"):format(tid), 0) end
+   for _, t in ipairs(threads_of(self, tid, pid)) do
+      if not self.known[t] then threads[#threads + 1] = { tid = t, pid = self.env.pid_of(t) } end
+      self.known[t] = true
+   end
+   attach(self, threads)
 end
 
 local function attach_first(self)
-   if self.target.itself then return end
-   local whole = pids_in(self, self.target.whole)
+   local target = self.target
+   if target.itself then return end
+   local whole = pids_in(self, target.whole)
    self.watched = #whole > 0 and whole or nil
-   local first, gone = first_subjects(self), nil
-   for _, subject in ipairs(first) do
-      local ok, err, errno = add(self, subject)
-      -- a thread of a process may end at any time
-      if not ok and not (errno == lpfm.errno.ESRCH and self.watched) then error(err, 0) end
-      gone = gone or err
-   end
-   if self.live == 0 then error(gone, 0) end
+   for _, tid in ipairs(target.tids or {}) do attach_id(self, tid) end
+   for _, cpu in ipairs(target.cpus or {}) do attach(self, { { cpu = cpu } }) end
+   if self.live == 0 then attach(self, { self.child and { tid = self.child.pid, pid = self.child.pid } or {} }) end
 end
 
 --- Loads a context on a subject; one of a CPU is loaded on that CPU.

@@ -167,6 +167,23 @@ describe("A running process", function()
       assert.equal(0, status, out)
    end)
 
+   it("is refused by its number if it has ended, also beside one that lives", function()
+      for _, command in ipairs { "stat -e page-faults", "record -q -o " .. file, "bias" } do
+         local out, status = c.sh(([[exec 2>&1; cd %s; rm -f ended; sleep 600 & pid=$!
+            sh -c 'sleep 0 & echo $! >ended; exec sleep 600' & parent=$!
+            until grep -q "State:.Z" /proc/$(cat ended)/status; do :; done 2>/dev/null
+            cd "$OLDPWD"; %s %s --timeout 0.05 -p $(cat %s/ended),$pid; s=$?
+            kill $pid $parent; cat %s/ended; exit $s]]):format(scratch, program, command, scratch, scratch))
+         assert.equal(1, status, out)
+         assert.truthy(out:find(out:match("(%d+)%s*$") .. " has ended", 1, true), out)
+      end
+   end)
+
+   it("is measured beside others, with their threads", function()
+      local out = beside(2, program .. " stat -e page-faults --timeout 0.05 -p $pid,$$ 2>&1")
+      assert.truthy(out:find("Counts of processes %d+, %d+, their threads and children:"), out)
+   end)
+
    -- Runs a shell line beside a process that works in its second thread, after the first thread has
    -- ended; $pid is the process ID.
    local function beside_a_second_thread(line)

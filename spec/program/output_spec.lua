@@ -216,3 +216,18 @@ describe("a recording", function()
       assert.is_true(assert(recording.open(path)).ends.samples > 0)
    end)
 end)
+
+describe("the program that a command measures", function()
+   it("is not written over by its results, under whatever name", function()
+      local link = scratch .. "/link"
+      c.sh(("cp /bin/true %s/ran && ln %s/ran %s"):format(scratch, scratch, link))
+      local kept = files.read(link)
+      for _, command in ipairs { "stat", "record", "trace", "bias", "perfex", "histogram cpu -e page-faults -c 1",
+         "cascade page-faults:1" } do
+         local out, status = c.sh(("PATH=%s:$PATH %s %s -o %s -- ran 2>&1"):format(scratch, program, command, link))
+         assert.truthy(out:find("it is read; choose another name", 1, true), command .. ": " .. out)
+         assert.equal(1, status, command)
+         assert.equal(kept, files.read(link), command)
+      end
+   end)
+end)
