@@ -61,14 +61,6 @@ local function version_of(path, file)
    return s and ("%s %d %d %d %d"):format(path, s.st_dev, s.st_ino, s.st_mtime, s.st_size) or path
 end
 
--- Returns a reason if the file at a path is another than the one that was mapped.
-local function is_another(path, id)
-   local now = files.identity(path)
-   if not now or now == id then return nil end
-   local what = id:find("^inode") and "it was replaced" or "that had the build id " .. id
-   return ("%s: not the file that was mapped, %s"):format(path, what)
-end
-
 --- Opens an object of this machine as it is now, unless it is open already.
 -- @string path
 -- @string[opt] id identity that it must have (see `pfm.recording.files`)
@@ -76,11 +68,13 @@ end
 -- @return as of `lpfm.symbols.object`; nil and why not
 -- @usage symbols.object("/bin/sh"):functions()
 function symbols.object(path, id, file)
-   local err = id and not file and is_another(path, id)
-   if err then return nil, err end
    file = file or path
+   if id and files.is_another(file, id) then
+      local what = id:find("^inode") and "it was replaced" or "that had the build id " .. id
+      return nil, ("%s: not the file that was mapped, %s"):format(path, what)
+   end
    local version = version_of(path, file)
-   local object = known[version]
+   local object, err = known[version], nil
    if not object then
       object, err = objects.object(path, file)
       known[version] = object

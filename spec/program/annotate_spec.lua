@@ -122,6 +122,52 @@ describe("annotate", function()
       for _, name in ipairs { file, file .. ".html", prog } do os.remove(name) end
    end)
 
+   -- Makes a program of one function, which does not end if there is an argument.
+   local function build(path, step, id)
+      require("support.files").write(path .. ".c", ([[
+         #include <time.h>
+         __attribute__((noinline)) void only(int argc) {
+            volatile double x = 0;
+            do { for (int i = 0; i < 100000; i++) x += %s; } while (argc > 1 || clock() < CLOCKS_PER_SEC / 5);
+         }
+         int main(int argc, char **argv) { only(argc); return !argv; }]]):format(step))
+      local out, status = c.sh(("gcc -g -O1 -Wl,--build-id=%s -o %s %s.c"):format(id, path, path))
+      assert.equal(0, status, out)
+   end
+
+   it("never shows other code than was sampled of a program without a build id", function()
+      local prog, file = data .. ".none", data .. ".same"
+      build(prog, "i", "none")
+      local out, status = c.sh(("%s record -q -o %s -- %s"):format(program, file, prog))
+      assert.equal(0, status, out)
+      assert.truthy(run("-i " .. file .. " only"):find("\n[ %d.]+ |   %x+: %l+ "))
+      build(prog .. ".new", "i * x - 3", "none")
+      c.sh(("cat %s.new >%s"):format(prog, prog)) -- as in a new file that gets the inode of the old one
+      local text = run("-i " .. file .. " only")
+      assert.truthy(text:find(prog .. " is another than was recorded: it was replaced", 1, true), text)
+      assert.falsy(text:find(" |   %x+: %l"), text)
+      c.sh(("rm %s %s.*"):format(file, prog))
+   end)
+
+   it("keeps two builds of a function apart", function()
+      local prog, file = data .. ".two", data .. ".both"
+      build(prog .. ".old", "i", "sha1")
+      build(prog .. ".new", "i * x - 3", "sha1")
+      -- each build ends once lpfm, the shell's parent, holds its file open
+      require("support.files").write(prog .. ".sh", [[for i in old new; do
+         rm -f $1; cp $1.$i $1; $1 forever & until ls -iL /proc/$PPID/fd/* | grep -q "^ *$(stat -c %i $1) "; do :; done
+         kill $!; wait $!
+      done; true]])
+      local out, status = c.sh(("%s record -q -o %s -- sh %s.sh %s 2>&1"):format(program, file, prog, prog))
+      assert.equal(0, status, out)
+      local changed, shown = 0, 0
+      for _, f in ipairs(code.functions(assert(recording.open(file)), "only")) do
+         if f.changed then changed = changed + 1 else shown = shown + 1 end
+      end
+      assert.same({ 1, 1 }, { changed, shown })
+      c.sh(("rm %s %s.* %s"):format(file, prog, prog))
+   end)
+
    it("prints source and instructions, each with its share, and no colours in a pipe", function()
       local out, status = run("-i " .. data)
       assert.equal(0, status)

@@ -5,6 +5,7 @@
 -- objdump gives the instructions and their lines; the source is read from the files that it names.
 -- @module pfm.recording.code
 
+local files = require "pfm.recording.files"
 local nearest = require "pfm.util.nearest"
 local objects = require "lpfm.symbols"
 local shell = require "pfm.util.shell"
@@ -32,8 +33,8 @@ local function functions_of(self, event)
    local by_id, out, total = {}, {}, { samples = 0, events = 0 }
    for _, row in ipairs(stacks.places(self)) do
       if row.event == event then
-         local id = row.where.object .. "\0" .. row.where.func
          local where = row.where
+         local id = ("%s\0%s\0%s"):format(where.object, where.identity or "", where.func)
          local f = by_id[id] or tables.enter(by_id, id, { name = where.func, object = where.object,
             path = where.path or where.object, where = where, samples = 0, events = 0, rows = {}, inner = {} }, out)
          f.rows[#f.rows + 1] = row
@@ -191,13 +192,16 @@ end
 
 -- Returns why the sampled code is not available, or nil; and true if the file has other code now.
 local function obstacle(self, f)
+   if not f.where.handle and f.where.missing then return f.where.missing end
    if not f.where.handle or f.object:sub(1, 1) ~= "/" then return "this code is in no file" end
    local found, why = stat(f.path)
    if not found then return why end
-   local known, id = self.objects[f.object], objects.build_id(f.path)
-   if not known or not known.build_id or id == known.build_id then return nil end
-   return ("%s is another than was recorded: its build id is %s, not %s"):format(f.path, id or "missing",
-      known.build_id), true
+   local known = self.objects[f.object] or {}
+   local id = f.where.identity or known.build_id
+   if not id or not files.is_another(f.path, id) then return nil end
+   local what = id:find("^inode") and "it was replaced" or ("its build id is %s, not %s"):format(
+      objects.build_id(f.path) or "missing", id)
+   return ("%s is another than was recorded: %s"):format(f.path, what), true
 end
 
 -- Returns the instructions; if `partly` is true and there are none, nil and why.
@@ -247,17 +251,17 @@ end
 -- @treturn function `(path, number)`: the line, or nil where the file or the line is not there
 -- @usage print(require("pfm.recording.code").source_reader()("/etc/hosts", 1))
 function code.source_reader()
-   local files = {}
+   local sources = {}
    return function(path, number)
-      if files[path] == nil then
+      if sources[path] == nil then
          local file = io.open(path, "r")
-         files[path] = {}
+         sources[path] = {}
          for line in file and file:lines() or function() end do
-            table.insert(files[path], (line:gsub("\t", "        "):gsub("%c", "")))
+            table.insert(sources[path], (line:gsub("\t", "        "):gsub("%c", "")))
          end
          if file then file:close() end
       end
-      return files[path][number]
+      return sources[path][number]
    end
 end
 

@@ -2,8 +2,9 @@
 --- The files that processes have mapped. Each is held open from the first record of it on: when its
 -- symbols are read, it may have been deleted or replaced, or its path may be another file's here.
 --
--- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE" where it
--- has none.
+-- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE SIZE TIME"
+-- where it has none. The inode is not enough: a program that is rebuilt often gets the one that its
+-- predecessor had, or is written into the same file.
 -- @module pfm.recording.files
 
 local jitmap = require "pfm.jitmap"
@@ -35,7 +36,7 @@ end
 
 local function inode(file)
    local s = stat(file)
-   return s and ("inode %d:%d"):format(s.st_dev, s.st_ino)
+   return s and ("inode %d:%d %d %d"):format(s.st_dev, s.st_ino, s.st_size, s.st_mtime)
 end
 
 --- Returns what identifies a file.
@@ -44,6 +45,16 @@ end
 -- @usage print(require("pfm.recording.files").identity "/bin/sh")
 function files.identity(file)
    return objects.build_id(file) or inode(file)
+end
+
+--- Tells whether a file is another than one that was identified.
+-- @string file
+-- @string id the identity; in early recordings that of a file without a build id has no size and time
+-- @treturn bool false, too, if the file cannot be read
+-- @usage print(require("pfm.recording.files").is_another("/bin/sh", "8f00"))
+function files.is_another(file, id)
+   local now = files.identity(file)
+   return now ~= nil and (now .. " "):sub(1, #id + 1) ~= id .. " "
 end
 
 -- --- looking for files ---------------------------------------------------------------------------
