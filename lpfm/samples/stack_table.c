@@ -24,7 +24,7 @@ enum { FIRST_SLOTS = 1024, FIRST_WORDS = 4096, GAP_MAX = 1 << 20, FRAMES_MAX = 1
 /* most words of a stack: the kernel's frames, the user's, a mark */
 enum { WORDS_MAX = UINT16_MAX + FRAMES_MAX + 1 };
 #define EXACT	(1LL << 53)	/* a Lua number holds all addresses below this one exactly */
-enum { UNWINDER = 5, AHEAD };	/* indices of arguments of stack_table:samples */
+enum { UNWINDER = 5, AHEAD, STOP };	/* indices of arguments of stack_table:samples */
 
 /*
  * Set in the last word of a stack with further callers that could not be found; the rest of the
@@ -269,15 +269,19 @@ static int take_samples(lua_State *L, struct table *t)
 {
 	const struct lpfm_context *ctx = lpfm_buffer_samples(L, 2);
 	uint64_t from = lua_isnoneornil(L, 3) ? 0 : (uint64_t)lpfm_arg_int(L, 3, "samples", "from", 0, 1LL << 53);
+	uint64_t stop = UINT64_MAX, set = (uint64_t)luaL_optinteger(L, 4, 0), n = 0;
 	unsigned int ahead = lpfm_arg_ahead(L, AHEAD, "samples");
-	uint64_t set = (uint64_t)luaL_optinteger(L, 4, 0), n = 0;
 	struct unwinding u = { 0 };
 	struct lpfm_walk w;
 	luaL_Buffer out;
 
-	lua_settop(L, AHEAD);
+	if (!lua_isnoneornil(L, STOP))
+		stop = (uint64_t)lpfm_arg_int(L, STOP, "samples", "stop", 0, 1LL << 53);
+	lua_settop(L, STOP);
 	luaL_argcheck(L, ctx->format == LPFM_STACK, 2, "a buffer of the format stack expected");
 	lpfm_walk_from(L, &w, ctx, from, ahead);
+	if (stop < (uint64_t)(w.limit - ctx->buf))
+		w.limit = ctx->buf + stop > w.next ? ctx->buf + stop : w.next;
 	if (!lua_isnil(L, UNWINDER))
 		begin_unwinding(L, &u, t, ctx);
 	luaL_buffinit(L, &out);
@@ -305,6 +309,7 @@ as samples of the default format; the last value of each is the number of its st
 @param[opt] unwinder of `lpfm.symbols`: finds the user's frames in copies of the stack, and ends a
 stack where the next frame is not certain; without it, frames are as the machine gives them
 @int[opt=0] ahead if the buffer has regions: how many of them are to be read before this one
+@int[opt] stop the byte of the buffer at which a sample begins that is left out, with all after it
 @treturn string the samples, without the header that a buffer has before them
 @treturn int how many
 @treturn int the byte to begin at the next time
@@ -328,6 +333,7 @@ stacks and without the numbers of these stacks.
 @int[opt] from the byte of the buffer to begin at: by default its first sample
 @int[opt=0] set the first event set that counts: samples of sets with lower numbers are left out
 @int[opt=0] ahead if the buffer has regions: how many of them are to be read before this one
+@int[opt] stop the byte of the buffer at which a sample begins that is left out, with all after it
 @treturn string the samples, without the header that a buffer has before them
 @treturn int how many
 @treturn int the byte to begin at the next time
@@ -340,7 +346,7 @@ ctx:close()
 */
 int lpfm_stack_samples(lua_State *L)
 {
-	lua_settop(L, 4);
+	lua_settop(L, 5);
 	lua_pushnil(L);
 	lua_insert(L, 1);	/* in place of the table */
 	lua_pushnil(L);

@@ -288,9 +288,9 @@ end
 -- Passes the records of what programs did since the last call to the sink.
 local function drain_records(self, part, ahead)
    if not self.sampler.records then return end
-   local rows = {}
-   for r, to in part.buffer:records(part.taken_records, ahead) do
-      part.taken_records = to
+   local rows, region = {}, part.region + (ahead or 0)
+   for r, to in part.buffer:records(part.taken_records[region], ahead) do
+      part.taken_records[region] = to
       if self.off_cpu then self.off_cpu:record(r) end
       if r.kind ~= "SWITCH" then rows[#rows + 1] = programs.row(r) end
       self.sampler:record(r)
@@ -327,41 +327,48 @@ local function hand_on_waits(self, time)
    self.samples = self.samples + n
 end
 
--- Passes on what has come, since the last call, into the region that is `ahead` regions after the
--- one that is read now.
-local function drain_region(self, subject, part, ahead)
-   drain_records(self, part, ahead)
-   local header = part.buffer:header(ahead)
-   if header.cur_offs <= (part.taken or header.first) then return end
-   if subject.cpu and header.count > 0 then note_sampled(self, part.buffer) end
-   local samples, n, to = self.sampler:samples(part.buffer, part.taken, self.spec.set, ahead)
-   part.taken, part.taken_samples = to, header.count
-   hand_on_stacks(self)
-   hand_on(self, samples, n)
-end
-
 local function begin_region(part)
-   part.taken, part.taken_samples, part.taken_records = nil, nil, nil
+   part.taken, part.taken_samples, part.taken_records[part.region] = nil, nil, nil
+   part.region = part.region + 1
 end
 
--- With several buffers, records of what programs did are read before all samples: a process that
--- began on one CPU runs on another, where its stacks are to be unwound.
+-- With several buffers, the records of what programs did in all regions are read before samples: a
+-- process that began on one CPU runs on another, where its stacks are to be unwound.
 local function drain_all_records(self)
    if not (self.stacks and self.sampler.records) then return end
    for subject in pairs(self.live) do
-      if self.spec.cpus then set_info(subject.ctx) end -- drains the kernel's rings into the buffer
-      for _, part in ipairs((self.spec.cpus or #subject.parts > 1) and subject.parts or {}) do
-         drain_records(self, part)
+      local several = self.spec.cpus or #subject.parts > 1
+      if several then set_info(subject.ctx) end -- drains the kernel's rings into the buffer
+      for _, part in ipairs(several and subject.parts or {}) do
+         local ahead = 0
+         while part.buffer:header(ahead) do
+            drain_records(self, part, ahead)
+            ahead = ahead + 1
+         end
       end
    end
+end
+
+-- Passes on what has come, since the last call, into the region that is `ahead` regions after the
+-- one that is read now; returns true if it was full. Samples that come while records are read are
+-- left for the next call: the records that they need may have come in the meantime, too.
+local function drain_region(self, subject, part, ahead)
+   local header = part.buffer:header(ahead)
+   drain_all_records(self)
+   drain_records(self, part, ahead)
+   if header.cur_offs <= (part.taken or header.first) then return header.full end
+   if subject.cpu and header.count > 0 then note_sampled(self, part.buffer) end
+   local samples, n, to = self.sampler:samples(part.buffer, part.taken, self.spec.set, ahead, header.cur_offs)
+   part.taken, part.taken_samples = to, header.count
+   hand_on_stacks(self)
+   hand_on(self, samples, n)
+   return header.full
 end
 
 -- Passes on what came into a part's buffer since the last call, and gives full regions back.
 local function drain_part(self, subject, part)
    for _ = 1, REGIONS do
-      local full = part.buffer:header().full
-      drain_region(self, subject, part)
-      if not full or not subject.ctx:restart() then return end
+      if not drain_region(self, subject, part) or not subject.ctx:restart() then return end
       begin_region(part)
    end
 end
@@ -370,22 +377,22 @@ end
 -- region of the part that the last message read belongs to.
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
-   drain_all_records(self)
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
-   for _, part in ipairs(subject.parts) do drain_region(self, subject, part) end
    local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
-   if told and told.buffer:header().full and subject.ctx:restart() then begin_region(told) end
+   for _, part in ipairs(subject.parts) do
+      local full = drain_region(self, subject, part)
+      if full and part == told and subject.ctx:restart() then begin_region(part) end
+   end
 end
 
 -- Drains all parts after the context has stopped: no region is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
-   drain_all_records(self)
    for _, part in ipairs(subject.parts) do
       local ahead = 0
       repeat
          drain_region(self, subject, part, ahead)
-         begin_region(part)
+         part.taken, part.taken_samples = nil, nil
          ahead = ahead + 1
       until not part.buffer:header(ahead)
    end
@@ -483,7 +490,7 @@ function sampling.attach(self, subject)
    if not ctx then return nil, err, errno end
    subject.parts, subject.size, subject.samples = {}, size, {}
    for part = 1, self.sampler and ctx:buf_parts() or 0 do
-      subject.parts[part] = { buffer = ctx:buffer { part = part - 1 } }
+      subject.parts[part] = { buffer = ctx:buffer { part = part - 1 }, region = 0, taken_records = {} }
    end
    if self.sampler then self.sampler:note(size, 1) end
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0

@@ -349,6 +349,68 @@ end)
 
 -- --- the choice ----------------------------------------------------------------------------------
 
+describe("the records of what a program maps", function()
+   -- The program loads a library while the first record is read. The samples in it are in the buffer
+   -- when that record has been read, and are to be unwound after the record of the library.
+   it("are read before the samples in what was mapped, also if both come while records are read", function()
+      local profile = require "pfm.profile"
+      local sample_buffers = require "pfm.measure.sample_buffers"
+      local create, new, contexts, waited = lpfm.create, sample_buffers.new, {}, false
+      finally(function() lpfm.create, sample_buffers.new = create, new end)
+      function lpfm.create(...)
+         local ctx, err, code = create(...)
+         contexts[#contexts + 1] = ctx
+         return ctx, err, code
+      end
+      local root = c.folder()
+      files.write(root .. "/lib.c", "void spin(long n) { for (volatile long i = 0; i < n; i++) ; }")
+      files.write(root .. "/late.c", [[
+         #include <dlfcn.h>
+         #include <fcntl.h>
+         #include <time.h>
+         #include <unistd.h>
+         int main(void) {
+            int go = open("go", O_RDONLY), done;
+            char byte;
+            if (read(go, &byte, 1) != 1) return 1;
+            void (*spin)(long) = (void (*)(long))dlsym(dlopen("./lib.so", RTLD_NOW), "spin");
+            for (clock_t end = clock() + CLOCKS_PER_SEC / 10; clock() < end;) spin(100000);
+            done = open("done", O_WRONLY);
+            return write(done, "x", 1) != 1 || read(go, &byte, 1) != 1; }]])
+      local out, status = c.sh(("cd %s && mkfifo go done && gcc -O1 -shared -fPIC -o lib.so lib.c && "
+         .. "gcc -O1 -o late late.c -ldl"):format(root))
+      assert.equal(0, status, out)
+      function sample_buffers.new(...)
+         local sampler = new(...)
+         local usual = sampler.record
+         function sampler:record(r)
+            if r.kind == "MAP" and not waited then
+               waited = true
+               local go = assert(io.open(root .. "/go", "w"))
+               go:write("x")
+               go:flush()
+               local done = assert(io.open(root .. "/done", "r"))
+               done:read(1)
+               done:close()
+               contexts[#contexts]:getinfo_evtsets { 0 } -- drains the kernel's rings; the others were closed
+               go:write("x")
+               go:close()
+            end
+            return usual(self, r)
+         end
+         return sampler
+      end
+      assert(lpfm.machine(real))
+      local outcome = profile.run(profile.prepare { command = { "sh", "-c", "cd " .. root .. " && exec ./late" },
+         g = "dwarf", events = "cpu-clock", period = 1e6, inherit = true }, { block = function() end,
+         maps = function() end, comm = function() end, stacks = function() end, programs = function() end })
+      assert.is_true(waited)
+      local cuts = outcome.stacks.cuts or {}
+      assert.is_true((cuts.mappings or 0) < 10, (cuts.mappings or 0) .. " samples in unknown mappings")
+      c.sh("rm -r " .. root)
+   end)
+end)
+
 describe("the choice of how call stacks are got", function()
    local function why(command)
       return require("pfm.measure.conventions").obstacle { command = command }

@@ -248,12 +248,13 @@ end
 -- @int[opt] from
 -- @int[opt] set
 -- @int[opt] ahead
+-- @int[opt] stop
 -- @usage local ctx = assert(lpfm.create { format = "stack" })
 -- print(require("pfm.measure.sample_buffers").new({ g = "fp" }, 0):samples(ctx:buffer()))
 -- ctx:close()
-function sampler:samples(buffer, from, set, ahead)
-   if not self.table then return stored.samples(buffer, from, set, ahead) end
-   return self.table:samples(buffer, from, set, self.unwinder, ahead)
+function sampler:samples(buffer, from, set, ahead, stop)
+   if not self.table then return stored.samples(buffer, from, set, ahead, stop) end
+   return self.table:samples(buffer, from, set, self.unwinder, ahead, stop)
 end
 
 return sampler
