@@ -350,25 +350,25 @@ local function drain_all_records(self)
 end
 
 -- Passes on what has come, since the last call, into the region that is `ahead` regions after the
--- one that is read now; returns true if it was full. Samples that come while records are read are
--- left for the next call: the records that they need may have come in the meantime, too.
-local function drain_region(self, subject, part, ahead)
-   local header = part.buffer:header(ahead)
-   drain_all_records(self)
+-- one that is read now. `header` is that of the region, before records were read: samples that have
+-- come since then are left for the next call, because the records that they need may have come too.
+local function drain_region(self, subject, part, header, ahead)
    drain_records(self, part, ahead)
-   if header.cur_offs <= (part.taken or header.first) then return header.full end
+   if header.cur_offs <= (part.taken or header.first) then return end
    if subject.cpu and header.count > 0 then note_sampled(self, part.buffer) end
    local samples, n, to = self.sampler:samples(part.buffer, part.taken, self.spec.set, ahead, header.cur_offs)
    part.taken, part.taken_samples = to, header.count
    hand_on_stacks(self)
    hand_on(self, samples, n)
-   return header.full
 end
 
 -- Passes on what came into a part's buffer since the last call, and gives full regions back.
 local function drain_part(self, subject, part)
    for _ = 1, REGIONS do
-      if not drain_region(self, subject, part) or not subject.ctx:restart() then return end
+      local header = part.buffer:header()
+      drain_all_records(self)
+      drain_region(self, subject, part, header)
+      if not header.full or not subject.ctx:restart() then return end
       begin_region(part)
    end
 end
@@ -379,22 +379,26 @@ local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
    local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
-   for _, part in ipairs(subject.parts) do
-      local full = drain_region(self, subject, part)
-      if full and part == told and subject.ctx:restart() then begin_region(part) end
+   local headers = tables.map(subject.parts, function(part) return part.buffer:header() end)
+   drain_all_records(self)
+   for i, part in ipairs(subject.parts) do
+      drain_region(self, subject, part, headers[i])
+      if headers[i].full and part == told and subject.ctx:restart() then begin_region(part) end
    end
 end
 
 -- Drains all parts after the context has stopped: no region is given back then.
 local function drain_rest(self, subject)
    if self.by_tool then return drain_tool(self, subject) end
+   drain_all_records(self)
    for _, part in ipairs(subject.parts) do
-      local ahead = 0
-      repeat
-         drain_region(self, subject, part, ahead)
+      local ahead, header = 0, part.buffer:header()
+      while header do
+         drain_region(self, subject, part, header, ahead)
          part.taken, part.taken_samples = nil, nil
          ahead = ahead + 1
-      until not part.buffer:header(ahead)
+         header = part.buffer:header(ahead)
+      end
    end
 end
 
