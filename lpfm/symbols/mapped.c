@@ -232,7 +232,8 @@ static struct identified *identify(struct symcfi *cfi, const char *path, const c
 static struct symcfi *find_identified(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop,
 				      const char *path, const char *id)
 {
-	struct identified *key = identify(NULL, path, id), **at = key ? tsearch(key, &m->identified, compare_identified) : NULL;
+	struct identified *key = identify(NULL, path, id);
+	struct identified **at = key ? tsearch(key, &m->identified, compare_identified) : NULL;
 	int fd;
 
 	if (!at || *at != key) {

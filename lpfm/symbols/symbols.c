@@ -247,7 +247,7 @@ static int object_frames(lua_State *L)
 	return 1;
 }
 
-/* --- describing many addresses at once ---------------------------------------------------------- */
+/* --- describing many addresses at once -------------------------------------------------------- */
 
 /* Stack indices while addresses are described. */
 enum { FUNCTIONS = 3, LINES, FRAMES, FILES, STARTS, NUMBERS };

@@ -350,8 +350,8 @@ end)
 -- --- the choice ----------------------------------------------------------------------------------
 
 describe("the records of what a program maps", function()
-   -- The program loads a library while the first record is read. The samples in it are in the buffer
-   -- when that record has been read, and are to be unwound after the record of the library.
+   -- The program loads a library while the first record is read. The samples in it are in the
+   -- buffer when that record has been read, and are to be unwound after the record of the library.
    it("are read before the samples in what was mapped, also if both come while records are read", function()
       local profile = require "pfm.profile"
       local sample_buffers = require "pfm.measure.sample_buffers"
@@ -644,7 +644,8 @@ describe("an unwinder", function()
       local main, id = tonumber(out:match("(%x+) T main"), 16), objects.build_id(file)
       local start, stop = main - main % 4096, main - main % 4096 + 4096
       local u, pid = objects.unwinder(), 0
-      -- At its first instruction main() has its return address on top of the stack, or in a register.
+      -- At its first instruction, main() has its return address on top of the stack or in a
+      -- register.
       local function callers(build_id)
          pid = pid + 1
          u:maps(pid, 0, { { start, stop, start, file, build_id } })

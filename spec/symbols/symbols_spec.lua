@@ -90,7 +90,7 @@ describe("debug information", function()
       return { functions = functions, lines = lines, frames = frames }
    end
 
-   -- Returns the same of object:describe, with files in place of their numbers, and checks the order.
+   -- Returns the same of object:describe, with files in place of their numbers; checks the order.
    local function by_address(of)
       local out = { functions = {}, lines = {}, frames = {} }
       for what, rows in pairs(out) do

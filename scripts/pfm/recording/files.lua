@@ -2,9 +2,9 @@
 --- The files that processes have mapped. Each is held open from the first record of it on: when its
 -- symbols are read, it may have been deleted or replaced, or its path may be another file's here.
 --
--- A file is identified by its path and its identity: the build id, or "inode DEVICE:INODE SIZE TIME"
--- where it has none. The inode is not enough: a program that is rebuilt often gets the one that its
--- predecessor had, or is written into the same file.
+-- A file is identified by its path and its identity: the build id; where it has none, "inode
+-- DEVICE:INODE SIZE TIME". The inode is not enough: a program that is rebuilt often gets the one
+-- that its predecessor had, or is written into the same file.
 -- @module pfm.recording.files
 
 local jitmap = require "pfm.jitmap"
@@ -49,7 +49,8 @@ end
 
 --- Tells whether a file is another than one that was identified.
 -- @string file
--- @string id the identity; in early recordings that of a file without a build id has no size and time
+-- @string id the identity; that of a file without a build id has no size and time in early
+-- recordings
 -- @treturn bool false, too, if the file cannot be read
 -- @usage print(require("pfm.recording.files").is_another("/bin/sh", "8f00"))
 function files.is_another(file, id)

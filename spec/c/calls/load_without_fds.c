@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * load_without_fds.c - loads that are refused for want of descriptors, with ever more of them until
- * one succeeds: each leaves what pfm_getinfo_evtsets() tells of the load before (3.1.7, 3.1.12), and
- * leaves the set active that was (2.2). A load of set 0, which was active, and one of set 1 are
+ * one succeeds: each leaves what pfm_getinfo_evtsets() tells of the load before (3.1.7, 3.1.12),
+ * and leaves the set active that was (2.2). A load of set 0, which was active, and one of set 1 are
  * tried.
  */
 #include <stdbool.h>
