@@ -40,7 +40,7 @@ struct symcfi_change {
 	int32_t	offset;
 };
 
-/* The file's own addresses from and up to to; the range is empty if both are equal. */
+/* The file's own addresses from "from" up to, but without, "to"; none if both are equal. */
 struct symcfi_range {
 	uint64_t	from, to;
 };

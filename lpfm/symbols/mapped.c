@@ -210,15 +210,15 @@ static int compare_identified(const void *a, const void *b)
 	return order ? order : strcmp(x->path, y->path);
 }
 
-/* Returns NULL if there is no memory. */
-static struct identified *identify(struct symcfi *cfi, const char *path, const char *id)
+/* Returns NULL if there is no memory. The file is not known yet. */
+static struct identified *identify(const char *path, const char *id)
 {
 	size_t size = strlen(id) + 1, more = strlen(path) + 1;
 	struct identified *i = malloc(sizeof(*i) + size + more);
 
 	if (!i)
 		return NULL;
-	i->cfi = cfi;
+	i->cfi = NULL;
 	memcpy(i->id, id, size);
 	i->path = memcpy(i->id + size, path, more);
 	return i;
@@ -232,7 +232,7 @@ static struct identified *identify(struct symcfi *cfi, const char *path, const c
 static struct symcfi *find_identified(struct symmapped *m, uint64_t pid, uint64_t start, uint64_t stop,
 				      const char *path, const char *id)
 {
-	struct identified *key = identify(NULL, path, id);
+	struct identified *key = identify(path, id);
 	struct identified **at = key ? tsearch(key, &m->identified, compare_identified) : NULL;
 	int fd;
 

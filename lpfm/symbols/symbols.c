@@ -270,18 +270,14 @@ static uint64_t *push_addresses(lua_State *L, const struct symobj *o, size_t *nu
 
 	for (size_t i = 0; i < n; i++) {
 		lua_rawgeti(L, 2, (int)i + 1);
+		luaL_argcheck(L, lua_isnumber(L, -1) && lua_tonumber(L, -1) == floor(lua_tonumber(L, -1)), 2,
+			      "a list of whole numbers expected");
 		used += symobj_offset_to_addr(o, check_address(L, -1), &addresses[used]);
 		lua_pop(L, 1);
 	}
 	qsort(addresses, used, sizeof(*addresses), compare_addresses);
 	*num = used;
 	return addresses;
-}
-
-/* Appends the value on top to the list. */
-static void append(lua_State *L, int list)
-{
-	lua_rawseti(L, list, (int)lua_objlen(L, list) + 1);
 }
 
 /* Returns the file's number in the list FILES, to which it is added; 0 for NULL. */
@@ -315,7 +311,7 @@ static void append_row(lua_State *L, int list, int n)
 	lua_insert(L, -n - 1);
 	for (int i = n; i; i--)
 		lua_rawseti(L, -i - 1, i);
-	append(L, list);
+	lua_rawseti(L, list, (int)lua_objlen(L, list) + 1);
 }
 
 /* Adds the function at an address, unless it was added before. Returns false if there is none. */

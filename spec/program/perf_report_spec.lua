@@ -123,8 +123,8 @@ local function same_numbers(file, options)
 end
 
 -- Records with perf, again if a signal ended it; returns false if it does not take the options.
--- Without times nothing tells the order of what happened on several CPUs: then perf, whose child
--- becomes the program, runs on one CPU from the start.
+-- If the samples have no times, their order on several CPUs is not known. So perf is bound to one
+-- CPU then, and so is the program, which perf starts.
 local function record(file, options, prog)
    local where = options:find("--no-timestamp", 1, true) and "taskset -c 0 " or ""
    for _ = 1, TRIES do
