@@ -109,6 +109,7 @@ struct perf_ring {
 	/* events on this CPU write into the ring; -1: events on all CPUs do */
 	int			cpu;
 	void			*map;
+	const char		*data;		/* in the map */
 	size_t			size;		/* size of the data in bytes, a power of 2 */
 	uint64_t		tail;		/* position of the next record to read */
 	uint64_t		time;		/* time of the newest record read */

@@ -86,6 +86,7 @@ static int map(struct perf_ring *ring, size_t pages)
 	if (at == MAP_FAILED)
 		return -errno;
 	ring->map = at;
+	ring->data = (const char *)at + page_size();
 	ring->size = size - page_size();
 	return 0;
 }
@@ -235,7 +236,7 @@ bool perf_rings_empty(const struct perf_rings *rings)
 
 static const char *data_at(const struct perf_ring *ring, uint64_t at)
 {
-	return (const char *)ring->map + page_size() + (at & (ring->size - 1));
+	return ring->data + (at & (ring->size - 1));
 }
 
 static void copy_out(const struct perf_ring *ring, uint64_t from, void *to, size_t n)

@@ -38,6 +38,11 @@ static const char *const end_words[SYMUNWIND_NUM_ENDS] = {
 #undef X
 };
 
+struct slot {
+	uint32_t	number;		/* 0: free */
+	uint32_t	hash;
+};
+
 /*
  * Each stack is in words as the number of its frames, followed by them; the mark of an incomplete
  * stack counts as a frame.
@@ -48,7 +53,7 @@ struct table {
 	size_t			used, room;
 	size_t			*at;		/* index in words of stack i + 1 */
 	size_t			n, room_at;
-	uint32_t		*slots;		/* numbers by hash of the stack; 0: free */
+	struct slot		*slots;		/* by hash of the stack */
 	size_t			num_slots;	/* a power of two, or 0 */
 	size_t			told;		/* number of stacks that fresh() has returned */
 	/* number of samples by how their stacks end */
@@ -75,7 +80,7 @@ static struct table *self(lua_State *L)
 
 /* --- the hash table ------------------------------------------------------------------------- */
 
-static size_t hash(const uint64_t *ips, size_t n)
+static uint32_t hash(const uint64_t *ips, size_t n)
 {
 	uint64_t h = n;
 
@@ -83,40 +88,47 @@ static size_t hash(const uint64_t *ips, size_t n)
 		h = (h ^ ips[i]) * 0x9e3779b97f4a7c15ULL;
 		h ^= h >> 29;
 	}
-	return (size_t)h;
+	return (uint32_t)(h >> 16);
 }
 
-/* Returns the slot of the stack, or the free one where it belongs. */
-static uint32_t *find(const struct table *t, const uint64_t *ips, size_t n)
+static bool is_in(const struct table *t, const struct slot *slot, const uint64_t *ips, size_t n)
 {
-	size_t i = hash(ips, n) & (t->num_slots - 1);
+	const uint64_t *known = t->words + t->at[slot->number - 1];
 
-	for (; t->slots[i]; i = (i + 1) & (t->num_slots - 1)) {
-		const uint64_t *known = t->words + t->at[t->slots[i] - 1];
+	return known[0] == n && !memcmp(known + 1, ips, n * sizeof(*ips));
+}
 
-		if (known[0] == n && !memcmp(known + 1, ips, n * sizeof(*ips)))
-			break;
-	}
-	return &t->slots[i];
+/* Returns the slot of the stack, or the free one where it belongs, which gets the stack's hash. */
+static struct slot *find(const struct table *t, const uint64_t *ips, size_t n)
+{
+	uint32_t h = hash(ips, n);
+	struct slot *slot = &t->slots[h & (t->num_slots - 1)];
+
+	while (slot->number && (slot->hash != h || !is_in(t, slot, ips, n)))
+		slot = slot + 1 < t->slots + t->num_slots ? slot + 1 : t->slots;
+	slot->hash = h;
+	return slot;
 }
 
 static bool grow_slots(struct table *t)
 {
 	size_t n = t->num_slots ? t->num_slots * 2 : FIRST_SLOTS;
-	uint32_t *slots = calloc(n, sizeof(*slots));
+	struct slot *slots = calloc(n, sizeof(*slots));
 
 	if (!slots)
 		return false;
+	for (size_t i = 0; i < t->num_slots; i++) {
+		size_t to = t->slots[i].hash & (n - 1);
+
+		if (!t->slots[i].number)
+			continue;
+		while (slots[to].number)
+			to = (to + 1) & (n - 1);
+		slots[to] = t->slots[i];
+	}
 	free(t->slots);
 	t->slots = slots;
 	t->num_slots = n;
-	for (uint32_t i = 0; i < t->n; i++) {
-		const uint64_t *known = t->words + t->at[i];
-
-		if (!known[0])
-			continue;
-		*find(t, known + 1, known[0]) = i + 1;
-	}
 	return true;
 }
 
@@ -148,21 +160,21 @@ static bool reserve(struct table *t, size_t n)
 /* Returns the number of a stack; raises an error if there is no memory. */
 static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, size_t n)
 {
-	uint32_t *slot;
+	struct slot *slot;
 
 	if (!n)
 		return 0;
 	if (t->n == UINT32_MAX - 1 || !reserve(t, n))
 		luaL_error(L, "not enough memory");
 	slot = find(t, ips, n);
-	if (*slot)
-		return *slot;
+	if (slot->number)
+		return slot->number;
 	t->at[t->n] = t->used;
 	t->words[t->used] = n;
 	memcpy(t->words + t->used + 1, ips, n * sizeof(*ips));
 	t->used += n + 1;
-	*slot = (uint32_t)++t->n;
-	return *slot;
+	slot->number = (uint32_t)++t->n;
+	return slot->number;
 }
 
 /***

@@ -19,6 +19,7 @@ enum { STARTS = 4 };
 enum { UNSIZED_MAX = 1 << 16 };	/* most bytes of a function, if its symbol has no size */
 /* most bytes of code at a program's entry point, if no symbol says its size */
 enum { ENTRY_SIZE = 256 };
+enum { RECENT = 256 };	/* a power of two */
 
 /* A segment of the file that is loaded as code. */
 struct segment {
@@ -39,7 +40,7 @@ struct symcfi {
 	struct segment	*segments;
 	size_t		num_segments;
 	void		*rows;		/* tree of the rows that were read, by their addresses */
-	const struct symcfi_row *last;	/* the row that was returned last, or NULL */
+	const struct symcfi_row *recent[RECENT];	/* rows that were returned, by address; or NULL */
 };
 
 /* --- files ---------------------------------------------------------------------------------- */
@@ -614,14 +615,15 @@ const struct symcfi_row *symcfi_row(struct symcfi *c, uint64_t addr, unsigned in
 {
 	static const struct symcfi_row none = { .kind = SYMCFI_NONE }, outermost = { .kind = SYMCFI_OUTERMOST };
 	const struct symcfi_range key = { addr, addr + 1 };
+	const struct symcfi_row **recent = &c->recent[addr / 16 & (RECENT - 1)];
 	struct symcfi_row **found;
 
-	if (c->last && !compare_ranges(&key, c->last))
-		return c->last;
+	if (*recent && !compare_ranges(&key, *recent))
+		return *recent;
 	found = tfind(&key, &c->rows, compare_ranges);
-	c->last = found ? *found : add_row(c, addr, num);
-	if (c->last)
-		return c->last;
+	*recent = found ? *found : add_row(c, addr, num);
+	if (*recent)
+		return *recent;
 	return is_entry(c, addr) ? &outermost : &none;
 }
 

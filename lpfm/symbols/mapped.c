@@ -52,7 +52,7 @@ struct identified {
 
 struct symmapped {
 	struct process	**buckets;
-	size_t		num_buckets, num_processes;
+	size_t		num_buckets, num_processes, num_events;
 	struct file	*files;
 	void		*identified;	/* tree of struct identified */
 	struct symcfi	*vdso[2];	/* the 64-bit one, and the 32-bit one */
@@ -362,6 +362,7 @@ static bool insert(struct symmapped *m, uint64_t pid, const struct event *e)
 	memmove(p->events + at + 1, p->events + at, (p->n - at) * sizeof(*e));
 	p->events[at] = *e;
 	p->n++;
+	m->num_events++;
 	return true;
 }
 
@@ -389,6 +390,13 @@ bool symmapped_fork(struct symmapped *m, uint64_t pid, uint64_t parent, uint64_t
 bool symmapped_knows(const struct symmapped *m, uint64_t pid)
 {
 	return find(m, pid);
+}
+
+struct symversion symmapped_version(const struct symmapped *m, uint64_t pid, uint64_t time)
+{
+	const struct process *p = find(m, pid);
+
+	return (struct symversion){ pid, m->num_events, p ? count_until(p, time) : 0 };
 }
 
 /*

@@ -46,6 +46,16 @@ bool symmapped_fork(struct symmapped *m, uint64_t pid, uint64_t parent, uint64_t
 
 /* Returns true if anything is known of the process. */
 bool symmapped_knows(const struct symmapped *m, uint64_t pid);
+
+/* While all members are equal, symmapped_find() returns the same for the same address. */
+struct symversion {
+	uint64_t	pid;
+	size_t		num_events;	/* events of all processes */
+	size_t		num_past;	/* events of the process until the time */
+};
+
+struct symversion symmapped_version(const struct symmapped *m, uint64_t pid, uint64_t time);
+
 /* Addresses from low up to high, and the mapping that covered all of them; NULL if none did. */
 struct symspan {
 	uint64_t		low, high;

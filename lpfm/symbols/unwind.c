@@ -55,9 +55,27 @@ static const struct layout native = { (const unsigned char[]){ 0 }, 1, 0, 0, 8, 
 /* An address that is more bytes than this above the stack pointer belongs to another stack. */
 #define FAR	(16ULL << 20)
 
+enum { HOPS = 4096, SPANS = 64 };	/* powers of two */
+
+/*
+ * What a walk does at a return address of the chain while it knows no register: this depends on the
+ * address and on the mappings alone.
+ */
+struct hop {
+	struct symversion	version;
+	const struct layout	*l;		/* NULL: the entry is free */
+	uint64_t		pc;
+	uint64_t		frame;		/* 0: the address is no code */
+	enum symunwind_end	end;
+	bool			takes;		/* the walk goes on with the chain's next address */
+};
+
 struct symunwind {
 	struct symmapped	*mapped;
 	bool			by_pointers;
+	struct hop		hops[HOPS];
+	struct symversion	version;
+	struct symspan		spans[SPANS];	/* spans of that version, by address */
 };
 
 /*
@@ -74,7 +92,6 @@ struct walk {
 	uint64_t		known;
 	/* index in the chain of the next return address to take; 0: the chain cannot be used */
 	size_t			next;
-	struct symspan		span;		/* the addresses that were last looked up */
 	enum symunwind_end	why;		/* why the last value could not be found */
 	bool			called;		/* pc is an address to which a call returns */
 	/*
@@ -343,9 +360,11 @@ static enum symunwind_end step_by_row(struct walk *w, const struct symcfi_row *r
 
 static const struct symmapping *mapping_at(struct walk *w, uint64_t addr)
 {
-	if (addr < w->span.low || addr >= w->span.high)
-		w->span = symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
-	return w->span.map;
+	struct symspan *span = &w->u->spans[addr >> 20 & (SPANS - 1)];
+
+	if (addr < span->low || addr >= span->high)
+		*span = symmapped_find(w->u->mapped, w->s->pid, w->s->time, addr);
+	return span->map;
 }
 
 /* Returns the row for the address; NULL if there is none. */
@@ -536,6 +555,22 @@ static bool is_code(struct walk *w)
 	return true;
 }
 
+static bool is_same(const struct symversion *a, const struct symversion *b)
+{
+	return a->pid == b->pid && a->num_events == b->num_events && a->num_past == b->num_past;
+}
+
+/* Forgets the spans if they are those of another process or time. */
+static void know_mappings(struct walk *w)
+{
+	struct symversion version = symmapped_version(w->u->mapped, w->s->pid, w->s->time);
+
+	if (is_same(&version, &w->u->version))
+		return;
+	w->u->version = version;
+	memset(w->u->spans, 0, sizeof(w->u->spans));
+}
+
 /*
  * Chooses the layout of the registers: the file that is mapped at pc tells whether the program is a
  * 32-bit one.
@@ -547,6 +582,50 @@ static void choose_layout(struct walk *w)
 	w->l = map && map->file && symcfi_is_32bit(map->file) ? &narrow : &native;
 }
 
+/*
+ * Goes to the caller from a return address. Returns the frame, or 0 if the address is no code; *end
+ * receives WHOLE, or why the caller cannot be found.
+ */
+static uint64_t advance(struct walk *w, enum symunwind_end *end)
+{
+	uint64_t frame;
+
+	if (!is_code(w)) {
+		*end = SYMUNWIND_CODE;
+		return 0;
+	}
+	frame = w->pc + !w->called;
+	*end = step(w);
+	return frame;
+}
+
+/* Returns true if the step to the caller depends on the address and on the mappings alone. */
+static bool is_in_chain(const struct walk *w)
+{
+	return !w->known && w->next && w->next < w->s->num_chain;
+}
+
+/* Like advance(), for a walk that is_in_chain(): a step that was made before is not made again. */
+static uint64_t advance_in_chain(struct walk *w, enum symunwind_end *end)
+{
+	struct hop *hop = &w->u->hops[w->pc * 0x9e3779b97f4a7c15ULL >> 32 & (HOPS - 1)];
+	size_t next = w->next;
+
+	if (hop->pc != w->pc || hop->l != w->l || !is_same(&hop->version, &w->u->version)) {
+		*hop = (struct hop){ .version = w->u->version, .l = w->l, .pc = w->pc };
+		hop->frame = advance(w, &hop->end);
+		hop->takes = w->next > next;
+		if (!w->next || w->known)	/* the step has read memory */
+			hop->l = NULL;
+	} else if (hop->takes) {
+		take_from_chain(w);
+	} else {
+		w->pc = 0;
+	}
+	*end = hop->end;
+	return hop->frame;
+}
+
 /* Starts the walk at the address where the thread is. Returns false if it is not known. */
 static bool begin(struct walk *w)
 {
@@ -556,6 +635,7 @@ static bool begin(struct walk *w)
 	if (!has_regs && !s->num_chain)
 		return false;
 	w->pc = has_regs ? s->regs[PC] : s->chain[0];
+	know_mappings(w);
 	choose_layout(w);
 	for (unsigned int i = 0; has_regs && i < w->l->num; i++)
 		set(w, i, true, s->regs[w->l->by_dwarf[i]]);
@@ -578,16 +658,15 @@ size_t symunwind_frames(struct symunwind *u, const struct symunwind_stack *s, ui
 		frames[n++] = w.pc;
 		*end = SYMUNWIND_MAPPINGS;
 	}
-	while (*end == SYMUNWIND_WHOLE && w.pc) {
-		if (n == max) {
-			*end = SYMUNWIND_FRAMES;
-		} else if (n && !is_code(&w)) {
-			*end = SYMUNWIND_CODE;
-		} else {
-			frames[n] = w.pc + (n && !w.called);
-			n++;
-			*end = step(&w);
-		}
+	if (*end == SYMUNWIND_WHOLE && max) {
+		frames[n++] = w.pc;
+		*end = step(&w);
 	}
+	while (*end == SYMUNWIND_WHOLE && w.pc && n < max) {
+		frames[n] = is_in_chain(&w) ? advance_in_chain(&w, end) : advance(&w, end);
+		n += frames[n] != 0;
+	}
+	if (*end == SYMUNWIND_WHOLE && w.pc)
+		*end = SYMUNWIND_FRAMES;
 	return n;
 }
