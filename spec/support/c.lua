@@ -112,8 +112,9 @@ end
 --- Compiles spec/c/*/NAME.c, a program to be measured, which has no sanitizers in any build.
 -- @param name the file's name without .c
 -- @param flags further compiler flags
-function c.target(name, flags)
-   return build_program(name, "spec/c/*/" .. name .. ".c", flags)
+-- @param as the program's name; NAME
+function c.target(name, flags, as)
+   return build_program(as or name, "spec/c/*/" .. name .. ".c", flags)
 end
 
 return c
