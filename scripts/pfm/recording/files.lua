@@ -25,7 +25,7 @@ local SHARE = 8 -- files still at their paths are held with at most 1/SHARE of t
 -- @usage print(require("pfm.recording.files").new():file "/bin/sh") --> nil
 function files.new()
    local limit = resource.getrlimit(resource.RLIMIT_NOFILE) -- nil where a seccomp filter denies it
-   return setmetatable({ held = {}, made = {}, awaited = {}, places = {}, identities = {},
+   return setmetatable({ held = {}, made = {}, awaited = {}, examined = {}, places = {}, identities = {},
       own = readlink "/proc/self/ns/mnt",
       room = math.min(math.max(limit and limit.rlim_cur or 0, 0), 4096) / SHARE }, files)
 end
@@ -120,13 +120,16 @@ local function hold(self, path, id, file)
 end
 
 -- Notes the path of the map file that a JIT compiler in a container will write: it leads through
--- the process's root, so that the file can no longer be opened when the process has ended.
+-- the process's root, so that the file can no longer be opened when the process has ended. JIT
+-- compilers map memory often: a process is examined once between two calls of look().
 local function await_map(self, pid)
-   if not self.made[pid] then self.awaited[pid] = jitmap.inner_path(pid) end
+   if self.made[pid] or self.examined[pid] then return end
+   self.awaited[pid], self.examined[pid] = jitmap.inner_path(pid), true
 end
 
 --- Opens the map files that JIT compilers in containers have written by now.
 function files:look()
+   self.examined = {}
    for pid, path in pairs(self.awaited) do
       self.made[pid] = io.open(path, "re") or nil
       if self.made[pid] then self.awaited[pid] = nil end
