@@ -278,6 +278,8 @@ struct pfm_context {
 	uint16_t		hits[PFM_MAX_PMDS];
 	unsigned int		num_hits;
 	struct pfm_vector	vector;		/* the vector of the command in progress */
+	/* with ops->fits: the registers as they were before the elements of a write */
+	void			*was;
 	/* scratch space of an overflow; the sampled values are valid only with a format */
 	pfm_ovfl_arg_t		ovfl_arg;
 };

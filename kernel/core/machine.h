@@ -187,6 +187,13 @@ struct pfm_machine_ops {
 	int	(*write_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 
 	/*
+	 * Optional, in PMU context, after a command has written registers of the installed set:
+	 * returns 0 if the machine can count what they select together. If it returns an error,
+	 * the core takes back the last element, and calls it again.
+	 */
+	int	(*fits)(struct pfm_context *ctx);
+
+	/*
 	 * In PMU context: resume() makes the counters of the installed set run, freeze() holds
 	 * them. Both are idempotent.
 	 */

@@ -2,7 +2,8 @@
 /*
  * registers.c - writes PMCs and PMDs, reads PMDs (3.1.2 - 3.1.4). First the elements of a vector
  * are checked one by one, and room is reserved for their registers. Then all elements before the
- * first bad one are processed together in PMU context.
+ * first bad one are processed together in PMU context. An element that the machine refuses there is
+ * taken back, so that it has no effect.
  */
 #include "core.h"
 
@@ -135,6 +136,26 @@ static int prepare_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
 }
 
 /*
+ * Runs fn, which writes the registers of n elements. If the machine says only afterwards whether
+ * all fit, ctx->was has room for the former states of the registers, of "each" bytes.
+ */
+static int write_in_pmu(struct pfm_context *ctx, int (*fn)(struct pfm_context *, void *), void *v, size_t size,
+			int n, size_t each)
+{
+	int ret;
+
+	if (n && pfm_loaded(ctx) && pfm_ops(ctx)->fits) {
+		ctx->was = pfm_os_alloc((size_t)(n < PFM_PART ? n : PFM_PART) * each);
+		if (!ctx->was)
+			return pfm_refuse(-ENOMEM, "no memory for %d elements", n);
+	}
+	ret = pfm_vector_in_pmu(ctx, fn, v, size, n);
+	pfm_os_free(ctx->was);
+	ctx->was = NULL;
+	return ret;
+}
+
+/*
  * Returns true if the set is the active one of a loaded context. Must be called in PMU context,
  * where the active set cannot change.
  */
@@ -197,13 +218,17 @@ static int use_controlled(struct pfm_context *ctx, struct pfm_set *set, uint16_t
 	return first;
 }
 
-static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
+/* Stores the state of the PMC before the write in *was. */
+static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req, struct pfm_pmc *was)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	bool is_new = !pfm_bit(set->used_pmcs, req->reg_num);
 	struct pfm_pmc *pmc = pfm_set_use_pmc(set, req->reg_num);
 	int ret;
 
+	if (is_new)
+		pmc->value = pfm_pmu_pmc(ctx->pmu, req->reg_num)->dfl;
+	*was = *pmc;
 	pmc->value = req->reg_value;
 	pmc->flags = req->reg_flags;
 	ret = is_new ? use_controlled(ctx, set, req->reg_num) : 0;
@@ -213,18 +238,40 @@ static int apply_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req)
 	return ret;
 }
 
+static void take_back_pmc(struct pfm_context *ctx, const pfarg_pmc_t *req, const struct pfm_pmc *was)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+
+	*pfm_set_pmc(set, req->reg_num) = *was;
+	update_view(ctx, set);
+	if (on_pmu(ctx, set))
+		pfm_ops(ctx)->write_pmc(ctx, set, req->reg_num);
+}
+
 static int apply_pmcs(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_vector *vec = &ctx->vector;
+	struct pfm_pmc one, *was = ctx->was;
 	pfarg_pmc_t *v = vec->v;
-	int ret = 0;
+	int done = 0, ret = 0, err;
 
 	(void)arg;
-	for (int i = 0; i < vec->n && !ret; i++) {
-		ret = apply_pmc(ctx, &v[i]);
+	for (; done < vec->n && !ret; done++) {
+		struct pfm_pmc *before = was ? &was[done] : &one;
+
+		ret = apply_pmc(ctx, &v[done], before);
 		if (ret)
-			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
+			take_back_pmc(ctx, &v[done], before);
 	}
+	if (ret)
+		done--;
+	while (was && done && (err = pfm_ops(ctx)->fits(ctx))) {
+		ret = err;
+		done--;
+		take_back_pmc(ctx, &v[done], &was[done]);
+	}
+	if (ret)
+		v[done].reg_flags |= PFM_REG_RETFL_EINVAL;
 	return ret;
 }
 
@@ -236,7 +283,7 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 		return pfm_refuse(-EBUSY, "INHERIT: PMCs cannot be written while the context is loaded");
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
-	ret = pfm_vector_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good);
+	ret = write_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good, sizeof(struct pfm_pmc));
 	return ret ? ret : bad;
 }
 
@@ -367,7 +414,13 @@ static int apply_attrs(struct pfm_context *ctx, struct pfm_set *set, const pfarg
 	return use_pmds(ctx, set, others);
 }
 
-static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
+/* A PMD before a write, and whether a reset of it was due. */
+struct former_pmd {
+	struct pfm_pmd	pmd;
+	bool		due;
+};
+
+static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, struct former_pmd *was)
 {
 	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
@@ -375,6 +428,8 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
 	int ret = 0;
 
+	was->pmd = *pmd;
+	was->due = pfm_bit(set->ovfl_pmds, req->reg_num);
 	if (values) {
 		apply_values(pmd, req);
 		/* 3.4.2: a PMD that is written while masked is nevertheless reset at the restart */
@@ -391,21 +446,59 @@ static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req)
 	return on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num) : 0;
 }
 
+/* Events that were counted since the write are not lost. */
+static void take_back_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, const struct former_pmd *was)
+{
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
+	uint64_t value, children;
+
+	if (req->reg_flags & PFM_REGFL_CHECK)
+		return;
+	value = pmd->value;
+	children = pmd->children;
+	*pmd = was->pmd;
+	if (req->reg_flags & PFM_REGFL_ATTRS) {
+		pmd->value = value;
+		pmd->children = children;
+	} else {
+		pmd->value += value - req->reg_value;
+		pmd->children += children + pmd->living;
+	}
+	if (was->due)
+		pfm_bit_set(set->ovfl_pmds, req->reg_num);
+	update_view(ctx, set);
+	if (on_pmu(ctx, set))
+		pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num);
+}
+
 static int apply_pmds(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_vector *vec = &ctx->vector;
+	struct former_pmd one, *was = ctx->was;
 	pfarg_pmd_t *v = vec->v;
-	int ret = 0;
+	int done = 0, ret = 0, err;
 
 	(void)arg;
 	/* adds the counts so far, so that PMDs which are not written keep them */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
-	for (int i = 0; i < vec->n && !ret; i++) {
-		ret = v[i].reg_flags & PFM_REGFL_CHECK ? 0 : apply_pmd(ctx, &v[i]);
+	for (; done < vec->n && !ret; done++) {
+		struct former_pmd *before = was ? &was[done] : &one;
+
+		ret = v[done].reg_flags & PFM_REGFL_CHECK ? 0 : apply_pmd(ctx, &v[done], before);
 		if (ret)
-			v[i].reg_flags |= PFM_REG_RETFL_EINVAL;
+			take_back_pmd(ctx, &v[done], before);
 	}
+	if (ret)
+		done--;
+	while (was && done && (err = pfm_ops(ctx)->fits(ctx))) {
+		ret = err;
+		done--;
+		take_back_pmd(ctx, &v[done], &was[done]);
+	}
+	if (ret)
+		v[done].reg_flags |= PFM_REG_RETFL_EINVAL;
 	return ret;
 }
 
@@ -417,7 +510,7 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 		good++;
 	if (pfm_inherits(ctx))
 		pfm_gather(ctx);
-	ret = pfm_vector_in_pmu(ctx, apply_pmds, v, sizeof(*v), good);
+	ret = write_in_pmu(ctx, apply_pmds, v, sizeof(*v), good, sizeof(struct former_pmd));
 	return ret ? ret : bad;
 }
 

@@ -57,7 +57,7 @@ static int resume_group(struct pfm_context *ctx)
 
 	if (!p || !p->set)
 		return 0;
-	if (p->check && !pfm_counting(ctx))
+	if (p->check && !ctx->absent && !pfm_counting(ctx))
 		ret = perf_group_check(ctx);
 	if (!ret && pfm_counting(ctx))
 		ret = run(ctx);

@@ -415,7 +415,10 @@ static int reopen(struct pfm_context *ctx, struct pfm_set *set, const struct per
 
 /* --- functions that the core calls ---------------------------------------------------------- */
 
-/* Opens the installed set's events anew if its registers need different events. */
+/*
+ * Opens the installed set's events anew if its registers need different events. If these cannot be
+ * opened, the set's former events count on.
+ */
 int perf_group_check(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
@@ -440,6 +443,16 @@ int perf_group_check(struct pfm_context *ctx)
 		perf_group_of(p->set)->before += perf_ran(ctx) - ctx->since;
 	perf_family_rebase(ctx, p->set);
 	return 0;
+}
+
+/* A set that could not be installed may be repaired by several commands, so it is not checked. */
+int perf_fits(struct pfm_context *ctx)
+{
+	struct perf_context *p = perf_of(ctx);
+	int ret = p->check && !ctx->absent ? perf_group_check(ctx) : 0;
+
+	p->check |= ret;
+	return ret;
 }
 
 int perf_install(struct pfm_context *ctx, struct pfm_set *set)

@@ -122,6 +122,7 @@ static const struct pfm_machine_ops ops = {
 	.collect = perf_collect,
 	.write_pmc = perf_write_pmc,
 	.write_pmd = perf_write_pmd,
+	.fits = perf_fits,
 	.resume = perf_resume,
 	.freeze = perf_freeze,
 	.arm = perf_arm,

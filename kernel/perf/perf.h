@@ -321,6 +321,7 @@ int perf_write_pmc(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 int perf_write_pmd(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 /* Opens the group anew if the registers need other events. */
 int perf_group_check(struct pfm_context *ctx);
+int perf_fits(struct pfm_context *ctx);
 void perf_group_close(struct pfm_context *ctx, struct pfm_set *set);
 
 /* Returns NULL if the PMD has no event. */

@@ -214,6 +214,88 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   -- Writes with a method of a loaded context, which must be refused because of an element, and
+   -- checks that the context can be loaded again.
+   local function refused_at(element, ctx, method, list)
+      local ok, err, errno = ctx[method](ctx, list)
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno, err)
+      assert.is_truthy(err:find(("%s: element %d: "):format(method, element), 1, true), err)
+      assert(ctx:unload())
+      assert(ctx:load(), "load() after the refused " .. method)
+   end
+
+   it("writes the PMDs before one that it refuses, and nothing of that and those after it (3.1.3)", function()
+      local ctx = counting { PAGE_FAULTS, TASK_CLOCK, CPU_CLOCK }
+      assert(ctx:load())
+      refused_at(2, ctx, "write_pmds", { { num = PAGE_FAULTS, value = 5 },
+         { num = TASK_CLOCK, value = -1e9, short_reset = -5, long_reset = -5, flags = { "OVFL_NOTIFY" } },
+         { num = CPU_CLOCK, value = 7 } })
+      local pmds = ctx:read_pmds { PAGE_FAULTS, TASK_CLOCK, CPU_CLOCK }
+      assert.are.same({ 5, 0, 0 }, { pmds[1].value, pmds[2].value, pmds[3].value })
+      assert.are.same({ 5, 0, 0 }, { pmds[1].last_reset, pmds[2].last_reset, pmds[3].last_reset })
+      ctx:close()
+   end)
+
+   it("writes the PMCs before one of which the kernel refuses the event, and nothing of the others (3.1.2)", function()
+      local RAW_OF_NO_PMU, MINOR, MAJOR = 0x7ffffff0, 67, 68
+      local child = target("touch=1000", "ready", "touch=2000", "ready")
+      local ctx = counting { PAGE_FAULTS }
+      local event = assert(lpfm.perf_event { type = RAW_OF_NO_PMU, config = 1 })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local list = { { num = MINOR, value = BOTH }, { num = 96, value = event + BOTH }, { num = MAJOR, value = BOTH } }
+      local ok, err, errno = ctx:write_pmcs(list)
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EINVAL, errno, err)
+      assert.is_truthy(err:find("write_pmcs: element 2: PMD96", 1, true), err)
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local pmds = ctx:read_pmds { PAGE_FAULTS, MINOR, MAJOR, 96 }
+      assert.is_true(pmds[1].value >= 3000 and pmds[1].value <= 3032, "page faults: " .. pmds[1].value)
+      assert.is_true(pmds[2].value >= 2000 and pmds[2].value <= 2016, "minor faults: " .. pmds[2].value)
+      assert.are.same({ 0, 0 }, { pmds[3].value, pmds[4].value })
+      assert(ctx:stop())
+      assert(ctx:unload())
+      assert(ctx:load(), "load() after the refused write_pmcs")
+      ctx:close()
+   end)
+
+   it("changes no reset value that it refuses because children have inherited the period", function()
+      local ctx = sampling(PAGE_FAULTS, 1000, { format = "default", buf_size = 65536, flags = { "INHERIT" } })
+      assert(ctx:load())
+      refused_at(1, ctx, "write_pmds", { { num = PAGE_FAULTS, value = -100, long_reset = -100, short_reset = -100 } })
+      assert.are.equal(2^64 - 1000, ctx:read_pmds({ PAGE_FAULTS })[1].value % 2^64)
+      ctx:close()
+   end)
+
+   it("takes repairs of a set that could not be installed one by one", function()
+      local child = target("touch=1000", "ready", "touch=2000", "ready")
+      local ctx = assert(lpfm.create())
+      assert(ctx:create_evtsets { { id = 0, flags = { "OVFL_SWITCH" } }, { id = 1 } })
+      assert(ctx:write_pmcs { { num = PAGE_FAULTS, value = BOTH }, { num = PAGE_FAULTS, set = 1, value = BOTH },
+         { num = TASK_CLOCK, set = 1, value = BOTH }, { num = CPU_CLOCK, set = 1, value = BOTH } })
+      assert(ctx:write_pmds { { num = PAGE_FAULTS, value = -100, switch_cnt = 1 },
+         { num = TASK_CLOCK, set = 1, value = -5, flags = { "OVFL_NOTIFY" } },
+         { num = CPU_CLOCK, set = 1, value = -5, flags = { "OVFL_NOTIFY" } } })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.same({ PAGE_FAULTS }, assert(ctx:read(PATIENCE)).pmds)
+      assert.are.equal("ready", child:read_line())
+      assert(ctx:write_pmds { { num = TASK_CLOCK, set = 1, value = 0 } })
+      assert.are.equal(lpfm.errno.EINVAL, select(3, ctx:restart()))
+      assert(ctx:write_pmds { { num = CPU_CLOCK, set = 1, value = 0 } })
+      assert(ctx:restart())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ { num = PAGE_FAULTS, set = 1 } })[1].value
+      assert.is_true(n >= 2000 and n <= 2016, "page faults: " .. n)
+      ctx:close()
+   end)
+
    it("sends END when the target ends, with the last values saved and the context unloaded", function()
       local child = target("touch=3000")
       local ctx = counting { PAGE_FAULTS, SWITCHES }
