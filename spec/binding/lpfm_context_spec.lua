@@ -155,6 +155,7 @@ describe("a context", function()
             assert(t[i]:buffer())
          end
          assert.is_true(handles.settled() > before)
+         assert.truthy(handles.list():find("%d: socket:%[%d+%]"), handles.list())
       end
       assert.equal(before, handles.settled(before))
    end)
