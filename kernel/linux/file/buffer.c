@@ -56,7 +56,7 @@ static struct lx_map *find_map(struct lx_context *lx, struct mm_struct *mm)
 static void piece_added(struct vm_area_struct *vma)
 {
 	struct lx_context *lx = vma->vm_private_data;
-	struct lx_map *map, *new = kzalloc(sizeof(*new), GFP_KERNEL | __GFP_NOFAIL);
+	struct lx_map *map, *new = kzalloc(sizeof(*new), GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
 
 	spin_lock(&lx->buf.maps_lock);
 	map = find_map(lx, vma->vm_mm);
