@@ -34,19 +34,26 @@ static inline int go_on(struct pfm_context *ctx)
 }
 
 /*
- * Called when a start has failed to install another set: "set", which was active, counts on if it
- * did. "absent" says that it was not installed before either.
+ * Called when a start has failed to install another set, with the error: "left", which was active,
+ * counts on if it did. "absent" says that it was not installed before either. Returns the error, or
+ * EIO if monitoring has stopped because "left" cannot count on.
  */
-static void stay_in(struct pfm_context *ctx, struct pfm_set *set, bool absent)
+static int stay_in(struct pfm_context *ctx, struct pfm_set *left, bool absent, const struct pfm_set *set, int err)
 {
-	WRITE_ONCE(ctx->active, set);
-	ctx->absent = absent || pfm_ops(ctx)->install(ctx, set);
+	int ret;
+
+	WRITE_ONCE(ctx->active, left);
+	ret = absent ? err : pfm_ops(ctx)->install(ctx, left);
+	ctx->absent = ret;
 	if (!pfm_counting(ctx))
-		return;
-	if (ctx->absent)
-		ctx->started = false;
-	else
+		return err;
+	if (!ret) {
 		pfm_run(ctx);
+		return err;
+	}
+	ctx->started = false;
+	return pfm_refuse(-EIO, "set %u could not be started (errno %d), nor set %u, which counted, go on (errno %d): "
+			  "monitoring has stopped", set->id, -err, left->id, -ret);
 }
 
 static int start(struct pfm_context *ctx, void *arg)
@@ -62,10 +69,8 @@ static int start(struct pfm_context *ctx, void *arg)
 	}
 	if (set != left || absent)
 		ret = pfm_enter_set(ctx, set, PFM_RESET_LONG);
-	if (ret && set != left)
-		stay_in(ctx, left, absent);
 	if (ret)
-		return ret;
+		return set != left ? stay_in(ctx, left, absent, set, ret) : ret;
 	if (set != left)
 		/*
 		 * a deferred switch is dropped: it would have left the set that was active so far

@@ -168,6 +168,35 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("says that monitoring has stopped if a refused start cannot put back the set that counted", function()
+      local resource = require "posix.sys.resource"
+      local child = target("touch=1000", "ready", "touch=2000", "ready")
+      -- after the overflow, without a reset value, the PMD needs another event than before
+      local ctx = sampling(PAGE_FAULTS, 30, nil, { long_reset = 0, short_reset = 0, flags = {} })
+      assert(ctx:create_evtsets { { id = 1 } })
+      assert(ctx:write_pmcs { { num = PAGE_FAULTS, set = 1, value = BOTH } })
+      assert(ctx:load(child.pid))
+      assert(ctx:start())
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+      local before = limits.rlim_cur
+      limits.rlim_cur = 3
+      assert(resource.setrlimit(resource.RLIMIT_NOFILE, limits))
+      local ok, err, errno = ctx:start(1)
+      limits.rlim_cur = before
+      assert(resource.setrlimit(resource.RLIMIT_NOFILE, limits))
+      assert.is_nil(ok)
+      assert.are.equal(lpfm.errno.EIO, errno, err)
+      assert.is_truthy(err:find("monitoring has stopped", 1, true), err)
+      assert(ctx:start(), "start after it")
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      local n = ctx:read_pmds({ PAGE_FAULTS })[1].value
+      assert.is_true(n >= 2950 and n <= 3016, "page faults: " .. n)
+      ctx:close()
+   end)
+
    it("goes on at a restart in a set that could not be installed, though a start was refused before", function()
       local child = target("touch=1000", "ready", "touch=2000", "ready")
       local ctx = assert(lpfm.create())
