@@ -400,7 +400,10 @@ static int queue_signal(const struct f_owner_ex *owner, int sig, int fd, int cod
 	info.si_band = POLLIN;
 	if (owner->type == F_OWNER_TID)
 		return (int)syscall(SYS_rt_tgsigqueueinfo, getpid(), owner->pid, sig, &info);
-	return owner->type == F_OWNER_PID ? (int)syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info) : -1;
+	if (owner->type == F_OWNER_PID)
+		return (int)syscall(SYS_rt_sigqueueinfo, owner->pid, sig, &info);
+	errno = EINVAL;
+	return -1;
 }
 
 static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
@@ -411,6 +414,9 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 	 */
 	if (!queue_signal(owner, sig, fd, POLL_IN) || !queue_signal(owner, sig, fd, SI_SIGIO))
 		return;
+	/* The queue of signals (RLIMIT_SIGPENDING) is full: the kernel sends SIGIO then (fcntl(2)). */
+	if (errno == EAGAIN)
+		sig = SIGIO;
 	/*
 	 * Groups get the signal without the siginfo. kill(-1) is not group 1 but every process, so
 	 * group 1 gets the signal only if this process belongs to it.

@@ -65,7 +65,7 @@ static int poll_until(struct pollfd *fds, unsigned int n, int64_t deadline, cons
 }
 
 /*
- * Polls with the signal blocked except during ppoll(), so that none is missed: it comes either
+ * Polls with the signals blocked except during ppoll(), so that none is missed: it comes either
  * before pending() is asked, or during ppoll(), which it ends.
  */
 static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, int64_t deadline)
@@ -74,7 +74,7 @@ static int poll_with_signal(lua_State *L, struct pollfd *fds, unsigned int n, in
 	int ready = -1, err = EINTR;
 
 	sigemptyset(&set);
-	sigaddset(&set, brings->number);
+	brings->signals(&set);
 	pthread_sigmask(SIG_BLOCK, &set, &saved);
 	if (!brings->pending()) {
 		ready = poll_until(fds, n, deadline, &saved);

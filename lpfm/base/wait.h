@@ -3,6 +3,8 @@
 #ifndef LPFM_WAIT_H
 #define LPFM_WAIT_H
 
+#include <signal.h>
+
 #include "base/module.h"
 
 /* Returns the time of the monotonic clock in nanoseconds. */
@@ -10,11 +12,11 @@ int64_t lpfm_now(void);
 /* Returns the moment ns nanoseconds from now; -1 (no limit) stays -1. */
 int64_t lpfm_deadline(int64_t ns);
 
-/* A signal that this module handles: its event is processed while the module waits. */
+/* Signals that this module handles: their event is processed while the module waits. */
 struct lpfm_wait_signal {
-	int	number;
+	void	(*signals)(sigset_t *set);	/* adds the signals to the set */
 	bool	(*active)(void);		/* returns true if the module handles it now */
-	/* returns true if the signal has come, and is not handled yet */
+	/* returns true if a signal has come, and is not handled yet */
 	bool	(*pending)(void);
 	void	(*dispatch)(lua_State *L);	/* handles the signal; may raise */
 	bool	(*hooked)(lua_State *L);	/* returns true if its handler has set L's hook */
@@ -38,7 +40,6 @@ int lpfm_interrupted(void);
 int lpfm_on_interrupt(lua_State *L);
 int lpfm_take_interrupt(lua_State *L);
 
-struct sigaction;
 /*
  * Sets what a signal does, and notes whether it was ignored until now. Returns 0, or -1 with errno.
  */

@@ -4,8 +4,10 @@
  *
  * The signal's handler does what lua.c does for Ctrl-C: it sets a hook, which Lua calls before its
  * next instruction, and notes the descriptor. The hook reads the messages and calls the callbacks.
- * Only one Lua state and one thread of a process have callbacks at a time; signals go to that
- * thread.
+ * SIGIO is not queued: if one is pending, a second one is lost, so all contexts are asked for
+ * messages at each. Contexts with OVFL_NO_MSG cannot be asked, so they have a real-time signal, of
+ * which each is delivered. Only one Lua state and one thread of a process have callbacks at a time;
+ * signals go to that thread.
  */
 /***
 @submodule context
@@ -37,9 +39,11 @@ static struct {
 	bool		busy;		/* callbacks are running */
 } owner;
 
+/* everybody: a signal has come that does not say for which descriptor */
 static volatile sig_atomic_t pending, everybody;
 static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal has come for it */
-static struct sigaction before;
+static struct sigaction before;			/* the action of SIGIO */
+static int queued;	/* the real-time signal; 0: none is needed yet */
 
 static bool sigio_active(void)
 {
@@ -100,44 +104,87 @@ static void pass_on(int sig, siginfo_t *info, void *ucontext)
 		before.sa_handler(sig);
 }
 
+/*
+ * Returns true if the signal has the number of a descriptor: the kernel's have the codes of poll(2),
+ * and libperfmon's SI_SIGIO.
+ */
+static bool has_fd(const siginfo_t *info)
+{
+	return ((info->si_code > 0 && info->si_code <= POLL_HUP) || info->si_code == SI_SIGIO) && info->si_fd >= 0 &&
+	       info->si_fd < MAX_FD;
+}
+
+/* If the queue of signals is full, a SIGIO without a descriptor comes for the real-time signal. */
 static void on_signal(int sig, siginfo_t *info, void *ucontext)
 {
 	int err = errno;
 
-	if (info->si_code > 0 && info->si_code <= POLL_HUP && info->si_fd >= 0 && info->si_fd < MAX_FD)
+	if (has_fd(info))
 		marked[info->si_fd] = 1;
-	else	/* a signal from libperfmon stands for any descriptor, as SIGIO is not queued */
+	else
 		everybody = 1;
 	pending = 1;
 	if (owner.tid == syscall(SYS_gettid))
 		hook(owner.L);
-	pass_on(sig, info, ucontext);
+	if (sig == SIGIO)
+		pass_on(sig, info, ucontext);
 	errno = err;
 }
+
+static const struct sigaction handling = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
 
 /*
  * Installs the signal handler, which stays for ever: a signal may be on its way, and its default
  * action ends the process.
  */
-static int catch_signal(void)
+static int catch_sigio(void)
 {
 	static bool caught;
-	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
 
-	if (!caught && (sigaction(SIGIO, NULL, &before) || lpfm_set_signal(SIGIO, &action)))
+	if (!caught && (sigaction(SIGIO, NULL, &before) || lpfm_set_signal(SIGIO, &handling)))
 		return -1;
 	caught = true;
 	return 0;
 }
 
-static int ask_for_signals(int fd, bool on)
+/*
+ * Installs the handler also for the last real-time signal that the process does not use. Returns -1
+ * if it uses all.
+ */
+static int catch_queued(void)
+{
+	struct sigaction old;
+
+	for (int sig = SIGRTMAX; !queued && sig >= SIGRTMIN; sig--)
+		if (!sigaction(sig, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL &&
+		    !lpfm_set_signal(sig, &handling))
+			queued = sig;
+	if (!queued)
+		errno = EBUSY;
+	return queued ? 0 : -1;
+}
+
+static int ask_for_signals(const struct lpfm_context *ctx, bool on)
 {
 	struct f_owner_ex me = { .type = F_OWNER_TID, .pid = owner.tid };
-	int flags = fcntl(fd, F_GETFL);
+	bool silent = ctx->flags & PFM_FL_OVFL_NO_MSG;
+	int flags = fcntl(ctx->fd, F_GETFL);
 
-	if (on && (fcntl(fd, F_SETOWN_EX, &me) || fcntl(fd, F_SETSIG, SIGIO)))
+	if (!on)
+		return fcntl(ctx->fd, F_SETFL, flags & ~O_ASYNC);
+	if (catch_sigio() || (silent && catch_queued()))
 		return -1;
-	return fcntl(fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC);
+	if (fcntl(ctx->fd, F_SETOWN_EX, &me) || fcntl(ctx->fd, F_SETSIG, silent ? queued : SIGIO))
+		return -1;
+	return fcntl(ctx->fd, F_SETFL, flags | O_ASYNC);
+}
+
+/* Adds the signals that the handler is installed for. */
+static void sigio_signals(sigset_t *set)
+{
+	sigaddset(set, SIGIO);
+	if (queued)
+		sigaddset(set, queued);
 }
 
 /* --- the callbacks -------------------------------------------------------------------------- */
@@ -336,7 +383,10 @@ until the loop ends or calls another function of this module; in PUC Lua, by any
 one that called on_message; by a debugger's hook until this module waits.
 
 Only one thread of one Lua state of a process can have such functions. The handler of SIGIO stays
-installed, and calls the handler that was there before.
+installed, and calls the handler that was there before. For contexts with OVFL_NO_MSG the last
+real-time signal that has no handler gets one, too, because several SIGIO at a time are one. If the
+process has RLIMIT_SIGPENDING signals pending, one of these functions may be called without an
+overflow.
 @function context:on_message
 @tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a
 context with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading
@@ -344,7 +394,7 @@ fails. Without: no function any more
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EBUSY, EMFILE
+@treturn[2] int errno: EBUSY (also if no real-time signal is left for OVFL_NO_MSG), EMFILE
 @usage
 local ctx = assert(require("lpfm").create {})
 assert(ctx:on_message(function(msg) print(msg.type) end))
@@ -365,7 +415,7 @@ static int context_on_message(lua_State *L)
 		return lpfm_fail_errno(L, EBUSY, "on_message: another Lua state or thread has such functions");
 	set_callback(L, 1, 2);
 	marked[ctx->fd] = 0;
-	if ((on && catch_signal()) || ask_for_signals(ctx->fd, on))
+	if (ask_for_signals(ctx, on))
 		return lpfm_fail_errno(L, errno, "on_message: %s", strerror(errno));
 	if (on) {	/* handles messages that have come already */
 		pending = 1;
@@ -396,7 +446,7 @@ static const luaL_Reg guard_metas[] = {
 };
 
 static const struct lpfm_wait_signal sigio = {
-	.number = SIGIO, .active = sigio_active, .pending = sigio_pending, .dispatch = sigio_dispatch,
+	.signals = sigio_signals, .active = sigio_active, .pending = sigio_pending, .dispatch = sigio_dispatch,
 	.hooked = sigio_hooked,
 };
 

@@ -73,6 +73,22 @@ describe("on_message on the simulator", function()
       assert.same({ "OVFLtrue", "niltrue" }, calls)
    end)
 
+   it("tells of each context that signals without a message, though signals come together", function()
+      local calls, contexts = {}, {}
+      for i = 1, 4 do
+         contexts[i] = i < 4 and overflowing { flags = { "OVFL_NO_MSG" } } or sim.context { flags = { "OVFL_NO_MSG" } }
+         assert(contexts[i]:on_message(function(msg)
+            calls[#calls + 1] = i .. tostring(msg)
+            assert(contexts[i]:restart())
+         end))
+      end
+      machine:run { ns = 1500 }
+      table.sort(calls)
+      assert.same({ "1nil", "2nil", "3nil" }, calls)
+      machine:run { ns = 1500 }
+      assert.equal(6, #calls)
+   end)
+
    it("raises the functions' errors where the script is, all messages being told", function()
       local ctx, other, got = overflowing(), overflowing(), 0
       for _, context in ipairs { ctx, other } do
@@ -165,6 +181,35 @@ describe("on_message on a real machine", function()
             assert(ctx:restart())
          end))
          burn(function() return n >= 20 end)
+      ]]
+   end)
+
+   it("tells of a signal without a message only the context that sends it", function()
+      script.run [[
+         local quiet, calls = assert(lpfm.create { flags = { "OVFL_NO_MSG" } }), 0
+         assert(quiet:on_message(function() calls = calls + 1 end))
+         local ctx, other, n, told = started({ flags = { "OVFL_NO_MSG" } }, 1e6), assert(lpfm.create {}), 0, 0
+         assert(ctx:on_message(function(msg)
+            assert(msg == nil)
+            n = n + 1
+            assert(ctx:restart())
+         end))
+         local child = assert(proc.spawn { "true" })
+         assert(other:load(child.pid))
+         assert(other:on_message(function(msg) told = told + 1 assert(msg.type == "END") end))
+         assert(child:go())
+         burn(function() return n >= 20 and told == 1 end)
+         child:wait()
+         assert(calls == 0, calls)
+      ]]
+   end)
+
+   it("tells of it, too, if the queue of signals is full", function()
+      script.run [[
+         assert(os.execute("prlimit --sigpending=0 --pid " .. proc.getpid()) == 0)
+         local ctx, n = started({ flags = { "OVFL_NO_MSG" } }, 1e6), 0
+         assert(ctx:on_message(function() n = n + 1 assert(ctx:restart()) end))
+         burn(function() return n >= 3 end)
       ]]
    end)
 
