@@ -810,7 +810,7 @@ describe("the perf machine", function()
          it(what, function()
             run(part)
             -- libc comes before the library, which then does not see close()
-            run(part, "LD_PRELOAD=libc.so.6")
+            run(part, 'LD_PRELOAD="$LD_PRELOAD libc.so.6"')
          end)
       end
    end)
