@@ -433,13 +433,15 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 
 /*
  * Sends a signal to the owner of the descriptor if O_ASYNC is set. While d->silent is set because
- * of an exec, O_ASYNC is clear, and no signal is sent. Called with the table's lock held.
+ * of an exec, O_ASYNC is clear, and the signal waits for the failure of the exec. Called with the
+ * table's lock held.
  */
 static void signal_owner(struct pfm_desc *d)
 {
 	struct f_owner_ex owner;
 	int sig;
 
+	d->due = d->silent;
 	if (!find_number(d) || !(fcntl(d->fd, F_GETFL) & O_ASYNC) ||
 	    fcntl(d->fd, F_GETOWN_EX, &owner) || !owner.pid)
 		return;
@@ -462,8 +464,8 @@ static void silence(struct pfm_desc *d)
 }
 
 /*
- * Sets O_ASYNC again if silence() has cleared it. If a message was queued while it was clear, the
- * signal is sent now.
+ * Sets O_ASYNC again if silence() has cleared it. If a message was queued while it was clear, or a
+ * signal without a message was due (PFM_FL_OVFL_NO_MSG), the signal is sent now.
  */
 static void unsilence(struct pfm_desc *d)
 {
@@ -473,7 +475,7 @@ static void unsilence(struct pfm_desc *d)
 		return;
 	d->silent = false;
 	fcntl(d->fd, F_SETFL, fcntl(d->fd, F_GETFL) | O_ASYNC);
-	if (poll(&p, 1, 0) == 1 && (p.revents & POLLIN))
+	if (d->due || (poll(&p, 1, 0) == 1 && (p.revents & POLLIN)))
 		signal_owner(d);
 }
 

@@ -28,8 +28,11 @@ struct pfm_desc {
 	ino_t			own_ino;
 	/* the slot of fast_read.c in which its counters are published, or -1 */
 	int			fast_read;
-	/* pfm_desc_before_exec() has cleared O_ASYNC; protected by the table's lock */
-	bool			silent;
+	/*
+	 * silent: pfm_desc_before_exec() has cleared O_ASYNC; due: a signal was to be sent since
+	 * then. They are protected by the table's lock.
+	 */
+	bool			silent, due;
 	/* size in bytes of a queued message, once it is known */
 	int			msg_unit;
 	/* perfmonctl() made the context: its buffer is mapped by the rules of 3.5.4 */
