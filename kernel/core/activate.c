@@ -52,8 +52,8 @@ static int stay_in(struct pfm_context *ctx, struct pfm_set *left, bool absent, c
 		return err;
 	}
 	ctx->started = false;
-	return pfm_refuse(-EIO, "set %u could not be started (errno %d), nor set %u, which counted, go on (errno %d): "
-			  "monitoring has stopped", set->id, -err, left->id, -ret);
+	return pfm_refuse(-EIO, "set %u cannot start (errno %d), nor set %u go on (errno %d): monitoring has stopped",
+			  set->id, -err, left->id, -ret);
 }
 
 static int start(struct pfm_context *ctx, void *arg)
