@@ -35,7 +35,8 @@ assert(lpfm.create {}):close()
 function handles.list()
    local lines = {}
    for fd in dirent.files("/proc/self/fd") do
-      lines[#lines + 1] = ("%s: %s"):format(fd, lfs.symlinkattributes("/proc/self/fd/" .. fd, "target") or "closed since")
+      local target = lfs.symlinkattributes("/proc/self/fd/" .. fd, "target")
+      lines[#lines + 1] = ("%s: %s"):format(fd, target or "closed since")
    end
    return table.concat(lines, "\n")
 end
