@@ -414,7 +414,7 @@ static void send_signal(const struct f_owner_ex *owner, int sig, int fd)
 	 */
 	if (!queue_signal(owner, sig, fd, POLL_IN) || !queue_signal(owner, sig, fd, SI_SIGIO))
 		return;
-	/* The queue of signals (RLIMIT_SIGPENDING) is full: the kernel sends SIGIO then (fcntl(2)). */
+	/* the queue of signals is full (RLIMIT_SIGPENDING): the kernel sends SIGIO then */
 	if (errno == EAGAIN)
 		sig = SIGIO;
 	/*

@@ -105,8 +105,8 @@ static void pass_on(int sig, siginfo_t *info, void *ucontext)
 }
 
 /*
- * Returns true if the signal has the number of a descriptor: the kernel's have the codes of poll(2),
- * and libperfmon's SI_SIGIO.
+ * Returns true if the signal has the number of a descriptor: the kernel's signals have the codes of
+ * poll(2), and libperfmon's SI_SIGIO.
  */
 static bool has_fd(const siginfo_t *info)
 {
