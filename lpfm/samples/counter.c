@@ -234,6 +234,7 @@ static int count_sample(struct counter *t, const struct lpfm_walk *w)
 /* Reads the columns in the list `name` of the table at 1. */
 static int read_list(lua_State *L, const char *name, struct column *columns, int max)
 {
+	const struct lpfm_site site = { .call = "counter", .arg = name };
 	int n;
 
 	lua_getfield(L, 1, name);
@@ -241,10 +242,11 @@ static int read_list(lua_State *L, const char *name, struct column *columns, int
 		lua_pop(L, 1);
 		return 0;
 	}
-	luaL_checktype(L, -1, LUA_TTABLE);
+	if (!lua_istable(L, -1))
+		return lpfm_bad_value(L, &site, "list of columns", -1);
 	n = (int)lua_objlen(L, -1);
 	if (n > max)
-		return luaL_error(L, "counter: %s: at most %d columns", name, max);
+		return lpfm_bad(L, &site, "at most %d columns", max);
 	for (int i = 0; i < n; i++) {
 		lua_rawgeti(L, -1, i + 1);
 		column_read(L, lua_gettop(L), "counter", &columns[i]);
@@ -260,7 +262,8 @@ static void read_test(lua_State *L, struct test *test)
 	struct lpfm_site site = { .call = "counter", .arg = "where" };
 	int idx = lua_gettop(L);
 
-	luaL_checktype(L, idx, LUA_TTABLE);
+	if (!lua_istable(L, idx))
+		lpfm_bad_value(L, &site, "list of tests, each {column, from, to}", idx);
 	for (int i = 1; i <= 3; i++)
 		lua_rawgeti(L, idx, i);
 	column_read(L, idx + 1, "counter", &test->column);
@@ -271,6 +274,7 @@ static void read_test(lua_State *L, struct test *test)
 
 static void read_where(lua_State *L, struct counter *t)
 {
+	const struct lpfm_site site = { .call = "counter", .arg = "where" };
 	int n;
 
 	lua_getfield(L, 1, "where");
@@ -278,10 +282,11 @@ static void read_where(lua_State *L, struct counter *t)
 		lua_pop(L, 1);
 		return;
 	}
-	luaL_checktype(L, -1, LUA_TTABLE);
+	if (!lua_istable(L, -1))
+		lpfm_bad_value(L, &site, "list of tests", -1);
 	n = (int)lua_objlen(L, -1);
 	if (n > TESTS_MAX)
-		luaL_error(L, "counter: where: at most %d tests", TESTS_MAX);
+		lpfm_bad(L, &site, "at most %d tests", TESTS_MAX);
 	for (int i = 0; i < n; i++) {
 		lua_rawgeti(L, -1, i + 1);
 		read_test(L, &t->tests[i]);

@@ -28,7 +28,7 @@ static void read_pmds(lua_State *L, int idx, int arg, struct lpfm_layout *l)
 
 static void read_layout(lua_State *L, int arg, struct lpfm_table *layouts)
 {
-	lua_Number key = luaL_checknumber(L, -2), n;
+	lua_Number key = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : -1, n;
 	struct lpfm_layout *l;
 
 	luaL_argcheck(L, key >= 0 && key < (lua_Number)SET_STEP * SET_STEP &&
@@ -39,8 +39,8 @@ static void read_layout(lua_State *L, int arg, struct lpfm_table *layouts)
 		read_pmds(L, lua_gettop(L), arg, l);
 		return;
 	}
-	n = luaL_checknumber(L, -1);
-	luaL_argcheck(L, n >= 0 && n <= PFM_MAX_PMDS, arg, "not a number of values");
+	n = lua_tonumber(L, -1);
+	luaL_argcheck(L, lua_isnumber(L, -1) && n >= 0 && n <= PFM_MAX_PMDS, arg, "not a number of values");
 	l->n = (uint32_t)n;
 }
 

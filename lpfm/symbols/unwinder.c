@@ -52,24 +52,24 @@ static uint64_t number(lua_State *L, int idx)
 	return (uint64_t)v;
 }
 
-/* Returns element i of the mapping on top, an address. */
-static uint64_t element(lua_State *L, int i)
+/* Returns element i of the mapping on top, an address; arg is the argument with the mappings. */
+static uint64_t element(lua_State *L, int arg, int i)
 {
 	lua_Number v;
 
 	lua_rawgeti(L, -1, i);
 	v = lua_tonumber(L, -1);
-	luaL_argcheck(L, lua_isnumber(L, -1) && v >= 0 && v <= EXACT, 1, "not a list of mappings");
+	luaL_argcheck(L, lua_isnumber(L, -1) && v >= 0 && v <= EXACT, arg, "not a list of mappings");
 	lua_pop(L, 1);
 	return (uint64_t)v;
 }
 
-/* Adds the mapping on top: {start, stop, offset, path, build id}. */
-static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_t time)
+/* Adds the mapping on top, of argument arg: {start, stop, offset, path, build id}. */
+static void add_mapping(lua_State *L, int arg, struct symunwind *u, uint64_t pid, uint64_t time)
 {
 	const char *path, *id;
 
-	luaL_argcheck(L, lua_istable(L, -1), 1, "not a list of mappings");
+	luaL_argcheck(L, lua_istable(L, -1), arg, "not a list of mappings");
 	lua_rawgeti(L, -1, 4);
 	lua_rawgeti(L, -2, 5);
 	path = lua_tostring(L, -2);
@@ -78,7 +78,8 @@ static void add_mapping(lua_State *L, struct symunwind *u, uint64_t pid, uint64_
 	lua_pushvalue(L, -3);	/* the strings must stay on the stack while C uses them */
 	/* [vsyscall] is in the kernel's half of the address space */
 	if (strcmp(path, "[vsyscall]") &&
-	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, 1), element(L, 2), element(L, 3), path, id))
+	    !symmapped_add(symunwind_mapped(u), pid, time, element(L, arg, 1), element(L, arg, 2),
+			   element(L, arg, 3), path, id))
 		no_memory(L);
 	lua_pop(L, 3);
 }
@@ -91,7 +92,7 @@ static void add_mappings(lua_State *L, int idx, struct symunwind *u, uint64_t pi
 	n = (int)lua_objlen(L, idx);
 	for (int i = 1; i <= n; i++) {
 		lua_rawgeti(L, idx, i);
-		add_mapping(L, u, pid, time);
+		add_mapping(L, idx, u, pid, time);
 		lua_pop(L, 1);
 	}
 }

@@ -37,6 +37,26 @@ describe("a wrong argument is named by", function()
       refused("analyze.read_keys: by: expected a string or table, got 7", analyze.read_keys, 7)
    end)
 
+   it("counters and unwinders, also where it is an element of a list", function()
+      local samples, unwinder = require "lpfm.samples", require("lpfm.symbols").unwinder()
+      refused("counter: keys: list of columns expected, got 5", samples.counter, { keys = 5 })
+      refused("counter: where: list of tests expected, got 5", samples.counter, { keys = { "tid" }, where = 5 })
+      refused("counter: where: list of tests, each {column, from, to} expected, got 5", samples.counter,
+         { keys = { "tid" }, where = { 5 } })
+      refused("bad argument #4 to '?' (not a list of mappings)", unwinder.maps, unwinder, 1, 0, { 5 })
+      local counter = samples.counter { keys = { "tid" } }
+      refused("bad argument #3 to '?' (no such PMD)", counter.add, counter, "", { x = 1 })
+      refused("bad argument #3 to '?' (not a number of values)", counter.add, counter, "", { [65] = "x" })
+   end)
+
+   it("events that are none", function()
+      for _, module in ipairs { "pfm.system", "pfm.count" } do
+         local run = require(module)[module == "pfm.system" and "count" or "run"]
+         refused("there are no events to count", run, { events = {}, cpus = { 0 }, seconds = 0 })
+      end
+      refused("there are no events to count", require("pfm.region").begin, {})
+   end)
+
    it("commands, and how they are to be started", function()
       local run = require("pfm.count").run
       refused("spawn: argv: element 1: a string without zero bytes expected", run,
