@@ -152,7 +152,7 @@ local function new_counting(target, list)
 end
 
 function counting:attach(subject)
-   if #self.good == 0 then error("none of the events can be counted: " .. tostring(self.all[1].reason), 0) end
+   if #self.good == 0 then error(contexts.none_usable(self.all), 0) end
    local ctx, err, errno = contexts.start(subject, self.spec)
    if ctx then
       subject.ctx = ctx

@@ -102,6 +102,14 @@ function contexts.usable(list)
    return good
 end
 
+--- Says why `contexts.usable` has found none.
+-- @tparam table list of events
+-- @treturn string
+function contexts.none_usable(list)
+   if #list == 0 then return "there are no events to count" end
+   return "none of the events can be counted: " .. tostring(list[1].reason)
+end
+
 -- --- event sets ----------------------------------------------------------------------------------
 
 -- Returns the CPU on which to try events that count whole CPUs; nil if there are none, or no CPUs

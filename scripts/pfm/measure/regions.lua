@@ -35,7 +35,7 @@ end
 local function countable(list)
    expect.value(events.assign(list))
    local good = contexts.usable(list)
-   if #good == 0 then error("none of the events can be counted: " .. tostring(list[1].reason), 0) end
+   if #good == 0 then error(contexts.none_usable(list), 0) end
    if #good > MOST then error(("regions: %d events are too many; at most %d"):format(#good, MOST), 0) end
    return good
 end
