@@ -263,6 +263,7 @@ end
 expect.signatures("analyze", analyze, {
    read_keys = "by: string|table?; known: [string]?",
    test = "self: {head}; wanted: table",
+   stacks = "self: any?; by: any?; options: any?; visit: function",
    derive = "self: {head}; result: {rows}; formulas: table",
 })
 

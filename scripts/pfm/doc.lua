@@ -413,7 +413,7 @@ function doc.help(what)
 end
 
 expect.signatures("doc", doc, {
-   text = "what: any?; width: number?",
+   text = "what: any?; width: width?",
    entries = "name: string",
    fields = "entry: {params}",
    signature = "entry: {args}",

@@ -83,7 +83,7 @@ function export.write(self, name, path, opts)
       error("a database cannot go to a pipe or the screen: it needs the name of a file", 0)
    end
    expect.fields("export", opts, OPTIONS, "option")
-   for _, read in ipairs(path and { self, opts and opts.base } or {}) do
+   for _, read in ipairs(path and { self, opts and opts.base or nil } or {}) do
       text_file.spare(path, tables.map(read.sources or { read }, "path"))
    end
    local out, finish = destination(writer, path)
@@ -111,7 +111,7 @@ function export.format_of(path)
 end
 
 expect.signatures("export", export, {
-   write = "self: {head}; name: string; path: string?; opts: table?",
+   write = "self: {head}; name: string; path: path?; opts: table?",
    format_of = "path: string",
 })
 

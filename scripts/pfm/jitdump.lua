@@ -272,9 +272,18 @@ end
 
 function view.build_id() end
 
+expect.methods("dump", dump, { loads = "address: number", replacements = "", at = "time: number" })
+
+expect.methods("view", view, {
+   func = "address: number",
+   line = "address: number",
+   loads = "address: number",
+   functions = "",
+})
+
 expect.signatures("jitdump", jitdump, {
    path_of = "path: string",
-   read = "path: string",
+   read = "path: path",
    stored = "object: {functions,lines}",
 })
 

@@ -195,13 +195,15 @@ function jitmap.stop()
    jitmap.handler, jitmap.file = nil, nil
 end
 
+expect.methods("map", map, { func = "address: number", functions = "" })
+
 expect.signatures("jitmap", jitmap, {
    parse = "text: string",
    path = "pid: number",
    inner_path = "pid: number",
    is_path = "path: string",
-   of = "pid: number; file: string?",
-   start = "path: string?",
+   of = "pid: number; file: path?",
+   start = "path: path?",
    sorted = "list: [{start,size,order}]",
 })
 

@@ -14,6 +14,7 @@
 -- `loop:step(0)`. A single context needs no loop: ctx:fd() and ctx:read(0) are enough.
 -- @module pfm.loop
 
+local expect = require "pfm.util.expect"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local tables = require "pfm.util.tables"
@@ -52,6 +53,12 @@ function loop.new(options)
 end
 
 -- --- what there is to wait for -------------------------------------------------------------------
+
+-- Raises an error at the line that called the method, if it has no loop.
+local function check_loop(self, call)
+   local why = expect.misuse(self, Loop, "loop", call)
+   if why then error(why, 3) end
+end
 
 -- Raises an error at the line that called the method. A method that calls these functions must not
 -- do so as a tail call, which leaves its own level out.
@@ -105,6 +112,7 @@ local KINDS = { OVFL = true, END = true, error = true }
 -- l:run()
 -- ctx:close()
 function Loop:add(ctx, on)
+   check_loop(self, "add")
    if type(on) == "function" then
       on = { OVFL = on, END = on }
    elseif type(on) ~= "table" then
@@ -137,6 +145,7 @@ end
 -- end)
 -- assert(l:run() == "empty")
 function Loop:on_fd(object, fn)
+   check_loop(self, "on_fd")
    check_function(fn, "on_fd")
    if type(object) == "number" and not (object >= 0 and object < 2 ^ 31 and object % 1 == 0)
       or type(object) ~= "number" and type(object) ~= "userdata" then
@@ -160,6 +169,7 @@ end
 -- l:after(0.01, function() print "now" end)
 -- l:run()
 function Loop:after(seconds, fn)
+   check_loop(self, "after")
    check_function(fn, "after")
    check_seconds(seconds, "after")
    return add_timer(self, seconds, fn)
@@ -177,6 +187,7 @@ end
 -- end)
 -- l:run()
 function Loop:every(seconds, fn)
+   check_loop(self, "every")
    if type(seconds) ~= "number" or seconds ~= seconds or seconds <= 0 then
       error("loop:every: number of seconds above 0 expected, got " .. tostring(seconds), 2)
    end
@@ -204,6 +215,7 @@ end
 -- l:remove(timer)
 -- assert(l:run() == "empty")
 function Loop:remove(item)
+   check_loop(self, "remove")
    local source = self.by_object[item]
    if source then
       self.by_object[item] = nil
@@ -304,6 +316,7 @@ end
 -- @usage
 -- assert(#loop.new():fds() == 0)
 function Loop:fds()
+   check_loop(self, "fds")
    return tables.map(objects(self), function(object) return type(object) == "number" and object or object:fd() end)
 end
 
@@ -314,6 +327,7 @@ end
 -- l:after(5, print)
 -- assert(l:timeout() <= 5)
 function Loop:timeout()
+   check_loop(self, "timeout")
    local at
    for _, timer in ipairs(self.timers) do
       at = math.min(at or math.huge, timer.at)
@@ -334,6 +348,7 @@ end
 -- l:after(0, function() print "served" end)
 -- l:step(1)
 function Loop:step(seconds)
+   check_loop(self, "step")
    if seconds ~= nil then check_seconds(seconds, "step") end
    local timer = self:timeout()
    local wait = seconds and timer and math.min(seconds, timer) or seconds or timer
@@ -358,6 +373,7 @@ end
 -- l:every(1, print)
 -- l:run()
 function Loop:stop()
+   check_loop(self, "stop")
    self.stopped = true
 end
 
@@ -383,6 +399,7 @@ end
 -- @raise what a callback raised, if there is no on_error; the loop can be run again
 -- @usage assert(require("pfm.loop").new():run() == "empty")
 function Loop:run(seconds)
+   check_loop(self, "run")
    if seconds ~= nil then check_seconds(seconds, "run") end
    local deadline = proc.clock() + (seconds or math.huge)
    self.stopped = false

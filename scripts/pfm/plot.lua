@@ -12,6 +12,7 @@ local text_file = require "pfm.util.text_file"
 local plot = {}
 
 local WIDTH, HEIGHT = 100, 16 -- characters, if there is no terminal
+local WIDEST = 1000 -- characters
 local BINS = 20
 local OPTIONS = { -- options of figures, and of a recording's figures
    bars = { "title", "unit", "decimals" },
@@ -38,15 +39,24 @@ figure.__index = figure
 -- print(figure:text { width = 60, colour = false })
 function figure:text(view)
    view = view or {}
-   local width = view.width or (terminal.is_terminal() and terminal.size()) or WIDTH
+   local width, height = expect.whole("width", view.width, 1, WIDEST), expect.whole("height", view.height, 1, WIDEST)
+   width = width or (terminal.is_terminal() and terminal.size()) or WIDTH
    local function choose(wanted, else_)
       if wanted == nil then return else_ end
       return wanted
    end
    return require("pfm.plot.text").draw(self, {
-      width = width, height = view.height or HEIGHT, utf8 = choose(view.utf8, render.utf8),
+      width = width, height = height or HEIGHT, utf8 = choose(view.utf8, render.utf8),
       colour = choose(view.colour, terminal.colours()),
    })
+end
+
+-- An error of gnuplot would not name the wrong field.
+local function check_size(size)
+   expect.fields("size", size, { "width", "height" })
+   if not size then return end
+   expect.whole("width", size.width, 1, plot.MOST)
+   expect.whole("height", size.height, 1, plot.MOST)
 end
 
 --- Draws a figure into a file, with gnuplot.
@@ -57,6 +67,7 @@ end
 -- @usage
 -- require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }, { unit = "%" }):save("shares.svg")
 function figure:save(path, size)
+   check_size(size)
    require("pfm.plot.gnuplot").draw(self, path, size)
 end
 
@@ -67,6 +78,7 @@ end
 -- local svg = require("pfm.plot").bars({ { "parse", 83.4 }, { "hash", 15 } }):svg()
 -- assert(not svg or svg:find("</svg>", 1, true))
 function figure:svg(size)
+   check_size(size)
    local path = os.tmpname()
    local file = path .. ".svg"
    local ok, svg = pcall(function()
@@ -235,6 +247,12 @@ function plot.recording(self, what, opts)
    return plot.histogram(values, { bins = opts.bins,
       title = ("%s: %s"):format(render.what(self.head.what or self.path), unit) })
 end
+
+expect.methods("figure", figure, {
+   text = "view: table?",
+   save = "path: path; size: table?",
+   svg = "size: table?",
+})
 
 expect.signatures("plot", plot, {
    bars = "list: [table]; opts: table?",

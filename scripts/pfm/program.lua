@@ -257,6 +257,12 @@ function program.names()
    return { unpack(compile.names) }
 end
 
+expect.methods("program", class, {
+   create = "options: table?",
+   parse_events = "",
+   needs_process = "",
+})
+
 expect.signatures("program", program, {
    bucket = "expression: string|number|table; options: table?",
    add = "sums: table; verdicts: {runs,kept,outside,buckets}",

@@ -32,7 +32,7 @@ end
 -- local r = record.begin({ command = { "true" }, events = "page-faults", period = 1 }, "new.data")
 -- record.finish(r, profile.run(r.profile, r.sink))
 function record.begin(spec, path)
-   if expect.kind("path", path, "string") == "-" then
+   if expect.kind("path", path, "path") == "-" then
       error("a recording cannot go to a pipe or the screen: it needs a file", 0)
    end
    return file.open(profile.prepare(spec), spec, path)

@@ -200,7 +200,7 @@ end
 -- several names, is several groups.
 local function by_life(self, options)
    local ran = self:programs()
-   if not (ran and options.keys) then return options end
+   if not (ran and type(options.keys) == "table") then return options end
    local keys = {}
    local lives = { pid = ran.lives, tid = ran.threads }
    for i, key in ipairs(options.keys) do keys[i] = lives[key] and { key, lives = lives[key] } or key end
@@ -215,7 +215,9 @@ end
 -- @usage local groups = assert(recording.open "lpfm.data"):group_by { keys = { "tid" } }
 -- for tid, samples in groups:rows() do print(tid, samples) end
 function recording:group_by(options)
-   local groups, cut, sizes = stored.counter(by_life(self, options)), 0, self:sizes()
+   local ok, groups = pcall(stored.counter, by_life(self, options))
+   if not ok then error(groups, 0) end -- called by pcall, it names no line of the library
+   local cut, sizes = 0, self:sizes()
    local file = type(self.blocks[1]) == "table" and open_again(self)
    for _, place in ipairs(self.blocks) do
       local _, missing = add_block(groups, file, place, sizes)
@@ -299,11 +301,22 @@ function recording:warnings()
 end
 
 expect.signatures("recording", recording, {
-   create = "path: string; head: table; later: boolean?",
-   is_one = "path: string",
-   open = "path: string",
+   create = "path: path; head: table; later: boolean?",
+   is_one = "path: path",
+   open = "path: path",
    together = "list: [{head}]; options: table?",
    of = "fields: {head}",
+})
+
+expect.methods("recording", recording, {
+   block_reader = "",
+   each_block = "",
+   programs = "",
+   group_by = "options: table|string",
+   tally = "options: table|string",
+   sizes = "",
+   has_stacks = "",
+   warnings = "",
 })
 
 return recording

@@ -33,7 +33,7 @@ function render.number(n, decimals)
    elseif n ~= n or n == math.huge or n == -math.huge then
       return tostring(n)
    elseif decimals then
-      text = ("%." .. decimals .. "f"):format(n)
+      text = ("%%.%df"):format(expect.whole("decimals", decimals, 0, 99)):format(n)
    elseif n == math.floor(n) and math.abs(n) < 2 ^ 63 then
       text = ("%.0f"):format(n)
    else
@@ -305,7 +305,9 @@ end
 local MARK = "\1as is "
 local MANY_DIGITS, MOST = 1e14, 2 ^ 64
 
-local function with_marks(value, to_show)
+local DEEPEST = 1000 -- cjson refuses what is deeper, as a table within itself is
+
+local function with_marks(value, to_show, depth)
    if type(value) == "number" then
       local many = math.abs(value) >= MANY_DIGITS and math.abs(value) <= MOST and value % 1 == 0
       return many and ("%s%.0f"):format(MARK, value) or value
@@ -313,10 +315,10 @@ local function with_marks(value, to_show)
    if value == render.null then return require("cjson").null end
    if type(value) == "string" and to_show then return valid(value) end
    if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
-   if type(value) ~= "table" then return value end
+   if type(value) ~= "table" or depth > DEEPEST then return value end
    if next(value) == nil then return MARK .. "[]" end
    local out = {}
-   for k, v in pairs(value) do out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show) end
+   for k, v in pairs(value) do out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show, depth + 1) end
    return out
 end
 
@@ -335,7 +337,7 @@ function render.json(value, as_is)
    json.encode_number_precision(14)
    json.encode_invalid_numbers("null")
    json.encode_sparse_array(true)
-   local ok, text = pcall(json.encode, with_marks(value, not as_is))
+   local ok, text = pcall(json.encode, with_marks(value, not as_is, 0))
    if not ok then fail("render.json: %s", text) end
    return (text:gsub('"\\u0001as is ([%d%-%[%]]+)"', "%1"))
 end
@@ -433,20 +435,20 @@ expect.signatures("render", render, {
    clean = "text: string",
    what = "text: string",
    rate = "n: number",
-   sparkline = "values: [number]; width: number",
-   cut = "text: string; columns: number",
-   shorten = "text: string; columns: number",
+   sparkline = "values: [number]; width: width",
+   cut = "text: string; columns: width",
+   shorten = "text: string; columns: width",
    parse_size = "text: string",
    width = "text: string",
    align = "columns: [table]; rows: [table]; indent: string?",
-   csv = "values: table; n: number; sep: string?",
+   csv = "values: table; n: count; sep: string?",
    plural = "n: number; noun: string; nouns: string?",
    chance = "p: number",
    machine = "name: string",
    where = "name: string?",
    simulated = "name: string?",
    command = "argv: [string]",
-   wrap = "line: string; width: number; indent: string?",
+   wrap = "line: string; width: width; indent: string?",
 })
 
 return render

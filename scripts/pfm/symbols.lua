@@ -409,6 +409,14 @@ function symbols.frames(where)
    return frames
 end
 
+expect.methods("resolver", resolver, {
+   add = "pid: number; maps: [{1,2,4}]",
+   resolve = "pid: number; address: number",
+   visit = "life: number; addresses: [number]; places: table; made: function",
+   object_of = "path: path; identity: string?",
+   forget = "",
+})
+
 expect.signatures("symbols", symbols, {
    parse_maps = "text: string",
    read_maps = "pid: number",

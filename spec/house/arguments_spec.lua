@@ -14,7 +14,7 @@ local reference = require "pfm.manual"
 local WORKING = { ["pfm.system.count"] = true }
 
 local function none() end
-local VALUES = { {}, 1, "x", true, none, { 1, 2 }, { "x" }, { {} }, lpfm.u64(5), { lpfm.u64(5), lpfm.u64(6) } }
+local VALUES = { {}, 1, "x", "7", true, none, { 1, 2 }, { "x" }, { {} }, lpfm.u64(5), { lpfm.u64(5), lpfm.u64(6) } }
 
 -- Returns lists of arguments: none, one of each value, and each value as the second and as the
 -- third one.
@@ -97,4 +97,96 @@ describe("A function of the script library names wrong arguments:", function()
          end
       end)
    end
+end)
+
+-- Makes an object of each class of the script library, by the name that the manual has for it.
+local MAKERS = {
+   ["pfm.recording"] = function()
+      return require("pfm.recording").of { head = { events = { { name = "x", pmd = 4 } } }, blocks = {} }
+   end,
+   ["Loop"] = function() return require("pfm.loop").new() end,
+   ["figure"] = function() return require("pfm.plot").bars { { "x", 1 } } end,
+   ["map"] = function() return require("pfm.jitmap").parse "" end,
+   ["dump"] = function() return require("pfm.jitdump").stored { functions = {}, lines = {}, files = {} } end,
+   ["resolver"] = function() return require("pfm.symbols").resolver { kernel = false } end,
+   ["pfm.program"] = function() return require("pfm.program").new { where = "tid == 1" } end,
+   ["pfm.fleet.collector"] = function() return setmetatable({}, require "pfm.fleet.collector") end,
+   ["pfm.fleet.store"] = function() return setmetatable({}, require "pfm.fleet.store") end,
+}
+
+describe("A method of the script library", function()
+   for _, module in ipairs(reference) do
+      local public = not module.private and module.name:find "^pfm%." and module.name ~= "pfm.ffi"
+      for _, item in ipairs(public and module.items or {}) do
+         local class, key = item.name:match("^([%w_.]+):([%w_]+)$")
+         if class then
+            it(item.name .. " says that it is called with a colon where its object is another value", function()
+               local object = assert(MAKERS[class], "the spec makes no " .. class)()
+               for _, value in ipairs { false, 5, "x", none, {}, setmetatable({}, { __index = object }) } do
+                  local ok, message = pcall(object[key], value or nil)
+                  assert.is_false(ok)
+                  local words = key .. ": %w+ expected, got " .. type(value or nil)
+                     .. ": a method is called with a colon, as in %w+:" .. key .. "%(%.%.%.%)$"
+                  assert.truthy(message:find(words), message)
+                  local place = message:match("^[^ ]*%.lua:")
+                  assert.truthy(not place or place:find("arguments_spec", 1, true), message)
+               end
+            end)
+         end
+      end
+   end
+end)
+
+describe("A number that is too large, or none,", function()
+   local function refused(n, name, fn)
+      local ok, message = pcall(fn)
+      assert.is_false(ok, name .. " of " .. n)
+      assert.equal(name .. ": expected a whole number", message:match("^(.-: expected a whole number)"), message)
+      assert.equal(n == n and tostring(n) or "nan", message:match("got (%S+)$"), name)
+   end
+
+   it("is refused where it is a count", function()
+      local render, figure = require "pfm.render", require("pfm.plot").bars { { "x", 1 } }
+      for _, n in ipairs { math.huge, -math.huge, 0 / 0, 2 ^ 64, 1e300, 0.5 } do
+         refused(n, "render.csv: n", function() render.csv({}, n) end)
+         refused(n, "decimals", function() render.number(1, n) end)
+         refused(n, "width", function() figure:text { width = n } end)
+         refused(n, "height", function() figure:text { height = n } end)
+         refused(n, "width", function() figure:save("x.svg", { width = n }) end)
+         refused(n, "height", function() figure:svg { height = n } end)
+      end
+   end)
+
+   it("is refused where it is a width, but for math.huge", function()
+      local render = require "pfm.render"
+      for _, n in ipairs { -math.huge, 0 / 0, 2 ^ 64, 1e300, 0.5 } do
+         refused(n, "render.cut: columns", function() render.cut("text", n) end)
+         refused(n, "render.shorten: columns", function() render.shorten("text", n) end)
+         refused(n, "render.sparkline: width", function() render.sparkline({ 1 }, n) end)
+         refused(n, "render.wrap: width", function() render.wrap("text", n) end)
+         refused(n, "doc.text: width", function() require("pfm.doc").text("lpfm.create", n) end)
+      end
+      assert.equal("text", render.shorten("text", math.huge))
+   end)
+end)
+
+describe("A path with a zero byte", function()
+   it("is refused, and not cut there", function()
+      local recording, path = require "pfm.recording", "/nonexistent/a\0b"
+      local recorded = MAKERS["pfm.recording"]()
+      for _, call in ipairs {
+         function() recording.open(path) end, function() recording.is_one(path) end,
+         function() recording.create(path, { events = {} }) end,
+         function() require("pfm.record").run({ command = { "true" } }, path) end,
+         function() require("pfm.export").write(recorded, "csv", path) end,
+         function() require("pfm.jitdump").read(path) end, function() require("pfm.jitmap").start(path) end,
+         function() require("pfm.jobs.merge").files({ path }, "/nonexistent/c") end,
+         function() require("pfm.jobs.ranks").gather { path } end,
+         function() require("pfm.memtrace").record { command = { "true" }, file = path } end,
+         function() require("pfm.plot").bars({ { "x", 1 } }):save(path) end,
+         function() require("pfm.fleet.collector").new { spec = {}, folder = path, every = 1 } end,
+      } do
+         assert.error_matches(call, "^%S+ ?%S* expected a .*string.* zero byte")
+      end
+   end)
 end)

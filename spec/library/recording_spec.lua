@@ -51,6 +51,15 @@ end
 teardown(function() os.remove(path) end)
 
 describe("a recording", function()
+   it("is not begun, and leaves the file as it was, with a head that is within itself", function()
+      write_all "what was there"
+      local round = { events = {} }
+      round.command = round
+      assert.has_error(function() recording.create(path, round) end,
+         "recording.create: head: Cannot serialise, excessive nesting (1001)")
+      assert.equal("what was there", read_all())
+   end)
+
    it("reads back as it was written", function()
       make()
       local s = assert(recording.open(path))

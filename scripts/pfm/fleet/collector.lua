@@ -276,6 +276,12 @@ local FIELDS = { "spec", "folder", "every", "cpu", "disk", "store", "given", "ro
 -- os.execute "rm -r spool"
 function collector.new(options)
    expect.fields("collector.new", options, FIELDS)
+   expect.kind("spec", options.spec, "table")
+   expect.kind("folder", options.folder, "path")
+   expect.kind("every", options.every, "number")
+   expect.number("cpu", options.cpu)
+   expect.number("disk", options.disk)
+   expect.whole("rounds", options.rounds)
    if options.every < (options.spec.seconds or math.huge) then
       fail("recordings of %g s cannot begin every %g s", options.spec.seconds or 0, options.every)
    end
@@ -326,6 +332,8 @@ function collector:run()
    if not ok then error(err, 0) end
    return self.counts
 end
+
+expect.methods("collector", collector, { wait = "moment: number", run = "" })
 
 expect.signatures("collector", collector, {
    new = "options: {spec}",

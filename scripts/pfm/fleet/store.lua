@@ -249,6 +249,7 @@ local LOADING = { "version", "host", "command", "kernel", "arch", "job", "patien
 function store:load(paths, options)
    options = options or {}
    expect.fields("load", options, LOADING, "option")
+   expect.number("patience", options.patience)
    local result = { files = 0, samples = 0, there = 0, refused = {}, warnings = {}, left = 0 }
    local from, done, err = 1, true, nil
    while done and from <= #paths do
@@ -285,7 +286,7 @@ local function ask(self, sql)
 end
 
 local function tests_of(self, texts)
-   return where.read(texts or {}, self.database.literal, os.time())
+   return where.read(expect.kind("where", texts or {}, "[string|table]"), self.database.literal, os.time())
 end
 
 -- Returns a summary of the recordings of each side: the selected samples, and those to compare
@@ -448,6 +449,12 @@ function store:stacks(options)
    table.sort(out, function(a, b) return a.name < b.name end)
    return out, total, event, sums
 end
+
+expect.methods("store", store, {
+   load = "paths: [path]; options: table?",
+   report = "by: string|table?; options: table?",
+   stacks = "options: table?",
+})
 
 expect.signatures("store", store, {
    open = "url: string",

@@ -262,9 +262,9 @@ function merge.files(paths, out)
 end
 
 expect.signatures("merge", merge, {
-   id = "path: string",
+   id = "path: path",
    distinct = "recordings: [{head}]",
-   files = "paths: [string]; out: string",
+   files = "paths: [path]; out: path",
 })
 
 return merge

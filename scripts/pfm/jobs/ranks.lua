@@ -269,7 +269,7 @@ function ranks.outlier(rows)
 end
 
 expect.signatures("ranks", ranks, {
-   gather = "paths: [string]",
+   gather = "paths: [path]",
    summary = "members: [{order,values}]",
    by_host = "members: [{host,order,values}]",
    outlier = "rows: [{n}]",

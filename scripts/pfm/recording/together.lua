@@ -7,7 +7,7 @@
 -- @module pfm.recording.together
 
 local clocks = require "pfm.recording.clocks"
-local fail = require("pfm.util.expect").fail
+local expect = require "pfm.util.expect"
 local layout = require "pfm.recording.layout"
 local origin = require "pfm.recording.origin"
 local joined_head = require "pfm.recording.joined_head"
@@ -29,7 +29,7 @@ local function part_of(self, before, shift)
    local ran = self:programs()
    local part = { self = self, from = origin.of(self), shift = shift, first = first, lives = ran and ran:most() or 1,
       stacks = before and before.stacks + #before.self.stack_table or 0 }
-   if first + part.lives > LIVES then fail("%s are too many at once", render.plural(LIVES, "recording")) end
+   if first + part.lives > LIVES then expect.fail("%s are too many at once", render.plural(LIVES, "recording")) end
    return part
 end
 
@@ -159,7 +159,7 @@ function together.programs()
 end
 
 local function of_each(self)
-   fail("the %s have blocks of their own: for _, s in ipairs(recorded.sources) do", render.plural(#self.sources,
+   expect.fail("the %s have blocks of their own: for _, s in ipairs(recorded.sources) do", render.plural(#self.sources,
       "recording"))
 end
 
@@ -451,5 +451,7 @@ function together:warnings()
    out[#out + 1] = self.clock_note
    return out
 end
+
+expect.methods("recording", together, { group_by = "options: table|string", has_stacks = "", warnings = "" })
 
 return together

@@ -4,6 +4,7 @@
 
 local chunks = require "lpfm.chunks"
 local errno = require "posix.errno"
+local expect = require "pfm.util.expect"
 local fileno = require("posix.stdio").fileno
 local layout = require "pfm.recording.layout"
 local text_file = require "pfm.util.text_file"
@@ -72,16 +73,24 @@ local function is_pipe(path)
    return found and (stat.S_ISFIFO(found.st_mode) ~= 0 or stat.S_ISSOCK(found.st_mode) ~= 0)
 end
 
+-- Returns JSON text, or raises an error that names what cannot be encoded.
+local function encode(what, value)
+   local ok, text = pcall(render.json, value, true)
+   if not ok then expect.fail("%s: %s", what, text:gsub("^render%.json: ", "")) end
+   return text
+end
+
 --- See `pfm.recording.create`.
 function writer.create(path, head, later)
+   head.version, head.byte_order = head.stacks and layout.VERSION or layout.NO_STACKS, chunks.byte_order
+   local text = encode("recording.create: head", head)
    if is_pipe(path) then return nil, ("cannot write %s: it is a pipe; a recording needs a file"):format(path) end
    local before = content_of(path)
    local file, err, id = (later and open_at or new_file)(path, "ab")
    if not file then return nil, "cannot write " .. err end
    local w = setmetatable({ file = file, path = path, bytes = 0, samples = 0, before = before, identity = id,
       kept = later and {} or nil }, writer)
-   head.version, head.byte_order = head.stacks and layout.VERSION or layout.NO_STACKS, chunks.byte_order
-   w:chunk("HEAD", render.json(head, true))
+   w:chunk("HEAD", text)
    return w
 end
 
@@ -177,7 +186,7 @@ end
 -- w:json("COMM", { { tid = 1, pid = 1, comm = "init" } })
 -- w:close {}
 function writer:json(tag, value)
-   self:chunk(tag, render.json(value, true))
+   self:chunk(tag, encode("writer:json: value", value))
 end
 
 --- Appends samples, a sampling buffer up to its cur_offs.
@@ -219,5 +228,14 @@ function writer:discard()
    self.file:close()
    if own and not self.before and self.samples == 0 then os.remove(self.path) end
 end
+
+expect.methods("writer", writer, {
+   begin = "",
+   chunk = "tag: string; body: string",
+   json = "tag: string; value: any?",
+   block = "block: string; count: number",
+   close = "totals: table",
+   discard = "",
+})
 
 return writer

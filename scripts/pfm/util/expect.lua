@@ -31,9 +31,11 @@ end
 -- @treturn string
 -- @usage expect.shown "7" --> "'7'"
 function expect.shown(value)
-   if type(value) == "number" then return tostring(value) end
-   if type(value) == "string" and #value <= 40 then return "'" .. value:gsub("%c", "?") .. "'" end
-   return value == nil and "nil" or "a " .. type(value)
+   if type(value) == "number" then return value == value and tostring(value) or "nan" end
+   local text = value == nil and "nil" or "a " .. type(value)
+   if type(value) ~= "string" then return text end
+   if #value <= 40 then text = "'" .. value:gsub("%c", "?") .. "'" end
+   return value:find("%z") and text .. " with a zero byte" or text
 end
 
 local shown = expect.shown
@@ -86,16 +88,17 @@ function expect.callable(value)
    return type(value) == "function" or own and own.__call ~= nil or false
 end
 
+local read
+
 --- Raises an error where a value is of another type.
 -- @string what the argument's or field's name
 -- @param value
--- @string kind what `type` says; what can be called is a function, too
+-- @string kind a type as in `expect.signatures`
 -- @return the value
 -- @usage pcall(expect.kind, "count.run", 5, "table") -- count.run: expected a table, got 5
 function expect.kind(what, value, kind)
-   if type(value) ~= kind and not (kind == "function" and expect.callable(value)) then
-      fail("%s: expected a %s, got %s", what, kind, shown(value))
-   end
+   local test, words = read(kind)
+   if not test(value) then fail("%s: expected a %s, got %s", what, words, shown(value)) end
    return value
 end
 
@@ -155,16 +158,36 @@ local function fields_test(names)
    end, "table with " .. table.concat(words, " and ")
 end
 
-local function is_number(value)
-   return type(value) == "number" or type(value) == "string" and tonumber(value) ~= nil
+local function is_whole(value)
+   return type(value) == "number" and math.abs(value) <= 2 ^ 53 and value % 1 == 0
 end
 
-local tests = { number = is_number, ["function"] = expect.callable, any = function() return true end }
+-- A path is cut at a zero byte by io.open().
+local function is_path(value)
+   return type(value) == "string" and not value:find("%z")
+end
+
+local MOST = 2 ^ 20 -- a loop of so many turns ends soon, and what they make fits into memory
+
+local function is_count(value)
+   return is_whole(value) and value >= 0 and value <= MOST
+end
+
+-- Returns true for a number of columns; math.huge: there is room for any text.
+local function is_width(value)
+   return is_whole(value) or value == math.huge
+end
+
+local tests = { ["function"] = expect.callable, any = function() return true end, path = is_path,
+   count = is_count, width = is_width }
+local words_of = { path = "string", count = ("whole number from 0 to %d"):format(MOST),
+   width = "whole number or math.huge" }
 
 -- Returns a test for a value of one of some types, as "string|table".
 local function kind_test(kinds)
-   local list = {}
+   local list, words = {}, {}
    for kind in kinds:gmatch("%w+") do
+      words[#words + 1] = words_of[kind] or kind
       list[#list + 1] = tests[kind] or function(value) return type(value) == kind end
    end
    return function(value)
@@ -172,15 +195,14 @@ local function kind_test(kinds)
          if value ~= nil and test(value) then return true end
       end
       return false
-   end, (kinds:gsub("|", " or "))
+   end, table.concat(words, " or ")
 end
-
-local read
 
 -- Returns a test for a list: each element must pass the test of `kind`. An empty list passes, too,
 -- unless `one` is true.
 local function list_test(kind, one)
    local test, words = read(kind)
+   if kind == "path" then words = "string without zero bytes" end -- the message does not show the element
    return function(value)
       if type(value) ~= "table" or (one and value[1] == nil) then return false end
       for _, element in ipairs(value) do
@@ -221,13 +243,24 @@ local function check(call, checks, ...)
    end
 end
 
+-- Returns the checks of the arguments that a text of a signature describes.
+local function read_signature(text)
+   local checks = {}
+   for argument, kind, optional in text:gmatch("([%w_]+): ([^;?]+)(%??)") do
+      local test, words = read(kind)
+      checks[#checks + 1] = { name = argument, test = test, words = words, optional = optional == "?" }
+   end
+   return checks
+end
+
 --- Has functions of a module check their arguments: an error names the wrong one, and comes before
 -- anything is done.
 -- @string name the module's
 -- @tparam table module
 -- @tparam {[string]=string,...} list for each function its first arguments and their types:
--- "of: number; at: string?" (nil or false may stand for a type with "?"); "a: string|table";
--- "a: {x,y}", what has these fields; "a: [number]", a list, and "a: [number]+", one that is not
+-- "of: number; at: string?" (nil or false may stand for a type with "?"); "a: string|table"; "a:
+-- path", a string without zero bytes; "a: count", a whole number that is small enough for a loop;
+-- "a: width", a whole number of columns, or math.huge; "a: {x,y}", what has these fields; "a: [number]", a list, and "a: [number]+", one that is not
 -- empty; "a: <number>", a table of numbers by any keys
 -- @usage
 -- local m = { half = function(n) return n / 2 end }
@@ -235,14 +268,47 @@ end
 -- print(pcall(m.half, "x")) --> false, "m.half: n: expected a number, got 'x'"
 function expect.signatures(name, module, list)
    for key, text in pairs(list) do
-      local fn, call, checks = module[key], name .. "." .. key, {}
-      for argument, kind, optional in text:gmatch("([%w_]+): ([^;?]+)(%??)") do
-         local test, words = read(kind)
-         checks[#checks + 1] = { name = argument, test = test, words = words, optional = optional == "?" }
-      end
+      local fn, call, checks = module[key], name .. "." .. key, read_signature(text)
       module[key] = function(...)
          check(call, checks, ...)
          return fn(...)
+      end
+   end
+end
+
+--- Says what is wrong with the object that a method is called with.
+-- @param object
+-- @tparam table class the metatable of the objects
+-- @string name the class's
+-- @string key the method's
+-- @treturn ?string nil: it is an object of the class
+-- @usage print(expect.misuse(5, {}, "map", "func")) --> "func: map expected, got number: a method ..."
+function expect.misuse(object, class, name, key)
+   if getmetatable(object) == class then return nil end
+   return ("%s: %s expected, got %s: a method is called with a colon, as in %s:%s(...)"):format(key, name,
+      type(object), name, key)
+end
+
+--- Has methods of a class check that they have an object of it, and their arguments.
+-- @string name the class's
+-- @tparam table class the metatable of the objects
+-- @tparam {[string]=string,...} list for each method what follows the object, as for
+-- `expect.signatures`
+-- @usage
+-- local m = {}
+-- m.__index = m
+-- function m:half() return self[1] / 2 end
+-- expect.methods("m", m, { half = "" })
+-- print(pcall(m.half)) --> false, "half: m expected, got nil: a method is called with a colon, as in m:half(...)"
+function expect.methods(name, class, list)
+   local methods = class.__index
+   for key, text in pairs(list) do
+      local fn, call, checks = methods[key], name .. ":" .. key, read_signature(text)
+      methods[key] = function(self, ...)
+         local why = expect.misuse(self, class, name, key)
+         if why then error(why, 0) end
+         check(call, checks, ...)
+         return fn(self, ...)
       end
    end
 end
