@@ -448,5 +448,11 @@ function typed.context(ctx)
    return self
 end
 
+samples.check_objects(vector, function(value)
+   return ffi.istype(pmds_class, value) or ffi.istype(pmcs_class, value)
+end, "vector")
+samples.check_objects(context, function(value) return ffi.istype(context_class, value) end, "context")
+samples.check_objects(view, function(value) return ffi.istype(view_class, value) end, "view")
+
 registry["pfm.ffi"] = typed
 return typed

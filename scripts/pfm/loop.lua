@@ -56,8 +56,7 @@ end
 
 -- Raises an error at the line that called the method, if it has no loop.
 local function check_loop(self, call)
-   local why = expect.misuse(self, Loop, "loop", call)
-   if why then error(why, 3) end
+   if getmetatable(self) ~= Loop then error(expect.misuse(self, "loop", call), 3) end
 end
 
 -- Raises an error at the line that called the method. A method that calls these functions must not

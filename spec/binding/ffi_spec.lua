@@ -446,4 +446,25 @@ describe("pfm.ffi", function()
          assert.equal(0, t:read_pmds(v))
       end
    end)
+
+   it("says that a method is called with a colon where its object is another value", function()
+      local ctx = assert(lpfm.create { format = "default", flags = { "MAP_SETS" } })
+      local c, v = typed.context(ctx), typed.pmds { 64 }
+      for name, object in pairs { vector = v, context = c, view = c:view() or nil, buffer = c:buffer() } do
+         local other = name == "vector" and c or v
+         for _, key in ipairs { "get", "set", "object", "values", "read_into", "read_pmds", "write_pmcs", "write_pmds",
+            "buffer", "view", "read", "hdr", "entries", "records", "fields" } do
+            local found, method = pcall(function() return object[key] end)
+            if found and type(method) == "function" then
+               for _, value in ipairs { false, 5, {}, other } do
+                  local ok, message = pcall(method, value or nil, v)
+                  assert.is_false(ok, name .. ":" .. key)
+                  assert.truthy(message:find(("%s: %s expected, got %s: a method is called with a colon"):format(key,
+                     name, type(value or nil)), 1, true), message)
+               end
+            end
+         end
+      end
+      ctx:close()
+   end)
 end)

@@ -15,6 +15,7 @@ if registry["pfm.ffi.samples"] then
    return registry["pfm.ffi.samples"]
 end
 
+local expect = require "pfm.util.expect"
 local ffi = require "ffi"
 local bit = require "bit"
 local lpfm = require "lpfm"
@@ -63,6 +64,19 @@ local function header_of(c)
 end
 
 -- --- buffers -------------------------------------------------------------------------------------
+
+--- Has methods check that they have an object of their class.
+-- @tparam table methods
+-- @tparam function is_object
+-- @string name the class's
+function samples.check_objects(methods, is_object, name)
+   for key, fn in pairs(methods) do
+      methods[key] = function(self, ...)
+         if not is_object(self) then error(expect.misuse(self, name, key), 2) end
+         return fn(self, ...)
+      end
+   end
+end
 
 -- What entries() returns of a sample, as Lua expressions that lpfm/ffi/step.lua compiles into its
 -- loop.
@@ -235,6 +249,8 @@ for _, name in ipairs { "count_by", "fields", "header", "sample", "samples", "sn
       return view[name](view, ...)
    end
 end
+
+samples.check_objects(buffer, function(value) return ffi.istype(buffer_class, value) end, "buffer")
 
 registry["pfm.ffi.samples"] = samples
 return samples

@@ -276,17 +276,15 @@ function expect.signatures(name, module, list)
    end
 end
 
---- Says what is wrong with the object that a method is called with.
--- @param object
--- @tparam table class the metatable of the objects
+--- Returns the message for a method that is called with another value than an object of its class.
+-- @param value
 -- @string name the class's
 -- @string key the method's
--- @treturn ?string nil: it is an object of the class
--- @usage print(expect.misuse(5, {}, "map", "func")) --> "func: map expected, got number: a method ..."
-function expect.misuse(object, class, name, key)
-   if getmetatable(object) == class then return nil end
+-- @treturn string
+-- @usage print(expect.misuse(5, "map", "func")) --> "func: map expected, got number: a method ..."
+function expect.misuse(value, name, key)
    return ("%s: %s expected, got %s: a method is called with a colon, as in %s:%s(...)"):format(key, name,
-      type(object), name, key)
+      type(value), name, key)
 end
 
 --- Has methods of a class check that they have an object of it, and their arguments.
@@ -305,8 +303,7 @@ function expect.methods(name, class, list)
    for key, text in pairs(list) do
       local fn, call, checks = methods[key], name .. ":" .. key, read_signature(text)
       methods[key] = function(self, ...)
-         local why = expect.misuse(self, class, name, key)
-         if why then error(why, 0) end
+         if getmetatable(self) ~= class then error(expect.misuse(self, name, key), 0) end
          check(call, checks, ...)
          return fn(self, ...)
       end
