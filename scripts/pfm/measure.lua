@@ -402,9 +402,17 @@ function measure.check(target)
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
 
+local function check_callbacks(callbacks)
+   expect.kind("callbacks", callbacks, "{attach,ended}")
+   for _, name in ipairs { "attach", "ended", "prepare", "begin", "message", "tick" } do
+      if callbacks[name] ~= nil then expect.kind("callbacks." .. name, callbacks[name], "function") end
+   end
+end
+
 local function begin(self)
    local target = self.target
    measure.check(target)
+   check_callbacks(self.callbacks)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)

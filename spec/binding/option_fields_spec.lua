@@ -49,6 +49,17 @@ describe("a wrong argument is named by", function()
       refused("bad argument #3 to '?' (not a number of values)", counter.add, counter, "", { [65] = "x" })
    end)
 
+   it("measurements, where callbacks are missing or cannot be called", function()
+      local function none() end
+      for _, name in ipairs { "run", "begin" } do
+         local run, target = require("pfm.measure")[name], { command = command }
+         refused("callbacks: expected a table with 'attach' and 'ended', got nil", run, target)
+         refused("callbacks: expected a table with 'attach' and 'ended', got a table", run, target, { attach = none })
+         refused("callbacks.attach: expected a function, got 5", run, target, { attach = 5, ended = none })
+         refused("callbacks.tick: expected a function, got 5", run, target, { attach = none, ended = none, tick = 5 })
+      end
+   end)
+
    it("events that are none", function()
       for _, module in ipairs { "pfm.system", "pfm.count" } do
          local run = require(module)[module == "pfm.system" and "count" or "run"]
