@@ -235,15 +235,21 @@ local function class_of(value)
    end
 end
 
+-- Returns the shortest name of a value: a function of a private module may be a public one's, too.
 local function member_of(places, value)
+   local found
+   local function take(name)
+      if not found or #name < #found or #name == #found and name < found then found = name end
+   end
    for name, place in pairs(places) do
       if type(place) == "table" then
-         if place == value then return name end
+         if place == value then take(name) end
          for key, member in pairs(place) do
-            if member == value and type(key) == "string" then return name .. "." .. key end
+            if member == value and type(key) == "string" then take(name .. "." .. key) end
          end
       end
    end
+   return found
 end
 
 local function methods()
@@ -384,9 +390,9 @@ function doc.text(what, width)
    local name = type(what) == "string" and what or doc.name_of(what)
    if not name then return nil end
    width = width or WIDTH
-   local module = get_index().modules[canonical(name)]
-   if module then return module_text(module, width) end
-   local entries, out = doc.entries(name), {}
+   local module, entries, out = get_index().modules[canonical(name)], doc.entries(name), {}
+   -- a public function may have the name of the private module that it comes from
+   if module and not (module.private and entries[1] and not entries[1].private) then return module_text(module, width) end
    for i, entry in ipairs(entries) do out[i] = item_text(entry, width) end
    return #out > 0 and table.concat(out, "\n\n") or nil
 end

@@ -228,6 +228,7 @@ function recording:group_by(options)
 end
 
 --- Former name of `recording:group_by`, for one version more.
+-- @tparam table options
 -- @function recording:tally
 -- @usage print(#assert(recording.open "lpfm.data"):tally { keys = { "tid" } })
 recording.tally = recording.group_by

@@ -123,6 +123,10 @@ local function hex(n)
 end
 
 --- Writes an address in hexadecimal; negative numbers are two's complement.
+-- @number n
+-- @treturn string
+-- @usage symbols.hex(4096) --> "0x1000"
+-- @function hex
 symbols.hex = hex
 
 -- Finds an object; a recording's own copy of it is preferred to the file on this machine.

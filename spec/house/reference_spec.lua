@@ -145,6 +145,35 @@ describe("the reference", function()
       end
    end)
 
+   -- Returns the names of a function's parameters. A function with checked arguments is in an
+   -- upvalue of the function that checks them.
+   local function parameters_of(fn, method)
+      for i = 1, 9 do
+         local name, value = debug.getupvalue(fn, i)
+         if name == "fn" then return parameters_of(value, method) end
+      end
+      local info, out = debug.getinfo(fn, "u"), {}
+      for i = 1, info.nparams do out[i] = debug.getlocal(fn, i) end
+      if info.isvararg then out[#out + 1] = "..." end
+      if method and out[1] == "self" then table.remove(out, 1) end
+      return table.concat(out, " ")
+   end
+
+   if rawget(_G, "jit") then -- PUC Lua does not tell the names of parameters
+      it("names the arguments that functions have", function()
+         for _, module in ipairs(reference) do
+            local ok, exports = pcall(require, module.name)
+            for _, item in ipairs(ok and is_public(module.name) and module.items or {}) do
+               local fn = type(exports) == "table" and rawget(exports, item.name:match("[%w_]+$"))
+               if type(fn) == "function" and debug.getinfo(fn, "S").what == "Lua" then
+                  local names = item.args:gsub("=[^%],)]+", ""):gsub("[^%w_.]+", " "):gsub("^ ", ""):gsub(" $", "")
+                  assert.equal(parameters_of(fn, item.name:find ":"), names, item.name)
+               end
+            end
+         end
+      end)
+   end
+
    it("has no comment that LDoc would end at an option's two dashes", function()
       for line in io.popen("git grep -nE '^--- .* --[a-z]' -- 'scripts/*.lua' 'repl/*.lua'"):lines() do
          error(line, 0)
@@ -194,6 +223,15 @@ describe("lpfm.help", function()
       assert.equal(lpfm.help("lpfm.create"), lpfm.help(lpfm.create))
       assert.equal(lpfm.help("pfm.count"), lpfm.help(require "pfm.count"))
       ctx:close()
+   end)
+
+   it("tells of a public function, where a private module has its name or a function of its own for it", function()
+      for _, name in ipairs { "pfm.analyze.phases", "pfm.analyze.keys", "pfm.measure.contexts", "pfm.recording.together" } do
+         local module, own = name:match("^(.*)%.(.*)$")
+         assert.equal(name .. "(", lpfm.help(name):sub(1, #name + 1))
+         assert.equal(lpfm.help(name), lpfm.help(require(module)[own]))
+      end
+      assert.equal("pfm.recording:programs()", lpfm.help("pfm.recording:programs"):match("^[^\n]*"))
    end)
 
    it("lists public modules, and finds words in them; private ones answer to their full names", function()
