@@ -110,6 +110,7 @@ end
 -- local ok, result = pcall(memtrace.record, { command = { "true" }, file = os.tmpname() })
 -- print(ok and result.bytes or result)            -- without valgrind, that it is missing
 function memtrace.record(spec)
+   expect.kind("command", spec.command, "[string]+")
    local was_empty = try_to_write(expect.kind("file", spec.file, "path"))
    proc.on_interrupt(true)
    local ok, outcome = pcall(trace, spec)

@@ -256,7 +256,7 @@ expect.methods("figure", figure, {
 
 expect.signatures("plot", plot, {
    bars = "list: [table]; opts: table?",
-   lines = "series: [table]; opts: table?",
+   lines = "series: [[table]]; opts: table?",
    histogram = "values: [number]; opts: table?",
    heat = "rows: [table]; opts: table?",
    recording = "self: {head}; what: string?; opts: table?",

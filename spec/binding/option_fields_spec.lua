@@ -60,6 +60,18 @@ describe("a wrong argument is named by", function()
       end
    end)
 
+   it("functions of formats, figures and traces, also where it is an element of a list", function()
+      refused("command: expected a list of one or more, each a string, got 5", require("pfm.memtrace").record,
+         { command = 5, file = "x" })
+      refused("plot.lines: series: expected a list, each a list, each a table, got a table", require("pfm.plot").lines,
+         { { 1 } })
+      for _, field in ipairs { "cpus", "buf_size", "watermark" } do
+         local ok, message = pcall(require("pfm.oprofile.oprofile").argument, { [field] = "x" })
+         assert.is_false(ok)
+         assert.equal(field .. ": expected a whole number from 0 to ", message:match("^.- to "))
+      end
+   end)
+
    it("events that are none", function()
       for _, module in ipairs { "pfm.system", "pfm.count" } do
          local run = require(module)[module == "pfm.system" and "count" or "run"]

@@ -30,8 +30,10 @@ end
 -- @treturn string its bytes
 -- @usage assert(#require("pfm.oprofile.oprofile").argument { cpus = 4 } == 64)
 function oprofile.argument(spec)
-   return little_endian(spec.buf_size or 65536, 8) .. little_endian(spec.cpus or 1, 4)
-      .. little_endian(spec.watermark or 0, 4) .. ("\0"):rep(48)
+   local function bytes_of(field, size, default)
+      return little_endian(expect.whole(field, spec[field], 0, 2 ^ math.min(8 * size, 53) - 1) or default, size)
+   end
+   return bytes_of("buf_size", 8, 65536) .. bytes_of("cpus", 4, 1) .. bytes_of("watermark", 4, 0) .. ("\0"):rep(48)
 end
 
 -- What the escapes say, each by its code: how many words follow, and what they change.
