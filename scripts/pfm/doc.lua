@@ -392,7 +392,8 @@ function doc.text(what, width)
    width = width or WIDTH
    local module, entries, out = get_index().modules[canonical(name)], doc.entries(name), {}
    -- a public function may have the name of the private module that it comes from
-   if module and not (module.private and entries[1] and not entries[1].private) then return module_text(module, width) end
+   local public = entries[1] and not entries[1].private
+   if module and not (module.private and public) then return module_text(module, width) end
    for i, entry in ipairs(entries) do out[i] = item_text(entry, width) end
    return #out > 0 and table.concat(out, "\n\n") or nil
 end

@@ -318,7 +318,9 @@ local function with_marks(value, to_show, depth)
    if type(value) ~= "table" or depth > DEEPEST then return value end
    if next(value) == nil then return MARK .. "[]" end
    local out = {}
-   for k, v in pairs(value) do out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show, depth + 1) end
+   for k, v in pairs(value) do
+      out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show, depth + 1)
+   end
    return out
 end
 

@@ -226,7 +226,8 @@ describe("lpfm.help", function()
    end)
 
    it("tells of a public function, where a private module has its name or a function of its own for it", function()
-      for _, name in ipairs { "pfm.analyze.phases", "pfm.analyze.keys", "pfm.measure.contexts", "pfm.recording.together" } do
+      for _, name in ipairs { "pfm.analyze.phases", "pfm.analyze.keys", "pfm.measure.contexts",
+         "pfm.recording.together" } do
          local module, own = name:match("^(.*)%.(.*)$")
          assert.equal(name .. "(", lpfm.help(name):sub(1, #name + 1))
          assert.equal(lpfm.help(name), lpfm.help(require(module)[own]))

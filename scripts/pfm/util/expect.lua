@@ -260,8 +260,9 @@ end
 -- @tparam {[string]=string,...} list for each function its first arguments and their types:
 -- "of: number; at: string?" (nil or false may stand for a type with "?"); "a: string|table"; "a:
 -- path", a string without zero bytes; "a: count", a whole number that is small enough for a loop;
--- "a: width", a whole number of columns, or math.huge; "a: {x,y}", what has these fields; "a: [number]", a list, and "a: [number]+", one that is not
--- empty; "a: <number>", a table of numbers by any keys
+-- "a: width", a whole number of columns, or math.huge; "a: {x,y}", what has these fields;
+-- "a: [number]", a list, and "a: [number]+", one that is not empty; "a: <number>", a table of
+-- numbers by any keys
 -- @usage
 -- local m = { half = function(n) return n / 2 end }
 -- expect.signatures("m", m, { half = "n: number" })
