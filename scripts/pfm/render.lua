@@ -305,7 +305,7 @@ end
 local MARK = "\1as is "
 local MANY_DIGITS, MOST = 1e14, 2 ^ 64
 
-local DEEPEST = 1000 -- cjson refuses what is deeper, as a table within itself is
+local DEEPEST = 1000 -- cjson refuses deeper tables
 
 local function with_marks(value, to_show, depth)
    if type(value) == "number" then
@@ -315,8 +315,9 @@ local function with_marks(value, to_show, depth)
    if value == render.null then return require("cjson").null end
    if type(value) == "string" and to_show then return valid(value) end
    if type(value) == "userdata" and getmetatable(value) then return tostring(value) end -- lpfm.u64
-   if type(value) ~= "table" or depth > DEEPEST then return value end
+   if type(value) ~= "table" then return value end
    if next(value) == nil then return MARK .. "[]" end
+   if depth == DEEPEST then fail("render.json: a table is within itself, or more than %d deep", DEEPEST) end
    local out = {}
    for k, v in pairs(value) do
       out[to_show and type(k) == "string" and valid(k) or k] = with_marks(v, to_show, depth + 1)

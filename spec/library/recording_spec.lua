@@ -54,9 +54,9 @@ describe("a recording", function()
    it("is not begun, and leaves the file as it was, with a head that is within itself", function()
       write_all "what was there"
       local round = { events = {} }
-      round.command = round
+      round.command, round.what = round, round
       assert.has_error(function() recording.create(path, round) end,
-         "recording.create: head: Cannot serialise, excessive nesting (1001)")
+         "recording.create: head: a table is within itself, or more than 1000 deep")
       assert.equal("what was there", read_all())
    end)
 
