@@ -13,7 +13,7 @@ local stages = require "pfm.measure.stages"
 local cascade = {}
 
 local function read(what)
-   if type(what) == "table" and type(what[1]) == "table" then return what end
+   if type(what) == "table" and type(what[1]) == "table" then return expect.kind("stages", what, "[{triggers}]") end
    return expect.value(stages.read(what))
 end
 

@@ -123,8 +123,8 @@ function Loop:add(ctx, on)
       end
       check_function(fn, "add")
    end
-   if type(ctx) ~= "userdata" then error("loop:add: context expected, got " .. type(ctx), 2) end
-   ctx:fd() -- raises an error if ctx is no context, or closed
+   if getmetatable(ctx) ~= "lpfm.context" then error("loop:add: context expected, got " .. type(ctx), 2) end
+   if ctx:closed() then error("the context is closed", 2) end
    return (add_source(self, { object = ctx, context = true, on = on }, "add"))
 end
 

@@ -65,6 +65,8 @@ describe("a wrong argument is named by", function()
          { command = 5, file = "x" })
       refused("plot.lines: series: expected a list, each a list, each a table, got a table", require("pfm.plot").lines,
          { { 1 } })
+      refused("stages: expected a list, each a table with 'triggers', got a table", require("pfm.cascade").run,
+         { command = command, stages = { {} } })
       for _, field in ipairs { "cpus", "buf_size", "watermark" } do
          local ok, message = pcall(require("pfm.oprofile.oprofile").argument, { [field] = "x" })
          assert.is_false(ok)

@@ -137,6 +137,19 @@ describe("A method of the script library", function()
    end
 end)
 
+describe("Loop:add", function()
+   it("names what is no context, or closed, at the line of the call", function()
+      local loop, ctx = require("pfm.loop").new(), assert(lpfm.create())
+      ctx:close()
+      for value, words in pairs { [io.stdout] = "loop:add: context expected, got userdata",
+         [lpfm.u64(5)] = "loop:add: context expected, got userdata", [ctx] = "the context is closed" } do
+         local ok, message = pcall(function() loop:add(value, none) end)
+         assert.is_false(ok)
+         assert.truthy(message:find("arguments_spec%.lua:%d+: " .. words .. "$"), message)
+      end
+   end)
+end)
+
 describe("A number that is too large, or none,", function()
    local function refused(n, name, fn)
       local ok, message = pcall(fn)
