@@ -402,8 +402,9 @@ function measure.check(target)
    if not target.tids and not target.cpus then error(sim.name .. ": tids or cpus say what to measure there", 0) end
 end
 
-local function check_callbacks(callbacks)
-   expect.kind("callbacks", callbacks, "{attach,ended}")
+-- A command that measures itself gets no contexts, which could be attached or end.
+local function check_callbacks(callbacks, itself)
+   expect.kind("callbacks", callbacks, itself and "table" or "{attach,ended}")
    for _, name in ipairs { "attach", "ended", "prepare", "begin", "message", "tick" } do
       if callbacks[name] ~= nil then expect.kind("callbacks." .. name, callbacks[name], "function") end
    end
@@ -412,7 +413,7 @@ end
 local function begin(self)
    local target = self.target
    measure.check(target)
-   check_callbacks(self.callbacks)
+   check_callbacks(self.callbacks, target.itself)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
    spawn(self)
