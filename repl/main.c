@@ -412,9 +412,15 @@ static void prepare(lua_State *L)
 
 /* --- running -------------------------------------------------------------------------------- */
 
+/* Returns true if stop_script() has raised the error. */
+static bool is_interrupt(lua_State *L, int index)
+{
+	return lua_isstring(L, index) && ends_with(lua_tostring(L, index), "interrupted");
+}
+
 static int add_traceback(lua_State *L)
 {
-	if (!lua_isstring(L, 1))
+	if (!lua_isstring(L, 1) || is_interrupt(L, 1))
 		return 1;
 	lua_getglobal(L, "debug");
 	lua_getfield(L, -1, "traceback");
@@ -449,12 +455,15 @@ static int protected_main(lua_State *L)
 	return 0;
 }
 
-static void complain(lua_State *L)
+/* Reports an error outside of command.main(), which reports all others, and returns the status. */
+static int complain(lua_State *L)
 {
-	const char *msg = lua_tostring(L, -1);
+	bool interrupted = is_interrupt(L, -1);
+	const char *msg = interrupted ? "interrupted" : lua_tostring(L, -1);
 
 	fflush(stdout);
 	fprintf(stderr, "lpfm: %s\n", msg ? msg : "(error object is not a string)");
+	return interrupted ? 128 + SIGINT : EXIT_FAILURE;
 }
 
 static void nothing(int sig)
@@ -499,7 +508,7 @@ int main(int argc, char **argv)
 	catch_sigint();
 	catch_sigxfsz();
 	if (lua_cpcall(L, protected_main, &cl))
-		complain(L);
+		cl.status = complain(L);
 	if (signal(SIGINT, SIG_DFL) == SIG_IGN)	/* the handler must not touch the closed state */
 		signal(SIGINT, SIG_IGN);
 	lua_close(L);

@@ -47,6 +47,16 @@ describe("lpfm", function()
       end
    end)
 
+   it("says that it was interrupted, also while it starts", function()
+      local loaded = scratch .. "/starts"
+      c.must(("mkdir -p %s/scripts %s/repl/command"):format(loaded, loaded))
+      write(loaded .. "/repl/environment.lua", "return {}")
+      write(loaded .. "/repl/command/init.lua", 'io.popen("kill -INT $PPID"):close() return tostring(1)')
+      local out, status = c.sh(("LPFM_SCRIPTS=%s/scripts %s stat -- true"):format(loaded, program))
+      assert.equal("lpfm: interrupted\n", out)
+      assert.equal(130, status)
+   end)
+
    it("says its version, interpreter and machine", function()
       local out, status = run("--version")
       assert.equal(0, status)
