@@ -190,6 +190,7 @@ end
 local function claim(path)
    local there = stat.stat(path)
    if there and stat.S_ISREG(there.st_mode) == 0 then error(("cannot write %s: it is no file"):format(path), 0) end
+   if not stat.stat "/proc/self/fd" then error(("cannot write %s: /proc is not mounted"):format(path), 0) end
    local part = path .. ".part"
    while true do
       local out = open_or_make(part)
