@@ -135,8 +135,17 @@ static bool read_switch(const union perf_record *rec, struct pfm_record *out)
 	return true;
 }
 
-/* Returns false for a record that is not passed to the core. */
-static bool read_record(const union perf_record *rec, struct pfm_record *out)
+/*
+ * Returns true for a record of a process outside of the caller's PID namespace. All of them have
+ * the ids of the idle task, 0.
+ */
+static bool is_outside(const struct pfm_record *rec)
+{
+	return !rec->pid && rec->type != PFM_RECORD_SWITCH;
+}
+
+/* Returns false for a record that cannot be read or is not for the core. */
+static bool parse_record(const union perf_record *rec, struct pfm_record *out)
 {
 	switch (rec->header.type) {
 	case PERF_RECORD_MMAP2:
@@ -152,6 +161,12 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
 	default:
 		return false;
 	}
+}
+
+/* Returns false for a record that is not passed to the core. */
+static bool read_record(const union perf_record *rec, struct pfm_record *out)
+{
+	return parse_record(rec, out) && !is_outside(out);
 }
 
 /*

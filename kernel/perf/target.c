@@ -405,6 +405,15 @@ static int find_living(struct pfm_context *ctx)
 	return 0;
 }
 
+static int refuse_threads(uint32_t pid, int err)
+{
+	if (err == EMFILE || err == ENFILE)
+		return perf_refuse_files("the context", err);
+	if (!perf_exists(pid))
+		return pfm_refuse(-ESRCH, "there is no process %u", pid);
+	return pfm_refuse(-EPERM, "the threads of process %u are unknown: /proc hides them, or is not mounted", pid);
+}
+
 /* Finds the threads of the process. One that ends before its events are opened is skipped later. */
 static int find_threads(struct pfm_context *ctx)
 {
@@ -416,8 +425,7 @@ static int find_threads(struct pfm_context *ctx)
 	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) :
-		       pfm_refuse(-ESRCH, "there is no process %u", ctx->pid);
+		return refuse_threads(ctx->pid, errno);
 	while (!ret && (n = getdents64(dir, entries, sizeof(entries))) > 0) {
 		const struct dirent64 *e = (const void *)entries;
 

@@ -165,7 +165,7 @@ local function heading(view, rows, idle, columns, filter)
    local seconds = math.min(view.live.now, view.live.window)
    local rest = ("%s, %s of %s in %.1f s%s%s"):format(filter or "", render.plural(n, "sample"),
       table.concat(names, ", "), seconds, view.stacks or "",
-      idle > 0 and (", %.1f%% idle"):format(idle * 100) or "")
+      idle > 0 and (", %.1f%% %s"):format(idle * 100, host.number_zero()) or "")
    local room = columns - #"lpfm top: " - render.width(rest)
    return "lpfm top: " .. render.shorten(view.what, math.max(room, LEAST)) .. rest
 end

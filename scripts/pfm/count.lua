@@ -169,7 +169,7 @@ end
 
 -- Notes the current name of a thread.
 function counting:name(tid, pid)
-   if not tid or host.now().sim then return end
+   if not pid or host.now().sim then return end
    self.names[tid] = text_file.line(("/proc/%d/task/%d/comm"):format(pid, tid)) or self.names[tid]
 end
 

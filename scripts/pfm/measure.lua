@@ -66,11 +66,13 @@ local function pids_in(self, list)
    return tables.filter(not self.env.sim and list or {}, function(tid) return self.env.process_of(tid) == tid end)
 end
 
--- Returns the threads that get contexts of their own for an id of `tids`.
+-- Returns the threads that get contexts of their own for an id of `tids`, and true if the process has
+-- others that are unknown.
 local function threads_of(self, tid, pid)
    -- All threads of a watched process get contexts, unless one context is for the whole process.
-   local whole = tables.find(self.watched or {}, tid) and not self.target.process
-   return whole and proc.threads(pid) or { tid }
+   if self.target.process or not tables.find(self.watched or {}, tid) then return { tid } end
+   local threads, _, errno = proc.threads(pid)
+   return threads or { tid }, not threads and errno ~= lpfm.errno.ESRCH
 end
 
 -- Measures threads, of which any but one may have ended.
@@ -88,11 +90,15 @@ end
 local function attach_id(self, tid)
    local pid, threads = self.env.process_of(tid), {}
    if not pid then error(("there is no thread or process %d"):format(tid), 0) end
-   for _, t in ipairs(threads_of(self, tid, pid)) do
+   local list, incomplete = threads_of(self, tid, pid)
+   for _, t in ipairs(list) do
       if not self.known[t] then threads[#threads + 1] = { tid = t, pid = self.env.pid_of(t) } end
       self.known[t] = true
    end
-   attach(self, threads)
+   attach(self, threads) -- an error says more than that threads are unknown
+   if incomplete then
+      error(("the threads of process %d are unknown: /proc hides them, or is not mounted"):format(pid), 0)
+   end
 end
 
 local function attach_first(self)
@@ -416,6 +422,7 @@ local function begin(self)
    check_callbacks(self.callbacks, target.itself)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
+   self.env.check()
    spawn(self)
    -- all CPUs' contexts are loaded, and have records of new processes, before `prepare` lists the
    -- others and the first context starts

@@ -234,6 +234,8 @@ end
 -- Notes the processes that exist before contexts of CPUs start. Later ones have records.
 local function note_all(self)
    if not (self.spec.cpus and self.sampler and self.sampler.records) or host.now().sim then return end
+   local zero = host.number_zero()
+   if zero ~= "idle" then self.sink.comm(0, 0, "(" .. zero .. ")", time_ns()) end
    for entry in dirent.files("/proc") do
       local pid = tonumber(entry)
       if pid then note_process(self, pid, pid) end

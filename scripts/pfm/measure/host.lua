@@ -10,6 +10,7 @@
 --    cpus()              the CPUs that are online
 --    load_cpu(ctx, cpu)  loads a system-wide context on that CPU (specification 3.1.2)
 --    pid_of(tid)         as process_of, but nil where /proc says nothing of it
+--    check()             raises an error if /proc tells of other processes than these
 -- @module pfm.measure.host
 
 local lpfm = require "lpfm"
@@ -41,7 +42,7 @@ function real.process_of(tid)
 end
 
 function real.ran_ns(tid, pid)
-   local line = text_file.line(("/proc/%d/task/%d/schedstat"):format(pid, tid))
+   local line = pid and text_file.line(("/proc/%d/task/%d/schedstat"):format(pid, tid))
    return line and tonumber(line:match("^(%d+)"))
 end
 
@@ -52,6 +53,15 @@ function real.load_cpu(ctx, cpu)
    ok, err, errno = ctx:load()
    proc.setaffinity(before)
    return ok, err, errno
+end
+
+-- In a PID namespace with the /proc of another one, /proc/PID is another process: what it tells of
+-- names, mappings and threads would be wrong.
+function real.check()
+   local there, here = (text_file.line("/proc/self/stat") or ""):match("^%d+"), proc.getpid()
+   if not there or tonumber(there) == here then return end
+   error(("/proc is that of another PID namespace, where this process is %s, not %d: 'mount -t proc proc /proc' "
+      .. "in a mount namespace of its own, or 'unshare --mount-proc'"):format(there, here), 0)
 end
 
 -- --- a simulated computer ------------------------------------------------------------------------
@@ -83,6 +93,7 @@ local function simulated(machine)
       poll = function(list, seconds) return sim_poll(machine, list, seconds) end,
       process_of = function(tid) return (thread_of(machine, tid) or {}).pid end,
       pid_of = function() return nil end,
+      check = function() end,
       ran_ns = function(tid) return (thread_of(machine, tid) or {}).ran end,
       cpus = function() return sim_cpus(machine) end,
       load_cpu = function(ctx, cpu)
@@ -126,6 +137,17 @@ end
 function host.now()
    local machine = host.machine()
    return machine.run and simulated(machine) or real
+end
+
+local FIRST_NAMESPACE = "pid:[4026531836]" -- PID_NS_INIT_INO in linux/nsfs.h
+
+--- Says what has the process number 0 in samples of CPUs: the idle task, and in a PID namespace other
+-- than the first all processes outside of it.
+-- @treturn string "idle", or "idle or outside"
+-- @usage print(host.number_zero())
+function host.number_zero()
+   local namespace = require("posix.unistd").readlink "/proc/self/ns/pid"
+   return (host.now().sim or namespace == FIRST_NAMESPACE) and "idle" or "idle or outside"
 end
 
 -- --- commands and cgroups ------------------------------------------------------------------------

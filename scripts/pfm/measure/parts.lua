@@ -68,7 +68,7 @@ end
 local function process_names(result)
    local names = {}
    for _, part in ipairs(result.per) do
-      if part.tid == part.pid or not names[part.pid] then names[part.pid] = part.comm end
+      if part.pid and (part.tid == part.pid or not names[part.pid]) then names[part.pid] = part.comm end
    end
    return names
 end
@@ -84,6 +84,7 @@ function keys.command(part)
 end
 
 function keys.process(part, names)
+   if not part.pid then return "?", 0 end -- /proc does not tell it
    return ("%d %s"):format(part.pid, names[part.pid] or "?"), part.pid
 end
 

@@ -53,7 +53,13 @@ end
 
 local take = {}
 
+-- Adds what a process did. Those outside of the PID namespace of perf have the number of the idle
+-- task, 0: which of them it was is unknown.
 local function add_row(self, record, kind, ...)
+   if record.pid == 0 then
+      self.recording.comms[0] = "swapper or outside"
+      return
+   end
    local row = { kind, record.time, record.pid, record.tid, ... }
    if row[2] > EXACT or row[3] < 0 or row[4] < 0 then return count(self, "unsound") end
    self.orders[row] = record.order
@@ -87,7 +93,7 @@ end
 function take.COMM(self, record)
    local is_exec = has_bit(record.misc, EXEC)
    add_row(self, record, is_exec and "EXEC" or "RENAME", record.comm)
-   self.recording.comms[record.tid] = record.comm
+   if record.pid ~= 0 then self.recording.comms[record.tid] = record.comm end
 end
 
 function take.FORK(self, record)
