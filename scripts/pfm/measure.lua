@@ -66,8 +66,8 @@ local function pids_in(self, list)
    return tables.filter(not self.env.sim and list or {}, function(tid) return self.env.process_of(tid) == tid end)
 end
 
--- Returns the threads that get contexts of their own for an id of `tids`, and true if the process has
--- others that are unknown.
+-- Returns the threads that get contexts of their own for an id of `tids`, and true if the process
+-- has others that are unknown.
 local function threads_of(self, tid, pid)
    -- All threads of a watched process get contexts, unless one context is for the whole process.
    if self.target.process or not tables.find(self.watched or {}, tid) then return { tid } end

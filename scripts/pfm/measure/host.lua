@@ -141,8 +141,8 @@ end
 
 local FIRST_NAMESPACE = "pid:[4026531836]" -- PID_NS_INIT_INO in linux/nsfs.h
 
---- Says what has the process number 0 in samples of CPUs: the idle task, and in a PID namespace other
--- than the first all processes outside of it.
+--- Says what has the process number 0 in samples of CPUs: the idle task, and in a PID namespace
+-- other than the first all processes outside of it.
 -- @treturn string "idle", or "idle or outside"
 -- @usage print(host.number_zero())
 function host.number_zero()
