@@ -124,10 +124,11 @@ function measure.load(ctx, subject)
    return host.now().load_cpu(ctx, subject.cpu)
 end
 
--- Returns the CPU time of a process and of the children that it waited for, in s.
-local function cpu_times(pid)
-   local fields = {}
-   local rest = (text_file.all(("/proc/%d/stat"):format(pid)) or ""):match(".*%) (.*)") or ""
+-- Returns the CPU time of the command and of the children that it waited for, in s; nil if it is
+-- unknown.
+local function cpu_times(self)
+   local fields, stat = {}, ("/proc/%d/stat"):format(self.child.pid)
+   local rest = (self.env.owns_proc() and text_file.all(stat) or ""):match(".*%) (.*)") or ""
    for field in rest:gmatch("%S+") do fields[#fields + 1] = tonumber(field) or 0 end
    if not fields[15] then return nil end
    return { utime = (fields[12] + fields[14]) / TICK, stime = (fields[13] + fields[15]) / TICK }
@@ -142,7 +143,7 @@ end
 
 -- Starts the held contexts: at the end of the delay; those of CPUs when all have been loaded.
 local function begin_counting(self)
-   self.used_before = self.gone and not self.status and cpu_times(self.child.pid) or nil
+   self.used_before = self.gone and not self.status and cpu_times(self) or nil
    for _, subject in pairs(self.by_ctx) do
       subject.held = nil
       subject.ctx:start() -- fails if the thread has ended; its END message follows
@@ -422,7 +423,7 @@ local function begin(self)
    check_callbacks(self.callbacks, target.itself)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
-   self.env.check()
+   if target.tids or target.names or target.delay then self.env.check() end
    spawn(self)
    -- all CPUs' contexts are loaded, and have records of new processes, before `prepare` lists the
    -- others and the first context starts
@@ -439,7 +440,7 @@ end
 
 local function complete(self)
    self.partial = self.child and self.gone and not self.status
-   self.used = self.partial and cpu_times(self.child.pid)
+   self.used = self.partial and cpu_times(self)
    self.elapsed = math.max(self.env.clock() - self.started, 0)
    end_all(self)
    -- a message "enough" may be read after the command's end

@@ -791,6 +791,7 @@ end
 function profile.prepare(spec)
    check_fields(spec)
    measure.check(spec)
+   host.now().check()
    spec = profile.whole(spec)
    if spec.off_cpu then
       check_off_cpu(spec)

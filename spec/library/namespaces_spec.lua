@@ -66,8 +66,8 @@ describe("without /proc", function()
 end)
 
 describe("with the /proc of another PID namespace", function()
-   local lines = { "stat -- true", "stat --timeout 0.01 -p $$", "record -o x -- true", "top --once -- true",
-      "bias -- true" }
+   local lines = { "stat --per-thread -- true", "stat -D 1 -- true", "stat --timeout 0.01 -p $$",
+      "record -o x -- true", "top --once -- true", "bias -- true" }
 
    for _, line in ipairs(lines) do
       test("lpfm " .. line .. " takes no process for another one", function()
@@ -76,6 +76,12 @@ describe("with the /proc of another PID namespace", function()
          assert.equal(1, status, out)
       end)
    end
+
+   test("a command is counted, for which nothing need be read there", function()
+      local out, status = inside("-p -f", "LPFM_MACHINE=perf $L stat -e page-faults -- true; exit $?")
+      assert.equal(0, status, out)
+      assert.truthy(out:find "%d +page%-faults", out)
+   end)
 end)
 
 describe("processes outside of the PID namespace", function()

@@ -10,7 +10,9 @@
 --    cpus()              the CPUs that are online
 --    load_cpu(ctx, cpu)  loads a system-wide context on that CPU (specification 3.1.2)
 --    pid_of(tid)         as process_of, but nil where /proc says nothing of it
---    check()             raises an error if /proc tells of other processes than these
+--    owns_proc()         false in a PID namespace with the /proc of another one, where /proc/PID is
+--                        another process than PID
+--    check()             raises an error then
 -- @module pfm.measure.host
 
 local lpfm = require "lpfm"
@@ -55,13 +57,16 @@ function real.load_cpu(ctx, cpu)
    return ok, err, errno
 end
 
--- In a PID namespace with the /proc of another one, /proc/PID is another process: what it tells of
--- names, mappings and threads would be wrong.
+function real.owns_proc()
+   local there = (text_file.line("/proc/self/stat") or ""):match("^%d+")
+   return not there or tonumber(there) == proc.getpid(), there
+end
+
 function real.check()
-   local there, here = (text_file.line("/proc/self/stat") or ""):match("^%d+"), proc.getpid()
-   if not there or tonumber(there) == here then return end
+   local ours, there = real.owns_proc()
+   if ours then return end
    error(("/proc is that of another PID namespace, where this process is %s, not %d: 'mount -t proc proc /proc' "
-      .. "in a mount namespace of its own, or 'unshare --mount-proc'"):format(there, here), 0)
+      .. "in a mount namespace of its own, or 'unshare --mount-proc'"):format(there, proc.getpid()), 0)
 end
 
 -- --- a simulated computer ------------------------------------------------------------------------
