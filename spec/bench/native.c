@@ -52,7 +52,8 @@ static int native_read(lua_State *L)
 /* Returns the mapped sampling buffer of the context at index 1 of the stack. */
 static const pfm_dfl_smpl_hdr_t *buffer(lua_State *L)
 {
-	const struct lpfm_context *ctx = lua_touserdata(L, 1);
+	const struct lpfm_context_object *object = lua_touserdata(L, 1);
+	const struct lpfm_context *ctx = object ? object->ctx : NULL;
 
 	luaL_argcheck(L, ctx && ctx->buf && ctx->format == LPFM_DFL_2X, 1, "a context with its buffer");
 	return (const void *)ctx->buf;
