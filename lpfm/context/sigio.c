@@ -131,7 +131,14 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
 	errno = err;
 }
 
-static const struct sigaction handling = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
+/* Installs the handler, during which all signals are blocked: no other one may set a hook then. */
+static int handle(int sig)
+{
+	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
+
+	sigfillset(&action.sa_mask);
+	return lpfm_set_signal(sig, &action);
+}
 
 /*
  * Installs the signal handler, which stays for ever: a signal may be on its way, and its default
@@ -141,23 +148,25 @@ static int catch_sigio(void)
 {
 	static bool caught;
 
-	if (!caught && (sigaction(SIGIO, NULL, &before) || lpfm_set_signal(SIGIO, &handling)))
+	if (!caught && (sigaction(SIGIO, NULL, &before) || handle(SIGIO)))
 		return -1;
 	caught = true;
 	return 0;
 }
 
 /*
- * Installs the handler also for the last real-time signal that the process does not use. Returns -1
- * if it uses all.
+ * Installs the handler also for the last real-time signal that has no handler and is not blocked.
+ * Returns -1 if there is none.
  */
 static int catch_queued(void)
 {
 	struct sigaction old;
+	sigset_t blocked;
 
+	pthread_sigmask(SIG_BLOCK, NULL, &blocked);
 	for (int sig = SIGRTMAX; !queued && sig >= SIGRTMIN; sig--)
-		if (!sigaction(sig, NULL, &old) && !(old.sa_flags & SA_SIGINFO) && old.sa_handler == SIG_DFL &&
-		    !lpfm_set_signal(sig, &handling))
+		if (!sigismember(&blocked, sig) && !sigaction(sig, NULL, &old) && !(old.sa_flags & SA_SIGINFO) &&
+		    old.sa_handler == SIG_DFL && !handle(sig))
 			queued = sig;
 	if (!queued)
 		errno = EBUSY;
@@ -172,8 +181,6 @@ static int ask_for_signals(const struct lpfm_context *ctx, bool on)
 
 	if (!on)
 		return fcntl(ctx->fd, F_SETFL, flags & ~O_ASYNC);
-	if (catch_sigio() || (silent && catch_queued()))
-		return -1;
 	if (fcntl(ctx->fd, F_SETOWN_EX, &me) || fcntl(ctx->fd, F_SETSIG, silent ? queued : SIGIO))
 		return -1;
 	return fcntl(ctx->fd, F_SETFL, flags | O_ASYNC);
@@ -220,11 +227,11 @@ static void set_callback(lua_State *L, int idx, int fn)
 
 static bool take_mark(const struct lpfm_context *ctx, bool all)
 {
-	bool was = all || (ctx->fd < MAX_FD && marked[ctx->fd]);
+	bool was = ctx->fd < MAX_FD && marked[ctx->fd];
 
-	if (ctx->fd < MAX_FD)
+	if (was)	/* a mark that is set from here on stays for the next call */
 		marked[ctx->fd] = 0;
-	return was;
+	return was || all;
 }
 
 /*
@@ -315,10 +322,11 @@ static int serve_all(lua_State *L)
 	bool all = everybody;
 	int n, list;
 
+	if (all)
+		everybody = 0;
 	lua_pushnil(L);
 	n = list_contexts(L);
 	list = lua_gettop(L);
-	everybody = 0;
 	for (int i = 1; i <= n; i++) {
 		const struct lpfm_context *ctx;
 
@@ -384,9 +392,9 @@ one that called on_message; by a debugger's hook until this module waits.
 
 Only one thread of one Lua state of a process can have such functions. The handler of SIGIO stays
 installed, and calls the handler that was there before. For contexts with OVFL_NO_MSG the last
-real-time signal that has no handler gets one, too, because several SIGIO at a time are one. If the
-process has RLIMIT_SIGPENDING signals pending, one of these functions may be called without an
-overflow.
+real-time signal that has no handler and is not blocked gets one, too, because several SIGIO at a
+time are one. If the process has RLIMIT_SIGPENDING signals pending, or SIGIO comes from elsewhere,
+these functions may be called without an overflow.
 @function context:on_message
 @tparam[opt] function fn called as fn(message, context): a message as ctx:read has it; nil when a
 context with OVFL_NO_MSG signals an overflow; nil, and the error as third argument, when reading
@@ -413,6 +421,8 @@ static int context_on_message(lua_State *L)
 		return lpfm_fail_errno(L, EMFILE, "on_message: descriptor %d is too large", ctx->fd);
 	if (!own(L))
 		return lpfm_fail_errno(L, EBUSY, "on_message: another Lua state or thread has such functions");
+	if (on && (catch_sigio() || (ctx->flags & PFM_FL_OVFL_NO_MSG && catch_queued())))
+		return lpfm_fail_errno(L, errno, "on_message: %s", strerror(errno));
 	set_callback(L, 1, 2);
 	marked[ctx->fd] = 0;
 	if (ask_for_signals(ctx, on))

@@ -213,6 +213,21 @@ describe("on_message on a real machine", function()
       ]]
    end)
 
+   it("has no function for such signals if the process handles all real-time signals", function()
+      script.run [[
+         local signal = require "posix.signal"
+         for number = 34, 64 do signal.signal(number, function() end) end
+         local other, n, calls = assert(lpfm.create {}), 0, 0
+         assert(other:on_message(function() n = n + 1 end))
+         local ctx = started({ flags = { "OVFL_NO_MSG" } }, 1e6)
+         local ok, err, errno = ctx:on_message(function() calls = calls + 1 end)
+         assert(not ok and errno == lpfm.errno.EBUSY, err)
+         assert(proc.kill(proc.getpid(), "IO"))
+         lpfm.poll({ other }, 0)
+         assert(calls == 0, calls)
+      ]]
+   end)
+
    it("interrupts a wait, which goes on", function()
       script.run [[
          local child = assert(proc.spawn { "true" })
