@@ -145,7 +145,7 @@ static bool is_outside(const struct pfm_record *rec)
 }
 
 /* Returns false for a record that cannot be read or is not for the core. */
-static bool parse_record(const union perf_record *rec, struct pfm_record *out)
+static bool read_record(const union perf_record *rec, struct pfm_record *out)
 {
 	switch (rec->header.type) {
 	case PERF_RECORD_MMAP2:
@@ -163,12 +163,6 @@ static bool parse_record(const union perf_record *rec, struct pfm_record *out)
 	}
 }
 
-/* Returns false for a record that is not passed to the core. */
-static bool read_record(const union perf_record *rec, struct pfm_record *out)
-{
-	return parse_record(rec, out) && !is_outside(out);
-}
-
 /*
  * Passes the record to the core. If the core masks at this record, later records in the ring wait,
  * as after an overflow that masks.
@@ -178,10 +172,6 @@ static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
 	struct perf_context *p = perf_of(ctx);
 	bool counting = pfm_counting(ctx);
 
-	if (rec->type == PFM_RECORD_EXIT) {
-		p->rings.taken->exited_pid = rec->pid;
-		p->rings.taken->exited_tid = rec->tid;
-	}
 	p->replaying = true;
 	pfm_record(ctx, rec);
 	p->replaying = false;
@@ -205,9 +195,16 @@ void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where)
 
 void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 {
+	struct perf_ring *ring = perf_of(ctx)->rings.taken;
 	struct pfm_record out;
 
-	if (ctx->format_needs.records && read_record(rec, &out))
+	if (!ctx->format_needs.records || !read_record(rec, &out))
+		return;
+	if (out.type == PFM_RECORD_EXIT) {
+		ring->exited_pid = out.pid;
+		ring->exited_tid = out.tid;
+	}
+	if (!is_outside(&out))
 		tell(ctx, &out);
 }
 

@@ -236,13 +236,30 @@ uint64_t perf_ran(struct pfm_context *ctx)
 /* --- the target's ids ----------------------------------------------------------------------- */
 
 /*
+ * Returns false in a PID namespace with the /proc of another one, where /proc/TID is another thread
+ * than TID.
+ */
+static bool owns_proc(void)
+{
+	char self[16];
+	ssize_t n = readlink("/proc/self", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return true;
+	self[n] = '\0';
+	return strtol(self, NULL, 10) == getpid();
+}
+
+/*
  * Reads state and process of a thread from /proc/TID/status. Returns -ESRCH if there is no such
- * thread.
+ * thread there.
  */
 static int status(uint32_t tid, char *state, uint32_t *pid)
 {
 	char path[40], text[512], *at;
 
+	if (!owns_proc())
+		return -ESRCH;
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	if (!pfm_os_read(path, text, sizeof(text)))
 		return errno == EMFILE || errno == ENFILE ? perf_refuse_files("the context", errno) : -ESRCH;
@@ -263,7 +280,7 @@ bool perf_exists(uint32_t tid)
 }
 
 /*
- * If /proc hides a process (hidepid), the errors of system calls show whether it exists. They do
+ * If /proc does not show a process, the errors of system calls show whether it exists. They do
  * not show to which process a thread belongs, so only the first thread of a hidden process is
  * accepted.
  */
@@ -422,6 +439,8 @@ static int find_threads(struct pfm_context *ctx)
 	char path[40];
 	ssize_t n;
 
+	if (!owns_proc())
+		return refuse_threads(ctx->pid, EPERM);
 	snprintf(path, sizeof(path), "/proc/%u/task", ctx->pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
