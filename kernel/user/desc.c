@@ -461,6 +461,7 @@ static void silence(struct pfm_desc *d)
 	int flags = find_number(d) ? fcntl(d->fd, F_GETFL) : 0;
 
 	d->silent = (flags & O_ASYNC) && !fcntl(d->fd, F_SETFL, flags & ~O_ASYNC);
+	d->due = false;
 }
 
 /*
@@ -469,10 +470,11 @@ static void silence(struct pfm_desc *d)
  */
 static void unsilence(struct pfm_desc *d)
 {
-	struct pollfd p = { .fd = d->fd, .events = POLLIN };
+	struct pollfd p = { .events = POLLIN };
 
 	if (!d->silent || !find_number(d))
 		return;
+	p.fd = d->fd;
 	d->silent = false;
 	fcntl(d->fd, F_SETFL, fcntl(d->fd, F_GETFL) | O_ASYNC);
 	if (d->due || (poll(&p, 1, 0) == 1 && (p.revents & POLLIN)))
