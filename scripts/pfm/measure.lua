@@ -321,12 +321,11 @@ local function end_all(self)
    end
 end
 
--- Returns true if a process handles SIGINT: it may need time to save what it has.
-local function handles_interrupt(pid)
-   local file = io.open(("/proc/%d/status"):format(pid))
-   local caught = file and file:read("*a"):match("SigCgt:%s*%x-(%x)\n")
-   if file then file:close() end
-   return tonumber(caught or 0, 16) % 4 >= 2
+-- Returns true if the command handles SIGINT: it may need time to save what it has.
+local function handles_interrupt(self)
+   local status = ("/proc/%d/status"):format(self.child.pid)
+   local text = self.env.owns_proc() and text_file.all(status) or ""
+   return tonumber(text:match("SigCgt:%s*%x-(%x)\n") or 0, 16) % 4 >= 2
 end
 
 -- At Ctrl-C, the terminal sends SIGINT to the command, too. A command that has not ended after a
@@ -335,7 +334,7 @@ end
 local function end_interrupted(self)
    local began = proc.clock()
    local function left()
-      return began + (handles_interrupt(self.child.pid) and SAVING or PATIENCE) - proc.clock()
+      return began + (handles_interrupt(self) and SAVING or PATIENCE) - proc.clock()
    end
    while not self.status and left() > 0 and not proc.interrupted() do
       self.status = self.child:wait(math.min(left(), 0.5))
@@ -417,13 +416,19 @@ local function check_callbacks(callbacks, itself)
    end
 end
 
+-- Returns true if threads, names or CPU times are to be read from /proc. The counts of CPUs, and of a
+-- command with all that it starts, need nothing from there.
+local function needs_proc(target)
+   return target.tids or target.names or target.command and (target.delay or not target.inherit)
+end
+
 local function begin(self)
    local target = self.target
    measure.check(target)
    check_callbacks(self.callbacks, target.itself)
    if target.tids then proc.raise_nofile() end
    self.env = host.now()
-   if target.tids or target.names or target.delay then self.env.check() end
+   if needs_proc(target) then self.env.check() end
    spawn(self)
    -- all CPUs' contexts are loaded, and have records of new processes, before `prepare` lists the
    -- others and the first context starts

@@ -12,7 +12,7 @@
 --    pid_of(tid)         as process_of, but nil where /proc says nothing of it
 --    owns_proc()         false in a PID namespace with the /proc of another one, where /proc/PID is
 --                        another process than PID
---    check()             raises an error then
+--    check()             raises an error where owns_proc() is false
 -- @module pfm.measure.host
 
 local lpfm = require "lpfm"
@@ -98,6 +98,7 @@ local function simulated(machine)
       poll = function(list, seconds) return sim_poll(machine, list, seconds) end,
       process_of = function(tid) return (thread_of(machine, tid) or {}).pid end,
       pid_of = function() return nil end,
+      owns_proc = function() return true end,
       check = function() end,
       ran_ns = function(tid) return (thread_of(machine, tid) or {}).ran end,
       cpus = function() return sim_cpus(machine) end,

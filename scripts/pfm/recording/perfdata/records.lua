@@ -57,7 +57,7 @@ local take = {}
 -- task, 0: which of them it was is unknown.
 local function add_row(self, record, kind, ...)
    if record.pid == 0 then
-      self.recording.comms[0] = "swapper or outside"
+      if kind ~= "MAP" then self.recording.comms[0] = "swapper or outside" end
       return
    end
    local row = { kind, record.time, record.pid, record.tid, ... }
