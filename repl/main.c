@@ -412,7 +412,7 @@ static void prepare(lua_State *L)
 
 /* --- running -------------------------------------------------------------------------------- */
 
-/* Returns true if stop_script() has raised the error. */
+/* Returns true for the error that stop_script() raises: its message ends in "interrupted". */
 static bool is_interrupt(lua_State *L, int index)
 {
 	return lua_isstring(L, index) && ends_with(lua_tostring(L, index), "interrupted");

@@ -187,9 +187,10 @@ struct pfm_machine_ops {
 	int	(*write_pmd)(struct pfm_context *ctx, struct pfm_set *set, uint16_t num);
 
 	/*
-	 * Optional, in PMU context, after a command has written registers of the installed set:
-	 * returns 0 if the machine can count what they select together. If it returns an error,
-	 * the core takes back the last element, and calls it again.
+	 * Optional, in PMU context, after a command on a loaded context has written registers:
+	 * returns 0 if the machine can count what those of the installed set select together. If
+	 * it returns an error, the core takes back the last element and calls it again, until it
+	 * returns 0 or no element is left.
 	 */
 	int	(*fits)(struct pfm_context *ctx);
 

@@ -3,7 +3,7 @@
  * registers.c - writes PMCs and PMDs, reads PMDs (3.1.2 - 3.1.4). First the elements of a vector
  * are checked one by one, and room is reserved for their registers. Then all elements before the
  * first bad one are processed together in PMU context. An element that the machine refuses there is
- * taken back, so that it has no effect.
+ * taken back, so that no register keeps its value.
  */
 #include "core.h"
 

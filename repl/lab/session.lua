@@ -264,7 +264,7 @@ end
 
 -- Returns how `text.figures` draws figures: narrower than a page, since their lines are indented.
 function session:view()
-   return { width = self.width - 3, colour = false, breaks = true }
+   return { width = math.max(self.width - 3, 1), colour = false, breaks = true }
 end
 
 -- Returns the figures of the page's run, and the text that follows them after any answer, as lines.

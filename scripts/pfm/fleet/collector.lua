@@ -279,15 +279,13 @@ function collector.new(options)
    expect.kind("spec", options.spec, "table")
    expect.kind("folder", options.folder, "path")
    expect.kind("every", options.every, "number")
-   expect.number("cpu", options.cpu)
-   expect.number("disk", options.disk)
-   expect.whole("rounds", options.rounds)
    if options.every < (options.spec.seconds or math.huge) then
       fail("recordings of %g s cannot begin every %g s", options.spec.seconds or 0, options.every)
    end
    local self = setmetatable({ spec = options.spec, folder = options.folder, every = options.every,
-      cpu = options.cpu or 0.01, disk = options.disk or 2 ^ 30, given = options.given or {},
-      rounds = options.rounds or math.huge, say = options.say or function() end, largest = 0, cpus = #proc.cpus(),
+      cpu = expect.number("cpu", options.cpu) or 0.01, disk = expect.number("disk", options.disk) or 2 ^ 30,
+      rounds = expect.whole("rounds", options.rounds) or math.huge, given = options.given or {},
+      say = options.say or function() end, largest = 0, cpus = #proc.cpus(),
       store = options.store and store.open(options.store) }, collector)
    open_spool(self)
    return self

@@ -135,7 +135,7 @@ end
 -- Calls fn until it succeeds, at most TRIES times while the database answers; while the database
 -- does not, waits for it, until options.patience ends.
 local function persist(self, options, fn)
-   local refused, patience, told = 0, options.patience or PATIENCE, false
+   local refused, patience, told = 0, tonumber(options.patience) or PATIENCE, false
    while true do
       local result, err = fn()
       if result then return result end
