@@ -416,8 +416,8 @@ local function check_callbacks(callbacks, itself)
    end
 end
 
--- Returns true if threads, names or CPU times are to be read from /proc. The counts of CPUs, and of a
--- command with all that it starts, need nothing from there.
+-- Returns true if threads, names or CPU times are to be read from /proc. The counts of CPUs, and of
+-- a command with all that it starts, need nothing from there.
 local function needs_proc(target)
    return target.tids or target.names or target.command and (target.delay or not target.inherit)
 end
