@@ -85,7 +85,7 @@ end
 -- @treturn number exit status
 -- @usage
 -- local bias = require "repl.command.bias"
--- bias.main{"-e", "page-faults", "-c", "1", "--", "sh", "-c", "exec ls -lR /etc >/dev/null"}
+-- bias.main{"-e", "page-faults", "-c", "1", "--", "awk", "BEGIN { while (i < 1e5) a[i++] = i }"}
 function command.main(argv)
    local args, words = command.options():parse(argv)
    local target = options.target(args, words)
@@ -101,7 +101,8 @@ end
 --- Tests whether a sampling period is in step with a program.
 -- @param what a shell command line, or a table as for `bias.test`
 -- @treturn table of `bias.test`; the prompt shows it as text
--- @usage bias{target = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}, event = "page-faults", period = 1}
+-- @usage
+-- bias{target = {command = {"awk", "BEGIN { while (i < 1e5) a[i++] = i }"}}, event = "page-faults", period = 1}
 function command.call(what)
    options.arguments("bias", 'bias("./prog")', { what, "string|table", "a command line or a table" })
    local spec = type(what) == "string" and { target = { command = options.shell(what) } } or what

@@ -173,8 +173,8 @@ end
 -- and `alone`, why; if biased, `mask` and `base`: what to randomize the period with; `runs`
 -- @raise if there are too few samples, or randomized runs differ too much to tell
 -- @usage
--- local ls = {command = {"sh", "-c", "exec ls -lR /etc >/dev/null 2>&1"}}
--- print(require("pfm.bias").test{target = ls, event = "page-faults", period = 1}.biased)
+-- local awk = {command = {"awk", "BEGIN { while (i < 1e5) a[i++] = i }"}}
+-- print(require("pfm.bias").test{target = awk, event = "page-faults", period = 1}.biased)
 function bias.test(spec)
    expect.fields("bias.test", spec, { "target", "event", "period", "on_run" })
    local self = { target = spec.target, event = spec.event or "cpu-clock",
