@@ -306,8 +306,8 @@ Starts monitoring (specification 3.1.5).
 @treturn[1] boolean true
 @return[2] nil
 @treturn[2] string message
-@treturn[2] int errno: EINVAL, ESRCH, EBUSY; EIO if monitoring has stopped, because the set that
-counted could not be put back; after all others it goes on as before
+@treturn[2] int errno: EINVAL, ESRCH, EBUSY; what counted before goes on, unless the message says that
+monitoring has stopped, because the set that counted could not be put back
 @usage
 local ctx = assert(require("lpfm").create {})
 assert(ctx:write_pmcs { { num = 66, value = 9 } })

@@ -187,7 +187,7 @@ describe("the perf machine", function()
       limits.rlim_cur = before
       assert(resource.setrlimit(resource.RLIMIT_NOFILE, limits))
       assert.is_nil(ok)
-      assert.are.equal(lpfm.errno.EIO, errno, err)
+      assert.are.equal(lpfm.errno.EMFILE, errno, err)
       assert.is_truthy(err:find("monitoring has stopped", 1, true), err)
       assert(ctx:start(), "start after it")
       child:write("\n")
