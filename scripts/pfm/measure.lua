@@ -358,7 +358,10 @@ local function reap(self)
    end
    while not self.status do
       self.status = self.child:wait()
-      if not self.status and proc.interrupted() then self.child:kill(self.interrupted and "KILL" or "TERM") end
+      if not self.status and proc.interrupted() then
+         if self.target.outlive then break end
+         self.child:kill(self.interrupted and "KILL" or "TERM")
+      end
    end
    self.child:close()
 end
@@ -520,7 +523,8 @@ function measure.run(target, callbacks)
    local ok, err = pcall(carry_out, self)
    if not ok then
       close_all(self)
-      if proc.interrupted() then err = "interrupted" end -- Ctrl-C ended the command, too
+      -- a call failed because of the signal, which is also to end the command
+      if proc.interrupted() then err, self.interrupted = "interrupted", true end
    end
    pcall(reap, self)
    proc.on_interrupt(false)

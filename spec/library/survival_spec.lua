@@ -3,6 +3,7 @@
 -- One interpreter: the subject is the program as a process.
 
 local c = require "support.c"
+local files = require "support.files"
 local lpfm = require "lpfm"
 local proc = require "lpfm.proc"
 local recording = require "pfm.recording"
@@ -78,6 +79,24 @@ describe("a recorder that is killed", function()
          assert.is_true(is_alive(pid), signal)
          c.sh("kill " .. pid)
       end
+   end)
+
+   it("does so, too, if the signal makes a call fail that begins the measurement", function()
+      local file = os.tmpname()
+      finally(function() os.remove(file) end)
+      files.write(file, [[
+         local measure, proc = require "pfm.measure", require "lpfm.proc"
+         print(pcall(measure.run, { command = { "sleep", "60" }, itself = true, outlive = true }, {
+            begin = function(child)
+               print(child.pid)
+               proc.kill(proc.getpid(), "HUP")
+               error("it was interrupted", 0)
+            end }))
+      ]])
+      local out = c.must("LPFM_MACHINE=perf " .. program .. " " .. file)
+      local pid = out:match "^(%d+)\nfalse\tinterrupted\n"
+      assert.is_true(is_alive(tonumber(pid)), out)
+      c.sh("kill " .. pid)
    end)
 end)
 

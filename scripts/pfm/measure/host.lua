@@ -65,8 +65,8 @@ end
 function real.check()
    local ours, there = real.owns_proc()
    if ours then return end
-   error(("/proc is that of another PID namespace, where this process is %s, not %d: 'mount -t proc proc /proc' "
-      .. "in a mount namespace of its own, or 'unshare --mount-proc'"):format(there, proc.getpid()), 0)
+   error(("/proc is that of another PID namespace, where this process is %s, not %d: mount one of this namespace "
+      .. "at /proc, for example in a mount namespace"):format(there, proc.getpid()), 0)
 end
 
 -- --- a simulated computer ------------------------------------------------------------------------
