@@ -35,8 +35,8 @@ static inline int go_on(struct pfm_context *ctx)
 
 /*
  * Called when a start has failed to install another set, with the error: "left", which was active,
- * counts on if it did. "absent" says that it was not installed before either. Returns the error; its
- * words say so if monitoring has stopped because "left" cannot count on.
+ * counts on if it did. "absent" says that it was not installed before either. Returns the error;
+ * its words say so if monitoring has stopped because "left" cannot count on.
  */
 static int stay_in(struct pfm_context *ctx, struct pfm_set *left, bool absent, const struct pfm_set *set, int err)
 {
