@@ -170,7 +170,7 @@ describe("A running process", function()
    it("is refused by its number if it has ended, also beside one that lives", function()
       for _, command in ipairs { "stat -e page-faults", "record -q -o " .. file, "bias" } do
          local out, status = c.sh(([[exec 2>&1; cd %s; rm -f ended; sleep 600 & pid=$!
-            sh -c 'sleep 0 & echo $! >ended; exec sleep 600' & parent=$!
+            sh -c '{ until grep -q sleep /proc/$$/comm; do :; done; } & echo $! >ended; exec sleep 600' & parent=$!
             until grep -q "State:.Z" /proc/$(cat ended)/status; do :; done 2>/dev/null
             cd "$OLDPWD"; %s %s --timeout 0.05 -p $(cat %s/ended),$pid; s=$?
             kill $pid $parent; cat %s/ended; exit $s]]):format(scratch, program, command, scratch, scratch))
