@@ -190,6 +190,7 @@ local function kind_test(kinds)
       words[#words + 1] = words_of[kind] or kind
       list[#list + 1] = tests[kind] or function(value) return type(value) == kind end
    end
+   if #list == 1 and kinds ~= "any" then return list[1], words[1] end
    return function(value)
       for _, test in ipairs(list) do
          if value ~= nil and test(value) then return true end
@@ -234,13 +235,21 @@ function read(kind)
    return (names and fields_test or kind_test)(names or kind)
 end
 
-local function check(call, checks, ...)
-   for i = 1, #checks do
-      local its, value = checks[i], (select(i, ...))
-      if not (its.optional and not value) and not its.test(value) then
-         fail("%s: %s: expected a %s, got %s", call, its.name, its.words, shown(value))
-      end
+local function check_one(call, its, value)
+   if its and not (its.optional and not value) and not its.test(value) then
+      fail("%s: %s: expected a %s, got %s", call, its.name, its.words, shown(value))
    end
+end
+
+local ARGUMENTS = 6 -- most arguments of a signature; LuaJIT compiles no select(i, ...)
+
+local function check(call, checks, a, b, c, d, e, f)
+   check_one(call, checks[1], a)
+   check_one(call, checks[2], b)
+   check_one(call, checks[3], c)
+   check_one(call, checks[4], d)
+   check_one(call, checks[5], e)
+   check_one(call, checks[6], f)
 end
 
 -- Returns the checks of the arguments that a text of a signature describes.
@@ -250,6 +259,7 @@ local function read_signature(text)
       local test, words = read(kind)
       checks[#checks + 1] = { name = argument, test = test, words = words, optional = optional == "?" }
    end
+   assert(#checks <= ARGUMENTS, text)
    return checks
 end
 
