@@ -209,7 +209,10 @@ static void end_in_a_group(void)
 	}
 }
 
-/* An exec that fails changes nothing, and a signal that is due meanwhile comes after it. */
+/*
+ * An exec that fails leaves the context and its signals as they were: a signal that was to be sent
+ * during the exec is sent when the exec has failed.
+ */
 static void fail_and_go_on(const struct kind *k)
 {
 	int now, fd = signal_always(k);
