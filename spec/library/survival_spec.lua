@@ -86,7 +86,10 @@ describe("a recorder that is killed", function()
       finally(function() os.remove(file) end)
       files.write(file, [[
          local measure, proc = require "pfm.measure", require "lpfm.proc"
-         print(pcall(measure.run, { command = { "sleep", "60" }, itself = true, outlive = true }, {
+         -- without the pipe of this output, which would not end before the command
+         local target = { command = { "sleep", "60" }, spawn = { stdout = false, stderr = false } }
+         target.itself, target.outlive = true, true
+         print(pcall(measure.run, target, {
             begin = function(child)
                print(child.pid)
                proc.kill(proc.getpid(), "HUP")
