@@ -66,9 +66,9 @@ local function exit_status()
    section "EXIT STATUS"
    paragraph [[
 lpfm stat, record, perfex, histogram, cascade and trace exit with the status of the command that they measure: 126 if it
-cannot be executed, 127 if there is none of that name (trace: 1 in both cases), 128 + N if signal N ended it. Otherwise
-0: success; 1: failure, standard error says why; 2: a mistake in the command line; 3: the period is biased (lpfm bias),
-or progress is missing or damaged (lpfm lab); 130: interrupted.]]
+cannot be executed, 127 if there is none of that name, 128 + N if signal N ended it. Otherwise 0: success; 1: failure,
+standard error says why; 2: a mistake in the command line; 3: the period is biased (lpfm bias), or progress is missing
+or damaged (lpfm lab); 130: interrupted.]]
 end
 
 local function environment()

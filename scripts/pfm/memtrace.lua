@@ -78,10 +78,17 @@ local function follow(child, from)
    return { bytes = bytes, message = message, errno = errno, interrupted = interrupted, status = status or stop(child) }
 end
 
+local failure = { __tostring = function(err) return err.message end }
+
+-- Returns the error of a command without a trace, with the exit status for a shell: 130 after
+-- Ctrl-C; else the command's if it failed (126 or 127: it could not be run).
 local function nothing(spec, outcome)
    if outcome.errno ~= lpfm.errno.ENODATA then return outcome.message end
-   return ("%s is not written: %s"):format(spec.file, outcome.interrupted and "interrupted before anything was traced"
-      or ("no instruction of '%s' was traced"):format(table.concat(spec.command, " ")))
+   local message = ("%s is not written: %s"):format(spec.file, outcome.interrupted and
+      "interrupted before anything was traced" or
+      ("no instruction of '%s' was traced"):format(table.concat(spec.command, " ")))
+   local status = outcome.interrupted and 130 or outcome.status.status
+   return setmetatable({ message = message, status = status ~= 0 and status or nil }, failure)
 end
 
 local function trace(spec)

@@ -117,7 +117,7 @@ describe("lpfm trace", function()
       c.sh("echo kept >" .. scratch .. "/old")
       for _, name in ipairs { "old", "new" } do
          local out, status = c.sh(("%s-o %s/%s -- /no/such/program"):format(program, scratch, name))
-         assert.are.equal(1, status)
+         assert.are.equal(127, status)
          assert.is_truthy(out:find(name .. " is not written", 1, true), out)
       end
       assert.are.equal("kept\n", (c.sh("cat " .. scratch .. "/*")))
@@ -153,14 +153,17 @@ describe("lpfm trace", function()
       os.remove(file)
    end)
 
-   it("says that nothing was traced, and leaves the file alone", function()
+   it("says that nothing was traced, with a shell's exit status, and leaves the file alone", function()
       local file = os.tmpname()
       os.remove(file)
-      local out, status = c.sh(program .. "-o " .. file .. " -- /nowhere/prog")
-      assert.are.equal(1, status)
-      assert.is_truthy(out:find(file .. " is not written: no instruction of '/nowhere/prog' was traced", 1, true), out)
-      assert.is_nil(out:find("traceback", 1, true), out)
-      assert.is_nil(io.open(file))
+      for path, expected in pairs { ["/nowhere/prog"] = 127, ["/etc/passwd"] = 126 } do
+         local out, status = c.sh(program .. "-o " .. file .. " -- " .. path)
+         assert.are.equal(expected, status)
+         assert.is_truthy(out:find(("%s is not written: no instruction of '%s' was traced"):format(file, path), 1, true),
+            out)
+         assert.is_nil(out:find("traceback", 1, true), out)
+         assert.is_nil(io.open(file))
+      end
    end)
 
    it("makes files that are refused when damaged", function()
