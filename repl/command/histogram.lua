@@ -106,10 +106,11 @@ function command.options()
    return c
 end
 
--- The expression is the first word; options may follow it, too.
+-- The expression is the first word before "--"; options may follow it, too.
 local function parse(argv)
    local args, words = command.options():parse(argv)
-   local at, expression = #argv - #words + 1, table.remove(words, 1)
+   local at = #argv - #words + 1
+   local expression = argv[at - 1] ~= "--" and table.remove(words, 1)
    if not expression then options.fail("expected an expression, as in lpfm histogram cpu -- ./prog") end
    if not words[1] or words[1]:sub(1, 1) ~= "-" then return args, expression, words end
    local others = tables.slice(argv)

@@ -162,8 +162,10 @@ describe("at the command line", function()
          assert.equal(2, status, out)
          assert.matches("expected -p PID", out, 1, true)
       end
-      local out, status = run("histogram")
-      assert.same({ 2, true }, { status, out:find("expected an expression", 1, true) ~= nil })
+      for _, line in ipairs { "histogram", "histogram -- true", "histogram -e page-faults -- true 1" } do
+         local out, status = run(line)
+         assert.same({ 2, true }, { status, out:find("expected an expression", 1, true) ~= nil }, line)
+      end
    end)
 end)
 
