@@ -284,6 +284,8 @@ int pfm_do_write_pmcs(struct pfm_context *ctx, pfarg_pmc_t *v, int n)
 	while (good < n && !(bad = prepare_pmc(ctx, &v[good])))
 		good++;
 	ret = write_in_pmu(ctx, apply_pmcs, v, sizeof(*v), good, sizeof(struct pfm_pmc));
+	if (ret && bad)		/* the command ends at the first error (3.1.2) */
+		v[good].reg_flags &= ~PFM_REG_RETFL_MASK;
 	return ret ? ret : bad;
 }
 
@@ -511,6 +513,8 @@ int pfm_do_write_pmds(struct pfm_context *ctx, pfarg_pmd_t *v, int n)
 	if (pfm_inherits(ctx))
 		pfm_gather(ctx);
 	ret = write_in_pmu(ctx, apply_pmds, v, sizeof(*v), good, sizeof(struct former_pmd));
+	if (ret && bad)		/* the command ends at the first error (3.1.2) */
+		v[good].reg_flags &= ~PFM_REG_RETFL_MASK;
 	return ret ? ret : bad;
 }
 

@@ -468,7 +468,7 @@ static uint64_t read_virtual(struct pfm_context *ctx, const struct pfm_where *wh
 static int write_virtual(struct pfm_context *ctx, uint64_t value)
 {
 	(void)ctx;
-	return value == 13 ? pfm_refuse(-EINVAL, "13 brings bad luck") : 0;
+	return value % 13 ? 0 : pfm_refuse(-EINVAL, "13 brings bad luck");
 }
 
 static void make_pmu(void)

@@ -48,15 +48,30 @@ void end_doing(struct file *f, enum command c, int ret)
 	f->doing = DOING_NOTHING;
 }
 
+/* Returns 1 if a command has marked the element; its flags were "before". */
+static int is_marked(uint32_t flags, uint32_t before)
+{
+	return PFM_REG_HAS_ERROR(flags & ~before);
+}
+
+/* 3.1.2: a command ends at the first error, so it marks no other. */
+static void check_marks(int marked)
+{
+	CHECK(marked <= 1, "%d elements of a vector are marked", marked);
+}
+
 void write_pmcs(struct file *f)
 {
 	pfarg_pmc_t v[6];
-	int n = 1 + rng_below(&me.rng, COUNT(v));
+	int n = 1 + rng_below(&me.rng, COUNT(v)), marked = 0;
 
 	for (int i = 0; i < n; i++)
 		v[i] = (pfarg_pmc_t){ .reg_num = any_number() % (NUM_COUNTERS + 1), .reg_set = any_id(),
 				      .reg_value = rng_next(&me.rng) };
 	went(WRITE_PMCS, pfm_do_write_pmcs(f->ctx, v, n));
+	for (int i = 0; i < n; i++)
+		marked += is_marked(v[i].reg_flags, 0);
+	check_marks(marked);
 }
 
 static void some_pmds(uint64_t *bits)
@@ -84,8 +99,9 @@ static void fill_in(pfarg_pmd_t *v)
 
 void write_pmds(struct file *f)
 {
+	uint32_t before[MAX_N];
 	pfarg_pmd_t v[MAX_N];
-	int n = any_length();
+	int n = any_length(), marked = 0;
 
 	for (int i = 0; i < n; i++) {
 		fill_in(&v[i]);
@@ -93,9 +109,13 @@ void write_pmds(struct file *f)
 			v[i].reg_flags |= PFM_REGFL_OWN;
 		if (n > 10)	/* elements of long vectors are valid */
 			v[i].reg_num %= NUM_COUNTERS, v[i].reg_set = 0, v[i].reg_flags = 0;
+		before[i] = v[i].reg_flags;
 	}
 	begin_doing(f, DOING_WRITE);
 	end_doing(f, WRITE_PMDS, pfm_do_write_pmds(f->ctx, v, n));
+	for (int i = 0; i < n; i++)
+		marked += is_marked(v[i].reg_flags, before[i]);
+	check_marks(marked);
 }
 
 void read_pmds(struct file *f)
