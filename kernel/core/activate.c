@@ -89,11 +89,16 @@ static int start_all(struct pfm_context *ctx, struct pfm_set *set)
 {
 	int ret = pfm_ops(ctx)->access(ctx, start, set);
 
-	if (ret || !pfm_inherits(ctx))
+	if (!pfm_inherits(ctx))
 		return ret;
-	ctx->inherit_set = NULL;
-	pfm_for_child_ctxs(ctx, start, set);
-	return 0;
+	if (!ret)
+		ctx->inherit_set = NULL;
+	/*
+	 * a refused start may have stopped the root (stay_in()), or started and masked it: its
+	 * child contexts follow
+	 */
+	pfm_for_child_ctxs(ctx, ctx->started ? start : pfm_stop_here, ret ? NULL : set);
+	return ret;
 }
 
 int pfm_do_start(struct pfm_context *ctx, const pfarg_start_t *req)

@@ -78,6 +78,7 @@ struct file {
 struct me {
 	struct rng	rng;
 	uint32_t	tid, cpu;
+	bool		scarce;		/* the thread's commands often find no counter free */
 	/* the file with the PMU context that the thread is in; or NULL */
 	struct file	*inside;
 };

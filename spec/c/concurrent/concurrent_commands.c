@@ -72,7 +72,11 @@ static void start(struct file *f)
 {
 	pfarg_start_t req = { .start_set = any_id() };
 
+	me.scarce = rng_chance(&me.rng, 20);
 	went(START, pfm_do_start(f->ctx, rng_chance(&me.rng, 40) ? &req : NULL));
+	me.scarce = false;
+	for (struct pfm_context *child_ctx = f->ctx->child_ctxs; child_ctx; child_ctx = child_ctx->next_child_ctx)
+		CHECK(f->ctx->started || !child_ctx->started, "a child context counts on, and its root has stopped");
 }
 
 /* --- sets ----------------------------------------------------------------------------------- */

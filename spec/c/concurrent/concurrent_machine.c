@@ -90,7 +90,7 @@ static void freeze(struct pfm_context *ctx)
 static int install(struct pfm_context *ctx, struct pfm_set *set)
 {
 	struct file *f = in_pmu(ctx, "install");
-	bool fails = rng_chance(&me.rng, 1);
+	bool fails = rng_chance(&me.rng, me.scarce ? 50 : 1);
 
 	CHECK(!f->running || f->coming_in, "a set comes to counters that run");
 	if (fails)
