@@ -179,7 +179,8 @@ struct pfm_machine_ops {
 	 * the counters frozen; it fails only if it lacks a resource. collect() adds the hardware's
 	 * counts since the last install() or collect() to the pmd->value of the set, and does
 	 * nothing if the set is not installed. write_pmc() and write_pmd() write one register of
-	 * the installed set, which has been changed in memory, to the PMU.
+	 * the installed set, which has been changed in memory, to the PMU; write_pmd() fails only
+	 * on machines with fits().
 	 */
 	int	(*install)(struct pfm_context *ctx, struct pfm_set *set);
 	void	(*collect)(struct pfm_context *ctx, struct pfm_set *set);

@@ -422,43 +422,13 @@ struct former_pmd {
 	bool		due;
 };
 
-static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, struct former_pmd *was)
-{
-	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
-	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
-	struct pfm_pmd *pmd = pfm_set_use_pmd(set, reg);
-	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
-	int ret = 0;
-
-	was->pmd = *pmd;
-	was->due = pfm_bit(set->ovfl_pmds, req->reg_num);
-	if (values) {
-		apply_values(pmd, req);
-		/* 3.4.2: a PMD that is written while masked is nevertheless reset at the restart */
-		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
-			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
-	}
-	if (!(req->reg_flags & PFM_REGFL_VALUES))
-		ret = apply_attrs(ctx, set, req);
-	update_view(ctx, set);
-	if (ret)
-		return ret;
-	if (values && reg->write)
-		return reg->write(ctx, req->reg_value);
-	return on_pmu(ctx, set) ? pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num) : 0;
-}
-
 /* Events that were counted since the write are not lost. */
 static void take_back_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, const struct former_pmd *was)
 {
 	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
 	struct pfm_pmd *pmd = pfm_set_pmd(set, req->reg_num);
-	uint64_t value, children;
+	uint64_t value = pmd->value, children = pmd->children;
 
-	if (req->reg_flags & PFM_REGFL_CHECK)
-		return;
-	value = pmd->value;
-	children = pmd->children;
 	*pmd = was->pmd;
 	if (req->reg_flags & PFM_REGFL_ATTRS) {
 		pmd->value = value;
@@ -474,10 +444,43 @@ static void take_back_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, const
 		pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num);
 }
 
+/*
+ * Stores the former state in *was if the machine has fits(). On other machines "was" is NULL: only
+ * reg->write() can refuse the write there, and a copy of the PMD, which is large, would be in vain.
+ */
+static int apply_pmd(struct pfm_context *ctx, const pfarg_pmd_t *req, struct former_pmd *was)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmd(ctx->pmu, req->reg_num);
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	bool values = !(req->reg_flags & PFM_REGFL_ATTRS);
+	int ret = values && reg->write ? reg->write(ctx, req->reg_value) : 0;
+	struct pfm_pmd *pmd;
+
+	if (ret)
+		return ret;
+	pmd = pfm_set_use_pmd(set, reg);
+	if (was)
+		*was = (struct former_pmd){ *pmd, pfm_bit(set->ovfl_pmds, req->reg_num) };
+	if (values) {
+		apply_values(pmd, req);
+		/* 3.4.2: a PMD that is written while masked is nevertheless reset at the restart */
+		if (set != ctx->active || ctx->state != PFM_CTX_MASKED)
+			pfm_bit_clear(set->ovfl_pmds, req->reg_num);
+	}
+	if (!(req->reg_flags & PFM_REGFL_VALUES))
+		ret = apply_attrs(ctx, set, req);
+	update_view(ctx, set);
+	if (!ret && on_pmu(ctx, set) && !reg->write)
+		ret = pfm_ops(ctx)->write_pmd(ctx, set, req->reg_num);
+	if (ret && was)
+		take_back_pmd(ctx, req, was);
+	return ret;
+}
+
 static int apply_pmds(struct pfm_context *ctx, void *arg)
 {
 	struct pfm_vector *vec = &ctx->vector;
-	struct former_pmd one, *was = ctx->was;
+	struct former_pmd *was = ctx->was;
 	pfarg_pmd_t *v = vec->v;
 	int done = 0, ret = 0, err;
 
@@ -485,19 +488,16 @@ static int apply_pmds(struct pfm_context *ctx, void *arg)
 	/* adds the counts so far, so that PMDs which are not written keep them */
 	if (ctx->state == PFM_CTX_LOADED)
 		pfm_ops(ctx)->collect(ctx, ctx->active);
-	for (; done < vec->n && !ret; done++) {
-		struct former_pmd *before = was ? &was[done] : &one;
-
-		ret = v[done].reg_flags & PFM_REGFL_CHECK ? 0 : apply_pmd(ctx, &v[done], before);
-		if (ret)
-			take_back_pmd(ctx, &v[done], before);
-	}
+	for (; done < vec->n && !ret; done++)
+		if (!(v[done].reg_flags & PFM_REGFL_CHECK))
+			ret = apply_pmd(ctx, &v[done], was ? &was[done] : NULL);
 	if (ret)
 		done--;
 	while (was && done && (err = pfm_ops(ctx)->fits(ctx))) {
 		ret = err;
 		done--;
-		take_back_pmd(ctx, &v[done], &was[done]);
+		if (!(v[done].reg_flags & PFM_REGFL_CHECK))
+			take_back_pmd(ctx, &v[done], &was[done]);
 	}
 	if (ret)
 		v[done].reg_flags |= PFM_REG_RETFL_EINVAL;
