@@ -510,6 +510,29 @@ const struct pfm_pmu *pfm_pmu_of(int fd)
 	return pmu;
 }
 
+static bool get_pmc(struct pfm_context *ctx, pfarg_pmc_t *req)
+{
+	const struct pfm_reg *reg = pfm_pmu_pmc(ctx->pmu, req->reg_num);
+	struct pfm_set *set = pfm_set_find(ctx, req->reg_set);
+	const struct pfm_pmc *pmc = set ? pfm_set_pmc(set, req->reg_num) : NULL;
+
+	if (!reg || !set)
+		return false;
+	req->reg_value = pmc ? pmc->value : reg->dfl;
+	req->reg_flags = pmc ? pmc->flags : 0;
+	return true;
+}
+
+bool pfm_get_pmc(int fd, pfarg_pmc_t *req)
+{
+	sigset_t saved;
+	struct pfm_desc *d = pfm_desc_enter(fd, &saved);
+	bool known = d && get_pmc(d->ctx, req);
+
+	pfm_desc_leave(d, &saved);
+	return known;
+}
+
 static int is_loaded(struct pfm_context *ctx)
 {
 	return pfm_loaded(ctx);

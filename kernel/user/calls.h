@@ -14,6 +14,12 @@ int pfm_create_06(pfarg_ctx_t *ctx, void *fmt_arg);
 /* Returns the PMU of the context of fd; NULL with errno. */
 const struct pfm_pmu *pfm_pmu_of(int fd);
 
+/*
+ * Fills in value and flags of a PMC as they are. Returns false if they are not known: in a context
+ * of perfmon.ko, or if there is no such set or PMC.
+ */
+bool pfm_get_pmc(int fd, pfarg_pmc_t *req);
+
 /* Returns 1 if the context of fd is loaded, 0 if not; -1 with errno. */
 int pfm_is_loaded(int fd);
 

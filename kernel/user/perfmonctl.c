@@ -201,6 +201,9 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 {
 	uint32_t known = pmc_flags(pmu, req->reg_num);
 	pfarg_pmc_t pmc = { .reg_num = req->reg_num, .reg_set = req->reg_set, .reg_value = req->reg_value };
+	pfarg_pmc_t was = { .reg_num = req->reg_num, .reg_set = req->reg_set };
+	bool known_was = pfm_get_pmc(fd, &was);
+	int err;
 
 	req->reg_flags &= ~PFM_REG_RETFL_MASK;
 	if (req->reg_flags & ~known) {
@@ -215,9 +218,17 @@ static int write_pmc(int fd, const struct pfm_pmu *pmu, struct pfm06_pmc *req)
 	 */
 	if (write_attrs(fd, pmu, req, PFM_REGFL_CHECK))
 		return -1;
-	if (!pfm_write_pmcs(fd, &pmc, 1))
-		return write_attrs(fd, pmu, req, 0);
-	req->reg_flags |= pmc.reg_flags & PFM_REG_RETFL_MASK;
+	if (pfm_write_pmcs(fd, &pmc, 1)) {
+		req->reg_flags |= pmc.reg_flags & PFM_REG_RETFL_MASK;
+		return -1;
+	}
+	if (!write_attrs(fd, pmu, req, 0))
+		return 0;
+	/* the machine can refuse the attributes because of the new value, which is taken back */
+	err = errno;
+	if (known_was)
+		pfm_write_pmcs(fd, &was, 1);
+	errno = err;
 	return -1;
 }
 

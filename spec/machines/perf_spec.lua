@@ -305,6 +305,30 @@ describe("the perf machine", function()
       ctx:close()
    end)
 
+   it("keeps the PMC that was if perfmonctl() writes attributes with another that it refuses (0.6: 3.1.2)", function()
+      local call, SOFTWARE, FAULTS, MINOR, MAJOR = lpfm.perfmonctl, 1, 2, 5, 6
+      local child = target("touch=1000", "ready")
+      local ctx = assert(call(nil, "PFM_CREATE_CONTEXT", {}))
+      local faults = assert(lpfm.perf_event { type = SOFTWARE, config = FAULTS }) + BOTH
+      assert(call(ctx, "PFM_WRITE_PMCS", { { num = 96, value = faults } }))
+      assert(call(ctx, "PFM_WRITE_PMDS", { 96, 97 }))
+      assert(call(ctx, "PFM_LOAD_CONTEXT", { pid = child.pid }))
+      for num, config in pairs { [96] = MAJOR, [97] = MINOR } do -- a PMC in use, and one that is not
+         local event = assert(lpfm.perf_event { type = SOFTWARE, config = config, alone = true }) + BOTH
+         local ok, err, errno = call(ctx, "PFM_WRITE_PMCS", { { num = num, value = event, flags = { "OVFL_NOTIFY" } } })
+         assert.is_nil(ok)
+         assert.are.equal(lpfm.errno.EINVAL, errno, err)
+         assert.is_truthy(err:find("PMD" .. num .. ": its event can only be counted", 1, true), err)
+      end
+      assert(call(ctx, "PFM_START"))
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      assert(call(ctx, "PFM_STOP"))
+      assert.is_true(ctx:read_pmds({ 96 })[1].value >= 1000, ctx:read_pmds({ 96 })[1].value .. " page faults")
+      assert.are.equal(0, ctx:read_pmds({ 97 })[1].value)
+      ctx:close()
+   end)
+
    it("changes no reset value that it refuses because children have inherited the period", function()
       local ctx = sampling(PAGE_FAULTS, 1000, { format = "default", buf_size = 65536, flags = { "INHERIT" } })
       assert(ctx:load())
