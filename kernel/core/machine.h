@@ -393,11 +393,11 @@ void pfm_view_end(pfm_set_view_t *view);
 #define PFM_VIEW_OFFSET(id, page)	(0x40000000ULL + (uint64_t)(id) * (page))
 
 /*
- * Count n overflows of the active set that were lost, in PMU context: pfm_count_lost() if their
- * records were lost, pfm_count_late() if a timer came so late that the next overflows were already
+ * Count n overflows that were lost, in PMU context: pfm_count_lost() if their records were lost; in
+ * the active set, pfm_count_late() if a timer came so late that the next overflows were already
  * due, pfm_count_throttled() if the machine's kernel throttled them.
  */
-void pfm_count_lost(struct pfm_context *ctx, uint64_t n);
+void pfm_count_lost(struct pfm_context *ctx, struct pfm_set *set, uint64_t n);
 void pfm_count_late(struct pfm_context *ctx, uint64_t n);
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n);
 

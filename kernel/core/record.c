@@ -104,9 +104,9 @@ static void tell_lost(struct pfm_context *ctx, uint64_t n, unsigned int why)
 		pfm_record(ctx, &rec);
 }
 
-void pfm_count_lost(struct pfm_context *ctx, uint64_t n)
+void pfm_count_lost(struct pfm_context *ctx, struct pfm_set *set, uint64_t n)
 {
-	ctx->active->lost += n;
+	set->lost += n;
 	tell_lost(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
 }
 

@@ -34,7 +34,7 @@ static void give_up(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 
-	pfm_count_lost(ctx, perf_drop(ctx));
+	perf_drop(ctx);
 	p->held = false;
 	perf_rebase(ctx, p->set);
 }

@@ -17,7 +17,7 @@ void perf_note_lost(struct pfm_context *ctx, struct perf_counter *c, uint64_t lo
 		return;
 	c->lost = lost;
 	perf_of(ctx)->reported += more;
-	pfm_count_lost(ctx, more);
+	pfm_count_lost(ctx, ctx->active, more);
 }
 
 /* Takes the counts of a group read: they come in the order in which the events were opened. */

@@ -431,7 +431,7 @@ int perf_group_check(struct pfm_context *ctx)
 		return 0;
 	perf_freeze(ctx);
 	perf_collect(ctx, p->set);
-	pfm_count_lost(ctx, perf_drop(ctx));
+	perf_drop(ctx);
 	ret = reopen(ctx, p->set, plans, n);
 	perf_view_events(p->set, p->set->os, true);
 	p->program = true;
@@ -464,6 +464,9 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 	int ret = 0;
 
 	perf_freeze(ctx);
+	if (p->held)
+		/* no restart can replay what waits for it: that belongs to the set that is left */
+		perf_drop(ctx);
 	p->held = p->check = p->unfit = false;
 	p->set = set;
 	if (set->flags & PFM_SETFL_TIME_SWITCH)

@@ -436,8 +436,8 @@ void perf_name_exited(struct pfm_context *ctx, struct pfm_where *where);
 void perf_quiet(struct pfm_context *ctx);	/* called before the core runs its function */
 /* Replays records until one of them masks; "all" as for perf_rings_round(). */
 void perf_drain(struct pfm_context *ctx, bool all);
-/* Drops all records. Returns how many overflows were lost by that. */
-uint64_t perf_drop(struct pfm_context *ctx);
+/* Drops all records. With a format, their overflows are counted as lost in the installed set. */
+void perf_drop(struct pfm_context *ctx);
 
 /* timer.c */
 void perf_arm(struct pfm_context *ctx, uint64_t ns);

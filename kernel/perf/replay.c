@@ -140,7 +140,7 @@ static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 	else if (c->plan.clock)
 		pfm_count_late(ctx, missed - told);
 	else
-		pfm_count_lost(ctx, missed - told);
+		pfm_count_lost(ctx, p->set, missed - told);
 	c->throttled = false;
 }
 
@@ -285,7 +285,7 @@ static void replay_lost(struct pfm_context *ctx, const union perf_record *rec)
 	if (perf_format_lost)
 		return;
 	perf_of(ctx)->reported += rec->words[2];
-	pfm_count_lost(ctx, rec->words[2]);
+	pfm_count_lost(ctx, ctx->active, rec->words[2]);
 }
 
 static void replay(struct pfm_context *ctx, const union perf_record *rec)
@@ -334,14 +334,14 @@ void perf_drain(struct pfm_context *ctx, bool all)
 		perf_drop(ctx);
 }
 
-uint64_t perf_drop(struct pfm_context *ctx)
+void perf_drop(struct pfm_context *ctx)
 {
 	struct perf_context *p = perf_of(ctx);
 	const union perf_record *rec;
 	uint64_t n = 0;
 
 	if (p->replaying)
-		return 0;
+		return;
 	perf_rings_round(ctx, true);
 	while ((rec = perf_rings_next(&p->rings))) {
 		struct perf_counter *c = NULL;
@@ -357,7 +357,8 @@ uint64_t perf_drop(struct pfm_context *ctx)
 		c->armed = false;
 		n++;
 	}
-	return ctx->fmt ? n : 0;
+	if (ctx->fmt)
+		pfm_count_lost(ctx, p->set, n);
 }
 
 /*

@@ -410,7 +410,7 @@ static void note_lost(struct pfm_context *ctx, struct inherited *e, const uint64
 {
 	uint64_t lost = perf_format_lost ? words[LOST] : e->lost;
 
-	pfm_count_lost(ctx, lost - e->lost);
+	pfm_count_lost(ctx, ctx->active, lost - e->lost);
 	e->lost = lost;
 }
 
@@ -522,7 +522,7 @@ void perf_sampler_replay(struct pfm_context *ctx, const union perf_record *rec)
 	struct pfm_where where;
 
 	if (!pmd || !parse(ctx, rec, &where, pmd, &stack)) {
-		pfm_count_lost(ctx, 1);
+		pfm_count_lost(ctx, ctx->active, 1);
 		return;
 	}
 	pmd->value = 0;

@@ -556,7 +556,7 @@ void perf_detach(struct pfm_context *ctx)
 	struct perf_context *p = perf_of(ctx);
 
 	if (p->held)
-		pfm_count_lost(ctx, perf_drop(ctx));
+		perf_drop(ctx);
 	perf_block_end(p->block);
 	for (struct pfm_set *set = &ctx->set0; set; set = set->next)
 		perf_group_close(ctx, set);

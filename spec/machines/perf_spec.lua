@@ -672,6 +672,55 @@ describe("the perf machine", function()
       assert.is_true(all >= 2900 and all < 3000, taken .. " samples taken, " .. lost .. " lost")
    end)
 
+   -- Samples each page fault of a child in a tool that does not run meanwhile: more overflows wait
+   -- than its buffer takes. Then the tool does go_on, which leads to set 1. Returns the numbers of
+   -- samples taken and lost.
+   local function samples_late(pages, flags, switch_cnt, go_on)
+      local child, script = target("touch=" .. pages, "ready"), os.tmpname()
+      files.write(script, ([[
+         local lpfm = require "lpfm"
+         assert(lpfm.machine("perf"))
+         local ctx = assert(lpfm.create { format = "default", buf_size = 4096 })
+         assert(ctx:create_evtsets { { id = 0, flags = { %s } }, { id = 1 } })
+         assert(ctx:write_pmcs { { num = 66, value = 9 } })
+         assert(ctx:write_pmds { { num = 66, value = -1, short_reset = -1, long_reset = -1, switch_cnt = %d,
+            flags = { "OVFL_NOTIFY" } } })
+         assert(ctx:load(%d))
+         assert(ctx:start())
+         print("ready")
+         io.stdout:flush()
+         io.read()
+         assert(ctx:read_pmds { 66 }) -- brings the buffer up to date
+         assert(assert(ctx:read(%d)).type == "OVFL")
+         local taken = #ctx:buffer()
+         assert(%s)
+         local infos = ctx:getinfo_evtsets { 0, 1 }
+         print(taken, infos[1].lost, infos[2].runs)
+      ]]):format(flags, switch_cnt, child.pid, PATIENCE, go_on))
+      local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", script }
+      children[#children + 1] = tool
+      assert.are.equal("ready", tool:read_line())
+      os.remove(script)
+      tool:stop()
+      child:write("\n")
+      assert.are.equal("ready", child:read_line())
+      signal.kill(tool.pid, signal.SIGCONT)
+      tool:write("\n")
+      local taken, lost, runs = tool:read_line():match("(%d+)%s+(%d+)%s+(%d+)")
+      assert.are.equal("1", runs, "runs of set 1")
+      return tonumber(taken), tonumber(lost)
+   end
+
+   it("counts as lost what waits for the restart, if another set is started or comes with the restart", function()
+      local PAGES, taken, lost = 200, 0
+      for _, how in ipairs { { flags = "", "ctx:start(1)" }, { flags = "'OVFL_SWITCH'", "ctx:restart()" } } do
+         -- the overflow that fills the buffer also makes the switch
+         taken, lost = samples_late(PAGES, how.flags, taken, how[1])
+         assert.is_true(taken + lost >= PAGES and taken + lost < PAGES + 16, ("%s: %d taken, %d lost"):format(how[1],
+            taken, lost))
+      end
+   end)
+
    it("counts the samples it had to lose while the tool did not run: with those taken they are all", function()
       local file = os.tmpname()
       local tool = programs.start { os.getenv("LPFM_BUILD") .. "/lpfm", "record", "-e", "page-faults", "-c", "1",

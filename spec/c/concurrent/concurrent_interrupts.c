@@ -113,7 +113,7 @@ static void lose(struct file *f)
 {
 	if (!f->installed)
 		return;
-	pfm_count_lost(f->ctx, 2);
+	pfm_count_lost(f->ctx, f->ctx->active, 2);
 	ledger_of(f, f->installed->id)->lost += 2;
 	pfm_count_throttled(f->ctx, 1);
 	ledger_of(f, f->installed->id)->throttled++;
