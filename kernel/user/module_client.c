@@ -281,7 +281,8 @@ static void linux_describe(struct pfm_machine *m, pfm_machine_info_t *info)
 		       "MAP_SETS: a thread reads its own running counters without a call in the process that mapped "
 		       "the view first, where the system lets programs read counters (arm64: sysctl "
 		       "kernel.perf_user_access=1; x86: /sys/bus/event_source/devices/cpu/rdpmc, from the first start "
-		       "or read after mapping on); else by a call. Who forbids it meanwhile ends who is reading\n"
+		       "or read after mapping on); else by a call. If that is forbidden later, a signal ends "
+		       "programs that are just reading\n"
 		       "sampling formats are the kernel's: none written in Lua";
 }
 

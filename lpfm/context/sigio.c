@@ -39,8 +39,8 @@ static struct {
 	bool		busy;		/* callbacks are running */
 } owner;
 
-/* everybody: a signal has come that does not say for which descriptor */
-static volatile sig_atomic_t pending, everybody;
+/* all_due: a signal has come that does not say for which descriptor */
+static volatile sig_atomic_t pending, all_due;
 static volatile unsigned char marked[MAX_FD];	/* by descriptor: a signal has come for it */
 static struct sigaction before;			/* the action of SIGIO */
 static int queued;	/* the real-time signal; 0: none is needed yet */
@@ -122,7 +122,7 @@ static void on_signal(int sig, siginfo_t *info, void *ucontext)
 	if (has_fd(info))
 		marked[info->si_fd] = 1;
 	else
-		everybody = 1;
+		all_due = 1;
 	pending = 1;
 	if (owner.tid == syscall(SYS_gettid))
 		hook(owner.L);
@@ -319,11 +319,11 @@ static int list_contexts(lua_State *L)
 /* Calls the callbacks of all contexts; returns their errors, or nil. */
 static int serve_all(lua_State *L)
 {
-	bool all = everybody;
+	bool all = all_due;
 	int n, list;
 
 	if (all)
-		everybody = 0;
+		all_due = 0;
 	lua_pushnil(L);
 	n = list_contexts(L);
 	list = lua_gettop(L);
@@ -355,7 +355,7 @@ static void sigio_dispatch(lua_State *L)
 	ret = lua_pcall(L, 0, 1, 0);
 	owner.busy = false;
 	if (ret)
-		pending = everybody = 1;
+		pending = all_due = 1;
 	if (!lua_isnil(L, -1))
 		lua_error(L);
 	lua_pop(L, 1);

@@ -118,7 +118,7 @@ static const struct family families[] = {
 	E("DATA_EAR_EVENTS", 0xc8, 1, IOD, ONE, "events caught by the data EAR"),
 	B("DATA_EAR_TLB", 0xc8, IOD, IA64_DEAR_TLB, "ALL=e FAULT=8 L2DTLB=2 L2DTLB_OR_FAULT=a "
 	  "L2DTLB_OR_VHPT=6 VHPT=4 VHPT_OR_FAULT=c",
-	  "L1 data TLB misses caught by the data EAR, by who served them"),
+	  "L1 data TLB misses caught by the data EAR, by what served them"),
 	G("DATA_REFERENCES_SET0", 0xc3, 4, L1 | 0, IOD, ONE, "data references, counted with set 0"),
 	G("DATA_REFERENCES_SET1", 0xc5, 4, L1 | 1, IOD, ONE, "data references, counted with set 1"),
 	E("DISP_STALLED", 0x49, 1, 0, ONE, "cycles without dispersal"),
