@@ -230,6 +230,7 @@ local function add_threads(self, its, values)
    self.uncounted, self.why = self.uncounted + mixed, why
    for _, row in ipairs(its.rows) do
       self.per[#self.per + 1] = { tid = row.tid, pid = row.pid, comm = row.comm,
+         process = row.leader and row.leader.comm,
          values = counts_of(self, plan.with_counts(self.plan, values, row.counts)) }
    end
    self.subjects = self.subjects + #its.rows - 1

@@ -84,6 +84,24 @@ describe("with the /proc of another PID namespace", function()
    end)
 end)
 
+describe("processes that have one number after the other", function()
+   test("are counted each by its name", function()
+      local out, status = inside("-m -p -f --mount-proc", [[
+         cp /bin/true first; cp /bin/true second
+         cat >both <<'END'
+            for name in first second; do
+               echo 99 >/proc/sys/kernel/ns_last_pid
+               ./$name & wait $!
+            done
+END
+         LPFM_MACHINE=perf $L stat --per-process -e page-faults -- sh both; exit $?]])
+      assert.equal(0, status, out)
+      if not out:find(" 100 %l") then return pending "the processes did not get the number" end
+      assert.truthy(out:find "\n +100 first +1 +%d+ +page%-faults", out)
+      assert.truthy(out:find "\n +100 second +1 +%d+ +page%-faults", out)
+   end)
+end)
+
 describe("processes outside of the PID namespace", function()
    -- Records all CPUs inside of a namespace while a program outside starts again and again; returns
    -- which processes have samples.

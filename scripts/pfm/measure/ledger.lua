@@ -46,6 +46,7 @@ end
 -- ctx:close()
 function ledger.new(subject)
    local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
+   first.leader = first
    local parts = {}
    for i = 1, subject.ctx:buf_parts() do parts[i] = { buffer = subject.ctx:buffer { part = i - 1 } } end
    return setmetatable({ ctx = subject.ctx, parts = parts, rows = { first },
@@ -58,6 +59,7 @@ local take = {}
 local function add_row(self, r)
    local row = { tid = r.tid, pid = r.pid, counts = {}, told = 0 }
    self.rows[#self.rows + 1], self.by_tid[r.tid] = row, row
+   row.leader = self.by_tid[r.pid] -- of this process, not of a later one that gets the same number
    return row
 end
 

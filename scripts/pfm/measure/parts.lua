@@ -85,7 +85,7 @@ end
 
 function keys.process(part, names)
    if not part.pid then return "?", 0 end -- /proc does not tell it
-   return ("%d %s"):format(part.pid, names[part.pid] or "?"), part.pid
+   return ("%d %s"):format(part.pid, part.process or names[part.pid] or "?"), part.pid
 end
 
 --- Adds up the threads of a result.
