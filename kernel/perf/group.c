@@ -301,7 +301,7 @@ static int open_counter(struct pfm_context *ctx, struct perf_group *g, struct pe
 	if (perf_event_id(c->fd, &c->id) || (c->plan.sampling && perf_ring_join(p->rings.r, c->fd))) {
 		int err = errno;
 
-		return pfm_refuse(-err, "%s: the kernel refuses its event: %s", what, strerror(err));
+		return pfm_refuse(-err, "%s: ioctl(2) of its event: %s", what, strerror(err));
 	}
 	return 0;
 }

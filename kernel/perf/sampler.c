@@ -157,7 +157,7 @@ static int open_event(struct pfm_context *ctx, struct perf_ring *ring, uint32_t 
 		return perf_refuse_filter(what, plan->filter, errno);
 	if (!perf_event_id(e->fd, &e->id) && !perf_ring_join(ring, e->fd))
 		return 0;
-	return pfm_refuse(-errno, "%s: the kernel refuses its event: %s", what, strerror(errno));
+	return pfm_refuse(-errno, "%s: ioctl(2) of its event: %s", what, strerror(errno));
 }
 
 /*

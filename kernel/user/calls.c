@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -106,7 +107,7 @@ static int create_on(struct pfm_machine *m, pfarg_ctx_t *ctx, struct pfm_buffer_
 	d->by_06 = by_06;
 	ret = create_in_room(m, d, ctx, fmt, fmt_arg);
 	if (!ret && pfm_desc_publish(d)) {
-		ret = pfm_refuse(-errno, "cannot watch the descriptor");
+		ret = pfm_refuse(-errno, "cannot watch the descriptor: epoll_ctl(2): %s", strerror(errno));
 		pfm_do_close(d->ctx);
 	}
 	if (ret) {

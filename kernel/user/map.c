@@ -110,7 +110,7 @@ static int map(struct pfm_desc *d, const struct request *r, void **at)
 		return ret;
 	*at = mmap(r->addr, r->size, r->prot, (r->flags & ~MAP_TYPE) | MAP_SHARED, d->memfd, 0);
 	if (*at == MAP_FAILED)
-		return pfm_refuse(-errno, "cannot map the sampling buffer");
+		return pfm_refuse(-errno, "cannot map the sampling buffer: mmap(2): %s", strerror(errno));
 	return 0;
 }
 

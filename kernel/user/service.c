@@ -154,20 +154,26 @@ static int open_epoll(void)
 	return high;
 }
 
-/* Starts a thread, which handles the watches that are added from now on. */
-static int start(void)
+/*
+ * Starts a thread, which handles the watches that are added from now on. Returns 0, or -1 with
+ * errno, and in *what what failed.
+ */
+static int start(const char **what)
 {
 	struct service *s = pfm_os_alloc(sizeof(*s));
 	pthread_t thread;
 	int err = ENOMEM;
 
+	*what = "memory";
 	if (!s)
 		goto fail;
+	*what = "epoll_create1(2)";
 	s->epoll = open_epoll();
 	if (s->epoll < 0) {
 		err = errno;
 		goto fail;
 	}
+	*what = "pthread_create(3)";
 	err = pfm_thread_start(&thread, serve, s, PTHREAD_CREATE_DETACHED);
 	if (err) {
 		close(s->epoll);
@@ -184,16 +190,17 @@ fail:
 
 int pfm_service_start(void)
 {
+	const char *what;
 	sigset_t saved;
 	int ret;
 
 	pfm_signals_block(&saved);
 	pthread_mutex_lock(&service_lock);
-	ret = current ? 0 : start();
+	ret = current ? 0 : start(&what);
 	pthread_mutex_unlock(&service_lock);
 	pfm_signals_restore(&saved);
 	if (ret)
-		pfm_refuse(0, "cannot start the service thread: %s", strerror(errno));
+		pfm_refuse(0, "cannot start the service thread: %s: %s", what, strerror(errno));
 	return ret;
 }
 
@@ -212,12 +219,13 @@ void pfm_service_forget(void)
 static int add(struct pfm_watch *w, uint32_t events)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = w };
+	const char *what;
 	int ret;
 
 	pthread_mutex_lock(&service_lock);
 	ret = epoll_ctl(current->epoll, EPOLL_CTL_ADD, w->fd, &ev);
 	if (ret && (errno == EBADF || errno == EINVAL) && fcntl(w->fd, F_GETFD) >= 0)
-		ret = start() ? -1 : epoll_ctl(current->epoll, EPOLL_CTL_ADD, w->fd, &ev);
+		ret = start(&what) ? -1 : epoll_ctl(current->epoll, EPOLL_CTL_ADD, w->fd, &ev);
 	w->service = current;
 	pthread_mutex_unlock(&service_lock);
 	return ret;

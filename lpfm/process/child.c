@@ -108,7 +108,7 @@ static _Noreturn void run_child(const struct plan *plan, int sock)
 	 * until here, such as copying pages after the fork, is not counted for the program.
 	 */
 	if (send(sock, "", 1, MSG_NOSIGNAL) != 1)
-		_exit(127);
+		_exit(errno);
 	do
 		got = read(sock, &go, 1);
 	while (got < 0 && errno == EINTR);
@@ -333,13 +333,23 @@ static pid_t fork_child(const struct plan *plan, int *sock, const char **what)
 	return pid;
 }
 
-/* Waits until the child waits for go(). If the child has died before that, go() will report it. */
-static void await_child(int sock)
+/*
+ * Waits until the child waits for go(). Returns 0, or -1 with errno: the child could not send the
+ * byte, and has ended with the errno as its status. If a signal has ended it, go() will report it.
+ */
+static int await_child(int sock, pid_t pid)
 {
+	siginfo_t info = { .si_code = 0 };
+	ssize_t got;
 	char ready;
 
-	while (recv(sock, &ready, 1, 0) < 0 && errno == EINTR)
-		;
+	do
+		got = recv(sock, &ready, 1, 0);
+	while (got < 0 && errno == EINTR);
+	if (got || waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) || info.si_code != CLD_EXITED)
+		return 0;
+	errno = info.si_status;
+	return -1;
 }
 
 /* The kernel tells nothing of the end of a child while SIGCHLD is ignored. */
@@ -354,6 +364,7 @@ static void heed_sigchld(void)
 static int start(struct child *c, const struct plan *plan, const char **what)
 {
 	pid_t pid;
+	int err;
 
 	heed_sigchld();
 	pid = fork_child(plan, &c->sock, what);
@@ -361,15 +372,16 @@ static int start(struct child *c, const struct plan *plan, const char **what)
 		c->sock = -1;
 		return -1;
 	}
-	await_child(c->sock);
-	c->process = lpfm_process_new(pid);
+	*what = "send";
+	err = await_child(c->sock, pid) ? errno : 0;
+	c->process = err ? NULL : lpfm_process_new(pid);
 	if (c->process)
 		return 0;
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	close(c->sock);
 	c->sock = -1;
-	errno = ENOMEM;
+	errno = err ? err : ENOMEM;
 	return -1;
 }
 
@@ -624,7 +636,8 @@ static int child_wait(lua_State *L)
 	while (!(done = lpfm_process_poll(p)) && more > 0)
 		more = wait_a_while(L, p, deadline);
 	if (done < 0 || more < 0)
-		return lpfm_fail_errno(L, errno, "wait: %s", strerror(errno));
+		return lpfm_fail_errno(L, errno, "wait: %s%s", done < 0 ? "waitid(2) or wait4(2): " : "",
+				       strerror(errno));
 	if (!done)
 		return lpfm_timeout(L);
 	lua_createtable(L, 0, 3);

@@ -118,7 +118,7 @@ static int proc_catch(lua_State *L)
 	int sig = lpfm_to_signal(L, 1, "catch");
 
 	if (lpfm_catch_signal(sig))
-		return lpfm_fail_errno(L, errno, "catch: signal %d: %s", sig, strerror(errno));
+		return lpfm_fail_errno(L, errno, "catch: signal %d: sigaction(2): %s", sig, strerror(errno));
 	return lpfm_true(L);
 }
 

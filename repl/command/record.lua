@@ -352,7 +352,7 @@ end
 -- @treturn number exit status
 function command.main(argv)
    local args, words = command.options():parse(join_how(argv))
-   assert(proc.catch "USR2") -- SIGUSR2 must not end a recording
+   expect.value(proc.catch "USR2") -- SIGUSR2 must not end a recording
    if args.output == "-" then options.fail("a recording cannot go to a pipe or the screen: expected -o FILE") end
    local function prepared() return spec_of(args, options.target(args, words)) end
    local done = extensions.run("record", args, prepared)

@@ -196,10 +196,17 @@ local function waits_for_child(self)
    return self.child and (self.live == 0 or self.clock or self.waits_until ~= nil or self.target.inherit ~= nil)
 end
 
+-- Waits for the end of the command; sets its status if it has ended.
+local function await(self, seconds)
+   local status, err, errno = self.child:wait(seconds)
+   if errno and errno ~= lpfm.errno.EINTR then error(err, 0) end
+   self.status = status
+end
+
 local function child_ended(self)
    if self.status then return true end
    self.own_ns = self.env.ran_ns(self.child.pid, self.child.pid) or self.own_ns -- gone after wait()
-   self.status = self.child:wait(0)
+   await(self, 0)
    return self.status ~= nil
 end
 
@@ -337,7 +344,7 @@ local function end_interrupted(self)
       return began + (handles_interrupt(self) and SAVING or PATIENCE) - proc.clock()
    end
    while not self.status and left() > 0 and not proc.interrupted() do
-      self.status = self.child:wait(math.min(left(), 0.5))
+      await(self, math.min(left(), 0.5))
    end
    if not self.status and not self.target.outlive then self.child:kill("TERM") end
 end
@@ -357,7 +364,7 @@ local function reap(self)
       return
    end
    while not self.status do
-      self.status = self.child:wait()
+      await(self)
       if not self.status and proc.interrupted() then
          if self.target.outlive then break end
          self.child:kill(self.interrupted and "KILL" or "TERM")

@@ -496,7 +496,7 @@ function sampling.attach(self, subject)
    if not ctx then return nil, err, errno end
    subject.parts, subject.size, subject.samples = {}, size, {}
    for part = 1, self.sampler and ctx:buf_parts() or 0 do
-      subject.parts[part] = { buffer = ctx:buffer { part = part - 1 }, region = 0, taken_records = {} }
+      subject.parts[part] = { buffer = expect.value(ctx:buffer { part = part - 1 }), region = 0, taken_records = {} }
    end
    if self.sampler then self.sampler:note(size, 1) end
    subject.ran_before = subject.tid and ran_ns(subject.tid, subject.pid) or 0

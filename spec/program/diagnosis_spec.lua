@@ -324,6 +324,28 @@ describe("where perf_event_open(2) is denied", function()
       assert.truthy(out:find("no descriptor for a context: socketpair(2): Operation not permitted\n", 1, true), out)
    end)
 
+   local DENIED = {
+      ["epoll_create"] = { "stat -e cs true", "cannot start the service thread: epoll_create1(2): " },
+      ["epoll_ctl"] = { "stat -e cs true", "cannot watch the descriptor: epoll_ctl(2): " },
+      ["getaffinity"] = { "stat -e cs -C 0 --timeout 0.01", "lpfm stat: getaffinity: " },
+      ["ioctl"] = { "stat -e cs true", ": ioctl(2) of its event: " },
+      ["mmap"] = { "record -o denied.data true", "buffer: cannot map the sampling buffer: mmap(2): " },
+      ["send"] = { "stat -e cs true", "spawn: send: " },
+      ["sigaction"] = { "record -o denied.data true", "catch: signal 12: sigaction(2): " },
+      ["wait"] = { "stat -e cs true", "wait: waitid(2) or wait4(2): " },
+      ["waitid"] = { "record -o denied.data true", "wait: waitid(2) or wait4(2): " },
+   }
+
+   for call, want in pairs(DENIED) do
+      it("another denied system call is named: " .. call, function()
+         local out, status = c.sh(("cd %s && env LPFM_MACHINE=perf timeout -s KILL 60 %s 1:%s %s %s"):format(scratch,
+            denied, call, program, want[1]))
+         assert.equal(1, status, out)
+         assert.truthy(out:find(want[2] .. "Operation not permitted\n", 1, true), out)
+         assert.falsy(out:find("traceback", 1, true), out)
+      end)
+   end
+
    it("commands that need no machine go on working", function()
       for line, words in pairs(OFFLINE) do
          local out, status = under(1, line)

@@ -49,8 +49,10 @@ function real.ran_ns(tid, pid)
 end
 
 function real.load_cpu(ctx, cpu)
-   local before = proc.getaffinity()
-   local ok, err, errno = proc.setaffinity(cpu)
+   local before, err, errno = proc.getaffinity()
+   if not before then return nil, err, errno end
+   local ok
+   ok, err, errno = proc.setaffinity(cpu)
    if not ok then return nil, ("CPU %d is not online, or may not be used here: %s"):format(cpu, err), errno end
    ok, err, errno = ctx:load()
    proc.setaffinity(before)

@@ -4,6 +4,7 @@
 -- @module pfm.measure.ledger
 
 local lpfm = require "lpfm"
+local expect = require "pfm.util.expect"
 local host = require "pfm.measure.host"
 local text_file = require "pfm.util.text_file"
 
@@ -48,7 +49,7 @@ function ledger.new(subject)
    local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
    first.leader = first
    local parts = {}
-   for i = 1, subject.ctx:buf_parts() do parts[i] = { buffer = subject.ctx:buffer { part = i - 1 } } end
+   for i = 1, subject.ctx:buf_parts() do parts[i] = { buffer = expect.value(subject.ctx:buffer { part = i - 1 }) } end
    return setmetatable({ ctx = subject.ctx, parts = parts, rows = { first },
       by_tid = { [subject.tid] = first }, lost = 0,
       outer = lpfm.machine().name == "perf" and measured_by() or nil }, ledger)

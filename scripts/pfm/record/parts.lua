@@ -3,6 +3,7 @@
 -- what is known of the programs that run.
 -- @module pfm.record.parts
 
+local expect = require "pfm.util.expect"
 local proc = require "lpfm.proc"
 local file = require "pfm.record.file"
 local known = require "pfm.record.known"
@@ -41,7 +42,7 @@ end
 function parts.new(r, limits)
    r.known = known.new()
    local signal = limits.switch.signal
-   if signal then assert(proc.catch(signal)) end
+   if signal then expect.value(proc.catch(signal)) end
    return setmetatable({ r = r, limits = limits, files = {}, removed = 0, bytes = 0, began = 0,
       losses = profile.losses(r.profile) }, parts)
 end
