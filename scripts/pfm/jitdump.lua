@@ -177,17 +177,10 @@ end
 -- @treturn table of `start`, `size`, `name`, `time` (ns)
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):loads(4096) --> 0
 function dump:loads(address)
-   local list, out = self.list, {}
-   local i = tables.last_before(list, "start", address)
-   while i > 0 and list[i].reach > address do
-      if address < list[i].start + list[i].size then out[#out + 1] = list[i] end
-      i = i - 1
-   end
-   table.sort(out, function(a, b) return a.order < b.order end)
-   return out
+   return jitmap.covering(self.list, address)
 end
 
---- Lists the times at which code replaced other code.
+--- Lists the times at which code replaced other code, where they are known.
 -- @treturn table of times, ns
 -- @usage #jitdump.stored({ functions = {}, lines = {}, files = {} }):replacements() --> 0
 function dump:replacements()
@@ -197,7 +190,7 @@ function dump:replacements()
          local other = self.list[k]
          if other.start >= load.start + load.size then break end
          local time = math.max(load.time, other.time)
-         if not seen[time] then times[#times + 1] = time end
+         if not seen[time] and time > 0 then times[#times + 1] = time end
          seen[time] = true
       end
    end
@@ -219,20 +212,16 @@ function dump:at(time)
    return setmetatable({ dump = self, time = time }, view)
 end
 
--- Returns the code at an address at the view's time. If none was made there by then, returns the
+-- Returns the code at an address up to the view's time. If none was made there by then, returns the
 -- first that was made later: the view's time may be that of the last exec or mapping.
-local function load_at(self, address)
+local function loads_at(self, address)
    local loads = self.dump:loads(address)
-   local found = loads[1]
-   for _, load in ipairs(loads) do
-      if load.time <= self.time then found = load end
-   end
-   return found
+   while #loads > 1 and loads[#loads].time > self.time do loads[#loads] = nil end
+   return loads
 end
 
 function view:func(address)
-   local load = load_at(self, address)
-   if load then return load.name, load.start, load.size end
+   return jitmap.latest(loads_at(self, address))
 end
 
 local function line_in(load, address)
@@ -244,8 +233,8 @@ local function line_in(load, address)
 end
 
 function view:line(address)
-   local load = load_at(self, address)
-   if load then return line_in(load, address) end
+   local loads = loads_at(self, address)
+   if #loads > 0 then return line_in(loads[#loads], address) end
 end
 
 -- Lists all code that ever was at an address, with the address's source line in each.
@@ -253,7 +242,8 @@ function view:loads(address)
    local out = {}
    for i, load in ipairs(self.dump:loads(address)) do
       local file, line = line_in(load, address)
-      out[i] = { start = load.start, size = load.size, name = load.name, time = load.time, file = file, line = line }
+      out[i] = { start = load.start, size = load.size, name = load.name, time = load.time, order = load.order,
+         file = file, line = line }
    end
    return out
 end

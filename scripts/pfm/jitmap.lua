@@ -46,11 +46,44 @@ function jitmap.parse(text)
       local start, size, name = line:match("^0?x?(%x+)%s+0?x?(%x+)%s+(.+)$")
       local bytes = size and tonumber(size, 16)
       if bytes and bytes > 0 then
-         list[#list + 1] = { start = tonumber(start, 16), size = bytes, order = #list,
+         list[#list + 1] = { start = tonumber(start, 16), size = bytes, order = #list, time = 0,
             name = (demangle((name:gsub("%z", "?"))):gsub("%c", "?")) }
       end
    end
    return setmetatable({ list = jitmap.sorted(list) }, map)
+end
+
+--- Finds all code in a list that ever was at an address.
+-- @tparam table list of `jitmap.sorted`
+-- @number address
+-- @treturn table of elements of the list, in their `order`
+-- @usage #jitmap.covering(jitmap.sorted({ { start = 8, size = 4, order = 1 } }), 9) --> 1
+function jitmap.covering(list, address)
+   local out = {}
+   local i = tables.last_before(list, "start", address)
+   while i > 0 and list[i].reach > address do
+      if address < list[i].start + list[i].size then out[#out + 1] = list[i] end
+      i = i - 1
+   end
+   table.sort(out, function(a, b) return a.order < b.order end)
+   return out
+end
+
+--- Returns the latest of the code that was at an address. If it is not known when it replaced other
+-- code (its `time` is 0), the name says that it may have been the other.
+-- @tparam table loads of `jitmap.covering`, up to the latest
+-- @return its name, where it starts, its size; or nil
+-- @usage
+-- local loads = { { name = "first", time = 0 }, { name = "second", time = 0 } }
+-- print((jitmap.latest(loads))) --> second (or earlier code)
+function jitmap.latest(loads)
+   local latest = loads[#loads]
+   if not latest then return nil end
+   local name = latest.name
+   for _, load in ipairs(latest.time == 0 and loads or {}) do
+      if load.name ~= latest.name then name = latest.name .. " (or earlier code)" end
+   end
+   return name, latest.start, latest.size
 end
 
 -- A map has the methods of lpfm.symbols' objects; its addresses are the process's.
@@ -60,14 +93,15 @@ end
 -- @return its name, where it starts, its size; or nil
 -- @usage jitmap.parse("1000 40 made"):func(0x1010)
 function map:func(address)
-   local list, best = self.list, nil
-   local i = tables.last_before(list, "start", address)
-   while i > 0 and list[i].reach > address do
-      local e = list[i]
-      if address < e.start + e.size and (not best or e.order > best.order) then best = e end
-      i = i - 1
-   end
-   if best then return best.name, best.start, best.size end
+   return jitmap.latest(self:loads(address))
+end
+
+--- Lists all code that ever was at an address. A map file does not say when: each `time` is 0.
+-- @number address
+-- @treturn table of `start`, `size`, `name`, `time`
+-- @usage #jitmap.parse("1000 40 made"):loads(0x1010) --> 1
+function map:loads(address)
+   return jitmap.covering(self.list, address)
 end
 
 -- A map file has no lines, inlined functions, mapped segments or build id.
@@ -195,7 +229,7 @@ function jitmap.stop()
    jitmap.handler, jitmap.file = nil, nil
 end
 
-expect.methods("map", map, { func = "address: number", functions = "" })
+expect.methods("map", map, { func = "address: number", loads = "address: number", functions = "" })
 
 expect.signatures("jitmap", jitmap, {
    parse = "text: string",
@@ -205,6 +239,8 @@ expect.signatures("jitmap", jitmap, {
    of = "pid: number; file: path?",
    start = "path: path?",
    sorted = "list: [{start,size,order}]",
+   covering = "list: [{start,size,order}]; address: number",
+   latest = "loads: [{name,time}]",
 })
 
 return jitmap

@@ -11,6 +11,7 @@ local recording = require "pfm.recording"
 local summary = require "pfm.recording.summary"
 local embedded_symbols = require "pfm.recording.embedded_symbols"
 local files = require "support.files"
+local jitmap = require "pfm.jitmap"
 
 local read, write = files.read, files.write
 
@@ -273,5 +274,24 @@ describe("Code that a JIT compiler made", function()
          end
          assert.falsy(text:find("No such file", 1, true), text)
       end
+   end)
+
+   it("is not known for sure where a map file names other code at its place, for the map has no times", function()
+      local path, maps = jitmap.path(NOBODY), { { 0x1000, 0x3000, 0, "" } }
+      local wanted = { [0x1000] = "first", [0x1050] = "third (or earlier code)", [0x1070] = "second (or earlier code)",
+         [0x10c0] = "first", [0x2000] = "only" }
+      local list = {}
+      for address in pairs(wanted) do list[#list + 1] = { tid = NOBODY, pid = NOBODY, ip = address } end
+      local collector = embedded_symbols.collector { [65] = {} }
+      collector:maps(NOBODY, maps)
+      collector:block(samples.block(list))
+      files.write(path, "1000 100 first\n1040 40 second\n2000 10 only\n1040 20 third\n")
+      local objects = collector:objects()
+      os.remove(path)
+      local self = recording.of { head = { events = { { name = "cpu-clock", pmd = 65 } }, machine = {} }, blocks = {},
+         maps = { { pid = NOBODY, maps = maps } }, symbols = { [path] = objects[1] } }
+      local resolver, found = embedded_symbols.resolver(self), {}
+      for address in pairs(wanted) do found[address] = resolver:resolve(NOBODY, address).func end
+      assert.same(wanted, found)
    end)
 end)

@@ -88,7 +88,8 @@ and --call-graph dwarf,SIZE choose. A stack ends where its callers cannot be tol
 do, and why.
 
 Names are those of the source in C++ and Rust. Code that a JIT compiler made has the names that /tmp/perf-PID.map gives
-it, or the names and lines that it had at the time of the sample, from the jit-PID.dump which the process maps.
+it, or the names and lines that it had at the time of the sample, from the jit-PID.dump which the process maps. A map
+does not say when code replaced other code: there, "NAME (or earlier code)" is the last of several names.
 
 In scripts require("pfm.stacks").tree(recording) is the tree of calls, and the sampling format "stack" records stacks:
 ?sampling.]==] },

@@ -38,20 +38,14 @@ local function file_object(resolver, file)
    return o
 end
 
--- Notes the generated code at an address, in which a JIT compiler's map file names it.
-local function note_map(o, handle, own)
-   local name, start, size = handle:func(own)
-   if not o.seen[start] then o.functions[#o.functions + 1] = { start, size, name } end
-   o.seen[start] = true
-end
-
 -- Notes all generated code that ever was at an address, with the times at which it was made: when a
--- sample is looked at, its time tells which code it was.
+-- sample is looked at, its time tells which code it was. A map file has no times.
 local function note_loads(o, handle, own)
    for _, load in ipairs(handle:loads(own)) do
-      local id = load.start .. " " .. load.time
-      if not o.seen[id] then o.functions[#o.functions + 1] = { load.start, load.size, load.name, load.time } end
-      o.seen[id] = true
+      if not o.seen[load.order] then
+         o.functions[#o.functions + 1] = { load.start, load.size, load.name, load.time, order = load.order }
+      end
+      o.seen[load.order] = true
       if load.file then
          o.numbers[load.file] = o.numbers[load.file] or #tables.append(o.files, { load.file })
          o.lines[#o.lines + 1] = { own, o.numbers[load.file], load.line, load.time }
@@ -69,16 +63,14 @@ local function note_made(objects, where, pid)
    end
    if o.noted[where.own] then return end
    o.noted[where.own] = true
-   if where.handle.loads then
-      o.process = pid
-      note_loads(o, where.handle, where.own)
-   else
-      note_map(o, where.handle, where.own)
-   end
+   o.process = pid
+   note_loads(o, where.handle, where.own)
 end
 
 local function finish(o)
-   for _, list in ipairs { o.functions, o.lines, o.frames } do table.sort(list, tables.by(1)) end
+   for _, list in ipairs { o.lines, o.frames } do table.sort(list, tables.by(1)) end
+   table.sort(o.functions, tables.by(o.process and "order" or 1)) -- the latest code at a place is the last
+   for _, f in ipairs(o.functions) do f.order = nil end
    o.seen, o.numbers, o.noted = nil, nil, nil
    return o
 end
@@ -255,6 +247,13 @@ function embedded:segments()
    return self.value.segments
 end
 
+-- Makes the object of a chunk SYMS; of a dump, one that has a view of each time.
+local function object_of(path, value)
+   if not value.process then return setmetatable({ value = value }, embedded) end
+   local dump = jitdump.stored(value)
+   return jitmap.is_path(path) and dump:at(math.huge) or dump
+end
+
 -- Returns a function that finds objects among those that a recording contains.
 local function finder(self)
    local known = {}
@@ -266,11 +265,9 @@ local function finder(self)
       if not value then return nil, self.symbols and not self.is_here and made and "it was not recorded" or nil end
       local own = value.build_id or value.inode
       if id and own and id ~= own then return nil, "its symbols were not recorded" end
-      path = value
-      known[path] = known[path] or (value.process and jitdump.stored(value))
-         or setmetatable({ value = value }, embedded)
+      known[value] = known[value] or object_of(path, value)
       if value.missing then return nil, value.missing end
-      return known[path]
+      return known[value]
    end
 end
 
