@@ -21,7 +21,7 @@ local function note(t, is_list)
 end
 
 local sethook, set_metatable, strings = debug.sethook, debug.setmetatable, getmetatable("")
--- a value of each type without a metatable, but nil
+-- A value of each type whose values share a metatable, except nil and strings.
 local plain = { true, 0, next, coroutine.create(function() end) }
 local environment = {}
 

@@ -55,7 +55,7 @@ package.loaders[#package.loaders + 1] = function(name)
    end
 end
 
---- The rows of the installed parts' commands.
+--- Returns the rows of the installed parts' commands.
 -- @string[opt] part only this part's
 -- @treturn {table,...}
 function parts.commands(part)
@@ -67,7 +67,7 @@ function parts.commands(part)
    return out
 end
 
---- The kinds of words that the parts' commands take, as in `repl.command.kinds`.
+--- Returns the kinds of words that the parts' commands take, as in `repl.command.kinds`.
 -- @treturn table lists of words, by kind
 function parts.kinds()
    local out = {}
@@ -88,7 +88,7 @@ function parts.missing(word)
    end
 end
 
---- The installed parts' pages of help.
+--- Returns the installed parts' pages of help.
 -- @treturn {table,...} as `repl.prompt.topics` has them
 function parts.topics()
    local out = {}

@@ -30,7 +30,7 @@ function screen.possible()
    return terminal.is_terminal(true) and keys() ~= nil
 end
 
---- The size of the terminal.
+--- Returns the size of the terminal.
 -- @treturn number columns
 -- @treturn number lines
 function screen.size()

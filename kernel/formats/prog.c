@@ -255,9 +255,7 @@ static int prog_handler(void *self, pfm_ovfl_arg_t *arg, const struct pfm_where 
 	arg->ovfl_ctrl = (pfm_ovfl_ctrl_t){ .reset_ovfl_pmds = 1 };
 	if (verdict & ACTIONS)
 		return act(j, verdict, arg, where);
-	/*
-	 * marked as likely, so that the path with a count, which takes longer, is the straight one
-	 */
+	/* The path that counts takes longer, so the compiler lays it out without a jump. */
 	if (__builtin_expect(verdict & PFM_PROG_BUCKET(0), 1))
 		count(j, verdict & PFM_PROG_NO_BUCKET);
 	return 0;

@@ -166,7 +166,7 @@ static int u64_concat(lua_State *L)
 }
 
 /***
-Hexadecimal digits, with 0x.
+Returns the hexadecimal digits, with 0x.
 @function u64:hex
 @treturn string
 @usage assert(require("lpfm").u64(255):hex() == "0xff")
@@ -177,7 +177,7 @@ static int u64_hex(lua_State *L)
 }
 
 /***
-Decimal digits of the value read as signed (two's complement).
+Returns the decimal digits of the value read as signed (two's complement).
 @function u64:signed
 @treturn string
 @usage assert(require("lpfm").u64("0xffffffffffffffff"):signed() == "-1")
@@ -193,7 +193,8 @@ static bool exact(uint64_t value)
 }
 
 /***
-As a Lua number: read as signed if |v| <= 2^53, as this module does everywhere, else as unsigned.
+Returns the value as a Lua number: read as signed if |v| <= 2^53, as this module does everywhere,
+else as unsigned.
 @function u64:tonumber
 @treturn number
 @raise if a number does not hold it exactly
@@ -229,7 +230,7 @@ static int u64_compare(lua_State *L)
 }
 
 /***
-Bitwise and.
+Returns the bitwise and.
 @function u64:band
 @param x the other value
 @return u64 object
@@ -238,7 +239,7 @@ Bitwise and.
 static int u64_band(lua_State *L) { return push(L, self(L) & operand(L, 2)); }
 
 /***
-Bitwise or.
+Returns the bitwise or.
 @function u64:bor
 @param x the other value
 @return u64 object
@@ -247,7 +248,7 @@ Bitwise or.
 static int u64_bor(lua_State *L) { return push(L, self(L) | operand(L, 2)); }
 
 /***
-Bitwise exclusive or.
+Returns the bitwise exclusive or.
 @function u64:bxor
 @param x the other value
 @return u64 object
@@ -256,7 +257,7 @@ Bitwise exclusive or.
 static int u64_bxor(lua_State *L) { return push(L, self(L) ^ operand(L, 2)); }
 
 /***
-Bitwise complement.
+Returns the bitwise complement.
 @function u64:bnot
 @return u64 object
 @usage assert(require("lpfm").u64(0):bnot():hex() == "0xffffffffffffffff")

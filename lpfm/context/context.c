@@ -169,7 +169,7 @@ static int context_fd(lua_State *L)
 }
 
 /***
-The size of the context's sampling buffer in bytes, as it is mapped.
+Returns the size of the context's sampling buffer in bytes, as it is mapped.
 @function context:buf_size
 @treturn int 0: there is none
 @usage

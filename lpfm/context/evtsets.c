@@ -53,7 +53,7 @@ static int context_create_evtsets(lua_State *L)
 }
 
 /***
-The state of event sets (specification 3.1.12).
+Returns the state of event sets (specification 3.1.12).
 @function context:getinfo_evtsets
 @param list list of set ids
 @treturn[1] table list of {id=, id_next=, flags=, ovfl_pmds=, runs=, timeout=ns left,

@@ -29,7 +29,7 @@ int lpfm_fmt_failure(lua_State *L, const struct lpfm_context *ctx, const char *c
 }
 
 /***
-The error that ended the session of a context with a format written in Lua.
+Returns the error that ended the session of a context with a format written in Lua.
 @function context:format_error
 @treturn[1] string the error with its traceback
 @return[2] nil, there was none

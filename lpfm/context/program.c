@@ -98,8 +98,8 @@ static void push_buckets(lua_State *L, const uint64_t *buckets, uint32_t n)
 }
 
 /***
-The verdicts that the program of a context with the format program has given so far. They can be
-looked at while monitoring goes on.
+Returns the verdicts that the program of a context with the format program has given so far. They
+can be looked at while monitoring goes on.
 @function context:verdicts
 @treturn[1] table {runs=times it ran, kept=samples, outside=counts of buckets that are not there,
 stopped=true after a STOP, buckets={[0]=count, ...}, without those that are 0}

@@ -197,9 +197,9 @@ static void push_target(lua_State *L, const struct lpfm_programming *p)
 }
 
 /***
-How the context is programmed, by the calls that succeeded: the interface has no call that reads it
-back. The lists are as the calls take them, without fields that are 0, sorted by set and number. Of
-a call that was refused, the elements before the bad one are there.
+Returns how the context is programmed, by the calls that succeeded: the interface has no call that
+reads it back. The lists are as the calls take them, without fields that are 0, sorted by set and
+number. Of a call that was refused, the elements before the bad one are there.
 @function context:programming
 @treturn table
 @result create the options of `lpfm.create`

@@ -136,7 +136,7 @@ static int vector_set(lua_State *L)
 }
 
 /***
-All values.
+Returns all values.
 @function vector:values
 @return value of element 1
 @return value of element 2, ...

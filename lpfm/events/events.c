@@ -405,7 +405,7 @@ static int suggest_event(lua_State *L)
 }
 
 /***
-All PMU models with known events.
+Returns all PMU models with known events.
 @function lpfm.pmus
 @treturn {table,...} `name`, `desc`, `type`, `present`, `events` (of the PMU itself), `counters`,
 `width`, `current`
@@ -444,8 +444,8 @@ struct software_event {
 static const struct software_event software[] = { PFM_SOFTWARE_EVENTS(SOFTWARE_EVENT) };
 
 /***
-The software events, by the names that perf has for them. Their PMC and PMD have the same number on
-every machine that counts them.
+Returns the software events, by the names that perf has for them. Their PMC and PMD have the same
+number on every machine that counts them.
 @function lpfm.software_events
 @treturn {table,...} `name`, `aliases`, `num` (of its PMC and PMD), `unit` ("ns", or nil: it is a
 number of events), `description`

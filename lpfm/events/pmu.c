@@ -46,7 +46,7 @@ static void set_event(lua_State *L, const char *name, int (*get)(pfmlib_event_t 
 }
 
 /***
-The current PMU model: event names without a model's name before them are its events.
+Returns the current PMU model. Event names without a model's name before them are its events.
 @function lpfm.pmu
 @treturn[1] table {name=, type=PFMLIB_*_PMU, num_events=, max_event_name=bytes, num_pmcs=,
 num_pmds=, num_counters=, width=bits of a hardware counter, impl_pmcs=, impl_pmds=,
@@ -238,7 +238,7 @@ static int event_error(lua_State *L)
 }
 
 /***
-The version of the event library; its interface is libpfm 3's.
+Returns the version of the event library; its interface is libpfm 3's.
 @function lpfm.event_version
 @treturn int major
 @treturn int minor

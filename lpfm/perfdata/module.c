@@ -288,7 +288,7 @@ static int push_section(lua_State *L, const struct perf_file *f, struct perf_sec
 }
 
 /***
-The bytes of a feature, a section of the file's header.
+Returns the bytes of a feature, a section of the file's header.
 @function perfdata:feature
 @int number 1 to 255, of perf's HEADER_*
 @treturn ?string nil if the file has no such feature
@@ -431,7 +431,7 @@ static bool push_record(lua_State *L, struct perfdata *self, const struct perf_r
 }
 
 /***
-The next record.
+Reads the next record.
 @function perfdata:next
 @string[opt] only "samples" or "records": records of the other kind are skipped
 @treturn[1] table of a sample: `kind` "SAMPLE", `attr` (number of its event), `misc` (bits), `pid`,

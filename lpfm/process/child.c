@@ -673,7 +673,7 @@ static int child_kill(lua_State *L)
 }
 
 /***
-A descriptor that is readable once the process has ended, for lpfm.poll.
+Returns a descriptor that is readable once the process has ended, for lpfm.poll.
 @function child:fd
 @treturn int
 @raise where the kernel has no such descriptors (before Linux 5.3)

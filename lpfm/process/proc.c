@@ -21,7 +21,7 @@ What a monitoring tool needs from the system apart from counters: processes, CPU
 #include "process/process.h"
 
 /***
-The threads of a process.
+Returns the threads of a process.
 @function lpfm.proc.threads
 @int pid
 @treturn[1] table list of thread ids
@@ -50,7 +50,7 @@ static int proc_threads(lua_State *L)
 }
 
 /***
-The id of the calling thread.
+Returns the id of the calling thread.
 @function lpfm.proc.gettid
 @treturn int
 @usage assert(require("lpfm.proc").gettid() > 0)
@@ -62,7 +62,7 @@ static int proc_gettid(lua_State *L)
 }
 
 /***
-The id of this process.
+Returns the id of this process.
 @function lpfm.proc.getpid
 @treturn int
 @usage assert(require("lpfm.proc").getpid() > 0)
@@ -243,7 +243,7 @@ static bool read_online(cpu_set_t *set)
 }
 
 /***
-The CPUs that are online.
+Returns the CPUs that are online.
 @function lpfm.proc.cpus
 @treturn table list of numbers
 @usage assert(#require("lpfm.proc").cpus() >= 1)
@@ -259,7 +259,7 @@ static int proc_cpus(lua_State *L)
 }
 
 /***
-The CPUs that the calling thread may run on.
+Returns the CPUs that the calling thread may run on.
 @function lpfm.proc.getaffinity
 @treturn[1] table list of numbers
 @return[2] nil

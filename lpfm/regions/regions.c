@@ -116,7 +116,7 @@ static int create(lua_State *L)
 }
 
 /***
-From now on this process' marks are measured into a file.
+Starts to measure this process' marks into a file.
 @function use
 @string path of `create`
 @treturn[1] boolean true

@@ -104,7 +104,7 @@ static unsigned int part_of(lua_State *L, int idx, const struct lpfm_context *ct
 }
 
 /***
-The context's sampling buffer.
+Returns the context's sampling buffer.
 @function context:buffer
 @tparam[opt] table options
 @int[opt=0] options.part which of its parts, `context:buf_parts`
@@ -164,7 +164,7 @@ unsigned int lpfm_arg_ahead(lua_State *L, int idx, const char *call)
 }
 
 /***
-The buffer's header (specification 3.6.3).
+Returns the buffer's header (specification 3.6.3).
 @function buffer:header
 @int[opt=0] ahead for stack with regions: how many regions are to be read before this one
 @treturn table {count=samples, cur_offs=bytes, overflows=times it was full, size=bytes, version=,

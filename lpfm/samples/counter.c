@@ -326,7 +326,7 @@ static void options_from_names(lua_State *L)
 }
 
 /***
-A table that counts samples.
+Makes a table that counts samples.
 @function lpfm.samples.counter
 @tparam table options `keys`: up to eight columns; optional `sums`: up to sixteen columns, added up
 for each row; `where`: up to eight tests `{column, from, to}` that a sample must pass (to: by
@@ -456,7 +456,8 @@ static int counter_rows(lua_State *L)
 }
 
 /***
-The correlation of the two columns of `pair`, over all samples that have both and pass the tests.
+Returns the correlation of the two columns of `pair`, over all samples that have both and pass the
+tests.
 @function counter:moments
 @treturn table `n`, `mean_x`, `mean_y`; `xx`, `yy` and `xy`: the sums of the products of two
 differences from the means; `min_x`, `max_x`

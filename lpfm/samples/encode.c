@@ -14,7 +14,7 @@
 #include "samples/entry.h"
 
 /***
-The header of a block.
+Returns the header of a block.
 @function head
 @int count samples
 @int size of the samples, in bytes
@@ -69,7 +69,7 @@ static void read_fields(lua_State *L, unsigned char *entry)
 }
 
 /***
-A sample.
+Returns a sample as it lies in a block.
 @function sample
 @tparam table fields ip, tid, pid, cpu, tstamp (ns), set, ovfl_pmd, last_reset; those left out are 0
 @tparam[opt] table values of its PMDs, ascending by their numbers: a list

@@ -178,7 +178,7 @@ static uint32_t number_of(lua_State *L, struct table *t, const uint64_t *ips, si
 }
 
 /***
-A table without stacks.
+Makes a table without stacks.
 @function lpfm.samples.stack_table
 @treturn stack_table
 @usage assert(#samples.stack_table() == 0)
@@ -596,7 +596,7 @@ static int table_cuts(lua_State *L)
 }
 
 /***
-The frames of a stack.
+Returns the frames of a stack.
 @function stack_table:frames
 @int number
 @treturn table addresses, the innermost first; empty if there is no stack with that number

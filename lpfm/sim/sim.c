@@ -392,7 +392,7 @@ static int sim_run(lua_State *L)
 }
 
 /***
-The simulated time.
+Returns the simulated time.
 @function machine:time
 @treturn int ns since the computer was made
 @usage
@@ -469,7 +469,7 @@ static unsigned int levels_at(lua_State *L, int idx)
 }
 
 /***
-The value of the PMC that makes a hardware counter count an event.
+Returns the value of the PMC that makes a hardware counter count an event.
 @function machine:encode
 @string event
 @int pmd the counter
@@ -613,12 +613,12 @@ static void push_cache(lua_State *L, const struct pfm_sim_cache *c)
 }
 
 /***
-The caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of the
-model's processor, or of the options l1i, l1d, l2, l3, itlb and dtlb, "SIZE:ASSOCIATIVITY:LINE"
-each, "0" for none; cachegrind=1 makes them those of valgrind's cachegrind. Behind LINE, ":plru",
-":fifo" or ":random" is another policy than LRU. The rules are cachegrind's always: an access counts
-once, however many lines it touches, and a miss accesses the next level. With ht=1 two CPUs share
-the same ones.
+Returns the caches and TLBs of a CPU, and what happened in them so far. Their geometry is that of
+the model's processor, or that of the options l1i, l1d, l2, l3, itlb and dtlb, which are
+"SIZE:ASSOCIATIVITY:LINE", or "0" for none; cachegrind=1 makes them those of valgrind's cachegrind.
+Behind LINE, ":plru", ":fifo" or ":random" is another policy than LRU. The rules are always
+cachegrind's: an access counts once, however many lines it touches, and a miss accesses the next
+level. With ht=1 two CPUs share the same caches and TLBs.
 @function machine:caches
 @int[opt=0] cpu
 @treturn[1] {table,...} by number and by name, those there are of L1I, L1D, L2, L3, ITLB and DTLB:

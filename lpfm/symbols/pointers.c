@@ -328,7 +328,7 @@ static bool imports_start(Elf *elf)
 }
 
 /***
-What an ELF file needs.
+Returns what an ELF file needs.
 @function needs
 @string path
 @treturn table `libraries`: names; `paths`: where it looks for them first; `starts`: true if it

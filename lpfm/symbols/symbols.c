@@ -167,7 +167,7 @@ static bool push_function(lua_State *L, struct symobj *o, uint64_t addr)
 }
 
 /***
-The function at an address.
+Returns the function at an address.
 @function object:func
 @number address the object's own
 @return[1] its name, demangled; "" if only its beginning and its end are known
@@ -188,7 +188,7 @@ static int object_func(lua_State *L)
 }
 
 /***
-Source file and line of an address.
+Returns the source file and line of an address.
 @function object:line
 @number address the object's own
 @return[1] file
@@ -224,8 +224,8 @@ static void push_frame(lua_State *L, const struct symdwarf_frame *frame)
 }
 
 /***
-The functions at an address: the innermost inlined one first, and last the function into which the
-others are inlined.
+Returns the functions at an address: the innermost inlined one first, and last the function into
+which the others are inlined.
 @function object:frames
 @number address the object's own
 @treturn table a list of tables with `name`, `file` and `line`; the line is that of the address, or
@@ -413,7 +413,7 @@ static int object_describe(lua_State *L)
 }
 
 /***
-The parts of the file that are loaded.
+Returns the parts of the file that are loaded.
 @function object:segments
 @treturn table of `{offset, size, address}`: where in the file, how many bytes, the object's own
 address; empty for the kernel
@@ -466,7 +466,7 @@ static int object_trouble(lua_State *L)
 }
 
 /***
-The build id in hexadecimal.
+Returns the build id in hexadecimal.
 @function object:build_id
 @return string, or nil
 @usage local o = require("lpfm.symbols").object("/proc/self/exe")
@@ -485,7 +485,7 @@ static int object_build_id(lua_State *L)
 }
 
 /***
-The build id of a file that is not opened for its symbols.
+Returns the build id of a file that is not opened for its symbols.
 @function build_id
 @string file
 @return string in hexadecimal, or nil if the file has none, or is no ELF file

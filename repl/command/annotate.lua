@@ -164,7 +164,7 @@ function annotate.main(argv)
    return 0
 end
 
---- The source lines and instructions of a function with their samples, as lines of text.
+--- Returns the source lines and instructions of a function with their samples, as lines of text.
 -- @tparam table self recording
 -- @string name of the function
 -- @tparam table opts of `code.functions`

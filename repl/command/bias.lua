@@ -31,7 +31,7 @@ local function advice(result)
       result.mask) }
 end
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `bias.test`
 -- @treturn {string,...} lines
 -- @usage

@@ -55,7 +55,7 @@ local function stage_lines(stage, before, lines)
    lines[#lines + 1] = ("       for %s, %s"):format(lasted, ending(stage))
 end
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `cascade.run`
 -- @tparam table target
 -- @treturn {string,...} lines

@@ -70,7 +70,7 @@ end
 local NOT_COMPARED = { unsampled = "%s: %s was not sampled there, so it is not compared",
    none = "%s: no samples of %s there, so shares are not compared (--absolute compares counts)" }
 
--- The warnings about the recordings, each with the file's name.
+-- Returns the warnings about the recordings, each with the file's name.
 local function warnings_of(result, lists)
    local out = {}
    for _, list in ipairs(lists) do

@@ -54,7 +54,7 @@ local function tail(result, others)
    return out
 end
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `histogram.run`
 -- @treturn {string,...} lines
 -- @usage

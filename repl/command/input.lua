@@ -84,7 +84,7 @@ local function open_all(paths)
 end
 
 --- Shows on a terminal, at intervals, how many things are done.
--- @string who the beginning of the line
+-- @string head the beginning of the line
 -- @number total number of things
 -- @string nouns what the things are: "files"
 -- @treturn function `(n)` shows that n are done; without n, it clears the line
@@ -107,7 +107,7 @@ end
 --- Opens the recording of a command, or several as one. If some of several cannot be read, they are
 -- left out and listed in `damage`. Raises an error if none can be read.
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
--- @string[opt] who name of the command: on a terminal, its progress is shown under this name
+-- @string[opt] command name of the command: on a terminal, its progress is shown under this name
 -- @treturn recording
 function input.open(path, who)
    local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })
@@ -122,7 +122,7 @@ function input.open(path, who)
    return self
 end
 
---- The exit status of a command that has read a recording.
+--- Returns the exit status of a command that has read a recording.
 -- @tparam recording self
 -- @treturn number 1 if a file was left out, else 0
 function input.status(self)
@@ -187,7 +187,7 @@ local meant = {
    ["--dso"] = "--object", ["-d"] = "--object", ["--comms"] = "--comm", ["-c"] = "--comm",
 }
 
---- perf's names for the options that select samples, and for other options of a command.
+--- Returns perf's names for the options that select samples, and for other options of a command.
 -- @tparam table own the command's: perf's option to lpfm's
 -- @treturn table for `command:habits`
 function input.habits(own)

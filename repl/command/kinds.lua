@@ -128,14 +128,14 @@ end
 
 for kind, list in pairs(parts.kinds()) do words[kind] = function() return list end end
 
---- The names of the kinds that have known words. The other kinds are "file", "command" and
+--- Returns the names of the kinds that have known words. The other kinds are "file", "command" and
 -- "function".
 -- @treturn {string,...} sorted
 function kinds.names()
    return tables.keys(words)
 end
 
---- The words of a kind that can complete a word.
+--- Returns the words of a kind that can complete a word.
 -- @string kind
 -- @string word the text so far; for events, unit masks are listed if it names a base event
 -- @treturn {string,...} or nil if they are unknown: files, programs
@@ -149,7 +149,7 @@ local function starts(text, prefix)
    return text:sub(1, #prefix) == prefix
 end
 
---- The words of a list that begin like a word; if there are none, case is ignored.
+--- Returns the words of a list that begin like a word; if there are none, case is ignored.
 -- @tparam {string,...} list
 -- @string word
 -- @treturn {string,...} without duplicates

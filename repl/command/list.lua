@@ -213,7 +213,7 @@ local function wanted(section, named, pmu, pattern)
    return (not section.asked or (pattern and section.searched)) and (section.any_pmu or not pmu)
 end
 
---- The names of the sections of the list.
+--- Returns the names of the sections of the list.
 -- @treturn {string,...}
 function list.sections()
    return tables.map(sections, "name")

@@ -598,7 +598,7 @@ function options.write(lines, path)
 end
 
 --- Writes warnings to standard error, after what was printed so far.
--- @string who name of the command, which begins the lines
+-- @string name the command, which begins the lines
 -- @tparam {string,...} warnings
 function options.warn(who, warnings)
    io.stdout:flush()

@@ -62,7 +62,7 @@ for i, row in ipairs(commands.rows) do
    row.words = row.words or {}
 end
 
---- The module of a command.
+--- Returns the module of a command.
 -- @string name
 -- @treturn table `options`, `main`, perhaps `call`
 function commands.module(name)

@@ -142,7 +142,7 @@ local function hint(result, target)
    return { ("  Threads or children of the command were not counted%s; %s."):format(share, remedy) }
 end
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `count.run` or `count.merge`
 -- @tparam table target
 -- @treturn table lines

@@ -203,7 +203,7 @@ local function same_number(given, wanted, page)
    return given >= math.min(least, most) - rounding and given <= math.max(least, most) + rounding
 end
 
---- The tolerance of a numeric answer, in words; nil where the number must be exact.
+--- Returns the tolerance of a numeric answer, in words; nil where the number must be exact.
 -- @tparam table page
 -- @treturn ?string
 function answers.tolerance(page)
@@ -214,8 +214,8 @@ function answers.tolerance(page)
    return page.within and ("Within %g %% of the right number is right."):format(100 * page.within) or nil
 end
 
---- The value of a lab's field, which may be a function of the figures, the name of a figure, or the
--- value.
+--- Returns the value of a lab's field, which may be a function of the figures, the name of a
+-- figure, or the value.
 -- @param what
 -- @tparam table figures
 -- @return the value
@@ -246,7 +246,7 @@ local function fits(entry, given, right, page, figures)
    return answers.equal(given, answers.resolve(entry.is, figures), page)
 end
 
---- The question or task of a page, followed by the tolerance of the answer.
+--- Returns the question or task of a page, followed by the tolerance of the answer.
 -- @tparam table page
 -- @treturn ?string a text with names in braces; nil where there is nothing to ask
 function answers.question(page)

@@ -22,14 +22,14 @@ local function kind_of(page)
    return page.ask and "question" or page.vary and "try" or "reading"
 end
 
---- How long a page takes.
+--- Returns how long a page takes.
 -- @tparam table page
 -- @treturn int minutes
 function catalog.minutes_of(page)
    return MINUTES[kind_of(page)]
 end
 
---- How long a lab takes, counted from its pages.
+--- Returns how long a lab takes, counted from its pages.
 -- @tparam {table,...} pages
 -- @treturn int minutes, a multiple of five
 function catalog.minutes(pages)
@@ -56,7 +56,7 @@ function catalog.read(path)
    return lab
 end
 
---- The labs in a folder, by their numbers. A file that returns no `pages` is not a lab.
+--- Returns the labs in a folder, by their numbers. A file that returns no `pages` is not a lab.
 -- @string dir
 -- @treturn {table,...} labs
 -- @treturn {string,...} what is wrong with files that cannot be read
@@ -98,8 +98,8 @@ function catalog.is_real(lab)
    return text_file.all(real_path(lab)) ~= nil
 end
 
---- A lab for a machine. For a real machine its pages and parameters come from `real/NAME.lua`
--- beside its file, and its name is NAME-MACHINE.
+--- Returns a lab for a machine. For a real machine its pages and parameters come from
+-- `real/NAME.lua` beside its file, and its name is NAME-MACHINE.
 -- @tparam table lab
 -- @string machine "sim", "perf" or "linux"
 -- @treturn[1] table a lab
@@ -157,7 +157,7 @@ local function home()
    error("the labs are not installed: there is no folder 'labs' beside the library", 0)
 end
 
---- The labs that come with lpfm.
+--- Returns the labs that come with lpfm.
 -- @treturn {table,...}
 function catalog.all()
    local labs, errors = catalog.folder(home())
@@ -165,7 +165,7 @@ function catalog.all()
    return labs
 end
 
---- The names of all labs.
+--- Returns the names of all labs.
 -- @treturn {string,...} in the order of their numbers
 function catalog.names()
    return tables.map(catalog.all(), "name")

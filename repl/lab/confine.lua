@@ -235,7 +235,7 @@ end
 --- The ways to confine a script, the strongest first.
 confine.ways = { "namespaces", "privileges", "limits" }
 
---- The command line that runs a program confined.
+--- Returns the command line that runs a program confined.
 -- @string way one of `confine.ways`
 -- @int cpu seconds of CPU time, 1 or more
 -- @string root_dir an empty folder, over which the namespaces' file system is mounted

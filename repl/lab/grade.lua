@@ -22,7 +22,7 @@ local function kind_of(page)
    return page.ask and "prediction" or "task"
 end
 
---- The number of points for a right answer.
+--- Returns the number of points for a right answer.
 -- @tparam table page of a question or a task
 -- @treturn number points
 function grade.points(page)
@@ -133,7 +133,7 @@ function grade.folder(labs, options)
    return out
 end
 
---- A row as a line of JSON, its keys always in the same order.
+--- Returns a row as a line of JSON, its keys always in the same order.
 -- @tparam table row
 -- @treturn string
 function grade.line(row)
@@ -216,7 +216,7 @@ local function sum(student)
    return points, max
 end
 
---- A line for each student and each question or task.
+--- Returns a line for each student and each question or task.
 function reports.csv(class)
    local out = { "student,lab,task,kind,state,points,max,answer,attempts,hints,params,seed,time,why" }
    for _, student in ipairs(class) do
@@ -231,7 +231,7 @@ function reports.csv(class)
    return out
 end
 
---- A line for each student.
+--- Returns a line for each student.
 function reports.points(class)
    local out = { "student,points,max,percent,error" }
    for _, student in ipairs(class) do
@@ -241,7 +241,7 @@ function reports.points(class)
    return out
 end
 
---- A line for each attempt.
+--- Returns a line for each attempt.
 function reports.attempts(class)
    local out = { "student,lab,task,attempt,answer,right,skipped,hints,time,params,seed" }
    for _, student in ipairs(class) do
@@ -262,7 +262,7 @@ local function mistake_of(row)
    return row.why and row.why:gsub("%d[%d,.]*", "0") or row.say or tostring(row.answer):lower()
 end
 
---- The number of students who made each mistake, the most frequent first, with one of their
+--- Returns the number of students who made each mistake, the most frequent first, with one of their
 -- answers.
 function reports.wrong(class)
    local by, list, out = {}, {}, { "lab,task,answer,students,explanation" }
@@ -286,7 +286,7 @@ function reports.wrong(class)
    return out
 end
 
---- A line for each question and task; without a class, there is no student's name in it.
+--- Returns a line for each question and task; without a class, there is no student's name in it.
 function reports.json(class)
    local out = {}
    for _, student in ipairs(class) do
@@ -310,7 +310,7 @@ local function results(student)
    return render.json { score = points, max_score = max, output = output, tests = #tests > 0 and tests or nil }
 end
 
---- A line for each student in the format of Gradescope's results.json.
+--- Returns a line for each student in the format of Gradescope's results.json.
 function reports.gradescope(class)
    local out = {}
    for i, student in ipairs(class) do

@@ -33,7 +33,7 @@ function progress.read_from(dir)
    given = dir
 end
 
---- The path of the file that keeps the progress of a lab or a script.
+--- Returns the path of the file that keeps the progress of a lab or a script.
 -- @string name of the lab, or of a script that solves a task
 -- @string[opt="json"] kind the end of the file's name
 -- @treturn ?string nil where there is no home
@@ -146,7 +146,7 @@ function progress.load(name, is_strict)
    return kept
 end
 
---- The names of the labs that have progress.
+--- Returns the names of the labs that have progress.
 -- @treturn {string,...}
 function progress.names()
    local out, dir = {}, folder()

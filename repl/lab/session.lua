@@ -165,7 +165,7 @@ function session.new(lab, options)
    return self
 end
 
---- The page that is open.
+--- Returns the page that is open.
 function session:page()
    return self.lab.pages[self.index]
 end
@@ -517,8 +517,8 @@ local function for_prompt(name, value)
    return function(...) return pass(pcall(value, ...)) end
 end
 
---- The names for the prompt: those that the page sets up, `check`, `hint`, `kit`, `reset`, and
--- `params`, a copy of the parameters: changes to it reach only the names that the page sets up.
+--- Returns the names for the prompt: those that the page sets up, `check`, `hint`, `kit`, `reset`,
+-- and `params`, a copy of the parameters: changes to it reach only the names that the page sets up.
 -- @tparam function say prints lines
 -- @treturn table
 function session:globals(say)

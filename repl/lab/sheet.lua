@@ -17,7 +17,7 @@ local PICTURE = { width = 640 }              -- px
 
 -- --- figures -------------------------------------------------------------------------------------
 
---- The figures of all pages of a lab.
+--- Returns the figures of all pages of a lab.
 -- @tparam table lab
 -- @tparam[opt] table params values of parameters
 -- @treturn {string,...} `label: value` lines
@@ -100,7 +100,7 @@ local function picture(label, figure)
       svg or "<pre>" .. html(figure:text { width = PLAIN.width, utf8 = true, colour = false }) .. "</pre>", html(label))
 end
 
---- The pictures among figures, as HTML.
+--- Returns the pictures among figures, as HTML.
 -- @tparam ?table show rows `{ label, name of the figure }`
 -- @tparam table figures
 -- @treturn string "" without any
@@ -168,7 +168,7 @@ local function heading(page, i, teacher)
    return ("<h2>%d. %s%s</h2>"):format(i, name_of(page), more[1] and (" (%s)"):format(table.concat(more, ", ")) or "")
 end
 
--- Empty lines for the student to write on.
+-- Returns empty lines for the student to write on.
 local function blanks(page)
    local n = page.kind == "script" and 8 or page.vary and 1 or 2
    return ('<div class="line"></div>'):rep(n)
@@ -201,7 +201,8 @@ local function most_points(lab)
    return sum
 end
 
---- A lab as a page of HTML to print, with room for answers or, for the teacher, with all answers.
+--- Returns a lab as a page of HTML to print, with room for answers or, for the teacher, with all
+-- answers.
 -- @tparam table lab
 -- @tparam[opt] table options `params`, values of parameters; `teacher`
 -- @treturn string
@@ -275,7 +276,7 @@ local function opening(lab, params)
    return ('course = lab("%s"%s)'):format(lab.name, set[1] and (", { %s }"):format(table.concat(set, ", ")) or "")
 end
 
---- A lab as a notebook for lpfm's Jupyter kernel.
+--- Returns a lab as a notebook for lpfm's Jupyter kernel.
 -- @tparam table lab
 -- @tparam[opt] table params values of parameters
 -- @treturn string JSON

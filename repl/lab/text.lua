@@ -56,8 +56,8 @@ local function lines_of(block)
    return lines
 end
 
---- The paragraphs of a text. Lines that are indented more than the others are code and are not
--- joined.
+--- Returns the paragraphs of a text. Lines that are indented more than the others are code and are
+-- not joined.
 -- @string block
 -- @string[opt] lead words in front of the first one
 -- @treturn {table,...} `{ text=, code=bool }`
@@ -96,7 +96,7 @@ local function add_code(out, line, width)
    end
 end
 
---- A text as lines for a terminal.
+--- Returns a text as lines for a terminal.
 -- @string block
 -- @int width columns
 -- @string[opt] lead words in front of it
@@ -138,7 +138,7 @@ function text.figures(rows, figures, view)
    return out
 end
 
---- The pictures among figures.
+--- Returns the pictures among figures.
 -- @tparam table rows of `show`
 -- @tparam table figures
 -- @treturn {table,...} `{ label=, figure= }`, the latter of `pfm.plot`

@@ -244,7 +244,7 @@ function wire.load(text)
    return (read(wire.new(), text, 1, 0))
 end
 
---- One end of a connection.
+--- Makes one end of a connection.
 -- @int[opt] fd of a socket
 -- @tparam[opt] function share returns the names of methods that the other end may call of a value
 -- that is neither copied nor a function, or nil if it may call none

@@ -335,7 +335,7 @@ local function unique(list)
    return out
 end
 
---- The words that complete a word.
+--- Returns the words that complete a word.
 -- @string word
 -- @string before the text up to the word
 -- @string quote what is open before the word, as of `complete.quote`

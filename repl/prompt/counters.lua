@@ -80,7 +80,7 @@ local function with_controlled(programming)
    return out
 end
 
---- The counters that a context is programmed with.
+--- Returns the counters that a context is programmed with.
 -- @param ctx
 -- @tparam[opt] table nums PMDs of set 0 to use instead
 -- @treturn table of `{num=, set=, name=, unit= ("ns" or nil), period= (of a counter that is

@@ -84,7 +84,7 @@ local all = {
 
 local former = { sessions = "jobs" }
 
---- The names of the commands, with their dots.
+--- Returns the names of the commands, with their dots.
 -- @treturn table sorted
 function dot_commands.names()
    local out = {}
@@ -93,7 +93,7 @@ function dot_commands.names()
    return out
 end
 
---- The kind of an argument of a command.
+--- Returns the kind of an argument of a command.
 -- @string name without the dot
 -- @int i
 -- @treturn string "file", "context", "help", or nil

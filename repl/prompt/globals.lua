@@ -127,8 +127,8 @@ function globals.provide()
    setmetatable(_G, on_demand)
 end
 
---- The names of the functions, and of lpfm and pfm. `repl.prompt.namespace.modules` has those of
--- the library's modules.
+--- Returns the names of the functions, and of lpfm and pfm. `repl.prompt.namespace.modules` has
+-- those of the library's modules.
 -- @treturn table sorted
 function globals.names()
    local out = { "lpfm", "pfm" }
@@ -141,7 +141,7 @@ function globals.names()
    return out
 end
 
---- The name of a function that the prompt provides.
+--- Returns the name of a function that the prompt provides.
 -- @param value
 -- @return string or nil
 function globals.name_of(value)

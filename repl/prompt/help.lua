@@ -264,7 +264,7 @@ local function named_text(name, width)
    return global_text(name, width) or from_comments(name, width) or software_event(name) or register_text(name)
 end
 
---- The help on a name.
+--- Returns the help on a name.
 -- @string name
 -- @int[opt] width columns
 -- @treturn ?string nil if there is no help on it
@@ -278,7 +278,7 @@ function help.of_name(name, width)
    return hardware_event(name) or flag_text(name) or command_text(name) or field_text(name)
 end
 
---- Help about a topic, a name or a value.
+--- Returns the help on a topic, a name or a value.
 -- @param[opt] what a name ("stat", "ctx.read_pmds", "cycles", "PMC66", "long_reset"), or a value
 -- @int[opt=100] width columns to fill
 -- @treturn string

@@ -47,7 +47,7 @@ local function drop_output(self)
    self.fd = nil
 end
 
---- What the command has written to stdout and stderr so far.
+--- Returns what the command has written to stdout and stderr so far.
 -- @treturn string
 function job:output()
    if not self.fd then return self.text or "" end
@@ -87,7 +87,7 @@ local function is_over(self)
    return self.outcome ~= nil or self.failure ~= nil
 end
 
---- The state of the job: "counting" (or "sampling"), "paused", "ended" or "failed".
+--- Returns the state of the job: "counting" (or "sampling"), "paused", "ended" or "failed".
 -- @treturn string
 function job:state()
    if self.failure then return "failed" end
@@ -139,7 +139,7 @@ function job:kill(signal)
    return self
 end
 
---- The final counts, or those so far.
+--- Returns the final counts, or those so far.
 -- @treturn table as of `stat` or `record`; the prompt shows it as text
 function job:result()
    if self.failure then error(self.failure, 0) end
@@ -162,7 +162,7 @@ function job:wait(seconds)
    return self:result()
 end
 
---- The contexts of the job, for `watch`.
+--- Returns the contexts of the job, for `watch`.
 -- @treturn table of contexts
 function job:contexts()
    local out = {}
@@ -290,7 +290,7 @@ local function list_text(list)
       { title = "time", right = true }, { title = "what" } }, rows), "\n")
 end
 
---- All jobs of this prompt.
+--- Returns all jobs of this prompt.
 -- @prompt jobs
 -- @treturn table of jobs; the prompt shows it as text
 function jobs.list()

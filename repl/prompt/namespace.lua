@@ -45,7 +45,7 @@ local function places(value)
    return out
 end
 
---- A field of a value, without calling anything.
+--- Returns a field of a value, without calling anything.
 -- @param value
 -- @param key
 -- @return the field, or nil
@@ -76,7 +76,7 @@ local function add_modules(dir, prefix)
    end
 end
 
---- The last names of the library's modules: "count" of "pfm.count".
+--- Returns the last names of the library's modules: "count" of "pfm.count".
 -- @treturn table sorted
 function namespace.modules()
    if modules then return modules end
@@ -154,7 +154,7 @@ function namespace.value(path)
    return value
 end
 
---- The names of a value's fields.
+--- Returns the names of a value's fields.
 -- @param value
 -- @tparam[opt] boolean keywords include Lua's keywords
 -- @tparam[opt] boolean callable include functions only

@@ -65,7 +65,7 @@ end
 
 local nothing = { sets = {}, pmcs = {}, pmds = {} }
 
---- The calls that program a context.
+--- Returns the calls that program a context.
 -- @string name of its variable in the script
 -- @tparam ?table before its `context:programming` before these calls; nil if they create it
 -- @tparam table now its `context:programming` after these calls
@@ -129,7 +129,7 @@ end
 
 -- --- all contexts that have a name ---------------------------------------------------------------
 
---- How the contexts in global variables are programmed.
+--- Returns how the contexts in global variables are programmed.
 -- @treturn table by context, with weak keys
 function programming.snapshot()
    local out = setmetatable({}, { __mode = "k" })

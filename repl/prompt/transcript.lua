@@ -30,7 +30,7 @@ function transcript.note(statement)
    log[#log + 1] = statement
 end
 
---- The number of statements.
+--- Returns the number of statements.
 -- @treturn number
 function transcript.count()
    return #log

@@ -242,7 +242,7 @@ local function note_all(self)
    end
 end
 
--- Reads the names of threads from /proc, and their mappings, unless records tell the mappings from
+-- Reads the names of threads from /proc, and their mappings, unless records have the mappings from
 -- a thread's start on.
 local function look(self)
    if self.inherits then return end

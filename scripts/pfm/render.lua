@@ -10,7 +10,7 @@ local render = {}
 
 local utf8 = (os.getenv("LC_ALL") or os.getenv("LC_CTYPE") or os.getenv("LANG") or ""):upper():find("UTF%-?8") ~= nil
 
---- Whether the locale's characters are UTF-8.
+--- This is true if the locale's characters are UTF-8.
 render.utf8 = utf8
 
 --- "±", or "+-" where the locale is not UTF-8.

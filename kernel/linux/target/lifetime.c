@@ -226,7 +226,7 @@ static void on_rename(void *data, struct task_struct *task, const char *name)
 		lx_record_rename(name);
 }
 
-/* The current thread has created child, which has not run yet. */
+/* Called when the current thread has created child, which has not run yet. */
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	struct lx_target_ref *target_ref = NULL;
@@ -251,7 +251,7 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 		lx_inherit_fork(target_ref, child);
 }
 
-/* The current thread is mapping something. */
+/* Called when the current thread maps memory: the tracepoint vm_unmapped_area. */
 static void on_mmap(void *data, unsigned long addr, struct vm_unmapped_area_info *info)
 {
 	lx_record_mmap();

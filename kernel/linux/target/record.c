@@ -394,7 +394,7 @@ enum walk_reason { SAMPLED_IN_KERNEL, SAMPLED, MAPPED };
 
 /*
  * Takes a struct walk from the pool, for a walk over the current thread's mappings. Returns NULL if
- * all those that may be taken for this reason are in use.
+ * none is free; half of the pool is kept from samples in the kernel.
  */
 static struct walk *take_walk(enum walk_reason why)
 {

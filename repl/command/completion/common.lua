@@ -9,7 +9,7 @@ local topics = require "repl.prompt.topics"
 
 local common = {}
 
---- The kind of an option's value.
+--- Returns the kind of an option's value.
 -- @tparam table option a row of `repl.command.options`
 -- @treturn string "any" if the kind is unknown; nil if the option takes no value
 function common.kind_of(option)
@@ -23,13 +23,13 @@ function common.quoted(text)
    return "'" .. text:gsub("'", "'\\''") .. "'"
 end
 
---- The names of all commands, and help.
+--- Returns the names of all commands, and help.
 -- @treturn string separated by spaces
 function common.names()
    return table.concat(commands.names, " ") .. " help"
 end
 
---- The names that `lpfm help` explains: all commands, and the topics that are not commands.
+--- Returns the names that `lpfm help` explains: all commands, and the topics that are not commands.
 -- @treturn string separated by spaces
 function common.explained()
    local out = tables.slice(commands.names)

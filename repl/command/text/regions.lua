@@ -62,7 +62,7 @@ local function problem_lines(result)
    return tables.map(result.problems, function(problem) return "  " .. problem:gsub("^%l", string.upper) .. "." end)
 end
 
---- The result as text.
+--- Returns the result as text.
 -- @tparam table result of `pfm.measure.regions.run`
 -- @tparam table target
 -- @treturn {string,...} lines
@@ -98,8 +98,8 @@ local function csv_of(lines, region, part, thread, sep)
    end
 end
 
---- The result as separated values: region, thread or "all", calls, then the columns of `lpfm stat
--- -x`; rows of "all" end with the imbalance.
+--- Returns the result as separated values: region, thread or "all", calls, then the columns of
+-- `lpfm stat -x`; rows of "all" end with the imbalance.
 -- @tparam table result
 -- @string sep
 -- @treturn {string,...} lines
@@ -122,7 +122,7 @@ local function json_part(part)
    return out
 end
 
---- The result as JSON.
+--- Returns the result as JSON.
 -- @tparam table result
 -- @tparam table target
 -- @treturn string

@@ -61,7 +61,7 @@ function report_text.rows(columns, titles, rows, with_event, indent)
    return render.align(heads, cells, indent or "  ")
 end
 
---- The phases of a recording.
+--- Returns the phases of a recording.
 -- @param self recording
 -- @string by keys
 -- @tparam table options of `analyze.phases`
@@ -94,7 +94,7 @@ local function most(bins)
    return n
 end
 
---- The histogram of a value.
+--- Returns the histogram of a value.
 -- @param self recording
 -- @param what of `analyze.histogram`
 -- @tparam table options of `analyze.histogram`
@@ -115,7 +115,7 @@ function report_text.histogram(self, what, options)
    return name_event(lines, self, h.n, h.event), h
 end
 
---- How two values correlate.
+--- Says how two values correlate.
 -- @param self recording
 -- @param x of `analyze.correlate`
 -- @param y
@@ -169,7 +169,7 @@ local function prune(node, limit)
    node.children = kept
 end
 
---- The tree of calls.
+--- Returns the tree of calls.
 -- @param self recording
 -- @tparam table options of `stacks.tree`
 -- @number[opt] limit percent of the smallest node in the lines and in the tree; by default the tree
@@ -188,7 +188,7 @@ function report_text.tree(self, options, limit)
    return name_event(lines, self, tree.samples, collected.event(self, options.event).name), tree
 end
 
---- Derived metrics by row.
+--- Returns derived metrics by row.
 -- @param self recording
 -- @tparam table result of `analyze.by`
 -- @tparam table formulas of `analyze.derive`

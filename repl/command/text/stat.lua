@@ -16,7 +16,7 @@ local function in_unit(row, value)
    return value / 1e6, "msec"
 end
 
---- A value as a Lua number; nil if it is not a number.
+--- Returns a value as a Lua number; nil if it is not a number.
 -- @param value number or `lpfm.u64`
 -- @treturn number or nil
 function stat_text.number_of(value)
@@ -35,7 +35,7 @@ local function metric(row, result)
    return value / time, "/sec"
 end
 
---- What is shown beside a count: a rate, or how many CPUs were used.
+--- Returns what is shown beside a count: a rate, or how many CPUs were used.
 -- @tparam table row
 -- @tparam table result
 -- @treturn string
@@ -46,7 +46,7 @@ function stat_text.shown_metric(row, result)
    return ("# %.3f %s"):format(value, name)
 end
 
---- The count of a row as text, or its state if there is no count; and the unit.
+--- Returns the count of a row as text, or its state if there is no count; and the unit.
 -- @tparam table row
 -- @treturn string
 function stat_text.shown_value(row)
@@ -57,7 +57,7 @@ function stat_text.shown_value(row)
    return render.number(value), unit
 end
 
---- The share of the time in which an estimated event was counted.
+--- Returns the share of the time in which an estimated event was counted.
 -- @tparam table row
 -- @treturn string
 function stat_text.shown_share(row)
@@ -77,7 +77,7 @@ local function shown_deviation(row)
    return ("( %s %.2f%% )"):format(render.plus_minus, in_percent(part, row))
 end
 
---- The cells of a row, for `stat_text.columns`.
+--- Returns the cells of a row, for `stat_text.columns`.
 -- @tparam table row
 -- @tparam table result
 -- @treturn {string,...}
@@ -90,7 +90,7 @@ end
 --- The columns of `event_cells`.
 stat_text.columns = { { right = true }, {}, {}, {}, { right = true }, {} }
 
---- A metric's value; "~" marks an estimate from counts of a part of the time.
+--- Returns a metric's value; "~" marks an estimate from counts of a part of the time.
 -- @tparam table m of `metrics.evaluate`
 -- @treturn string
 function stat_text.shown_number(m)
@@ -101,7 +101,7 @@ local function shown_estimate(m)
    return m.value and m.active and ("(%.0f%% of the time)"):format(m.active * 100) or ""
 end
 
---- The lines of each metric group.
+--- Returns the lines of each metric group.
 -- @tparam table result with `metrics`
 -- @treturn {string,...}
 function stat_text.metric_lines(result)
@@ -118,7 +118,7 @@ function stat_text.metric_lines(result)
    return lines
 end
 
---- The elapsed time, and the command's CPU time.
+--- Returns the elapsed time, and the command's CPU time.
 -- @tparam table result
 -- @treturn {string,...}
 function stat_text.time_lines(result)
@@ -185,8 +185,8 @@ local function counted(row, result)
    return ("%.0f"):format(time * share), ("%.2f"):format(share * 100)
 end
 
---- A row as separated values: value, unit, event, [deviation,] ns counted, its percentage, metric,
--- unit of the metric.
+--- Returns a row as separated values: value, unit, event, [deviation,] ns counted, its percentage,
+-- metric, unit of the metric.
 -- @tparam table row
 -- @tparam table result
 -- @string sep
@@ -205,8 +205,8 @@ function stat_text.csv_event(row, result, sep)
    return render.csv(cells, n + 4, sep)
 end
 
---- A metric as separated values, with its group's name first; an estimate also has the share of the
--- time.
+--- Returns a metric as separated values, with its group's name first; an estimate also has the
+-- share of the time.
 -- @tparam table group
 -- @tparam table m
 -- @string sep

@@ -106,7 +106,7 @@ local function add_table(lines, members, rows, what, each)
    if each then add_block(lines, member_lines(members, rows, what:lower())) end
 end
 
---- The counts of the ranks as text.
+--- Returns the counts of the ranks as text.
 -- @tparam table gathered of `ranks.gather`
 -- @tparam table args `per_rank`, `per_host`
 -- @treturn {string,...} lines

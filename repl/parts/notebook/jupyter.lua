@@ -94,7 +94,7 @@ function actions.remove(folder)
    io.stdout:write("removed ", folder, "\n")
 end
 
---- The names of the command's actions.
+--- Returns the names of the command's actions.
 -- @treturn {string,...}
 function jupyter.actions()
    return { "install", "remove" }

@@ -65,7 +65,7 @@ end
 
 -- --- buffers -------------------------------------------------------------------------------------
 
---- Has methods check that they have an object of their class.
+--- Makes methods check that they are called on an object of their class.
 -- @tparam table methods
 -- @tparam function is_object
 -- @string name the class's

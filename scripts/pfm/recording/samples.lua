@@ -84,7 +84,7 @@ end
 -- @tparam table self of `recording.open`
 -- @number cpu as the sample has it
 -- @number life of its process
--- @treturn ?number nil: its recording does not tell
+-- @treturn ?number nil: its recording does not say
 -- @usage print(require("pfm.recording.samples").cpu(assert(recording.open "lpfm.data"), 0, 7))
 function samples.cpu(self, cpu, life)
    local own = self.sources and self:part_at(life).self or self

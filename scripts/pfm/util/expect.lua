@@ -263,7 +263,7 @@ local function read_signature(text)
    return checks
 end
 
---- Has functions of a module check their arguments: an error names the wrong one, and comes before
+--- Makes functions of a module check their arguments: an error names the wrong one, and comes before
 -- anything is done.
 -- @string name the module's
 -- @tparam table module
@@ -298,7 +298,7 @@ function expect.misuse(value, name, key)
       type(value), name, key)
 end
 
---- Has methods of a class check that they have an object of it, and their arguments.
+--- Makes methods of a class check that they are called on an object of it, and their arguments.
 -- @string name the class's
 -- @tparam table class the metatable of the objects
 -- @tparam {[string]=string,...} list for each method what follows the object, as for

@@ -41,7 +41,7 @@ local function is_clock(event)
    return event.type == SOFTWARE_TYPE and (event.config == "0" or event.config == "1")
 end
 
--- Returns the events' names, as far as the file tells them, by number; an event with ids is found
+-- Returns the events' names, as far as the file has them, by number; an event with ids is found
 -- by its ids.
 local function names_of(self)
    local out = {}
