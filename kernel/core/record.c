@@ -33,17 +33,17 @@ static bool keep(struct pfm_context *ctx, const struct pfm_record *rec)
  */
 static void record(struct pfm_context *ctx, const struct pfm_record *rec)
 {
-	bool tell = true;
+	bool notify = true;
 
 	if (!keep(ctx, rec))
 		return;
 	if (ctx->part)
-		tell = pfm_part_filled(ctx->part, true);
+		notify = pfm_part_filled(ctx->part, true);
 	if (!pfm_wants_pmu(ctx))
 		return;
 	pfm_mask(ctx);
 	pfm_held_by_part(ctx);
-	if (tell && notifies(ctx))
+	if (notify && notifies(ctx))
 		pfm_report_install_failure(ctx, ctx->active);
 }
 
@@ -96,7 +96,7 @@ void pfm_record(struct pfm_context *ctx, const struct pfm_record *rec)
 		record(ctx, rec);
 }
 
-static void tell_lost(struct pfm_context *ctx, uint64_t n, unsigned int why)
+static void record_lost(struct pfm_context *ctx, uint64_t n, unsigned int why)
 {
 	const struct pfm_record rec = { .type = PFM_RECORD_LOST, .count = n, .why = why };
 
@@ -107,7 +107,7 @@ static void tell_lost(struct pfm_context *ctx, uint64_t n, unsigned int why)
 void pfm_count_lost(struct pfm_context *ctx, struct pfm_set *set, uint64_t n)
 {
 	set->lost += n;
-	tell_lost(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
+	record_lost(ctx, n, PFM_STACK_SMPL_LOST_SOURCE);
 }
 
 /*
@@ -122,5 +122,5 @@ void pfm_count_late(struct pfm_context *ctx, uint64_t n)
 void pfm_count_throttled(struct pfm_context *ctx, uint64_t n)
 {
 	ctx->active->throttled += n;
-	tell_lost(ctx, n, PFM_STACK_SMPL_LOST_THROTTLED);
+	record_lost(ctx, n, PFM_STACK_SMPL_LOST_THROTTLED);
 }

@@ -104,7 +104,7 @@ static bool is_full(const pfm_oprofile_smpl_hdr_t *h, const pfm_oprofile_cpu_t *
  * Returns true if the program must be notified. After a notification there is no other until the
  * program has given back the words that the first one reported.
  */
-static bool is_to_tell(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
+static bool must_notify(const pfm_oprofile_smpl_hdr_t *h, pfm_oprofile_cpu_t *c)
 {
 	if (c->told > c->tail || (c->head - c->tail < h->hdr_watermark && !is_full(h, c)))
 		return false;
@@ -132,7 +132,7 @@ static int oprofile_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, voi
 		r.cpu->lost++;
 	else
 		put_sample(&r, where, arg->ovfl_pmd);
-	if (is_to_tell(h, r.cpu)) {
+	if (must_notify(h, r.cpu)) {
 		arg->ovfl_ctrl.notify_user = 1;
 		arg->ovfl_ctrl.block_thread = arg->any_notify;
 	}

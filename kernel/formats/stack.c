@@ -270,7 +270,7 @@ static void put_event(pfm_stack_smpl_event_t *e, const struct pfm_record *rec, u
  * are those of rec, which stands for the record or sample that is written next. *used is the number
  * that this record or sample increases, too: see in_use().
  */
-static void tell_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
+static void put_lost(pfm_stack_smpl_hdr_t *h, uint64_t *used, const struct pfm_record *rec)
 {
 	for (unsigned int i = 0; i < PFM_STACK_SMPL_LOST_REASONS; i++) {
 		pfm_stack_smpl_lost_t *lost;
@@ -309,7 +309,7 @@ static int stack_handler(void *buf, pfm_ovfl_arg_t *arg, uint64_t tstamp, void *
 		pfm_dfl_hold(arg);
 		return 0;
 	}
-	tell_lost(h, &fill(h)[OFFS], &who);
+	put_lost(h, &fill(h)[OFFS], &who);
 	fill(h)[OFFS] += put_sample(h, end_of(h), arg, tstamp, data);
 	fill(h)[COUNT]++;
 	if (is_full(h))
@@ -408,7 +408,7 @@ static bool stack_record(void *buf, const struct pfm_record *rec)
 		h->hdr_untold[PFM_STACK_SMPL_LOST_RECORDS]++;
 		return false;
 	}
-	tell_lost(h, used, rec);
+	put_lost(h, used, rec);
 	*used += put_record(end_of(h), rec);
 	return used != &h->hdr_held && is_full(h) && !move_on(h);
 }

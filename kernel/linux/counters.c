@@ -349,7 +349,7 @@ void lx_load_at_start(struct lx_counter *c)
  * Called at the release of a counter if its PMD passed 2^64 while the counter was held. The
  * shortest period makes an interrupt come soon, which delivers the overflow.
  */
-static noinline u64 tell_soon(struct lx_counter *c, struct pfm_pmd *pmd)
+static noinline u64 overflow_soon(struct lx_counter *c, struct pfm_pmd *pmd)
 {
 	pmd->passed = false;
 	lx_wrapped(c->lx, pmd->num);
@@ -365,7 +365,7 @@ static __always_inline u64 let_go(struct lx_counter *c, struct pfm_pmd *pmd)
 	u64 bit = c->kind == LX_HW && !c->stale ? lx_arch_bit(c->event) : 0;
 
 	if (pmd->passed)
-		return tell_soon(c, pmd);
+		return overflow_soon(c, pmd);
 	return bit && lx_arch_count(c->event) == c->seen ? bit : load(c, pmd->value);
 }
 

@@ -167,7 +167,7 @@ static bool read_record(const union perf_record *rec, struct pfm_record *out)
  * Passes the record to the core. If the core masks at this record, later records in the ring wait,
  * as after an overflow that masks.
  */
-static void tell(struct pfm_context *ctx, const struct pfm_record *rec)
+static void deliver(struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct perf_context *p = perf_of(ctx);
 	bool counting = pfm_counting(ctx);
@@ -205,7 +205,7 @@ void perf_record_replay(struct pfm_context *ctx, const union perf_record *rec)
 		ring->exited_tid = out.tid;
 	}
 	if (!is_outside(&out))
-		tell(ctx, &out);
+		deliver(ctx, &out);
 }
 
 /*

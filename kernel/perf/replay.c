@@ -125,7 +125,7 @@ static uint64_t timer_missed(struct perf_counter *c, uint64_t moved, uint64_t di
 static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 {
 	struct perf_context *p = perf_of(ctx);
-	uint64_t distance = -c->base, moved = c->count - c->base_count, missed, told;
+	uint64_t distance = -c->base, moved = c->count - c->base_count, missed, known;
 
 	if (c->plan.clock && (c->plan.no_user || c->plan.no_kernel || c->plan.no_idle))
 		return;
@@ -133,14 +133,14 @@ static void count_missed(struct pfm_context *ctx, struct perf_counter *c)
 		missed = timer_missed(c, moved, distance);
 	else
 		missed = moved < distance ? 0 : moved / distance - 1;
-	told = missed < p->reported ? missed : p->reported;
-	p->reported -= told;
+	known = missed < p->reported ? missed : p->reported;
+	p->reported -= known;
 	if (c->throttled)
-		pfm_count_throttled(ctx, missed - told);
+		pfm_count_throttled(ctx, missed - known);
 	else if (c->plan.clock)
-		pfm_count_late(ctx, missed - told);
+		pfm_count_late(ctx, missed - known);
 	else
-		pfm_count_lost(ctx, p->set, missed - told);
+		pfm_count_lost(ctx, p->set, missed - known);
 	c->throttled = false;
 }
 

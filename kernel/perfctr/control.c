@@ -166,7 +166,7 @@ static void begin_sums(struct vperfctr *v, const struct vperfctr_control *contro
  * Returns true if the machine counts ended children separately from living ones. If not, a read
  * with ENDED fails with EINVAL.
  */
-static bool tells_ended(const struct vperfctr *v)
+static bool counts_ended(const struct vperfctr *v)
 {
 	pfarg_pmd_t pmd = { .reg_flags = PFM_REGFL_ENDED };
 	const struct perfctr_cpu_control *c = &v->state->control.cpu_control;
@@ -187,7 +187,7 @@ static int load(struct vperfctr *v, const struct vperfctr_control *control)
 
 static int run(struct vperfctr *v)
 {
-	v->tells_ended = tells_ended(v);
+	v->counts_ended = counts_ended(v);
 	v->clock_start = perfctr_thread_clock(v);
 	v->clock_sum = v->state->cpu_state.tsc_sum;
 	return pfm_start(v->ctx, NULL) ? perfctr_failed() : 0;

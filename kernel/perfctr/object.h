@@ -30,7 +30,7 @@ struct vperfctr {
 	/* descriptor of the present control's context; -1: it has no counters */
 	int			ctx;
 	/* the machine counts ended children separately from living ones */
-	bool			tells_ended;
+	bool			counts_ended;
 	/* a bit for each counter that has overflowed and so suspended all counters */
 	uint32_t		overflown;
 	/* the thread's CPU time at which the TSC's sum was clock_sum */

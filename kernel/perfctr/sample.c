@@ -46,7 +46,7 @@ static int read_values(struct vperfctr *v, struct values *r)
 {
 	r->n = 0;
 	want(v, r, PFM_REGFL_OWN);
-	want(v, r, v->tells_ended ? PFM_REGFL_ENDED : 0);
+	want(v, r, v->counts_ended ? PFM_REGFL_ENDED : 0);
 	return pfm_read_pmds(v->ctx, r->pmds, r->n) ? perfctr_failed() : 0;
 }
 
@@ -82,7 +82,7 @@ static void set_children(struct vperfctr *v, const pfarg_pmd_t *own, const pfarg
 	unsigned int n = counters(v), all = n + has_tsc(v);
 
 	for (unsigned int i = 0; i < all; i++) {
-		uint64_t value = others[i].reg_value - (v->tells_ended ? 0 : own[i].reg_value);
+		uint64_t value = others[i].reg_value - (v->counts_ended ? 0 : own[i].reg_value);
 
 		*(i < n ? &children->pmc[i] : &children->tsc) = value;
 	}

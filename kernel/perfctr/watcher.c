@@ -79,11 +79,11 @@ static void close_all(struct watcher *w)
 static void *watch(void *arg)
 {
 	struct watcher *w = arg;
-	struct pollfd told = { .fd = w->wake[0], .events = POLLIN };
+	struct pollfd woken = { .fd = w->wake[0], .events = POLLIN };
 
 	while (next_message(w))
 		;
-	while (poll(&told, 1, -1) < 0)
+	while (poll(&woken, 1, -1) < 0)
 		;
 	/* the object refers to w until the thread that woke this one has released the lock */
 	perfctr_enter();

@@ -6,7 +6,7 @@
 #include "sim.h"
 
 /* Passes the record to ctx. The caller has handled the overflows that came before it. */
-static void tell(struct sim_thread *t, struct pfm_context *ctx, const struct pfm_record *rec)
+static void deliver(struct sim_thread *t, struct pfm_context *ctx, const struct pfm_record *rec)
 {
 	struct sim_cpu *cpu = &t->sim->cpus[t->cpu];
 	struct sim_inside in;
@@ -35,6 +35,6 @@ void sim_record(struct sim_thread *t, struct pfm_record *rec)
 		if (cpu->is_pending)
 			sim_cpu_overflow(cpu);
 	}
-	tell(t, t->ctx, rec);
-	tell(t, cpu->sys, rec);
+	deliver(t, t->ctx, rec);
+	deliver(t, cpu->sys, rec);
 }

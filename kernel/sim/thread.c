@@ -261,7 +261,7 @@ static void inherit(struct sim_thread *t, struct sim_thread *child)
 	sim_leave(t->sim, &in);
 }
 
-static void tell_birth(struct sim_thread *t, struct sim_thread *child)
+static void record_fork(struct sim_thread *t, struct sim_thread *child)
 {
 	struct pfm_record rec = { .type = PFM_RECORD_FORK, .ppid = t->process->pid, .ptid = t->tid,
 				  .pid = child->process->pid, .tid = child->tid };
@@ -280,7 +280,7 @@ static void spawn(struct sim_thread *t, const struct sim_node *node)
 	struct sim_thread *child;
 
 	if (!sim_thread_new(t->sim, t->process, fork ? NULL : t->process, t, t->prog->subs[node->sub], &child))
-		tell_birth(t, child);
+		record_fork(t, child);
 }
 
 static void map(struct sim_thread *t, const struct sim_node *node)

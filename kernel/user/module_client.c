@@ -34,7 +34,7 @@ static void adopt_reason(int fd)
 	errno = saved;
 }
 
-static int told(int fd, int ret)
+static int with_reason(int fd, int ret)
 {
 	if (ret < 0)
 		adopt_reason(fd);
@@ -96,7 +96,7 @@ bool pfm_linux_vector(int fd, unsigned int nr, int n, void *v, int *ret)
 
 int pfm_linux_ask(unsigned int nr, int n, void *arg)
 {
-	return told(device, ioctl(device, PFM_IOC(nr, n), arg));
+	return with_reason(device, ioctl(device, PFM_IOC(nr, n), arg));
 }
 
 int pfm_linux_ask_vector(unsigned int nr, int n, void *v)
@@ -254,7 +254,7 @@ const struct pfm_pmu *pfm_linux_pmu(void)
 {
 	bool ready;
 
-	pfm_os_lock();	/* which a fork takes, too */
+	pfm_os_lock();	/* a fork takes it, too: none sees a half-opened device */
 	ready = device >= 0 || !open_device();
 	pfm_os_unlock();
 	return ready ? &pmu : NULL;

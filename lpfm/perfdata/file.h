@@ -54,7 +54,7 @@ struct perf_file {
 	size_t			num_ids, room_ids;
 	bool			sorted;		/* the ids are sorted */
 	/* the records were read once, so all events are known */
-	bool			told;
+	bool			all_read;
 	/* where the records are: the file itself, and the files of perf's threads */
 	struct perf_part	*parts;
 	uint32_t		num_parts, part;

@@ -314,7 +314,7 @@ static int file_rewind(lua_State *L)
 	struct perfdata *self = check_file(L);
 
 	self->has_sample = false;
-	self->file.told = true;
+	self->file.all_read = true;
 	perf_stream_begin(&self->file);
 	return 0;
 }
@@ -462,7 +462,7 @@ static int file_next(lua_State *L)
 
 	do {
 		state = perf_stream_next(f, &record);
-		is_bad = state == PERF_SOUND && record.head.type == PERF_ATTR_RECORD && f->pipe && !f->told &&
+		is_bad = state == PERF_SOUND && record.head.type == PERF_ATTR_RECORD && f->pipe && !f->all_read &&
 			 !take_attr(f, &record);
 	} while (state == PERF_SOUND && !is_bad && only && (record.head.type == PERF_RECORD_SAMPLE) != (only == 1));
 	if (state != PERF_SOUND) {

@@ -55,7 +55,7 @@ struct table {
 	size_t			n, room_at;
 	struct slot		*slots;		/* by hash of the stack */
 	size_t			num_slots;	/* a power of two, or 0 */
-	size_t			told;		/* number of stacks that fresh() has returned */
+	size_t			returned;	/* number of stacks that fresh() has returned */
 	/* number of samples by how their stacks end */
 	uint64_t		ended[SYMUNWIND_NUM_ENDS];
 	uint64_t		*ips;	/* room to unwind a stack; NULL: none was unwound yet */
@@ -395,9 +395,9 @@ for each stack a word with the number of its frames, and the frames. Words have 
 static int table_fresh(lua_State *L)
 {
 	struct table *t = self(L);
-	size_t before = t->told;
+	size_t before = t->returned;
 
-	t->told = t->n;
+	t->returned = t->n;
 	return push_bytes(L, t, before);
 }
 
@@ -468,7 +468,7 @@ static int table_load(lua_State *L)
 			break;		/* the stack was in the table already */
 		i += ips[i] + 1;
 	}
-	t->told = t->n;
+	t->returned = t->n;
 	lua_pushboolean(L, i == words);
 	return 1;
 }

@@ -500,9 +500,9 @@ static int sim_encode(lua_State *L)
 #define MAX_PMCS 4	/* most PMCs of one counter */
 
 /***
-All PMCs that make a hardware counter count an event: on most models the one of `machine:encode`;
-counters of netburst and power5 need several. Where a register has fields of several counters, those
-of this counter are set.
+Returns all PMCs that make a hardware counter count an event: on most models the one of
+`machine:encode`; counters of netburst and power5 need several. Where a register has fields of
+several counters, those of this counter are set.
 @function machine:encode_pmcs
 @string event
 @int pmd the counter

@@ -24,7 +24,7 @@ struct layout {
 	const unsigned char	*by_dwarf;
 	unsigned int		num, sp, fp;
 	unsigned int		word;		/* bytes of a word on the stack */
-	uint64_t		address;	/* the bits of an address */
+	uint64_t		address;	/* mask of the bits that form an address */
 };
 
 #if defined(__x86_64__)

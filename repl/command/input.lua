@@ -88,7 +88,7 @@ end
 -- @number total number of things
 -- @string nouns what the things are: "files"
 -- @treturn function `(n)` shows that n are done; without n, it clears the line
-function input.counter(who, total, nouns)
+function input.counter(head, total, nouns)
    if not terminal.shows(2) then return function() end end
    local clock = require("lpfm.proc").clock
    local last, shown = clock(), false
@@ -100,7 +100,7 @@ function input.counter(who, total, nouns)
       local now = clock()
       if now - last < BLINK then return end
       last, shown = now, true
-      io.stderr:write(("\r%s: %s of %s %s "):format(who, render.number(n), render.number(total), nouns))
+      io.stderr:write(("\r%s: %s of %s %s "):format(head, render.number(n), render.number(total), nouns))
    end
 end
 
@@ -109,7 +109,7 @@ end
 -- @tparam[opt="lpfm.data"] ?string|{string,...} path
 -- @string[opt] command name of the command: on a terminal, its progress is shown under this name
 -- @treturn recording
-function input.open(path, who)
+function input.open(path, command)
    local paths = input.expand(type(path) == "table" and path or { path or "lpfm.data" })
    local self, err
    if #paths > 1 then
@@ -118,7 +118,7 @@ function input.open(path, who)
       self, err = recording.open(paths[1])
    end
    if not self then error(err, 0) end
-   if who then self.progress = input.counter(who, (self.ends or {}).samples or math.huge, "samples") end
+   if command then self.progress = input.counter(command, (self.ends or {}).samples or math.huge, "samples") end
    return self
 end
 
@@ -134,10 +134,10 @@ end
 
 --- Prints the warnings about a recording to standard error, at the end of a command.
 -- @tparam recording self
--- @string who name of the command, which begins the messages
-function input.finish(self, who)
+-- @string command name of the command, which begins the messages
+function input.finish(self, command)
    if self.progress then self.progress() end
-   options.warn(who, self:warnings())
+   options.warn(command, self:warnings())
 end
 
 --- Separates the words of a command line into recordings and a word of a known kind.

@@ -600,9 +600,9 @@ end
 --- Writes warnings to standard error, after what was printed so far.
 -- @string name the command, which begins the lines
 -- @tparam {string,...} warnings
-function options.warn(who, warnings)
+function options.warn(name, warnings)
    io.stdout:flush()
-   for _, warning in ipairs(warnings) do io.stderr:write(who, ": ", render.clean(warning), "\n") end
+   for _, warning in ipairs(warnings) do io.stderr:write(name, ": ", render.clean(warning), "\n") end
 end
 
 --- Returns the exit status of a command that has measured another: that of the measured one.

@@ -209,7 +209,7 @@ local function losses_of(outcome)
    return #out > 0 and table.concat(out, "; ") or "none lost"
 end
 
-local function untold(outcome)
+local function unnamed(outcome)
    if (outcome.untold or 0) == 0 then return "" end
    return ("; %s of what programs did found the buffer full: samples of short ones may have no name (use a larger "
       .. "--buffer)"):format(render.plural(outcome.untold, "record"))
@@ -224,7 +224,7 @@ end
 -- @tparam table outcome of `profile.run`
 -- @treturn string
 function command.losses(outcome)
-   return losses_of(outcome) .. untold(outcome) .. lateness(outcome)
+   return losses_of(outcome) .. unnamed(outcome) .. lateness(outcome)
 end
 
 -- Says how often threads left the CPU, and which of their waits are not recorded.
@@ -319,7 +319,7 @@ local function exit_status(file, outcome)
 end
 
 -- Prints a message; on a terminal its lines are broken between words.
-local function tell(message)
+local function notify(message)
    local width = terminal.shows(2) and terminal.size() - #PREFIX - 1 or math.huge
    for paragraph in (render.clean(message) .. "\n"):gmatch("([^\n]*)\n") do
       for i, line in ipairs(render.width(paragraph) > width and render.wrap(paragraph, width) or { paragraph }) do
@@ -362,17 +362,17 @@ function command.main(argv)
    function limits.written(its)
       clear()
       if its.moved then
-         tell(options.moved(its))
+         notify(options.moved(its))
       elseif not args.quiet then
-         tell(("%s in %s (%s)"):format(render.plural(its.samples, "sample"), its.path, render.bytes(its.bytes)))
+         notify(("%s in %s (%s)"):format(render.plural(its.samples, "sample"), its.path, render.bytes(its.bytes)))
       end
    end
    local outcome, file = record.run(spec, options.file_name(args.output or default_name()), show, limits)
    clear()
    if not args.quiet then
-      tell(summary(file, outcome))
+      notify(summary(file, outcome))
    elseif file.moved then
-      tell(options.moved(file))
+      notify(options.moved(file))
    end
    return exit_status(file, outcome)
 end

@@ -484,14 +484,14 @@ local function prepare(names, groups, also, of_regions)
    return list, function(result) return evaluate(result, places, groups) end
 end
 
-local function tell_missing(list)
+local function missing_hardware(list)
    for _, e in ipairs(list) do
       if e.kind == "hardware" then return contexts.no_hardware() end
    end
 end
 
 -- Names the clocks that a privilege level was given for, as Linux counts them at all levels.
-local function tell_levels(list)
+local function warn_levels(list)
    local names = {}
    for _, e in ipairs(list) do
       local one = e.kind == "software" and e.unit == "ns" and (e.plm or "uk") ~= "uk"
@@ -620,9 +620,9 @@ function stat.main(argv)
    interval_of(args)
    switching(args)
    options.at_level(args, list)
-   local missing = #args.event == 0 and contexts.no_hardware() or tell_missing(list)
+   local missing = #args.event == 0 and contexts.no_hardware() or missing_hardware(list)
    if missing then io.stderr:write("lpfm stat: ", missing:match("^[^:]*"), ": software events only\n") end
-   tell_levels(list)
+   warn_levels(list)
    local out = options.output(args.output, true) -- the file is not truncated yet
    if args.regions then return measure_regions(args, target, list, complete, new_writer(args, out)) end
    local print = printer(args, target, out)

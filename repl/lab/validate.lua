@@ -166,9 +166,9 @@ end
 
 -- Complains if an earlier page has shown the figure that is asked for; `shown` has the page of each
 -- figure.
-local function check_untold(page, say, shown)
-   local told = type(page.answer) == "string" and shown[page.answer]
-   if told then say(("its answer, figure '%s', is shown on page %d already"):format(page.answer, told)) end
+local function check_not_shown(page, say, shown)
+   local at = type(page.answer) == "string" and shown[page.answer]
+   if at then say(("its answer, figure '%s', is shown on page %d already"):format(page.answer, at)) end
 end
 
 -- Complains if a text states the tolerance, which the fields `within` and `factor` set; or if an
@@ -291,7 +291,7 @@ function validate.lab(lab, params)
    local s, shown = session.new(lab, { params = params }), {}
    for i, page in ipairs(lab.pages) do
       s.index = i
-      check_untold(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, shown)
+      check_not_shown(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, shown)
       for _, row in ipairs(page.show or {}) do shown[row[2]] = shown[row[2]] or i end
       if not check_runs(page, function(complaint) say(("page %d: %s"):format(i, complaint)) end, s, i) then break end
    end

@@ -394,7 +394,7 @@ end
 -- names, each when it is due; or it reads the ledger. Returns nil if there is nothing to do.
 local function ticker(self, spec)
    local next_report, next_look, next_names = spec.interval or math.huge, 0, spec.names and 0 or math.huge
-   if not self.tell and #self.plan.sets == 1 and not spec.names and not spec.parts then return nil end
+   if not self.report and #self.plan.sets == 1 and not spec.names and not spec.parts then return nil end
    return function(time)
       if self.inherits and self.spec.create.format then
          for subject in pairs(self.live) do subject.ledger:read() end
@@ -403,7 +403,7 @@ local function ticker(self, spec)
       if host.is_due(time, next_names) then next_names = time + self:look_at_names() end
       if host.is_due(time, next_look) then next_look = time + self:look() end
       if host.is_due(time, next_report) then
-         self.tell(time)
+         self.report(time)
          next_report = math.max(next_report + spec.interval, time)
       end
       return math.max(math.min(next_look, next_report, next_names) - time, 1e-6)
@@ -461,7 +461,7 @@ function count.prepare(spec)
    if expect.number("interval", spec.interval) then expect.kind("on_interval", spec.on_interval, "function") end
    local self = new_counting(spec, list)
    self.list = list
-   self.tell = spec.interval and reporter(self, list, spec.on_interval)
+   self.report = spec.interval and reporter(self, list, spec.on_interval)
    self.callbacks = handlers(self, spec)
    self.on = self.callbacks
    return self
@@ -489,7 +489,7 @@ end
 function count.complete(self, outcome)
    self:conclude(outcome)
    self.blocks:look(self.sums)
-   if self.tell then self.tell(outcome.elapsed) end
+   if self.report then self.report(outcome.elapsed) end
    for k, v in pairs(count.so_far(self)) do outcome[k] = v end
    outcome.per, outcome.counted = self.per, self.good
    outcome.switch_ns = self.spec.sets[1] and self.spec.sets[(self.blocks.list or 1) * #self.plan.sets].timeout

@@ -257,8 +257,8 @@ end
 local function wait(self, seconds)
    self.waiting = self.waiting or wake_list(self)
    local ready = self.env.poll(self.waiting, seconds < math.huge and seconds or nil)
-   for _, who in ipairs(ready) do
-      local subject = self.by_ctx[who]
+   for _, ctx in ipairs(ready) do
+      local subject = self.by_ctx[ctx]
       -- only one: a subject may make them faster than they are read, and the end is looked for
       -- between them
       if subject then read_message(self, subject) end
@@ -587,7 +587,7 @@ end
 -- print(#fds, seconds)
 -- measure.finish(f)
 function measure.awaits(self)
-   local fds = tables.map(self.waiting or wake_list(self), function(who) return who:fd() end)
+   local fds = tables.map(self.waiting or wake_list(self), function(ctx) return ctx:fd() end)
    return fds, patience(self, self.env.clock(), self.until_tick or math.huge)
 end
 

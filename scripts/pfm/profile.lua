@@ -226,7 +226,7 @@ end
 local function note_sampled(self, buffer)
    for tid, by_pid in pairs(buffer:count_by("tid", "pid")) do
       for pid in pairs(by_pid) do
-         if tid > 0 and pid > 0 and not self.comms[tid] and not self.told[pid] then note_process(self, tid, pid) end
+         if tid > 0 and pid > 0 and not self.comms[tid] and not self.recorded[pid] then note_process(self, tid, pid) end
       end
    end
 end
@@ -246,11 +246,11 @@ end
 -- a thread's start on.
 local function look(self)
    if self.inherits then return end
-   local told = self.sampler and self.sampler.records and not self.spec.tids
-   local note = told and note_comm or note_process
+   local recorded = self.sampler and self.sampler.records and not self.spec.tids
+   local note = recorded and note_comm or note_process
    for subject in pairs(self.live) do
       if subject.pid and not host.now().sim then note(self, subject.tid, subject.pid) end
-      for _, part in ipairs(subject.cpu and not told and subject.parts or {}) do note_sampled(self, part.buffer) end
+      for _, part in ipairs(subject.cpu and not recorded and subject.parts or {}) do note_sampled(self, part.buffer) end
    end
 end
 
@@ -296,7 +296,7 @@ local function drain_records(self, part, ahead)
       if self.off_cpu then self.off_cpu:record(r) end
       if r.kind ~= "SWITCH" then rows[#rows + 1] = programs.row(r) end
       self.sampler:record(r)
-      if r.kind == "FORK" or r.kind == "EXEC" then self.told[r.pid] = true end
+      if r.kind == "FORK" or r.kind == "EXEC" then self.recorded[r.pid] = true end
       if r.kind == "LOST" and r.why == "records" then self.untold = self.untold + r.count end
    end
    if #rows > 0 and self.sink.programs then self.sink.programs(rows) end
@@ -380,12 +380,12 @@ end
 local function drain(self, subject, msg)
    if self.by_tool then return drain_tool(self, subject) end
    if #subject.parts == 1 then return drain_part(self, subject, subject.parts[1]) end
-   local told = msg and subject.parts[msg.cpu % #subject.parts + 1]
+   local reported = msg and subject.parts[msg.cpu % #subject.parts + 1]
    local headers = tables.map(subject.parts, function(part) return part.buffer:header() end)
    drain_all_records(self)
    for i, part in ipairs(subject.parts) do
       drain_region(self, subject, part, headers[i])
-      if headers[i].full and part == told and subject.ctx:restart() then begin_region(part) end
+      if headers[i].full and part == reported and subject.ctx:restart() then begin_region(part) end
    end
 end
 
@@ -799,7 +799,7 @@ function profile.prepare(spec)
    end
    local self = setmetatable({ spec = spec, live = {}, comms = {}, maps = {}, periods = {}, samples = 0, lost = 0,
       late = 0, throttled = 0, full = 0, crowded = 0, rates = {}, active = 0, blind = 0,
-      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, told = {}, untold = 0 }, sampler)
+      held = 0, ran = 0, drained = 0, subjects = 0, progress = {}, random = {}, recorded = {}, untold = 0 }, sampler)
    self.stages = stages.leading(spec.from)
    if self.stages then
       self.spec = setmetatable({ set = #self.stages }, { __index = spec })

@@ -189,8 +189,8 @@ function recording:programs()
    if self.ran == nil then
       local code = replaced_code(self)
       -- without records, names come from /proc alone, perhaps long after an exec, and are not used
-      local told = #self.records > 0 or #code > 0
-      self.ran = (told or #self.maps > 0) and programs.new(self.records, self.maps, told and self.names or {}, code)
+      local known = #self.records > 0 or #code > 0
+      self.ran = (known or #self.maps > 0) and programs.new(self.records, self.maps, known and self.names or {}, code)
    end
    return self.ran or nil
 end

@@ -27,7 +27,7 @@
 #include "linux.h"
 #include "perfmon/perfmon_stack_smpl.h"
 
-#define SEEN_BITS	11		/* a listener remembers 2^11 hashes */
+#define SEEN_BITS	11		/* a listener remembers 2^11 hashes of reported mappings */
 #define MOST_VMAS	16384		/* how many mappings of a process are looked at */
 
 /* --- contexts that get records --------------------------------------------------------------- */

@@ -18,7 +18,7 @@ local function shown_imbalance(value)
    return value and ("%.2f"):format(value) or ""
 end
 
-local function who(part)
+local function thread_name(part)
    return ("%d (%s)"):format(part.tid, render.printable(part.comm))
 end
 
@@ -37,12 +37,12 @@ end
 
 local function region_rows(region)
    local several = #region.per > 1
-   local name = several and render.plural(#region.per, "thread") or who(region.per[1])
+   local name = several and render.plural(#region.per, "thread") or thread_name(region.per[1])
    local rows = { time_cells(name, region.calls, region, region.imbalance) }
    event_rows(rows, region)
    for i = 1, several and #region.per or 0 do
       local part = region.per[i]
-      rows[#rows + 1] = time_cells(who(part), part.calls, part)
+      rows[#rows + 1] = time_cells(thread_name(part), part.calls, part)
       event_rows(rows, part)
    end
    return rows

@@ -29,7 +29,7 @@ local function share_of(text)
    return percent / 100
 end
 
-local function tell(counts, folder)
+local function print_counts(counts, folder)
    say("%s with %s, %s delivered, %s dropped (%s), %s failed; %.2f s of CPU time; in %s",
       render.plural(counts.recordings, "recording"), render.plural(counts.samples, "sample"),
       render.number(counts.delivered), render.number(counts.dropped), render.plural(counts.dropped_samples, "sample"),
@@ -51,7 +51,7 @@ function collect.main(args, spec)
       cpu = share_of(args.cpu_budget), disk = options.size(args.disk_budget, "--disk-budget"), store = args.to,
       given = stored.read_given(args.set), rounds = options.number(args.rounds, "--rounds", true), say = say })
    local counts = self:run()
-   if not args.quiet then tell(counts, folder) end
+   if not args.quiet then print_counts(counts, folder) end
    return counts.recordings == 0 and counts.failed > 0 and 1 or 0
 end
 

@@ -47,7 +47,7 @@ local function say(text, ...)
    io.stderr:write("lpfm export: ", text:format(...), "\n")
 end
 
-local function tell(result, name, seconds)
+local function print_result(result, name, seconds)
    for _, warning in ipairs(result.warnings) do say("%s", warning) end
    for _, refused in ipairs(result.refused) do say("left out: %s", refused.why) end
    local rate = result.samples > 0 and (", %s a second"):format(render.number(math.floor(result.samples / seconds)))
@@ -75,7 +75,7 @@ function stored.load(args, files)
    end
    local result = self:load(files, given)
    shown()
-   tell(result, self.name, math.max(clock() - started, 1e-3))
+   print_result(result, self.name, math.max(clock() - started, 1e-3))
    return (#result.refused > 0 or result.why) and 1 or 0
 end
 

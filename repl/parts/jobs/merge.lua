@@ -33,7 +33,7 @@ local function summary(result, path)
       render.printable(path), twice)
 end
 
-local function tell(result, path, quiet)
+local function print_result(result, path, quiet)
    for _, problem in ipairs(result.problems) do
       io.stderr:write("lpfm merge: left out: ", render.printable(problem), "\n")
    end
@@ -59,7 +59,7 @@ function command.main(argv)
    if args.output == "-" then options.fail("-o: the recordings cannot go to a pipe or the screen: a file is needed") end
    local path = options.file_name(args.output)
    local result = merge.files(input.expand(words), path)
-   tell(result, path, args.quiet)
+   print_result(result, path, args.quiet)
    return #result.problems > 0 and 1 or 0
 end
 

@@ -14,7 +14,7 @@ local ranks_text = {}
 
 -- --- text ----------------------------------------------------------------------------------------
 
-local function who(member)
+local function label(member)
    local host = render.printable(member.host)
    if member.count then return ("%s (%s)"):format(host, render.plural(member.count, "rank")) end
    if member.rank then return ("%d on %s"):format(member.rank, host) end
@@ -36,8 +36,8 @@ local function summary_rows(rows)
    local out = {}
    for i, row in ipairs(rows) do
       local function cell(value) return shown(value, row.unit) end
-      out[i] = { row.name, shown_unit(row.unit), cell(row.mean), cell(row.min), row.min and who(row.min_of) or "",
-         cell(row.max), row.max and who(row.max_of) or "", row.imbalance and ("%.2f"):format(row.imbalance) or "" }
+      out[i] = { row.name, shown_unit(row.unit), cell(row.mean), cell(row.min), row.min and label(row.min_of) or "",
+         cell(row.max), row.max and label(row.max_of) or "", row.imbalance and ("%.2f"):format(row.imbalance) or "" }
    end
    return out
 end
@@ -55,7 +55,7 @@ local function member_lines(members, rows, what)
          right = true }
    end
    for i, member in ipairs(members) do
-      out[i] = { who(member) }
+      out[i] = { label(member) }
       for k, row in ipairs(rows) do out[i][k + 1] = shown(member.values[row.name], row.unit) end
    end
    return render.align(columns, out, "  ")
@@ -65,7 +65,7 @@ local function failures(members)
    local out = {}
    for _, member in ipairs(members) do
       if (member.status or 0) ~= 0 then
-         out[#out + 1] = ("  Rank %s ended with status %d."):format(who(member), member.status)
+         out[#out + 1] = ("  Rank %s ended with status %d."):format(label(member), member.status)
       end
    end
    return out
@@ -75,7 +75,8 @@ local function outlier_line(rows, what)
    local row, differ = ranks.outlier(rows)
    if not row and differ then return { "  None stands out beyond what may be chance." } end
    if not row then return { "  All are alike, within a tenth of the mean." } end
-   local text = ("  %s %s stands out: %s is %.2f times the mean"):format(what, who(row.max_of), row.name, row.imbalance)
+   local text = ("  %s %s stands out: %s is %.2f times the mean"):format(what, label(row.max_of), row.name,
+      row.imbalance)
    if row.chance then
       return { ("%s, in %d runs each (p %s)."):format(text, row.max_of.runs, render.chance(row.chance)) }
    end

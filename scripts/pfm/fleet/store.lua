@@ -135,15 +135,15 @@ end
 -- Calls fn until it succeeds, at most TRIES times while the database answers; while the database
 -- does not, waits for it, until options.patience ends.
 local function persist(self, options, fn)
-   local refused, patience, told = 0, tonumber(options.patience) or PATIENCE, false
+   local refused, patience, warned = 0, tonumber(options.patience) or PATIENCE, false
    while true do
       local result, err = fn()
       if result then return result end
       local answered = self.database:ask("SELECT 1")
       refused = answered and refused + 1 or 0
       if refused == TRIES then return nil, err end
-      if not answered and not told and options.waiting then options.waiting(err, patience) end
-      told = told or not answered
+      if not answered and not warned and options.waiting then options.waiting(err, patience) end
+      warned = warned or not answered
       local back, why = await(self, proc.clock() + patience, err)
       if not back then return nil, why end
    end

@@ -250,14 +250,14 @@ function contexts.start(subject, spec)
    return nil, err, errno
 end
 
-local told = false
+local returned = false
 
 --- Returns the line of the machine's notes which says that there is no hardware PMU.
 -- @return string; nil if there is a PMU, or the line was returned before
 function contexts.no_hardware()
    local machine = host.machine()
-   if told or machine.hw_counters > 0 then return nil end
-   told = true
+   if returned or machine.hw_counters > 0 then return nil end
+   returned = true
    return machine.notes:match("[^\n]*[Hh]ardware[^\n]*")
 end
 

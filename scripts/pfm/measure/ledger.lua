@@ -46,7 +46,7 @@ end
 -- print(#ledger.new({ tid = 7, pid = 7, ctx = ctx }).rows)
 -- ctx:close()
 function ledger.new(subject)
-   local first = { tid = subject.tid, pid = subject.pid, counts = {}, told = 0, born = true }
+   local first = { tid = subject.tid, pid = subject.pid, counts = {}, num_counts = 0, born = true }
    first.leader = first
    local parts = {}
    for i = 1, subject.ctx:buf_parts() do parts[i] = { buffer = expect.value(subject.ctx:buffer { part = i - 1 }) } end
@@ -58,7 +58,7 @@ end
 local take = {}
 
 local function add_row(self, r)
-   local row = { tid = r.tid, pid = r.pid, counts = {}, told = 0 }
+   local row = { tid = r.tid, pid = r.pid, counts = {}, num_counts = 0 }
    self.rows[#self.rows + 1], self.by_tid[r.tid] = row, row
    row.leader = self.by_tid[r.pid] -- of this process, not of a later one that gets the same number
    return row
@@ -79,8 +79,8 @@ take.RENAME = take.EXEC
 
 function take.COUNT(self, r)
    local row = self.by_tid[r.tid] or add_row(self, r)
-   row.counts[r.num], row.told = (row.counts[r.num] or 0) + r.value, row.told + 1
-   self.told = true
+   row.counts[r.num], row.num_counts = (row.counts[r.num] or 0) + r.value, row.num_counts + 1
+   self.has_counts = true
 end
 
 function take.LOST(self, r)
@@ -122,10 +122,10 @@ end
 local function split_rows(self, expected)
    local known, unknown = {}, {}
    for _, row in ipairs(self.rows) do
-      local into = row.told == expected and known or unknown
+      local into = row.num_counts == expected and known or unknown
       into[#into + 1] = row
    end
-   table.sort(unknown, function(a, b) return a.told < b.told end)
+   table.sort(unknown, function(a, b) return a.num_counts < b.num_counts end)
    return known, unknown
 end
 
@@ -158,7 +158,7 @@ function ledger:settle(sums)
    table.insert(known, 1, rest)
    if self.outer then return #known + #unknown, MIXED:format(self.outer) end
    if #unknown == 0 and self.lost == 0 then return 0 end
-   return math.max(#unknown, 1), (self.told and LOST or UNTOLD):format(rest.tid)
+   return math.max(#unknown, 1), (self.has_counts and LOST or UNREPORTED):format(rest.tid)
 end
 
 return ledger

@@ -84,7 +84,7 @@ function keys.command(part)
 end
 
 function keys.process(part, names)
-   if not part.pid then return "?", 0 end -- /proc does not tell it
+   if not part.pid then return "?", 0 end -- /proc has no entry for it
    return ("%d %s"):format(part.pid, part.process or names[part.pid] or "?"), part.pid
 end
 

@@ -143,18 +143,18 @@ local function where(m)
    return ("thread %d (%s)"):format(m.tid, render.printable(m.comm))
 end
 
-local function told(text)
+local function says(text)
    return function(name, m) return text:gsub("%$(%w+)", { name = name, calls = render.plural(m.n, "call"),
       stops = render.plural(m.n, "stop"), where = where(m) }) end
 end
 
 local words = {
-   unfinished = told "region '$name' was not left when $where ended: $calls counted up to there",
-   inside = told("region '$name' was never left in $where, which a signal, exec, _exit or another thread's exit ended, "
+   unfinished = says "region '$name' was not left when $where ended: $calls counted up to there",
+   inside = says("region '$name' was never left in $where, which a signal, exec, _exit or another thread's exit ended, "
       .. "or which still runs: the counts of $calls are missing"),
-   crossed = told "region '$name' was left in $where while one that began inside it was not: $calls, counted rightly",
-   strays = told "region '$name': $stops without a start in $where: nothing is counted there",
-   forked = told "region '$name': $stops in $where, of a child forked within it: not counted there",
+   crossed = says "region '$name' was left in $where while one that began inside it was not: $calls, counted rightly",
+   strays = says "region '$name': $stops without a start in $where: nothing is counted there",
+   forked = says "region '$name': $stops in $where, of a child forked within it: not counted there",
 }
 
 local function mistakes_of(found)

@@ -65,9 +65,9 @@ end
 -- was noted for a file, or true if there is none.
 local function note_objects(paths)
    local out = {}
-   for path, told in pairs(paths) do
+   for path, noted in pairs(paths) do
       if path:find("^/") and not path:find(" %(deleted%)$") then
-         local id = told ~= true and told or objects.build_id(path)
+         local id = noted ~= true and noted or objects.build_id(path)
          out[#out + 1] = { path = path, build_id = id and not id:find("^inode") and id or nil }
       end
    end

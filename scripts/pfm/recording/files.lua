@@ -91,7 +91,7 @@ local function candidates(self, pid, start, stop, path)
 end
 
 -- Finds a file with the build id that a record gave, wherever it is.
-local function find_told(self, pid, start, stop, path, id)
+local function find_build(self, pid, start, stop, path, id)
    if objects.build_id(path) == id then return path end
    local list = candidates(self, pid, start, stop, path)
    for _, place in ipairs(self.places) do list[#list + 1] = place .. path end
@@ -150,7 +150,7 @@ function files:note(pid, m)
    if id and self.held[key(path, id)] ~= nil then return id end
    local file
    if id then
-      file = find_told(self, pid, start, stop, path, id)
+      file = find_build(self, pid, start, stop, path, id)
       self.held[key(path, id)] = false
    else
       file, id = find(self, pid, start, stop, path)

@@ -42,21 +42,21 @@ local function clock_of(clock)
 end
 
 local function make_head(self)
-   local told = self.features
+   local f = self.features
    local sampled, frequency = events.sampled(self)
    return {
-      what = told.command and table.concat(told.command, " ") or nil, command = told.command,
+      what = f.command and table.concat(f.command, " ") or nil, command = f.command,
       events = sampled, with = events.with(self), stacks = stacks_how(self), frequency = frequency,
-      time = told.clock and math.floor(told.clock.wall / 1e9), clock = clock_of(told.clock), format = "default",
+      time = f.clock and math.floor(f.clock.wall / 1e9), clock = clock_of(f.clock), format = "default",
       no_cpu = not self.fields.cpu or nil, no_time = not self.fields.time and #self.samples > 0 or nil,
-      machine = { name = "perf", pmu = told.cpu_name, host = told.host, kernel = told.kernel, arch = told.arch,
-         cpus = told.cpus },
+      machine = { name = "perf", pmu = f.cpu_name, host = f.host, kernel = f.kernel, arch = f.arch,
+         cpus = f.cpus },
    }
 end
 
 -- --- objects -------------------------------------------------------------------------------------
 
-local function told_build_ids(self)
+local function take_build_ids(self)
    for path, id in pairs(self.features.build_ids or {}) do
       if path:find("^%[kernel") then
          self.kernel.build_id = id
@@ -231,7 +231,7 @@ local function read_all(self)
    records.read(self)
    local why = refusal(self)
    if why then return why end
-   told_build_ids(self)
+   take_build_ids(self)
    check_objects(self)
    events.read(self)
    local arch = system.uname().machine

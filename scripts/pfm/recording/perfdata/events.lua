@@ -45,12 +45,12 @@ end
 -- by its ids.
 local function names_of(self)
    local out = {}
-   for i, told in ipairs(self.features.events or {}) do
-      out[self.file:event_of(told.ids[1] or -1) or i] = told.name
+   for i, event in ipairs(self.features.events or {}) do
+      out[self.file:event_of(event.ids[1] or -1) or i] = event.name
    end
-   for _, told in ipairs(self.names) do
-      local i = self.file:event_of(told.ids[1])
-      if i then out[i] = told.name end
+   for _, event in ipairs(self.names) do
+      local i = self.file:event_of(event.ids[1])
+      if i then out[i] = event.name end
    end
    return out
 end
