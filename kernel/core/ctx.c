@@ -54,9 +54,9 @@ static int check_wants(struct pfm_context *ctx)
 	if (want->ds_record && want->ds_record != pfm_ops(ctx)->ds_record)
 		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine's processor does not write such samples", name);
 	if (want->records && !pfm_ops(ctx)->records)
-		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not tell what programs do", name);
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not report what programs do", name);
 	if (want->switches && !pfm_ops(ctx)->switches)
-		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not tell of context switches", name);
+		return pfm_refuse(-EOPNOTSUPP, "format %s: this machine does not report context switches", name);
 	if (want->records && !takes_records(ctx->fmt))
 		return pfm_refuse(-EINVAL, "format %s wants records, and has no call-back for them", name);
 	return 0;

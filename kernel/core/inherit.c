@@ -24,7 +24,7 @@ int pfm_check_inherit(struct pfm_machine *m, uint32_t flags, const struct pfm_bu
 	if (flags & PFM_FL_MAP_SETS)
 		return pfm_refuse(-EINVAL, "INHERIT does not go with MAP_SETS: a view has one thread's values");
 	if (!m->ops->fork && !m->ops->inherits)
-		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not tell of new threads", m->ops->name);
+		return pfm_refuse(-EINVAL, "INHERIT: machine %s does not report new threads", m->ops->name);
 	if (fmt && fmt->fmt_ops && m->ops->num_parts)
 		return pfm_refuse(-EINVAL, "INHERIT: format %s cannot be filled from several CPUs at a time",
 				  fmt->fmt_name);

@@ -206,7 +206,7 @@ static int check_version(void)
 	if (abi >= 0 || errno == ENOTTY)
 		refuse(ENODEV, "perfmon.ko is of another version than libperfmon");
 	else
-		refuse(errno, "perfmon.ko does not tell its version");
+		refuse(errno, "perfmon.ko does not report its version");
 	return -1;
 }
 

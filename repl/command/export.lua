@@ -61,7 +61,7 @@ local function wanted_format(args, default)
          nearest.hint(word, names), table.concat(names, ", "))
    end
    if not name then
-      options.fail("no format: expected --format (%s), or -o with a file name that tells it", table.concat(names, ", "))
+      options.fail("no format: expected --format (%s), or -o with a file name ending in one", table.concat(names, ", "))
    end
    local writer, known = export.format(name)
    if not writer then
@@ -156,7 +156,7 @@ function command.call(path, file, opts)
    local name = chosen.format or export.format_of(path)
    chosen.format, chosen.output, chosen.file = nil, nil, nil
    if not name then
-      error(("export: the name '%s' tells no format: export(\"out.svg\"), or the option format"):format(path), 0)
+      error(("export: the name '%s' ends in no format: export(\"out.svg\"), or the option format"):format(path), 0)
    end
    write(input.open(file), name, path, chosen)
 end

@@ -304,7 +304,8 @@ end
 local PLAIN = "-x, and --json print plain numbers"
 local SHELL = "the shell does that: lpfm stat -- sh -c 'COMMAND; COMMAND'"
 local advice = {
-   ["--no-big-num"] = PLAIN, ["--topdown"] = "-M topdown counts that", ["--for-each-cgroup"] = "-G takes one a run",
+   ["--no-big-num"] = PLAIN, ["--topdown"] = "-M topdown counts that",
+   ["--for-each-cgroup"] = "-G takes one cgroup a run",
    ["-n"] = "the times are always printed; -e task-clock counts nothing else",
    ["--null"] = "the times are always printed; -e task-clock counts nothing else",
    ["--log-fd"] = "-o /dev/fd/N writes there", ["-S"] = SHELL, ["--pre"] = SHELL, ["--post"] = SHELL,
@@ -349,7 +350,7 @@ function stat.options()
       .. "perf_event starts --from some 10 us after its stages, and on a busy machine milliseconds later: what\n"
       .. "happens between is not counted, and the result says how long that was. perfmon.ko starts at the event.\n"
       .. "Linux up to 6.12 does not give perf the counts of each thread that ends; 6.18 does, of software events\n"
-      .. "alone; perfmon.ko gives none. Without them --per-thread and --per-process tell how many threads could not\n"
+      .. "alone; perfmon.ko gives none. Without them --per-thread and --per-process say how many threads could not\n"
       .. "be counted.\n"
       .. "With --regions its threads count themselves, in the regions they mark: perfmon/regions.h for C and C++,\n"
       .. "pfm.region for Lua scripts; nothing else of the command is counted.\n"

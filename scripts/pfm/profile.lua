@@ -699,7 +699,7 @@ end
 
 local function prepare_off_cpu(self)
    if not (self.sampler and self.sampler.switches) then
-      error(("off-CPU time: the machine %s does not tell when threads leave a CPU and come back; "
+      error(("off-CPU time: the machine %s does not report when threads leave a CPU and come back; "
          .. "LPFM_MACHINE=perf does"):format(host.machine().name), 0)
    end
    for _, event in ipairs(self.events) do

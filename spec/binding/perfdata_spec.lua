@@ -296,7 +296,7 @@ describe("what a file of perf tells of programs", function()
          return perf_files.sample(bare, s)
       end))
       for s in samples.each(self) do assert.same({}, { s.cpu, s.time }) end
-      assert.truthy(said(self):find("do not tell when", 1, true))
+      assert.truthy(said(self):find("samples have no times", 1, true))
       local both = recording.together { self, self }
       for what, ask in pairs {
          interval = function() analyze.histogram(self, "interval") end,
@@ -305,10 +305,10 @@ describe("what a file of perf tells of programs", function()
          rates = function() plot.recording(self, "time") end, gaps = function() plot.recording(self, "histogram") end,
          firefox = function() export.write(self, "firefox", "/dev/null") end,
       } do
-         assert.error_matches(ask, "do not tell when they were taken", nil, nil, what)
+         assert.error_matches(ask, "the samples in %S+ have no times", nil, nil, what)
       end
       assert.same({ { label = "[unknown]", value = 100 } }, plot.recording(both).rows)
-      assert.truthy(said(self):find("do not tell of which thread", 1, true))
+      assert.truthy(said(self):find("samples have no thread ids", 1, true))
       local row = analyze.by(self, "cpu").rows[1]
       assert.same({ "-", 2, 6 }, { row.cpu, row.samples, row.events })
    end)

@@ -143,7 +143,7 @@ describe("records of the format stack", function()
 
    it("tell of context switches where the machine does, and with RECORDS alone", function()
       sim.machine("itanium2")
-      sim.refused("EOPNOTSUPP", "format stack: this machine does not tell of context switches",
+      sim.refused("EOPNOTSUPP", "format stack: this machine does not report context switches",
          lpfm.create { format = "stack", buf_flags = { "RECORDS", "SWITCHES" } })
       sim.refused("EINVAL", "format stack", lpfm.create { format = "stack", buf_flags = { "SWITCHES" } })
    end)

@@ -173,7 +173,7 @@ describe("a page", function()
       unordered.head.no_time = true
       unordered.path = "old.data"
       for why, self in pairs { ["None: there are no samples of two moments."] = made(false, { { 0x1000 } }, { 1 }),
-         ["None: the samples in old.data do not tell when they were taken."] = unordered } do
+         ["None: the samples in old.data have no times."] = unordered } do
          local text = timeline(self)
          assert.truthy(text:find(why, 1, true) and text:find("<div hidden>", 1, true), text)
       end

@@ -115,8 +115,8 @@ describe("The threads of a command", function()
       for _, events in ipairs { "faults", "task-clock,faults,cs", "cpu-clock,faults,minor-faults,task-clock" } do
          for _ = 1, 4 do
             local out, status = run(("stat --per-thread -x, -e %s -- %s"):format(events, faults))
-            if out:find("does not tell the counts of a thread that ends", 1, true) then
-               return pending("this kernel does not tell the counts of threads that end")
+            if out:find("does not report the counts of a thread that ends", 1, true) then
+               return pending("this kernel does not report the counts of threads that end")
             end
             assert.equal(0, status, out)
             for thread = 1, 4 do

@@ -131,7 +131,7 @@ describe("record --switch-output", function()
    end)
 
    it("has each wait in one file, with its call stack: --off-cpu", function()
-      if real ~= "perf" then pending("perfmon.ko does not tell when threads leave a CPU") end
+      if real ~= "perf" then pending("perfmon.ko does not report when threads leave a CPU") end
       local wait = "for i in 1 2 3 4 5 6 7 8; do sleep 0.05; done; "
       local said, status = run(("record --off-cpu --call-graph fp --switch-output -o %s -- sh -c '%s'"):format(out,
          wait .. ASK .. UNTIL:format(out, 1) .. wait .. ASK .. UNTIL:format(out, 2) .. wait))

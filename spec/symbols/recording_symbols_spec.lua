@@ -239,11 +239,11 @@ describe("Python", function()
       local python = "of Python, only the interpreter's functions are named: Python "
       for version, object in pairs { ["3.12"] = "/x/bin/python3.12", ["3.13"] = "/x/lib/libpython3.13.so.1.0" } do
          local text = said(object, 20)
-         assert.truthy(text:find(python .. version .. " tells its own as python3 -X perf", 1, true), text)
+         assert.truthy(text:find(python .. version .. " writes its own as python3 -X perf", 1, true), text)
       end
       for version, object in pairs { ["2.7"] = "/x/bin/python2.7", ["3.11"] = "/x/lib/libpython3.11.so.1.0" } do
          local text = said(object, 20)
-         assert.truthy(text:find(python .. version .. " does not tell its own; 3.12 and later do", 1, true), text)
+         assert.truthy(text:find(python .. version .. " does not write its own; 3.12 and later do", 1, true), text)
       end
    end)
 

@@ -63,7 +63,7 @@ static int probe(void)
 		ret = sched_switch ? tracepoint_probe_register(sched_switch, on_switch, NULL) : -ENOENT;
 	excluders += !ret;
 	mutex_unlock(&probing);
-	return ret ? pfm_refuse(ret, "the kernel does not tell of context switches") : 0;
+	return ret ? pfm_refuse(ret, "the kernel does not report context switches") : 0;
 }
 
 static void unprobe(void)

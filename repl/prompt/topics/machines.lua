@@ -37,7 +37,7 @@ that is printed of it names it in the first line; events that it does not simula
    make vm                       an emulated arm64 machine with perfmon.ko, on any laptop
 
 Root and the group perfmon have access to /dev/perfmon. /sys/kernel/perfmon shows what is loaded. The file
-kernel/linux/README.md tells who may do what, what is charged to whom, and how modules are signed.
+kernel/linux/README.md says who may do what, what is charged to whom, and how modules are signed.
 
 A format of your own includes kernel/linux/perfmon_module.h, as spec/vm/format does; make module-of DIR=... builds
 it.]==] },
@@ -91,7 +91,7 @@ m:truth() has them on every model.
 The counts of m:caches() are the same as cachegrind's for its caches (cachegrind = 1). pfm.caches draws misses by set
 and over time.
 
-What the hardware could tell is there, too. Itanium 2's address registers name the load that missed, its data and its
+What hardware can report is there, too. Itanium 2's address registers name the load that missed, its data and its
 latency (PMD2, 3, 17); its branch buffer holds the last branches. On sim:core2 and sim:nehalem the processor itself
 writes precise samples (formats pebs and pebs-nehalem, ?pfm.pebs) and keeps the last branches (PMD31-63). sim:fam10h
 tags instructions (IBS, PMD4-13). sim:power5 marks them (PM_MRK_* events; PMD7 and 8 are SIAR and SDAR). Ordinary

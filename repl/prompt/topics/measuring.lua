@@ -84,7 +84,7 @@ function, and the functions that were inlined there.
 Stacks come by frame pointers where the program and its libraries have them (gcc -fno-omit-frame-pointer) and it starts
 no other programs. What called a function without a frame pointer comes from the registers, the top 256 bytes of the
 stack, and call frame information. Otherwise 8 KiB of the stack are copied with each sample and unwound. -g fp, -g dwarf
-and --call-graph dwarf,SIZE choose. A stack ends where its callers cannot be told any more; reports say how many stacks
+and --call-graph dwarf,SIZE choose. A stack ends where its callers cannot be found any more; reports say how many stacks
 do, and why.
 
 Names are those of the source in C++ and Rust. Code that a JIT compiler made has the names that /tmp/perf-PID.map gives

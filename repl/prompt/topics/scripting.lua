@@ -145,7 +145,7 @@ expression makes such a program:
    for bucket, n in pairs(ctx:verdicts().buckets) do print(bucket, n) end
    ctx:close()
 
-What is wrong with an expression is told with a caret under the place. On arm64 an overflow that is dropped or counted
+An error in an expression is shown with a caret under the place. On arm64 an overflow that is dropped or counted
 takes 50 to 60 instructions more than one with a handler that does nothing.]==] },
 
 { "messages", "messages of overflows and of ends", [==[

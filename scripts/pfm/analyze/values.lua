@@ -32,7 +32,7 @@ local function where_of(self, filter)
          end
          if #where == 0 then fail("no event '%s' was sampled", tostring(value)) end
       elseif name == "tid" or name == "pid" or name == "cpu" or name == "set" then
-         if name == "cpu" and self.head.no_cpu then fail("the samples do not tell their CPU") end
+         if name == "cpu" and self.head.no_cpu then fail("the samples have no CPU") end
          if not is_number(tonumber(value)) then
             fail("%s: '%s' is not a number: values are filtered by one", name, tostring(value))
          end

@@ -49,7 +49,7 @@ local function of_file(path, seen)
    seen[path] = true
    local has = objects.frame_pointers(path)
    if has == false then return base_name(path) .. " has no frame pointers" end
-   if has == nil then return base_name(path) .. " does not tell whether it has frame pointers" end
+   if has == nil then return base_name(path) .. " does not say whether it has frame pointers" end
    local needs = objects.needs(path) or { libraries = {} }
    for _, name in ipairs(needs.libraries) do
       if not is_c_library(name) then

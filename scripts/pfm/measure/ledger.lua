@@ -136,7 +136,8 @@ end
 local MIXED = "the kernel may have mixed their counts with those of process %d, which measures lpfm itself"
 
 local LOST = "the kernel lost records of them, and may have mixed others; thread %d has their counts beside its own"
-local UNTOLD = "this kernel does not tell the counts of a thread that ends; thread %d has their counts beside its own"
+local UNREPORTED =
+   "this kernel does not report the counts of a thread that ends; thread %d has their counts beside its own"
 
 --- Completes the counts from the sums: what the known counts leave of them is given to one thread
 -- with unknown counts. Further threads with unknown counts are removed from the rows, and their

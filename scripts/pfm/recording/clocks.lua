@@ -58,7 +58,7 @@ local NOTE = "the clocks of %s are aligned by their wall clocks, read to %s; how
 local function words(machines)
    local within = 0
    for _, machine in ipairs(machines) do within = math.max(within, machine.reading.within) end
-   if within == math.huge then return "the clocks of the machines are not aligned: some recordings do not tell when" end
+   if within == math.huge then return "the clocks of the machines are not aligned: some have no wall clock" end
    return NOTE:format(render.plural(#machines, "machine"), render.time(within / 1e9))
 end
 

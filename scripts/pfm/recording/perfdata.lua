@@ -165,9 +165,9 @@ local function remark_fields(self)
    for i, with in ipairs(self.recording.head.with or {}) do names[i] = with.name end
    if self.has_values then say(self, "samples have values: lpfm script -F %s shows them", table.concat(names, ",")) end
    if #self.samples == 0 then return end
-   if not self.fields.time then say(self, "samples do not tell when: their order in the file stands for it") end
-   if not self.fields.tid then say(self, "samples do not tell of which thread they are") end
-   if not self.fields.ip then say(self, "samples do not tell where they are") end
+   if not self.fields.time then say(self, "samples have no times: their order in the file stands for them") end
+   if not self.fields.tid then say(self, "samples have no thread ids") end
+   if not self.fields.ip then say(self, "samples have no addresses") end
 end
 
 local COUNTED = {

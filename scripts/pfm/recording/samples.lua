@@ -98,7 +98,7 @@ end
 -- @usage require("pfm.recording.samples").need_times(assert(recording.open "lpfm.data"))
 function samples.need_times(self)
    for _, source in ipairs(self.sources or { self }) do
-      if source.head.no_time then fail("the samples in %s do not tell when they were taken", source.path) end
+      if source.head.no_time then fail("the samples in %s have no times", source.path) end
    end
 end
 

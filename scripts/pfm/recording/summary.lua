@@ -98,8 +98,8 @@ local function nameless_objects(self, result, out)
 end
 
 local PYTHON = "of Python, only the interpreter's functions are named: "
-local SILENT = PYTHON .. "Python %s does not tell its own; 3.12 and later do, as python3 -X perf"
-local TELLING = PYTHON .. "Python %s tells its own as python3 -X perf; record -g shows them"
+local SILENT = PYTHON .. "Python %s does not write its own; 3.12 and later do, as python3 -X perf"
+local TELLING = PYTHON .. "Python %s writes its own as python3 -X perf; record -g shows them"
 
 -- Returns true if there are names of Python functions: the interpreter writes them into a map file.
 local function has_python(self)

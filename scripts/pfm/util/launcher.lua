@@ -94,7 +94,7 @@ function launcher.file_name(text)
       end
       local value, what = part(here)
       if not value then
-         why = ("'%%%s' in '%s': no launcher (srun, mpirun, parallel) told of %s"):format(letter, text, what)
+         why = ("'%%%s' in '%s': no launcher (srun, mpirun, parallel) has set %s"):format(letter, text, what)
       end
       return value
    end)
