@@ -171,7 +171,7 @@ static time_t seconds(void)
  * Counts a press of Ctrl-C. Returns true if it is the third since the prompt last had control, or
  * if the press before was about a second ago or less and the hook has not raised yet.
  */
-static bool is_desperate(void)
+static bool has_insisted(void)
 {
 	time_t now = seconds(), since = now - last_press;
 
@@ -187,7 +187,7 @@ static bool is_desperate(void)
 static void on_sigint(int sig)
 {
 	(void)sig;
-	if (keep_alive ? is_desperate() : pending) {
+	if (keep_alive ? has_insisted() : pending) {
 		if (keep_alive)
 			end_prompt();
 		else

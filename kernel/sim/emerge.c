@@ -307,7 +307,7 @@ static void describe(struct sim_node *now, const struct sim_executed *done)
 }
 
 /* Describes the executed site as a node for the cursor, filters and address registers. */
-static void become(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
+static void describe_site(struct batch *b, const struct sim_node *node, const struct sim_executed *done)
 {
 	struct sim_node *now = &b->e->now;
 
@@ -396,7 +396,7 @@ static void pass(struct batch *b, const struct sim_node *node, const struct sim_
 	if (node->op != PFM_SIM_REPLAY)
 		sim_cursor_next(c, b->t->prog);
 	if (b->traced && b->kept) {
-		become(b, node, done);
+		describe_site(b, node, done);
 		b->cpu->sim->model->codes->trace(b->cpu, b->t->prog, &b->e->now, 1);
 	}
 }
@@ -423,7 +423,7 @@ static bool passes(struct batch *b, const struct sim_node *node, uint64_t cycles
 
 	if (!alone && !b->looks)
 		return true;
-	become(b, node, done);
+	describe_site(b, node, done);
 	count_site(b, node);
 	return !alone && look(b);
 }
@@ -467,7 +467,7 @@ static bool step(struct batch *b)
 	pass(b, node, &done);
 	if (!taken && !wraps(b))
 		return true;
-	become(b, node, &done);	/* the handling of the overflow needs the site that caused it */
+	describe_site(b, node, &done);	/* the handling of the overflow needs the site that caused it */
 	return false;
 }
 

@@ -352,8 +352,8 @@ static int await_child(int sock, pid_t pid)
 	return -1;
 }
 
-/* The kernel tells nothing of the end of a child while SIGCHLD is ignored. */
-static void heed_sigchld(void)
+/* wait() does not report the end of a child while SIGCHLD is ignored. */
+static void unignore_sigchld(void)
 {
 	struct sigaction action;
 
@@ -366,7 +366,7 @@ static int start(struct child *c, const struct plan *plan, const char **what)
 	pid_t pid;
 	int err;
 
-	heed_sigchld();
+	unignore_sigchld();
 	pid = fork_child(plan, &c->sock, what);
 	if (pid < 0) {
 		c->sock = -1;

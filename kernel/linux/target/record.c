@@ -249,7 +249,7 @@ void lx_record_rename(const char *name)
 
 /* --- records of mappings --------------------------------------------------------------------- */
 
-static u64 stir(u64 h, u64 what)
+static u64 mix(u64 h, u64 what)
 {
 	h = (h ^ what) * GOLDEN_RATIO_64;
 	return h ^ h >> 32;
@@ -261,17 +261,17 @@ static u64 stir(u64 h, u64 what)
  */
 static u64 hash_of(u64 what)
 {
-	u64 h = stir(stir(0, current->tgid), current->group_leader->start_time);
+	u64 h = mix(mix(0, current->tgid), current->group_leader->start_time);
 
 	/* The lowest bit is set because 0 marks a free slot. */
-	return stir(stir(h, current->self_exec_id), what) | 1;
+	return mix(mix(h, current->self_exec_id), what) | 1;
 }
 
 static u64 hash_of_mapping(const struct vm_area_struct *vma)
 {
-	u64 h = stir(stir(stir(0, vma->vm_start), vma->vm_end), vma->vm_pgoff);
+	u64 h = mix(mix(mix(0, vma->vm_start), vma->vm_end), vma->vm_pgoff);
 
-	return hash_of(stir(h, vma->vm_file ? (unsigned long)file_inode(vma->vm_file) : 0));
+	return hash_of(mix(h, vma->vm_file ? (unsigned long)file_inode(vma->vm_file) : 0));
 }
 
 /*
