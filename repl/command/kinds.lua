@@ -37,9 +37,8 @@ end
 
 -- Returns events of another model, as "MODEL::NAME".
 local function events_of(model)
-   local out = {}
-   for i, name in ipairs(require("lpfm").events(nil, { pmu = model }) or {}) do out[i] = model .. "::" .. name end
-   return out
+   local names = require("lpfm").events(nil, { pmu = model })
+   return tables.map(names or {}, function(name) return model .. "::" .. name end)
 end
 
 local here = {} -- the names of events, by machine: listing them takes tens of milliseconds

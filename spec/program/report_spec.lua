@@ -415,7 +415,7 @@ end)
 
 describe("recordings of this machine", function()
    local analyze = require "pfm.analyze"
-   local origin = require "pfm.recording.origin"
+   local origin, tables = require "pfm.recording.origin", require "pfm.util.tables"
    local plot = require "pfm.plot"
    local samples = require "pfm.recording.samples"
    local old, new
@@ -446,7 +446,7 @@ describe("recordings of this machine", function()
       for _, by in ipairs(analyze.keys(true)) do
          for _, row in ipairs(analyze.by(old, by).rows) do
             local wanted, n = { [by] = row.cells[1], event = row.event }, 0
-            if not origin.chooses(wanted) and not row.cells[1]:find(",", 1, true) and by ~= "event" then
+            if not tables.find(origin.names, by) and not row.cells[1]:find(",", 1, true) and by ~= "event" then
                local passes = analyze.test(old, wanted)
                for s in samples.each(old) do n = n + (passes(s) and 1 or 0) end
                local filtered = sum(analyze.by(old, "cpu", { filter = wanted }).rows, "samples")

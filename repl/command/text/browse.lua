@@ -407,8 +407,7 @@ local ALL = "all"
 
 -- Lets the user choose one thread or object, or all.
 local function choose(view, field, by, value_of)
-   local filter = {}
-   for name, value in pairs(view.filter) do filter[name] = value end
+   local filter = tables.copy(view.filter)
    filter[field] = nil
    local rows = analyze.by(view.self, by, { filter = filter }).rows
    local lines = { ALL }

@@ -210,8 +210,7 @@ local function flat(result, row)
 end
 
 local function json_lines(self, result)
-   local rows = {}
-   for i, row in ipairs(result.rows) do rows[i] = flat(result, row) end
+   local rows = tables.map(result.rows, function(row) return flat(result, row) end)
    return { render.json { store = self.name, totals = result.totals, old = result.old, rows = rows } }
 end
 

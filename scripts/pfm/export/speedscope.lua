@@ -28,12 +28,6 @@ local function numbering()
    end
 end
 
-local function numbers_of(frames, number)
-   local out = {}
-   for i, frame in ipairs(frames) do out[i] = number(frame) end
-   return out
-end
-
 local function new_profile(name, event, options)
    local timed = event.unit == "ns" and options.weight ~= "samples"
    return { type = "sampled", name = name, unit = timed and "nanoseconds" or "none",
@@ -54,7 +48,7 @@ local function whole(self, event, options, number)
    local profile = new_profile(event.name .. ", all threads", event, options)
    local list = stacks.collect(self, { event = event.name, ids = options.ids, inlined = options.inlined,
       weight = options.weight or "events" })
-   for _, stack in ipairs(list) do append(profile, numbers_of(stack.frames, number), stack.weight) end
+   for _, stack in ipairs(list) do append(profile, tables.map(stack.frames, number), stack.weight) end
    return profile
 end
 
@@ -70,7 +64,7 @@ local function by_thread(self, event, options, number)
          new_profile(("%s, %s (%d)"):format(event.name, s.comm, s.tid), event, options), out)
       local id = s.stack and s.stack .. " " .. s.life .. " " .. s.address or s.where
       known[id] = known[id]
-         or numbers_of(stacks.code(places_of(self, resolver, s), self:has_stacks(), options), number)
+         or tables.map(stacks.code(places_of(self, resolver, s), self:has_stacks(), options), number)
       local stack = known[id]
       append(profile, stack, options.weight == "samples" and 1 or s.period)
    end

@@ -22,6 +22,7 @@ local render = require "pfm.render"
 local stat = require "posix.sys.stat"
 local statvfs = require("posix.sys.statvfs").statvfs
 local store = require "pfm.fleet.store"
+local tables = require "pfm.util.tables"
 local text_file = require "pfm.util.text_file"
 local time = require "posix.time"
 
@@ -171,12 +172,6 @@ local function used()
    return os.clock() + ((values[14] or 0) + (values[15] or 0)) / TICK
 end
 
-local function copy(t)
-   local out = {}
-   for k, v in pairs(t) do out[k] = v end
-   return out
-end
-
 -- Makes a name of the host and the time, with milliseconds, since rounds may be short.
 local function name_now()
    local now = time.clock_gettime(time.CLOCK_REALTIME)
@@ -187,7 +182,7 @@ end
 local function record_once(self)
    local name = name_now()
    local part = path_in(self, name .. ".part")
-   local ok, outcome, file = pcall(record.run, copy(self.spec), part)
+   local ok, outcome, file = pcall(record.run, tables.copy(self.spec), part)
    proc.on_interrupt(true)
    local why = not ok and outcome or file.moved and file.moved.why
    if ok and outcome.interrupted then self.stopped = true end
@@ -216,7 +211,7 @@ end
 local function deliver(self)
    local entries, paths, refused = spooled(self), {}, {}
    for i, entry in ipairs(entries) do paths[i] = entry.path end
-   local options = copy(self.given)
+   local options = tables.copy(self.given)
    options.patience = 0
    local result = self.store:load(paths, options)
    for _, r in ipairs(result.refused) do

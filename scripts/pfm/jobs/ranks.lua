@@ -129,9 +129,7 @@ function ranks.gather(paths)
    for _, path in ipairs(paths) do read_file(path, members, problems) end
    table.sort(members, before)
    local jobs, sound = jobs_of(members, problems)
-   local missing = {}
-   for _, job in ipairs(jobs) do missing[#missing + 1] = missing_of(job) end
-   return { members = sound, problems = problems, missing = missing }
+   return { members = sound, problems = problems, missing = tables.map(jobs, missing_of) }
 end
 
 -- --- comparing ranks -----------------------------------------------------------------------------

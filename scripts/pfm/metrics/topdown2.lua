@@ -4,8 +4,7 @@ local tables = require "pfm.util.tables"
 local file = { text = "The slots of group topdown, each kind in two (top-down, level 2)." }
 
 local function merged(first, second)
-   local out = {}
-   for name, event in pairs(first) do out[name] = event end
+   local out = tables.copy(first)
    for name, event in pairs(second) do out[name] = event end
    return out
 end

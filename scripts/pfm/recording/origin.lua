@@ -63,15 +63,4 @@ function origin.matches(tests, from)
    return chosen
 end
 
---- Returns true if a filter chooses among recordings.
--- @tparam[opt] table filter
--- @treturn boolean
--- @usage require("pfm.recording.origin").chooses { rank = 3 } --> true
-function origin.chooses(filter)
-   for _, name in ipairs(origin.names) do
-      if filter and filter[name] ~= nil then return true end
-   end
-   return false
-end
-
 return origin
