@@ -307,14 +307,9 @@ describe("the pages of topics", function()
 end)
 
 describe("the manual pages", function()
-   local folder, c = os.tmpname(), require "support.c"
-   setup(function()
-      os.remove(folder)
-      local out, status = c.sh(("mkdir %s && %s/%s/lpfm repl/man.lua 3.0 %s"):format(folder, os.getenv "LPFM_BUILD",
-         os.getenv "LPFM_LUA", folder))
-      assert.equal(0, status, out)
-   end)
-   teardown(function() c.sh("rm -rf " .. folder) end)
+   local c = require "support.c"
+   local folder = c.folder()
+   setup(function() c.must(("%s repl/man.lua 3.0 %s"):format(c.program, folder)) end)
 
    local function page(name)
       local text = files.read(("%s/%s.1"):format(folder, name))

@@ -16,9 +16,7 @@ local scratch, machine, said
 local INSTRUCTIONS, PERIOD, NS = 1e6, 1000, 1e-9
 
 before_each(function()
-   scratch = os.tmpname()
-   os.remove(scratch)
-   assert(select(2, c.sh("mkdir " .. scratch)) == 0)
+   scratch = c.new_folder()
    machine = assert(lpfm.machine("sim:itanium2"))
    said = {}
 end)

@@ -9,14 +9,12 @@ local count = require "pfm.count"
 local lpfm = require "lpfm"
 local parts = require "pfm.measure.parts"
 
-local folder = os.tmpname()
+local folder = c.folder()
 
 -- Makes cc, a script that writes its process ID into the ledger and then executes gcc.
 local function prepare()
-   os.remove(folder)
-   assert.equal(0, select(2, c.sh("mkdir " .. folder)))
    files.write(folder .. "/cc", "#!/bin/sh\necho $$ >>" .. folder .. "/ledger\nexec gcc \"$@\"\n")
-   assert.equal(0, select(2, c.sh("chmod +x " .. folder .. "/cc")))
+   c.must("chmod +x " .. folder .. "/cc")
 end
 
 local function make_command(name)
@@ -56,7 +54,6 @@ describe("counting a build process by process", function()
       by_pid = {}
       for _, part in ipairs(result.per) do by_pid[part.pid] = true end
    end)
-   teardown(function() c.sh("rm -rf " .. folder) end)
 
    it("measures hundreds of processes, and misses none", function()
       assert.equal(0, result.status)

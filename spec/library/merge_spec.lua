@@ -58,11 +58,7 @@ end
 setup(function()
    if program:sub(1, 1) ~= "/" then program = (c.sh("pwd"):gsub("%s", "")) .. "/" .. program end
 end)
-before_each(function()
-   dir = os.tmpname()
-   os.remove(dir)
-   assert(select(2, c.sh("mkdir " .. dir)) == 0)
-end)
+before_each(function() dir = c.new_folder() end)
 after_each(function() c.sh("rm -rf " .. dir) end)
 
 -- --- recordings ----------------------------------------------------------------------------------

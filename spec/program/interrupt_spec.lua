@@ -14,9 +14,7 @@ local state, t
 local STUCK = '("a"):rep(40):find(("a*"):rep(30).."c")'
 
 local function begin(environment)
-   state = os.tmpname()
-   os.remove(state)
-   assert.equal(0, select(2, c.sh("mkdir -p " .. state)))
+   state = c.new_folder()
    local run = ("trap '' INT; %s%s; echo status $?; stty -a | tr ';' '\\n'; exec cat"):format(environment or "",
       program)
    t = terminal.start(("exec env TERM=screen XDG_STATE_HOME=%s XDG_CONFIG_HOME=%s sh -c %s"):format(state, state,

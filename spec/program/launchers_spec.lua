@@ -34,11 +34,7 @@ end
 local BUSY = "sh -c 'luajit -e \"while os.clock() < $(($%s == %d ? 1000 : 20)) / 1000 do end\"'"
 local STAT = program .. " stat -e task-clock --json -o 'run.%%h.%%r.json' -- " .. BUSY
 
-before_each(function()
-   dir = os.tmpname()
-   os.remove(dir)
-   assert(select(2, c.sh("mkdir " .. dir)) == 0)
-end)
+before_each(function() dir = c.new_folder() end)
 after_each(function() c.sh("rm -rf " .. dir) end)
 
 describe("the slow rank of a job is named", function()

@@ -24,11 +24,7 @@ end
 
 local function write(name, text) files.write(dir .. "/" .. name, text) end
 
-before_each(function()
-   dir = os.tmpname()
-   os.remove(dir)
-   assert(select(2, c.sh("mkdir " .. dir)) == 0)
-end)
+before_each(function() dir = c.new_folder() end)
 after_each(function() c.sh("rm -rf " .. dir) end)
 
 describe("a file's name", function()

@@ -18,9 +18,8 @@ local function start(environment, arguments)
 end
 
 local function new_home()
-   state = os.tmpname()
-   os.remove(state)
-   assert.equal(0, select(2, c.sh("mkdir -p " .. state .. "/lpfm")))
+   state = c.new_folder()
+   c.must("mkdir " .. state .. "/lpfm")
 end
 
 local function remove_home() c.sh("rm -rf " .. state) end

@@ -1,6 +1,7 @@
 -- SPDX-License-Identifier: MIT
 --- Compiles C programs of spec/c/* against the built libperfmon, and runs commands.
 local busted = require "busted"
+local assert = require "luassert"
 
 local build = os.getenv("LPFM_BUILD") or "build"
 
@@ -37,11 +38,28 @@ function c.lpfm(line)
    return c.sh(c.program .. " " .. line)
 end
 
+--- Runs commands that must fail. Each case has what `run` gets, the exit status, and a text that the
+-- output must contain; no output may contain a traceback.
+function c.fail(cases, run)
+   for _, case in ipairs(cases) do
+      local out, status = run(case[1])
+      assert.equal(case[2], status, case[1] .. ": " .. out)
+      assert.truthy(out:find(case[3], 1, true), case[1] .. ": " .. out)
+      assert.falsy(out:find("traceback", 1, true), out)
+   end
+end
+
+--- Makes a folder; returns its path.
+function c.new_folder()
+   local path = os.tmpname()
+   assert(os.remove(path) and select(2, c.sh("mkdir " .. path)) == 0)
+   return path
+end
+
 --- Makes a folder, which is removed after the tests of the file or block that asks for it; returns
 -- its path.
 function c.folder()
-   local path = os.tmpname()
-   assert(os.remove(path) and select(2, c.sh("mkdir " .. path)) == 0)
+   local path = c.new_folder()
    busted.teardown(function() c.sh("rm -rf " .. path) end)
    return path
 end
