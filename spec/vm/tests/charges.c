@@ -5,7 +5,6 @@
  * what perf grants.
  */
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/sysinfo.h>
 
 #include "perfmon/perfmon_stack_smpl.h"
@@ -90,22 +89,6 @@ static void perf_grants_more(void)
 
 static int sockets[2];
 
-static void send_fd(int to, int fd)
-{
-	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	if (sendmsg(to, &m, 0) != 1)
-		_exit(249);
-}
-
 /* Creates as many buffers as it may, and leaves their descriptors in a socket. */
 static int leave_buffers(int unused)
 {
@@ -115,7 +98,8 @@ static int leave_buffers(int unused)
 	if (with_limit())
 		return 250;
 	while ((fd = new_sampling(BUFFER)) >= 0) {
-		send_fd(sockets[0], fd);
+		if (send_fd(sockets[0], fd, 0) != 1)
+			_exit(249);
 		n++;
 	}
 	return n;

@@ -4,7 +4,6 @@
  * namespaces, and with descriptors that are passed to other processes.
  */
 #include <pthread.h>
-#include <sys/socket.h>
 
 #include "users.h"
 #include "perfmon/perfmon_stack_smpl.h"
@@ -608,21 +607,6 @@ static void ids_are_those_of_the_namespace(void)
 
 /* --- descriptors ------------------------------------------------------------------------------ */
 
-static void send_fd(int to, int fd)
-{
-	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	EQUAL(sendmsg(to, &m, 0), 1);
-}
-
 static int receive_fd(int from)
 {
 	char byte, control[CMSG_SPACE(sizeof(int))];
@@ -665,7 +649,7 @@ static void a_context_goes_to_another_process(void)
 	MUST(load(fd, my_tid()));
 	MUST(pfm_start(fd, NULL));
 	spin(100000);
-	send_fd(sockets[0], fd);
+	EQUAL(send_fd(sockets[0], fd, 0), 1);
 	close(fd);
 	MUST(pfm_get_config(&cfg));
 	EQUAL(cfg.cf_thread_sessions, 0);	/* figure 3.10; the context lives in the socket */

@@ -4,7 +4,6 @@
  * must survive.
  */
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 
 #include "check.h"

@@ -10,7 +10,6 @@
  */
 #include <pthread.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "any_program.h"
@@ -283,17 +282,7 @@ static void view_one(struct ours *o)
 
 static void send_one(struct ours *o)
 {
-	char byte = 0, control[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec iov = { &byte, 1 };
-	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control,
-			    .msg_controllen = sizeof(control) };
-	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-
-	c->cmsg_level = SOL_SOCKET;
-	c->cmsg_type = SCM_RIGHTS;
-	c->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(c), &o->fd, sizeof(int));
-	count(sendmsg(sockets[0], &m, MSG_DONTWAIT));
+	count(send_fd(sockets[0], o->fd, MSG_DONTWAIT));
 }
 
 static void receive_one(struct ours *o)
