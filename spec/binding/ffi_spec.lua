@@ -27,8 +27,7 @@ end
 -- instructions make 19 samples.
 local function sampled(options, smpl4, smpl5, loops)
    local m = sim.machine("itanium2")
-   local ctx = sim.context(options)
-   sim.count(ctx, 4, "instructions", period(PERIOD, { smpl_pmds = smpl4 }))
+   local ctx = sim.count(sim.context(options), 4, "instructions", period(PERIOD, { smpl_pmds = smpl4 }))
    sim.count(ctx, 5, "instructions", period(2 * PERIOD, { smpl_pmds = smpl5 }))
    local body = { loop = loops or 6700, { ip = 0x1000, ns = 1 }, { ip = 0x1010, ns = 1 } }
    local tid = m:spawn { program = { body } }

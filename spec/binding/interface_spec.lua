@@ -312,10 +312,8 @@ describe("the interface", function()
    -- Makes a context that has overflowed.
    local function scene()
       local machine = sim.machine()
-      local ctx = sim.context { format = "default", buf_size = 8192 }
-      sim.count(ctx, 4, "instructions")
-      local other = sim.context()
-      sim.count(other, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context { format = "default", buf_size = 8192 }, 4, "instructions")
+      local other = sim.count(sim.context(), 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
       sim.start(other, machine:spawn { program = sim.work(100) })
       assert(machine:run { until_message = other })
       local view = assert(sim.context { flags = { "MAP_SETS" } }:view())

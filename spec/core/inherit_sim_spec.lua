@@ -22,9 +22,7 @@ describe("A context with INHERIT", function()
    after_each(sim.finish)
 
    local function family(pmd)
-      local ctx = sim.context { flags = { "INHERIT" } }
-      sim.count(ctx, 4, "instructions", pmd)
-      return ctx
+      return sim.count(sim.context { flags = { "INHERIT" } }, 4, "instructions", pmd)
    end
 
    local function own(ctx, num)
@@ -52,8 +50,7 @@ describe("A context with INHERIT", function()
    it("without it, 3.1.7: 'contexts are not inherited'", function()
       local m = sim.machine()
       local tid = m:spawn { program = TREE }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       loaded(ctx, tid)
       assert(m:run { ms = 1 })
       assert.are.equal(110, sim.value(ctx, 4))
@@ -149,8 +146,7 @@ describe("A context with INHERIT", function()
       for _, t in ipairs(m:threads()) do
          if t.ppid == sim.thread(tid).pid then child = t.tid end
       end
-      local other = sim.context()
-      sim.count(other, 4, "instructions")
+      local other = sim.count(sim.context(), 4, "instructions")
       sim.refused("EBUSY", "has a context already", other:load(child))
       assert.are.equal(1, lpfm.config().thread_sessions)
       assert(ctx:unload())

@@ -212,8 +212,7 @@ describe("System-wide monitoring of another CPU, with PFM_FL_ANY_CPU", function(
    it("takes the CPU's number from wherever the caller is", function()
       local m = sim.machine("itanium2", { cpus = 3 })
       m:spawn { program = sim.work(1000), cpu = 2 }
-      local ctx = sim.context { flags = { "SYSTEM_WIDE", "ANY_CPU" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "SYSTEM_WIDE", "ANY_CPU" } }, 4, "instructions")
       sim.refused("EINVAL", ", nor one of the 3 CPUs", ctx:load(3))
       assert(ctx:load(2))
       assert(ctx:start())

@@ -35,8 +35,7 @@ local function run(n, m)
       { loop = n, { ip = 0x1000, ns = 10, events = { fp_ops = 2, l2_misses = 1 } } },
       { loop = m, { ip = 0x2000, ns = 10, events = { l2_misses = 3 } } },
    } }
-   local ctx = sim.context { format = "default", buf_size = 2 ^ 17 }
-   sim.count(ctx, 5, "fp_ops")
+   local ctx = sim.count(sim.context { format = "default", buf_size = 2 ^ 17 }, 5, "fp_ops")
    sim.count(ctx, 6, "l2_misses")
    sim.count(ctx, 4, "instructions", { value = -10, short_reset = -10, long_reset = -10, smpl_pmds = { 5, 6 } })
    sim.start(ctx, tid)

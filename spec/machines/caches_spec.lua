@@ -232,8 +232,7 @@ describe("counters of what comes from the caches", function()
             local pmd = sim.counter(event)
             if pmd then
                local tid = m:spawn { program = PROGRAM }
-               local ctx = sim.context()
-               sim.count(ctx, pmd, event)
+               local ctx = sim.count(sim.context(), pmd, event)
                sim.start(ctx, tid)
                assert(m:run { until_exit = tid })
                assert.are.equal(total(m:truth(tid), event), sim.value(ctx, pmd), model .. ": " .. event)
@@ -326,8 +325,7 @@ describe("Itanium 2's data address register", function()
       local m = sim.machine("itanium2")
       local tid = m:spawn { program = { { loop = 1000,
          { ip = 0x1000, load = A }, { ip = 0x1010, load = { B, 128 } } } } }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "dear_events")
+      local ctx = sim.count(sim.context(), 4, "dear_events")
       -- PMC11: loads that take 4 << 5 cycles or more, at user level
       assert(ctx:write_pmcs { { num = 11, value = 5 * 2 ^ 16 + 8 } })
       sim.start(ctx, tid)

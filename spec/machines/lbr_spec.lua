@@ -11,8 +11,7 @@ local MODELS = { nehalem = { pairs = 16, on = 0 }, core2 = { pairs = 4, on = 1 }
 -- Starts a context that counts branches, with PMC30, on a thread of this program on a new machine.
 local function start(model, work, pmc30, options)
    local m = sim.machine(model, options or QUIET)
-   local ctx = sim.context()
-   sim.count(ctx, 0, "branches")
+   local ctx = sim.count(sim.context(), 0, "branches")
    if pmc30 then assert(ctx:write_pmcs { { num = 30, value = pmc30 } }) end
    local tid = assert(m:spawn { program = work })
    sim.start(ctx, tid)
@@ -172,8 +171,7 @@ describe("last branch records", function()
          local m = sim.machine(model, { dtlb = 0, itlb = 0, cpus = 1, slice_ns = 1000, hz = 100000 })
          local all = {}
          for t = 1, 2 do
-            local ctx = sim.context()
-            sim.count(ctx, 0, "branches")
+            local ctx = sim.count(sim.context(), 0, "branches")
             assert(ctx:write_pmcs { { num = 30, value = is.on } })
             local body = { loop = 50000, { ip = 0x1000 * t, branch = 0x8000, taken = true } }
             local tid = assert(m:spawn { program = { body } })

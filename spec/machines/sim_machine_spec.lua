@@ -163,8 +163,7 @@ describe("the simulated computer", function()
       local m = sim.machine("itanium2", { skid = 2 })
       local tid = m:spawn { program = { { loop = 9, { ip = 1, ns = 1, events = { loads = 1 } }, { ip = 2, ns = 1 },
          { ip = 3, ns = 1 }, { ip = 4, ns = 1 } } } }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "loads", { value = -2, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "loads", { value = -2, flags = { "OVFL_NOTIFY" } })
       ctx:load(tid)
       ctx:start()
       m:run { until_message = ctx }
@@ -175,8 +174,7 @@ describe("the simulated computer", function()
       local m = sim.machine()
       local tid = m:spawn { program = { { loop = 9, { ip = 1, ns = 1, events = { loads = 1 }, irqs_off = true },
          { ip = 2, ns = 1, irqs_off = true }, { ip = 3, ns = 1 } } } }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "loads", { value = -1, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "loads", { value = -1, flags = { "OVFL_NOTIFY" } })
       ctx:load(tid)
       ctx:start()
       m:run { until_message = ctx }

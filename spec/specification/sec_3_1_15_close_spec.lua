@@ -9,9 +9,7 @@ describe("3.1.15 close()", function()
    after_each(sim.finish)
 
    local function counter(fields)
-      local ctx = sim.context(fields)
-      sim.count(ctx, 4, "instructions")
-      return ctx
+      return sim.count(sim.context(fields), 4, "instructions")
    end
 
    it("'a controlling process loses access to the context after the call'", function()

@@ -107,8 +107,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
    it("'The default behavior is to let the monitored thread run while the notification is processed'", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
       assert.are.equal(1000, m:truth(tid).instructions.total)
@@ -139,8 +138,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       function()
          local m = sim.machine()
          local tid = m:spawn { program = sim.work(100) }
-         local ctx = sim.context()
-         sim.count(ctx, 4, "instructions", { value = 5 })
+         local ctx = sim.count(sim.context(), 4, "instructions", { value = 5 })
          sim.refused("EINVAL", "not loaded", ctx:start())
          sim.refused("EINVAL", "not loaded", ctx:stop())
          sim.refused("EINVAL", "not loaded", ctx:unload())
@@ -164,8 +162,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       for cpu = 0, 3 do
          m:spawn { program = sim.work((cpu + 1) * 100, { l2_misses = 1 }), cpu = cpu }
          assert(m:set("tool_cpu", cpu))
-         local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-         sim.count(ctx, 4, "l2_misses")
+         local ctx = sim.count(sim.context { flags = { "SYSTEM_WIDE" } }, 4, "l2_misses")
          sim.start(ctx, cpu)
          sim.refused("EBUSY", "loaded already", ctx:load(cpu))
          per_cpu[cpu] = ctx
@@ -183,8 +180,7 @@ describe("3.1.1 PFM_CREATE_CONTEXT", function()
       local first = m:spawn { program = sim.work(100), uid = 7 }
       local second = m:spawn { program = sim.work(100), uid = 8 }
       assert(m:act(first))
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       assert(ctx:load(target))
       -- 'the threads do not all necessarily have to belong to the same process'
       assert(m:act(second))

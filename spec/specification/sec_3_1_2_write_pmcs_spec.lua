@@ -17,8 +17,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
          { loop = 100, { ip = 0x1000, ns = 10, events = { l2_misses = 3 } } },
          { loop = 50, { ip = 0x2000, ns = 10, level = "kernel", events = { l2_misses = 5 } } },
       } }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "l2_misses", { level = "u" })
+      local ctx = sim.count(sim.context(), 4, "l2_misses", { level = "u" })
       sim.count(ctx, 5, "l2_misses", { level = "k" })
       sim.count(ctx, 6, "l2_misses", { level = "uk" })
       sim.count(ctx, 7, "loads")
@@ -69,8 +68,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
    it("PFM_REGFL_OVFL_NOTIFY: 'a overflow notification message is appended to the message queue'", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(100) }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -30, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = -30, flags = { "OVFL_NOTIFY" } })
       sim.count(ctx, 5, "instructions", { value = -20 })
       sim.start(ctx, tid)
       assert(m:run { until_message = ctx })
@@ -259,8 +257,7 @@ describe("3.1.2 PFM_WRITE_PMCS", function()
 
    it("'always possible to modify a PMC register when the context is unloaded'", function()
       local m = sim.machine()
-      local ctx = sim.context()
-      sim.count(ctx, 4, "loads")
+      local ctx = sim.count(sim.context(), 4, "loads")
       sim.count(ctx, 4, "instructions")
       for round = 1, 2 do
          local tid = m:spawn { program = sim.work(10, { loads = 1 }) }

@@ -14,8 +14,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
    local function counting(n, pmd, fields)
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(n) }
-      local ctx = sim.context(fields)
-      sim.count(ctx, 4, "instructions", pmd)
+      local ctx = sim.count(sim.context(fields), 4, "instructions", pmd)
       sim.start(ctx, tid)
       return m, ctx, tid
    end
@@ -211,8 +210,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }
       assert(m:act(tid))
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -20, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = -20, flags = { "OVFL_NOTIFY" } })
       assert(ctx:load(tid))
       assert(ctx:write_pmds { { num = 5, value = 1 } })
       assert(ctx:start())
@@ -229,8 +227,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          local m = sim.machine("armv8")
          assert.are.equal(32, lpfm.config().counter_width)
          local tid = m:spawn { program = sim.work(10, { l2_misses = 0x80000000 }) }
-         local ctx = sim.context()
-         sim.count(ctx, 0, "l2_misses")
+         local ctx = sim.count(sim.context(), 0, "l2_misses")
          sim.start(ctx, tid)
          assert(m:run { ns = 10 })
          assert.are.equal(0x80000000, sim.value(ctx, 0))
@@ -260,8 +257,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          local m = sim.machine("armv8")
          local tid = m:spawn { program = sim.work(100, { l2_misses = 0x70000000 }, 1000000) }
          m:spawn { program = sim.work(100, nil, 1000000) } -- takes the CPU every 10 ms
-         local ctx = sim.context()
-         sim.count(ctx, 0, "l2_misses")
+         local ctx = sim.count(sim.context(), 0, "l2_misses")
          sim.start(ctx, tid)
          assert(m:run { ms = 35 })
          assert(ctx:stop())
@@ -299,8 +295,7 @@ describe("3.1.3 PFM_WRITE_PMDS", function()
          local program = { { ip = 0x1000, ns = 10, events = { l2_misses = "0x1c0000000" } }, { sleep = 1000 },
             { ip = 0x1000, ns = 10, events = { l2_misses = 0x80000000 } } }
          local tid = m:spawn { program = program }
-         local ctx = sim.context()
-         sim.count(ctx, 0, "l2_misses")
+         local ctx = sim.count(sim.context(), 0, "l2_misses")
          sim.start(ctx, tid)
          assert(m:run { ns = 500 })
          assert.are.equal(0x1c0000000, sim.value(ctx, 0))

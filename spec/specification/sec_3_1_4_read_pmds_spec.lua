@@ -21,8 +21,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
    it("'More than one register can be read in one call': the values belong to one moment", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000, { loads = 2 }) }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       sim.count(ctx, 5, "loads")
       sim.count(ctx, 6, "cycles")
       sim.start(ctx, tid)
@@ -139,8 +138,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
 
    it("'the 64-bit value is constructed by combining the hardware counter and its software emulation'", function()
       local m = sim.machine("armv8")
-      local ctx = sim.context()
-      sim.count(ctx, 0, "l2_misses", { value = 0x500000000 })
+      local ctx = sim.count(sim.context(), 0, "l2_misses", { value = 0x500000000 })
       sim.start(ctx, m:spawn { program = sim.work(10, { l2_misses = 0x90000000 }) })
       for i = 1, 4 do
          assert(m:run { ns = 10 })
@@ -174,8 +172,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
       local on_0 = m:spawn { program = sim.work(100000), cpu = 0 }
       local on_1 = m:spawn { program = sim.work(100000), cpu = 1 }
       assert(m:set("tool_cpu", 1))
-      local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "SYSTEM_WIDE" } }, 4, "instructions")
       sim.start(ctx, 1)
       assert(m:run { ns = 100 })
       assert(m:act(on_0))
@@ -190,8 +187,7 @@ describe("3.1.4 PFM_READ_PMDS", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }
       assert(m:act(tid))
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       sim.start(ctx, tid)
       for i = 1, 5 do
          assert(m:run { ns = 10 })

@@ -53,8 +53,7 @@ describe("3.1.5 PFM_START", function()
       m:spawn { program = sim.work(5000, nil, 1000) } -- this thread has the CPU for the first slice
       local tid = m:spawn { program = sim.work(5000, nil, 1000) }
       assert(m:run { us = 1 })
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       sim.start(ctx, tid)
       assert(m:run { us = 500 })
       assert.are.equal(0, sim.value(ctx, 4))
@@ -67,8 +66,7 @@ describe("3.1.5 PFM_START", function()
       local function half(step)
          return { { loop = 10, { ip = 0x1000, ns = 10 } }, step, { loop = 20, { ip = 0x2000, ns = 10 } } }
       end
-      local ctx = sim.context { flags = { "INSECURE" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "INSECURE" } }, 4, "instructions")
       local tid = m:spawn { program = half { sum = true } }
       sim.start(ctx, tid)
       assert(m:run { until_exit = tid })
@@ -279,8 +277,7 @@ describe("3.1.6 PFM_STOP", function()
       local m = sim.machine()
       local tid = m:spawn { program = { { loop = 10, { ip = 0x1000, ns = 10 } }, { rum = true },
          { loop = 10, { ip = 0x2000, ns = 10 } }, { sum = true }, { loop = 10, { ip = 0x3000, ns = 10 } } } }
-      local ctx = sim.context { flags = { "INSECURE" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "INSECURE" } }, 4, "instructions")
       sim.start(ctx, tid)
       assert(m:run { ns = 150 })
       assert.are.equal(10, sim.value(ctx, 4))
@@ -297,8 +294,7 @@ describe("3.1.6 PFM_STOP", function()
          local m = sim.machine()
          local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10 } }, { sum = true },
             { loop = 100, { ip = 2, ns = 10 } } } }
-         local ctx = sim.context { flags = { "INSECURE" } }
-         sim.count(ctx, 4, "instructions")
+         local ctx = sim.count(sim.context { flags = { "INSECURE" } }, 4, "instructions")
          assert(ctx:load(tid))
          if before ~= "nothing" then
             assert(ctx:start())
@@ -336,8 +332,7 @@ describe("3.1.6 PFM_STOP", function()
       local tid = m:spawn { program = { { loop = 10, { ip = 0x1000, ns = 10 } }, { rum = true },
          { loop = 500, { ip = 0x2000, ns = 10000 } }, { sum = true }, { loop = 10, { ip = 0x3000, ns = 10 } } } }
       m:spawn { program = sim.work(500, nil, 10000) }
-      local ctx = sim.context { flags = { "INSECURE" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "INSECURE" } }, 4, "instructions")
       sim.start(ctx, tid)
       assert(m:run { ms = 3 })
       assert.are.same({ 10, 100 }, { sim.value(ctx, 4), sim.info(ctx).act_duration })
@@ -348,8 +343,7 @@ describe("3.1.6 PFM_STOP", function()
 
    it("'it may be possible to collect one extra sample': the overflow whose interrupt was still on its way", function()
       local m = sim.machine("itanium2", { skid = 20 })
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
       sim.start(ctx, m:spawn { program = sim.work(1000) })
       assert(m:run { ns = 150 }) -- PMD4 overflowed at 100; its interrupt comes at 300
       assert.is_nil(ctx:read(0))

@@ -9,9 +9,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
    after_each(sim.finish)
 
    local function counter(fields)
-      local ctx = sim.context(fields)
-      sim.count(ctx, 4, "instructions")
-      return ctx
+      return sim.count(sim.context(fields), 4, "instructions")
    end
 
    it("'The value of load_pid is the identification of the kernel thread', not of the process", function()
@@ -93,8 +91,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
    it("'the notification message queue is reset. All pending messages are lost'", function()
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(1000) }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = -10, flags = { "OVFL_NOTIFY" } })
       sim.start(ctx, tid)
       assert(m:run { until_message = ctx })
       assert(ctx:unload())
@@ -104,8 +101,7 @@ describe("3.1.7 PFM_LOAD_CONTEXT", function()
 
    it("'loads the current software state ... For PMD registers, their current values' are used", function()
       local m = sim.machine()
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", { value = 1000 })
+      local ctx = sim.count(sim.context(), 4, "instructions", { value = 1000 })
       for round = 1, 3 do
          local tid = m:spawn { program = sim.work(10) }
          assert(ctx:load(tid))
@@ -406,8 +402,7 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
    local function running(pmd, n)
       local m = sim.machine()
       local tid = m:spawn { program = sim.work(n or 1000000) }
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions", pmd)
+      local ctx = sim.count(sim.context(), 4, "instructions", pmd)
       sim.start(ctx, tid)
       return m, ctx, tid
    end
@@ -477,8 +472,7 @@ describe("3.1.8 PFM_UNLOAD_CONTEXT", function()
    it("system-wide: 'the calling thread must be running on the CPU core the context is bound to': EBUSY", function()
       local m = sim.machine("itanium2", { cpus = 2 })
       m:spawn { program = sim.work(1000), cpu = 0 }
-      local ctx = sim.context { flags = { "SYSTEM_WIDE" } }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = { "SYSTEM_WIDE" } }, 4, "instructions")
       sim.start(ctx, 0)
       assert(m:set("tool_cpu", 1))
       sim.refused("EBUSY", "monitors CPU 0, and the caller is on CPU 1", ctx:unload())

@@ -15,8 +15,7 @@ describe("3.2 PMU register mappings", function()
       -- the same calls work on all models, whatever the actual registers are
       for model, num in pairs { itanium2 = 4, k8 = 0, p6 = 0, armv8 = 0 } do
          local m = sim.machine(model)
-         local ctx = sim.context()
-         sim.count(ctx, num, "l2_misses")
+         local ctx = sim.count(sim.context(), num, "l2_misses")
          sim.start(ctx, m:spawn { program = sim.work(10, { l2_misses = 3 }) })
          assert(m:run { us = 1 })
          assert.are.equal(30, sim.value(ctx, num), model)

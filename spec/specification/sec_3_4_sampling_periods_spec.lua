@@ -160,8 +160,7 @@ describe("3.4.1 Setting sampling periods", function()
    it("periods beyond the hardware's width end at the exact event", function()
       local m = sim.machine("armv8") -- 32 bits
       local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10, events = { loads = "0x40000000" } } } } }
-      local ctx = sim.context()
-      sim.count(ctx, 0, "loads", { value = "-0x180000000", flags = { "OVFL_NOTIFY" } })
+      local ctx = sim.count(sim.context(), 0, "loads", { value = "-0x180000000", flags = { "OVFL_NOTIFY" } })
       sim.start(ctx, tid)
       assert(m:run { until_message = ctx })
       assert.are.equal(60, m:time())

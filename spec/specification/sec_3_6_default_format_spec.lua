@@ -44,8 +44,7 @@ end
 local function sampling(n, layout, options, pmd, machine)
    local m = sim.machine("itanium2", machine)
    options.format = LAYOUTS[layout].uuid
-   local ctx = sim.context(options)
-   sim.count(ctx, 4, "instructions", pmd)
+   local ctx = sim.count(sim.context(options), 4, "instructions", pmd)
    local tid = m:spawn { program = sim.work(n) }
    return m, ctx, tid
 end

@@ -80,8 +80,7 @@ describe("5.3 Secure monitoring", function()
       if self then
          assert(m:act(tid))
       end
-      local ctx = sim.context { flags = flags }
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context { flags = flags }, 4, "instructions")
       sim.start(ctx, tid)
       assert(m:act())
       assert(m:run { until_idle = true })
@@ -110,8 +109,7 @@ describe("5.3 Secure monitoring", function()
          local m = sim.machine()
          local tid = m:spawn { program = { { loop = 10, { ip = 1, ns = 10 } }, { sum = true },
             { loop = 100, { ip = 1, ns = 10 } } } }
-         local ctx = sim.context { flags = { "INSECURE" } }
-         sim.count(ctx, 4, "instructions")
+         local ctx = sim.count(sim.context { flags = { "INSECURE" } }, 4, "instructions")
          assert(ctx:load(tid))
          if not loaded then assert(ctx:unload()) end
          assert(m:run { ns = 600 })
@@ -322,8 +320,7 @@ describe("5.6 Support for code and data range restrictions", function()
    it("5.6.2: who restricts no range is not concerned by debuggers", function()
       local m = sim.machine()
       assert(m:set("debugger", 1))
-      local ctx = sim.context()
-      sim.count(ctx, 4, "instructions")
+      local ctx = sim.count(sim.context(), 4, "instructions")
       assert(ctx:load(m:spawn { program = sim.work(100) }))
       assert(ctx:write_pmcs { { num = 8, value = 0 } })
    end)
@@ -406,8 +403,7 @@ describe("5.6 'it is possible to restrict monitoring to a certain range of code 
    -- registers `pmcs` are written, too.
    local function counted(program, event, pmcs, value)
       local m = sim.machine()
-      local ctx = sim.context()
-      sim.count(ctx, 4, event, nil, value and { value = value })
+      local ctx = sim.count(sim.context(), 4, event, nil, value and { value = value })
       if #pmcs > 0 then assert(ctx:write_pmcs(pmcs)) end
       sim.start(ctx, m:spawn { program = program })
       assert(m:run { until_idle = true })

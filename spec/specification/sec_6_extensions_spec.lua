@@ -7,8 +7,7 @@ local sim = require "support.sim"
 
 local function counting(n, pmd, pmc, options)
    local m = sim.machine()
-   local ctx = sim.context(options)
-   sim.count(ctx, 4, "instructions", pmd, pmc)
+   local ctx = sim.count(sim.context(options), 4, "instructions", pmd, pmc)
    local tid = m:spawn { program = sim.work(n) }
    sim.start(ctx, tid)
    return m, ctx, tid
@@ -107,8 +106,7 @@ describe("6.2.2 PFM_REGFL_READ_RESET", function()
 
    it("'The PMD registers in the reg_smpl_reset field would also be reset': what was counted is read before", function()
       local m = sim.machine()
-      local ctx = sim.context()
-      sim.count(ctx, 5, "instructions")
+      local ctx = sim.count(sim.context(), 5, "instructions")
       sim.count(ctx, 4, "instructions", { reset_pmds = { 5 } })
       sim.start(ctx, m:spawn { program = sim.work(1000) })
       assert(m:run { ns = 250 })
@@ -415,8 +413,7 @@ describe("6.5 Support for PMU preemption", function()
    end
 
    local function of_thread(tid)
-      local ctx = sim.context()
-      sim.count(ctx, 4, "cycles")
+      local ctx = sim.count(sim.context(), 4, "cycles")
       sim.start(ctx, tid)
       return ctx
    end

@@ -95,8 +95,8 @@ function sim.work(n, events, ns, level)
    return { { loop = n, { ip = 0x1000, ns = ns or 10, events = events, level = level } } }
 end
 
---- Programs counter num to count an event. pmd: further fields of the PMD, also level ("uk"); pmc:
--- of the PMC.
+--- Programs counter num to count an event; returns ctx. pmd: further fields of the PMD, also level
+-- ("uk"); pmc: of the PMC.
 function sim.count(ctx, num, event, pmd, pmc)
    local d, c = { num = num, value = 0 }, { num = num }
    for k, v in pairs(pmd or {}) do
@@ -112,6 +112,7 @@ function sim.count(ctx, num, event, pmd, pmc)
    for _, other in ipairs(pmcs) do other.set = d.set end
    assert(ctx:write_pmcs(pmcs))
    assert(ctx:write_pmds { d })
+   return ctx
 end
 
 --- Returns the PMD numbers of the machine's hardware counters.
