@@ -22,7 +22,7 @@ end
 
 -- Four samples at the middle instruction of outer, one at outer's last, one in main, two elsewhere.
 setup(function()
-   target = c.target("inlined", "-O1")
+   target = c.target("inlined", "-O1", "inlined_o1")
    local path = c.sh("realpath " .. target):gsub("\n", "")
    outer, main = instructions(path, "outer"), instructions(path, "main")
    local list = {}
@@ -88,7 +88,7 @@ describe("annotate", function()
       assert.same({ "outer", "[kernel]", "[unknown]", "main" }, { list[1].symbol, list[2].symbol, list[3].symbol,
          list[4].symbol })
       assert.same({ false, 1, -4096 }, { list[2].disassembled, #list[2].instructions, list[2].instructions[1].address })
-      assert.equal("main", code.functions(self, "main", { object = "inlined" })[1].symbol)
+      assert.equal("main", code.functions(self, "main", { object = "inlined_o1" })[1].symbol)
    end)
 
    it("never shows other code than was sampled: it names what is gone, or was built anew", function()
@@ -171,14 +171,14 @@ describe("annotate", function()
    it("prints source and instructions, each with its share, and no colours in a pipe", function()
       local out, status = run("-i " .. data)
       assert.equal(0, status)
-      assert.truthy(out:find("^# outer in [^\n]*inlined: 5 samples of cpu%-clock, 62%.50%% of all\n"))
+      assert.truthy(out:find("^# outer in [^\n]*inlined_o1: 5 samples of cpu%-clock, 62%.50%% of all\n"))
       assert.truthy(out:find(("\n   80.00 |   %x: "):format(hot), 1, true), out)
       assert.truthy(out:find(("\n   20.00 |   %x: ret"):format(outer[#outer]), 1, true), out)
       assert.truthy(out:find("\n[ %d.]+ | inlined%.c:18 +x = x %* 6364136223846793005ULL"), out)
       assert.falsy(out:find("\27", 1, true))
       assert.falsy((run("--asm -i " .. data)):find("inlined.c:", 1, true))
       -- perf has these options for the same output.
-      assert.equal((run("--asm -i " .. data)), (run("--stdio --no-source --dso inlined -i " .. data)))
+      assert.equal((run("--asm -i " .. data)), (run("--stdio --no-source --dso inlined_o1 -i " .. data)))
       assert.falsy((run("--source -i " .. data)):find(("%x:"):format(hot), 1, true))
    end)
 
