@@ -254,7 +254,7 @@ const struct pfm_pmu *pfm_linux_pmu(void)
 {
 	bool ready;
 
-	pfm_os_lock();	/* a fork takes it, too: none sees a half-opened device */
+	pfm_os_lock();	/* a fork takes it, too: no child gets a half-opened device */
 	ready = device >= 0 || !open_device();
 	pfm_os_unlock();
 	return ready ? &pmu : NULL;
