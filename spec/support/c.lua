@@ -38,8 +38,8 @@ function c.lpfm(line)
    return c.sh(c.program .. " " .. line)
 end
 
---- Runs commands that must fail. Each case has what `run` gets, the exit status, and a text that the
--- output must contain; no output may contain a traceback.
+--- Runs commands that must fail. Each case has what `run` gets, the exit status, and a text that
+-- the output must contain; no output may contain a traceback.
 function c.fail(cases, run)
    for _, case in ipairs(cases) do
       local out, status = run(case[1])

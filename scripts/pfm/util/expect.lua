@@ -263,8 +263,8 @@ local function read_signature(text)
    return checks
 end
 
---- Makes functions of a module check their arguments: an error names the wrong one, and comes before
--- anything is done.
+--- Makes functions of a module check their arguments: an error names the wrong one, and comes
+-- before anything is done.
 -- @string name the module's
 -- @tparam table module
 -- @tparam {[string]=string,...} list for each function its first arguments and their types:
