@@ -159,8 +159,8 @@ describe("lpfm trace", function()
       for path, expected in pairs { ["/nowhere/prog"] = 127, ["/etc/passwd"] = 126 } do
          local out, status = c.sh(program .. "-o " .. file .. " -- " .. path)
          assert.are.equal(expected, status)
-         assert.is_truthy(out:find(("%s is not written: no instruction of '%s' was traced"):format(file, path), 1, true),
-            out)
+         assert.is_truthy(out:find(("%s is not written: no instruction of '%s' was traced"):format(file, path), 1,
+            true), out)
          assert.is_nil(out:find("traceback", 1, true), out)
          assert.is_nil(io.open(file))
       end
