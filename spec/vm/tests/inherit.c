@@ -364,7 +364,8 @@ static void each_has_a_timeout(void)
 		check(n[0] + n[1] >= 160000000 && n[0] + n[1] < 162000000, "%llu and %llu",
 		      (unsigned long long)n[0], (unsigned long long)n[1]);
 	TRUE(infos[0].set_runs > 10 && infos[1].set_runs > 10);
-	TRUE(n[0] > n[1] / 2 && n[1] > n[0] / 2);
+	check(n[0] > n[1] / 2 && n[1] > n[0] / 2, "%llu and %llu", (unsigned long long)n[0],
+	      (unsigned long long)n[1]);
 	close(fd);
 }
 
