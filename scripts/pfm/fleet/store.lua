@@ -192,7 +192,9 @@ end
 -- Loads the recordings that the database does not have. The database is asked for them in each
 -- call, since a call that failed may have loaded some.
 local function load_missing(self, items, given)
-   local there, err = present_or_made(self, tables.map(items, "id"))
+   local ids = {}
+   for _, item in ipairs(items) do ids[#ids + 1] = item.id end
+   local there, err = present_or_made(self, ids)
    if not there then return nil, err end
    local batch = batches.new(self.known, self.database.list)
    for _, item in ipairs(items) do

@@ -129,7 +129,9 @@ function ranks.gather(paths)
    for _, path in ipairs(paths) do read_file(path, members, problems) end
    table.sort(members, before)
    local jobs, sound = jobs_of(members, problems)
-   return { members = sound, problems = problems, missing = tables.map(jobs, missing_of) }
+   local missing = {}
+   for _, job in ipairs(jobs) do missing[#missing + 1] = missing_of(job) end
+   return { members = sound, problems = problems, missing = missing }
 end
 
 -- --- comparing ranks -----------------------------------------------------------------------------

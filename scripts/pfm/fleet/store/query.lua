@@ -106,7 +106,8 @@ end
 -- Returns a query for the rows by function in stacks; a stack counts once in each function.
 local function caller_rows(self, own, names, places, sides)
    local words, summed = self.words, sums(self, own, names, "stack", sides)
-   local used = tables.map(sides, function(tests) return ("id IN (SELECT stack %s)"):format(self.source(tests)) end)
+   local used = {}
+   for i, tests in ipairs(sides) do used[i] = ("id IN (SELECT stack %s)"):format(self.source(tests)) end
    local frames = ("SELECT id AS stack, %s(frames) AS place FROM lpfm_stacks WHERE %s"):format(words.each,
       table.concat(used, " OR "))
    local named = ("SELECT DISTINCT stack, %s FROM (%s) AS frames %s (SELECT id AS place, %s FROM lpfm_places "
