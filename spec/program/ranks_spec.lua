@@ -216,6 +216,16 @@ describe("stat --ranks", function()
       assert.truthy(out:find("2 ranks on 2 hosts", 1, true), out)
    end)
 
+   it("names the missing ranks of a job beside one that is whole", function()
+      rank_file(0, 1, { job = { rank = 0, ranks = 1, id = "6" } })
+      c.sh(("mv %s/r0.json %s/whole.json"):format(dir, dir))
+      rank_file(0, 1, { job = { rank = 0, ranks = 2, id = "8" } })
+      for _, files in ipairs { "whole.json r0.json", "r0.json whole.json" } do
+         local out = ranks(files)
+         assert.truthy(out:find("1 of 2 ranks of job 8 wrote nothing: 1.", 1, true), out)
+      end
+   end)
+
    it("takes no numbers from what is not of its form, and counts the ranks of a job that says it is huge", function()
       rank_file(0, 1, { job = { rank = 0, ranks = 1e9, id = "9" } })
       for name, more in pairs { a = { events = { 3 } }, b = { events = { { event = 1 } } }, c = { host = 7 },
