@@ -38,8 +38,8 @@ local function start(options)
    local path, note = scratch .. "/killed.data", scratch .. "/pid"
    os.remove(path)
    os.remove(note)
-   local recorder = assert(proc.spawn({ program, "record", "-q", "-c", "1000000", "-o", path, unpack(options) },
-      { stdout = false, stderr = false }))
+   local recorder = assert(proc.spawn({ "env", "--default-signal=HUP", program, "record", "-q", "-c", "1000000", "-o",
+      path, unpack(options) }, { stdout = false, stderr = false }))
    assert(recorder:go())
    local pid = await(function()
       local file = io.open(note)
@@ -96,7 +96,7 @@ describe("a recorder that is killed", function()
                error("it was interrupted", 0)
             end }))
       ]])
-      local out = c.must("LPFM_MACHINE=perf " .. program .. " " .. file)
+      local out = c.must("LPFM_MACHINE=perf env --default-signal=HUP " .. program .. " " .. file)
       local pid = out:match "^(%d+)\nfalse\tinterrupted\n"
       assert.is_true(is_alive(tonumber(pid)), out)
       c.sh("kill " .. pid)
