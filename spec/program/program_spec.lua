@@ -647,7 +647,7 @@ describe("lpfm record and report", function()
    it("end at SIGINT, SIGTERM and SIGHUP with a whole file or all counts", function()
       local file, line = scratch .. "/ended.data", [[
          %s 60 1 >/dev/null & p=$!
-         %s %s -p $p 2>%s.err & m=$!
+         env --default-signal=HUP %s %s -p $p 2>%s.err & m=$!
          until %s; do sleep 0.05; done
          kill -%s $m; wait $m; s=$?; kill $p; cat %s.err; exit $s]]
       local caught = "grep -q '^SigCgt:.*[4-7c-f]...$' /proc/$m/status" -- SIGTERM
