@@ -220,8 +220,8 @@ describe("stat --ranks", function()
       rank_file(0, 1, { job = { rank = 0, ranks = 1, id = "6" } })
       c.sh(("mv %s/r0.json %s/whole.json"):format(dir, dir))
       rank_file(0, 1, { job = { rank = 0, ranks = 2, id = "8" } })
-      for _, files in ipairs { "whole.json r0.json", "r0.json whole.json" } do
-         local out = ranks(files)
+      for _, order in ipairs { "whole.json r0.json", "r0.json whole.json" } do
+         local out = ranks(order)
          assert.truthy(out:find("1 of 2 ranks of job 8 wrote nothing: 1.", 1, true), out)
       end
    end)
