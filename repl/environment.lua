@@ -21,7 +21,8 @@ local function note(t, is_list)
 end
 
 local sethook, set_metatable, strings = debug.sethook, debug.setmetatable, getmetatable("")
--- A value of each type whose values share a metatable, except nil and strings.
+-- All booleans share one metatable, and so do all numbers, functions and coroutines: this is one
+-- value of each of these types.
 local plain = { true, 0, next, coroutine.create(function() end) }
 local environment = {}
 

@@ -465,7 +465,10 @@ int perf_install(struct pfm_context *ctx, struct pfm_set *set)
 
 	perf_freeze(ctx);
 	if (p->held)
-		/* no restart can replay what waits for it: that belongs to the set that is left */
+		/*
+		 * the overflows that wait for a restart belong to the set that is left, so the
+		 * restart of another set cannot replay them
+		 */
 		perf_drop(ctx);
 	p->held = p->check = p->unfit = false;
 	p->set = set;

@@ -303,15 +303,11 @@ local function spawn(self)
    self.clock = target.tids ~= nil or target.cpus ~= nil
 end
 
-local no_command = { __tostring = function(err) return err.message end }
-
 local function let_go(self)
    if not self.child then return end
    local ok, err, errno = self.child:go()
    self.gone = true
-   if not ok then
-      error(setmetatable({ message = err, status = errno == lpfm.errno.ENOENT and 127 or 126 }, no_command), 0)
-   end
+   if not ok then expect.fail_with_status(errno == lpfm.errno.ENOENT and 127 or 126, err) end
 end
 
 local function end_all(self)

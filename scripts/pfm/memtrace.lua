@@ -78,17 +78,15 @@ local function follow(child, from)
    return { bytes = bytes, message = message, errno = errno, interrupted = interrupted, status = status or stop(child) }
 end
 
-local failure = { __tostring = function(err) return err.message end }
-
--- Returns the error of a command without a trace, with the exit status for a shell: 130 after
+-- Raises the error of a command without a trace, with the exit status for a shell: 130 after
 -- Ctrl-C; else the command's if it failed (126 or 127: it could not be run).
-local function nothing(spec, outcome)
-   if outcome.errno ~= lpfm.errno.ENODATA then return outcome.message end
+local function fail_untraced(spec, outcome)
+   if outcome.errno ~= lpfm.errno.ENODATA then error(outcome.message, 0) end
    local message = ("%s is not written: %s"):format(spec.file, outcome.interrupted and
       "interrupted before anything was traced" or
       ("no instruction of '%s' was traced"):format(table.concat(spec.command, " ")))
    local status = outcome.interrupted and 130 or outcome.status.status
-   return setmetatable({ message = message, status = status ~= 0 and status or nil }, failure)
+   expect.fail_with_status(status ~= 0 and status or nil, message)
 end
 
 local function trace(spec)
@@ -124,7 +122,7 @@ function memtrace.record(spec)
    proc.on_interrupt(false)
    if was_empty and not (ok and outcome.bytes) then text_file.remove(spec.file) end
    if not ok then error(outcome, 0) end
-   if not outcome.bytes then error(nothing(spec, outcome), 0) end
+   if not outcome.bytes then fail_untraced(spec, outcome) end
    write(spec.file, outcome.bytes)
    return { file = spec.file, bytes = #outcome.bytes, interrupted = outcome.interrupted, status = outcome.status.status,
       signal = outcome.status.signal }

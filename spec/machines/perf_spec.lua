@@ -672,9 +672,10 @@ describe("the perf machine", function()
       assert.is_true(all >= 2900 and all < 3000, taken .. " samples taken, " .. lost .. " lost")
    end)
 
-   -- Samples each page fault of a child in a tool that does not run meanwhile: more overflows wait
-   -- than its buffer takes. Then the tool does go_on, which leads to set 1. Returns the numbers of
-   -- samples taken and lost.
+   -- Starts a tool that samples each page fault of a child, and stops the tool by SIGSTOP while the
+   -- child runs, so that more overflows wait for it than its buffer takes. After SIGCONT the tool
+   -- evaluates the expression go_on, which leads to set 1. Returns the numbers of samples taken and
+   -- lost.
    local function samples_late(pages, flags, switch_cnt, go_on)
       local child, script = target("touch=" .. pages, "ready"), os.tmpname()
       files.write(script, ([[

@@ -148,7 +148,10 @@ static bool was_read(struct lx_context *lx, struct lx_queue *q, unsigned int at,
 /* Discards the messages of one queue. */
 static void forget(struct lx_queue *q)
 {
-	/* the release has the purpose of A; the acquire pairs with B */
+	/*
+	 * the release is for what A says: copies are complete before their places are reused; the
+	 * acquire pairs with B
+	 */
 	smp_store_release(&q->tail, smp_load_acquire(&q->head));
 }
 

@@ -16,7 +16,7 @@
 #define VERSION		(2U << 16)
 #define MAX_ENTRY	(sizeof(pfm_dfl_smpl_entry_t) + 64 * sizeof(uint64_t))
 
-/* The header as perfmon 2.0 had it. */
+/* The buffer's header in perfmon 2.0. */
 struct header {
 	uint64_t	count, offs, reserved2, overflows, size;
 	uint32_t	version, reserved1;

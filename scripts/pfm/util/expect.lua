@@ -16,6 +16,15 @@ end
 
 local fail = expect.fail
 
+local failed = { __tostring = function(err) return err.message end }
+
+--- Raises an error with the exit status that a program which does not handle it ends with.
+-- @number[opt=1] status
+-- @string message
+function expect.fail_with_status(status, message)
+   error(setmetatable({ message = message, status = status }, failed), 0)
+end
+
 --- Returns the value of a call, or raises the message that the call gives where it has none.
 -- @param value
 -- @string[opt] err
