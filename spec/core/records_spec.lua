@@ -293,8 +293,8 @@ describe("record " .. options, function()
    end)
 
    it("counts them by their names in reports and exports", function()
-      -- The recording has all processes of the machine. Others may have functions of these names, so
-      -- only samples of brood's children are counted.
+      -- The recording has all processes of the machine. Others may have functions of these names,
+      -- so only samples of brood's children are counted.
       local pids, counts = {}, {}
       for pid in pairs(children()) do pids[#pids + 1] = pid end
       for _, row in ipairs(analyze.by(self, "comm,symbol", { filter = { pid = table.concat(pids, ",") } }).rows) do
